@@ -1,0 +1,57 @@
+//! The one configured value of a plugin instance: guests are single-threaded and configured once.
+
+use std::cell::OnceCell;
+
+use crate::{Diagnostic, Failure, Plugin, Severity};
+
+/// Holds the plugin between `configure` and every later call. Made by the export macros.
+pub struct Instance<P>(OnceCell<P>);
+
+impl<P: Plugin> Instance<P> {
+    /// An instance that is not configured yet.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(OnceCell::new())
+    }
+
+    /// Parses the settings and makes the plugin from them.
+    ///
+    /// # Errors
+    /// The settings are not JSON of the plugin's own shape, the plugin refuses them, or it is
+    /// configured already.
+    pub fn configure(&self, settings: &str) -> Result<(), Vec<Diagnostic>> {
+        let settings = serde_json::from_str(settings).map_err(|error| {
+            let line = u32::try_from(error.line()).unwrap_or(0);
+            let column = u32::try_from(error.column()).unwrap_or(0);
+            vec![Diagnostic { line, column, ..fault("settings", &error.to_string()) }]
+        })?;
+        self.0
+            .set(P::configure(settings)?)
+            .map_err(|_| vec![fault("configured_twice", "an instance is configured only once")])
+    }
+
+    /// The plugin.
+    ///
+    /// # Errors
+    /// The host called it before `configure`.
+    pub fn configured(&self) -> Result<&P, Failure> {
+        self.0.get().ok_or_else(|| Failure::Internal("called before `configure`".to_owned()))
+    }
+}
+
+impl<P: Plugin> Default for Instance<P> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+fn fault(code: &str, message: &str) -> Diagnostic {
+    Diagnostic {
+        severity: Severity::Error,
+        code: code.to_owned(),
+        message: message.to_owned(),
+        line: 0,
+        column: 0,
+        snippet: None,
+    }
+}

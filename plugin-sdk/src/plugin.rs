@@ -1,0 +1,48 @@
+//! What every kind of plugin has: a name, settings, a self-test.
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use waxwing_world_plan::exports::waxwing::plugin::plugin as wit;
+use crate::{CallContext, Diagnostic, Failure, Severity};
+
+pub use wit::{Manifest, SelfTestResult};
+
+/// Every plugin. The kind's own trait has this one as its base.
+pub trait Plugin: Sized + 'static {
+    /// The settings of the slot's `.toml`, as JSON.
+    type Settings: DeserializeOwned;
+
+    /// JSON Schema (2020-12) of the settings; the host validates before `configure`.
+    fn settings_schema() -> String {
+        r#"{"type":"object"}"#.to_owned()
+    }
+
+    /// Makes the plugin from its settings, once per instance.
+    ///
+    /// # Errors
+    /// Every fault in the settings at once; the host shows them to the operator.
+    fn configure(settings: Self::Settings) -> Result<Self, Vec<Diagnostic>>;
+
+    /// Checks that run after `configure` and before traffic; every one must pass.
+    fn self_test(&self, _ctx: &CallContext) -> Vec<SelfTestResult> {
+        Vec::new()
+    }
+}
+
+/// Settings of a plugin that has none; unknown keys are accepted.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+pub struct NoSettings {}
+
+/// A [`Failure`] with one fault in what the sender wrote.
+#[must_use]
+pub fn invalid_input(code: &str, message: &str) -> Failure {
+    Failure::InvalidInput(vec![Diagnostic {
+        severity: Severity::Error,
+        code: code.to_owned(),
+        message: message.to_owned(),
+        line: 0,
+        column: 0,
+        snippet: None,
+    }])
+}
