@@ -2,7 +2,10 @@
 
 use std::cell::OnceCell;
 
-use crate::{Diagnostic, Failure, Plugin, Severity};
+use serde::de::DeserializeOwned;
+
+use crate::plugin::fault;
+use crate::{Diagnostic, Failure, Plugin};
 
 /// Holds the plugin between `configure` and every later call. Made by the export macros.
 pub struct Instance<P>(OnceCell<P>);
@@ -20,11 +23,7 @@ impl<P: Plugin> Instance<P> {
     /// The settings are not JSON of the plugin's own shape, the plugin refuses them, or it is
     /// configured already.
     pub fn configure(&self, settings: &str) -> Result<(), Vec<Diagnostic>> {
-        let settings = serde_json::from_str(settings).map_err(|error| {
-            let line = u32::try_from(error.line()).unwrap_or(0);
-            let column = u32::try_from(error.column()).unwrap_or(0);
-            vec![Diagnostic { line, column, ..fault("settings", &error.to_string()) }]
-        })?;
+        let settings = parse_settings(settings)?;
         self.0
             .set(P::configure(settings)?)
             .map_err(|_| vec![fault("configured_twice", "an instance is configured only once")])
@@ -45,13 +44,11 @@ impl<P: Plugin> Default for Instance<P> {
     }
 }
 
-fn fault(code: &str, message: &str) -> Diagnostic {
-    Diagnostic {
-        severity: Severity::Error,
-        code: code.to_owned(),
-        message: message.to_owned(),
-        line: 0,
-        column: 0,
-        snippet: None,
-    }
+/// Settings from their JSON text; the fault has the position at which the text went wrong.
+pub(crate) fn parse_settings<S: DeserializeOwned>(settings: &str) -> Result<S, Vec<Diagnostic>> {
+    serde_json::from_str(settings).map_err(|error| {
+        let line = u32::try_from(error.line()).unwrap_or(0);
+        let column = u32::try_from(error.column()).unwrap_or(0);
+        vec![Diagnostic { line, column, ..fault("settings", error.to_string()) }]
+    })
 }

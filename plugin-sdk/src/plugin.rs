@@ -14,6 +14,7 @@ pub trait Plugin: Sized + 'static {
     type Settings: DeserializeOwned;
 
     /// JSON Schema (2020-12) of the settings; the host validates before `configure`.
+    #[must_use]
     fn settings_schema() -> String {
         r#"{"type":"object"}"#.to_owned()
     }
@@ -34,15 +35,28 @@ pub trait Plugin: Sized + 'static {
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 pub struct NoSettings {}
 
-/// A [`Failure`] with one fault in what the sender wrote.
+/// One fault that a person can mend, without a position: `code` is for programs, `message` for them.
 #[must_use]
-pub fn invalid_input(code: &str, message: &str) -> Failure {
-    Failure::InvalidInput(vec![Diagnostic {
+pub fn fault(code: &str, message: impl Into<String>) -> Diagnostic {
+    Diagnostic {
         severity: Severity::Error,
         code: code.to_owned(),
-        message: message.to_owned(),
+        message: message.into(),
         line: 0,
         column: 0,
         snippet: None,
-    }])
+    }
+}
+
+/// A [`Failure`] with one fault in what the sender wrote.
+#[must_use]
+pub fn invalid_input(code: &str, message: &str) -> Failure {
+    Failure::InvalidInput(vec![fault(code, message)])
+}
+
+/// One result of [`Plugin::self_test`]; the error says what was expected and what came.
+#[must_use]
+pub fn self_check(name: &str, outcome: Result<(), String>) -> SelfTestResult {
+    let passed = outcome.is_ok();
+    SelfTestResult { name: name.to_owned(), passed, detail: outcome.err().unwrap_or_default() }
 }

@@ -1,0 +1,38 @@
+//! An account: who sends, on which plan, with which keys.
+
+pub mod key;
+pub mod plan;
+
+use serde::{Deserialize, Serialize};
+
+use crate::clock::Timestamp;
+use crate::id::AccountId;
+use crate::message::address::EmailAddress;
+use plan::Plan;
+
+/// Who sends and pays.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Account {
+    /// Its identifier.
+    pub id: AccountId,
+    /// What a person calls it.
+    pub name: String,
+    /// What it may send.
+    pub plan: Plan,
+    /// Whether it may send at all.
+    pub state: AccountState,
+    /// The sender where neither the request nor the template names one.
+    pub sender: Option<EmailAddress>,
+    /// When it was opened.
+    pub created_at: Timestamp,
+}
+
+/// Whether an account may send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AccountState {
+    /// It may.
+    Active,
+    /// The operator has stopped it; no plugin can lift that.
+    Suspended,
+}

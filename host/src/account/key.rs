@@ -1,0 +1,310 @@
+//! API keys: `wx_live_<8>_<32 base62>` and `wx_test_…`, stored as SHA-256, shown once.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+
+use crate::clock::Timestamp;
+use crate::id::{AccountId, KeyId, fill_random};
+
+const LOOKUP_LENGTH: usize = 8;
+const SECRET_LENGTH: usize = 32;
+const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/// A key as its holder has it. It is never logged: `Debug` hides the secret.
+#[derive(Clone, PartialEq, Eq)]
+pub struct PresentedKey {
+    mode: Mode,
+    lookup: String,
+    secret: String,
+}
+
+/// A key as the server keeps it.
+#[derive(Debug, Clone)]
+pub struct ApiKey {
+    /// Its identifier.
+    pub id: KeyId,
+    /// Whose sends it makes.
+    pub account_id: AccountId,
+    /// What a person calls it.
+    pub name: String,
+    /// Live or test.
+    pub mode: Mode,
+    /// The 8 characters by which it is found.
+    pub lookup: String,
+    /// SHA-256 of the whole key.
+    pub hash: KeyHash,
+    /// What it may do.
+    pub scopes: Vec<Scope>,
+    /// The sender domains that it may use; empty means all of the account's.
+    pub domains: Vec<String>,
+    /// The templates that it may send; empty means all of the account's.
+    pub templates: Vec<String>,
+    /// The addresses or networks that it may be used from; empty means any.
+    pub networks: Vec<IpNetwork>,
+    /// Whether it has been switched off.
+    pub state: KeyState,
+    /// When it stops working.
+    pub expires_at: Option<Timestamp>,
+    /// When it was last used, to about a minute.
+    pub last_used_at: Option<Timestamp>,
+    /// When it was made.
+    pub created_at: Timestamp,
+}
+
+/// Where the mail of a key goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// To its recipients.
+    Live,
+    /// Through the full pipeline to the sandbox inbox only, for 0 credits.
+    Test,
+}
+
+/// Whether a key works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum KeyState {
+    /// It does.
+    Active,
+    /// Its holder or the operator has switched it off.
+    Deactivated,
+}
+
+/// What a key may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scope {
+    /// Send messages.
+    Send,
+    /// Manage its account.
+    Admin,
+    /// Manage the server.
+    Operator,
+}
+
+/// SHA-256 of a key; compared in constant time.
+#[derive(Debug, Clone, Copy)]
+pub struct KeyHash(pub [u8; 32]);
+
+/// Not of the form of a key. The text is not repeated: it may be a secret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not an API key of the form wx_live_<8>_<32>")]
+pub struct MalformedKey;
+
+impl PresentedKey {
+    /// A new random key.
+    #[must_use]
+    pub fn generate(mode: Mode) -> Self {
+        Self { mode, lookup: random_base62(LOOKUP_LENGTH), secret: random_base62(SECRET_LENGTH) }
+    }
+
+    /// The characters by which the stored key is found.
+    #[must_use]
+    pub fn lookup(&self) -> &str {
+        &self.lookup
+    }
+
+    /// Live or test.
+    #[must_use]
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// What is stored of it.
+    #[must_use]
+    pub fn hash(&self) -> KeyHash {
+        KeyHash(Sha256::digest(self.reveal()).into())
+    }
+
+    /// The whole key, to be shown once to its holder.
+    #[must_use]
+    pub fn reveal(&self) -> String {
+        format!("wx_{}_{}_{}", self.mode.word(), self.lookup, self.secret)
+    }
+}
+
+impl FromStr for PresentedKey {
+    type Err = MalformedKey;
+
+    fn from_str(text: &str) -> Result<Self, MalformedKey> {
+        let mut parts = text.split('_');
+        let (Some("wx"), Some(mode), Some(lookup), Some(secret), None) =
+            (parts.next(), parts.next(), parts.next(), parts.next(), parts.next())
+        else {
+            return Err(MalformedKey);
+        };
+        let mode = match mode {
+            "live" => Mode::Live,
+            "test" => Mode::Test,
+            _ => return Err(MalformedKey),
+        };
+        let base62 = |part: &str, length| {
+            part.len() == length && part.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        };
+        if !base62(lookup, LOOKUP_LENGTH) || !base62(secret, SECRET_LENGTH) {
+            return Err(MalformedKey);
+        }
+        Ok(Self { mode, lookup: lookup.to_owned(), secret: secret.to_owned() })
+    }
+}
+
+impl fmt::Debug for PresentedKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PresentedKey(wx_{}_{}_…)", self.mode.word(), self.lookup)
+    }
+}
+
+impl Mode {
+    /// The word in the key's text and in the database.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Mode::Live => "live",
+            Mode::Test => "test",
+        }
+    }
+}
+
+impl ApiKey {
+    /// Whether the key may do that.
+    #[must_use]
+    pub fn allows(&self, scope: Scope) -> bool {
+        self.scopes.contains(&scope)
+    }
+
+    /// Whether the key may be used from that address.
+    #[must_use]
+    pub fn allows_ip(&self, ip: IpAddr) -> bool {
+        self.networks.is_empty() || self.networks.iter().any(|network| network.contains(ip))
+    }
+
+    /// Whether the key works at that moment.
+    #[must_use]
+    pub fn is_live_at(&self, now: Timestamp) -> bool {
+        self.state == KeyState::Active && self.expires_at.is_none_or(|end| now < end)
+    }
+}
+
+impl KeyHash {
+    /// Compares in constant time.
+    #[must_use]
+    pub fn matches(&self, other: &KeyHash) -> bool {
+        self.0.ct_eq(&other.0).into()
+    }
+}
+
+/// An address or a network in CIDR form, e.g. `192.0.2.0/24`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct IpNetwork {
+    address: IpAddr,
+    prefix: u8,
+}
+
+/// Not an address and not a network.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not an IP address or a network such as 192.0.2.0/24")]
+pub struct InvalidNetwork(String);
+
+impl IpNetwork {
+    /// Whether the address lies in the network. An IPv4-mapped IPv6 address counts as IPv4.
+    #[must_use]
+    pub fn contains(&self, ip: IpAddr) -> bool {
+        let shift = |width: u32| width - u32::from(self.prefix);
+        match (self.address, ip.to_canonical()) {
+            (IpAddr::V4(net), IpAddr::V4(ip)) => {
+                let differing = u32::from(net) ^ u32::from(ip);
+                differing.checked_shr(shift(32)).unwrap_or(0) == 0
+            }
+            (IpAddr::V6(net), IpAddr::V6(ip)) => {
+                let differing = u128::from(net) ^ u128::from(ip);
+                differing.checked_shr(shift(128)).unwrap_or(0) == 0
+            }
+            (IpAddr::V4(_), IpAddr::V6(_)) | (IpAddr::V6(_), IpAddr::V4(_)) => false,
+        }
+    }
+}
+
+impl FromStr for IpNetwork {
+    type Err = InvalidNetwork;
+
+    fn from_str(text: &str) -> Result<Self, InvalidNetwork> {
+        let invalid = || InvalidNetwork(text.to_owned());
+        let (address, prefix) = match text.split_once('/') {
+            Some((address, prefix)) => (address, Some(prefix)),
+            None => (text, None),
+        };
+        let address: IpAddr = address.parse().map_err(|_| invalid())?;
+        let width = if address.is_ipv4() { 32 } else { 128 };
+        let prefix = prefix.map_or(Ok(width), str::parse).map_err(|_| invalid())?;
+        if prefix > width { Err(invalid()) } else { Ok(Self { address, prefix }) }
+    }
+}
+
+impl TryFrom<String> for IpNetwork {
+    type Error = InvalidNetwork;
+
+    fn try_from(text: String) -> Result<Self, InvalidNetwork> {
+        text.parse()
+    }
+}
+
+impl From<IpNetwork> for String {
+    fn from(network: IpNetwork) -> String {
+        format!("{}/{}", network.address, network.prefix)
+    }
+}
+
+/// Uniform: bytes over the largest multiple of 62 are drawn again.
+fn random_base62(length: usize) -> String {
+    let mut text = String::with_capacity(length);
+    while text.len() < length {
+        let mut byte = [0];
+        fill_random(&mut byte);
+        if byte[0] < 248 {
+            text.push(char::from(BASE62[usize::from(byte[0] % 62)]));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_read_back_as_it_was_shown() {
+        let key = PresentedKey::generate(Mode::Live);
+        assert_eq!(key.reveal().parse(), Ok(key.clone()));
+        assert!(key.hash().matches(&key.reveal().parse::<PresentedKey>().expect("valid").hash()));
+    }
+
+    #[test]
+    fn debug_never_shows_the_secret() {
+        let key = PresentedKey::generate(Mode::Test);
+        assert!(!format!("{key:?}").contains(&key.secret));
+    }
+
+    #[test]
+    fn what_is_not_a_key_is_refused() {
+        for text in ["", "wx_live_12345678_short", "wx_prod_12345678_x", "wx_live_a_b_c_d"] {
+            assert_eq!(text.parse::<PresentedKey>(), Err(MalformedKey), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_network_holds_its_addresses_only() {
+        let network: IpNetwork = "192.0.2.0/24".parse().expect("valid");
+        assert!(network.contains("192.0.2.7".parse().expect("ip")));
+        assert!(network.contains("::ffff:192.0.2.7".parse().expect("ip")));
+        assert!(!network.contains("192.0.3.7".parse().expect("ip")));
+        assert!("0.0.0.0/0".parse::<IpNetwork>().expect("valid").contains([9, 9, 9, 9].into()));
+        assert!("10.0.0.0/33".parse::<IpNetwork>().is_err());
+    }
+}

@@ -1,0 +1,4 @@
+//! A message to one recipient: its address, its states, its events.
+
+pub mod address;
+pub mod state;

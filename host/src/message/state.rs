@@ -1,0 +1,90 @@
+//! The states of a message. Every one but the last ones has a next event; every one has a reason.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Where a message stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MessageState {
+    /// Waits for its `sendAt`.
+    Scheduled,
+    /// Waits for an attempt.
+    Queued,
+    /// An attempt is under way.
+    Sending,
+    /// A mail exchanger, or the sandbox inbox, took it.
+    Delivered,
+    /// A smarthost took it.
+    Relayed,
+    /// The last attempt failed for now; another follows.
+    Deferred,
+    /// The recipient's server refused it for good.
+    Bounced,
+    /// It cannot be delivered, and no server of the recipient said so.
+    Failed,
+    /// Its recipient is on the suppression list; it was never sent and cost nothing.
+    Suppressed,
+    /// Its sender called it back in time.
+    Canceled,
+}
+
+impl MessageState {
+    /// All states.
+    pub const ALL: [Self; 10] = [
+        Self::Scheduled,
+        Self::Queued,
+        Self::Sending,
+        Self::Delivered,
+        Self::Relayed,
+        Self::Deferred,
+        Self::Bounced,
+        Self::Failed,
+        Self::Suppressed,
+        Self::Canceled,
+    ];
+
+    /// The word in the database, the API and the event's type.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Scheduled => "scheduled",
+            Self::Queued => "queued",
+            Self::Sending => "sending",
+            Self::Delivered => "delivered",
+            Self::Relayed => "relayed",
+            Self::Deferred => "deferred",
+            Self::Bounced => "bounced",
+            Self::Failed => "failed",
+            Self::Suppressed => "suppressed",
+            Self::Canceled => "canceled",
+        }
+    }
+
+    /// The state of that word.
+    #[must_use]
+    pub fn of_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.word() == word)
+    }
+
+    /// Whether nothing follows.
+    #[must_use]
+    pub fn is_final(self) -> bool {
+        match self {
+            Self::Scheduled | Self::Queued | Self::Sending | Self::Deferred => false,
+            Self::Delivered
+            | Self::Relayed
+            | Self::Bounced
+            | Self::Failed
+            | Self::Suppressed
+            | Self::Canceled => true,
+        }
+    }
+}
+
+impl fmt::Display for MessageState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}

@@ -1,0 +1,86 @@
+//! One wasmtime engine, and the ticker thread that gives running guests their sense of time.
+
+use std::time::Duration;
+
+use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig};
+
+use super::error::LoadError;
+
+/// How often a running guest is looked at.
+pub const TICK: Duration = Duration::from_millis(5);
+const INSTANCES: u32 = 128;
+const MAX_MEMORY: usize = 128 << 20;
+
+/// The engine. The ticker ends when the last clone of the engine is gone.
+#[derive(Clone)]
+pub struct PluginEngine {
+    engine: Engine,
+}
+
+impl PluginEngine {
+    /// Starts an engine with pooled instances, or without where the machine has too little
+    /// address space for the pool.
+    pub fn start() -> Result<Self, LoadError> {
+        let engine = Engine::new(&config(&InstanceAllocationStrategy::Pooling(pool()))).or_else(
+            |error| {
+                tracing::warn!(%error, "no pool of plugin instances: each is allocated on demand");
+                Engine::new(&config(&InstanceAllocationStrategy::OnDemand))
+            },
+        );
+        let engine = engine.map_err(LoadError::Engine)?;
+        let weak = engine.weak();
+        std::thread::Builder::new()
+            .name("plugin-ticker".to_owned())
+            .spawn(move || {
+                while let Some(engine) = weak.upgrade() {
+                    engine.increment_epoch();
+                    drop(engine);
+                    std::thread::sleep(TICK);
+                }
+            })
+            .map_err(|error| LoadError::Engine(error.into()))?;
+        Ok(Self { engine })
+    }
+
+    /// The engine itself.
+    pub fn wasmtime(&self) -> &Engine {
+        &self.engine
+    }
+}
+
+impl std::fmt::Debug for PluginEngine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("PluginEngine")
+    }
+}
+
+fn config(strategy: &InstanceAllocationStrategy) -> Config {
+    let mut config = Config::new();
+    config
+        .wasm_component_model(true)
+        .concurrency_support(false)
+        .epoch_interruption(true)
+        .max_wasm_stack(512 << 10)
+        .async_stack_size(1 << 20)
+        .allocation_strategy(strategy.clone());
+    config
+}
+
+fn pool() -> PoolingAllocationConfig {
+    let mut pool = PoolingAllocationConfig::default();
+    pool.total_component_instances(INSTANCES)
+        .total_core_instances(INSTANCES * 4)
+        .total_memories(INSTANCES)
+        .total_tables(INSTANCES * 4)
+        .total_stacks(INSTANCES)
+        .max_memory_size(MAX_MEMORY)
+        .max_tables_per_component(16)
+        .max_memories_per_component(4)
+        .max_core_instances_per_component(32)
+        .table_elements(100_000)
+        .pagemap_scan(Enabled::Auto);
+    if PoolingAllocationConfig::is_pagemap_scan_available() {
+        pool.linear_memory_keep_resident(2 << 20).table_keep_resident(64 << 10);
+    }
+    pool
+}

@@ -1,0 +1,150 @@
+//! What a plugin may use: time, memory, bytes out. Each refusal names its setting.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+use wasmtime::ResourceLimiter;
+
+const MIB: usize = 1 << 20;
+
+/// The limits of the three kinds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Limits {
+    /// Template rendering.
+    pub renderer: CallLimits,
+    /// Plan restriction and price.
+    pub plan: CallLimits,
+    /// Domain verification.
+    pub domain: CallLimits,
+}
+
+/// The limits of one kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CallLimits {
+    /// Running time of one call, in milliseconds.
+    pub call_ms: u64,
+    /// Running time of one compilation of a template, of `configure` or of a self-test, in
+    /// milliseconds.
+    pub prepare_ms: u64,
+    /// Memory of one instance, all its linear memories together, in bytes.
+    pub memory_bytes: usize,
+    /// What one call may answer, in bytes.
+    pub output_bytes: usize,
+}
+
+impl CallLimits {
+    /// Running time of one call.
+    #[must_use]
+    pub fn call(&self) -> Duration {
+        Duration::from_millis(self.call_ms)
+    }
+
+    /// Running time of one preparing call.
+    #[must_use]
+    pub fn prepare(&self) -> Duration {
+        Duration::from_millis(self.prepare_ms)
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            renderer: CallLimits {
+                call_ms: 100,
+                prepare_ms: 250,
+                memory_bytes: 64 * MIB,
+                output_bytes: 8 * MIB,
+            },
+            plan: CallLimits {
+                call_ms: 10,
+                prepare_ms: 50,
+                memory_bytes: 16 * MIB,
+                output_bytes: MIB / 4,
+            },
+            domain: CallLimits {
+                call_ms: 50,
+                prepare_ms: 50,
+                memory_bytes: 16 * MIB,
+                output_bytes: MIB,
+            },
+        }
+    }
+}
+
+/// Counts what an instance holds; wasmtime's own limiter counts each memory for itself.
+#[derive(Debug)]
+pub struct Meter {
+    limit: usize,
+    held: usize,
+    exceeded: bool,
+}
+
+impl Meter {
+    const TABLE_ELEMENTS: usize = 100_000;
+
+    /// Nothing held yet.
+    pub fn new(limit: usize) -> Self {
+        Self { limit, held: 0, exceeded: false }
+    }
+
+    /// Whether the guest asked for more than it may have.
+    pub fn exceeded(&self) -> bool {
+        self.exceeded
+    }
+}
+
+impl ResourceLimiter for Meter {
+    fn memory_growing(
+        &mut self,
+        current: usize,
+        desired: usize,
+        _maximum: Option<usize>,
+    ) -> wasmtime::Result<bool> {
+        let held = self.held.saturating_add(desired.saturating_sub(current));
+        let allowed = held <= self.limit;
+        if allowed {
+            self.held = held;
+        } else {
+            self.exceeded = true;
+        }
+        Ok(allowed)
+    }
+
+    fn table_growing(
+        &mut self,
+        _current: usize,
+        desired: usize,
+        _maximum: Option<usize>,
+    ) -> wasmtime::Result<bool> {
+        let allowed = desired <= Self::TABLE_ELEMENTS;
+        self.exceeded |= !allowed;
+        Ok(allowed)
+    }
+
+    fn instances(&self) -> usize {
+        32
+    }
+
+    fn memories(&self) -> usize {
+        8
+    }
+
+    fn tables(&self) -> usize {
+        32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_memory_limit_is_the_sum_over_all_memories() {
+        let mut meter = Meter::new(10);
+        assert!(meter.memory_growing(0, 6, None).expect("no error"));
+        assert!(!meter.memory_growing(0, 6, None).expect("no error"));
+        assert!(meter.exceeded());
+    }
+}

@@ -1,0 +1,222 @@
+//! What a guest sees of the world: a log, a counter, a frozen clock, seeded randomness, and a
+//! place to write its last words. No file, no socket, no environment.
+
+mod capture;
+mod frozen;
+
+use wasmtime::Store;
+use wasmtime::component::{HasData, HasSelf, Linker, ResourceTable};
+use wasmtime_wasi::cli::{WasiCli, WasiCliView};
+use wasmtime_wasi::clocks::{WasiClocks, WasiClocksView};
+use wasmtime_wasi::p2::bindings::{cli, clocks, random};
+use wasmtime_wasi::random::WasiRandom;
+use wasmtime_wasi::{Deterministic, WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
+use wasmtime_wasi_io::bindings::wasi::io;
+
+use super::bindings::host;
+use super::limits::Meter;
+use capture::Capture;
+use frozen::FrozenClock;
+
+/// Guests are deterministic: their randomness is these bytes, over and over.
+const SEED: &[u8; 16] = b"waxwing-plugin-1";
+const LOG_LINES: u32 = 64;
+const LOG_LINE_BYTES: usize = 1_024;
+
+/// The host's side of one instance.
+pub struct Guest {
+    plugin: String,
+    table: ResourceTable,
+    wasi: WasiCtx,
+    last_words: Capture,
+    clock: FrozenClock,
+    meter: Meter,
+    ticks_left: u64,
+    log_lines: u32,
+    log_dropped: u32,
+}
+
+/// The interfaces that a guest may import; everything else is refused when it is inspected.
+pub const ALLOWED_IMPORTS: [&str; 19] = [
+    "waxwing:plugin/types@0.1.",
+    "waxwing:plugin/host@0.1.",
+    "wasi:io/error@0.2.",
+    "wasi:io/poll@0.2.",
+    "wasi:io/streams@0.2.",
+    "wasi:cli/environment@0.2.",
+    "wasi:cli/exit@0.2.",
+    "wasi:cli/stdin@0.2.",
+    "wasi:cli/stdout@0.2.",
+    "wasi:cli/stderr@0.2.",
+    "wasi:cli/terminal-input@0.2.",
+    "wasi:cli/terminal-output@0.2.",
+    "wasi:cli/terminal-stdin@0.2.",
+    "wasi:cli/terminal-stdout@0.2.",
+    "wasi:cli/terminal-stderr@0.2.",
+    "wasi:random/random@0.2.",
+    "wasi:random/insecure-seed@0.2.",
+    "wasi:clocks/wall-clock@0.2.",
+    "wasi:clocks/monotonic-clock@0.2.",
+];
+
+impl Guest {
+    /// A sandbox for a plugin of that name, with that much memory.
+    pub fn new(plugin: String, memory_bytes: usize) -> Self {
+        let last_words = Capture::default();
+        let clock = FrozenClock::default();
+        let wasi = WasiCtxBuilder::new()
+            .stdout(last_words.clone())
+            .stderr(last_words.clone())
+            .wall_clock(clock.clone())
+            .monotonic_clock(clock.clone())
+            .secure_random(Deterministic::new(SEED.to_vec()))
+            .insecure_random(Deterministic::new(SEED.to_vec()))
+            .insecure_random_seed(0)
+            .max_random_size(64 << 10)
+            .build();
+        Self {
+            plugin,
+            table: ResourceTable::new(),
+            wasi,
+            last_words,
+            clock,
+            meter: Meter::new(memory_bytes),
+            ticks_left: 0,
+            log_lines: 0,
+            log_dropped: 0,
+        }
+    }
+
+    /// Gives the guest time, and the moment that it may know, for one call.
+    pub fn begin_call(&mut self, ticks: u64, now_unix_ms: u64) {
+        self.ticks_left = ticks;
+        self.clock.stand_at(now_unix_ms);
+        self.last_words.clear();
+        self.log_lines = 0;
+    }
+
+    /// Takes one tick of running time; false when none was left.
+    pub fn take_tick(&mut self) -> bool {
+        match self.ticks_left.checked_sub(1) {
+            Some(left) => {
+                self.ticks_left = left;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Counts memory for the engine.
+    pub fn meter(&mut self) -> &mut Meter {
+        &mut self.meter
+    }
+
+    /// Whether the guest asked for more memory than it may have.
+    pub fn memory_exceeded(&self) -> bool {
+        self.meter.exceeded()
+    }
+
+    /// Whether the guest ran out of time.
+    pub fn time_exceeded(&self) -> bool {
+        self.ticks_left == 0
+    }
+
+    /// What the guest wrote to its standard streams in this call, shortened.
+    pub fn last_words(&self) -> String {
+        self.last_words.text()
+    }
+}
+
+/// Links all that a guest may import.
+pub fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
+    host::add_to_linker::<Guest, HasSelf<Guest>>(linker, |guest| guest)?;
+    io::error::add_to_linker::<Guest, Io>(linker, |guest| &mut guest.table)?;
+    io::poll::add_to_linker::<Guest, Io>(linker, |guest| &mut guest.table)?;
+    io::streams::add_to_linker::<Guest, Io>(linker, |guest| &mut guest.table)?;
+    cli::environment::add_to_linker::<Guest, WasiCli>(linker, Guest::cli)?;
+    cli::exit::add_to_linker::<Guest, WasiCli>(linker, Guest::cli)?;
+    cli::stdin::add_to_linker::<Guest, WasiCli>(linker, Guest::cli)?;
+    cli::stdout::add_to_linker::<Guest, WasiCli>(linker, Guest::cli)?;
+    cli::stderr::add_to_linker::<Guest, WasiCli>(linker, Guest::cli)?;
+    cli::terminal_input::add_to_linker::<Guest, WasiCli>(linker, Guest::cli)?;
+    cli::terminal_output::add_to_linker::<Guest, WasiCli>(linker, Guest::cli)?;
+    cli::terminal_stdin::add_to_linker::<Guest, WasiCli>(linker, Guest::cli)?;
+    cli::terminal_stdout::add_to_linker::<Guest, WasiCli>(linker, Guest::cli)?;
+    cli::terminal_stderr::add_to_linker::<Guest, WasiCli>(linker, Guest::cli)?;
+    random::random::add_to_linker::<Guest, WasiRandom>(linker, |guest| guest.wasi.random())?;
+    random::insecure_seed::add_to_linker::<Guest, WasiRandom>(linker, |guest| guest.wasi.random())?;
+    clocks::wall_clock::add_to_linker::<Guest, WasiClocks>(linker, Guest::clocks)?;
+    clocks::monotonic_clock::add_to_linker::<Guest, WasiClocks>(linker, Guest::clocks)?;
+    // A guest that sleeps in a host call is not stopped by epochs, so it may not sleep.
+    linker.allow_shadowing(true);
+    let mut monotonic = linker.instance("wasi:clocks/monotonic-clock@0.2.6")?;
+    for sleep in ["subscribe-instant", "subscribe-duration"] {
+        monotonic.func_new(sleep, |_, _, _, _| {
+            Err(wasmtime::Error::msg("a plugin may not sleep: its clock stands still"))
+        })?;
+    }
+    linker.allow_shadowing(false);
+    Ok(())
+}
+
+/// Sets up a store for one instance: its meter, its deadline, its bound on bytes out.
+pub fn store(engine: &wasmtime::Engine, guest: Guest, output_bytes: usize) -> Store<Guest> {
+    let mut store = Store::new(engine, guest);
+    store.limiter(|guest| guest.meter());
+    store.set_hostcall_fuel(output_bytes);
+    store.epoch_deadline_callback(|mut store| {
+        // One tick is one time that the ticker found the guest running; the time that other tasks
+        // or other processes took from it does not count.
+        if store.data_mut().take_tick() {
+            let other_tasks = Box::pin(tokio::task::yield_now());
+            Ok(wasmtime::UpdateDeadline::YieldCustom(1, other_tasks))
+        } else {
+            Ok(wasmtime::UpdateDeadline::Interrupt)
+        }
+    });
+    store
+}
+
+struct Io;
+
+impl HasData for Io {
+    type Data<'a> = &'a mut ResourceTable;
+}
+
+impl WasiView for Guest {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
+    }
+}
+
+impl host::Host for Guest {
+    fn log(&mut self, level: host::Level, message: String, fields: Vec<super::bindings::types::Pair>) {
+        self.log_lines += 1;
+        if self.log_lines > LOG_LINES {
+            self.log_dropped += 1;
+            metrics::counter!("waxwing_plugin_log_dropped_total", "plugin" => self.plugin.clone())
+                .increment(1);
+            return;
+        }
+        let message: String = message.chars().filter(|c| !c.is_control()).collect();
+        let message = &message[..message.floor_char_boundary(LOG_LINE_BYTES.min(message.len()))];
+        let fields: Vec<String> =
+            fields.iter().take(16).map(|it| format!("{}={}", it.key, it.value)).collect();
+        let (plugin, fields) = (self.plugin.as_str(), fields.join(" "));
+        match level {
+            host::Level::Error => tracing::error!(plugin, fields, "{message}"),
+            host::Level::Warn => tracing::warn!(plugin, fields, "{message}"),
+            host::Level::Info => tracing::info!(plugin, fields, "{message}"),
+            host::Level::Debug | host::Level::Trace => tracing::debug!(plugin, fields, "{message}"),
+        }
+    }
+
+    fn count(&mut self, metric: String, delta: u64, _labels: Vec<super::bindings::types::Pair>) {
+        // A guest's own labels would let it make any number of series; its metric's name is cut.
+        let metric: String = metric.chars().filter(char::is_ascii_alphanumeric).take(40).collect();
+        metrics::counter!(
+            "waxwing_plugin_count_total", "plugin" => self.plugin.clone(), "metric" => metric
+        )
+        .increment(delta);
+    }
+}

@@ -1,0 +1,38 @@
+//! A clock that stands still during a call.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use wasmtime_wasi::{HostMonotonicClock, HostWallClock};
+
+/// Stands at the moment of the call's context.
+#[derive(Debug, Clone, Default)]
+pub struct FrozenClock(Arc<AtomicU64>);
+
+impl FrozenClock {
+    /// Sets the moment, in milliseconds since the Unix epoch.
+    pub fn stand_at(&self, now_unix_ms: u64) {
+        self.0.store(now_unix_ms, Ordering::Relaxed);
+    }
+}
+
+impl HostWallClock for FrozenClock {
+    fn resolution(&self) -> Duration {
+        Duration::from_millis(1)
+    }
+
+    fn now(&self) -> Duration {
+        Duration::from_millis(self.0.load(Ordering::Relaxed))
+    }
+}
+
+impl HostMonotonicClock for FrozenClock {
+    fn resolution(&self) -> u64 {
+        1_000_000
+    }
+
+    fn now(&self) -> u64 {
+        self.0.load(Ordering::Relaxed).saturating_mul(1_000_000)
+    }
+}

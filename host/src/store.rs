@@ -1,0 +1,9 @@
+//! Where everything is kept. The hot path reads through [`facts`]; `commit` writes through the store.
+
+mod error;
+pub mod facts;
+pub mod records;
+pub mod sqlite;
+
+pub use error::StoreError;
+pub use sqlite::Sqlite as Store;

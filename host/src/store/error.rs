@@ -1,0 +1,64 @@
+//! What can go wrong between the server and its data.
+
+/// The database did not do, or does not hold, what it should.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The database refused, is not reachable, or is full.
+    #[error("the database failed in {operation}: {source}")]
+    Database {
+        /// What was being done.
+        operation: &'static str,
+        /// What the database said.
+        source: sqlx::Error,
+    },
+    /// A row that this version of the server cannot read.
+    #[error("inconsistent data: table {table}, column {column}: `{value}`")]
+    Inconsistent {
+        /// The table.
+        table: &'static str,
+        /// The column.
+        column: &'static str,
+        /// What stands there.
+        value: String,
+    },
+    /// The database's schema could not be brought up to date.
+    #[error("the database schema could not be migrated: {0}")]
+    Migrate(#[from] sqlx::migrate::MigrateError),
+    /// There is one already.
+    #[error("there is already a {noun} `{name}`")]
+    Exists {
+        /// What it is.
+        noun: &'static str,
+        /// How it is called.
+        name: String,
+    },
+    /// There is none.
+    #[error("there is no {noun} `{name}`")]
+    Missing {
+        /// What it would be.
+        noun: &'static str,
+        /// How it would be called.
+        name: String,
+    },
+    /// A change would make a balance negative.
+    #[error("the balance cannot go below zero")]
+    NegativeBalance,
+}
+
+impl StoreError {
+    /// Adds what was being done to what the database said.
+    pub fn during(operation: &'static str) -> impl FnOnce(sqlx::Error) -> Self {
+        move |source| Self::Database { operation, source }
+    }
+
+    /// Whether a constraint of the database, and not its health, is what refused.
+    #[must_use]
+    pub fn is_constraint(&self) -> bool {
+        match self {
+            Self::Database { source: sqlx::Error::Database(error), .. } => {
+                !matches!(error.kind(), sqlx::error::ErrorKind::Other)
+            }
+            _ => false,
+        }
+    }
+}

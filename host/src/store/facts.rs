@@ -1,0 +1,242 @@
+//! The facts that every send needs, in memory: keys, accounts, domains, published templates.
+//!
+//! All of a snapshot belongs to one revision of the database. Whoever changes a fact moves the
+//! revision (a trigger does it), `commit` refuses what was decided on an older one, and a refusal
+//! is looked at again if the revision has moved: so a change holds for the next request, also one
+//! made by another process.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+
+use arc_swap::ArcSwap;
+use moka::sync::Cache;
+use sqlx::sqlite::SqliteRow;
+
+use super::sqlite::{AccountRow, Sqlite};
+use super::{StoreError, sqlite};
+use crate::account::Account;
+use crate::account::key::ApiKey;
+use crate::clock::{Clock, Timestamp};
+use crate::domain::name::DomainName;
+use crate::id::AccountId;
+use crate::template::slug::Slug;
+use crate::template::version::TemplateVersion;
+
+const KEPT: u64 = 10_000;
+const TEMPLATES_KEPT: u64 = 1_000;
+
+/// The in-memory facts and the way to newer ones.
+#[derive(Debug)]
+pub struct Facts {
+    store: Sqlite,
+    clock: Clock,
+    current: ArcSwap<Epoch>,
+}
+
+/// The facts of one revision; what is not in memory yet is read when it is asked for.
+#[derive(Debug, Clone)]
+pub struct Snapshot {
+    store: Sqlite,
+    now: Timestamp,
+    epoch: Arc<Epoch>,
+}
+
+/// Why a fact cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum FactError {
+    /// The database has moved on; start again with a new snapshot.
+    #[error("the facts have changed")]
+    Stale,
+    /// The database failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+#[derive(Debug)]
+struct Epoch {
+    revision: i64,
+    keys: Cache<String, Arc<ApiKey>>,
+    accounts: Cache<AccountId, Arc<AccountFacts>>,
+    domains: Cache<(AccountId, DomainName), Arc<sqlite::DomainRow>>,
+    templates: Cache<(AccountId, Slug), Arc<TemplateVersion>>,
+}
+
+/// An account, and counters that follow its commits on this node.
+#[derive(Debug)]
+pub struct AccountFacts {
+    /// The account.
+    pub account: Account,
+    day: i64,
+    balance: AtomicI64,
+    sent_today: AtomicU64,
+    sent_month: AtomicU64,
+}
+
+impl Facts {
+    /// Starts with no fact in memory.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn open(store: Sqlite, clock: Clock) -> Result<Self, StoreError> {
+        let revision = store.revision().await?;
+        Ok(Self { store, clock, current: ArcSwap::from_pointee(Epoch::new(revision)) })
+    }
+
+    /// The facts as this node knows them.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            store: self.store.clone(),
+            now: self.clock.now(),
+            epoch: self.current.load_full(),
+        }
+    }
+
+    /// Looks whether the database has moved past `seen`, and if so forgets what was in memory.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn have_moved(&self, seen: i64) -> Result<bool, StoreError> {
+        let revision = self.store.revision().await?;
+        if revision != self.current.load().revision {
+            self.current.store(Arc::new(Epoch::new(revision)));
+        }
+        Ok(revision != seen)
+    }
+}
+
+impl Snapshot {
+    /// The revision that all of it belongs to.
+    #[must_use]
+    pub fn revision(&self) -> i64 {
+        self.epoch.revision
+    }
+
+    /// The key with these 8 characters. A key that does not exist is not remembered.
+    ///
+    /// # Errors
+    /// See [`FactError`].
+    pub async fn key(&self, lookup: &str) -> Result<Option<Arc<ApiKey>>, FactError> {
+        if let Some(key) = self.epoch.keys.get(lookup) {
+            return Ok(Some(key));
+        }
+        let query = sqlx::query(sqlite::KEY).bind(lookup.to_owned());
+        let key = self.read(query, sqlite::key_row).await?;
+        Ok(key.inspect(|key| self.epoch.keys.insert(lookup.to_owned(), Arc::clone(key))))
+    }
+
+    /// An account.
+    ///
+    /// # Errors
+    /// See [`FactError`].
+    pub async fn account(&self, id: AccountId) -> Result<Option<Arc<AccountFacts>>, FactError> {
+        let today = self.now.day();
+        if let Some(account) = self.epoch.accounts.get(&id).filter(|it| it.day == today) {
+            return Ok(Some(account));
+        }
+        let query = sqlx::query(sqlite::ACCOUNT).bind(today).bind(id.to_string());
+        let read = |row: &SqliteRow| sqlite::account_row(row).map(|it| AccountFacts::new(it, today));
+        let account = self.read(query, read).await?;
+        Ok(account.inspect(|it| self.epoch.accounts.insert(id, Arc::clone(it))))
+    }
+
+    /// A sender domain of an account.
+    ///
+    /// # Errors
+    /// See [`FactError`].
+    pub async fn domain(
+        &self,
+        account: AccountId,
+        name: &DomainName,
+    ) -> Result<Option<Arc<sqlite::DomainRow>>, FactError> {
+        let at = (account, name.clone());
+        if let Some(domain) = self.epoch.domains.get(&at) {
+            return Ok(Some(domain));
+        }
+        let query =
+            sqlx::query(sqlite::DOMAIN).bind(account.to_string()).bind(name.as_str().to_owned());
+        let domain = self.read(query, sqlite::domain_row).await?;
+        Ok(domain.inspect(|it| self.epoch.domains.insert(at, Arc::clone(it))))
+    }
+
+    /// The published version of a template of an account.
+    ///
+    /// # Errors
+    /// See [`FactError`].
+    pub async fn template(
+        &self,
+        account: AccountId,
+        slug: &Slug,
+    ) -> Result<Option<Arc<TemplateVersion>>, FactError> {
+        let at = (account, slug.clone());
+        if let Some(template) = self.epoch.templates.get(&at) {
+            return Ok(Some(template));
+        }
+        let query =
+            sqlx::query(sqlite::TEMPLATE).bind(account.to_string()).bind(slug.as_str().to_owned());
+        let template = self.read(query, sqlite::template_row).await?;
+        Ok(template.inspect(|it| self.epoch.templates.insert(at, Arc::clone(it))))
+    }
+
+    /// Reads a row and the revision that it belongs to in one transaction.
+    async fn read<T>(
+        &self,
+        query: sqlx::query::Query<'_, sqlx::Sqlite, sqlx::sqlite::SqliteArguments>,
+        convert: impl FnOnce(&SqliteRow) -> Result<T, StoreError>,
+    ) -> Result<Option<Arc<T>>, FactError> {
+        let (revision, row) = self.store.read_fact(query).await?;
+        if revision != self.epoch.revision {
+            return Err(FactError::Stale);
+        }
+        row.map(|row| convert(&row).map(Arc::new)).transpose().map_err(FactError::Store)
+    }
+}
+
+impl AccountFacts {
+    fn new(row: AccountRow, day: i64) -> Self {
+        Self {
+            account: row.account,
+            day,
+            balance: AtomicI64::new(row.balance.0),
+            sent_today: AtomicU64::new(row.sent_today),
+            sent_month: AtomicU64::new(row.sent_month),
+        }
+    }
+
+    /// The balance as this node last saw it; `commit` alone decides by the true one.
+    #[must_use]
+    pub fn balance(&self) -> i64 {
+        self.balance.load(Ordering::Relaxed)
+    }
+
+    /// Messages accepted today, as this node knows.
+    #[must_use]
+    pub fn sent_today(&self) -> u64 {
+        self.sent_today.load(Ordering::Relaxed)
+    }
+
+    /// Messages accepted in 30 days, as this node knows.
+    #[must_use]
+    pub fn sent_month(&self) -> u64 {
+        self.sent_month.load(Ordering::Relaxed)
+    }
+
+    /// Follows a commit of one message.
+    pub fn committed(&self, balance: i64) {
+        self.balance.store(balance, Ordering::Relaxed);
+        self.sent_today.fetch_add(1, Ordering::Relaxed);
+        self.sent_month.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Epoch {
+    fn new(revision: i64) -> Self {
+        Self {
+            revision,
+            keys: Cache::new(KEPT),
+            accounts: Cache::new(KEPT),
+            domains: Cache::new(KEPT),
+            templates: Cache::new(TEMPLATES_KEPT),
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! What goes into and comes out of the store on the journey of a message.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::clock::Timestamp;
+use crate::credit::Credits;
+use crate::id::{AccountId, DecisionId, KeyId, MessageId};
+use crate::message::address::EmailAddress;
+use crate::message::state::MessageState;
+
+/// All that one request commits, in one transaction.
+#[derive(Debug, Clone)]
+pub struct Job {
+    /// The revision of the facts that it was decided on; an older one is refused as stale.
+    pub revision: i64,
+    /// Who pays.
+    pub account_id: AccountId,
+    /// The key that was used.
+    pub key_id: KeyId,
+    /// The client's own key for this request.
+    pub idempotency: Option<Idempotency>,
+    /// One slot for each message of the request, in order.
+    pub slots: Vec<Slot>,
+}
+
+/// A client's key for a request, and what the request said.
+#[derive(Debug, Clone)]
+pub struct Idempotency {
+    /// The client's key.
+    pub key: String,
+    /// SHA-256 of the canonical body.
+    pub body_hash: [u8; 32],
+}
+
+/// One place in a request.
+#[derive(Debug, Clone)]
+pub enum Slot {
+    /// A message to store and to charge.
+    Message(Box<NewMessage>),
+    /// A refusal of an earlier step, kept for the answer only.
+    Refused(Value),
+}
+
+/// A message as `commit` stores it.
+#[derive(Debug, Clone)]
+pub struct NewMessage {
+    /// Its identifier.
+    pub id: MessageId,
+    /// Through which door it came: `api` or `smtp`.
+    pub channel: &'static str,
+    /// Slug and revision of its template; none for a raw message.
+    pub template: Option<(String, u64)>,
+    /// Envelope sender.
+    pub sender: EmailAddress,
+    /// Envelope recipient.
+    pub recipient: EmailAddress,
+    /// The subject, for lists.
+    pub subject: String,
+    /// Where it may go.
+    pub route: RouteChoice,
+    /// What it costs.
+    pub price: Credits,
+    /// The sender's own words to find it by.
+    pub tags: Vec<String>,
+    /// The sender's own facts about it.
+    pub metadata: serde_json::Map<String, Value>,
+    /// When it may leave; none means now.
+    pub send_at: Option<Timestamp>,
+    /// The RFC 5322 message, compressed.
+    pub body: Body,
+    /// The identifier of its decision record.
+    pub decision_id: DecisionId,
+    /// What each plugin decided, as JSON.
+    pub decisions: Value,
+}
+
+/// A stored body.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Body(Vec<u8>);
+
+impl Body {
+    /// Compresses a message.
+    #[must_use]
+    pub fn pack(raw: &[u8]) -> Self {
+        Self(lz4_flex::compress_prepend_size(raw))
+    }
+
+    /// The message again; none if the stored bytes are damaged.
+    #[must_use]
+    pub fn unpack(&self) -> Option<Vec<u8>> {
+        lz4_flex::decompress_size_prepended(&self.0).ok()
+    }
+
+    /// The compressed bytes.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// From stored bytes.
+    #[must_use]
+    pub fn from_stored(bytes: Vec<u8>) -> Self {
+        Self(bytes)
+    }
+}
+
+/// Where a message may go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RouteChoice {
+    /// To the sandbox inbox only.
+    Sandbox,
+    /// Wherever the configuration sends it.
+    Configured,
+}
+
+impl RouteChoice {
+    /// The word in the database.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Sandbox => "sandbox",
+            Self::Configured => "configured",
+        }
+    }
+}
+
+/// What became of a [`Job`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum JobOutcome {
+    /// One answer for each slot; durable.
+    Answered(Vec<Answer>),
+    /// The same request was answered before: that answer again.
+    Replayed(Vec<Answer>),
+    /// The client's key was used for another request.
+    KeyConflict,
+    /// The facts have changed since it was decided; nothing was written.
+    Stale,
+}
+
+/// What became of one message of a request. Kept 24 hours for a client that asks again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "answer", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Answer {
+    /// Stored, charged and queued.
+    Accepted {
+        /// Its identifier.
+        message_id: MessageId,
+        /// The balance after it.
+        credits_remaining: Credits,
+        /// Where it stands now.
+        state: MessageState,
+    },
+    /// The balance is too low; nothing was stored.
+    Insufficient {
+        /// What it costs.
+        required: Credits,
+        /// The balance.
+        balance: Credits,
+    },
+    /// The account was stopped before it came to this; nothing was stored.
+    Refused {
+        /// The refusal, as the step that made it wrote it.
+        refusal: Value,
+    },
+}
+
+/// A message that a worker has leased for one attempt.
+#[derive(Debug, Clone)]
+pub struct Lease {
+    /// Its identifier.
+    pub message_id: MessageId,
+    /// Whose it is.
+    pub account_id: AccountId,
+    /// Envelope sender.
+    pub sender: EmailAddress,
+    /// Envelope recipient.
+    pub recipient: EmailAddress,
+    /// Where it may go.
+    pub route: RouteChoice,
+    /// Which attempt this is, from 1.
+    pub attempt: u32,
+    /// When it was accepted.
+    pub created_at: Timestamp,
+    /// The message; none when its stored body is missing or damaged.
+    pub raw: Option<Vec<u8>>,
+}
+
+/// How an attempt ended, to be written in one transaction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settlement {
+    /// Which message.
+    pub message_id: MessageId,
+    /// Whose it is.
+    pub account_id: AccountId,
+    /// Where it stands now.
+    pub state: MessageState,
+    /// Why, in the words of the server that said it.
+    pub reason: String,
+    /// When the next attempt is due; none where it rests.
+    pub next_attempt: Option<Timestamp>,
+}
+
+/// A message as lists and scripts see it.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MessageRow {
+    /// Its identifier.
+    pub id: String,
+    /// Whose it is.
+    pub account_id: String,
+    /// Its template; none for a raw message.
+    pub template: Option<String>,
+    /// From.
+    pub from: String,
+    /// To.
+    pub to: String,
+    /// Subject.
+    pub subject: String,
+    /// Where it stands.
+    pub state: String,
+    /// Why it stands there.
+    pub reason: String,
+    /// What it cost.
+    pub credits: i64,
+    /// When it was accepted, RFC 3339.
+    pub created_at: String,
+    /// Its events, oldest first.
+    pub events: Vec<EventRow>,
+    /// What each plugin decided.
+    pub decisions: Value,
+}
+
+/// One change of a message's state.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EventRow {
+    /// Its identifier.
+    pub id: String,
+    /// `message.<state>`.
+    pub r#type: String,
+    /// Why.
+    pub detail: String,
+    /// When, RFC 3339.
+    pub at: String,
+}

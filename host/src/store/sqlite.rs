@@ -1,0 +1,124 @@
+//! The embedded store: one SQLite file in WAL mode, `synchronous=FULL`, one writer, many readers.
+
+mod accounts;
+mod commit;
+mod domains;
+mod keys;
+mod messages;
+mod queue;
+mod row;
+mod templates;
+mod upkeep;
+
+use std::path::Path;
+use std::str::FromStr;
+use std::time::Duration;
+
+use sqlx::query::Query;
+use sqlx::sqlite::{
+    SqliteArguments, SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions,
+    SqliteRow, SqliteSynchronous,
+};
+use sqlx::{Sqlite as Driver, Transaction};
+
+use super::StoreError;
+pub use accounts::{ACCOUNT, AccountRow, LedgerRow, account_row};
+pub use domains::{DOMAIN, DomainRow, domain_row};
+pub use keys::{KEY, key_row};
+pub use messages::RefusalRecord;
+pub use templates::{TEMPLATE, template_row};
+
+const READERS: u32 = 4;
+const REVISION: &str = "-- revision\nSELECT value FROM revision";
+
+/// The store. Cheap to clone; all clones share its connections.
+#[derive(Debug, Clone)]
+pub struct Sqlite {
+    writer: SqlitePool,
+    readers: SqlitePool,
+}
+
+impl Sqlite {
+    /// Opens the file, makes it where it is missing, and brings its schema up to date.
+    ///
+    /// # Errors
+    /// The file cannot be opened, or was written by a newer version of the server.
+    pub async fn open(file: &Path) -> Result<Self, StoreError> {
+        let options = SqliteConnectOptions::from_str("sqlite::memory:")
+            .map_err(StoreError::during("open"))?
+            .filename(file)
+            .create_if_missing(true)
+            .journal_mode(SqliteJournalMode::Wal)
+            .synchronous(SqliteSynchronous::Full)
+            .foreign_keys(true)
+            .busy_timeout(Duration::from_secs(10))
+            .pragma("journal_size_limit", "67108864")
+            .statement_cache_capacity(256);
+        let writer = SqlitePoolOptions::new()
+            .max_connections(1)
+            .acquire_timeout(Duration::from_secs(30))
+            .connect_with(options.clone())
+            .await
+            .map_err(StoreError::during("open"))?;
+        sqlx::migrate!("../migrations/sqlite").run(&writer).await?;
+        let readers = SqlitePoolOptions::new()
+            .max_connections(READERS)
+            .acquire_timeout(Duration::from_secs(10))
+            .connect_with(options.read_only(true).create_if_missing(false))
+            .await
+            .map_err(StoreError::during("open"))?;
+        Ok(Self { writer, readers })
+    }
+
+    /// Whether the database answers.
+    ///
+    /// # Errors
+    /// It does not.
+    pub async fn ping(&self) -> Result<(), StoreError> {
+        sqlx::query("SELECT 1")
+            .execute(&self.readers)
+            .await
+            .map(|_| ())
+            .map_err(StoreError::during("ping"))
+    }
+
+    /// The revision of the facts.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn revision(&self) -> Result<i64, StoreError> {
+        let row = sqlx::query(REVISION)
+            .fetch_one(&self.readers)
+            .await
+            .map_err(StoreError::during("revision"))?;
+        row::column(&row, "value")
+    }
+
+    /// Reads at most one row together with the revision that it belongs to.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn read_fact(
+        &self,
+        query: Query<'_, Driver, SqliteArguments>,
+    ) -> Result<(i64, Option<SqliteRow>), StoreError> {
+        let during = || StoreError::during("read_fact");
+        let mut tx = self.readers.begin().await.map_err(during())?;
+        let revision = sqlx::query(REVISION).fetch_one(&mut *tx).await.map_err(during())?;
+        let row = query.fetch_optional(&mut *tx).await.map_err(during())?;
+        tx.rollback().await.map_err(during())?;
+        Ok((row::column(&revision, "value")?, row))
+    }
+
+    /// Closes all connections and folds the write-ahead log into the file.
+    pub async fn close(&self) {
+        self.readers.close().await;
+        self.writer.close().await;
+    }
+
+    /// Begins a transaction that writes. It holds the write lock from its start, so that what it
+    /// reads stays true until it commits.
+    async fn begin(&self) -> Result<Transaction<'static, Driver>, StoreError> {
+        self.writer.begin_with("BEGIN IMMEDIATE").await.map_err(StoreError::during("begin"))
+    }
+}

@@ -1,0 +1,239 @@
+//! Accounts and their credits.
+
+use sqlx::sqlite::SqliteRow;
+
+use super::Sqlite;
+use super::row::{column, inconsistent, parsed};
+use crate::account::plan::Plan;
+use crate::account::{Account, AccountState};
+use crate::clock::Timestamp;
+use crate::credit::{Credits, EntryKind};
+use crate::id::AccountId;
+use crate::message::address::EmailAddress;
+use crate::store::StoreError;
+
+/// An account, its balance, and how much it has sent.
+#[derive(Debug, Clone)]
+pub struct AccountRow {
+    /// The account.
+    pub account: Account,
+    /// The sum of its ledger.
+    pub balance: Credits,
+    /// Messages accepted today (UTC).
+    pub sent_today: u64,
+    /// Messages accepted in the last 30 days.
+    pub sent_month: u64,
+}
+
+impl Sqlite {
+    /// Opens an account with a balance of 0.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn create_account(&self, account: &Account) -> Result<(), StoreError> {
+        sqlx::query(
+            "-- create_account
+             INSERT INTO accounts (id, name, plan, state, sender, created_at)
+             VALUES (?, ?, ?, ?, ?, ?)",
+        )
+        .bind(account.id.to_string())
+        .bind(&account.name)
+        .bind(&account.plan.name)
+        .bind(state_word(account.state))
+        .bind(account.sender.as_ref().map(ToString::to_string))
+        .bind(account.created_at.millis())
+        .execute(&self.writer)
+        .await
+        .map(|_| ())
+        .map_err(StoreError::during("create_account"))
+    }
+
+    /// All accounts, oldest first.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn accounts(&self, now: Timestamp) -> Result<Vec<AccountRow>, StoreError> {
+        let rows = sqlx::query(
+            "-- accounts
+             SELECT id, name, plan, state, sender, balance, created_at,
+                    (SELECT coalesce(sum(sent), 0) FROM usage WHERE account_id = id AND day = ?1) AS today,
+                    (SELECT coalesce(sum(sent), 0) FROM usage WHERE account_id = id AND day > ?1 - 30) AS month
+             FROM accounts ORDER BY id",
+        )
+        .bind(now.day())
+        .fetch_all(&self.readers)
+        .await
+        .map_err(StoreError::during("accounts"))?;
+        rows.iter().map(account_row).collect()
+    }
+
+    /// One account.
+    ///
+    /// # Errors
+    /// The database failed, or there is no such account.
+    pub async fn account(&self, id: AccountId, now: Timestamp) -> Result<AccountRow, StoreError> {
+        let row = sqlx::query(ACCOUNT)
+            .bind(now.day())
+            .bind(id.to_string())
+            .fetch_optional(&self.readers)
+            .await
+            .map_err(StoreError::during("account"))?;
+        match row {
+            Some(row) => account_row(&row),
+            None => Err(StoreError::Missing { noun: "account", name: id.to_string() }),
+        }
+    }
+
+    /// Changes plan, state and default sender of an account.
+    ///
+    /// # Errors
+    /// The database failed, or there is no such account.
+    pub async fn update_account(&self, account: &Account) -> Result<(), StoreError> {
+        let done = sqlx::query(
+            "-- update_account
+             UPDATE accounts SET name = ?, plan = ?, state = ?, sender = ? WHERE id = ?",
+        )
+        .bind(&account.name)
+        .bind(&account.plan.name)
+        .bind(state_word(account.state))
+        .bind(account.sender.as_ref().map(ToString::to_string))
+        .bind(account.id.to_string())
+        .execute(&self.writer)
+        .await
+        .map_err(StoreError::during("update_account"))?;
+        if done.rows_affected() == 1 {
+            return Ok(());
+        }
+        Err(StoreError::Missing { noun: "account", name: account.id.to_string() })
+    }
+
+    /// Adds an entry to the ledger and answers the new balance.
+    ///
+    /// # Errors
+    /// The database failed, or the balance would go below zero.
+    pub async fn add_credits(
+        &self,
+        account: AccountId,
+        kind: EntryKind,
+        amount: Credits,
+        reason: &str,
+        now: Timestamp,
+    ) -> Result<Credits, StoreError> {
+        let mut tx = self.begin().await?;
+        sqlx::query(
+            "-- add_credits
+             INSERT INTO ledger (account_id, kind, amount, reason, created_at)
+             VALUES (?, ?, ?, ?, ?)",
+        )
+        .bind(account.to_string())
+        .bind(kind.word())
+        .bind(amount.0)
+        .bind(reason)
+        .bind(now.millis())
+        .execute(&mut *tx)
+        .await
+        .map_err(StoreError::during("add_credits"))
+        .map_err(|error| if error.is_constraint() { StoreError::NegativeBalance } else { error })?;
+        let balance = sqlx::query("-- balance\nSELECT balance FROM accounts WHERE id = ?")
+            .bind(account.to_string())
+            .fetch_one(&mut *tx)
+            .await
+            .map_err(StoreError::during("balance"))?;
+        tx.commit().await.map_err(StoreError::during("add_credits"))?;
+        Ok(Credits(column(&balance, "balance")?))
+    }
+
+    /// The newest entries of an account's ledger, newest first.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn ledger(
+        &self,
+        account: AccountId,
+        limit: u32,
+    ) -> Result<Vec<LedgerRow>, StoreError> {
+        let rows = sqlx::query(
+            "-- ledger
+             SELECT kind, amount, message_id, reason, created_at FROM ledger
+             WHERE account_id = ? ORDER BY id DESC LIMIT ?",
+        )
+        .bind(account.to_string())
+        .bind(limit)
+        .fetch_all(&self.readers)
+        .await
+        .map_err(StoreError::during("ledger"))?;
+        rows.iter()
+            .map(|row| {
+                Ok(LedgerRow {
+                    kind: column(row, "kind")?,
+                    amount: column(row, "amount")?,
+                    message_id: column(row, "message_id")?,
+                    reason: column(row, "reason")?,
+                    at: Timestamp::from_millis(column(row, "created_at")?).rfc3339(),
+                })
+            })
+            .collect()
+    }
+}
+
+/// One entry of a ledger.
+#[derive(Debug, Clone, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LedgerRow {
+    /// `grant`, `debit`, `refund` or `adjustment`.
+    pub kind: String,
+    /// Negative for a debit.
+    pub amount: i64,
+    /// The message of a debit or a refund.
+    pub message_id: Option<String>,
+    /// Why.
+    pub reason: Option<String>,
+    /// When, RFC 3339.
+    pub at: String,
+}
+
+/// The statement that reads one account; the facts read it in a transaction of their own.
+pub const ACCOUNT: &str = "-- account
+    SELECT id, name, plan, state, sender, balance, created_at,
+           (SELECT coalesce(sum(sent), 0) FROM usage WHERE account_id = accounts.id AND day = ?1) AS today,
+           (SELECT coalesce(sum(sent), 0) FROM usage WHERE account_id = accounts.id AND day > ?1 - 30) AS month
+    FROM accounts WHERE id = ?2";
+
+/// Reads a row of [`ACCOUNT`].
+pub fn account_row(row: &SqliteRow) -> Result<AccountRow, StoreError> {
+    let state: String = column(row, "state")?;
+    let state = match state.as_str() {
+        "active" => AccountState::Active,
+        "suspended" => AccountState::Suspended,
+        _ => return Err(inconsistent("accounts", "state", &state)),
+    };
+    let sender: Option<String> = column(row, "sender")?;
+    let sender = sender
+        .map(|text| text.parse::<EmailAddress>().map_err(|_| inconsistent("accounts", "sender", &text)))
+        .transpose()?;
+    let plan: String = column(row, "plan")?;
+    Ok(AccountRow {
+        account: Account {
+            id: parsed(row, "accounts", "id")?,
+            name: column(row, "name")?,
+            plan: Plan::named(&plan),
+            state,
+            sender,
+            created_at: Timestamp::from_millis(column(row, "created_at")?),
+        },
+        balance: Credits(column(row, "balance")?),
+        sent_today: count(row, "today")?,
+        sent_month: count(row, "month")?,
+    })
+}
+
+fn count(row: &SqliteRow, name: &'static str) -> Result<u64, StoreError> {
+    column::<i64>(row, name).map(|count| u64::try_from(count).unwrap_or(0))
+}
+
+fn state_word(state: AccountState) -> &'static str {
+    match state {
+        AccountState::Active => "active",
+        AccountState::Suspended => "suspended",
+    }
+}

@@ -1,0 +1,124 @@
+//! API keys.
+
+use sqlx::sqlite::SqliteRow;
+
+use super::Sqlite;
+use super::row::{column, inconsistent, json, parsed, to_json};
+use crate::account::key::{ApiKey, KeyHash, KeyState, Mode};
+use crate::clock::Timestamp;
+use crate::id::{AccountId, KeyId};
+use crate::store::StoreError;
+
+impl Sqlite {
+    /// Stores a new key.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn create_key(&self, key: &ApiKey) -> Result<(), StoreError> {
+        sqlx::query(
+            "-- create_key
+             INSERT INTO keys (id, account_id, name, mode, lookup, hash, scopes, domains, templates,
+                               networks, state, expires_at, created_at)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        )
+        .bind(key.id.to_string())
+        .bind(key.account_id.to_string())
+        .bind(&key.name)
+        .bind(key.mode.word())
+        .bind(&key.lookup)
+        .bind(key.hash.0.to_vec())
+        .bind(to_json(&key.scopes))
+        .bind(to_json(&key.domains))
+        .bind(to_json(&key.templates))
+        .bind(to_json(&key.networks))
+        .bind(state_word(key.state))
+        .bind(key.expires_at.map(Timestamp::millis))
+        .bind(key.created_at.millis())
+        .execute(&self.writer)
+        .await
+        .map(|_| ())
+        .map_err(StoreError::during("create_key"))
+    }
+
+    /// The keys of an account, oldest first.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn keys(&self, account: AccountId) -> Result<Vec<ApiKey>, StoreError> {
+        let rows = sqlx::query(
+            "-- keys
+             SELECT id, account_id, name, mode, lookup, hash, scopes, domains, templates, networks,
+                    state, expires_at, last_used_at, created_at
+             FROM keys WHERE account_id = ? ORDER BY id",
+        )
+        .bind(account.to_string())
+        .fetch_all(&self.readers)
+        .await
+        .map_err(StoreError::during("keys"))?;
+        rows.iter().map(key_row).collect()
+    }
+
+    /// Switches a key off; the next request with it is refused.
+    ///
+    /// # Errors
+    /// The database failed, or there is no such key.
+    pub async fn deactivate_key(&self, id: KeyId) -> Result<(), StoreError> {
+        let done = sqlx::query("-- deactivate_key\nUPDATE keys SET state = 'deactivated' WHERE id = ?")
+            .bind(id.to_string())
+            .execute(&self.writer)
+            .await
+            .map_err(StoreError::during("deactivate_key"))?;
+        if done.rows_affected() == 1 {
+            return Ok(());
+        }
+        Err(StoreError::Missing { noun: "key", name: id.to_string() })
+    }
+}
+
+/// The statement that finds a key by its 8 characters.
+pub const KEY: &str = "-- key
+    SELECT id, account_id, name, mode, lookup, hash, scopes, domains, templates, networks, state,
+           expires_at, last_used_at, created_at
+    FROM keys WHERE lookup = ?";
+
+/// Reads a row of [`KEY`].
+pub fn key_row(row: &SqliteRow) -> Result<ApiKey, StoreError> {
+    let mode: String = column(row, "mode")?;
+    let mode = match mode.as_str() {
+        "live" => Mode::Live,
+        "test" => Mode::Test,
+        _ => return Err(inconsistent("keys", "mode", &mode)),
+    };
+    let state: String = column(row, "state")?;
+    let state = match state.as_str() {
+        "active" => KeyState::Active,
+        "deactivated" => KeyState::Deactivated,
+        _ => return Err(inconsistent("keys", "state", &state)),
+    };
+    let hash: Vec<u8> = column(row, "hash")?;
+    let hash = hash.try_into().map_err(|_| inconsistent("keys", "hash", "not 32 bytes"))?;
+    let moment = |millis: Option<i64>| millis.map(Timestamp::from_millis);
+    Ok(ApiKey {
+        id: parsed(row, "keys", "id")?,
+        account_id: parsed(row, "keys", "account_id")?,
+        name: column(row, "name")?,
+        mode,
+        lookup: column(row, "lookup")?,
+        hash: KeyHash(hash),
+        scopes: json(row, "keys", "scopes")?,
+        domains: json(row, "keys", "domains")?,
+        templates: json(row, "keys", "templates")?,
+        networks: json(row, "keys", "networks")?,
+        state,
+        expires_at: moment(column(row, "expires_at")?),
+        last_used_at: moment(column(row, "last_used_at")?),
+        created_at: Timestamp::from_millis(column(row, "created_at")?),
+    })
+}
+
+fn state_word(state: KeyState) -> &'static str {
+    match state {
+        KeyState::Active => "active",
+        KeyState::Deactivated => "deactivated",
+    }
+}

@@ -1,0 +1,105 @@
+//! Templates and their versions.
+
+use sqlx::sqlite::SqliteRow;
+
+use super::Sqlite;
+use super::row::{column, inconsistent, json, parsed, to_json};
+use crate::clock::Timestamp;
+use crate::id::{AccountId, TemplateId};
+use crate::store::StoreError;
+use crate::template::slug::Slug;
+use crate::template::version::{TemplateSource, TemplateVersion, Variable};
+
+impl Sqlite {
+    /// Publishes a version: the first of a new template, or the next of one that is there.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn publish_template(
+        &self,
+        account: AccountId,
+        slug: &Slug,
+        source: &TemplateSource,
+        variables: &[Variable],
+        now: Timestamp,
+    ) -> Result<TemplateVersion, StoreError> {
+        let mut tx = self.begin().await?;
+        let published = sqlx::query(
+            "-- publish_template
+             INSERT INTO templates (id, account_id, slug, published_revision, created_at)
+             VALUES (?, ?, ?, 1, ?)
+             ON CONFLICT (account_id, slug) DO UPDATE SET published_revision =
+                 (SELECT max(revision) + 1 FROM template_versions WHERE template_id = templates.id)
+             RETURNING id, published_revision",
+        )
+        .bind(TemplateId::new(now).to_string())
+        .bind(account.to_string())
+        .bind(slug.as_str())
+        .bind(now.millis())
+        .fetch_one(&mut *tx)
+        .await
+        .map_err(StoreError::during("publish_template"))?;
+        let template_id: TemplateId = parsed(&published, "templates", "id")?;
+        let revision: i64 = column(&published, "published_revision")?;
+        sqlx::query(
+            "-- publish_template
+             INSERT INTO template_versions (template_id, revision, source, variables, created_at)
+             VALUES (?, ?, ?, ?, ?)",
+        )
+        .bind(template_id.to_string())
+        .bind(revision)
+        .bind(to_json(source))
+        .bind(to_json(variables))
+        .bind(now.millis())
+        .execute(&mut *tx)
+        .await
+        .map_err(StoreError::during("publish_template"))?;
+        tx.commit().await.map_err(StoreError::during("publish_template"))?;
+        Ok(TemplateVersion {
+            template_id,
+            slug: slug.clone(),
+            revision: u64::try_from(revision).unwrap_or(0),
+            source: source.clone(),
+            variables: variables.to_vec(),
+        })
+    }
+
+    /// The published versions of an account's templates, by slug.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn templates(&self, account: AccountId) -> Result<Vec<TemplateVersion>, StoreError> {
+        let rows = sqlx::query(
+            "-- templates
+             SELECT t.id, t.slug, v.revision, v.source, v.variables
+             FROM templates t
+             JOIN template_versions v ON v.template_id = t.id AND v.revision = t.published_revision
+             WHERE t.account_id = ? ORDER BY t.slug",
+        )
+        .bind(account.to_string())
+        .fetch_all(&self.readers)
+        .await
+        .map_err(StoreError::during("templates"))?;
+        rows.iter().map(template_row).collect()
+    }
+}
+
+/// The statement that finds the published version of a template.
+pub const TEMPLATE: &str = "-- template
+    SELECT t.id, t.slug, v.revision, v.source, v.variables
+    FROM templates t
+    JOIN template_versions v ON v.template_id = t.id AND v.revision = t.published_revision
+    WHERE t.account_id = ? AND t.slug = ?";
+
+/// Reads a row of [`TEMPLATE`].
+pub fn template_row(row: &SqliteRow) -> Result<TemplateVersion, StoreError> {
+    let revision: i64 = column(row, "revision")?;
+    Ok(TemplateVersion {
+        template_id: parsed(row, "templates", "id")?,
+        slug: parsed(row, "templates", "slug")?,
+        revision: u64::try_from(revision)
+            .map_err(|_| inconsistent("template_versions", "revision", &revision.to_string()))?,
+        source: json(row, "template_versions", "source")?,
+        variables: json(row, "template_versions", "variables")?,
+    })
+}

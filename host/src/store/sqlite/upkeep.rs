@@ -1,0 +1,41 @@
+//! What is dropped when its time is over, in small bites so that no send waits for it.
+
+use super::Sqlite;
+use crate::clock::Timestamp;
+use crate::store::StoreError;
+
+impl Sqlite {
+    /// Drops kept answers whose 24 hours are over and refusals from before `refusals_before`;
+    /// at most `limit` rows of each. Answers how many went.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn drop_expired(
+        &self,
+        now: Timestamp,
+        refusals_before: Timestamp,
+        limit: u32,
+    ) -> Result<u64, StoreError> {
+        let answers = sqlx::query(
+            "-- drop_expired
+             DELETE FROM idempotency WHERE (account_id, key) IN
+                 (SELECT account_id, key FROM idempotency WHERE expires_at <= ? LIMIT ?)",
+        )
+        .bind(now.millis())
+        .bind(limit)
+        .execute(&self.writer)
+        .await
+        .map_err(StoreError::during("drop_expired"))?;
+        let refusals = sqlx::query(
+            "-- drop_expired
+             DELETE FROM decisions WHERE id IN
+                 (SELECT id FROM decisions WHERE message_id IS NULL AND created_at < ? LIMIT ?)",
+        )
+        .bind(refusals_before.millis())
+        .bind(limit)
+        .execute(&self.writer)
+        .await
+        .map_err(StoreError::during("drop_expired"))?;
+        Ok(answers.rows_affected() + refusals.rows_affected())
+    }
+}

@@ -1,0 +1,4 @@
+//! Templates: what an account writes once and sends many times.
+
+pub mod slug;
+pub mod version;

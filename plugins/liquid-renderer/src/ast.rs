@@ -1,0 +1,186 @@
+//! The compiled form of a template: built once, only read while rendering.
+
+use crate::filters::Filter;
+
+/// A byte position in the source of a unit.
+pub type At = u32;
+
+/// A sequence of nodes.
+pub type Block = Vec<Node>;
+
+#[derive(Debug)]
+pub enum Node {
+    Text(Box<str>),
+    Output(Expr),
+    Assign { name: Box<str>, value: Expr },
+    Capture { name: Box<str>, body: Block },
+    If { branches: Vec<(Condition, Block)>, otherwise: Option<Block> },
+    Case { subject: Primary, arms: Vec<Arm> },
+    For(Box<For>),
+    TableRow(Box<For>),
+    Cycle { at: At, name: CycleName, items: Vec<Primary> },
+    Increment(Box<str>),
+    Decrement(Box<str>),
+    IfChanged(Block),
+    Break,
+    Continue,
+    Call(Box<Call>),
+}
+
+/// A value and the filters that it goes through.
+#[derive(Debug)]
+pub struct Expr {
+    pub at: At,
+    pub value: Primary,
+    pub filters: Vec<FilterCall>,
+}
+
+#[derive(Debug)]
+pub struct FilterCall {
+    pub at: At,
+    pub filter: &'static Filter,
+    pub args: Vec<Primary>,
+    pub named: Vec<(Box<str>, Primary)>,
+}
+
+#[derive(Debug)]
+pub enum Primary {
+    Literal(Literal),
+    Path(Path),
+    Range(Box<(Self, Self)>),
+}
+
+#[derive(Debug, Clone)]
+pub enum Literal {
+    Nil,
+    Blank,
+    Empty,
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    Str(Box<str>),
+    /// A string that stands in an HTML part: its author wrote it as markup.
+    Markup(Box<str>),
+}
+
+/// `root.key[0][other]`.
+#[derive(Debug)]
+pub struct Path {
+    pub at: At,
+    pub root: Root,
+    pub segments: Vec<Segment>,
+}
+
+#[derive(Debug)]
+pub enum Root {
+    Name(Box<str>),
+    /// `[expression]` at the start.
+    Computed(Box<Primary>),
+}
+
+#[derive(Debug)]
+pub enum Segment {
+    Key(Box<str>),
+    Index(i64),
+    Computed(Primary),
+}
+
+/// `a == b and c or d`: right-associative, all operators equal.
+#[derive(Debug)]
+pub struct Condition {
+    /// For `unless`.
+    pub sense: Sense,
+    pub first: Comparison,
+    pub rest: Vec<(Logic, Comparison)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sense {
+    If,
+    Unless,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub enum Logic {
+    And,
+    Or,
+}
+
+#[derive(Debug)]
+pub struct Comparison {
+    pub at: At,
+    pub left: Primary,
+    pub right: Option<(Operator, Primary)>,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub enum Operator {
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+    Contains,
+}
+
+/// A `when` with its values, or an `else` without.
+#[derive(Debug)]
+pub struct Arm {
+    pub values: Option<Vec<Primary>>,
+    pub body: Block,
+}
+
+#[derive(Debug)]
+pub struct For {
+    pub at: At,
+    pub variable: Box<str>,
+    pub collection: Primary,
+    /// `variable-collection`, as written.
+    pub name: Box<str>,
+    pub limit: Option<Primary>,
+    pub offset: Offset,
+    pub reversed: bool,
+    pub columns: Option<Primary>,
+    pub body: Block,
+    pub otherwise: Option<Block>,
+}
+
+#[derive(Debug)]
+pub enum Offset {
+    None,
+    Continue,
+    At(Primary),
+}
+
+#[derive(Debug)]
+pub enum CycleName {
+    Named(Primary),
+    /// The items as written.
+    Items(Box<str>),
+}
+
+/// `render` or `include`.
+#[derive(Debug)]
+pub struct Call {
+    pub at: At,
+    pub scope: CallScope,
+    pub partial: Primary,
+    pub bound: Option<Bound>,
+    pub alias: Option<Box<str>>,
+    pub args: Vec<(Box<str>, Primary)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallScope {
+    /// `render`: the caller's names are not seen.
+    Own,
+    /// `include`: shares the caller's names.
+    Shared,
+}
+
+#[derive(Debug)]
+pub enum Bound {
+    With(Primary),
+    For(Primary),
+}

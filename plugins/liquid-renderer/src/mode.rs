@@ -1,0 +1,12 @@
+//! What a source is written for: it decides what is escaped.
+
+/// The kind of text that a source makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Values are escaped unless they are markup.
+    Html,
+    /// Subject, preheader and text: nothing is escaped.
+    Text,
+    /// Text that was derived from HTML: filters that make markup do the reverse.
+    Derived,
+}

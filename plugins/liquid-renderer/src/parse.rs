@@ -1,0 +1,30 @@
+//! Source text to the compiled form. Collects every fault that it can.
+
+mod block;
+mod expr;
+mod lexer;
+mod scan;
+mod tags;
+
+pub use scan::{Piece, pieces, split_name};
+
+use crate::ast::Block;
+use crate::fault::Fault;
+use crate::mode::Mode;
+
+/// Nested tags beyond this are refused; the renderer's stack relies on it.
+pub const MAX_NESTING: u32 = 100;
+
+/// No more faults than this are collected from one source.
+const MAX_FAULTS: usize = 50;
+
+/// Parses one source.
+///
+/// # Errors
+/// Every fault found.
+pub fn parse(source: &str, mode: Mode) -> Result<Block, Vec<Fault>> {
+    let pieces = pieces(source).map_err(|it| vec![it])?;
+    let mut faults = Vec::new();
+    let block = block::whole(source, pieces, mode, 0, &mut faults);
+    if faults.is_empty() { Ok(block) } else { Err(faults) }
+}

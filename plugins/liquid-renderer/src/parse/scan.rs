@@ -1,0 +1,201 @@
+//! Cuts a source into text, `{{ outputs }}` and `{% tags %}`; white space control, `raw`,
+//! `comment`, `doc` and `#` end here.
+
+use std::ops::Range;
+
+use super::lexer::place;
+use crate::fault::Fault;
+
+#[derive(Debug, Clone)]
+pub enum Piece {
+    Text(Range<usize>),
+    /// What stands in a `raw` block: never blank.
+    Raw(Range<usize>),
+    Output { at: usize, inside: Range<usize> },
+    Tag { at: usize, name: Range<usize>, inside: Range<usize> },
+}
+
+/// Cuts the whole source.
+pub fn pieces(source: &str) -> Result<Vec<Piece>, Fault> {
+    let mut scan = Scan { source, at: 0, pieces: Vec::new(), trim: false };
+    while scan.step()? {}
+    Ok(scan.pieces)
+}
+
+struct Scan<'s> {
+    source: &'s str,
+    at: usize,
+    pieces: Vec<Piece>,
+    /// The piece before ended in `-%}` or `-}}`.
+    trim: bool,
+}
+
+/// A tag as it stands, without looking at its inside.
+struct Delimited {
+    start: usize,
+    inside: Range<usize>,
+    end: usize,
+    trim_before: bool,
+    trim_after: bool,
+}
+
+impl Scan<'_> {
+    fn step(&mut self) -> Result<bool, Fault> {
+        let Some(open) = self.find_open(self.at) else {
+            self.text(self.at..self.source.len(), false);
+            return Ok(false);
+        };
+        let is_tag = self.source.as_bytes()[open + 1] == b'%';
+        let it = self.delimited(open, if is_tag { "%}" } else { "}}" })?;
+        self.text(self.at..open, it.trim_before);
+        self.at = it.end;
+        self.trim = it.trim_after;
+        if is_tag { self.tag(it)? } else { self.pieces.push(Piece::Output { at: open, inside: it.inside }) }
+        Ok(true)
+    }
+
+    fn find_open(&self, from: usize) -> Option<usize> {
+        let bytes = self.source.as_bytes();
+        (from..bytes.len().saturating_sub(1))
+            .find(|i| bytes[*i] == b'{' && (bytes[i + 1] == b'{' || bytes[i + 1] == b'%'))
+    }
+
+    fn delimited(&self, start: usize, close: &str) -> Result<Delimited, Fault> {
+        let Some(length) = self.source.get(start + 2..).and_then(|it| it.find(close)) else {
+            let open = if close == "%}" { "{%" } else { "{{" };
+            let message = format!("`{open}` without its `{close}`");
+            return Err(Fault::new("unclosed_tag", place(start), message));
+        };
+        let close_at = start + 2 + length;
+        let bytes = self.source.as_bytes();
+        let trim_before = length > 0 && bytes[start + 2] == b'-';
+        let from = start + 2 + usize::from(trim_before);
+        let trim_after = close_at > from && bytes[close_at - 1] == b'-';
+        let inside = from..close_at - usize::from(trim_after);
+        Ok(Delimited { start, inside, end: close_at + 2, trim_before, trim_after })
+    }
+
+    fn text(&mut self, mut range: Range<usize>, trim_after: bool) {
+        self.trim_range(&mut range, self.trim, trim_after);
+        self.trim = false;
+        if !range.is_empty() {
+            self.pieces.push(Piece::Text(range));
+        }
+    }
+
+    fn trim_range(&self, range: &mut Range<usize>, before: bool, after: bool) {
+        let mut text = self.source.get(range.clone()).unwrap_or_default();
+        if before {
+            range.start += text.len() - text.trim_start().len();
+            text = text.trim_start();
+        }
+        if after {
+            range.end -= text.len() - text.trim_end().len();
+        }
+    }
+
+    fn tag(&mut self, it: Delimited) -> Result<(), Fault> {
+        let (name, inside) = split_name(self.source, it.inside.clone());
+        match self.source.get(name.clone()).unwrap_or_default() {
+            "#" => hash_comment(self.source, inside),
+            "raw" => self.raw(&it),
+            "doc" => self.doc(&it, inside),
+            "comment" => self.comment(&it),
+            _ => {
+                self.pieces.push(Piece::Tag { at: it.start, name, inside });
+                Ok(())
+            }
+        }
+    }
+
+    fn raw(&mut self, open: &Delimited) -> Result<(), Fault> {
+        let close = self.find_end(open, "raw")?;
+        let mut range = open.end..close.start;
+        self.trim_range(&mut range, open.trim_after, close.trim_before);
+        self.pieces.push(Piece::Raw(range));
+        self.at = close.end;
+        self.trim = close.trim_after;
+        Ok(())
+    }
+
+    fn doc(&mut self, open: &Delimited, inside: Range<usize>) -> Result<(), Fault> {
+        if !self.source.get(inside).unwrap_or_default().trim().is_empty() {
+            return Err(Fault::new("syntax", place(open.start), "`doc` takes no arguments"));
+        }
+        let close = self.find_end(open, "doc")?;
+        self.at = close.end;
+        self.trim = close.trim_after;
+        Ok(())
+    }
+
+    /// The first `{% end… %}`; nothing else inside is looked at.
+    fn find_end(&self, open: &Delimited, name: &str) -> Result<Delimited, Fault> {
+        let mut from = open.end;
+        while let Some(start) = self.source.get(from..).and_then(|it| it.find("{%")) {
+            let start = from + start;
+            if let Ok(it) = self.delimited(start, "%}") {
+                let inside = self.source.get(it.inside.clone()).unwrap_or_default().trim();
+                if inside.strip_prefix("end") == Some(name) {
+                    return Ok(it);
+                }
+            }
+            from = start + 2;
+        }
+        let message = format!("`{name}` without its `end{name}`");
+        Err(Fault::new("unclosed_tag", place(open.start), message))
+    }
+
+    /// Comments nest, and a `raw` inside hides its tags.
+    fn comment(&mut self, open: &Delimited) -> Result<(), Fault> {
+        let mut depth = 1_u32;
+        let mut from = open.end;
+        while let Some(start) = self.source.get(from..).and_then(|it| it.find("{%")) {
+            let Ok(it) = self.delimited(from + start, "%}") else { break };
+            let (name, _) = split_name(self.source, it.inside.clone());
+            from = it.end;
+            match self.source.get(name).unwrap_or_default() {
+                "comment" => depth += 1,
+                "endcomment" => depth -= 1,
+                "raw" => from = self.find_end(&it, "raw").map_or(from, |it| it.end),
+                _ => {}
+            }
+            if depth == 0 {
+                self.at = it.end;
+                self.trim = it.trim_after;
+                return Ok(());
+            }
+        }
+        let message = "`comment` without its `endcomment`";
+        Err(Fault::new("unclosed_tag", place(open.start), message))
+    }
+}
+
+/// The name of a tag and what follows it.
+pub fn split_name(source: &str, inside: Range<usize>) -> (Range<usize>, Range<usize>) {
+    let text = source.get(inside.clone()).unwrap_or_default();
+    let start = inside.start + (text.len() - text.trim_start().len());
+    let rest = text.trim_start();
+    let length = if rest.starts_with('#') {
+        1
+    } else {
+        rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len())
+    };
+    (start..start + length, start + length..inside.end)
+}
+
+/// Every line of a `#` comment starts with `#`.
+fn hash_comment(source: &str, inside: Range<usize>) -> Result<(), Fault> {
+    let text = source.get(inside.clone()).unwrap_or_default();
+    let stray = text.split('\n').skip(1).find(|it| {
+        let it = it.trim_start();
+        !it.is_empty() && !it.starts_with('#')
+    });
+    match stray {
+        None => Ok(()),
+        Some(_) => Err(Fault::new(
+            "syntax",
+            place(inside.start),
+            "every line of a `#` comment starts with `#`",
+        )),
+    }
+}

@@ -1,0 +1,234 @@
+//! The values that a template computes with. Strings borrow from the data and the template.
+
+use std::fmt::Write as _;
+use std::ops::Deref;
+use std::rc::Rc;
+
+mod compare;
+mod object;
+
+pub use compare::{Incomparable, order};
+pub use object::Object;
+
+use crate::loops::LoopState;
+
+/// A string that is a slice of the data or of the template, or was made while rendering.
+#[derive(Clone, Debug)]
+pub enum Str<'a> {
+    Borrowed(&'a str),
+    Shared(Rc<str>),
+}
+
+/// Any Liquid value. Copying one never copies its contents.
+#[derive(Clone, Debug)]
+pub enum Value<'a> {
+    Nil,
+    /// The keyword `blank`.
+    Blank,
+    /// The keyword `empty`.
+    Empty,
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    Str(Str<'a>),
+    /// Markup: printed into HTML as it is.
+    Safe(Str<'a>),
+    Array(Rc<Vec<Self>>),
+    Object(Rc<Object<'a>>),
+    /// Both ends inclusive; never expanded unless a filter needs the items.
+    Range(i64, i64),
+    /// `forloop` or `tablerowloop`.
+    Loop(Rc<LoopState<'a>>),
+}
+
+impl Deref for Str<'_> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        match self {
+            Self::Borrowed(it) => it,
+            Self::Shared(it) => it,
+        }
+    }
+}
+
+impl From<String> for Str<'_> {
+    fn from(it: String) -> Self {
+        Self::Shared(it.into())
+    }
+}
+
+impl<'a> From<&'a str> for Value<'a> {
+    fn from(it: &'a str) -> Self {
+        Self::Str(Str::Borrowed(it))
+    }
+}
+
+impl From<String> for Value<'_> {
+    fn from(it: String) -> Self {
+        Self::Str(it.into())
+    }
+}
+
+impl From<usize> for Value<'_> {
+    fn from(it: usize) -> Self {
+        Self::Int(i64::try_from(it).unwrap_or(i64::MAX))
+    }
+}
+
+impl<'a> From<Vec<Value<'a>>> for Value<'a> {
+    fn from(it: Vec<Self>) -> Self {
+        Self::Array(Rc::new(it))
+    }
+}
+
+impl<'a> Value<'a> {
+    /// Everything but `nil` and `false`.
+    pub const fn is_truthy(&self) -> bool {
+        !matches!(self, Self::Nil | Self::Bool(false))
+    }
+
+    /// The text of a string, marked safe or not.
+    pub fn as_str(&self) -> Option<&str> {
+        if let Self::Str(it) | Self::Safe(it) = self { Some(it) } else { None }
+    }
+
+    /// As a string filter sees it.
+    pub fn to_text(&self) -> Str<'a> {
+        if let Self::Str(it) | Self::Safe(it) = self {
+            return it.clone();
+        }
+        let mut out = String::new();
+        self.print(&mut out);
+        out.into()
+    }
+
+    /// Prints as `{{ }}` does.
+    pub fn print(&self, out: &mut String) {
+        match self {
+            Self::Nil | Self::Blank | Self::Empty | Self::Loop(_) => {}
+            Self::Bool(it) => out.push_str(if *it { "true" } else { "false" }),
+            Self::Int(it) => drop(write!(out, "{it}")),
+            Self::Float(it) => print_float(*it, out),
+            Self::Str(it) | Self::Safe(it) => out.push_str(it),
+            Self::Array(items) => items.iter().for_each(|it| it.print(out)),
+            Self::Object(_) => self.inspect(out),
+            Self::Range(from, to) => drop(write!(out, "{from}..{to}")),
+        }
+    }
+
+    /// Prints as a value inside an object that is printed: strings in quotes.
+    fn inspect(&self, out: &mut String) {
+        match self {
+            Self::Nil => out.push_str("nil"),
+            Self::Str(it) | Self::Safe(it) => drop(write!(out, "{:?}", &**it)),
+            Self::Array(items) => {
+                out.push('[');
+                for (i, it) in items.iter().enumerate() {
+                    out.push_str(if i == 0 { "" } else { ", " });
+                    it.inspect(out);
+                }
+                out.push(']');
+            }
+            Self::Object(object) => {
+                out.push('{');
+                for (i, (key, it)) in object.entries().iter().enumerate() {
+                    drop(write!(out, "{}{:?}=>", if i == 0 { "" } else { ", " }, &**key));
+                    it.inspect(out);
+                }
+                out.push('}');
+            }
+            Self::Blank
+            | Self::Empty
+            | Self::Bool(_)
+            | Self::Int(_)
+            | Self::Float(_)
+            | Self::Range(..)
+            | Self::Loop(_) => self.print(out),
+        }
+    }
+
+    /// A property or an element by name: `it.key`, with the special `size`, `first` and `last`.
+    pub fn property(&self, key: &str) -> Option<Self> {
+        match self {
+            Self::Object(object) => object.get(key).cloned().or_else(|| match key {
+                "size" => Some(object.entries().len().into()),
+                "first" => object.entries().first().map(pair),
+                _ => None,
+            }),
+            Self::Array(items) => match key {
+                "size" => Some(items.len().into()),
+                "first" => items.first().cloned(),
+                "last" => items.last().cloned(),
+                _ => None,
+            },
+            Self::Range(from, to) => match key {
+                "size" => Some(Self::Int((to - from).saturating_add(1).max(0))),
+                "first" => Some(Self::Int(*from)),
+                "last" => Some(Self::Int(*to)),
+                _ => None,
+            },
+            Self::Str(it) | Self::Safe(it) => {
+                (key == "size").then(|| it.chars().count().into())
+            }
+            Self::Loop(it) => it.property(key),
+            Self::Nil
+            | Self::Blank
+            | Self::Empty
+            | Self::Bool(_)
+            | Self::Int(_)
+            | Self::Float(_) => None,
+        }
+    }
+
+    /// `it[index]`; a negative index counts from the end.
+    pub fn element(&self, index: i64) -> Option<Self> {
+        match self {
+            Self::Array(items) => {
+                let index = if index < 0 {
+                    items.len().checked_sub(usize::try_from(index.unsigned_abs()).ok()?)?
+                } else {
+                    usize::try_from(index).ok()?
+                };
+                items.get(index).cloned()
+            }
+            Self::Range(from, to) => {
+                let at = if index < 0 { to.checked_add(index)?.checked_add(1)? } else {
+                    from.checked_add(index)?
+                };
+                (*from <= at && at <= *to).then_some(Self::Int(at))
+            }
+            Self::Object(object) => object.get(&index.to_string()).cloned(),
+            Self::Nil
+            | Self::Blank
+            | Self::Empty
+            | Self::Bool(_)
+            | Self::Int(_)
+            | Self::Float(_)
+            | Self::Str(_)
+            | Self::Safe(_)
+            | Self::Loop(_) => None,
+        }
+    }
+
+    /// `it[key]` where the key was computed.
+    pub fn lookup(&self, key: &Self) -> Option<Self> {
+        if let Self::Int(index) = key {
+            return self.element(*index);
+        }
+        self.property(key.as_str()?)
+    }
+}
+
+/// A key and its value as a loop over an object sees them.
+pub fn pair<'a>(entry: &(Str<'a>, Value<'a>)) -> Value<'a> {
+    vec![Value::Str(entry.0.clone()), entry.1.clone()].into()
+}
+
+fn print_float(it: f64, out: &mut String) {
+    let start = out.len();
+    drop(write!(out, "{it}"));
+    if it.is_finite() && !out.get(start..).is_some_and(|it| it.contains('.')) {
+        out.push_str(".0");
+    }
+}

@@ -1,0 +1,82 @@
+//! An object in the order in which it was sent; large ones have an index.
+
+use super::{Str, Value};
+
+/// Above this many keys a sorted index is cheaper than looking at each.
+const INDEX_FROM: usize = 16;
+
+/// Keys and values in the order of the data. Of duplicate keys the last value wins.
+#[derive(Debug, Default)]
+pub struct Object<'a> {
+    entries: Vec<(Str<'a>, Value<'a>)>,
+    /// Positions in the order of their keys; empty in a small object.
+    sorted: Vec<u32>,
+}
+
+impl<'a> Object<'a> {
+    /// Keeps the place of the first and the value of the last of duplicate keys.
+    pub fn new(entries: Vec<(Str<'a>, Value<'a>)>) -> Self {
+        if entries.len() <= INDEX_FROM {
+            return Self { entries: few_without_duplicates(entries), sorted: Vec::new() };
+        }
+        let entries = many_without_duplicates(entries);
+        let sorted = sorted_positions(&entries);
+        Self { entries, sorted }
+    }
+
+    pub fn entries(&self) -> &[(Str<'a>, Value<'a>)] {
+        &self.entries
+    }
+
+    pub fn get(&self, key: &str) -> Option<&Value<'a>> {
+        if self.sorted.is_empty() {
+            return self.entries.iter().find(|(it, _)| **it == *key).map(|(_, value)| value);
+        }
+        let at = self
+            .sorted
+            .binary_search_by(|it| (*self.entries[*it as usize].0).cmp(key))
+            .ok()?;
+        Some(&self.entries[self.sorted[at] as usize].1)
+    }
+}
+
+fn few_without_duplicates<'a>(entries: Vec<(Str<'a>, Value<'a>)>) -> Vec<(Str<'a>, Value<'a>)> {
+    let unique = |i: usize| entries.iter().take(i).all(|(it, _)| **it != *entries[i].0);
+    if (1..entries.len()).all(unique) {
+        return entries;
+    }
+    let mut out: Vec<(Str<'a>, Value<'a>)> = Vec::with_capacity(entries.len());
+    for (key, value) in entries {
+        match out.iter_mut().find(|(it, _)| **it == *key) {
+            Some(it) => it.1 = value,
+            None => out.push((key, value)),
+        }
+    }
+    out
+}
+
+fn many_without_duplicates<'a>(
+    mut entries: Vec<(Str<'a>, Value<'a>)>,
+) -> Vec<(Str<'a>, Value<'a>)> {
+    let sorted = sorted_positions(&entries);
+    let mut dropped = vec![false; entries.len()];
+    for group in sorted.chunk_by(|a, b| *entries[*a as usize].0 == *entries[*b as usize].0) {
+        if let [first, .., last] = group {
+            let value = entries[*last as usize].1.clone();
+            for it in group {
+                dropped[*it as usize] = true;
+            }
+            dropped[*first as usize] = false;
+            entries[*first as usize].1 = value;
+        }
+    }
+    let mut dropped = dropped.into_iter();
+    entries.retain(|_| dropped.next() == Some(false));
+    entries
+}
+
+fn sorted_positions(entries: &[(Str<'_>, Value<'_>)]) -> Vec<u32> {
+    let mut sorted: Vec<u32> = (0..u32::try_from(entries.len()).unwrap_or(u32::MAX)).collect();
+    sorted.sort_by(|a, b| entries[*a as usize].0.cmp(&entries[*b as usize].0));
+    sorted
+}
