@@ -10,5 +10,18 @@ pub mod domain;
 pub mod message;
 pub mod template;
 
+pub mod mail;
 pub mod plugin;
 pub mod store;
+
+pub mod journey;
+
+pub mod api;
+pub mod inbox;
+pub mod upkeep;
+
+pub mod config;
+pub mod server;
+pub mod telemetry;
+
+pub mod cli;

@@ -1,1 +1,7 @@
-fn main() {}
+//! The `waxwing` binary.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    waxwing::cli::main()
+}

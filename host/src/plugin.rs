@@ -26,13 +26,13 @@ use arc_swap::ArcSwap;
 
 use crate::clock::Clock;
 
-pub use bindings::types::{CallContext, Diagnostic};
+pub use bindings::types::{CallContext, Diagnostic, Pair};
 pub use bindings::world::Kind;
 pub use error::{CallFailure, LoadError};
 pub use limits::{CallLimits, Limits};
 
 use engine::PluginEngine;
-use generation::{Generation, Loader};
+use generation::Loader;
 
 /// The three slots.
 #[derive(Debug)]

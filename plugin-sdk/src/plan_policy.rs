@@ -56,6 +56,13 @@ macro_rules! __export_plugin {
 
         struct Component;
 
+        // Natively nothing is exported, so this says that the plugin is in use: no `dead_code`.
+        #[cfg(not(target_family = "wasm"))]
+        const _: fn(&str) -> Result<(), Vec<$crate::Diagnostic>> = |settings| {
+            let Component = Component;
+            INSTANCE.with(|it| it.configure(settings))
+        };
+
         impl $world::exports::waxwing::plugin::plugin::Guest for Component {
             fn describe() -> $world::exports::waxwing::plugin::plugin::Manifest {
                 $world::exports::waxwing::plugin::plugin::Manifest {

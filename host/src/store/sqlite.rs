@@ -11,7 +11,6 @@ mod templates;
 mod upkeep;
 
 use std::path::Path;
-use std::str::FromStr;
 use std::time::Duration;
 
 use sqlx::query::Query;
@@ -44,8 +43,7 @@ impl Sqlite {
     /// # Errors
     /// The file cannot be opened, or was written by a newer version of the server.
     pub async fn open(file: &Path) -> Result<Self, StoreError> {
-        let options = SqliteConnectOptions::from_str("sqlite::memory:")
-            .map_err(StoreError::during("open"))?
+        let options = SqliteConnectOptions::new()
             .filename(file)
             .create_if_missing(true)
             .journal_mode(SqliteJournalMode::Wal)

@@ -31,10 +31,7 @@ pub fn judge(requirement: &Requirement, key: &DkimKey, records: &[String]) -> Re
         None => Reading::satisfied(records, "The record has the right key."),
         Some(why) => Reading::wrong(
             records,
-            format!(
-                "The TXT record at {name} {why}. Set it to `{}`.",
-                requirement.suggested_value
-            ),
+            format!("The TXT record at {name} {why}. Set it to `{}`.", requirement.suggested_value),
         ),
     }
 }

@@ -99,9 +99,9 @@ fn fault(record: &str) -> Option<String> {
     match tags.value_any_case("p") {
         None => Some("has no policy: the tag `p=` is not there".to_owned()),
         Some(policy) if known(policy) => None,
-        Some(_) => Some(
-            "has an unknown policy: `p=` must be `none`, `quarantine` or `reject`".to_owned(),
-        ),
+        Some(_) => {
+            Some("has an unknown policy: `p=` must be `none`, `quarantine` or `reject`".to_owned())
+        }
     }
 }
 

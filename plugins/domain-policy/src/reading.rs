@@ -59,9 +59,7 @@ pub fn read_each<'a>(
     mut judge: impl FnMut(&[String]) -> Reading,
 ) -> Reading {
     together(
-        observations
-            .map(|it| (it.resolver.as_str(), read(requirement, it, &mut judge)))
-            .collect(),
+        observations.map(|it| (it.resolver.as_str(), read(requirement, it, &mut judge))).collect(),
     )
 }
 

@@ -114,7 +114,9 @@ fn judge_records(
             "The SPF record at {name} includes {other}, whose record could not be looked up. It \
              will be tried again. To be independent of it, add `include:{include}` to your record."
         )),
-        Sending::Pending => Reading::unknown("The records that the SPF record includes are looked up."),
+        Sending::Pending => {
+            Reading::unknown("The records that the SPF record includes are being looked up.")
+        }
     }
 }
 
@@ -126,7 +128,7 @@ fn with_include(policy: &str, include: &str) -> String {
     };
     let mut terms: Vec<&str> = policy.split_ascii_whitespace().collect();
     let ours = format!("include:{include}");
-    let at = terms.iter().position(|it| ends(&it)).unwrap_or(terms.len());
+    let at = terms.iter().position(ends).unwrap_or(terms.len());
     terms.insert(at, &ours);
     terms.join(" ")
 }

@@ -39,11 +39,8 @@ pub fn unquoted(data: &str) -> String {
 /// Data for a finding: one line, of bounded length.
 pub fn shown(data: &str) -> String {
     let mut chars = data.chars();
-    let mut text: String = chars
-        .by_ref()
-        .take(SHOWN_CHARS)
-        .map(|it| if it.is_control() { ' ' } else { it })
-        .collect();
+    let mut text: String =
+        chars.by_ref().take(SHOWN_CHARS).map(|it| if it.is_control() { ' ' } else { it }).collect();
     if chars.next().is_some() {
         text.push('…');
     }
@@ -96,7 +93,9 @@ mod tests {
     fn hosts_compare_without_case_and_last_dot() {
         assert!(same_host("RP.Example.com.", "rp.example.com"));
         assert!(!same_host("rp.example.com", "rp.example.org"));
-        assert!(is_within("a.Example.com", "example.com.") && is_within("example.com", "example.com"));
+        assert!(
+            is_within("a.Example.com", "example.com.") && is_within("example.com", "example.com")
+        );
         assert!(!is_within("notexample.com", "example.com"));
     }
 }

@@ -12,13 +12,28 @@ pub type Block = Vec<Node>;
 pub enum Node {
     Text(Box<str>),
     Output(Expr),
-    Assign { name: Box<str>, value: Expr },
-    Capture { name: Box<str>, body: Block },
-    If { branches: Vec<(Condition, Block)>, otherwise: Option<Block> },
-    Case { subject: Primary, arms: Vec<Arm> },
+    Assign {
+        name: Box<str>,
+        value: Expr,
+    },
+    Capture {
+        name: Box<str>,
+        body: Block,
+    },
+    If {
+        branches: Vec<(Condition, Block)>,
+        otherwise: Option<Block>,
+    },
+    Case {
+        subject: Primary,
+        arms: Vec<Arm>,
+    },
     For(Box<For>),
     TableRow(Box<For>),
-    Cycle { at: At, name: CycleName, items: Vec<Primary> },
+    Cycle {
+        name: CycleName,
+        items: Vec<Primary>,
+    },
     Increment(Box<str>),
     Decrement(Box<str>),
     IfChanged(Block),
@@ -30,7 +45,6 @@ pub enum Node {
 /// A value and the filters that it goes through.
 #[derive(Debug)]
 pub struct Expr {
-    pub at: At,
     pub value: Primary,
     pub filters: Vec<FilterCall>,
 }
@@ -66,7 +80,6 @@ pub enum Literal {
 /// `root.key[0][other]`.
 #[derive(Debug)]
 pub struct Path {
-    pub at: At,
     pub root: Root,
     pub segments: Vec<Segment>,
 }

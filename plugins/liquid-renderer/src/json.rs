@@ -1,6 +1,6 @@
 //! JSON text to values and back. Strings without escapes stay slices of the text.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::rc::Rc;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
@@ -18,11 +18,10 @@ pub fn read(text: &str) -> Result<Value<'_>, serde_json::Error> {
 /// Writes a value as JSON.
 pub fn write(it: &Value<'_>, out: &mut String) {
     match it {
-        Value::Nil | Value::Loop(_) => out.push_str("null"),
         Value::Blank | Value::Empty => out.push_str("\"\""),
         Value::Bool(_) | Value::Int(_) => it.print(out),
         Value::Float(number) if number.is_finite() => it.print(out),
-        Value::Float(_) => out.push_str("null"),
+        Value::Nil | Value::Loop(_) | Value::Float(_) => out.push_str("null"),
         Value::Str(text) | Value::Safe(text) => quote(text, out),
         Value::Range(..) => {
             let mut text = String::new();
@@ -59,7 +58,7 @@ fn quote(text: &str, out: &mut String) {
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
-            c if c < ' ' => drop(write!(out, "\\u{:04x}", u32::from(c))),
+            c if c < ' ' => put!(out, "\\u{:04x}", u32::from(c)),
             c => out.push(c),
         }
     }
@@ -93,7 +92,10 @@ impl<'de> Visitor<'de> for Reader {
         Ok(Value::Int(it))
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "a number over i64 is kept as a float")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "a number over i64 is kept as a float"
+    )]
     fn visit_u64<E>(self, it: u64) -> Result<Value<'de>, E> {
         Ok(i64::try_from(it).map_or(Value::Float(it as f64), Value::Int))
     }
@@ -159,10 +161,22 @@ mod tests {
 
     #[test]
     fn objects_keep_their_order_and_the_last_duplicate_wins() {
-        let many: String = (0..40).map(|i| format!("\"k{i}\":{i},")).collect();
+        let many = (0..40)
+            .map(|i| format!("\"k{i}\":{i},"))
+            .collect::<Vec<_>>()
+            .concat();
         for (text, expected) in [
-            (r#"{"b":1,"a":2,"b":3}"#.to_owned(), r#"{"b":3,"a":2}"#.to_owned()),
-            (format!("{{{many}\"k0\":9}}"), format!("{{{}}}", many.replace("\"k0\":0", "\"k0\":9").trim_end_matches(','))),
+            (
+                r#"{"b":1,"a":2,"b":3}"#.to_owned(),
+                r#"{"b":3,"a":2}"#.to_owned(),
+            ),
+            (
+                format!("{{{many}\"k0\":9}}"),
+                format!(
+                    "{{{}}}",
+                    many.replace("\"k0\":0", "\"k0\":9").trim_end_matches(',')
+                ),
+            ),
         ] {
             let mut out = String::new();
             write(&read(&text).expect("JSON"), &mut out);

@@ -14,8 +14,18 @@ pub struct LoopState<'a> {
     /// From 0.
     pub index: Cell<usize>,
     pub parent: Option<Rc<Self>>,
-    /// Columns in a row; `None` in a `for`.
-    pub columns: Option<usize>,
+    pub kind: LoopKind,
+}
+
+/// What makes the loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LoopKind {
+    For,
+    /// `render … for`: no loop's parent.
+    Call,
+    TableRow {
+        columns: usize,
+    },
 }
 
 impl<'a> LoopState<'a> {
@@ -37,7 +47,10 @@ impl<'a> LoopState<'a> {
     }
 
     fn cell(&self, index: usize, key: &str) -> Option<Value<'a>> {
-        let columns = self.columns?.max(1);
+        let LoopKind::TableRow { columns } = self.kind else {
+            return None;
+        };
+        let columns = columns.max(1);
         let column = index % columns;
         Some(match key {
             "col" => (column + 1).into(),

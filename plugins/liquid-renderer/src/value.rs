@@ -1,13 +1,12 @@
 //! The values that a template computes with. Strings borrow from the data and the template.
 
-use std::fmt::Write as _;
 use std::ops::Deref;
 use std::rc::Rc;
 
 mod compare;
 mod object;
 
-pub use compare::{Incomparable, order};
+pub use compare::order;
 pub use object::Object;
 
 use crate::loops::LoopState;
@@ -90,7 +89,11 @@ impl<'a> Value<'a> {
 
     /// The text of a string, marked safe or not.
     pub fn as_str(&self) -> Option<&str> {
-        if let Self::Str(it) | Self::Safe(it) = self { Some(it) } else { None }
+        if let Self::Str(it) | Self::Safe(it) = self {
+            Some(it)
+        } else {
+            None
+        }
     }
 
     /// As a string filter sees it.
@@ -108,12 +111,12 @@ impl<'a> Value<'a> {
         match self {
             Self::Nil | Self::Blank | Self::Empty | Self::Loop(_) => {}
             Self::Bool(it) => out.push_str(if *it { "true" } else { "false" }),
-            Self::Int(it) => drop(write!(out, "{it}")),
+            Self::Int(it) => put!(out, "{it}"),
             Self::Float(it) => print_float(*it, out),
             Self::Str(it) | Self::Safe(it) => out.push_str(it),
             Self::Array(items) => items.iter().for_each(|it| it.print(out)),
             Self::Object(_) => self.inspect(out),
-            Self::Range(from, to) => drop(write!(out, "{from}..{to}")),
+            Self::Range(from, to) => put!(out, "{from}..{to}"),
         }
     }
 
@@ -121,7 +124,7 @@ impl<'a> Value<'a> {
     fn inspect(&self, out: &mut String) {
         match self {
             Self::Nil => out.push_str("nil"),
-            Self::Str(it) | Self::Safe(it) => drop(write!(out, "{:?}", &**it)),
+            Self::Str(it) | Self::Safe(it) => put!(out, "{:?}", &**it),
             Self::Array(items) => {
                 out.push('[');
                 for (i, it) in items.iter().enumerate() {
@@ -133,7 +136,7 @@ impl<'a> Value<'a> {
             Self::Object(object) => {
                 out.push('{');
                 for (i, (key, it)) in object.entries().iter().enumerate() {
-                    drop(write!(out, "{}{:?}=>", if i == 0 { "" } else { ", " }, &**key));
+                    put!(out, "{}{:?}=>", if i == 0 { "" } else { ", " }, &**key);
                     it.inspect(out);
                 }
                 out.push('}');
@@ -168,9 +171,7 @@ impl<'a> Value<'a> {
                 "last" => Some(Self::Int(*to)),
                 _ => None,
             },
-            Self::Str(it) | Self::Safe(it) => {
-                (key == "size").then(|| it.chars().count().into())
-            }
+            Self::Str(it) | Self::Safe(it) => (key == "size").then(|| it.chars().count().into()),
             Self::Loop(it) => it.property(key),
             Self::Nil
             | Self::Blank
@@ -186,14 +187,18 @@ impl<'a> Value<'a> {
         match self {
             Self::Array(items) => {
                 let index = if index < 0 {
-                    items.len().checked_sub(usize::try_from(index.unsigned_abs()).ok()?)?
+                    items
+                        .len()
+                        .checked_sub(usize::try_from(index.unsigned_abs()).ok()?)?
                 } else {
                     usize::try_from(index).ok()?
                 };
                 items.get(index).cloned()
             }
             Self::Range(from, to) => {
-                let at = if index < 0 { to.checked_add(index)?.checked_add(1)? } else {
+                let at = if index < 0 {
+                    to.checked_add(index)?.checked_add(1)?
+                } else {
                     from.checked_add(index)?
                 };
                 (*from <= at && at <= *to).then_some(Self::Int(at))
@@ -227,7 +232,7 @@ pub fn pair<'a>(entry: &(Str<'a>, Value<'a>)) -> Value<'a> {
 
 fn print_float(it: f64, out: &mut String) {
     let start = out.len();
-    drop(write!(out, "{it}"));
+    put!(out, "{it}");
     if it.is_finite() && !out.get(start..).is_some_and(|it| it.contains('.')) {
         out.push_str(".0");
     }

@@ -35,7 +35,10 @@ fn wrong(record: &str, because: &str) {
 #[test]
 fn the_suggested_value_is_right() {
     right(&format!("v=DKIM1; k=rsa; p={KEY}"));
-    assert_eq!(read("Ed25519-SHA256", &[&format!("v=DKIM1; k=ed25519; p={KEY}")]).status, Satisfied);
+    assert_eq!(
+        read("Ed25519-SHA256", &[&format!("v=DKIM1; k=ed25519; p={KEY}")]).status,
+        Satisfied
+    );
 }
 
 #[test]

@@ -56,8 +56,7 @@ fn two_records_are_wrong_even_if_each_is_right() {
 
 #[test]
 fn other_records_at_the_name_are_no_dmarc_record() {
-    let observations =
-        [answered("dmarc", &["v=spf1 -all"]), observed(INHERITED, NxDomain)];
+    let observations = [answered("dmarc", &["v=spf1 -all"]), observed(INHERITED, NxDomain)];
     let (reading, _) = read(&observations);
     assert_eq!((reading.status, reading.found), (Missing, vec!["v=spf1 -all".to_owned()]));
 }

@@ -156,10 +156,16 @@ mod tests {
     fn mechanisms_keep_their_order_qualifiers_and_values() {
         let text = "v=spf1 +A mx:m.example/24 IP4:192.0.2.0/24 ip6:2001:db8::/32 -include:x ?ALL";
         let terms = Record::parse(text).expect("a record").terms;
-        let Term::Include { .. } = terms[4] else { unreachable!("the include is the fifth") };
         assert_eq!(
             terms,
-            [Term::LookUp, Term::LookUp, Term::Address, Term::Address, include("x", false), Term::All]
+            [
+                Term::LookUp,
+                Term::LookUp,
+                Term::Address,
+                Term::Address,
+                include("x", false),
+                Term::All
+            ]
         );
     }
 

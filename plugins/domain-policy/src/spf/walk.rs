@@ -28,80 +28,99 @@ pub enum Sending {
 
 /// Evaluates `record` for the server whose own record is at `include`.
 pub fn sending(record: &Record, include: &str, seen: &mut Seen<'_>) -> Sending {
-    let mut walk = Walk { include, look_ups: 0, visited: Vec::new(), open: None };
-    if let Some(sending) = walk.directly(record) {
-        return sending;
-    }
-    walk.over_includes(record, 1, seen)
+    directly(record, include).unwrap_or_else(|| {
+        let mut walk = Walk { include, look_ups: 0, visited: Vec::new(), open: None };
+        match (walk.evaluate(record, 1, seen), walk.open) {
+            (Sending::Allowed, _) => Sending::Allowed,
+            (_, Some(open)) => open,
+            (sending, None) => sending,
+        }
+    })
 }
 
+/// What the record says itself; none if only its includes can say. What stands before the match
+/// costs one look-up each, which is the least that it can cost.
+fn directly(record: &Record, include: &str) -> Option<Sending> {
+    let mut look_ups = 0;
+    let within = |look_ups, sending| {
+        Some(if look_ups > MOST_LOOK_UPS { Sending::TooManyLookUps } else { sending })
+    };
+    for term in record.read_terms() {
+        match term {
+            Term::Include { name, passes } => {
+                look_ups += 1;
+                if same_host(name, include) {
+                    let sending = if *passes { Sending::Allowed } else { Sending::Negated };
+                    return within(look_ups, sending);
+                }
+            }
+            Term::LookUp => look_ups += 1,
+            Term::Address | Term::All => {}
+        }
+    }
+    if record.followed_redirect().is_some_and(|it| same_host(it, include)) {
+        return within(look_ups + 1, Sending::Allowed);
+    }
+    let ours = |it: &Term| matches!(it, Term::Include { name, .. } if same_host(name, include));
+    record.unread_terms().iter().any(ours).then_some(Sending::AfterAll)
+}
+
+/// An evaluation in the order of receivers: depth first, one count of look-ups for all levels.
 struct Walk<'a> {
     include: &'a str,
     look_ups: usize,
     visited: Vec<String>,
-    /// What could not be decided so far: pending before unseen.
+    /// What could not be decided on the way: pending before unseen.
     open: Option<Sending>,
 }
 
 impl Walk<'_> {
-    /// What the record itself says; none if only its includes can say more. Receivers stop at the
-    /// first match, so only what stands before it costs look-ups.
-    fn directly(&mut self, record: &Record) -> Option<Sending> {
-        let mut negated = false;
+    fn evaluate(&mut self, record: &Record, depth: u8, seen: &mut Seen<'_>) -> Sending {
         for term in record.read_terms() {
-            match term {
-                Term::Include { name, passes } => {
-                    self.look_ups += 1;
-                    if same_host(name, self.include) {
-                        if *passes && !negated {
-                            return Some(self.allowed());
-                        }
-                        negated = true;
-                    }
-                }
-                Term::LookUp => self.look_ups += 1,
-                Term::Address | Term::All => {}
+            let (name, passes) = match term {
+                Term::Address | Term::All => continue,
+                Term::LookUp => (None, false),
+                Term::Include { name, passes } => (Some(name.as_str()), *passes),
+            };
+            if let Some(end) = self.step(name, passes, depth, seen) {
+                return end;
             }
         }
-        if negated {
-            return Some(Sending::Negated);
-        }
-        if let Some(name) = record.followed_redirect() {
-            self.look_ups += 1;
-            if same_host(name, self.include) {
-                return Some(self.allowed());
-            }
-        }
+        let redirect = record.followed_redirect();
+        redirect
+            .and_then(|it| self.step(Some(it), true, depth, seen))
+            .unwrap_or(Sending::NotAllowed)
+    }
+
+    /// One look-up, over `name` if it leads to another record. Some if it ends the evaluation.
+    fn step(
+        &mut self,
+        name: Option<&str>,
+        passes: bool,
+        depth: u8,
+        seen: &mut Seen<'_>,
+    ) -> Option<Sending> {
+        self.look_ups += 1;
         if self.look_ups > MOST_LOOK_UPS {
             return Some(Sending::TooManyLookUps);
         }
-        let is_ours =
-            |it: &Term| matches!(it, Term::Include { name, .. } if same_host(name, self.include));
-        record.unread_terms().iter().any(is_ours).then_some(Sending::AfterAll)
-    }
-
-    fn allowed(&self) -> Sending {
-        if self.look_ups > MOST_LOOK_UPS { Sending::TooManyLookUps } else { Sending::Allowed }
-    }
-
-    fn over_includes(&mut self, record: &Record, depth: u8, seen: &mut Seen<'_>) -> Sending {
-        let includes = record.read_terms().iter().filter_map(|term| match term {
-            Term::Include { name, passes: true } => Some(name.as_str()),
-            Term::Include { .. } | Term::LookUp | Term::Address | Term::All => None,
-        });
-        for name in includes.chain(record.followed_redirect()) {
-            match self.over(name, depth, seen) {
-                Sending::Allowed => return Sending::Allowed,
-                Sending::TooManyLookUps => return Sending::TooManyLookUps,
-                Sending::Pending => self.open = Some(Sending::Pending),
-                Sending::Unseen(name) => {
-                    self.open.get_or_insert(Sending::Unseen(name));
-                }
-                Sending::NotAllowed | Sending::Negated | Sending::AfterAll => {}
-            }
+        let name = name?;
+        if same_host(name, self.include) {
+            return Some(if passes { Sending::Allowed } else { Sending::NotAllowed });
         }
-        // An inner level leaves what is open to the outermost, which reports it.
-        if depth == 1 { self.open.take().unwrap_or(Sending::NotAllowed) } else { Sending::NotAllowed }
+        if !passes {
+            return None;
+        }
+        match self.over(name, depth, seen) {
+            Sending::Pending => self.open = Some(Sending::Pending),
+            Sending::Unseen(name) => {
+                self.open.get_or_insert(Sending::Unseen(name));
+            }
+            end @ (Sending::Allowed | Sending::TooManyLookUps) => return Some(end),
+            // An include that does not match is passed over (RFC 7208 section 5.2).
+            Sending::NotAllowed | Sending::Negated | Sending::AfterAll => {}
+        }
+        None
     }
 
     fn over(&mut self, name: &str, depth: u8, seen: &mut Seen<'_>) -> Sending {
@@ -122,10 +141,7 @@ impl Walk<'_> {
             return Sending::NotAllowed;
         };
         match Record::parse(policy) {
-            Ok(record) => match self.directly(&record) {
-                Some(sending) => sending,
-                None => self.over_includes(&record, depth + 1, seen),
-            },
+            Ok(record) => self.evaluate(&record, depth + 1, seen),
             Err(_) => Sending::NotAllowed,
         }
     }

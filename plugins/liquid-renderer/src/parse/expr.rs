@@ -27,7 +27,14 @@ type Parsed<T> = Result<T, Fault>;
 impl<'s> Cursor<'s> {
     pub fn new(source: &'s str, start: usize, end: usize, mode: Mode) -> Parsed<Self> {
         let tokens = tokens(source, start, end)?;
-        Ok(Self { source, tokens, next: 0, end, mode, depth: 0 })
+        Ok(Self {
+            source,
+            tokens,
+            next: 0,
+            end,
+            mode,
+            depth: 0,
+        })
     }
 
     /// Where the next token stands.
@@ -37,12 +44,6 @@ impl<'s> Cursor<'s> {
 
     pub fn peek(&self) -> Option<Token<'s>> {
         self.tokens.get(self.next).map(|it| it.token)
-    }
-
-    pub fn take(&mut self) -> Option<Token<'s>> {
-        let token = self.peek()?;
-        self.next += 1;
-        Some(token)
     }
 
     /// Takes the mark if it comes next.
@@ -61,7 +62,9 @@ impl<'s> Cursor<'s> {
 
     /// Takes `name:` if it comes next.
     pub fn key(&mut self) -> Option<&'s str> {
-        let Some(Token::Name(name)) = self.peek() else { return None };
+        let Some(Token::Name(name)) = self.peek() else {
+            return None;
+        };
         let colon = self.tokens.get(self.next + 1).map(|it| it.token);
         if colon != Some(Token::Mark(":")) {
             return None;
@@ -92,7 +95,11 @@ impl<'s> Cursor<'s> {
 
     /// Nothing may follow.
     pub fn done(&self) -> Parsed<()> {
-        if self.next < self.tokens.len() { Err(self.unexpected("the end of the tag")) } else { Ok(()) }
+        if self.next < self.tokens.len() {
+            Err(self.unexpected("the end of the tag"))
+        } else {
+            Ok(())
+        }
     }
 
     pub fn is_done(&self) -> bool {
@@ -101,16 +108,27 @@ impl<'s> Cursor<'s> {
 
     pub fn unexpected(&self, wanted: &str) -> Fault {
         let found = match self.tokens.get(self.next) {
-            Some(it) => format!("`{}`", self.source.get(it.start..it.end).unwrap_or_default()),
+            Some(it) => format!(
+                "`{}`",
+                self.source.get(it.start..it.end).unwrap_or_default()
+            ),
             None => "the end of the tag".to_owned(),
         };
-        Fault::new("syntax", self.at(), format!("expected {wanted}, found {found}"))
+        Fault::new(
+            "syntax",
+            self.at(),
+            format!("expected {wanted}, found {found}"),
+        )
     }
 
     /// The source between a token that was taken and the next one.
     pub fn text_from(&self, first: usize) -> &'s str {
         let start = self.tokens.get(first).map_or(self.end, |it| it.start);
-        let end = self.next.checked_sub(1).and_then(|it| self.tokens.get(it)).map_or(start, |it| it.end);
+        let end = self
+            .next
+            .checked_sub(1)
+            .and_then(|it| self.tokens.get(it))
+            .map_or(start, |it| it.end);
         self.source.get(start..end.max(start)).unwrap_or_default()
     }
 
@@ -120,21 +138,26 @@ impl<'s> Cursor<'s> {
 
     /// `value | filter: arg, name: arg | …`.
     pub fn expr(&mut self) -> Parsed<Expr> {
-        let at = self.at();
         let value = self.primary()?;
         let mut filters = Vec::new();
         while self.mark("|") {
             filters.push(self.filter()?);
         }
-        Ok(Expr { at, value, filters })
+        Ok(Expr { value, filters })
     }
 
     fn filter(&mut self) -> Parsed<FilterCall> {
         let at = self.at();
-        let Some(Token::Name(name)) = self.peek() else { return Err(self.unexpected("a filter")) };
+        let Some(Token::Name(name)) = self.peek() else {
+            return Err(self.unexpected("a filter"));
+        };
         self.next += 1;
         let filter = filters::find(name, self.mode).ok_or_else(|| {
-            Fault::new("unknown_filter", at, format!("there is no filter `{name}`{}", filters::hint(name)))
+            Fault::new(
+                "unknown_filter",
+                at,
+                format!("there is no filter `{name}`{}", filters::hint(name)),
+            )
         })?;
         let (mut args, mut named) = (Vec::new(), Vec::new());
         if self.mark(":") {
@@ -157,11 +180,19 @@ impl<'s> Cursor<'s> {
             let message = format!("`{name}` takes {wanted} arguments, found {}", args.len());
             return Err(Fault::new("filter_arguments", at, message));
         }
-        if let Some((key, _)) = named.iter().find(|(it, _): &&(Box<str>, _)| !filter.named.contains(&&**it)) {
+        if let Some((key, _)) = named
+            .iter()
+            .find(|(it, _): &&(Box<str>, _)| !filter.named.contains(&&**it))
+        {
             let message = format!("`{name}` has no argument `{key}`");
             return Err(Fault::new("filter_arguments", at, message));
         }
-        Ok(FilterCall { at, filter, args, named })
+        Ok(FilterCall {
+            at,
+            filter,
+            args,
+            named,
+        })
     }
 
     pub fn primary(&mut self) -> Parsed<Primary> {
@@ -176,7 +207,6 @@ impl<'s> Cursor<'s> {
     }
 
     fn primary_at_depth(&mut self) -> Parsed<Primary> {
-        let at = self.at();
         let literal = match self.peek() {
             Some(Token::Int(it)) => Literal::Int(it),
             Some(Token::Float(it)) => Literal::Float(it),
@@ -184,7 +214,7 @@ impl<'s> Cursor<'s> {
             Some(Token::Str(it)) => Literal::Str(it.into()),
             Some(Token::Name(name)) => {
                 self.next += 1;
-                return self.named(at, name);
+                return self.named(name);
             }
             Some(Token::Mark("(")) => {
                 self.next += 1;
@@ -200,7 +230,7 @@ impl<'s> Cursor<'s> {
                         Root::Computed(Box::new(it))
                     }
                 };
-                return self.path(at, root);
+                return self.path(root);
             }
             Some(Token::Mark(_)) | None => return Err(self.unexpected("a value")),
         };
@@ -208,22 +238,22 @@ impl<'s> Cursor<'s> {
         Ok(Primary::Literal(literal))
     }
 
-    fn named(&mut self, at: At, name: &str) -> Parsed<Primary> {
+    fn named(&mut self, name: &str) -> Parsed<Primary> {
         let literal = match name {
             "true" => Literal::Bool(true),
             "false" => Literal::Bool(false),
             "nil" | "null" => Literal::Nil,
             "blank" => Literal::Blank,
             "empty" => Literal::Empty,
-            _ => return self.path(at, Root::Name(name.into())),
+            _ => return self.path(Root::Name(name.into())),
         };
         if matches!(self.peek(), Some(Token::Mark("." | "["))) {
-            return self.path(at, Root::Name(name.into()));
+            return self.path(Root::Name(name.into()));
         }
         Ok(Primary::Literal(literal))
     }
 
-    fn path(&mut self, at: At, root: Root) -> Parsed<Primary> {
+    fn path(&mut self, root: Root) -> Parsed<Primary> {
         let mut segments = Vec::new();
         loop {
             if self.mark(".") {
@@ -242,7 +272,7 @@ impl<'s> Cursor<'s> {
                 });
                 self.close("]")?;
             } else {
-                return Ok(Primary::Path(Path { at, root, segments }));
+                return Ok(Primary::Path(Path { root, segments }));
             }
         }
     }
@@ -258,7 +288,11 @@ impl<'s> Cursor<'s> {
     }
 
     fn close(&mut self, mark: &str) -> Parsed<()> {
-        if self.mark(mark) { Ok(()) } else { Err(self.unexpected(&format!("`{mark}`"))) }
+        if self.mark(mark) {
+            Ok(())
+        } else {
+            Err(self.unexpected(&format!("`{mark}`")))
+        }
     }
 
     /// A whole condition, to the end of the tag.
@@ -290,7 +324,13 @@ impl<'s> Cursor<'s> {
             Some(Token::Mark(">")) => Operator::Greater,
             Some(Token::Mark(">=")) => Operator::GreaterOrEqual,
             Some(Token::Name("contains")) => Operator::Contains,
-            Some(_) | None => return Ok(Comparison { at, left, right: None }),
+            Some(_) | None => {
+                return Ok(Comparison {
+                    at,
+                    left,
+                    right: None,
+                });
+            }
         };
         self.next += 1;
         let right = Some((operator, self.primary()?));

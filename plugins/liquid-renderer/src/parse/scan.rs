@@ -11,13 +11,25 @@ pub enum Piece {
     Text(Range<usize>),
     /// What stands in a `raw` block: never blank.
     Raw(Range<usize>),
-    Output { at: usize, inside: Range<usize> },
-    Tag { at: usize, name: Range<usize>, inside: Range<usize> },
+    Output {
+        at: usize,
+        inside: Range<usize>,
+    },
+    Tag {
+        at: usize,
+        name: Range<usize>,
+        inside: Range<usize>,
+    },
 }
 
 /// Cuts the whole source.
 pub fn pieces(source: &str) -> Result<Vec<Piece>, Fault> {
-    let mut scan = Scan { source, at: 0, pieces: Vec::new(), trim: false };
+    let mut scan = Scan {
+        source,
+        at: 0,
+        pieces: Vec::new(),
+        trim: false,
+    };
     while scan.step()? {}
     Ok(scan.pieces)
 }
@@ -50,7 +62,14 @@ impl Scan<'_> {
         self.text(self.at..open, it.trim_before);
         self.at = it.end;
         self.trim = it.trim_after;
-        if is_tag { self.tag(it)? } else { self.pieces.push(Piece::Output { at: open, inside: it.inside }) }
+        if is_tag {
+            self.tag(&it)?;
+        } else {
+            self.pieces.push(Piece::Output {
+                at: open,
+                inside: it.inside,
+            });
+        }
         Ok(true)
     }
 
@@ -72,7 +91,13 @@ impl Scan<'_> {
         let from = start + 2 + usize::from(trim_before);
         let trim_after = close_at > from && bytes[close_at - 1] == b'-';
         let inside = from..close_at - usize::from(trim_after);
-        Ok(Delimited { start, inside, end: close_at + 2, trim_before, trim_after })
+        Ok(Delimited {
+            start,
+            inside,
+            end: close_at + 2,
+            trim_before,
+            trim_after,
+        })
     }
 
     fn text(&mut self, mut range: Range<usize>, trim_after: bool) {
@@ -94,15 +119,19 @@ impl Scan<'_> {
         }
     }
 
-    fn tag(&mut self, it: Delimited) -> Result<(), Fault> {
+    fn tag(&mut self, it: &Delimited) -> Result<(), Fault> {
         let (name, inside) = split_name(self.source, it.inside.clone());
         match self.source.get(name.clone()).unwrap_or_default() {
             "#" => hash_comment(self.source, inside),
-            "raw" => self.raw(&it),
-            "doc" => self.doc(&it, inside),
-            "comment" => self.comment(&it),
+            "raw" => self.raw(it),
+            "doc" => self.doc(it, inside),
+            "comment" => self.comment(it),
             _ => {
-                self.pieces.push(Piece::Tag { at: it.start, name, inside });
+                self.pieces.push(Piece::Tag {
+                    at: it.start,
+                    name,
+                    inside,
+                });
                 Ok(())
             }
         }
@@ -119,8 +148,18 @@ impl Scan<'_> {
     }
 
     fn doc(&mut self, open: &Delimited, inside: Range<usize>) -> Result<(), Fault> {
-        if !self.source.get(inside).unwrap_or_default().trim().is_empty() {
-            return Err(Fault::new("syntax", place(open.start), "`doc` takes no arguments"));
+        if !self
+            .source
+            .get(inside)
+            .unwrap_or_default()
+            .trim()
+            .is_empty()
+        {
+            return Err(Fault::new(
+                "syntax",
+                place(open.start),
+                "`doc` takes no arguments",
+            ));
         }
         let close = self.find_end(open, "doc")?;
         self.at = close.end;
@@ -134,7 +173,11 @@ impl Scan<'_> {
         while let Some(start) = self.source.get(from..).and_then(|it| it.find("{%")) {
             let start = from + start;
             if let Ok(it) = self.delimited(start, "%}") {
-                let inside = self.source.get(it.inside.clone()).unwrap_or_default().trim();
+                let inside = self
+                    .source
+                    .get(it.inside.clone())
+                    .unwrap_or_default()
+                    .trim();
                 if inside.strip_prefix("end") == Some(name) {
                     return Ok(it);
                 }
@@ -150,7 +193,9 @@ impl Scan<'_> {
         let mut depth = 1_u32;
         let mut from = open.end;
         while let Some(start) = self.source.get(from..).and_then(|it| it.find("{%")) {
-            let Ok(it) = self.delimited(from + start, "%}") else { break };
+            let Ok(it) = self.delimited(from + start, "%}") else {
+                break;
+            };
             let (name, _) = split_name(self.source, it.inside.clone());
             from = it.end;
             match self.source.get(name).unwrap_or_default() {
@@ -178,7 +223,8 @@ pub fn split_name(source: &str, inside: Range<usize>) -> (Range<usize>, Range<us
     let length = if rest.starts_with('#') {
         1
     } else {
-        rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len())
+        rest.find(|c: char| !c.is_alphanumeric() && c != '_')
+            .unwrap_or(rest.len())
     };
     (start..start + length, start + length..inside.end)
 }

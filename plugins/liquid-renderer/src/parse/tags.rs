@@ -13,13 +13,20 @@ type Parsed<T> = Result<T, Fault>;
 
 /// Text that is printed as it is and counts as output.
 pub fn verbatim(text: &str, mode: Mode) -> Expr {
-    let literal =
-        if mode == Mode::Html { Literal::Markup(text.into()) } else { Literal::Str(text.into()) };
-    Expr { at: 0, value: Primary::Literal(literal), filters: Vec::new() }
+    let literal = if mode == Mode::Html {
+        Literal::Markup(text.into())
+    } else {
+        Literal::Str(text.into())
+    };
+    Expr {
+        value: Primary::Literal(literal),
+        filters: Vec::new(),
+    }
 }
 
 impl<'s> Parser<'s, '_> {
-    /// Parses one tag and, for a block, its bodies.
+    /// Parses one tag and, for a block, its bodies. What it calls is not inlined: this recurses
+    /// with each nested tag, on a small stack.
     pub fn tag(&mut self, tag: &Tag<'s>, out: &mut Block) -> Parsed<()> {
         let node = match tag.name {
             "assign" => self.assign(tag)?,
@@ -55,12 +62,17 @@ impl<'s> Parser<'s, '_> {
         Ok(())
     }
 
+    #[inline(never)]
     fn assign(&mut self, tag: &Tag<'s>) -> Parsed<Node> {
         let mut cursor = self.cursor(tag)?;
         let at = cursor.at();
         let name = cursor.binding()?;
         if name.ends_with('?') {
-            return Err(Fault::new("syntax", at, "a name that is assigned does not end in `?`"));
+            return Err(Fault::new(
+                "syntax",
+                at,
+                "a name that is assigned does not end in `?`",
+            ));
         }
         if !cursor.mark("=") {
             return Err(cursor.unexpected("`=`"));
@@ -70,6 +82,7 @@ impl<'s> Parser<'s, '_> {
         Ok(Node::Assign { name, value })
     }
 
+    #[inline(never)]
     fn capture(&mut self, tag: &Tag<'s>) -> Parsed<Node> {
         let name = self.bound_name(tag);
         let (body, _) = self.body(tag, &["endcapture"])?;
@@ -80,6 +93,7 @@ impl<'s> Parser<'s, '_> {
         self.bound_name(tag)
     }
 
+    #[inline(never)]
     fn bound_name(&self, tag: &Tag<'s>) -> Parsed<Box<str>> {
         let mut cursor = self.cursor(tag)?;
         let name = cursor.binding()?;
@@ -87,17 +101,27 @@ impl<'s> Parser<'s, '_> {
         Ok(name)
     }
 
+    #[inline(never)]
     fn if_changed(&mut self, tag: &Tag<'s>) -> Parsed<Node> {
         Ok(Node::IfChanged(self.body(tag, &["endifchanged"])?.0))
     }
 
+    #[inline(never)]
     fn branches(&mut self, tag: &Tag<'s>, sense: Sense) -> Parsed<Node> {
-        let close = if sense == Sense::If { "endif" } else { "endunless" };
+        let close = if sense == Sense::If {
+            "endif"
+        } else {
+            "endunless"
+        };
         let mut branches = Vec::new();
         let mut otherwise = None;
         let mut head = tag.clone();
         loop {
-            let sense = if head.name == "elsif" { Sense::If } else { sense };
+            let sense = if head.name == "elsif" {
+                Sense::If
+            } else {
+                sense
+            };
             let condition = if head.name == "else" {
                 None
             } else {
@@ -115,10 +139,19 @@ impl<'s> Parser<'s, '_> {
             }
             head = end;
         }
-        drop_blank(branches.iter_mut().map(|(_, it)| it).chain(otherwise.as_mut()));
-        Ok(Node::If { branches, otherwise })
+        drop_blank(
+            branches
+                .iter_mut()
+                .map(|(_, it)| it)
+                .chain(otherwise.as_mut()),
+        );
+        Ok(Node::If {
+            branches,
+            otherwise,
+        })
     }
 
+    #[inline(never)]
     fn case(&mut self, tag: &Tag<'s>) -> Parsed<Node> {
         let subject = self.cursor(tag).and_then(|mut it| {
             let subject = it.primary()?;
@@ -129,7 +162,11 @@ impl<'s> Parser<'s, '_> {
         let (_, mut head) = self.body(tag, &ends)?;
         let mut arms = Vec::new();
         while head.name != "endcase" {
-            let values = if head.name == "when" { Some(self.when(&head)) } else { None };
+            let values = if head.name == "when" {
+                Some(self.when(&head))
+            } else {
+                None
+            };
             let (body, end) = self.body(tag, &ends)?;
             head = end;
             match values.transpose() {
@@ -138,9 +175,13 @@ impl<'s> Parser<'s, '_> {
             }
         }
         drop_blank(arms.iter_mut().map(|it| &mut it.body));
-        Ok(Node::Case { subject: subject?, arms })
+        Ok(Node::Case {
+            subject: subject?,
+            arms,
+        })
     }
 
+    #[inline(never)]
     fn when(&mut self, tag: &Tag<'s>) -> Parsed<Vec<Primary>> {
         let mut cursor = self.cursor(tag)?;
         let mut values = vec![cursor.primary()?];
@@ -151,10 +192,19 @@ impl<'s> Parser<'s, '_> {
         Ok(values)
     }
 
+    #[inline(never)]
     fn loop_of(&mut self, tag: &Tag<'s>) -> Parsed<For> {
         let head = self.cursor(tag).and_then(|mut it| loop_head(tag, &mut it));
-        let close = if tag.name == "for" { "endfor" } else { "endtablerow" };
-        let ends: &[&str] = if tag.name == "for" { &["else", close] } else { &[close] };
+        let close = if tag.name == "for" {
+            "endfor"
+        } else {
+            "endtablerow"
+        };
+        let ends: &[&str] = if tag.name == "for" {
+            &["else", close]
+        } else {
+            &[close]
+        };
         let (mut body, mut end) = self.body(tag, ends)?;
         let mut otherwise = None;
         while end.name == "else" {
@@ -171,9 +221,9 @@ impl<'s> Parser<'s, '_> {
         Ok(it)
     }
 
+    #[inline(never)]
     fn cycle(&mut self, tag: &Tag<'s>) -> Parsed<Node> {
         let mut cursor = self.cursor(tag)?;
-        let at = cursor.at();
         let mut items = vec![cursor.primary()?];
         let mut name = None;
         if cursor.mark(":") {
@@ -184,17 +234,28 @@ impl<'s> Parser<'s, '_> {
             items.push(cursor.primary()?);
         }
         cursor.done()?;
-        let name = name.map_or_else(|| CycleName::Items(cursor.text_from(0).into()), CycleName::Named);
-        Ok(Node::Cycle { at, name, items })
+        let name = name.map_or_else(
+            || CycleName::Items(cursor.text_from(0).into()),
+            CycleName::Named,
+        );
+        Ok(Node::Cycle { name, items })
     }
 
+    #[inline(never)]
     fn call(&mut self, tag: &Tag<'s>, scope: CallScope) -> Parsed<Node> {
         let mut cursor = self.cursor(tag)?;
         let at = cursor.at();
         let partial = cursor.primary()?;
-        let is_name = matches!(partial, Primary::Literal(Literal::Str(_) | Literal::Markup(_)));
+        let is_name = matches!(
+            partial,
+            Primary::Literal(Literal::Str(_) | Literal::Markup(_))
+        );
         if scope == CallScope::Own && !is_name {
-            return Err(Fault::new("syntax", at, "`render` takes the partial's name in quotes"));
+            return Err(Fault::new(
+                "syntax",
+                at,
+                "`render` takes the partial's name in quotes",
+            ));
         }
         let bound = if cursor.key_ahead() {
             None
@@ -205,7 +266,11 @@ impl<'s> Parser<'s, '_> {
         } else {
             None
         };
-        let alias = if !cursor.key_ahead() && cursor.word("as") { Some(cursor.binding()?) } else { None };
+        let alias = if !cursor.key_ahead() && cursor.word("as") {
+            Some(cursor.binding()?)
+        } else {
+            None
+        };
         let mut args = Vec::new();
         while !cursor.is_done() {
             let comma = cursor.mark(",");
@@ -215,11 +280,19 @@ impl<'s> Parser<'s, '_> {
                 None => return Err(cursor.unexpected("`name: value`")),
             }
         }
-        Ok(Node::Call(Box::new(Call { at, scope, partial, bound, alias, args })))
+        Ok(Node::Call(Box::new(Call {
+            at,
+            scope,
+            partial,
+            bound,
+            alias,
+            args,
+        })))
     }
 }
 
 /// `variable in collection limit: n offset: n reversed cols: n`, commas allowed.
+#[inline(never)]
 fn loop_head(tag: &Tag<'_>, cursor: &mut Cursor<'_>) -> Parsed<For> {
     let at = cursor.at();
     let variable = cursor.binding()?;

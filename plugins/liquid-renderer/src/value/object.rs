@@ -17,7 +17,10 @@ impl<'a> Object<'a> {
     /// Keeps the place of the first and the value of the last of duplicate keys.
     pub fn new(entries: Vec<(Str<'a>, Value<'a>)>) -> Self {
         if entries.len() <= INDEX_FROM {
-            return Self { entries: few_without_duplicates(entries), sorted: Vec::new() };
+            return Self {
+                entries: few_without_duplicates(entries),
+                sorted: Vec::new(),
+            };
         }
         let entries = many_without_duplicates(entries);
         let sorted = sorted_positions(&entries);
@@ -30,7 +33,11 @@ impl<'a> Object<'a> {
 
     pub fn get(&self, key: &str) -> Option<&Value<'a>> {
         if self.sorted.is_empty() {
-            return self.entries.iter().find(|(it, _)| **it == *key).map(|(_, value)| value);
+            return self
+                .entries
+                .iter()
+                .find(|(it, _)| **it == *key)
+                .map(|(_, value)| value);
         }
         let at = self
             .sorted
@@ -60,15 +67,21 @@ fn many_without_duplicates<'a>(
 ) -> Vec<(Str<'a>, Value<'a>)> {
     let sorted = sorted_positions(&entries);
     let mut dropped = vec![false; entries.len()];
-    for group in sorted.chunk_by(|a, b| *entries[*a as usize].0 == *entries[*b as usize].0) {
-        if let [first, .., last] = group {
-            let value = entries[*last as usize].1.clone();
-            for it in group {
-                dropped[*it as usize] = true;
-            }
-            dropped[*first as usize] = false;
-            entries[*first as usize].1 = value;
+    // Positions of equal keys are neighbours, in their own order.
+    let mut from = 0;
+    for next in 1..=sorted.len() {
+        let first = sorted[from] as usize;
+        let same = sorted
+            .get(next)
+            .is_some_and(|it| entries[*it as usize].0 == entries[first].0);
+        if same {
+            dropped[sorted[next] as usize] = true;
+            continue;
         }
+        if next - from > 1 {
+            entries[first].1 = entries[sorted[next - 1] as usize].1.clone();
+        }
+        from = next;
     }
     let mut dropped = dropped.into_iter();
     entries.retain(|_| dropped.next() == Some(false));

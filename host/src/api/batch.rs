@@ -1,0 +1,95 @@
+//! `POST /messages/send/batch`: up to 500 messages, one result each, in order.
+
+use std::num::NonZeroU32;
+
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use serde_json::{Value, json};
+
+use super::problem::Problem;
+use super::send::{Accepted, Limited, accept, mark_replayed, sent, with_allowance};
+use super::{Api, request};
+use crate::journey::accept::rate_limit::Allowance;
+use crate::journey::accept::refusal::Refusal;
+use crate::journey::accept::submission::{Channel, Submission};
+use crate::journey::{self, Reply};
+
+const MOST: usize = 500;
+
+/// Sends up to 500 messages. The answer is 200 with one result for each, in the same order: the
+/// body of a 201, or the problem that the message alone would have got.
+#[utoipa::path(
+    post,
+    path = "/messages/send/batch",
+    tag = "messages",
+    request_body = Vec<super::openapi::SendRequest>,
+    params(super::openapi::IdempotencyKey),
+    responses(
+        (status = 200, description = "One result for each message, in order", body = super::openapi::BatchResponse),
+        super::openapi::Refusals,
+    ),
+    security(("apiKey" = [])),
+)]
+pub async fn send_batch(State(api): State<Api>, request: Request) -> Response {
+    let Limited { allowance, result } = accept(&api, request).await;
+    match result {
+        Ok(accepted) => {
+            let (allowance, answer) = many(&api, accepted, allowance).await;
+            with_allowance(answer.unwrap_or_else(IntoResponse::into_response), allowance)
+        }
+        Err(problem) => with_allowance(problem.into_response(), allowance),
+    }
+}
+
+async fn many(
+    api: &Api,
+    accepted: Accepted,
+    mut allowance: Option<Allowance>,
+) -> (Option<Allowance>, Result<Response, Problem>) {
+    let items = match items(accepted.body) {
+        Ok(items) => items,
+        Err(refusal) => return (allowance, Err(refusal.into())),
+    };
+    // The request itself has taken one send from the buckets.
+    let further = u32::try_from(items.len() - 1).ok().and_then(NonZeroU32::new);
+    if let Some(further) = further {
+        let key = &accepted.caller.key;
+        match api.rate_limits.take(key.id, key.account_id, further) {
+            Ok(left) => allowance = Some(left),
+            Err((refusal, left)) => return (Some(left), Err(refusal.into())),
+        }
+    }
+    let now = api.clock.now();
+    let parse = |item| Submission::parse(Channel::Api, item, now);
+    let request = journey::Request {
+        id: request::current(),
+        idempotency: accepted.idempotency,
+        items: items.into_iter().map(parse).collect(),
+    };
+    let reply = api.journey.send(&accepted.caller, &request).await;
+    (allowance, reply.map(answer).map_err(Problem::from))
+}
+
+fn items(body: Value) -> Result<Vec<Value>, Refusal> {
+    let wanted = format!("a batch is a JSON array of 1 to {MOST} messages");
+    match body {
+        Value::Array(items) if items.is_empty() => Err(Refusal::fault("", "empty", wanted)),
+        Value::Array(items) if items.len() > MOST => Err(Refusal::fault("", "too_many", wanted)),
+        Value::Array(items) => Ok(items),
+        _ => Err(Refusal::fault("", "type", wanted)),
+    }
+}
+
+fn answer(Reply { items, replayed }: Reply) -> Response {
+    let success = items.iter().all(Result::is_ok);
+    let data: Vec<Value> = items
+        .into_iter()
+        .map(|item| match item {
+            Ok(receipt) => sent(&receipt),
+            Err(refused) => Problem::from(refused).body(),
+        })
+        .collect();
+    let mut response = axum::Json(json!({"success": success, "data": data})).into_response();
+    mark_replayed(&mut response, replayed);
+    response
+}

@@ -1,0 +1,109 @@
+//! The body of a request: JSON, bounded in size, in time, and in memory over all requests.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use http::request::Parts;
+use http::{HeaderMap, StatusCode, header};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::Api;
+use super::problem::Problem;
+
+/// What an early refusal still reads, so that its client gets to see the answer.
+const DRAINED: usize = 32 << 20;
+const DRAIN_TIME: Duration = Duration::from_secs(5);
+const MEMORY_WAIT: Duration = Duration::from_secs(10);
+
+/// A body, and the memory that it holds until it is dropped.
+pub struct Held {
+    /// The bytes.
+    pub bytes: bytes::Bytes,
+    _memory: OwnedSemaphorePermit,
+}
+
+/// Looks at the headers before anything is read.
+///
+/// # Errors
+/// Not JSON, or too large by its own account.
+pub fn check(parts: &Parts, api: &Api) -> Result<(), Problem> {
+    let length: Option<usize> = parts
+        .headers
+        .get(header::CONTENT_LENGTH)
+        .and_then(|value| value.to_str().ok())
+        .and_then(|value| value.parse().ok());
+    if length.is_some_and(|length| length > api.limits.body_bytes) {
+        return Err(too_large(api));
+    }
+    if is_json(&parts.headers) {
+        return Ok(());
+    }
+    let message = "the body must be JSON, with the header Content-Type: application/json";
+    Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UNSUPPORTED_MEDIA_TYPE", message))
+}
+
+/// Reads a body.
+///
+/// # Errors
+/// It is too large, too slow, or broke off; or the server holds too many bodies already.
+pub async fn read(parts: &Parts, body: Body, api: &Api) -> Result<Held, Problem> {
+    let memory = reserve(&parts.headers, api).await?;
+    let collect = Limited::new(body, api.limits.body_bytes).collect();
+    match tokio::time::timeout(api.limits.body_time, collect).await {
+        Ok(Ok(collected)) => Ok(Held { bytes: collected.to_bytes(), _memory: memory }),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large(api)),
+        Ok(Err(_)) => {
+            let message = "the body broke off before its end";
+            Err(Problem::new(StatusCode::BAD_REQUEST, "BAD_REQUEST", message))
+        }
+        Err(_) => {
+            let seconds = api.limits.body_time.as_secs();
+            let message = format!("the body did not arrive within {seconds} s");
+            Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "REQUEST_TIMEOUT", message))
+        }
+    }
+}
+
+/// Reads and forgets what a refused client is still sending.
+pub async fn drain(body: Body) {
+    let drained = tokio::time::timeout(DRAIN_TIME, Limited::new(body, DRAINED).collect()).await;
+    drop(drained);
+}
+
+async fn reserve(headers: &HeaderMap, api: &Api) -> Result<OwnedSemaphorePermit, Problem> {
+    let length = headers
+        .get(header::CONTENT_LENGTH)
+        .and_then(|value| value.to_str().ok())
+        .and_then(|value| value.parse().ok())
+        .unwrap_or(api.limits.body_bytes);
+    let kib = u32::try_from(length.min(api.limits.body_bytes).div_ceil(1_024)).unwrap_or(u32::MAX);
+    let memory = Arc::clone(&api.body_memory).acquire_many_owned(kib.max(1));
+    match tokio::time::timeout(MEMORY_WAIT, memory).await {
+        Ok(Ok(permit)) => Ok(permit),
+        Ok(Err(_)) | Err(_) => {
+            let message = "the server is busy with other large requests; try again in 5 s";
+            let refusal = crate::journey::accept::refusal::Refusal::unavailable(message);
+            Err(refusal.into())
+        }
+    }
+}
+
+fn too_large(api: &Api) -> Problem {
+    let message = format!("the body may have at most {} bytes", api.limits.body_bytes);
+    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "PAYLOAD_TOO_LARGE", message)
+}
+
+/// `application/json` or `application/*+json`, with any parameters.
+fn is_json(headers: &HeaderMap) -> bool {
+    let essence = headers
+        .get(header::CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .and_then(|value| value.split(';').next())
+        .map(|essence| essence.trim().to_ascii_lowercase());
+    essence.is_some_and(|essence| {
+        essence == "application/json"
+            || (essence.starts_with("application/") && essence.ends_with("+json"))
+    })
+}

@@ -1,0 +1,192 @@
+//! The only mapping from a refusal to HTTP: RFC 9457 `application/problem+json`, one flat shape.
+
+use std::any::Any;
+
+use axum::extract::Request;
+use axum::response::{IntoResponse, Response};
+use http::{HeaderValue, StatusCode, header};
+use serde_json::{Map, Value, json};
+
+use super::request;
+use crate::journey::accept::refusal::{Refusal, Refused};
+
+/// A refusal as a client gets it.
+#[derive(Debug, Clone)]
+pub struct Problem {
+    status: StatusCode,
+    code: &'static str,
+    message: String,
+    extra: Map<String, Value>,
+    retry_after_s: Option<u64>,
+}
+
+impl Problem {
+    /// A refusal of the door itself: what was sent is not a request that the journey could see.
+    #[must_use]
+    pub fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self { status, code, message, extra: Map::new(), retry_after_s: None }
+    }
+
+    /// The HTTP status.
+    #[must_use]
+    pub fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// The body.
+    #[must_use]
+    pub fn body(&self) -> Value {
+        let id = request::current();
+        let mut body = json!({
+            "type": format!("urn:waxwing:problem:{}", self.code.to_ascii_lowercase()),
+            "title": self.status.canonical_reason().unwrap_or("Refused"),
+            "status": self.status.as_u16(),
+            "detail": self.message,
+            "instance": format!("urn:waxwing:request:{id}"),
+            "success": false,
+            "code": self.code,
+            "message": self.message,
+            "requestId": id,
+        });
+        if let Value::Object(body) = &mut body {
+            body.extend(self.extra.clone());
+        }
+        body
+    }
+}
+
+impl From<Refused> for Problem {
+    fn from(refused: Refused) -> Self {
+        let Refused { refusal, decision } = refused;
+        let mut extra = extra(&refusal);
+        if let Some(decision) = decision {
+            extra.insert("decisionId".to_owned(), json!(decision));
+        }
+        Self {
+            status: status(&refusal),
+            code: refusal.code(),
+            message: refusal.message(),
+            retry_after_s: refusal.retry_after_s(),
+            extra,
+        }
+    }
+}
+
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Self {
+        Refused::from(refusal).into()
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        metrics::counter!("waxwing_refusals_total", "code" => self.code).increment(1);
+        let mut response = (self.status, self.body().to_string()).into_response();
+        let headers = response.headers_mut();
+        let json = HeaderValue::from_static("application/problem+json");
+        headers.insert(header::CONTENT_TYPE, json);
+        if let Some(seconds) = self.retry_after_s {
+            headers.insert(header::RETRY_AFTER, seconds.into());
+        }
+        if self.status == StatusCode::UNAUTHORIZED {
+            let scheme = HeaderValue::from_static("ApiKey realm=\"waxwing\"");
+            headers.insert(header::WWW_AUTHENTICATE, scheme);
+        }
+        response
+    }
+}
+
+fn status(refusal: &Refusal) -> StatusCode {
+    match refusal {
+        Refusal::BadRequest { .. } => StatusCode::BAD_REQUEST,
+        Refusal::Unauthorized => StatusCode::UNAUTHORIZED,
+        Refusal::InsufficientBalance { .. } => StatusCode::PAYMENT_REQUIRED,
+        Refusal::DomainNotVerified { .. }
+        | Refusal::RestrictedTemplate { .. }
+        | Refusal::Forbidden { .. } => StatusCode::FORBIDDEN,
+        Refusal::RateLimited { .. } => StatusCode::TOO_MANY_REQUESTS,
+        Refusal::IdempotencyConflict => StatusCode::UNPROCESSABLE_ENTITY,
+        Refusal::IdempotencyInFlight => StatusCode::CONFLICT,
+        Refusal::Internal { .. } => StatusCode::INTERNAL_SERVER_ERROR,
+        Refusal::Unavailable { .. } => StatusCode::SERVICE_UNAVAILABLE,
+    }
+}
+
+fn extra(refusal: &Refusal) -> Map<String, Value> {
+    let extra = match refusal {
+        Refusal::BadRequest { faults } => json!({"errors": faults}),
+        Refusal::InsufficientBalance { required, balance } => {
+            json!({"required": required, "creditsRemaining": balance})
+        }
+        Refusal::DomainNotVerified { domain, progress, missing } => {
+            json!({"domain": domain, "progress": progress, "missing": missing})
+        }
+        Refusal::RestrictedTemplate { template, plan, required_plan, .. } => {
+            json!({"template": template, "plan": plan, "requiredPlan": required_plan})
+        }
+        Refusal::Unauthorized
+        | Refusal::Forbidden { .. }
+        | Refusal::RateLimited { .. }
+        | Refusal::IdempotencyConflict
+        | Refusal::IdempotencyInFlight
+        | Refusal::Internal { .. }
+        | Refusal::Unavailable { .. } => Value::Null,
+    };
+    match extra {
+        Value::Object(extra) => extra,
+        _ => Map::new(),
+    }
+}
+
+/// No such path.
+pub async fn not_found() -> Problem {
+    let message = "there is nothing at this path; /openapi.json lists what there is";
+    Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", message)
+}
+
+/// The path does not take the method.
+pub async fn method_not_allowed(request: Request) -> Problem {
+    let message = format!("this path does not take {}", request.method());
+    Problem::new(StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", message)
+}
+
+/// A panic: a bug of the server, one request's only.
+pub fn panicked(panic: Box<dyn Any + Send>) -> Response {
+    let what = panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("no message");
+    tracing::error!(request = %request::current(), what, "a request panicked");
+    let message = "the server has a bug; its operator finds it in the log by the requestId";
+    Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL", message).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_answered_with_the_one_shape() {
+        let response = panicked(Box::new("boom"));
+        assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
+        assert_eq!(response.headers()[header::CONTENT_TYPE], "application/problem+json");
+    }
+
+    #[test]
+    fn every_refusal_has_the_flat_body() {
+        let refusal = Refusal::DomainNotVerified {
+            domain: "example.com".to_owned(),
+            progress: 75,
+            missing: vec!["DKIM".to_owned()],
+        };
+        let body = Problem::from(refusal).body();
+        assert_eq!(body["success"], false);
+        assert_eq!(body["code"], "DOMAIN_NOT_VERIFIED");
+        assert_eq!(body["status"], 403);
+        assert_eq!(body["progress"], 75);
+        assert_eq!(body["missing"], json!(["DKIM"]));
+        assert_eq!(body["message"], body["detail"]);
+    }
+}

@@ -1,0 +1,180 @@
+//! `POST /messages/send`: one message.
+
+use std::net::IpAddr;
+use std::num::NonZeroU32;
+
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use http::request::Parts;
+use http::{HeaderValue, StatusCode, header};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::problem::Problem;
+use super::{Api, body, request};
+use crate::account::key::Scope;
+use crate::journey::accept::authenticate::{Caller, authenticate};
+use crate::journey::accept::json;
+use crate::journey::accept::rate_limit::Allowance;
+use crate::journey::accept::refusal::Refusal;
+use crate::journey::accept::submission::{Channel, Submission};
+use crate::journey::commit::receipt::Receipt;
+use crate::journey::{self, Reply};
+use crate::store::records::Idempotency;
+
+/// A request that came through everything that both send routes have in common.
+pub struct Accepted {
+    /// Who sends.
+    pub caller: Caller,
+    /// The parsed body.
+    pub body: Value,
+    /// The client's own key for the request.
+    pub idempotency: Option<Idempotency>,
+}
+
+/// An answer, and where the key stands with its rate limit.
+pub struct Limited<T> {
+    pub allowance: Option<Allowance>,
+    pub result: Result<T, Problem>,
+}
+
+/// Sends one message.
+#[utoipa::path(
+    post,
+    path = "/messages/send",
+    tag = "messages",
+    request_body = super::openapi::SendRequest,
+    params(super::openapi::IdempotencyKey),
+    responses(
+        (status = 201, description = "Stored, charged and queued, durably", body = super::openapi::SendResponse),
+        super::openapi::Refusals,
+    ),
+    security(("apiKey" = [])),
+)]
+pub async fn send(State(api): State<Api>, request: Request) -> Response {
+    let Limited { allowance, result } = accept(&api, request).await;
+    let answer = match result {
+        Ok(accepted) => one(&api, accepted).await,
+        Err(problem) => Err(problem),
+    };
+    with_allowance(answer.unwrap_or_else(IntoResponse::into_response), allowance)
+}
+
+async fn one(api: &Api, accepted: Accepted) -> Result<Response, Problem> {
+    let submission = Submission::parse(Channel::Api, accepted.body, api.clock.now());
+    let request = journey::Request {
+        id: request::current(),
+        idempotency: accepted.idempotency,
+        items: vec![submission],
+    };
+    let Reply { items, replayed } = api.journey.send(&accepted.caller, &request).await?;
+    let receipt = items.into_iter().next().ok_or_else(|| {
+        Problem::from(Refusal::Internal { message: "the message has no answer".to_owned() })
+    })??;
+    let mut response = (StatusCode::CREATED, axum::Json(sent(&receipt))).into_response();
+    mark_replayed(&mut response, replayed);
+    Ok(response)
+}
+
+/// Size, key, rate limit, then the body: in this order, so that a stranger's body is not parsed.
+pub async fn accept(api: &Api, request: Request) -> Limited<Accepted> {
+    let start = std::time::Instant::now();
+    let ip = request::ip(&request);
+    let (parts, body) = request.into_parts();
+    let (caller, allowance) = match admit(api, &parts, ip).await {
+        Ok(admitted) => admitted,
+        Err((problem, allowance)) => {
+            body::drain(body).await;
+            return Limited { allowance, result: Err(problem) };
+        }
+    };
+    let result = read(api, parts, body, caller).await;
+    metrics::histogram!("waxwing_step_seconds", "step" => "accept").record(start.elapsed());
+    Limited { allowance: Some(allowance), result }
+}
+
+async fn admit(
+    api: &Api,
+    parts: &Parts,
+    ip: IpAddr,
+) -> Result<(Caller, Allowance), (Problem, Option<Allowance>)> {
+    body::check(parts, api).map_err(|problem| (problem, None))?;
+    api.rate_limits.may_log_in(ip).map_err(|refusal| (refusal.into(), None))?;
+    let presented = parts.headers.get("x-api-key").and_then(|value| value.to_str().ok());
+    let caller = match authenticate(&api.facts, &api.clock, presented, ip, Scope::Send).await {
+        Ok(caller) => caller,
+        Err(refusal) => {
+            if refusal == Refusal::Unauthorized {
+                api.rate_limits.failed_login(ip);
+            }
+            return Err((refusal.into(), None));
+        }
+    };
+    match api.rate_limits.take(caller.key.id, caller.key.account_id, NonZeroU32::MIN) {
+        Ok(allowance) => Ok((caller, allowance)),
+        Err((refusal, allowance)) => Err((refusal.into(), Some(allowance))),
+    }
+}
+
+async fn read(
+    api: &Api,
+    parts: Parts,
+    body: axum::body::Body,
+    caller: Caller,
+) -> Result<Accepted, Problem> {
+    let key = idempotency_key(&parts)?;
+    let held = body::read(&parts, body, api).await?;
+    let body = json::parse(&held.bytes).map_err(|faults| Refusal::BadRequest { faults })?;
+    let idempotency = key.map(|key| Idempotency {
+        key,
+        body_hash: Sha256::digest(json::canonical(&body)).into(),
+    });
+    Ok(Accepted { caller, body, idempotency })
+}
+
+/// 1-256 visible ASCII characters.
+fn idempotency_key(parts: &Parts) -> Result<Option<String>, Refusal> {
+    let Some(value) = parts.headers.get("idempotency-key") else { return Ok(None) };
+    let bytes = value.as_bytes();
+    let visible = bytes.iter().all(u8::is_ascii_graphic);
+    match value.to_str() {
+        Ok(text) if visible && (1..=256).contains(&bytes.len()) => Ok(Some(text.to_owned())),
+        Ok(_) | Err(_) => {
+            let message = "must be 1 to 256 visible ASCII characters";
+            Err(Refusal::fault("Idempotency-Key", "invalid", message))
+        }
+    }
+}
+
+/// The body of a 201.
+pub fn sent(receipt: &Receipt) -> Value {
+    let mut body = json!({
+        "success": true,
+        "messageId": receipt.message_id,
+        "creditsRemaining": receipt.credits_remaining,
+        "state": receipt.state,
+    });
+    if !receipt.warnings.is_empty() {
+        body["warnings"] = json!(receipt.warnings);
+    }
+    body
+}
+
+/// Marks the answer of an earlier request.
+pub fn mark_replayed(response: &mut Response, replayed: bool) {
+    if replayed {
+        response.headers_mut().insert("idempotency-replayed", HeaderValue::from_static("true"));
+    }
+}
+
+/// Puts the `RateLimit-*` headers on an answer.
+pub fn with_allowance(mut response: Response, allowance: Option<Allowance>) -> Response {
+    if let Some(allowance) = allowance {
+        let headers = response.headers_mut();
+        headers.insert("ratelimit-limit", allowance.limit.into());
+        headers.insert("ratelimit-remaining", allowance.remaining.into());
+        headers.insert("ratelimit-reset", allowance.reset_s.into());
+    }
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}

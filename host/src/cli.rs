@@ -1,0 +1,87 @@
+//! The command line: the only place that prints, and that decides exit codes.
+
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line prints")]
+
+mod account;
+mod credits;
+mod dev;
+mod domain;
+mod error;
+mod key;
+mod message;
+mod open;
+mod output;
+mod serve;
+mod starter;
+mod template;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use error::CliError;
+
+/// A transactional e-mail server whose policy is WebAssembly.
+#[derive(Debug, Parser)]
+#[command(name = "waxwing", version, about, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Start everything on this machine, with embedded defaults, and print a curl to paste
+    Dev(dev::Dev),
+    /// Start the server with a configuration file
+    Serve(serve::Serve),
+    /// Open, list, show and change accounts
+    #[command(subcommand)]
+    Account(account::AccountCommand),
+    /// Make, list and switch off API keys
+    #[command(subcommand)]
+    Key(key::KeyCommand),
+    /// Publish, list and show templates
+    #[command(subcommand)]
+    Template(template::TemplateCommand),
+    /// Grant credits, show balance and ledger
+    #[command(subcommand)]
+    Credits(credits::CreditsCommand),
+    /// Add, list and show sender domains
+    #[command(subcommand)]
+    Domain(domain::DomainCommand),
+    /// List and show messages; suppress an address
+    #[command(subcommand)]
+    Message(message::MessageCommand),
+}
+
+/// Runs the command line of this process.
+#[must_use]
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let result = match runtime {
+        Ok(runtime) => runtime.block_on(run(cli.command)),
+        Err(error) => Err(CliError::Runtime(error)),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(command: Command) -> Result<(), CliError> {
+    match command {
+        Command::Dev(dev) => Box::pin(dev::run(dev)).await,
+        Command::Serve(serve) => Box::pin(serve::run(serve)).await,
+        Command::Account(command) => account::run(command).await,
+        Command::Key(command) => key::run(command).await,
+        Command::Template(command) => Box::pin(template::run(command)).await,
+        Command::Credits(command) => credits::run(command).await,
+        Command::Domain(command) => Box::pin(domain::run(command)).await,
+        Command::Message(command) => message::run(command).await,
+    }
+}

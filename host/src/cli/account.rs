@@ -1,0 +1,177 @@
+//! `waxwing account`.
+
+use clap::Subcommand;
+use serde_json::{Value, json};
+
+use super::error::CliError;
+use super::open::Target;
+use super::output::{Output, text};
+use crate::account::plan::{Billing, Plan};
+use crate::account::{Account, AccountState};
+use crate::id::AccountId;
+use crate::message::address::EmailAddress;
+use crate::store::sqlite::AccountRow;
+
+/// Open, list, show and change accounts.
+#[derive(Debug, Subcommand)]
+pub enum AccountCommand {
+    /// Open an account with a balance of 0
+    Create {
+        /// What a person calls it
+        #[arg(long)]
+        name: String,
+        /// Its plan; `free` is the only one that is not paid for
+        #[arg(long, default_value = "free")]
+        plan: String,
+        /// The sender where neither request nor template names one
+        #[arg(long)]
+        sender: Option<EmailAddress>,
+        #[command(flatten)]
+        target: Target,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// List all accounts
+    List {
+        #[command(flatten)]
+        target: Target,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Show an account
+    Show {
+        /// `acc_…`
+        id: AccountId,
+        #[command(flatten)]
+        target: Target,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Change the plan or the default sender of an account
+    Update {
+        /// `acc_…`
+        id: AccountId,
+        /// Its plan
+        #[arg(long)]
+        plan: Option<String>,
+        /// Its default sender
+        #[arg(long)]
+        sender: Option<EmailAddress>,
+        #[command(flatten)]
+        target: Target,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Stop an account: every send is refused
+    Deactivate {
+        /// `acc_…`
+        id: AccountId,
+        #[command(flatten)]
+        target: Target,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Let a stopped account send again
+    Activate {
+        /// `acc_…`
+        id: AccountId,
+        #[command(flatten)]
+        target: Target,
+        #[command(flatten)]
+        output: Output,
+    },
+}
+
+/// Runs it.
+pub async fn run(command: AccountCommand) -> Result<(), CliError> {
+    match command {
+        AccountCommand::Create { name, plan, sender, target, output } => {
+            let opened = target.open().await?;
+            let now = opened.clock.now();
+            let account = Account {
+                id: AccountId::new(now),
+                name,
+                plan: Plan::named(&plan),
+                state: AccountState::Active,
+                sender,
+                created_at: now,
+            };
+            opened.store.create_account(&account).await?;
+            show(&opened.store.account(account.id, now).await?, output);
+            Ok(())
+        }
+        AccountCommand::List { target, output } => {
+            let opened = target.open().await?;
+            let rows = opened.store.accounts(opened.clock.now()).await?;
+            output.list(&rows.iter().map(to_json).collect::<Vec<_>>(), line);
+            Ok(())
+        }
+        AccountCommand::Show { id, target, output } => change(id, &target, output, |_| {}).await,
+        AccountCommand::Update { id, plan, sender, target, output } => {
+            change(id, &target, output, |account| {
+                if let Some(plan) = plan {
+                    account.plan = Plan::named(&plan);
+                }
+                if sender.is_some() {
+                    account.sender = sender;
+                }
+            })
+            .await
+        }
+        AccountCommand::Deactivate { id, target, output } => {
+            change(id, &target, output, |it| it.state = AccountState::Suspended).await
+        }
+        AccountCommand::Activate { id, target, output } => {
+            change(id, &target, output, |it| it.state = AccountState::Active).await
+        }
+    }
+}
+
+async fn change(
+    id: AccountId,
+    target: &Target,
+    output: Output,
+    change: impl FnOnce(&mut Account),
+) -> Result<(), CliError> {
+    let opened = target.open().await?;
+    let mut row = opened.store.account(id, opened.clock.now()).await?;
+    let before = row.account.clone();
+    change(&mut row.account);
+    if row.account != before {
+        opened.store.update_account(&row.account).await?;
+    }
+    show(&row, output);
+    Ok(())
+}
+
+fn show(row: &AccountRow, output: Output) {
+    let value = to_json(row);
+    output.one(&value, || line(&value));
+}
+
+fn to_json(row: &AccountRow) -> Value {
+    let account = &row.account;
+    json!({
+        "id": account.id,
+        "name": account.name,
+        "plan": account.plan.name,
+        "paid": account.plan.billing == Billing::Paid,
+        "state": account.state,
+        "sender": account.sender,
+        "balance": row.balance,
+        "sentToday": row.sent_today,
+        "sentLast30Days": row.sent_month,
+        "createdAt": account.created_at.rfc3339(),
+    })
+}
+
+fn line(value: &Value) -> String {
+    format!(
+        "{}  {}  plan {}  {}  {} credits",
+        text(value, "id"),
+        text(value, "name"),
+        text(value, "plan"),
+        text(value, "state"),
+        text(value, "balance"),
+    )
+}

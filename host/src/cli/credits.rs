@@ -1,0 +1,73 @@
+//! `waxwing credits`.
+
+use clap::Subcommand;
+use serde_json::json;
+
+use super::error::CliError;
+use super::open::Target;
+use super::output::Output;
+use crate::credit::{Credits, EntryKind};
+use crate::id::AccountId;
+
+/// Grant credits, show balance and ledger.
+#[derive(Debug, Subcommand)]
+pub enum CreditsCommand {
+    /// Give credits to an account
+    Grant {
+        /// `acc_…`
+        #[arg(long)]
+        account: AccountId,
+        /// How many, from 1
+        #[arg(value_parser = clap::value_parser!(i64).range(1..=1_000_000_000_000))]
+        amount: i64,
+        /// Why; stands in the ledger
+        #[arg(long, default_value = "granted by the operator")]
+        reason: String,
+        #[command(flatten)]
+        target: Target,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Show the balance and the newest entries of the ledger
+    Show {
+        /// `acc_…`
+        #[arg(long)]
+        account: AccountId,
+        /// Entries to show
+        #[arg(long, default_value_t = 20)]
+        limit: u32,
+        #[command(flatten)]
+        target: Target,
+        #[command(flatten)]
+        output: Output,
+    },
+}
+
+/// Runs it.
+pub async fn run(command: CreditsCommand) -> Result<(), CliError> {
+    match command {
+        CreditsCommand::Grant { account, amount, reason, target, output } => {
+            let opened = target.open().await?;
+            let now = opened.clock.now();
+            opened.store.account(account, now).await?;
+            let (kind, amount) = (EntryKind::Grant, Credits(amount));
+            let balance = opened.store.add_credits(account, kind, amount, &reason, now).await?;
+            let value = json!({"accountId": account, "granted": amount, "balance": balance});
+            output.one(&value, || format!("{account}  +{}  balance {}", amount.0, balance.0));
+        }
+        CreditsCommand::Show { account, limit, target, output } => {
+            let opened = target.open().await?;
+            let row = opened.store.account(account, opened.clock.now()).await?;
+            let ledger = opened.store.ledger(account, limit).await?;
+            let value = json!({"accountId": account, "balance": row.balance, "ledger": ledger});
+            output.one(&value, || {
+                let entries = ledger.iter().map(|it| {
+                    format!("  {}  {:>8}  {}", it.at, it.amount, it.kind)
+                });
+                let entries: Vec<String> = entries.collect();
+                format!("{account}  balance {}\n{}", row.balance.0, entries.join("\n"))
+            });
+        }
+    }
+    Ok(())
+}

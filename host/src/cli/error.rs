@@ -1,0 +1,87 @@
+//! What a command can fail with. Each text says what happened, why, and what to do.
+
+use std::path::PathBuf;
+
+use crate::config::ConfigError;
+use crate::inbox::InboxError;
+use crate::plugin::renderer::RenderFailure;
+use crate::plugin::{CallFailure, LoadError};
+use crate::server::StartError;
+use crate::server::data_dir::DataDirError;
+use crate::store::StoreError;
+
+/// Why a command did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum CliError {
+    /// The asynchronous runtime.
+    #[error("the runtime cannot start: {0}")]
+    Runtime(std::io::Error),
+    /// The configuration.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The log filter.
+    #[error("[log] filter is not valid: {0}")]
+    LogFilter(#[from] tracing_subscriber::filter::ParseError),
+    /// The server did not start.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// The data directory.
+    #[error(transparent)]
+    DataDir(#[from] DataDirError),
+    /// The database.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The inbox.
+    #[error(transparent)]
+    Inbox(#[from] InboxError),
+    /// The plugins.
+    #[error(transparent)]
+    Plugins(#[from] LoadError),
+    /// A plugin gave no answer.
+    #[error(transparent)]
+    Plugin(#[from] CallFailure),
+    /// A template has faults.
+    #[error("the template {slug} has faults:\n{faults}")]
+    Template {
+        /// Its slug.
+        slug: String,
+        /// One a line.
+        faults: String,
+    },
+    /// A file cannot be read.
+    #[error("{path} cannot be read: {source}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A file does not hold what it should.
+    #[error("{path} is not valid:\n{message}")]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        message: String,
+    },
+    /// An argument that only makes sense with another value.
+    #[error("{0}")]
+    Usage(String),
+}
+
+impl CliError {
+    /// The faults of a template, one a line.
+    pub fn template(slug: &str, failure: RenderFailure) -> Self {
+        match failure {
+            RenderFailure::Plugin(failure) => Self::Plugin(failure),
+            RenderFailure::Data(faults) | RenderFailure::Template(faults) => Self::Template {
+                slug: slug.to_owned(),
+                faults: faults
+                    .iter()
+                    .map(|it| format!("  line {}, column {}: {}", it.line, it.column, it.message))
+                    .collect::<Vec<_>>()
+                    .join("\n"),
+            },
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! `waxwing message`.
+
+use clap::Subcommand;
+use serde_json::{Value, json};
+
+use super::error::CliError;
+use super::open::Target;
+use super::output::{Output, text};
+use crate::id::{AccountId, MessageId};
+use crate::message::address::EmailAddress;
+
+/// List and show messages; suppress an address.
+#[derive(Debug, Subcommand)]
+pub enum MessageCommand {
+    /// List the newest messages of an account
+    List {
+        /// `acc_…`
+        #[arg(long)]
+        account: AccountId,
+        /// Messages to show
+        #[arg(long, default_value_t = 50)]
+        limit: u32,
+        #[command(flatten)]
+        target: Target,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Show a message with its events and what each plugin decided
+    Show {
+        /// `msg_…`
+        id: MessageId,
+        #[command(flatten)]
+        target: Target,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Put an address on an account's suppression list: nothing more is sent to it
+    Suppress {
+        /// `acc_…`
+        #[arg(long)]
+        account: AccountId,
+        /// The address
+        address: EmailAddress,
+        /// Why
+        #[arg(long, default_value = "by the operator")]
+        reason: String,
+        #[command(flatten)]
+        target: Target,
+        #[command(flatten)]
+        output: Output,
+    },
+}
+
+/// Runs it.
+pub async fn run(command: MessageCommand) -> Result<(), CliError> {
+    match command {
+        MessageCommand::List { account, limit, target, output } => {
+            let rows = target.open().await?.store.messages(account, limit).await?;
+            let values: Vec<Value> = rows.iter().map(|row| json!(row)).collect();
+            output.list(&values, line);
+        }
+        MessageCommand::Show { id, target, output } => {
+            let row = target.open().await?.store.message(id).await?;
+            let value = json!(row);
+            output.one(&value, || {
+                let events = row.events.iter().map(|it| format!("  {}  {}  {}", it.at, it.r#type, it.detail));
+                format!("{}\n{}", line(&value), events.collect::<Vec<_>>().join("\n"))
+            });
+        }
+        MessageCommand::Suppress { account, address, reason, target, output } => {
+            let opened = target.open().await?;
+            let now = opened.clock.now();
+            opened.store.account(account, now).await?;
+            opened.store.suppress(account, &address.folded(), &reason, now).await?;
+            let value = json!({"accountId": account, "address": address, "reason": reason});
+            output.one(&value, || format!("{address}  suppressed"));
+        }
+    }
+    Ok(())
+}
+
+fn line(value: &Value) -> String {
+    format!(
+        "{}  {}  {}  {}",
+        text(value, "id"),
+        text(value, "state"),
+        text(value, "to"),
+        text(value, "subject"),
+    )
+}

@@ -1,0 +1,66 @@
+//! The store, and the plugins, of the server that a command works for. A server may be running on
+//! them: it sees every change at its next request.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::error::CliError;
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::plugin::Plugins;
+use crate::server::data_dir::DataDir;
+use crate::store::Store;
+use crate::telemetry;
+
+/// Which server.
+#[derive(Debug, Clone, Args)]
+pub struct Target {
+    /// The server's configuration file
+    #[arg(long)]
+    config: Option<PathBuf>,
+    /// The server's data directory; stands above the configuration file
+    #[arg(long)]
+    data_dir: Option<PathBuf>,
+}
+
+/// A store that is open.
+#[derive(Debug)]
+pub struct Opened {
+    /// The store.
+    pub store: Store,
+    /// The time.
+    pub clock: Clock,
+    config: Config,
+    data: DataDir,
+}
+
+impl Target {
+    /// The configuration, with `--data-dir` above it.
+    pub fn config(&self) -> Result<Config, CliError> {
+        let mut config = Config::load(self.config.as_deref(), std::env::vars())?;
+        if let Some(directory) = &self.data_dir {
+            config.store.data_dir.clone_from(directory);
+        }
+        Ok(config)
+    }
+
+    /// Opens the store.
+    pub async fn open(&self) -> Result<Opened, CliError> {
+        let mut config = self.config()?;
+        config.log.filter = "warn".to_owned();
+        telemetry::logs::start(&config.log)?;
+        let data = DataDir::open(&config.store.data_dir)?;
+        let store = Store::open(&data.database()).await?;
+        Ok(Opened { store, clock: Clock::system(), config, data })
+    }
+}
+
+impl Opened {
+    /// Loads the plugins of the server.
+    pub async fn plugins(&self) -> Result<Plugins, CliError> {
+        let (compiled, key) = (self.data.compiled_plugins(), self.data.master_key()?);
+        let limits = self.config.plugins.limits;
+        Ok(Plugins::start(limits, &compiled, &key, self.clock.clone()).await?)
+    }
+}

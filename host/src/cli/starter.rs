@@ -1,0 +1,133 @@
+//! The starter templates, embedded, and templates from a folder of the same layout.
+
+use std::path::{Path, PathBuf};
+
+use include_dir::{Dir, include_dir};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::error::CliError;
+use crate::clock::Timestamp;
+use crate::id::AccountId;
+use crate::journey::render::template::for_plugin;
+use crate::message::address::EmailAddress;
+use crate::plugin::Plugins;
+use crate::store::Store;
+use crate::template::slug::Slug;
+use crate::template::version::{TemplateSource, TemplateVersion, Variable};
+
+static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../templates/email");
+const LAYOUTS: &str = "_layouts";
+
+/// `template.toml`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Description {
+    name: String,
+    description: String,
+    #[serde(default)]
+    tags: Vec<String>,
+    layout: Option<String>,
+    sender: Option<EmailAddress>,
+    required_plan: Option<String>,
+    #[serde(default, rename = "variable")]
+    _variables: Vec<Documented>,
+    #[serde(default)]
+    example: Map<String, Value>,
+}
+
+/// What a person says of a variable; what the template really reads, the renderer says.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Documented {
+    #[serde(rename = "path")]
+    _path: String,
+    #[serde(rename = "type")]
+    _type: String,
+    #[serde(rename = "required")]
+    _required: bool,
+    #[serde(rename = "description")]
+    _description: String,
+}
+
+/// All starter templates, by slug.
+pub fn templates() -> Result<Vec<(Slug, TemplateSource)>, CliError> {
+    let folders = EMBEDDED.dirs().filter(|folder| folder.path() != Path::new(LAYOUTS));
+    folders
+        .map(|folder| {
+            let name = folder.path().display().to_string();
+            let read = |path: PathBuf| {
+                let file = EMBEDDED.get_file(&path);
+                Ok(file.and_then(|file| file.contents_utf8()).map(str::to_owned))
+            };
+            let slug = name.parse().map_err(|error: crate::template::slug::InvalidSlug| {
+                CliError::Usage(format!("the folder {name} is not a slug: {error}"))
+            })?;
+            Ok((slug, source(folder.path(), Path::new(LAYOUTS), read)?))
+        })
+        .collect()
+}
+
+/// A template from a folder on disk; its layout is in `_layouts` beside the folder.
+pub fn from_folder(folder: &Path) -> Result<TemplateSource, CliError> {
+    let layouts = folder.parent().unwrap_or(Path::new(".")).join(LAYOUTS);
+    source(folder, &layouts, |path| match std::fs::read_to_string(&path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(CliError::File { path, source }),
+    })
+}
+
+/// Checks a template with the renderer and publishes it.
+pub async fn publish(
+    store: &Store,
+    plugins: &Plugins,
+    account: AccountId,
+    slug: &Slug,
+    source: &TemplateSource,
+    now: Timestamp,
+) -> Result<TemplateVersion, CliError> {
+    let compiled = plugins.renderer().variables(&for_plugin(slug.as_str(), 0, source)).await;
+    let variables: Vec<Variable> = compiled
+        .map_err(|failure| CliError::template(slug.as_str(), failure))?
+        .into_iter()
+        .map(|variable| Variable { path: variable.path, required: variable.required })
+        .collect();
+    Ok(store.publish_template(account, slug, source, &variables, now).await?)
+}
+
+fn source(
+    folder: &Path,
+    layouts: &Path,
+    read: impl Fn(PathBuf) -> Result<Option<String>, CliError>,
+) -> Result<TemplateSource, CliError> {
+    let toml = folder.join("template.toml");
+    let missing = |path: &Path| CliError::File {
+        path: path.to_owned(),
+        source: std::io::ErrorKind::NotFound.into(),
+    };
+    let text = read(toml.clone())?.ok_or_else(|| missing(&toml))?;
+    let description: Description = toml::from_str(&text)
+        .map_err(|error| CliError::Malformed { path: toml, message: error.to_string() })?;
+    let subject = folder.join("subject.liquid");
+    let layout = match description.layout {
+        None => None,
+        Some(name) => {
+            let path = layouts.join(format!("{name}.liquid"));
+            Some(read(path.clone())?.ok_or_else(|| missing(&path))?)
+        }
+    };
+    Ok(TemplateSource {
+        name: description.name,
+        description: description.description,
+        subject: read(subject.clone())?.ok_or_else(|| missing(&subject))?,
+        preheader: read(folder.join("preheader.liquid"))?,
+        html: read(folder.join("html.liquid"))?,
+        text: read(folder.join("text.liquid"))?,
+        layout,
+        sender: description.sender,
+        required_plan: description.required_plan,
+        tags: description.tags,
+        example: description.example,
+    })
+}

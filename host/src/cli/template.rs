@@ -1,0 +1,146 @@
+//! `waxwing template`.
+
+use std::path::PathBuf;
+
+use clap::Subcommand;
+use serde_json::{Value, json};
+
+use super::error::CliError;
+use super::open::Target;
+use super::output::{Output, text};
+use super::starter;
+use crate::id::AccountId;
+use crate::store::StoreError;
+use crate::template::slug::Slug;
+use crate::template::version::TemplateVersion;
+
+/// Publish, list and show templates.
+#[derive(Debug, Subcommand)]
+pub enum TemplateCommand {
+    /// Check a template folder and publish it as the first or the next version
+    Create {
+        /// `acc_…`
+        #[arg(long)]
+        account: AccountId,
+        /// The name by which it is sent
+        #[arg(long)]
+        slug: Slug,
+        /// A folder with template.toml, subject.liquid and html.liquid or text.liquid
+        #[arg(long, conflicts_with = "starter", required_unless_present = "starter")]
+        folder: Option<PathBuf>,
+        /// Take the starter template of that slug instead of a folder
+        #[arg(long)]
+        starter: bool,
+        /// The plan that it needs, e.g. `pro`, or `paid` for any paid one
+        #[arg(long)]
+        required_plan: Option<String>,
+        #[command(flatten)]
+        target: Target,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// List the published templates of an account
+    List {
+        /// `acc_…`
+        #[arg(long)]
+        account: AccountId,
+        #[command(flatten)]
+        target: Target,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Show a published template: source, variables, example data
+    Show {
+        /// `acc_…`
+        #[arg(long)]
+        account: AccountId,
+        /// The name by which it is sent
+        slug: Slug,
+        #[command(flatten)]
+        target: Target,
+        #[command(flatten)]
+        output: Output,
+    },
+}
+
+/// Runs it.
+pub async fn run(command: TemplateCommand) -> Result<(), CliError> {
+    match command {
+        TemplateCommand::Create {
+            account,
+            slug,
+            folder,
+            starter: _,
+            required_plan,
+            target,
+            output,
+        } => {
+            let mut source = match folder {
+                Some(folder) => starter::from_folder(&folder)?,
+                None => embedded(&slug)?,
+            };
+            if required_plan.is_some() {
+                source.required_plan = required_plan;
+            }
+            let opened = target.open().await?;
+            let now = opened.clock.now();
+            opened.store.account(account, now).await?;
+            let plugins = opened.plugins().await?;
+            let published =
+                starter::publish(&opened.store, &plugins, account, &slug, &source, now).await?;
+            let value = to_json(&published);
+            output.one(&value, || line(&value));
+        }
+        TemplateCommand::List { account, target, output } => {
+            let versions = target.open().await?.store.templates(account).await?;
+            output.list(&versions.iter().map(to_json).collect::<Vec<_>>(), line);
+        }
+        TemplateCommand::Show { account, slug, target, output } => {
+            let versions = target.open().await?.store.templates(account).await?;
+            let version = versions.into_iter().find(|version| version.slug == slug);
+            let version = version.ok_or_else(|| StoreError::Missing {
+                noun: "template",
+                name: slug.to_string(),
+            })?;
+            let mut value = to_json(&version);
+            value["source"] = json!(version.source);
+            output.one(&value, || {
+                let variable = |it: &crate::template::version::Variable| {
+                    let needed = if it.required { "required" } else { "optional" };
+                    format!("  {needed}  {}", it.path)
+                };
+                let variables: Vec<String> = version.variables.iter().map(variable).collect();
+                format!("{}\n{}", line(&value), variables.join("\n"))
+            });
+        }
+    }
+    Ok(())
+}
+
+fn embedded(slug: &Slug) -> Result<crate::template::version::TemplateSource, CliError> {
+    let all = starter::templates()?;
+    let known: Vec<String> = all.iter().map(|(slug, _)| slug.to_string()).collect();
+    all.into_iter().find(|(it, _)| it == slug).map(|(_, source)| source).ok_or_else(|| {
+        let known = known.join(", ");
+        CliError::Usage(format!("there is no starter template {slug}; there are: {known}"))
+    })
+}
+
+fn to_json(version: &TemplateVersion) -> Value {
+    json!({
+        "id": version.template_id,
+        "slug": version.slug,
+        "revision": version.revision,
+        "name": version.source.name,
+        "description": version.source.description,
+        "requiredPlan": version.source.required_plan,
+        "variables": version.variables,
+        "exampleData": version.source.example,
+    })
+}
+
+fn line(value: &Value) -> String {
+    let (slug, revision, name) =
+        (text(value, "slug"), text(value, "revision"), text(value, "name"));
+    format!("{slug}  version {revision}  {name}")
+}

@@ -1,0 +1,48 @@
+//! The sandbox inbox: where mail goes that must not leave this machine, and where it is looked at.
+//!
+//! `dev` and test keys deliver here. It has a file of its own, so that nothing in it can slow or
+//! fill the store. It is bounded: old mail makes room for new.
+
+pub mod archive;
+pub mod smtp;
+pub mod view;
+
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::net::SocketAddr;
+
+/// Why the inbox could not open, or could not keep a message.
+#[derive(Debug, thiserror::Error)]
+pub enum InboxError {
+    /// The inbox's file cannot be opened, written or read.
+    #[error("the sandbox inbox's file failed in {operation}: {source}")]
+    File {
+        /// What was being done.
+        operation: &'static str,
+        /// What the database said.
+        source: sqlx::Error,
+    },
+    /// An address that other machines can reach.
+    #[error(
+        "the sandbox inbox takes mail without authentication and is not fit for a network: give it \
+         a loopback address such as 127.0.0.1:2525 instead of {0}"
+    )]
+    NotLoopback(SocketAddr),
+    /// The address is taken, or is not ours.
+    #[error("the sandbox inbox cannot listen on {address}: {source}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl InboxError {
+    /// Adds what was being done to what the database said.
+    fn during(operation: &'static str) -> impl FnOnce(sqlx::Error) -> Self {
+        move |source| Self::File { operation, source }
+    }
+}

@@ -1,0 +1,151 @@
+//! The messages of the sandbox inbox, in an `SQLite` file of their own.
+//!
+//! Write-ahead log with `synchronous=NORMAL`: a killed process loses nothing, a power cut may lose
+//! the last few messages, and no message waits for the disk. Bounded by [`Bounds`].
+
+mod keep;
+mod row;
+
+use std::path::Path;
+use std::time::Duration;
+
+use sqlx::sqlite::{
+    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
+};
+
+use super::InboxError;
+use crate::clock::Timestamp;
+pub use keep::Bounds;
+pub use row::{MailId, NoMailId, Stored, Summary};
+
+const READERS: u32 = 3;
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The archive. Cheap to clone; all clones share its connections.
+#[derive(Debug, Clone)]
+pub struct Archive {
+    writer: SqlitePool,
+    readers: SqlitePool,
+    bounds: Bounds,
+}
+
+/// A message as it came in.
+#[derive(Debug, Clone)]
+pub struct Arrival {
+    /// Whom the envelope names; each gets a row of its own.
+    pub recipients: Vec<String>,
+    /// The envelope's sender; empty for the null sender.
+    pub return_path: String,
+    /// The message, dots unstuffed.
+    pub raw: Vec<u8>,
+    /// When it was complete.
+    pub received_at: Timestamp,
+}
+
+/// Some messages, newest first.
+#[derive(Debug, Clone)]
+pub struct Page {
+    /// The messages.
+    pub rows: Vec<Summary>,
+    /// Whether there are older ones.
+    pub has_more: bool,
+}
+
+impl Archive {
+    /// Opens the file, and makes it where it is missing.
+    ///
+    /// # Errors
+    /// It cannot be opened, or is no archive.
+    pub async fn open(file: &Path) -> Result<Self, InboxError> {
+        Self::open_within(file, Bounds::default()).await
+    }
+
+    /// Opens the file with other bounds than the usual ones.
+    ///
+    /// # Errors
+    /// It cannot be opened, or is no archive.
+    pub async fn open_within(file: &Path, bounds: Bounds) -> Result<Self, InboxError> {
+        let options = SqliteConnectOptions::new()
+            .filename(file)
+            .create_if_missing(true)
+            .journal_mode(SqliteJournalMode::Wal)
+            .synchronous(SqliteSynchronous::Normal)
+            .busy_timeout(PATIENCE)
+            .pragma("journal_size_limit", "67108864");
+        let pool = SqlitePoolOptions::new().acquire_timeout(PATIENCE);
+        let writer = pool
+            .clone()
+            .max_connections(1)
+            .connect_with(options.clone())
+            .await
+            .map_err(InboxError::during("open"))?;
+        sqlx::raw_sql(row::SCHEMA)
+            .execute(&writer)
+            .await
+            .map_err(InboxError::during("open"))?;
+        let readers = pool
+            .max_connections(READERS)
+            .connect_with(options.read_only(true).create_if_missing(false))
+            .await
+            .map_err(InboxError::during("open"))?;
+        Ok(Self { writer, readers, bounds })
+    }
+
+    /// Keeps a message: one row for each recipient, all or none. Makes room afterwards.
+    ///
+    /// # Errors
+    /// The file failed; nothing was kept.
+    pub async fn insert(&self, arrival: &Arrival) -> Result<(), InboxError> {
+        let during = || InboxError::during("insert");
+        let heading = row::Heading::of(arrival);
+        let mut tx = self.writer.begin_with("BEGIN IMMEDIATE").await.map_err(during())?;
+        for recipient in &arrival.recipients {
+            row::insert(&mut tx, recipient, &heading, arrival).await.map_err(during())?;
+        }
+        tx.commit().await.map_err(during())?;
+        if let Err(error) = keep::trim(&self.writer, self.bounds).await {
+            tracing::warn!(%error, "the sandbox inbox could not drop its oldest messages");
+        }
+        Ok(())
+    }
+
+    /// At most `limit` messages, newest first: those before `after`, those for `to`, where given.
+    ///
+    /// # Errors
+    /// The file failed.
+    pub async fn list(
+        &self,
+        limit: u16,
+        after: Option<MailId>,
+        to: Option<&str>,
+    ) -> Result<Page, InboxError> {
+        let mut rows = row::list(&self.readers, i64::from(limit) + 1, after, to)
+            .await
+            .map_err(InboxError::during("list"))?;
+        let has_more = rows.len() > usize::from(limit);
+        rows.truncate(usize::from(limit));
+        Ok(Page { rows, has_more })
+    }
+
+    /// One message.
+    ///
+    /// # Errors
+    /// The file failed.
+    pub async fn get(&self, id: MailId) -> Result<Option<Stored>, InboxError> {
+        row::find(&self.readers, id).await.map_err(InboxError::during("get"))
+    }
+
+    /// How many messages are kept.
+    ///
+    /// # Errors
+    /// The file failed.
+    pub async fn count(&self) -> Result<i64, InboxError> {
+        keep::count(&self.readers).await.map_err(InboxError::during("count"))
+    }
+
+    /// Closes the file. Whoever still has a clone gets errors, and senders are told to try later.
+    pub async fn close(&self) {
+        self.readers.close().await;
+        self.writer.close().await;
+    }
+}

@@ -1,0 +1,76 @@
+//! The inbox from the outside: a real client sends, and the pages are asked what came in.
+
+mod arrival;
+mod pages;
+mod retention;
+
+use std::net::SocketAddr;
+
+use lettre::transport::smtp::client::AsyncSmtpConnection;
+use lettre::transport::smtp::commands::Data;
+use lettre::transport::smtp::extension::ClientId;
+use tempfile::TempDir;
+use tokio::runtime::Handle;
+
+use super::archive::{Archive, Arrival, Bounds};
+use super::smtp::{Reach, listen};
+use crate::clock::{Clock, Timestamp};
+use crate::mail::path;
+use crate::message::address::EmailAddress;
+
+const NOON: &str = "2026-11-21T12:00:00Z";
+
+/// An archive in a directory that goes with it.
+struct Inbox {
+    archive: Archive,
+    _directory: TempDir,
+}
+
+impl Inbox {
+    async fn open() -> Self {
+        Self::open_within(Bounds::default()).await
+    }
+
+    async fn open_within(bounds: Bounds) -> Self {
+        let directory = tempfile::tempdir().expect("a directory");
+        let file = directory.path().join("inbox.db");
+        let archive = Archive::open_within(&file, bounds).await.expect("a new archive opens");
+        Self { archive, _directory: directory }
+    }
+
+    async fn keep(&self, to: &str, raw: &str) {
+        let arrival = Arrival {
+            recipients: vec![to.to_owned()],
+            return_path: "bounces@sandbox.example".to_owned(),
+            raw: raw.replace('\n', "\r\n").into_bytes(),
+            received_at: noon(),
+        };
+        self.archive.insert(&arrival).await.expect("kept");
+    }
+
+    fn listen(&self) -> SocketAddr {
+        let address = SocketAddr::from(([127, 0, 0, 1], 0));
+        let clock = Clock::manual(noon());
+        listen(address, Reach::Loopback, self.archive.clone(), clock, Handle::current())
+            .expect("a port is free")
+    }
+}
+
+fn noon() -> Timestamp {
+    Timestamp::parse_rfc3339(NOON).expect("valid")
+}
+
+async fn connect(server: SocketAddr) -> AsyncSmtpConnection {
+    AsyncSmtpConnection::connect_tokio1(server, None, &ClientId::default(), None, None)
+        .await
+        .expect("the inbox greets")
+}
+
+/// Opens a transaction with lettre's low-level commands; its `send` wants SMTPUTF8, which mailin
+/// does not offer.
+async fn envelope(client: &mut AsyncSmtpConnection, from: &str, to: &str) {
+    client.command(format!("MAIL FROM:<{from}>\r\n")).await.expect("MAIL");
+    let to: EmailAddress = to.parse().expect("valid");
+    client.command(format!("RCPT TO:<{}>\r\n", path::encode(&to))).await.expect("RCPT");
+    client.command(Data).await.expect("DATA");
+}

@@ -1,0 +1,162 @@
+//! The sandbox inbox in a browser, and as JSON for tests.
+//!
+//! What it shows was written by others: every text is escaped, the HTML part runs in a sandboxed
+//! frame without scripts or remote content, and only names of this machine are answered, so that
+//! no web site can read the mail by rebinding its own name.
+
+mod answer;
+mod content;
+mod guard;
+mod links;
+mod page;
+mod part;
+
+use axum::Router;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Path, Query, State};
+use axum::http::{HeaderMap, header};
+use axum::middleware::{from_fn, map_response};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::archive::{Archive, MailId, NoMailId, Stored};
+use crate::clock::Clock;
+use answer::{Form, Problem, html};
+use content::Content;
+
+const MAX_LIMIT: u16 = 200;
+
+/// The routes `/inbox` and below.
+pub fn router(archive: Archive) -> Router {
+    Router::new()
+        .route("/inbox", get(list))
+        .route("/inbox/{id}", get(message))
+        .route("/inbox/{id}/raw", get(raw))
+        .route("/inbox/{id}/html", get(preview))
+        .route("/inbox/{id}/attachments/{number}", get(attachment))
+        .route_layer(from_fn(guard::only_this_machine))
+        .route_layer(map_response(answer::seal))
+        .with_state(archive)
+}
+
+/// The query as it was sent.
+#[derive(Debug, Deserialize)]
+struct Sent {
+    limit: Option<String>,
+    after: Option<String>,
+    to: Option<String>,
+}
+
+/// Which messages a list shows.
+#[derive(Debug, Clone, Copy)]
+struct Wanted<'a> {
+    limit: u16,
+    after: Option<MailId>,
+    to: Option<&'a str>,
+}
+
+impl Default for Wanted<'_> {
+    fn default() -> Self {
+        Self { limit: 50, after: None, to: None }
+    }
+}
+
+impl Sent {
+    fn wanted(&self, form: Form) -> Result<Wanted<'_>, Problem> {
+        let mut wanted = Wanted::default();
+        if let Some(limit) = &self.limit {
+            wanted.limit = match limit.parse() {
+                Ok(limit @ 1..=MAX_LIMIT) => limit,
+                Ok(_) | Err(_) => {
+                    return Err(form.bad_request("limit must be a number from 1 to 200"));
+                }
+            };
+        }
+        if let Some(after) = &self.after {
+            let id = after.parse().map_err(|it: NoMailId| form.bad_request(&it.to_string()))?;
+            wanted.after = Some(id);
+        }
+        wanted.to = self.to.as_deref().filter(|to| !to.is_empty());
+        Ok(wanted)
+    }
+}
+
+async fn list(
+    State(archive): State<Archive>,
+    headers: HeaderMap,
+    query: Result<Query<Sent>, QueryRejection>,
+) -> Result<Response, Problem> {
+    let form = Form::wanted(&headers);
+    let Ok(Query(sent)) = query else {
+        return Err(form.bad_request("limit, after and to may each be given once"));
+    };
+    let wanted = sent.wanted(form)?;
+    let page = archive.list(wanted.limit, wanted.after, wanted.to);
+    let page = page.await.map_err(|error| form.failed(&error))?;
+    match form {
+        Form::Json => {
+            Ok(axum::Json(json!({"data": page.rows, "hasMore": page.has_more})).into_response())
+        }
+        Form::Html => {
+            let kept = archive.count().await.map_err(|error| form.failed(&error))?;
+            let host = headers.get(header::HOST).and_then(|it| it.to_str().ok());
+            let now = Clock::system().now();
+            html(&page::List::new(page, kept, wanted, host.unwrap_or("localhost"), now))
+        }
+    }
+}
+
+async fn message(
+    State(archive): State<Archive>,
+    headers: HeaderMap,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    let form = Form::wanted(&headers);
+    let stored = find(&archive, form, &id).await?;
+    let content = Content::of(&stored.raw);
+    match form {
+        Form::Json => Ok(axum::Json(content::Full::new(&stored, &content)).into_response()),
+        Form::Html => html(&page::Message::new(&stored, &content)),
+    }
+}
+
+async fn raw(
+    State(archive): State<Archive>,
+    headers: HeaderMap,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    let stored = find(&archive, Form::wanted(&headers), &id).await?;
+    Ok(([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], stored.raw).into_response())
+}
+
+async fn preview(
+    State(archive): State<Archive>,
+    headers: HeaderMap,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    let form = Form::wanted(&headers);
+    let stored = find(&archive, form, &id).await?;
+    part::preview(&stored.raw).ok_or_else(|| form.not_found("the message has no HTML part"))
+}
+
+async fn attachment(
+    State(archive): State<Archive>,
+    headers: HeaderMap,
+    Path((id, number)): Path<(String, String)>,
+) -> Result<Response, Problem> {
+    let form = Form::wanted(&headers);
+    let stored = find(&archive, form, &id).await?;
+    number
+        .parse()
+        .ok()
+        .and_then(|number| part::attachment(&stored.raw, number))
+        .ok_or_else(|| form.not_found("the message has no such attachment"))
+}
+
+async fn find(archive: &Archive, form: Form, id: &str) -> Result<Stored, Problem> {
+    let missing = || form.not_found("there is no such message in the inbox");
+    let id = id.parse::<MailId>().map_err(|_| missing())?;
+    archive.get(id).await.map_err(|error| form.failed(&error))?.ok_or_else(missing)
+}

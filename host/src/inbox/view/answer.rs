@@ -1,0 +1,144 @@
+//! Answers: HTML or JSON as the client prefers, what stands in every header, and refusals.
+
+use askama::Template;
+use axum::Json;
+use axum::http::header::{
+    ACCEPT, CACHE_CONTROL, CONTENT_SECURITY_POLICY, REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
+};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::response::{Html, IntoResponse, Response};
+use serde_json::json;
+
+use crate::inbox::InboxError;
+
+const PAGES: &str = "default-src 'none'; style-src 'self' 'unsafe-inline'; frame-src 'self'; \
+                     img-src 'self' data:; base-uri 'none'; form-action 'none'; \
+                     frame-ancestors 'self'";
+const EVERYWHERE: [(HeaderName, &str); 4] = [
+    (CACHE_CONTROL, "no-store"),
+    (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (REFERRER_POLICY, "no-referrer"),
+    (VARY, "accept"),
+];
+
+/// How a client wants its answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// A page for a person.
+    Html,
+    /// Data for a program.
+    Json,
+}
+
+/// A refusal, in the form that the client wants.
+#[derive(Debug)]
+pub struct Problem {
+    form: Form,
+    status: StatusCode,
+    code: &'static str,
+    message: String,
+}
+
+#[derive(Template)]
+#[template(path = "inbox_problem.html")]
+struct ProblemPage<'a> {
+    status: u16,
+    message: &'a str,
+}
+
+impl Form {
+    /// JSON where the client names it before HTML, a page for everybody else.
+    pub fn wanted(headers: &HeaderMap) -> Self {
+        let accepted = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+        accepted
+            .flat_map(|value| value.split(','))
+            .map(|range| range.split(';').next().unwrap_or_default().trim())
+            .find_map(|range| match range.to_ascii_lowercase().as_str() {
+                "application/json" => Some(Self::Json),
+                "text/html" | "application/xhtml+xml" => Some(Self::Html),
+                _ => None,
+            })
+            .unwrap_or(Self::Html)
+    }
+
+    /// 400.
+    pub fn bad_request(self, message: &str) -> Problem {
+        self.problem(StatusCode::BAD_REQUEST, "BAD_REQUEST", message)
+    }
+
+    /// 403.
+    pub fn forbidden(self, message: &str) -> Problem {
+        self.problem(StatusCode::FORBIDDEN, "FORBIDDEN", message)
+    }
+
+    /// 404.
+    pub fn not_found(self, message: &str) -> Problem {
+        self.problem(StatusCode::NOT_FOUND, "NOT_FOUND", message)
+    }
+
+    /// 503; what failed is for the log only.
+    pub fn failed(self, error: &InboxError) -> Problem {
+        tracing::warn!(%error, "the sandbox inbox could not be read");
+        self.problem(StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE", "the inbox cannot be read now")
+    }
+
+    fn problem(self, status: StatusCode, code: &'static str, message: &str) -> Problem {
+        Problem { form: self, status, code, message: message.to_owned() }
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let page = ProblemPage { status: self.status.as_u16(), message: &self.message };
+        match (self.form, page.render()) {
+            (Form::Html, Ok(page)) => (self.status, Html(page)).into_response(),
+            (Form::Html, Err(_)) | (Form::Json, _) => {
+                let body = json!({"success": false, "code": self.code, "message": self.message});
+                (self.status, Json(body)).into_response()
+            }
+        }
+    }
+}
+
+/// A page.
+pub fn html(page: &impl Template) -> Result<Response, Problem> {
+    match page.render() {
+        Ok(page) => Ok(Html(page).into_response()),
+        Err(error) => {
+            tracing::error!(%error, "a page of the sandbox inbox cannot be rendered");
+            let status = StatusCode::INTERNAL_SERVER_ERROR;
+            Err(Form::Json.problem(status, "INTERNAL", "the page cannot be shown"))
+        }
+    }
+}
+
+/// Adds what belongs on every answer; a policy that a handler has set stays.
+pub async fn seal(mut response: Response) -> Response {
+    let headers = response.headers_mut();
+    for (name, value) in EVERYWHERE {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    headers.entry(CONTENT_SECURITY_POLICY).or_insert(HeaderValue::from_static(PAGES));
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_browser_gets_a_page_and_a_program_that_asks_gets_json() {
+        for (accept, form) in [
+            ("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", Form::Html),
+            ("application/json", Form::Json),
+            ("application/json, text/plain, */*", Form::Json),
+            ("Application/JSON; charset=utf-8", Form::Json),
+            ("text/html, application/json", Form::Html),
+            ("*/*", Form::Html),
+        ] {
+            let headers = HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static(accept))]);
+            assert_eq!(Form::wanted(&headers), form, "{accept}");
+        }
+        assert_eq!(Form::wanted(&HeaderMap::new()), Form::Html);
+    }
+}

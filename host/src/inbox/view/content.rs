@@ -1,0 +1,147 @@
+//! What is inside a message: its texts, its header and its attachments.
+
+use mail_parser::{Address, Message, MessageParser, MessagePart, MimeHeaders, PartType};
+use serde::Serialize;
+
+use crate::inbox::archive::{Stored, Summary};
+
+/// A message, taken apart. A message that no parser understands has no parts.
+#[derive(Debug, Default)]
+pub struct Content {
+    /// The From header, with display names.
+    pub from: Option<String>,
+    /// The To header, with display names.
+    pub to: Option<String>,
+    /// The Cc header, with display names.
+    pub cc: Option<String>,
+    /// The Reply-To header, with display names.
+    pub reply_to: Option<String>,
+    /// Its plain text.
+    pub text: Option<String>,
+    /// Its HTML, as the sender wrote it.
+    pub html: Option<String>,
+    /// The header's fields in order, unfolded and otherwise as written.
+    pub headers: Vec<(String, String)>,
+    /// The parts that are neither.
+    pub attachments: Vec<Attachment>,
+}
+
+/// A part that is to be saved or looked at.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Attachment {
+    /// What the sender calls it, or `attachment-<n>`.
+    pub filename: String,
+    /// Its media type.
+    pub content_type: String,
+    /// How many bytes it has, decoded.
+    pub size: usize,
+}
+
+/// A message as JSON. It is part of the contract.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Full<'a> {
+    #[serde(flatten)]
+    summary: &'a Summary,
+    envelope_from: &'a str,
+    text: Option<&'a str>,
+    html: Option<&'a str>,
+    headers: &'a [(String, String)],
+    attachments: &'a [Attachment],
+    raw: String,
+}
+
+impl<'a> Full<'a> {
+    /// All that is known of a message.
+    pub fn new(stored: &'a Stored, content: &'a Content) -> Self {
+        Self {
+            summary: &stored.summary,
+            envelope_from: &stored.return_path,
+            text: content.text.as_deref(),
+            html: content.html.as_deref(),
+            headers: &content.headers,
+            attachments: &content.attachments,
+            raw: format!("/inbox/{}/raw", stored.summary.id),
+        }
+    }
+}
+
+impl Content {
+    /// Takes a message apart.
+    pub fn of(raw: &[u8]) -> Self {
+        let Some(message) = MessageParser::default().parse(raw) else { return Self::default() };
+        Self {
+            from: message.from().map(mailboxes),
+            to: message.to().map(mailboxes),
+            cc: message.cc().map(mailboxes),
+            reply_to: message.reply_to().map(mailboxes),
+            text: plain_text(&message),
+            html: html_text(&message),
+            headers: headers(&message),
+            attachments: message.attachments().enumerate().map(Attachment::of).collect(),
+        }
+    }
+}
+
+impl Attachment {
+    /// Describes the part that stands at `number` among the attachments.
+    pub fn of((number, part): (usize, &MessagePart<'_>)) -> Self {
+        let content_type = part.content_type().map(|it| match it.subtype() {
+            Some(subtype) => format!("{}/{subtype}", it.ctype()),
+            None => it.ctype().to_owned(),
+        });
+        Self {
+            filename: part
+                .attachment_name()
+                .map_or_else(|| format!("attachment-{}", number + 1), str::to_owned),
+            content_type: content_type.unwrap_or_else(|| "application/octet-stream".to_owned()),
+            size: part.contents().len(),
+        }
+    }
+}
+
+/// The HTML of a message, where the sender wrote any.
+pub fn html_text(message: &Message<'_>) -> Option<String> {
+    joined(message.html_bodies().filter_map(|part| {
+        if let PartType::Html(html) = &part.body { Some(html.as_ref()) } else { None }
+    }))
+}
+
+/// The plain text of a message; none is made up from the HTML.
+fn plain_text(message: &Message<'_>) -> Option<String> {
+    joined(message.text_bodies().filter_map(|part| {
+        if let PartType::Text(text) = &part.body { Some(text.as_ref()) } else { None }
+    }))
+}
+
+fn joined<'a>(texts: impl Iterator<Item = &'a str>) -> Option<String> {
+    let texts: Vec<&str> = texts.collect();
+    if texts.is_empty() { None } else { Some(texts.join("\n")) }
+}
+
+fn headers(message: &Message<'_>) -> Vec<(String, String)> {
+    let raw = message.raw_message.as_ref();
+    let between = |start: u32, end: u32| {
+        let bytes = raw.get(start as usize..end as usize).unwrap_or_default();
+        String::from_utf8_lossy(bytes).replace(['\r', '\n'], "")
+    };
+    message
+        .headers()
+        .iter()
+        .map(|header| {
+            let name = between(header.offset_field(), header.offset_start());
+            let value = between(header.offset_start(), header.offset_end());
+            (name.trim_end_matches([':', ' ', '\t']).to_owned(), value.trim().to_owned())
+        })
+        .collect()
+}
+
+fn mailboxes(addresses: &Address<'_>) -> String {
+    let mailbox = |name: Option<&str>, address: Option<&str>| match (name, address) {
+        (Some(name), Some(address)) => format!("{name} <{address}>"),
+        (one, other) => one.or(other).unwrap_or_default().to_owned(),
+    };
+    let each = addresses.iter().map(|it| mailbox(it.name(), it.address()));
+    each.collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,8 @@
+//! Accept: from a request to a [`submission::Submission`], or to a [`refusal::Refusal`].
+
+pub mod authenticate;
+pub mod idempotency;
+pub mod json;
+pub mod rate_limit;
+pub mod refusal;
+pub mod submission;

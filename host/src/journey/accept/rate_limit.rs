@@ -1,0 +1,190 @@
+//! How many sends a key and an account may make, and how often an address may fail to log in.
+
+use std::net::{IpAddr, Ipv6Addr};
+use std::num::NonZeroU32;
+use std::time::{Duration, Instant};
+
+use governor::clock::{Clock as _, DefaultClock};
+use governor::middleware::StateInformationMiddleware;
+use governor::state::keyed::DashMapStateStore;
+use governor::{Quota, RateLimiter};
+use moka::sync::Cache;
+
+use super::refusal::Refusal;
+use crate::id::{AccountId, KeyId};
+
+type Limiter<K> =
+    RateLimiter<K, DashMapStateStore<K>, DefaultClock, StateInformationMiddleware>;
+
+/// Failed logins that are forgiven at once, and one more each such time.
+const FAILURES: NonZeroU32 = NonZeroU32::new(20).expect("not zero");
+const FORGIVEN_EVERY: Duration = Duration::from_secs(6);
+const ADDRESSES: u64 = 100_000;
+
+/// The buckets of this node.
+#[derive(Debug)]
+pub struct RateLimits {
+    quota: Quota,
+    keys: Limiter<KeyId>,
+    accounts: Limiter<AccountId>,
+    failures: Limiter<IpAddr>,
+    blocked: Cache<IpAddr, Instant>,
+    clock: DefaultClock,
+}
+
+/// Where a key stands, for the `RateLimit-*` headers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Allowance {
+    /// Sends that a full bucket holds.
+    pub limit: u32,
+    /// Sends that are left in it.
+    pub remaining: u32,
+    /// Seconds until it is full again.
+    pub reset_s: u64,
+}
+
+impl RateLimits {
+    /// Buckets that hold `burst` sends and regain `per_second`.
+    #[must_use]
+    pub fn new(per_second: NonZeroU32, burst: NonZeroU32) -> Self {
+        let quota = Quota::per_second(per_second).allow_burst(burst);
+        let patience = Quota::with_period(FORGIVEN_EVERY)
+            .expect("the period is not zero")
+            .allow_burst(FAILURES);
+        Self {
+            quota,
+            keys: RateLimiter::dashmap(quota).with_middleware(),
+            accounts: RateLimiter::dashmap(quota).with_middleware(),
+            failures: RateLimiter::dashmap(patience).with_middleware(),
+            blocked: Cache::builder()
+                .max_capacity(ADDRESSES)
+                .time_to_live(FORGIVEN_EVERY * 2)
+                .build(),
+            clock: DefaultClock::default(),
+        }
+    }
+
+    /// Takes `sends` from the buckets of a key and its account.
+    ///
+    /// # Errors
+    /// One of them does not hold that many.
+    pub fn take(
+        &self,
+        key: KeyId,
+        account: AccountId,
+        sends: NonZeroU32,
+    ) -> Result<Allowance, (Refusal, Allowance)> {
+        let key = self.take_from(&self.keys, &key, sends)?;
+        let account = self.take_from(&self.accounts, &account, sends)?;
+        Ok(if key.remaining < account.remaining { key } else { account })
+    }
+
+    /// Whether an address has failed too often to be listened to now.
+    ///
+    /// # Errors
+    /// It has.
+    pub fn may_log_in(&self, ip: IpAddr) -> Result<(), Refusal> {
+        match self.blocked.get(&network(ip)) {
+            Some(until) => match until.checked_duration_since(Instant::now()) {
+                Some(retry_after) => Err(Refusal::RateLimited { retry_after }),
+                None => Ok(()),
+            },
+            None => Ok(()),
+        }
+    }
+
+    /// Counts a failed login.
+    pub fn failed_login(&self, ip: IpAddr) {
+        if let Err(not_until) = self.failures.check_key(&network(ip)) {
+            let wait = not_until.wait_time_from(self.clock.now());
+            self.blocked.insert(network(ip), Instant::now() + wait);
+        }
+    }
+
+    /// Forgets the buckets that are full again.
+    pub fn tidy(&self) {
+        self.keys.retain_recent();
+        self.accounts.retain_recent();
+        self.failures.retain_recent();
+    }
+
+    fn take_from<K: std::hash::Hash + Eq + Clone>(
+        &self,
+        limiter: &Limiter<K>,
+        key: &K,
+        sends: NonZeroU32,
+    ) -> Result<Allowance, (Refusal, Allowance)> {
+        let limit = self.quota.burst_size().get();
+        let allowance = |remaining: u32| Allowance {
+            limit,
+            remaining,
+            reset_s: {
+                let refill = self.quota.replenish_interval() * limit.saturating_sub(remaining);
+                refill.as_secs() + u64::from(refill.subsec_nanos() > 0)
+            },
+        };
+        match limiter.check_key_n(key, sends) {
+            Ok(Ok(state)) => Ok(allowance(state.remaining_burst_capacity())),
+            Ok(Err(not_until)) => {
+                let retry_after = not_until.wait_time_from(self.clock.now());
+                Err((Refusal::RateLimited { retry_after }, allowance(0)))
+            }
+            Err(_) => {
+                let message = format!("a batch of {sends} is over this server's limit of {limit}");
+                Err((Refusal::fault("", "too_many", message), allowance(limit)))
+            }
+        }
+    }
+}
+
+/// An IPv6 address counts with its /64: a client has a whole one.
+fn network(ip: IpAddr) -> IpAddr {
+    match ip.to_canonical() {
+        IpAddr::V4(ip) => IpAddr::V4(ip),
+        IpAddr::V6(ip) => {
+            let [a, b, c, d, ..] = ip.segments();
+            IpAddr::V6(Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Timestamp;
+
+    fn limits(burst: u32) -> RateLimits {
+        let number = |n| NonZeroU32::new(n).expect("not zero");
+        RateLimits::new(number(1), number(burst))
+    }
+
+    #[test]
+    fn a_key_gets_its_burst_and_then_a_time_to_wait() {
+        let limits = limits(3);
+        let now = Timestamp::from_millis(0);
+        let (key, account) = (KeyId::new(now), AccountId::new(now));
+        let one = NonZeroU32::MIN;
+        let remaining: Vec<u32> =
+            (0..3).map(|_| limits.take(key, account, one).expect("allowed").remaining).collect();
+        assert_eq!(remaining, [2, 1, 0]);
+        let (refusal, allowance) = limits.take(key, account, one).expect_err("empty");
+        assert_eq!(refusal.code(), "RATE_LIMITED");
+        assert_eq!(allowance.remaining, 0);
+        assert!(limits.take(KeyId::new(now), AccountId::new(now), one).is_ok());
+    }
+
+    #[test]
+    fn an_address_that_guesses_is_not_listened_to() {
+        let limits = limits(1);
+        let guesser: IpAddr = "2001:db8::1".parse().expect("ip");
+        let neighbour: IpAddr = "2001:db8::2".parse().expect("ip");
+        for _ in 0..FAILURES.get() {
+            limits.failed_login(guesser);
+            assert!(limits.may_log_in(guesser).is_ok());
+        }
+        limits.failed_login(guesser);
+        assert!(limits.may_log_in(guesser).is_err());
+        assert!(limits.may_log_in(neighbour).is_err(), "the same /64");
+        assert!(limits.may_log_in("2001:db8:1::1".parse().expect("ip")).is_ok());
+    }
+}

@@ -1,0 +1,225 @@
+//! The closed list of noes. Each door has one mapper for it; no reply is decided anywhere else.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::credit::Credits;
+use crate::id::DecisionId;
+
+/// A refusal, and the record of what the plugins decided before it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refused {
+    /// Why.
+    pub refusal: Refusal,
+    /// The decision record, where a plugin was asked.
+    pub decision: Option<DecisionId>,
+}
+
+/// Why a message, or a whole request, is refused. A refusal never charges and never stores.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "code", rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum Refusal {
+    /// What was sent is wrong: all faults at once.
+    BadRequest {
+        /// At least one.
+        faults: Vec<Fault>,
+    },
+    /// The key is missing, unknown, expired or switched off; it is not said which.
+    Unauthorized,
+    /// The balance is too low.
+    InsufficientBalance {
+        /// What the message costs.
+        required: Credits,
+        /// The balance.
+        balance: Credits,
+    },
+    /// The sender's domain is not verified.
+    DomainNotVerified {
+        /// The domain.
+        domain: String,
+        /// In percent, below 100.
+        progress: u8,
+        /// What is missing.
+        missing: Vec<String>,
+    },
+    /// The plan does not allow the template.
+    RestrictedTemplate {
+        /// The template's slug.
+        template: String,
+        /// The account's plan.
+        plan: String,
+        /// The plan that would allow it.
+        required_plan: Option<String>,
+        /// The policy's words.
+        message: String,
+    },
+    /// The key, the account or the plan policy does not allow it.
+    Forbidden {
+        /// Why.
+        message: String,
+        /// When it may be allowed.
+        retry_after_s: Option<u32>,
+    },
+    /// Too many requests.
+    RateLimited {
+        /// When the next one is allowed.
+        retry_after: Duration,
+    },
+    /// The idempotency key was used for another request.
+    IdempotencyConflict,
+    /// An equal request is still running.
+    IdempotencyInFlight,
+    /// The published template or a setting is wrong: the operator's or the author's fault.
+    Internal {
+        /// What the client may know.
+        message: String,
+    },
+    /// Not now: a plugin failed closed, the store is not reachable, the server is shutting down.
+    Unavailable {
+        /// What the client may know.
+        message: String,
+        /// When to try again.
+        retry_after_s: u32,
+    },
+}
+
+/// One fault in what a client sent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fault {
+    /// Where, e.g. `to` or `data.user.name`; empty for the body as a whole.
+    pub field: String,
+    /// What kind, e.g. `missing`, `invalid`, `too_long`.
+    pub code: String,
+    /// What is wrong and what is wanted.
+    pub message: String,
+}
+
+impl Refusal {
+    /// One fault.
+    #[must_use]
+    pub fn fault(field: &str, code: &str, message: impl Into<String>) -> Self {
+        Self::BadRequest { faults: vec![Fault::new(field, code, message)] }
+    }
+
+    /// Not now.
+    #[must_use]
+    pub fn unavailable(message: &str) -> Self {
+        Self::Unavailable { message: message.to_owned(), retry_after_s: 5 }
+    }
+
+    /// The code word of the contract.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::BadRequest { .. } => "BAD_REQUEST",
+            Self::Unauthorized => "UNAUTHORIZED",
+            Self::InsufficientBalance { .. } => "INSUFFICIENT_BALANCE",
+            Self::DomainNotVerified { .. } => "DOMAIN_NOT_VERIFIED",
+            Self::RestrictedTemplate { .. } => "RESTRICTED_TEMPLATE",
+            Self::Forbidden { .. } => "FORBIDDEN",
+            Self::RateLimited { .. } => "RATE_LIMITED",
+            Self::IdempotencyConflict => "IDEMPOTENCY_CONFLICT",
+            Self::IdempotencyInFlight => "CONFLICT",
+            Self::Internal { .. } => "INTERNAL",
+            Self::Unavailable { .. } => "UNAVAILABLE",
+        }
+    }
+
+    /// What happened, why, and what to do, in one or two sentences.
+    #[must_use]
+    pub fn message(&self) -> String {
+        match self {
+            Self::BadRequest { faults } => match faults.as_slice() {
+                [one] if one.field.is_empty() => one.message.clone(),
+                [one] => format!("{}: {}", one.field, one.message),
+                many => {
+                    let fields: Vec<&str> =
+                        many.iter().take(8).map(|fault| fault.field.as_str()).collect();
+                    format!("{} faults, in: {}", many.len(), fields.join(", "))
+                }
+            },
+            Self::Unauthorized => {
+                "a valid API key is required in the x-api-key header".to_owned()
+            }
+            Self::InsufficientBalance { required, balance } => format!(
+                "the message costs {} and the balance is {}; nothing was charged or sent",
+                credits(*required),
+                credits(*balance),
+            ),
+            Self::DomainNotVerified { domain, progress, missing } if missing.is_empty() => {
+                format!("the sender domain {domain} is {progress}% verified")
+            }
+            Self::DomainNotVerified { domain, progress, missing } => format!(
+                "the sender domain {domain} is {progress}% verified; missing: {}",
+                missing.join(", ")
+            ),
+            Self::RestrictedTemplate { message, .. }
+            | Self::Forbidden { message, .. }
+            | Self::Internal { message }
+            | Self::Unavailable { message, .. } => message.clone(),
+            Self::RateLimited { retry_after } => {
+                format!("too many requests; try again in {} s", whole_seconds(*retry_after))
+            }
+            Self::IdempotencyConflict => {
+                "this Idempotency-Key was used for another request; use a new key".to_owned()
+            }
+            Self::IdempotencyInFlight => {
+                "a request with this Idempotency-Key is still running; try again in a second"
+                    .to_owned()
+            }
+        }
+    }
+
+    /// When a client may try again, in whole seconds.
+    #[must_use]
+    pub fn retry_after_s(&self) -> Option<u64> {
+        match self {
+            Self::RateLimited { retry_after } => Some(whole_seconds(*retry_after)),
+            Self::IdempotencyInFlight => Some(1),
+            Self::Unavailable { retry_after_s, .. } => Some(u64::from(*retry_after_s)),
+            Self::Forbidden { retry_after_s, .. } => retry_after_s.map(u64::from),
+            Self::BadRequest { .. }
+            | Self::Unauthorized
+            | Self::InsufficientBalance { .. }
+            | Self::DomainNotVerified { .. }
+            | Self::RestrictedTemplate { .. }
+            | Self::IdempotencyConflict
+            | Self::Internal { .. } => None,
+        }
+    }
+}
+
+impl Refused {
+    /// For the place of a refused message in a stored answer.
+    ///
+    /// # Panics
+    /// Never: a refusal has string keys only.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        serde_json::to_value(self).expect("a refusal has string keys only")
+    }
+}
+
+impl From<Refusal> for Refused {
+    fn from(refusal: Refusal) -> Self {
+        Self { refusal, decision: None }
+    }
+}
+
+impl Fault {
+    /// A fault.
+    #[must_use]
+    pub fn new(field: &str, code: &str, message: impl Into<String>) -> Self {
+        Self { field: field.to_owned(), code: code.to_owned(), message: message.into() }
+    }
+}
+
+fn credits(amount: Credits) -> String {
+    if amount.0 == 1 { "1 credit".to_owned() } else { format!("{} credits", amount.0) }
+}
+
+fn whole_seconds(duration: Duration) -> u64 {
+    duration.as_secs() + u64::from(duration.subsec_nanos() > 0)
+}

@@ -1,0 +1,133 @@
+//! What one message of a request says, parsed and valid: `{to, type, template, data, …}`.
+
+mod attachments;
+mod fields;
+
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use super::refusal::Fault;
+use crate::clock::Timestamp;
+use crate::mail::mime::Attachment;
+use crate::message::address::EmailAddress;
+use crate::template::slug::Slug;
+use fields::Fields;
+
+/// `sendAt` is at most that far ahead.
+const FURTHEST: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+const MAX_NAME: usize = 200;
+const MAX_TAGS: usize = 20;
+const MAX_TAG: usize = 100;
+const MAX_METADATA: usize = 50;
+const MAX_METADATA_VALUE: usize = 500;
+const MAX_HEADERS: usize = 20;
+const MAX_HEADER_VALUE: usize = 2_000;
+
+/// A message that a client wants to send; all of its fields are valid.
+#[derive(Debug, Clone)]
+pub struct Submission {
+    /// Through which door it came.
+    pub channel: Channel,
+    /// The recipient.
+    pub to: EmailAddress,
+    /// The template.
+    pub template: Slug,
+    /// Its variables.
+    pub data: Map<String, Value>,
+    /// The sender's display name.
+    pub from_name: Option<String>,
+    /// The sender's address.
+    pub from: Option<EmailAddress>,
+    /// Where answers go.
+    pub reply_to: Option<EmailAddress>,
+    /// Words to find it by.
+    pub tags: Vec<String>,
+    /// The client's own facts about it.
+    pub metadata: Map<String, Value>,
+    /// When it may leave.
+    pub send_at: Option<Timestamp>,
+    /// Files that go with it.
+    pub attachments: Vec<Attachment>,
+    /// Further headers, from the safe list.
+    pub headers: Vec<(String, String)>,
+    /// What was accepted and ignored.
+    pub warnings: Vec<String>,
+}
+
+/// A door.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Channel {
+    /// HTTP.
+    Api,
+}
+
+/// A submission whose fields have faults, with what is needed to look for more of them.
+#[derive(Debug)]
+pub struct Faulty {
+    /// All faults of the fields.
+    pub faults: Vec<Fault>,
+    /// The template, if that field is valid.
+    pub template: Option<Slug>,
+    /// The variables, if that field is valid.
+    pub data: Option<Map<String, Value>>,
+}
+
+impl Submission {
+    /// Parses one message of a request.
+    ///
+    /// # Errors
+    /// All faults of its fields at once.
+    pub fn parse(channel: Channel, value: Value, now: Timestamp) -> Result<Self, Faulty> {
+        let Value::Object(body) = value else {
+            let fault = Fault::new("", "type", "a message is a JSON object");
+            return Err(Faulty { faults: vec![fault], template: None, data: None });
+        };
+        let mut fields = Fields::new(body);
+        let to = fields.required("to", Fields::address);
+        fields.required("type", |it, value| it.exactly(value, "type", "EMAIL"));
+        let template = fields.required("template", |it, value| it.parsed::<Slug>(value, "template"));
+        let data = fields.required("data", |it, value| it.object(value, "data"));
+        let from_name = fields.optional("fromName", |it, value| it.line(value, "fromName", MAX_NAME));
+        let from = fields.optional("from", |it, value| it.parsed(value, "from"));
+        let reply_to = fields.optional("replyTo", |it, value| it.parsed(value, "replyTo"));
+        let tags = fields.optional("tags", Fields::tags).unwrap_or_default();
+        let metadata = fields.optional("metadata", Fields::metadata).unwrap_or_default();
+        let send_at = fields.optional("sendAt", |it, value| it.send_at(value, now));
+        let attachments =
+            fields.optional("attachments", attachments::parse).unwrap_or_default();
+        let headers = fields.optional("headers", Fields::headers).unwrap_or_default();
+        let (faults, warnings) = fields.finish();
+        match (to, template, data) {
+            (Some(to), Some(template), Some(data)) if faults.is_empty() => Ok(Self {
+                channel,
+                to,
+                template,
+                data,
+                from_name: from_name.filter(|name: &String| !name.trim().is_empty()),
+                from,
+                reply_to,
+                tags,
+                metadata,
+                send_at,
+                attachments,
+                headers,
+                warnings,
+            }),
+            (_, template, data) => Err(Faulty { faults, template, data }),
+        }
+    }
+}
+
+impl Channel {
+    /// The word in the database.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Api => "api",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,220 @@
+//! Takes the fields of a message one by one and keeps every fault.
+
+use std::fmt::Display;
+use std::str::FromStr;
+
+use serde_json::{Map, Value};
+
+use super::super::refusal::Fault;
+use super::{
+    FURTHEST, MAX_HEADER_VALUE, MAX_HEADERS, MAX_METADATA, MAX_METADATA_VALUE, MAX_TAG, MAX_TAGS,
+};
+use crate::clock::Timestamp;
+use crate::message::address::EmailAddress;
+
+/// Headers that a client may set beside those that begin with `X-`.
+const SAFE_HEADERS: [&str; 8] = [
+    "auto-submitted",
+    "importance",
+    "in-reply-to",
+    "list-id",
+    "list-unsubscribe",
+    "list-unsubscribe-post",
+    "precedence",
+    "references",
+];
+
+/// The fields that are left, and the faults so far.
+pub struct Fields {
+    body: Map<String, Value>,
+    faults: Vec<Fault>,
+}
+
+impl Fields {
+    pub fn new(body: Map<String, Value>) -> Self {
+        Self { body, faults: Vec::new() }
+    }
+
+    /// A field that must be there; null counts as absent.
+    pub fn required<T>(
+        &mut self,
+        name: &str,
+        read: impl FnOnce(&mut Self, Value) -> Option<T>,
+    ) -> Option<T> {
+        match self.body.shift_remove(name) {
+            None | Some(Value::Null) => self.fault(name, "missing", "is required"),
+            Some(value) => read(self, value),
+        }
+    }
+
+    /// A field that may be absent or null.
+    pub fn optional<T>(
+        &mut self,
+        name: &str,
+        read: impl FnOnce(&mut Self, Value) -> Option<T>,
+    ) -> Option<T> {
+        match self.body.shift_remove(name) {
+            None | Some(Value::Null) => None,
+            Some(value) => read(self, value),
+        }
+    }
+
+    /// All faults, and a warning for each field that nobody took.
+    pub fn finish(self) -> (Vec<Fault>, Vec<String>) {
+        let unknown = |name: &String| {
+            let name: String = name.chars().filter(|c| !c.is_control()).take(64).collect();
+            format!("the field `{name}` is unknown and was ignored")
+        };
+        (self.faults, self.body.keys().take(50).map(unknown).collect())
+    }
+
+    /// Notes a fault.
+    pub fn fault<T>(&mut self, field: &str, code: &str, message: impl Into<String>) -> Option<T> {
+        self.faults.push(Fault::new(field, code, message));
+        None
+    }
+
+    /// A text.
+    pub fn text(&mut self, value: Value, field: &str) -> Option<String> {
+        match value {
+            Value::String(text) => Some(text),
+            other => self.wrong_type(field, "a string", &other),
+        }
+    }
+
+    /// A text on one line, without control characters.
+    pub fn line(&mut self, value: Value, field: &str, max: usize) -> Option<String> {
+        let text = self.text(value, field)?;
+        if text.chars().any(char::is_control) {
+            return self.fault(field, "invalid", "may not hold line breaks or control characters");
+        }
+        if text.chars().count() > max {
+            return self.fault(field, "too_long", format!("may have at most {max} characters"));
+        }
+        Some(text)
+    }
+
+    /// A text that is one of our types.
+    pub fn parsed<T: FromStr<Err: Display>>(&mut self, value: Value, field: &str) -> Option<T> {
+        let text = self.text(value, field)?;
+        match text.parse() {
+            Ok(parsed) => Some(parsed),
+            Err(error) => self.fault(field, "invalid", error.to_string()),
+        }
+    }
+
+    /// The recipient.
+    pub fn address(&mut self, value: Value) -> Option<EmailAddress> {
+        self.parsed(value, "to")
+    }
+
+    /// A text with only one right value.
+    pub fn exactly(&mut self, value: Value, field: &str, wanted: &str) -> Option<()> {
+        let text = self.text(value, field)?;
+        if text == wanted {
+            return Some(());
+        }
+        self.fault(field, "invalid", format!("must be exactly \"{wanted}\""))
+    }
+
+    /// An object.
+    pub fn object(&mut self, value: Value, field: &str) -> Option<Map<String, Value>> {
+        match value {
+            Value::Object(map) => Some(map),
+            other => self.wrong_type(field, "an object", &other),
+        }
+    }
+
+    /// An array.
+    pub fn array(&mut self, value: Value, field: &str, max: usize) -> Option<Vec<Value>> {
+        match value {
+            Value::Array(items) if items.len() <= max => Some(items),
+            Value::Array(_) => {
+                self.fault(field, "too_many", format!("may have at most {max} entries"))
+            }
+            other => self.wrong_type(field, "an array", &other),
+        }
+    }
+
+    /// `tags`: strings.
+    pub fn tags(&mut self, value: Value) -> Option<Vec<String>> {
+        let items = self.array(value, "tags", MAX_TAGS)?;
+        let read = |(index, item)| self.line(item, &format!("tags[{index}]"), MAX_TAG);
+        Some(items.into_iter().enumerate().filter_map(read).collect())
+    }
+
+    /// `metadata`: an object of strings.
+    pub fn metadata(&mut self, value: Value) -> Option<Map<String, Value>> {
+        let map = self.object(value, "metadata")?;
+        if map.len() > MAX_METADATA {
+            let message = format!("may have at most {MAX_METADATA} entries");
+            return self.fault("metadata", "too_many", message);
+        }
+        let mut metadata = Map::new();
+        for (key, value) in map {
+            let field = format!("metadata.{key}");
+            if let Some(text) = self.text(value, &field) {
+                if text.chars().count() > MAX_METADATA_VALUE {
+                    let message = format!("may have at most {MAX_METADATA_VALUE} characters");
+                    self.fault::<()>(&field, "too_long", message);
+                }
+                metadata.insert(key, Value::String(text));
+            }
+        }
+        Some(metadata)
+    }
+
+    /// `sendAt`: RFC 3339, at most 30 days ahead. A past moment means now.
+    pub fn send_at(&mut self, value: Value, now: Timestamp) -> Option<Timestamp> {
+        let text = self.text(value, "sendAt")?;
+        match Timestamp::parse_rfc3339(&text) {
+            Some(moment) if moment <= now.after(FURTHEST) => Some(moment),
+            Some(_) => self.fault("sendAt", "too_far", "may be at most 30 days ahead"),
+            None => {
+                self.fault("sendAt", "invalid", "must be RFC 3339, as in 2026-12-24T18:00:00Z")
+            }
+        }
+    }
+
+    /// `headers`: an object; a safe list only.
+    pub fn headers(&mut self, value: Value) -> Option<Vec<(String, String)>> {
+        let map = self.object(value, "headers")?;
+        if map.len() > MAX_HEADERS {
+            let message = format!("may have at most {MAX_HEADERS} entries");
+            return self.fault("headers", "too_many", message);
+        }
+        let mut headers = Vec::with_capacity(map.len());
+        for (name, value) in map {
+            let field = format!("headers.{name}");
+            let Some(value) = self.line(value, &field, MAX_HEADER_VALUE) else { continue };
+            if is_safe_header(&name) {
+                headers.push((name, value));
+            } else {
+                let message = format!("may not be set; allowed: X-*, {}", SAFE_HEADERS.join(", "));
+                self.fault::<()>(&field, "forbidden", message);
+            }
+        }
+        Some(headers)
+    }
+
+    /// A value of the wrong JSON type.
+    pub fn wrong_type<T>(&mut self, field: &str, wanted: &str, found: &Value) -> Option<T> {
+        let found = match found {
+            Value::Null => "null",
+            Value::Bool(_) => "a boolean",
+            Value::Number(_) => "a number",
+            Value::String(_) => "a string",
+            Value::Array(_) => "an array",
+            Value::Object(_) => "an object",
+        };
+        self.fault(field, "type", format!("must be {wanted}, not {found}"))
+    }
+}
+
+/// RFC 5322 section 2.2: a name is printable ASCII without a colon.
+fn is_safe_header(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    let token = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    let own = lower.starts_with("x-") && !lower.starts_with("x-waxwing-") && lower.len() > 2;
+    token && name.len() <= 64 && (own || SAFE_HEADERS.contains(&lower.as_str()))
+}

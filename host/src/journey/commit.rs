@@ -1,0 +1,39 @@
+//! Commit: debit, message, body, queue row, decision record and idempotency row in one
+//! transaction. The only writer of debits and new messages.
+
+pub mod batch;
+pub mod receipt;
+
+use serde_json::Value;
+
+use super::accept::submission::Submission;
+use super::render::Rendered;
+use crate::clock::Timestamp;
+use crate::id::DecisionId;
+use crate::plugin::decision::Decision;
+use crate::store::records::{Body, NewMessage};
+
+/// A rendered message as the store takes it.
+pub(super) fn message(rendered: Rendered, submission: &Submission, now: Timestamp) -> NewMessage {
+    NewMessage {
+        id: rendered.id,
+        channel: submission.channel.word(),
+        template: Some((rendered.template.slug.to_string(), rendered.template.revision)),
+        sender: rendered.from,
+        recipient: submission.to.clone(),
+        subject: rendered.subject,
+        route: rendered.route,
+        price: rendered.price,
+        tags: submission.tags.clone(),
+        metadata: submission.metadata.clone(),
+        send_at: submission.send_at,
+        body: Body::pack(&rendered.raw),
+        decision_id: DecisionId::new(now),
+        decisions: to_json(&rendered.decisions),
+    }
+}
+
+/// Decisions as the store keeps them.
+pub(super) fn to_json(decisions: &[Decision]) -> Value {
+    serde_json::to_value(decisions).expect("a decision has string keys only")
+}

@@ -1,0 +1,117 @@
+//! One attempt over the route `sandbox`: real SMTP on loopback into the embedded inbox, over
+//! connections that are kept for the next message.
+
+use std::net::SocketAddr;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use lettre::transport::smtp::Error;
+use lettre::transport::smtp::client::AsyncSmtpConnection;
+use lettre::transport::smtp::extension::ClientId;
+use lettre::transport::smtp::response::Response;
+
+use super::outcome::Outcome;
+use crate::mail::path;
+use crate::message::address::EmailAddress;
+use crate::store::records::Lease;
+
+/// lettre's own time-out covers only the connection.
+const ATTEMPT: Duration = Duration::from_secs(60);
+const CONNECT: Duration = Duration::from_secs(10);
+const KEPT: usize = 8;
+
+/// The way to the sandbox inbox.
+pub struct Sandbox {
+    inbox: SocketAddr,
+    idle: Mutex<Vec<AsyncSmtpConnection>>,
+}
+
+impl Sandbox {
+    /// Delivers to the inbox that listens there.
+    #[must_use]
+    pub fn new(inbox: SocketAddr) -> Self {
+        Self { inbox, idle: Mutex::new(Vec::new()) }
+    }
+
+    /// Makes one attempt.
+    pub(super) async fn attempt(&self, lease: &Lease, raw: &[u8]) -> Outcome {
+        match tokio::time::timeout(ATTEMPT, self.send(lease, raw)).await {
+            Ok(Ok(response)) => Outcome::Delivered(words(&response)),
+            Ok(Err(error)) if error.is_permanent() => Outcome::Bounced(error_words(&error)),
+            Ok(Err(error)) => Outcome::Deferred(error_words(&error)),
+            Err(_) => Outcome::Deferred("the inbox did not answer in 60 s".to_owned()),
+        }
+    }
+
+    async fn send(&self, lease: &Lease, raw: &[u8]) -> Result<Response, Error> {
+        // A kept connection may have been closed meanwhile. That shows at its first command, before
+        // anything was sent, so a fresh one can take over.
+        while let Some(mut kept) = self.kept() {
+            if begin(&mut kept, &lease.sender).await.is_ok() {
+                return self.finish(kept, lease, raw).await;
+            }
+        }
+        let hello = ClientId::Domain("localhost".to_owned());
+        let mut fresh = AsyncSmtpConnection::connect_tokio1(
+            self.inbox,
+            Some(CONNECT),
+            &hello,
+            None,
+            None,
+        )
+        .await?;
+        begin(&mut fresh, &lease.sender).await?;
+        self.finish(fresh, lease, raw).await
+    }
+
+    async fn finish(
+        &self,
+        mut connection: AsyncSmtpConnection,
+        lease: &Lease,
+        raw: &[u8],
+    ) -> Result<Response, Error> {
+        connection.command(format!("RCPT TO:<{}>\r\n", path::encode(&lease.recipient))).await?;
+        connection.command("DATA\r\n").await?;
+        let response = connection.message(raw).await?;
+        // After any error the session's state is unknown, so only a good one is kept.
+        self.keep(connection);
+        Ok(response)
+    }
+
+    fn kept(&self) -> Option<AsyncSmtpConnection> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop()
+    }
+
+    fn keep(&self, connection: AsyncSmtpConnection) {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.len() < KEPT && !connection.has_broken() {
+            idle.push(connection);
+        }
+    }
+}
+
+impl std::fmt::Debug for Sandbox {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Sandbox").field("inbox", &self.inbox).finish_non_exhaustive()
+    }
+}
+
+async fn begin(
+    connection: &mut AsyncSmtpConnection,
+    sender: &EmailAddress,
+) -> Result<Response, Error> {
+    let from = path::encode(sender);
+    connection.command(format!("MAIL FROM:<{from}> BODY=8BITMIME\r\n")).await
+}
+
+fn words(response: &Response) -> String {
+    format!("{} {}", response.code(), response.message().collect::<Vec<_>>().join(" "))
+}
+
+/// lettre's own text, and the cause that it keeps behind it.
+fn error_words(error: &Error) -> String {
+    match std::error::Error::source(error) {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
+    }
+}

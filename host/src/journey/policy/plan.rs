@@ -1,0 +1,90 @@
+//! The plan policy's word on one send: allowed at a price, or denied.
+
+use super::super::Turned;
+use super::super::accept::authenticate::Sender;
+use super::super::accept::refusal::Refusal;
+use super::super::accept::submission::{Channel, Submission};
+use crate::account::plan::Billing;
+use crate::credit::Credits;
+use crate::plugin::decision::Decision;
+use crate::plugin::{CallContext, CallFailure, Kind, Plugins, plan};
+use crate::template::version::TemplateVersion;
+
+/// Asks the plan policy. A policy that fails is closed: nothing is sent.
+pub async fn check(
+    plugins: &Plugins,
+    context: &CallContext,
+    sender: &Sender,
+    submission: &Submission,
+    template: &TemplateVersion,
+) -> Result<(Credits, Decision), Turned> {
+    let policy = plugins.plan();
+    let uses = [the_use(submission, template)];
+    let checked = policy.check(context, &who(sender), &uses).await;
+    let verdict = checked.map(|verdicts| verdicts.into_iter().next());
+    match verdict {
+        Ok(Some((plan::Verdict::Allow(charge), decision))) => {
+            Ok((Credits(i64::from(charge.credits)), decision))
+        }
+        Ok(Some((plan::Verdict::Deny(denial), decision))) => {
+            let refusal = denied(denial, sender, template);
+            Err(Turned { refusal, decisions: vec![decision] })
+        }
+        Ok(None) => Err(Turned::without_answer("the plan policy gave no decision")),
+        Err(failure) => Err(failed_closed(Kind::Plan, &failure)),
+    }
+}
+
+/// A plugin that fails closed: 503, nothing charged, one log line for the operator.
+pub fn failed_closed(kind: Kind, failure: &CallFailure) -> Turned {
+    metrics::counter!("waxwing_plugin_failures_total", "kind" => kind.to_string()).increment(1);
+    tracing::error!(%kind, %failure, "a plugin failed closed");
+    Turned::without_answer(&format!("{failure}; nothing was charged or sent"))
+}
+
+impl Turned {
+    fn without_answer(message: &str) -> Self {
+        Self { refusal: Refusal::unavailable(message), decisions: Vec::new() }
+    }
+}
+
+fn who(sender: &Sender) -> plan::Account {
+    let account = &sender.account.account;
+    plan::Account {
+        id: account.id.to_string(),
+        plan: account.plan.name.clone(),
+        paid: account.plan.billing == Billing::Paid,
+        credits_remaining: sender.account.balance(),
+        created_unix_ms: account.created_at.unsigned_millis(),
+        sent_last_day: sender.account.sent_today(),
+        sent_last_month: sender.account.sent_month(),
+        extra: Vec::new(),
+    }
+}
+
+fn the_use(submission: &Submission, template: &TemplateVersion) -> plan::UseRequest {
+    let attached: usize = submission.attachments.iter().map(|it| it.content.len()).sum();
+    plan::UseRequest {
+        channel: match submission.channel {
+            Channel::Api => plan::Channel::Api,
+        },
+        template_slug: Some(template.slug.to_string()),
+        template_required_plan: template.source.required_plan.clone(),
+        template_tags: template.source.tags.clone(),
+        recipient_domain: submission.to.host().to_owned(),
+        recipients: 1,
+        size_bytes: u64::try_from(attached).unwrap_or(u64::MAX),
+    }
+}
+
+fn denied(denial: plan::Denial, sender: &Sender, template: &TemplateVersion) -> Refusal {
+    if denial.code == "restricted-template" {
+        return Refusal::RestrictedTemplate {
+            template: template.slug.to_string(),
+            plan: sender.account.account.plan.name.clone(),
+            required_plan: denial.required_plan,
+            message: denial.message,
+        };
+    }
+    Refusal::Forbidden { message: denial.message, retry_after_s: denial.retry_after_s }
+}

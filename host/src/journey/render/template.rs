@@ -1,0 +1,155 @@
+//! A published template and the sender's data, through the renderer plugin.
+
+use serde_json::{Map, Value};
+
+use super::super::accept::refusal::{Fault, Refusal};
+use super::super::policy::plan::failed_closed;
+use crate::plugin::decision::Decision;
+use crate::plugin::renderer::{Body, Part, RenderFailure, Source, Template, VersionKey};
+use crate::plugin::{CallContext, Diagnostic, Kind, Plugins};
+use crate::template::version::{TemplateSource, TemplateVersion};
+
+/// The rendered parts of a message.
+#[derive(Debug, Default)]
+pub struct Parts {
+    /// On one line.
+    pub subject: String,
+    /// HTML.
+    pub html: Option<String>,
+    /// Text.
+    pub text: Option<String>,
+}
+
+/// Renders a version with data.
+pub async fn render(
+    plugins: &Plugins,
+    context: &CallContext,
+    version: &TemplateVersion,
+    data: &Map<String, Value>,
+) -> Result<(Parts, Decision), Refusal> {
+    let renderer = plugins.renderer();
+    let key = VersionKey { template: version.template_id, revision: version.revision };
+    let template = || for_plugin(version.slug.as_str(), version.revision, &version.source);
+    let data = serde_json::to_string(data).expect("a JSON object has string keys only");
+    match renderer.render(key, template, context, &data).await {
+        Ok((output, decision)) => Ok((parts(output.bodies)?, decision)),
+        Err(RenderFailure::Data(faults)) => Err(bad_data(faults)),
+        Err(RenderFailure::Template(faults)) => {
+            let slug = &version.slug;
+            let first = faults.first().map_or("no reason given", |it| it.message.as_str());
+            tracing::error!(%slug, first, "a published template cannot be rendered");
+            let message = format!("the published template {slug} cannot be rendered: {first}");
+            Err(Refusal::Internal { message })
+        }
+        Err(RenderFailure::Plugin(failure)) => Err(failed_closed(Kind::Renderer, &failure).refusal),
+    }
+}
+
+/// A template as the renderer's interface has it.
+#[must_use]
+pub fn for_plugin(slug: &str, revision: u64, source: &TemplateSource) -> Template {
+    let parts = [
+        (Part::Subject, Some(&source.subject)),
+        (Part::Preheader, source.preheader.as_ref()),
+        (Part::Html, source.html.as_ref()),
+        (Part::Text, source.text.as_ref()),
+    ];
+    let source_of = |(part, text): (Part, Option<&String>)| {
+        text.map(|text| Source { part, text: text.clone() })
+    };
+    Template {
+        slug: slug.to_owned(),
+        revision,
+        sources: parts.into_iter().filter_map(source_of).collect(),
+        partials: Vec::new(),
+        layout: source.layout.clone(),
+    }
+}
+
+/// A fault for each required variable that is plainly absent from `data`.
+#[must_use]
+pub fn missing_variables(version: &TemplateVersion, data: &Map<String, Value>) -> Vec<Fault> {
+    version
+        .variables
+        .iter()
+        .filter(|variable| variable.required && is_absent(data, &variable.path))
+        .map(|variable| missing(&variable.path))
+        .collect()
+}
+
+fn missing(path: &str) -> Fault {
+    Fault::new(&format!("data.{path}"), "missing", "the template requires this variable")
+}
+
+/// Follows a path such as `user.name` or `items[].price`; what lies within a list is left to the
+/// renderer, which looks at every element.
+fn is_absent(data: &Map<String, Value>, path: &str) -> bool {
+    let mut object = data;
+    for step in path.split('.') {
+        let name = step.strip_suffix("[]").unwrap_or(step);
+        match object.get(name) {
+            None | Some(Value::Null) => return true,
+            Some(Value::Object(inner)) => object = inner,
+            Some(_) => return false,
+        }
+    }
+    false
+}
+
+fn bad_data(diagnostics: Vec<Diagnostic>) -> Refusal {
+    let fault = |diagnostic: Diagnostic| match (diagnostic.code.as_str(), diagnostic.snippet) {
+        ("missing_variable", Some(path)) => missing(&path),
+        (code, Some(path)) => Fault::new(&format!("data.{path}"), code, diagnostic.message),
+        (code, None) => Fault::new("data", code, diagnostic.message),
+    };
+    Refusal::BadRequest { faults: diagnostics.into_iter().map(fault).collect() }
+}
+
+/// The host's floors: a subject without line breaks, and at least one part to read.
+fn parts(bodies: Vec<Body>) -> Result<Parts, Refusal> {
+    let mut parts = Parts::default();
+    for body in bodies {
+        match body.part {
+            Part::Subject => parts.subject = one_line(&body.text),
+            Part::Html => parts.html = Some(body.text),
+            Part::Text => parts.text = Some(body.text),
+            Part::Preheader => {}
+        }
+    }
+    if parts.html.is_none() && parts.text.is_none() {
+        let message = "the template renderer gave neither HTML nor text".to_owned();
+        return Err(Refusal::Internal { message });
+    }
+    Ok(parts)
+}
+
+fn one_line(text: &str) -> String {
+    let words = text.split(|c: char| c.is_whitespace() || c.is_control());
+    words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_subject_stays_on_one_line_whatever_the_plugin_says() {
+        assert_eq!(one_line(" Hi\r\nBcc: eve@example.com\t\u{0}x "), "Hi Bcc: eve@example.com x");
+    }
+
+    #[test]
+    fn absence_is_seen_through_objects_and_left_to_the_renderer_in_lists() {
+        let data = serde_json::json!({"user": {"name": "Ada", "mail": null}, "items": [{}]});
+        let data = data.as_object().expect("an object");
+        for (path, absent) in [
+            ("user.name", false),
+            ("user.mail", true),
+            ("user.age", true),
+            ("code", true),
+            ("items[].price", false),
+            ("rows[].price", true),
+        ] {
+            assert_eq!(is_absent(data, path), absent, "{path}");
+        }
+    }
+}

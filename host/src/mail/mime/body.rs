@@ -1,0 +1,125 @@
+//! Text bodies and their transfer encodings (RFC 2045 section 6).
+//!
+//! mail-builder has the encoders, but its choice among them passes NUL, bare CR and other control
+//! characters through as 7bit, and its base64 keeps bare line feeds, where RFC 2045 section 6.8
+//! wants CRLF; so the text is cleaned and the choice made here.
+
+use std::borrow::Cow;
+
+use mail_builder::encoders::{Base64Encoder, QuotedPrintableEncoder};
+
+const MAX_PLAIN_LINE: usize = 78;
+
+/// One text in its transfer encoding to be.
+pub(super) struct Body<'a> {
+    content_type: &'static str,
+    /// With line feeds for line breaks.
+    text: Cow<'a, str>,
+    encoding: Encoding,
+    encoded_len: usize,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Encoding {
+    SevenBit,
+    QuotedPrintable,
+    Base64,
+}
+
+impl<'a> Body<'a> {
+    pub(super) fn plain(text: &'a str) -> Self {
+        Self::new("Content-Type: text/plain; charset=utf-8\r\n", text)
+    }
+
+    pub(super) fn html(html: &'a str) -> Self {
+        Self::new("Content-Type: text/html; charset=utf-8\r\n", html)
+    }
+
+    fn new(content_type: &'static str, text: &'a str) -> Self {
+        let text = clean(text);
+        let (encoding, encoded_len) = choose(&text);
+        Self { content_type, text, encoding, encoded_len }
+    }
+
+    pub(super) fn estimated_len(&self) -> usize {
+        self.encoded_len + 128
+    }
+
+    pub(super) fn write(&self, output: &mut Vec<u8>) {
+        output.extend_from_slice(self.content_type.as_bytes());
+        output.extend_from_slice(match self.encoding {
+            Encoding::SevenBit => b"Content-Transfer-Encoding: 7bit\r\n\r\n".as_slice(),
+            Encoding::QuotedPrintable => b"Content-Transfer-Encoding: quoted-printable\r\n\r\n",
+            Encoding::Base64 => b"Content-Transfer-Encoding: base64\r\n\r\n",
+        });
+        match self.encoding {
+            Encoding::SevenBit => write_lines(&self.text, output),
+            Encoding::QuotedPrintable => {
+                let encoder = QuotedPrintableEncoder::new().preserve_line_breaks();
+                encoder.encode_into(self.text.as_bytes(), output);
+            }
+            Encoding::Base64 => write_base64(self.text.replace('\n', "\r\n").as_bytes(), output),
+        }
+    }
+}
+
+/// Writes base64 in lines of 76, without a line break at the end.
+pub(super) fn write_base64(content: &[u8], output: &mut Vec<u8>) {
+    Base64Encoder::new().wrap_lines().encode_into(content, output);
+    if !content.is_empty() && output.ends_with(b"\r\n") {
+        output.truncate(output.len() - 2);
+    }
+}
+
+/// The octets that base64 of `len` octets takes.
+pub(super) fn base64_len(len: usize) -> usize {
+    len.div_ceil(57) * 78
+}
+
+fn write_lines(text: &str, output: &mut Vec<u8>) {
+    let mut lines = text.split('\n');
+    output.extend_from_slice(lines.next().unwrap_or_default().as_bytes());
+    for line in lines {
+        output.extend_from_slice(b"\r\n");
+        output.extend_from_slice(line.as_bytes());
+    }
+}
+
+/// Line feeds for all line breaks, and no control characters but those and tabs.
+fn clean(text: &str) -> Cow<'_, str> {
+    let unwanted = |byte: u8| (byte < b' ' && byte != b'\t' && byte != b'\n') || byte == 0x7f;
+    // No short circuit: this way the compiler makes vector code of it.
+    if !text.bytes().fold(false, |found, byte| found | unwanted(byte)) {
+        return Cow::Borrowed(text);
+    }
+    let mut clean = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\r' if chars.peek() == Some(&'\n') => {}
+            '\r' => clean.push('\n'),
+            '\t' | '\n' => clean.push(c),
+            c if c.is_ascii_control() => {}
+            c => clean.push(c),
+        }
+    }
+    Cow::Owned(clean)
+}
+
+/// The encoding that fits, and about how long it gets.
+fn choose(text: &str) -> (Encoding, usize) {
+    let escapes =
+        text.bytes().map(|byte| usize::from(!byte.is_ascii() || byte == b'=')).sum::<usize>();
+    let plain_line = |line: &str| line.len() <= MAX_PLAIN_LINE && !line.ends_with([' ', '\t']);
+    // `=_` starts every boundary: such a text is encoded, so that it cannot hold one.
+    if text.is_ascii() && text.split('\n').all(plain_line) && !text.contains("=_") {
+        return (Encoding::SevenBit, text.len() + text.len() / 16);
+    }
+    let quoted_printable = text.len() + 2 * escapes;
+    let base64 = text.len().div_ceil(3) * 4;
+    if quoted_printable <= base64 {
+        (Encoding::QuotedPrintable, quoted_printable + quoted_printable / 12)
+    } else {
+        (Encoding::Base64, base64_len(text.len() + text.len() / 16))
+    }
+}

@@ -1,0 +1,110 @@
+//! The same messages, read by the `email` package of Python's standard library.
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+use super::*;
+
+/// Reads cases from its standard input; prints what differs.
+const CHECK: &str = include_str!("check.py");
+
+const TEXTS: &[&str] = &[
+    "Hello",
+    "O'Neil, Ada (CEO)",
+    "\"quoted\" back\\slash",
+    "Grüße aus Köln",
+    "株式会社ワックスウィング",
+    "متجر إلكتروني",
+    "👩‍👩‍👧‍👦 family 🎉",
+    "=?utf-8?Q?not=20encoded?=",
+    "a\r\nBcc: b@example.com",
+    "a long subject of plain words that needs more than one line to be written down in full",
+    "Ein längerer Betreff mit Umlauten, der auf mehr als eine Zeile gefaltet werden muss, und mehr",
+    "長い件名は複数の行に折り返される必要があります。そして文字の途中で切れてはいけません。以上です。",
+];
+
+const BODIES: &[&str] = &[
+    "Hello\nAda\n",
+    "Grüße\n\n--=_m\nFrom here \n.\n..\n",
+    "ご注文\nありがとう\nございます\n",
+    "tab\tend\t\r\nx\ry\n",
+    "A line of the text that is longer than seventy-eight characters has to be encoded somehow = so\n",
+];
+
+#[test]
+fn python_reads_every_message_without_a_defect() {
+    let cases: Vec<Value> = TEXTS
+        .iter()
+        .enumerate()
+        .flat_map(|(at, text)| BODIES.iter().map(move |body| (at, *text, *body)))
+        .map(|(at, text, body)| case(text, body, at % 3))
+        .collect();
+    let Some(output) = run_python(&json!(cases).to_string()) else { return };
+    assert_eq!(output, format!("{} messages read\n", cases.len()));
+}
+
+fn case(text: &str, body: &str, files: usize) -> Value {
+    let name = text.replace(['"', '\\', '?', ':', '/'], "");
+    let attachments = [
+        file(&format!("{name}.bin"), "application/x-thing; x=1", body.as_bytes(), None),
+        file("logo.png", "image/png", b"\x89PNG\r\n\0", Some("logo@shop")),
+    ];
+    let attachments = &attachments[..files];
+    let headers = [("X-Campaign".to_owned(), text.to_owned())];
+    let message = with_outgoing(|it| {
+        compose(&Outgoing {
+            from_name: Some(text),
+            subject: text,
+            text: Some(body),
+            html: Some(body),
+            attachments,
+            headers: &headers,
+            ..it
+        })
+    });
+    let one_line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let body = body.replace("\r\n", "\n").replace('\r', "\n");
+    let files: Vec<_> = attachments
+        .iter()
+        .map(|it| {
+            let name = it.filename.split_whitespace().collect::<Vec<_>>().join(" ");
+            json!([name, STANDARD.encode(&it.content), it.content_id])
+        })
+        .collect();
+    json!({ "message": STANDARD.encode(message), "text": one_line, "body": body, "files": files })
+}
+
+/// What Python printed; none if there is no Python here and that is allowed.
+fn run_python(input: &str) -> Option<String> {
+    let spawned = Command::new("python3")
+        .args(["-I", "-c", CHECK])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn();
+    let mut python = match spawned {
+        Ok(python) => python,
+        Err(error) => {
+            assert!(std::env::var_os("CI").is_none(), "CI needs python3: {error}");
+            skipped(&error);
+            return None;
+        }
+    };
+    let mut stdin = python.stdin.take().expect("standard input is piped");
+    stdin.write_all(input.as_bytes()).expect("python reads its input");
+    drop(stdin);
+    let output = python.wait_with_output().expect("python ends");
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Past the test harness, which swallows what `eprintln!` writes when a test passes.
+fn skipped(error: &std::io::Error) {
+    let note = format!(
+        "\n*** NOT RUN: no composed message was checked against Python's email package, \
+         because python3 does not start: {error}\n\n"
+    );
+    std::io::stderr().write_all(note.as_bytes()).expect("standard error takes it");
+}

@@ -1,0 +1,10 @@
+//! From a configuration to a running server, and back.
+
+pub mod data_dir;
+mod lifecycle;
+mod listeners;
+mod tasks;
+mod wire;
+
+pub use lifecycle::stop_signal;
+pub use wire::{Running, StartError, start};

@@ -1,0 +1,166 @@
+//! The data directory: what is in it, who may read it, and that only one server uses it.
+
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use crate::id::fill_random;
+
+/// A data directory.
+#[derive(Debug, Clone)]
+pub struct DataDir(PathBuf);
+
+/// Holds the directory for one server until it is dropped.
+#[derive(Debug)]
+pub struct Lock(#[expect(dead_code, reason = "the lock lives as long as the file is open")] File);
+
+/// Why a data directory cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum DataDirError {
+    /// It cannot be made, read or written.
+    #[error("the data directory {path} cannot be used: {source}")]
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Another server runs on it.
+    #[error("another waxwing runs on the data directory {path}; stop it, or use --data-dir")]
+    Locked {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The master key was cut off or replaced.
+    #[error("the master key {path} does not have 32 bytes; restore it from your backup")]
+    BadKey {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+impl DataDir {
+    /// Opens the directory, made where it is missing, readable by its owner only.
+    ///
+    /// # Errors
+    /// See [`DataDirError`].
+    pub fn open(path: &Path) -> Result<Self, DataDirError> {
+        let mut builder = DirBuilder::new();
+        builder.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(path).map_err(at(path))?;
+        Ok(Self(path.to_owned()))
+    }
+
+    /// Takes the directory for this process.
+    ///
+    /// # Errors
+    /// Another server has it.
+    pub fn lock(&self) -> Result<Lock, DataDirError> {
+        let path = self.file("lock");
+        let file = File::create(&path).map_err(at(&path))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Lock(file)),
+            Err(TryLockError::WouldBlock) => Err(DataDirError::Locked { path: self.0.clone() }),
+            Err(TryLockError::Error(source)) => Err(DataDirError::Io { path, source }),
+        }
+    }
+
+    /// The server's master key, made at the first start.
+    ///
+    /// # Errors
+    /// See [`DataDirError`].
+    pub fn master_key(&self) -> Result<[u8; 32], DataDirError> {
+        let path = self.file("master.key");
+        match File::open(&path) {
+            Ok(mut file) => {
+                let mut bytes = Vec::new();
+                file.read_to_end(&mut bytes).map_err(at(&path))?;
+                bytes.try_into().map_err(|_| DataDirError::BadKey { path })
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let mut key = [0; 32];
+                fill_random(&mut key);
+                self.write_private("master.key", &key)?;
+                Ok(key)
+            }
+            Err(source) => Err(DataDirError::Io { path, source }),
+        }
+    }
+
+    /// Writes a file that only its owner can read, whole or not at all.
+    ///
+    /// # Errors
+    /// See [`DataDirError`].
+    pub fn write_private(&self, name: &str, bytes: &[u8]) -> Result<(), DataDirError> {
+        let path = self.file(name);
+        let partial = self.file(&format!("{name}.{}.partial", std::process::id()));
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut file = options.open(&partial).map_err(at(&partial))?;
+        file.write_all(bytes).and_then(|()| file.sync_all()).map_err(at(&partial))?;
+        std::fs::rename(&partial, &path).map_err(at(&path))
+    }
+
+    /// A file in it.
+    #[must_use]
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// The database.
+    #[must_use]
+    pub fn database(&self) -> PathBuf {
+        self.file("waxwing.db")
+    }
+
+    /// The sandbox inbox.
+    #[must_use]
+    pub fn inbox(&self) -> PathBuf {
+        self.file("inbox.db")
+    }
+
+    /// Compiled plugins.
+    #[must_use]
+    pub fn compiled_plugins(&self) -> PathBuf {
+        self.file("compiled-plugins")
+    }
+
+    /// The operator's plugins.
+    #[must_use]
+    pub fn plugins(&self) -> PathBuf {
+        self.file("plugins")
+    }
+}
+
+fn at(path: &Path) -> impl FnOnce(io::Error) -> DataDirError {
+    let path = path.to_owned();
+    move |source| DataDirError::Io { path, source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_server_at_a_time_uses_a_directory() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let data = DataDir::open(directory.path()).expect("opened");
+        let first = data.lock().expect("free");
+        assert!(matches!(data.lock(), Err(DataDirError::Locked { .. })));
+        drop(first);
+        assert!(data.lock().is_ok());
+    }
+
+    #[test]
+    fn the_master_key_stays_the_same() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let data = DataDir::open(directory.path()).expect("opened");
+        assert_eq!(data.master_key().expect("made"), data.master_key().expect("read"));
+        std::fs::write(data.file("master.key"), b"short").expect("written");
+        assert!(matches!(data.master_key(), Err(DataDirError::BadKey { .. })));
+    }
+}

@@ -1,0 +1,214 @@
+//! Puts the parts together, in the order in which they need each other.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio::sync::{Notify, Semaphore};
+use tokio_util::sync::CancellationToken;
+
+use super::data_dir::{DataDir, DataDirError, Lock};
+use super::listeners::{self, Bounds};
+use super::tasks::Tasks;
+use crate::api::{self, Api, RequestLimits};
+use crate::clock::Clock;
+use crate::config::{Config, Route};
+use crate::id::RequestId;
+use crate::inbox;
+use crate::inbox::smtp::Reach;
+use crate::journey::Journey;
+use crate::journey::accept::rate_limit::RateLimits;
+use crate::journey::commit::batch;
+use crate::journey::deliver::schedule::Schedule;
+use crate::journey::deliver::{Sandbox, Worker};
+use crate::plugin::{LoadError, Plugins};
+use crate::store::facts::Facts;
+use crate::store::{Store, StoreError};
+use crate::telemetry;
+use crate::upkeep::retention;
+
+/// A server that listens.
+#[derive(Debug)]
+pub struct Running {
+    /// Where HTTP listens.
+    pub http: SocketAddr,
+    /// Where the inbox's SMTP server listens; none where it is switched off.
+    pub inbox_smtp: Option<SocketAddr>,
+    /// The store, for what `dev` makes at its first start.
+    pub store: Store,
+    /// The plugins, for the same.
+    pub plugins: Arc<Plugins>,
+    /// The time.
+    pub clock: Clock,
+    doors: Tasks,
+    core: Tasks,
+    stop_doors: CancellationToken,
+    stop_core: CancellationToken,
+    _lock: Lock,
+}
+
+/// Why the server did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The data directory.
+    #[error(transparent)]
+    DataDir(#[from] DataDirError),
+    /// The database.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The plugins.
+    #[error("a built-in plugin cannot be loaded: {0}")]
+    Plugins(#[from] LoadError),
+    /// The sandbox inbox.
+    #[error(transparent)]
+    Inbox(#[from] inbox::InboxError),
+    /// A port.
+    #[error("cannot listen on {address}: {source}; choose another with [http] listen or --http")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The metrics.
+    #[error("metrics cannot be collected: {0}")]
+    Metrics(#[from] metrics_exporter_prometheus::BuildError),
+}
+
+/// Starts everything; when this answers, everything listens.
+///
+/// # Errors
+/// See [`StartError`]. Nothing listens then.
+pub async fn start(config: &Config) -> Result<Running, StartError> {
+    let clock = Clock::system();
+    let data = DataDir::open(&config.store.data_dir)?;
+    let lock = data.lock()?;
+    let metrics = telemetry::metrics::start()?;
+    let store = Store::open(&data.database()).await?;
+    let released = store.release_leases(clock.now()).await?;
+    if released > 0 {
+        tracing::info!(released, "messages that were being sent when the server stopped are due");
+    }
+    let compiled = data.compiled_plugins();
+    let master_key = data.master_key()?;
+    let plugins =
+        Plugins::start(config.plugins.limits, &compiled, &master_key, clock.clone()).await?;
+    let plugins = Arc::new(plugins);
+    let facts = Arc::new(Facts::open(store.clone(), clock.clone()).await?);
+    let archive = inbox::archive::Archive::open(&data.inbox()).await?;
+
+    let listener = TcpListener::bind(config.http.listen)
+        .await
+        .map_err(|source| StartError::Listen { address: config.http.listen, source })?;
+    let http = listener
+        .local_addr()
+        .map_err(|source| StartError::Listen { address: config.http.listen, source })?;
+    let inbox_smtp = match config.inbox.enabled {
+        true => Some(inbox::smtp::listen(
+            config.inbox.smtp_listen,
+            Reach::Loopback,
+            archive.clone(),
+            clock.clone(),
+            tokio::runtime::Handle::current(),
+        )?),
+        false => None,
+    };
+
+    let (doors, core) = (Tasks::default(), Tasks::default());
+    let (stop_doors, stop_core) = (CancellationToken::new(), CancellationToken::new());
+    let (committer, commits) = batch::channel();
+    let wake = Arc::new(Notify::new());
+
+    let waker = Arc::clone(&wake);
+    let committed = move || waker.notify_one();
+    core.start("commit", commits.run(store.clone(), clock.clone(), committed, stop_core.clone()));
+    let pauses = config.delivery.retry_pauses_s.iter().copied().map(Duration::from_secs);
+    let Route::Sandbox = config.delivery.route;
+    let worker = Worker::new(
+        store.clone(),
+        clock.clone(),
+        RequestId::new(clock.now()).to_string(),
+        Sandbox::new(inbox_smtp.unwrap_or(config.inbox.smtp_listen)),
+        Schedule::with_pauses(pauses.collect()),
+        wake,
+    );
+    core.start("deliver", worker.run(stop_core.clone()));
+    core.start("retention", retention::run(store.clone(), clock.clone(), stop_core.clone()));
+
+    let limits = &config.limits;
+    let rate_limits = Arc::new(RateLimits::new(limits.sends_per_second, limits.send_burst));
+    core.start("tidy", tidy(Arc::clone(&rate_limits), metrics.clone(), stop_core.clone()));
+    let journey = Arc::new(Journey::new(
+        clock.clone(),
+        store.clone(),
+        Arc::clone(&facts),
+        Arc::clone(&plugins),
+        committer,
+    ));
+    let api = Api {
+        journey,
+        facts,
+        store: store.clone(),
+        plugins: Arc::clone(&plugins),
+        rate_limits,
+        clock: clock.clone(),
+        limits: RequestLimits {
+            body_bytes: limits.body_bytes,
+            body_time: Duration::from_secs(limits.body_seconds),
+        },
+        body_memory: Arc::new(Semaphore::new(limits.body_memory_bytes.div_ceil(1_024))),
+        metrics,
+    };
+    let mut router = api::router(api);
+    if config.inbox.view {
+        router = router.merge(inbox::view::router(archive));
+    }
+    let bounds = Bounds {
+        connections: limits.connections,
+        headers: Duration::from_secs(limits.header_seconds),
+    };
+    let router = api::surround(router);
+    doors.start("http", listeners::http(listener, router, bounds, stop_doors.clone()));
+    Ok(Running {
+        http,
+        inbox_smtp,
+        store,
+        plugins,
+        clock,
+        doors,
+        core,
+        stop_doors,
+        stop_core,
+        _lock: lock,
+    })
+}
+
+impl Running {
+    /// Stops in two stages: first the doors, then what carries accepted messages on.
+    pub async fn drain(self) {
+        tracing::info!("stopping: no new requests, running ones finish");
+        self.stop_doors.cancel();
+        self.doors.finish().await;
+        self.stop_core.cancel();
+        self.core.finish().await;
+        self.store.close().await;
+        tracing::info!("stopped; messages in the queue go on at the next start");
+    }
+}
+
+/// Keeps buckets and metrics from growing.
+async fn tidy(
+    rate_limits: Arc<RateLimits>,
+    metrics: metrics_exporter_prometheus::PrometheusHandle,
+    stop: CancellationToken,
+) {
+    while !stop.is_cancelled() {
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = tokio::time::sleep(Duration::from_secs(5)) => {}
+        }
+        rate_limits.tidy();
+        metrics.run_upkeep();
+    }
+}

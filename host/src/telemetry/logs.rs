@@ -1,0 +1,24 @@
+//! Structured log lines on standard error.
+
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::format::FmtSpan;
+
+use crate::config::{Log, LogFormat};
+
+/// Starts logging. A second call in one process changes nothing.
+///
+/// # Errors
+/// The filter is not valid.
+pub fn start(log: &Log) -> Result<(), tracing_subscriber::filter::ParseError> {
+    let filter = EnvFilter::try_new(&log.filter)?;
+    let lines = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_span_events(FmtSpan::NONE);
+    // The only error is that there is a subscriber already.
+    let _already_started = match log.format {
+        LogFormat::Text => lines.with_target(false).try_init(),
+        LogFormat::Json => lines.json().flatten_event(true).try_init(),
+    };
+    Ok(())
+}

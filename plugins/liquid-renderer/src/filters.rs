@@ -1,0 +1,203 @@
+//! The filters: a table of names, how many arguments each takes, and its function.
+
+#![expect(
+    clippy::needless_pass_by_value,
+    clippy::unnecessary_wraps,
+    reason = "every filter has the one signature"
+)]
+
+mod array;
+mod date;
+mod encode;
+mod html;
+mod math;
+mod money;
+mod number;
+mod select;
+mod strftime;
+mod text;
+
+pub use array::{items_of, loop_items};
+pub use html::{escape_into, strip_tags};
+pub use math::DIVIDED_BY_0;
+pub use number::{Number, to_integer};
+
+use crate::mode::Mode;
+use crate::value::Value;
+
+/// One filter.
+#[derive(Debug)]
+pub struct Filter {
+    pub name: &'static str,
+    pub min: usize,
+    pub max: usize,
+    /// Names of named arguments.
+    pub named: &'static [&'static str],
+    pub run: Run,
+}
+
+pub type Run = for<'a> fn(Value<'a>, &Args<'_, 'a>) -> Outcome<'a>;
+pub type Outcome<'a> = Result<Value<'a>, Refused>;
+
+/// Why a filter refuses its input.
+#[derive(Debug)]
+pub struct Refused(pub String);
+
+impl Refused {
+    pub fn because<'a>(reason: impl Into<String>) -> Outcome<'a> {
+        Err(Self(reason.into()))
+    }
+}
+
+/// The arguments of one call.
+pub struct Args<'v, 'a> {
+    pub positional: &'v [Value<'a>],
+    pub named: &'v [(&'a str, Value<'a>)],
+    pub mode: Mode,
+    pub now_unix_ms: u64,
+}
+
+impl<'a> Args<'_, 'a> {
+    /// An argument that may be absent.
+    pub fn get(&self, index: usize) -> Option<&Value<'a>> {
+        self.positional.get(index)
+    }
+
+    /// An argument, `nil` where it is absent.
+    pub fn at(&self, index: usize) -> Value<'a> {
+        self.positional.get(index).cloned().unwrap_or(Value::Nil)
+    }
+
+    pub fn named(&self, name: &str) -> Option<&Value<'a>> {
+        self.named
+            .iter()
+            .find(|(it, _)| *it == name)
+            .map(|(_, it)| it)
+    }
+}
+
+/// The filter of that name; text that was derived from HTML has its own few.
+pub fn find(name: &str, mode: Mode) -> Option<&'static Filter> {
+    if mode == Mode::Derived
+        && let Some(it) = DERIVED.iter().find(|it| it.name == name)
+    {
+        return Some(it);
+    }
+    FILTERS.iter().find(|it| it.name == name)
+}
+
+/// The words "did you mean", where a filter has nearly that name.
+pub fn hint(name: &str) -> String {
+    let near = |it: &&Filter| {
+        let same = it.name.chars().filter(|c| name.contains(*c)).count();
+        let (a, b) = (it.name.len(), name.len());
+        it.name.chars().next() == name.chars().next() && a.abs_diff(b) <= 1 && same + 1 >= a.min(b)
+    };
+    FILTERS
+        .iter()
+        .find(near)
+        .map_or_else(String::new, |it| format!("; did you mean `{}`?", it.name))
+}
+
+const fn filter(name: &'static str, min: usize, max: usize, run: Run) -> Filter {
+    Filter {
+        name,
+        min,
+        max,
+        named: &[],
+        run,
+    }
+}
+
+static DERIVED: [Filter; 6] = [
+    filter("raw", 0, 0, html::to_text),
+    filter("safe", 0, 0, html::to_text),
+    filter("escape", 0, 0, html::same),
+    filter("h", 0, 0, html::same),
+    filter("escape_once", 0, 0, html::same),
+    filter("newline_to_br", 0, 0, html::same),
+];
+
+static FILTERS: [Filter; 65] = [
+    filter("abs", 0, 0, math::abs),
+    filter("append", 1, 1, text::append),
+    filter("at_least", 1, 1, math::at_least),
+    filter("at_most", 1, 1, math::at_most),
+    filter("base64_decode", 0, 0, encode::base64_decode),
+    filter("base64_encode", 0, 0, encode::base64_encode),
+    filter(
+        "base64_url_safe_decode",
+        0,
+        0,
+        encode::base64_url_safe_decode,
+    ),
+    filter(
+        "base64_url_safe_encode",
+        0,
+        0,
+        encode::base64_url_safe_encode,
+    ),
+    filter("capitalize", 0, 0, text::capitalize),
+    filter("ceil", 0, 0, math::ceil),
+    filter("compact", 0, 1, array::compact),
+    filter("concat", 1, 1, array::concat),
+    filter("date", 1, 1, date::date),
+    Filter {
+        name: "default",
+        min: 0,
+        max: 1,
+        named: &["allow_false"],
+        run: text::default,
+    },
+    filter("divided_by", 1, 1, math::divided_by),
+    filter("downcase", 0, 0, text::downcase),
+    filter("escape", 0, 0, html::escape),
+    filter("escape_once", 0, 0, html::escape_once),
+    filter("find", 1, 2, select::find),
+    filter("find_index", 1, 2, select::find_index),
+    filter("first", 0, 0, array::first),
+    filter("floor", 0, 0, math::floor),
+    filter("h", 0, 0, html::escape),
+    filter("has", 1, 2, select::has),
+    filter("join", 0, 1, array::join),
+    filter("json", 0, 0, encode::json),
+    filter("last", 0, 0, array::last),
+    filter("lstrip", 0, 0, text::lstrip),
+    filter("map", 1, 1, array::map),
+    filter("minus", 1, 1, math::minus),
+    filter("modulo", 1, 1, math::modulo),
+    filter("money", 0, 1, money::money),
+    filter("newline_to_br", 0, 0, html::newline_to_br),
+    filter("plus", 1, 1, math::plus),
+    filter("prepend", 1, 1, text::prepend),
+    filter("raw", 0, 0, html::raw),
+    filter("reject", 1, 2, select::reject),
+    filter("remove", 1, 1, text::remove),
+    filter("remove_first", 1, 1, text::remove_first),
+    filter("remove_last", 1, 1, text::remove_last),
+    filter("replace", 1, 2, text::replace),
+    filter("replace_first", 1, 2, text::replace_first),
+    filter("replace_last", 2, 2, text::replace_last),
+    filter("reverse", 0, 0, array::reverse),
+    filter("round", 0, 1, math::round),
+    filter("rstrip", 0, 0, text::rstrip),
+    filter("safe", 0, 0, html::raw),
+    filter("size", 0, 0, array::size),
+    filter("slice", 1, 2, text::slice),
+    filter("sort", 0, 1, array::sort),
+    filter("sort_natural", 0, 1, array::sort_natural),
+    filter("split", 1, 1, text::split),
+    filter("strip", 0, 0, text::strip),
+    filter("strip_html", 0, 0, html::strip_html),
+    filter("strip_newlines", 0, 0, text::strip_newlines),
+    filter("sum", 0, 1, math::sum),
+    filter("times", 1, 1, math::times),
+    filter("truncate", 0, 2, text::truncate),
+    filter("truncatewords", 0, 2, text::truncatewords),
+    filter("uniq", 0, 1, array::uniq),
+    filter("upcase", 0, 0, text::upcase),
+    filter("url_decode", 0, 0, encode::url_decode),
+    filter("url_encode", 0, 0, encode::url_encode),
+    filter("url_escape", 0, 0, encode::url_escape),
+    filter("where", 1, 2, select::r#where),
+];

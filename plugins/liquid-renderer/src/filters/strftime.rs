@@ -1,0 +1,257 @@
+//! Calendar arithmetic (proleptic Gregorian) and `strftime` patterns.
+
+/// A point in time with the offset that it is shown in.
+pub struct Moment {
+    unix: i64,
+    nanos: u32,
+    offset: i64,
+    year: i64,
+    month: i64,
+    day: i64,
+}
+
+const MONTHS: [&str; 12] = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+];
+const DAYS: [&str; 7] = [
+    "Sunday",
+    "Monday",
+    "Tuesday",
+    "Wednesday",
+    "Thursday",
+    "Friday",
+    "Saturday",
+];
+
+impl Moment {
+    pub fn at(unix: i64, nanos: u32, offset: i64) -> Self {
+        let unix = unix.clamp(-62_167_219_200, 31_556_889_864_403_199);
+        let (year, month, day) = civil_from_days((unix + offset).div_euclid(86_400));
+        Self {
+            unix,
+            nanos,
+            offset,
+            year,
+            month,
+            day,
+        }
+    }
+
+    const fn second_of_day(&self) -> i64 {
+        (self.unix + self.offset).rem_euclid(86_400)
+    }
+
+    const fn hour(&self) -> i64 {
+        self.second_of_day() / 3600
+    }
+
+    const fn hour12(&self) -> i64 {
+        (self.hour() + 11) % 12 + 1
+    }
+
+    /// 0 is Sunday.
+    const fn weekday(&self) -> i64 {
+        ((self.unix + self.offset).div_euclid(86_400) + 4).rem_euclid(7)
+    }
+
+    /// 1 is the first of January.
+    fn year_day(&self) -> i64 {
+        days_from_civil(self.year, self.month, self.day) - days_from_civil(self.year, 1, 1) + 1
+    }
+
+    /// ISO 8601 year and week.
+    fn iso_week(&self) -> (i64, i64) {
+        let from_monday = (self.weekday() + 6) % 7;
+        let thursday = (self.unix + self.offset).div_euclid(86_400) - from_monday + 3;
+        let (year, ..) = civil_from_days(thursday);
+        (year, (thursday - days_from_civil(year, 1, 1)) / 7 + 1)
+    }
+}
+
+/// Formats by a pattern; unknown directives stay as written.
+pub fn format(it: &Moment, pattern: &str) -> String {
+    let mut out = String::new();
+    let mut rest = pattern;
+    while let Some(at) = rest.find('%') {
+        let (before, directive) = rest.split_at(at);
+        out.push_str(before);
+        let after = directive.get(1..).unwrap_or_default();
+        let flags = after.find(|c| !"-_0^#:".contains(c)).unwrap_or(after.len());
+        let (flags, after) = after.split_at(flags);
+        let width = after
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(after.len());
+        let (width, after) = after.split_at(width);
+        let Some(c) = after.chars().next() else {
+            out.push_str(directive);
+            return out;
+        };
+        if let Some(field) = field(it, c, flags) {
+            field.write(flags, width.parse().ok(), &mut out);
+        } else {
+            let length = directive.len() - after.len() + c.len_utf8();
+            out.push_str(directive.get(..length).unwrap_or_default());
+        }
+        rest = after.get(c.len_utf8()..).unwrap_or_default();
+    }
+    out.push_str(rest);
+    out
+}
+
+enum Field {
+    /// Value, usual width, usual filler.
+    Number(i64, usize, char),
+    Text(String),
+}
+
+impl Field {
+    fn write(self, flags: &str, width: Option<usize>, out: &mut String) {
+        let width = width.map(|it: usize| it.min(64));
+        match self {
+            Self::Number(it, usual, filler) => {
+                let filler = if flags.contains('_') {
+                    ' '
+                } else if flags.contains('0') {
+                    '0'
+                } else {
+                    filler
+                };
+                let width = if flags.contains('-') {
+                    0
+                } else {
+                    width.unwrap_or(usual)
+                };
+                if filler == '0' {
+                    put!(out, "{it:0width$}");
+                } else {
+                    put!(out, "{it:width$}");
+                }
+            }
+            Self::Text(it) => {
+                let it = if flags.contains('^') {
+                    it.to_uppercase()
+                } else if flags.contains('#') {
+                    swapped(&it)
+                } else {
+                    it
+                };
+                put!(out, "{it:>width$}", width = width.unwrap_or(0));
+            }
+        }
+    }
+}
+
+fn swapped(text: &str) -> String {
+    if text.chars().any(char::is_lowercase) {
+        text.to_uppercase()
+    } else {
+        text.to_lowercase()
+    }
+}
+
+fn field(it: &Moment, c: char, flags: &str) -> Option<Field> {
+    let name = |names: &[&'static str], i: i64| {
+        Field::Text(
+            usize::try_from(i)
+                .ok()
+                .and_then(|i| names.get(i))
+                .copied()
+                .unwrap_or_default()
+                .to_owned(),
+        )
+    };
+    let short = |field: Field| match field {
+        Field::Text(it) => Field::Text(it.chars().take(3).collect()),
+        it @ Field::Number(..) => it,
+    };
+    let two = |it| Field::Number(it, 2, '0');
+    let nested = |pattern| Field::Text(format(it, pattern));
+    Some(match c {
+        'Y' => Field::Number(it.year, 4, '0'),
+        'C' => two(it.year.div_euclid(100)),
+        'y' => two(it.year.rem_euclid(100)),
+        'm' => two(it.month),
+        'B' => name(&MONTHS, it.month - 1),
+        'b' | 'h' => short(name(&MONTHS, it.month - 1)),
+        'd' => two(it.day),
+        'e' => Field::Number(it.day, 2, ' '),
+        'j' => Field::Number(it.year_day(), 3, '0'),
+        'H' => two(it.hour()),
+        'k' => Field::Number(it.hour(), 2, ' '),
+        'I' => two(it.hour12()),
+        'l' => Field::Number(it.hour12(), 2, ' '),
+        'M' => two(it.second_of_day() / 60 % 60),
+        'S' => two(it.second_of_day() % 60),
+        'L' => Field::Number(i64::from(it.nanos / 1_000_000), 3, '0'),
+        'N' => Field::Number(i64::from(it.nanos), 9, '0'),
+        'P' => Field::Text(if it.hour() < 12 { "am" } else { "pm" }.to_owned()),
+        'p' => Field::Text(if it.hour() < 12 { "AM" } else { "PM" }.to_owned()),
+        'A' => name(&DAYS, it.weekday()),
+        'a' => short(name(&DAYS, it.weekday())),
+        'u' => Field::Number((it.weekday() + 6) % 7 + 1, 1, '0'),
+        'w' => Field::Number(it.weekday(), 1, '0'),
+        'G' => Field::Number(it.iso_week().0, 4, '0'),
+        'V' => two(it.iso_week().1),
+        'U' => two((it.year_day() + 6 - it.weekday()) / 7),
+        'W' => two((it.year_day() + 6 - (it.weekday() + 6) % 7) / 7),
+        's' => Field::Number(it.unix, 1, '0'),
+        'z' => Field::Text(zone(it.offset, flags.contains(':'))),
+        'Z' => Field::Text(if it.offset == 0 {
+            "UTC".to_owned()
+        } else {
+            zone(it.offset, true)
+        }),
+        'n' => Field::Text("\n".to_owned()),
+        't' => Field::Text("\t".to_owned()),
+        '%' => Field::Text("%".to_owned()),
+        'c' => nested("%a %b %e %H:%M:%S %Y"),
+        'D' | 'x' => nested("%m/%d/%y"),
+        'F' => nested("%Y-%m-%d"),
+        'T' | 'X' => nested("%H:%M:%S"),
+        'R' => nested("%H:%M"),
+        'r' => nested("%I:%M:%S %p"),
+        'v' => nested("%e-%^b-%Y"),
+        '+' => nested("%a %b %e %H:%M:%S %Z %Y"),
+        _ => return None,
+    })
+}
+
+fn zone(offset: i64, colon: bool) -> String {
+    let sign = if offset < 0 { '-' } else { '+' };
+    let minutes = offset.abs() / 60;
+    let colon = if colon { ":" } else { "" };
+    format!("{sign}{:02}{colon}{:02}", minutes / 60, minutes % 60)
+}
+
+/// Days since 1970-01-01 (Howard Hinnant's `days_from_civil`).
+pub const fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let era = year.div_euclid(400);
+    let year_of_era = year.rem_euclid(400);
+    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468
+}
+
+/// Year, month and day of a number of days since 1970-01-01.
+const fn civil_from_days(days: i64) -> (i64, i64, i64) {
+    let days = days + 719_468;
+    let era = days.div_euclid(146_097);
+    let day = days.rem_euclid(146_097);
+    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
+    let day_of_year = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    (year + era * 400 + (month <= 2) as i64, month, day)
+}

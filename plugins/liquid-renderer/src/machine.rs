@@ -1,0 +1,200 @@
+//! Runs compiled blocks. Holds all that changes while one message is rendered.
+
+mod call;
+mod eval;
+mod exec;
+mod iterate;
+
+use std::rc::Rc;
+
+use crate::ast::At;
+use crate::mode::Mode;
+use crate::unit::{Partials, Unit};
+use crate::value::{Object, Str, Value};
+
+/// A partial takes as much of the stack as so many blocks.
+pub const CALL_DEPTH: u32 = 3;
+
+/// Blocks and partials together go no deeper than this.
+pub const MAX_DEPTH: u32 = 160;
+
+/// How many absent optional paths are reported.
+const MAX_MISSING: usize = 256;
+
+/// What stops a render: a fault at a place of the unit that was running.
+#[derive(Debug)]
+pub struct Stopped {
+    pub code: &'static str,
+    pub message: String,
+    pub at: At,
+    pub whose: Whose,
+    /// Label and source of the unit; set where the unit is left.
+    pub unit: Option<(String, String)>,
+}
+
+/// Who has to mend it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whose {
+    Data,
+    Template,
+}
+
+impl Stopped {
+    fn new(code: &'static str, at: At, message: impl Into<String>) -> Self {
+        let whose = if code == "render_error" {
+            Whose::Data
+        } else {
+            Whose::Template
+        };
+        Self {
+            code,
+            message: message.into(),
+            at,
+            whose,
+            unit: None,
+        }
+    }
+
+    fn within(mut self, unit: &Unit) -> Self {
+        self.unit
+            .get_or_insert_with(|| (unit.label.clone(), unit.source.clone()));
+        self
+    }
+}
+
+/// A path whose value has the wrong type.
+#[derive(Debug, PartialEq, Eq)]
+pub struct WrongType {
+    pub path: String,
+    pub message: String,
+}
+
+/// What a block asks of the loop around it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Flow {
+    Next,
+    Break,
+    Continue,
+}
+
+/// A name, its value, and the path in the data where that value comes from.
+#[derive(Debug)]
+struct Binding<'a> {
+    name: &'a str,
+    value: Value<'a>,
+    origin: Option<Rc<str>>,
+}
+
+/// The state of one render.
+pub struct Machine<'a> {
+    partials: &'a Partials,
+    data: Rc<Object<'a>>,
+    /// What `assign` and `capture` bound.
+    locals: Vec<Binding<'a>>,
+    /// What loops and calls bound, innermost last; they hide `locals`.
+    scopes: Vec<Binding<'a>>,
+    counters: Vec<(&'a str, i64)>,
+    cycles: Vec<(String, usize)>,
+    offsets: Vec<(&'a str, usize)>,
+    changed: Option<String>,
+    out: String,
+    mode: Mode,
+    depth: u32,
+    now_unix_ms: u64,
+    /// Print objects and arrays; otherwise they are of the wrong type.
+    lenient: bool,
+    pub missing: Vec<String>,
+    pub wrong: Vec<WrongType>,
+}
+
+impl<'a> Machine<'a> {
+    pub fn new(
+        partials: &'a Partials,
+        data: Rc<Object<'a>>,
+        now_unix_ms: u64,
+        lenient: bool,
+    ) -> Self {
+        Self {
+            partials,
+            data,
+            locals: Vec::new(),
+            scopes: Vec::new(),
+            counters: Vec::new(),
+            cycles: Vec::new(),
+            offsets: Vec::new(),
+            changed: None,
+            out: String::new(),
+            mode: Mode::Text,
+            depth: 0,
+            now_unix_ms,
+            lenient,
+            missing: Vec::new(),
+            wrong: Vec::new(),
+        }
+    }
+
+    /// Renders a unit on its own: nothing that an earlier one bound is seen.
+    ///
+    /// # Errors
+    /// The first thing that went wrong while rendering.
+    pub fn run(
+        &mut self,
+        unit: &'a Unit,
+        given: &[(&'a str, Value<'a>)],
+    ) -> Result<String, Stopped> {
+        self.locals.clear();
+        self.scopes.clear();
+        self.counters.clear();
+        self.cycles.clear();
+        self.offsets.clear();
+        self.changed = None;
+        self.mode = unit.mode;
+        for (name, value) in given {
+            self.locals.push(Binding {
+                name,
+                value: value.clone(),
+                origin: None,
+            });
+        }
+        self.out = String::with_capacity(unit.last_size.get() + 64);
+        self.block(&unit.block).map_err(|it| it.within(unit))?;
+        let out = std::mem::take(&mut self.out);
+        unit.last_size.set(out.len());
+        Ok(out)
+    }
+
+    /// Appends a value as `{{ }}` prints it.
+    fn print(&mut self, value: &Value<'a>) {
+        if self.mode != Mode::Html {
+            return value.print(&mut self.out);
+        }
+        match value {
+            Value::Str(text) => crate::filters::escape_into(text, &mut self.out),
+            Value::Array(items) => items.iter().for_each(|it| self.print(it)),
+            Value::Object(_) => {
+                let mut text = String::new();
+                value.print(&mut text);
+                crate::filters::escape_into(&text, &mut self.out);
+            }
+            Value::Safe(_)
+            | Value::Nil
+            | Value::Blank
+            | Value::Empty
+            | Value::Bool(_)
+            | Value::Int(_)
+            | Value::Float(_)
+            | Value::Range(..)
+            | Value::Loop(_) => value.print(&mut self.out),
+        }
+    }
+
+    /// Text that was made by this part: markup in HTML.
+    fn made(&self, text: String) -> Value<'a> {
+        let text: Str<'a> = text.into();
+        if self.mode == Mode::Html {
+            Value::Safe(text)
+        } else {
+            Value::Str(text)
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! Values of expressions and conditions.
+
+use super::{Binding, MAX_MISSING, Machine, Stopped, Whose};
+use crate::ast::{
+    Comparison, Condition, Expr, FilterCall, Literal, Logic, Operator, Path, Primary, Root,
+    Segment, Sense,
+};
+use crate::filters::{Args, DIVIDED_BY_0, Number};
+use crate::value::{Str, Value, order};
+
+impl<'a> Machine<'a> {
+    pub(super) fn expr(&mut self, it: &'a Expr) -> Result<Value<'a>, Stopped> {
+        let mut value = self.primary(&it.value);
+        for call in &it.filters {
+            value = self.filter(value, call)?;
+        }
+        Ok(value)
+    }
+
+    fn filter(&mut self, value: Value<'a>, call: &'a FilterCall) -> Result<Value<'a>, Stopped> {
+        let args: Vec<_> = call.args.iter().map(|it| self.primary(it)).collect();
+        let named: Vec<_> = call
+            .named
+            .iter()
+            .map(|(key, it)| (&**key, self.primary(it)))
+            .collect();
+        let args = Args {
+            positional: &args,
+            named: &named,
+            mode: self.mode,
+            now_unix_ms: self.now_unix_ms,
+        };
+        (call.filter.run)(value, &args).map_err(|it| {
+            let fixed = !call.args.is_empty()
+                && call.args.iter().all(|it| matches!(it, Primary::Literal(_)));
+            let whose = if it.0 == DIVIDED_BY_0 && fixed {
+                Whose::Template
+            } else {
+                Whose::Data
+            };
+            Stopped {
+                whose,
+                ..Stopped::new("render_error", call.at, it.0)
+            }
+        })
+    }
+
+    pub(super) fn primary(&mut self, it: &'a Primary) -> Value<'a> {
+        match it {
+            Primary::Literal(it) => literal(it),
+            Primary::Path(it) => self.path(it),
+            Primary::Range(ends) => {
+                let (from, to) = (self.primary(&ends.0), self.primary(&ends.1));
+                Value::Range(whole(&from), whole(&to))
+            }
+        }
+    }
+
+    /// A path that leads nowhere is `nil`, and is noted.
+    fn path(&mut self, path: &'a Path) -> Value<'a> {
+        let root = match &path.root {
+            Root::Name(name) => self.name(name),
+            Root::Computed(it) => {
+                let name = self.primary(it);
+                name.as_str().and_then(|it| self.name(it))
+            }
+        };
+        let mut value = root.unwrap_or(Value::Nil);
+        for segment in &path.segments {
+            let next = match segment {
+                Segment::Key(key) => value.property(key),
+                Segment::Index(index) => value.element(*index),
+                Segment::Computed(key) => {
+                    let key = self.primary(key);
+                    value.lookup(&key)
+                }
+            };
+            value = next.unwrap_or(Value::Nil);
+        }
+        if matches!(value, Value::Nil) {
+            self.note_missing(path);
+        }
+        value
+    }
+
+    fn name(&self, name: &str) -> Option<Value<'a>> {
+        if let Some(it) = self.binding(name) {
+            return Some(it.value.clone());
+        }
+        if let Some(it) = self.data.get(name) {
+            return Some(it.clone());
+        }
+        self.counters
+            .iter()
+            .find(|(it, _)| *it == name)
+            .map(|(_, it)| Value::Int(*it))
+    }
+
+    fn binding(&self, name: &str) -> Option<&Binding<'a>> {
+        let scopes = self.scopes.iter().rev();
+        scopes.chain(&self.locals).find(|it| it.name == name)
+    }
+
+    fn note_missing(&mut self, path: &Path) {
+        if self.missing.len() < MAX_MISSING
+            && let Some(path) = self.origin(path)
+            && !self.missing.contains(&path)
+        {
+            self.missing.push(path);
+        }
+    }
+
+    /// The path in the data that a path of the template stands for.
+    pub(super) fn origin(&self, path: &Path) -> Option<String> {
+        let Root::Name(name) = &path.root else {
+            return None;
+        };
+        let mut out = match self.binding(name) {
+            Some(it) => it.origin.as_deref()?.to_owned(),
+            None if matches!(&**name, "forloop" | "tablerowloop") => return None,
+            None if self.counters.iter().any(|(it, _)| **it == **name) => return None,
+            None => name.as_ref().to_owned(),
+        };
+        for segment in &path.segments {
+            match segment {
+                Segment::Key(key) => put!(out, ".{key}"),
+                Segment::Index(index) => put!(out, "[{index}]"),
+                Segment::Computed(_) => return None,
+            }
+        }
+        Some(out)
+    }
+
+    /// As [`Machine::origin`], for any value.
+    pub(super) fn origin_of(&self, it: &Primary) -> Option<String> {
+        if let Primary::Path(path) = it {
+            self.origin(path)
+        } else {
+            None
+        }
+    }
+
+    pub(super) fn holds(&mut self, it: &'a Condition) -> Result<bool, Stopped> {
+        let mut holds = self.comparison(&it.first)?;
+        for (logic, next) in &it.rest {
+            match logic {
+                Logic::And if !holds => break,
+                Logic::Or if holds => break,
+                Logic::And | Logic::Or => holds = self.comparison(next)?,
+            }
+        }
+        Ok(holds == (it.sense == Sense::If))
+    }
+
+    fn comparison(&mut self, it: &'a Comparison) -> Result<bool, Stopped> {
+        let left = self.primary(&it.left);
+        let Some((operator, right)) = &it.right else {
+            return Ok(left.is_truthy());
+        };
+        let right = self.primary(right);
+        let ordered = |holds: fn(std::cmp::Ordering) -> bool| {
+            if unordered(&left) || unordered(&right) {
+                return Ok(false);
+            }
+            order(&left, &right).map(holds).map_err(|_| {
+                Stopped::new(
+                    "render_error",
+                    it.at,
+                    "values of different types have no order",
+                )
+            })
+        };
+        match operator {
+            Operator::Equal => Ok(left == right),
+            Operator::NotEqual => Ok(left != right),
+            Operator::Less => ordered(std::cmp::Ordering::is_lt),
+            Operator::LessOrEqual => ordered(std::cmp::Ordering::is_le),
+            Operator::Greater => ordered(std::cmp::Ordering::is_gt),
+            Operator::GreaterOrEqual => ordered(std::cmp::Ordering::is_ge),
+            Operator::Contains => Ok(contains(&left, &right)),
+        }
+    }
+}
+
+/// A comparison with these is false, not an error.
+const fn unordered(it: &Value<'_>) -> bool {
+    matches!(it, Value::Nil | Value::Blank | Value::Empty)
+}
+
+fn contains(left: &Value<'_>, right: &Value<'_>) -> bool {
+    if !right.is_truthy() {
+        return false;
+    }
+    match left {
+        Value::Str(text) | Value::Safe(text) => text.contains(&*right.to_text()),
+        Value::Array(items) => items.contains(right),
+        Value::Object(object) => right.as_str().is_some_and(|it| object.get(it).is_some()),
+        Value::Range(from, to) => matches!(right, Value::Int(it) if from <= it && it <= to),
+        Value::Nil
+        | Value::Blank
+        | Value::Empty
+        | Value::Bool(_)
+        | Value::Int(_)
+        | Value::Float(_)
+        | Value::Loop(_) => false,
+    }
+}
+
+fn literal(it: &Literal) -> Value<'_> {
+    match it {
+        Literal::Nil => Value::Nil,
+        Literal::Blank => Value::Blank,
+        Literal::Empty => Value::Empty,
+        Literal::Bool(it) => Value::Bool(*it),
+        Literal::Int(it) => Value::Int(*it),
+        Literal::Float(it) => Value::Float(*it),
+        Literal::Str(it) => Value::Str(Str::Borrowed(it)),
+        Literal::Markup(it) => Value::Safe(Str::Borrowed(it)),
+    }
+}
+
+/// The end of a range: fractions are cut off, other types count as 0.
+fn whole(it: &Value<'_>) -> i64 {
+    match Number::of(it).whole(f64::trunc) {
+        Number::Int(it) => it,
+        Number::Float(_) => 0,
+    }
+}

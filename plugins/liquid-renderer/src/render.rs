@@ -1,0 +1,131 @@
+//! One render: data in, the parts of a message out.
+
+use std::rc::Rc;
+
+use waxwing_plugin::renderer::{Body, Output, Part};
+use waxwing_plugin::{CallContext, Diagnostic, Failure};
+
+use crate::check;
+use crate::compile::Compiled;
+use crate::fault::{Fault, placeless};
+use crate::json;
+use crate::machine::{Machine, Stopped, Whose};
+use crate::settings::Undefined;
+use crate::tidy;
+use crate::unit::Unit;
+use crate::value::{Object, Str, Value};
+
+/// Renders every part.
+///
+/// # Errors
+/// Data that the template cannot take, each fault once; or a fault of the template itself.
+pub fn render(it: &Compiled, ctx: &CallContext, data: &str) -> Result<Output, Failure> {
+    let data = object(data)?;
+    let lenient = it.undefined == Undefined::Nil;
+    if !lenient {
+        let faults = check::check(&it.uses, &data);
+        if !faults.is_empty() {
+            return Err(Failure::InvalidInput(faults));
+        }
+    }
+    let mut machine = Machine::new(&it.partials, data, ctx.now_unix_ms, lenient);
+    let bodies = bodies(it, &mut machine).map_err(failure)?;
+    if machine.wrong.is_empty() {
+        return Ok(Output {
+            bodies,
+            missing: machine.missing,
+        });
+    }
+    let wrong = machine.wrong.into_iter();
+    Err(Failure::InvalidInput(
+        wrong
+            .map(|it| placeless("wrong_type", it.message, Some(it.path)))
+            .collect(),
+    ))
+}
+
+/// A value that a layout is given.
+type Given<'a> = [(&'a str, Value<'a>); 3];
+
+fn bodies<'a>(it: &'a Compiled, machine: &mut Machine<'a>) -> Result<Vec<Body>, Stopped> {
+    let mut bodies: Vec<Option<Body>> = it.parts.iter().map(|_| None).collect();
+    let mut given = [
+        ("content", Value::Nil),
+        ("subject", "".into()),
+        ("preheader", "".into()),
+    ];
+    for ((part, unit), body) in it.parts.iter().zip(&mut bodies) {
+        let name = match part {
+            Part::Subject => 1,
+            Part::Preheader => 2,
+            Part::Html | Part::Text => continue,
+        };
+        let text = tidy::one_line(&machine.run(unit, &[])?);
+        given[name].1 = text.clone().into();
+        *body = Some(Body { part: *part, text });
+    }
+    for ((part, unit), body) in it.parts.iter().zip(&mut bodies) {
+        let text = match part {
+            Part::Subject | Part::Preheader => continue,
+            Part::Text => machine.run(unit, &[])?,
+            Part::Html => in_layout(machine, unit, it.layout.as_ref(), &mut given)?,
+        };
+        *body = Some(Body { part: *part, text });
+    }
+    let mut bodies: Vec<Body> = bodies.into_iter().flatten().collect();
+    if let Some((unit, layout)) = &it.derived {
+        let text = in_layout(machine, unit, layout.as_ref(), &mut given)?;
+        bodies.push(Body {
+            part: Part::Text,
+            text: tidy::lines(&text),
+        });
+    }
+    Ok(bodies)
+}
+
+fn in_layout<'a>(
+    machine: &mut Machine<'a>,
+    unit: &'a Unit,
+    layout: Option<&'a Unit>,
+    given: &mut Given<'a>,
+) -> Result<String, Stopped> {
+    let content = machine.run(unit, &[])?;
+    let Some(layout) = layout else {
+        return Ok(content);
+    };
+    given[0].1 = Value::Safe(Str::Shared(content.into()));
+    machine.run(layout, given)
+}
+
+fn object(data: &str) -> Result<Rc<Object<'_>>, Failure> {
+    let refuse = |line: usize, column: usize, message: String| {
+        let number = |it| u32::try_from(it).unwrap_or(0);
+        let it = placeless("not_an_object", message, None);
+        let it = Diagnostic {
+            line: number(line),
+            column: number(column),
+            ..it
+        };
+        Failure::InvalidInput(vec![it])
+    };
+    match json::read(data) {
+        Ok(Value::Object(it)) => Ok(it),
+        Ok(_) => Err(refuse(0, 0, "the data is not a JSON object".to_owned())),
+        Err(it) => Err(refuse(
+            it.line(),
+            it.column(),
+            format!("the data is not JSON: {it}"),
+        )),
+    }
+}
+
+/// What depends on data is the sender's; what fails whatever the data is the template's.
+fn failure(it: Stopped) -> Failure {
+    let fault = Fault::new(it.code, it.at, it.message);
+    let (label, source) = it.unit.unwrap_or_default();
+    let diagnostics = vec![fault.in_source(&label, &source)];
+    match it.whose {
+        Whose::Data => Failure::InvalidInput(diagnostics),
+        Whose::Template => Failure::Misconfigured(diagnostics),
+    }
+}

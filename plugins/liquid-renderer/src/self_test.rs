@@ -1,0 +1,52 @@
+//! What must hold before this instance takes traffic.
+
+use waxwing_plugin::renderer::{Part, Source, Template};
+use waxwing_plugin::{CallContext, SelfTestResult};
+
+use crate::compile::Compiled;
+use crate::render::render;
+use crate::settings::Settings;
+
+/// Compiles and renders a small template with escaping.
+pub fn run(ctx: &CallContext) -> Vec<SelfTestResult> {
+    let source = |part, text: &str| Source {
+        part,
+        text: text.to_owned(),
+    };
+    let template = Template {
+        slug: "self-test".to_owned(),
+        revision: 1,
+        sources: vec![
+            source(Part::Subject, "Hello {{ name }}"),
+            source(
+                Part::Html,
+                "<p>{{ name }}{% for i in items %} {{ i | times: 2 }}{% endfor %}</p>",
+            ),
+        ],
+        partials: Vec::new(),
+        layout: None,
+    };
+    let outcome = Compiled::new(&template, Settings::default())
+        .map_err(|it| format!("{it:?}"))
+        .and_then(|it| {
+            let data = r#"{"name": "Tom & Jo", "items": [1, 2]}"#;
+            render(&it, ctx, data).map_err(|it| format!("{it:?}"))
+        });
+    let expected = [
+        "Hello Tom & Jo",
+        "<p>Tom &amp; Jo 2 4</p>",
+        "Tom & Jo 2 4\n",
+    ];
+    let (passed, detail) = match outcome {
+        Ok(output) => {
+            let bodies: Vec<_> = output.bodies.iter().map(|it| it.text.as_str()).collect();
+            (bodies == expected, format!("rendered {bodies:?}"))
+        }
+        Err(it) => (false, it),
+    };
+    vec![SelfTestResult {
+        name: "renders and escapes".to_owned(),
+        passed,
+        detail,
+    }]
+}

@@ -1,0 +1,36 @@
+//! The settings of the slot.
+
+use serde::Deserialize;
+
+/// All settings; every one has a default.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// What an unknown variable is.
+    pub undefined: Undefined,
+}
+
+/// What a variable that the data lacks is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Undefined {
+    /// Variables that are read unconditionally must be there.
+    #[default]
+    Required,
+    /// Nothing is required and nothing is of the wrong type: absent is empty.
+    Nil,
+}
+
+/// JSON Schema of [`Settings`].
+pub const SCHEMA: &str = r#"{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "type": "object",
+  "additionalProperties": false,
+  "properties": {
+    "undefined": {
+      "enum": ["required", "nil"],
+      "default": "required",
+      "description": "required: refuse data that lacks a variable read unconditionally; nil: absent is empty"
+    }
+  }
+}"#;

@@ -1,0 +1,98 @@
+//! Data that a template cannot take.
+
+use waxwing_plugin::Failure;
+use waxwing_plugin::renderer::Part;
+
+use super::{refused, render, template, text};
+
+fn all(code: &str, paths: &[&str]) -> Vec<(String, String)> {
+    paths
+        .iter()
+        .map(|it| (code.to_owned(), (*it).to_owned()))
+        .collect()
+}
+
+#[test]
+fn every_missing_required_variable_is_named() {
+    let source = "{{ a }}{{ user.name }}{{ user.mail | upcase }}{% for i in items %}{{ i.price }}{% endfor %}";
+    assert_eq!(
+        refused(source, "{}"),
+        all(
+            "missing_variable",
+            &["a", "user.name", "user.mail", "items"]
+        )
+    );
+    let data =
+        r#"{"a": null, "user": {"name": "x"}, "items": [{"price": 1}, {}, {"price": null}]}"#;
+    assert_eq!(
+        refused(source, data),
+        all(
+            "missing_variable",
+            &["a", "user.mail", "items[1].price", "items[2].price"]
+        )
+    );
+}
+
+#[test]
+fn wrong_types_are_named_with_what_is_missing() {
+    let source =
+        "{% for i in items %}{{ i }}{% endfor %}{{ user.name }}{{ object }}{{ list }}{{ gone }}";
+    let data = r#"{"items": 5, "user": "Bob", "object": {"a": 1}, "list": [1]}"#;
+    let mut expected = all("wrong_type", &["items", "user", "object", "list"]);
+    expected.extend(all("missing_variable", &["gone"]));
+    assert_eq!(refused(source, data), expected);
+}
+
+#[test]
+fn an_object_printed_in_a_branch_is_of_the_wrong_type_when_it_is_printed() {
+    let source = "{% if show %}{{ o }}{% endif %}";
+    assert_eq!(
+        refused(source, r#"{"show": true, "o": {"a": 1}}"#),
+        all("wrong_type", &["o"])
+    );
+    assert_eq!(text(source, r#"{"show": false, "o": {"a": 1}}"#), "");
+}
+
+#[test]
+fn data_that_is_not_an_object_is_refused() {
+    for data in ["[]", "1", "null", "", "{", "{\"a\": 1,}"] {
+        assert_eq!(refused("x", data)[0].0, "not_an_object", "{data}");
+    }
+}
+
+#[test]
+fn optional_paths_that_were_read_and_absent_are_listed() {
+    let source = "{% if a.b %}x{% else %}{{ c }}{% endif %}{{ d | default: 'e' }}{% if true %}{% for i in l %}{{ i.n }}{% endfor %}{% endif %}{% if false %}{{ never }}{% endif %}";
+    let it = template(&[(Part::Text, source)]);
+    let output = render(&it, r#"{"l": [{"n": 1}, {}]}"#).expect("renders");
+    assert_eq!(output.bodies[0].text, "e1");
+    assert_eq!(output.missing, ["a.b", "c", "d", "l[].n"]);
+}
+
+#[test]
+fn a_division_by_zero_is_the_sender_s_fault_with_its_place() {
+    let it = template(&[(Part::Text, "\n{{ 10 | divided_by: n }}")]);
+    let outcome = render(&it, r#"{"n": 0}"#);
+    let expected = ("render_error", 2, "text: divided by 0");
+    assert!(
+        matches!(&outcome, Err(Failure::InvalidInput(it)) if (it[0].code.as_str(), it[0].line, it[0].message.as_str()) == expected),
+        "{outcome:?}"
+    );
+}
+
+#[test]
+fn a_division_by_a_literal_zero_is_the_template_s_fault() {
+    assert_eq!(
+        refused("{{ n | divided_by: 0 }}", r#"{"n": 1}"#)[0].0,
+        "template: render_error"
+    );
+}
+
+#[test]
+fn the_order_of_keys_is_the_order_of_the_data() {
+    let source = "{% for p in o %}{{ p[0] }}={{ p[1] }};{% endfor %}";
+    assert_eq!(
+        text(source, r#"{"o": {"z": 1, "a": 2, "z": 3}}"#),
+        "z=3;a=2;"
+    );
+}

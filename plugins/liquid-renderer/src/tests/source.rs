@@ -1,0 +1,113 @@
+//! Faults of a template.
+
+use waxwing_plugin::renderer::Part;
+
+use super::{codes, compile, template, with_partials};
+
+#[test]
+fn every_fault_has_its_part_line_and_column() {
+    let it = template(&[
+        (Part::Subject, "{{ a | nope }}"),
+        (Part::Html, "<p>\n  {{ b c }}\n{% if x %}"),
+    ]);
+    let faults = compile(&it).expect_err("faults");
+    let places: Vec<_> = faults
+        .iter()
+        .map(|it| (it.code.as_str(), it.message.as_str(), it.line, it.column))
+        .collect();
+    assert_eq!(
+        places,
+        [
+            ("unknown_filter", "subject: there is no filter `nope`", 1, 8),
+            (
+                "syntax",
+                "html: expected the end of the tag, found `c`",
+                2,
+                8
+            ),
+            ("unclosed_tag", "html: `if` without its `endif`", 3, 1),
+        ]
+    );
+    assert_eq!(faults[1].snippet.as_deref(), Some("{{ b c }}"));
+}
+
+#[test]
+fn a_column_counts_characters_not_bytes() {
+    let faults = compile(&template(&[(Part::Text, "üü {{ | }}")])).expect_err("a fault");
+    assert_eq!((faults[0].line, faults[0].column), (1, 7));
+}
+
+#[test]
+fn faults_have_codes() {
+    for (source, code) in [
+        ("{% nope %}", "unknown_tag"),
+        ("{% endif %}", "unexpected_tag"),
+        ("{{ a", "unclosed_tag"),
+        ("{% comment %}", "unclosed_tag"),
+        ("{{ 99999999999999999999 }}", "integer_too_large"),
+        ("{{ 'a }}", "syntax"),
+        ("{{ a | append }}", "filter_arguments"),
+        ("{{ a | default: 1, nope: 2 }}", "filter_arguments"),
+        ("{% render 'x' %}", "unknown_partial"),
+        ("{% render x %}", "syntax"),
+    ] {
+        assert_eq!(
+            codes(&template(&[(Part::Text, source)])),
+            [code],
+            "{source}"
+        );
+    }
+}
+
+#[test]
+fn a_misspelt_filter_is_recognised() {
+    let faults = compile(&template(&[(Part::Text, "{{ a | upcas }}")])).expect_err("a fault");
+    assert!(
+        faults[0].message.ends_with("did you mean `upcase`?"),
+        "{}",
+        faults[0].message
+    );
+}
+
+#[test]
+fn a_template_has_a_body_and_each_part_once() {
+    assert_eq!(codes(&template(&[(Part::Subject, "a")])), ["no_body"]);
+    assert_eq!(
+        codes(&template(&[(Part::Text, "a"), (Part::Text, "b")])),
+        ["duplicate_part"]
+    );
+}
+
+#[test]
+fn recursive_partials_are_refused() {
+    let it = with_partials(
+        template(&[(Part::Html, "{% render 'a' %}")]),
+        &[
+            ("a", "{% include 'b' %}"),
+            ("b", "\n{% if x %}{% render 'a' %}{% endif %}"),
+        ],
+    );
+    let faults = compile(&it).expect_err("a fault");
+    assert_eq!(faults[0].code, "recursive_partial");
+    assert_eq!(
+        faults[0].message,
+        "partial `b`: partial `a` calls itself: a -> b -> a"
+    );
+    assert_eq!(faults[0].line, 2);
+}
+
+#[test]
+fn faults_of_a_partial_and_of_the_layout_name_them() {
+    let mut it = with_partials(
+        template(&[(Part::Html, "{% render 'foot' %}")]),
+        &[("foot", "{{ }}{{ | }}")],
+    );
+    it.layout = Some("{{ content | nope }}".to_owned());
+    let messages: Vec<_> = compile(&it)
+        .expect_err("faults")
+        .into_iter()
+        .map(|it| it.message)
+        .collect();
+    assert!(messages[0].starts_with("partial `foot`: "), "{messages:?}");
+    assert!(messages[1].starts_with("layout: "), "{messages:?}");
+}

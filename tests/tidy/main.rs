@@ -1,0 +1,1 @@
+//! The layers, held against the code.
