@@ -1,5 +1,4 @@
 //! Builds the three built-in plugins for `wasm32-wasip2` and tells the host where they are.
-#![expect(clippy::print_stdout, reason = "a build script speaks to cargo on its standard output")]
 //!
 //! The guests are built by a cargo of their own in a target directory of their own: the two builds
 //! share no lock, and flags that are meant for the host do not reach the guests.
@@ -32,9 +31,7 @@ fn add_target_if_missing(workspace: &Path) {
         .output()
         .ok()
         .filter(|output| output.status.success())
-        .is_some_and(|output| {
-            Path::new(String::from_utf8_lossy(&output.stdout).trim()).is_dir()
-        });
+        .is_some_and(|output| Path::new(String::from_utf8_lossy(&output.stdout).trim()).is_dir());
     if installed {
         return;
     }

@@ -74,7 +74,5 @@ pub fn router(api: Api) -> Router {
 
 /// What surrounds every route of this server: identifier, log line, panics as problems.
 pub fn surround(router: Router) -> Router {
-    router
-        .layer(CatchPanicLayer::custom(problem::panicked))
-        .layer(from_fn(request::identify))
+    router.layer(CatchPanicLayer::custom(problem::panicked)).layer(from_fn(request::identify))
 }

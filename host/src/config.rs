@@ -170,9 +170,8 @@ impl Config {
         }
         for (name, value) in environment {
             if let Some((section, key)) = section_and_key(&name) {
-                let section = table
-                    .entry(section)
-                    .or_insert_with(|| toml::Value::Table(toml::Table::new()));
+                let section =
+                    table.entry(section).or_insert_with(|| toml::Value::Table(toml::Table::new()));
                 if let toml::Value::Table(section) = section {
                     section.insert(key, typed(&value));
                 }
@@ -214,11 +213,7 @@ impl Default for Store {
 
 impl Default for Inbox {
     fn default() -> Self {
-        Self {
-            smtp_listen: SocketAddr::from(([127, 0, 0, 1], 2525)),
-            enabled: true,
-            view: false,
-        }
+        Self { smtp_listen: SocketAddr::from(([127, 0, 0, 1], 2525)), enabled: true, view: false }
     }
 }
 

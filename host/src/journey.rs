@@ -106,7 +106,7 @@ impl Journey {
         }
         for _ in 0..ATTEMPTS {
             let snapshot = self.facts.snapshot();
-            let stop = match self.attempt(&snapshot, caller, request).await {
+            let answer = match self.attempt(&snapshot, caller, request).await {
                 Ok(reply) if reply.items.iter().any(Result::is_ok) => return Ok(reply),
                 Ok(reply) => Ok(reply),
                 Err(Stop::Refused(refusal)) => Err(refusal),
@@ -119,7 +119,7 @@ impl Journey {
             if self.have_moved(&snapshot).await? {
                 continue;
             }
-            return match stop {
+            return match answer {
                 Ok(reply) => Ok(reply),
                 Err(refusal) => Err(refusal.into()),
             };
@@ -148,8 +148,8 @@ impl Journey {
             match self.decide(snapshot, &sender, request, submission).await? {
                 Ok(message) => slots.push(Slot::Message(Box::new(message))),
                 Err(turned) => {
-                    let decision = (!turned.decisions.is_empty())
-                        .then(|| DecisionId::new(self.clock.now()));
+                    let decision =
+                        (!turned.decisions.is_empty()).then(|| DecisionId::new(self.clock.now()));
                     let refused = Refused { refusal: turned.refusal, decision };
                     slots.push(Slot::Refused(refused.to_json()));
                     if let Some(id) = decision {
@@ -186,8 +186,7 @@ impl Journey {
     ) -> Result<Result<crate::store::records::NewMessage, Turned>, Stop> {
         let context = self.plugins.context(request.id.to_string());
         let start = Instant::now();
-        let admitted =
-            policy::admit(snapshot, &self.plugins, &context, sender, submission).await?;
+        let admitted = policy::admit(snapshot, &self.plugins, &context, sender, submission).await?;
         step("policy", start);
         let admitted = match admitted {
             Ok(admitted) => admitted,
@@ -200,12 +199,7 @@ impl Journey {
         Ok(rendered.map(|rendered| commit::message(rendered, submission, self.clock.now())))
     }
 
-    async fn commit(
-        &self,
-        sender: &Sender,
-        job: Job,
-        request: &Request,
-    ) -> Result<Reply, Stop> {
+    async fn commit(&self, sender: &Sender, job: Job, request: &Request) -> Result<Reply, Stop> {
         let nothing_to_commit = !job.slots.iter().any(|slot| matches!(slot, Slot::Message(_)));
         if nothing_to_commit {
             let refused = job.slots.into_iter().map(|slot| match slot {
@@ -227,7 +221,9 @@ impl Journey {
             }
             Err(CommitError::Store(detail)) => {
                 tracing::error!(detail, "a send could not be stored");
-                return Err(Stop::Refused(Refusal::unavailable("the message cannot be stored now")));
+                return Err(Stop::Refused(Refusal::unavailable(
+                    "the message cannot be stored now",
+                )));
             }
         };
         if !replayed {
@@ -268,7 +264,10 @@ impl Journey {
     }
 
     async fn have_moved(&self, snapshot: &Snapshot) -> Result<bool, Refused> {
-        self.facts.have_moved(snapshot.revision()).await.map_err(|error| unreachable_store(&error).into())
+        self.facts
+            .have_moved(snapshot.revision())
+            .await
+            .map_err(|error| unreachable_store(&error).into())
     }
 }
 
@@ -293,9 +292,9 @@ impl From<FactError> for Stop {
 
 /// All faults at once: those of the fields, and those that the template shows.
 async fn refuse(snapshot: &Snapshot, sender: &Sender, faulty: &Faulty) -> Result<Refused, Stop> {
-    let mut faults = faulty.faults.clone();
-    faults.extend(policy::further_faults(snapshot, sender, faulty).await?);
-    Ok(Refusal::BadRequest { faults }.into())
+    let mut all = faulty.faults.clone();
+    all.extend(policy::further_faults(snapshot, sender, faulty).await?);
+    Ok(Refusal::BadRequest { faults: all }.into())
 }
 
 fn unreachable_store(error: &StoreError) -> Refusal {

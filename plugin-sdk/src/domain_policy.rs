@@ -1,10 +1,10 @@
 //! Kind 2: which DNS records a sender domain needs, and what to make of those that were seen.
 
+use crate::{CallContext, Failure, Plugin};
 pub use waxwing_world_domain::exports::waxwing::plugin::domain_policy::{
     Answer, DkimKey, Domain, Finding, Judgement, Lookup, Observation, Outcome, Purpose, RecordType,
     Requirement, Status, Verdict,
 };
-use crate::{CallContext, Failure, Plugin};
 
 /// The rule of verification. The host asks DNS; a policy only judges.
 pub trait DomainPolicy: Plugin {
@@ -61,7 +61,7 @@ macro_rules! export_domain_policy {
             }
 
             #[cfg(target_family = "wasm")]
-            $crate::__export::domain::export!(Component with_types_in $crate::__export::domain);
+    $crate::__export::domain::export!(Component with_types_in $crate::__export::domain);
         };
     };
 }

@@ -41,9 +41,7 @@ pub mod renderer;
 pub mod testing;
 
 pub use instance::Instance;
-pub use plugin::{
-    Manifest, NoSettings, Plugin, SelfTestResult, fault, invalid_input, self_check,
-};
+pub use plugin::{Manifest, NoSettings, Plugin, SelfTestResult, fault, invalid_input, self_check};
 pub use waxwing_world_plan::waxwing::plugin::{host, types};
 
 pub use types::{CallContext, Diagnostic, Failure, Pair, Severity};

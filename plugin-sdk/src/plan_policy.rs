@@ -1,9 +1,9 @@
 //! Kind 3: may this plan make this send, and what does it cost?
 
+use crate::{CallContext, Failure, Plugin};
 pub use waxwing_world_plan::exports::waxwing::plugin::plan_policy::{
     Account, Channel, Charge, Decision, Denial, UseRequest,
 };
-use crate::{CallContext, Failure, Plugin};
 
 /// The rule of a plan. Pure: the same input, the same answer.
 pub trait PlanPolicy: Plugin {
@@ -40,7 +40,7 @@ macro_rules! export_plan_policy {
             }
 
             #[cfg(target_family = "wasm")]
-            $crate::__export::plan::export!(Component with_types_in $crate::__export::plan);
+    $crate::__export::plan::export!(Component with_types_in $crate::__export::plan);
         };
     };
 }

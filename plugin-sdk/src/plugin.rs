@@ -3,8 +3,8 @@
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use waxwing_world_plan::exports::waxwing::plugin::plugin as wit;
 use crate::{CallContext, Diagnostic, Failure, Severity};
+use waxwing_world_plan::exports::waxwing::plugin::plugin as wit;
 
 pub use wit::{Manifest, SelfTestResult};
 

@@ -1,9 +1,9 @@
 //! Kind 1: turns a template and data into the parts of a message.
 
+use crate::{CallContext, Diagnostic, Failure, Plugin};
 pub use waxwing_world_template::exports::waxwing::plugin::renderer::{
     Body, Output, Part, Source, Template, Variable,
 };
-use crate::{CallContext, Diagnostic, Failure, Plugin};
 
 /// A template language.
 pub trait Renderer: Plugin {
@@ -23,11 +23,7 @@ pub trait Renderer: Plugin {
     ///
     /// # Errors
     /// [`Failure::InvalidInput`] names every missing required variable, not only the first.
-    fn render(
-        compiled: &Self::Compiled,
-        ctx: &CallContext,
-        data: &str,
-    ) -> Result<Output, Failure>;
+    fn render(compiled: &Self::Compiled, ctx: &CallContext, data: &str) -> Result<Output, Failure>;
 
     /// Estimated bytes that the compiled template holds.
     fn weight(compiled: &Self::Compiled) -> u32;
@@ -38,8 +34,8 @@ pub trait Renderer: Plugin {
 macro_rules! export_renderer {
     ($renderer:ty) => {
         const _: () = {
-            use $crate::__export::template as world;
             use world::exports::waxwing::plugin::renderer as wit;
+            use $crate::__export::template as world;
             $crate::__export_plugin!(world, $renderer);
 
             type Inner = <$renderer as $crate::renderer::Renderer>::Compiled;
@@ -86,7 +82,7 @@ macro_rules! export_renderer {
             }
 
             #[cfg(target_family = "wasm")]
-            $crate::__export::template::export!(Component with_types_in $crate::__export::template);
+    $crate::__export::template::export!(Component with_types_in $crate::__export::template);
         };
     };
 }

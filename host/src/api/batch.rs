@@ -76,7 +76,9 @@ fn items(body: Value) -> Result<Vec<Value>, Refusal> {
         Value::Array(items) if items.is_empty() => Err(Refusal::fault("", "empty", wanted)),
         Value::Array(items) if items.len() > MOST => Err(Refusal::fault("", "too_many", wanted)),
         Value::Array(items) => Ok(items),
-        _ => Err(Refusal::fault("", "type", wanted)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
+            Err(Refusal::fault("", "type", wanted))
+        }
     }
 }
 

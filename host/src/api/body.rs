@@ -11,6 +11,7 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::Api;
 use super::problem::Problem;
+use crate::journey::accept::refusal::Refusal;
 
 /// What an early refusal still reads, so that its client gets to see the answer.
 const DRAINED: usize = 32 << 20;
@@ -80,14 +81,10 @@ async fn reserve(headers: &HeaderMap, api: &Api) -> Result<OwnedSemaphorePermit,
         .unwrap_or(api.limits.body_bytes);
     let kib = u32::try_from(length.min(api.limits.body_bytes).div_ceil(1_024)).unwrap_or(u32::MAX);
     let memory = Arc::clone(&api.body_memory).acquire_many_owned(kib.max(1));
-    match tokio::time::timeout(MEMORY_WAIT, memory).await {
-        Ok(Ok(permit)) => Ok(permit),
-        Ok(Err(_)) | Err(_) => {
-            let message = "the server is busy with other large requests; try again in 5 s";
-            let refusal = crate::journey::accept::refusal::Refusal::unavailable(message);
-            Err(refusal.into())
-        }
+    if let Ok(Ok(permit)) = tokio::time::timeout(MEMORY_WAIT, memory).await {
+        return Ok(permit);
     }
+    Err(Refusal::unavailable("the server is busy with other large requests").into())
 }
 
 fn too_large(api: &Api) -> Problem {

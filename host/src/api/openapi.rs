@@ -1,6 +1,9 @@
 //! `/openapi.json`, generated from the handlers and these shapes.
 
-#![expect(dead_code, reason = "these types are shapes for the document; nobody makes values of them")]
+#![expect(
+    dead_code,
+    reason = "these types are shapes for the document; nobody makes values of them"
+)]
 
 use std::collections::BTreeMap;
 
@@ -130,8 +133,8 @@ pub struct BatchResponse {
 #[derive(Serialize, ToSchema)]
 #[serde(untagged)]
 pub enum BatchResult {
-    Sent(SendResponse),
-    Refused(Problem),
+    Sent(Box<SendResponse>),
+    Refused(Box<Problem>),
 }
 
 /// RFC 9457, and our members.

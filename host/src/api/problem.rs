@@ -133,10 +133,7 @@ fn extra(refusal: &Refusal) -> Map<String, Value> {
         | Refusal::Internal { .. }
         | Refusal::Unavailable { .. } => Value::Null,
     };
-    match extra {
-        Value::Object(extra) => extra,
-        _ => Map::new(),
-    }
+    if let Value::Object(extra) = extra { extra } else { Map::new() }
 }
 
 /// No such path.
@@ -152,6 +149,7 @@ pub async fn method_not_allowed(request: Request) -> Problem {
 }
 
 /// A panic: a bug of the server, one request's only.
+#[expect(clippy::needless_pass_by_value, reason = "the signature that the layer wants")]
 pub fn panicked(panic: Box<dyn Any + Send>) -> Response {
     let what = panic
         .downcast_ref::<String>()

@@ -125,10 +125,8 @@ async fn read(
     let key = idempotency_key(&parts)?;
     let held = body::read(&parts, body, api).await?;
     let body = json::parse(&held.bytes).map_err(|faults| Refusal::BadRequest { faults })?;
-    let idempotency = key.map(|key| Idempotency {
-        key,
-        body_hash: Sha256::digest(json::canonical(&body)).into(),
-    });
+    let idempotency = key
+        .map(|key| Idempotency { key, body_hash: Sha256::digest(json::canonical(&body)).into() });
     Ok(Accepted { caller, body, idempotency })
 }
 

@@ -61,9 +61,8 @@ pub async fn run(command: CreditsCommand) -> Result<(), CliError> {
             let ledger = opened.store.ledger(account, limit).await?;
             let value = json!({"accountId": account, "balance": row.balance, "ledger": ledger});
             output.one(&value, || {
-                let entries = ledger.iter().map(|it| {
-                    format!("  {}  {:>8}  {}", it.at, it.amount, it.kind)
-                });
+                let entries =
+                    ledger.iter().map(|it| format!("  {}  {:>8}  {}", it.at, it.amount, it.kind));
                 let entries: Vec<String> = entries.collect();
                 format!("{account}  balance {}\n{}", row.balance.0, entries.join("\n"))
             });

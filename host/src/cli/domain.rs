@@ -79,9 +79,10 @@ pub async fn run(command: DomainCommand) -> Result<(), CliError> {
         }
         DomainCommand::Show { account, name, target, output } => {
             let rows = target.open().await?.store.domains(account).await?;
-            let row = rows.into_iter().find(|row| row.domain.name == name).ok_or_else(|| {
-                StoreError::Missing { noun: "domain", name: name.to_string() }
-            })?;
+            let row = rows
+                .into_iter()
+                .find(|row| row.domain.name == name)
+                .ok_or_else(|| StoreError::Missing { noun: "domain", name: name.to_string() })?;
             show(&row, output);
         }
     }

@@ -63,7 +63,10 @@ pub async fn run(command: MessageCommand) -> Result<(), CliError> {
             let row = target.open().await?.store.message(id).await?;
             let value = json!(row);
             output.one(&value, || {
-                let events = row.events.iter().map(|it| format!("  {}  {}  {}", it.at, it.r#type, it.detail));
+                let events = row
+                    .events
+                    .iter()
+                    .map(|it| format!("  {}  {}  {}", it.at, it.r#type, it.detail));
                 format!("{}\n{}", line(&value), events.collect::<Vec<_>>().join("\n"))
             });
         }

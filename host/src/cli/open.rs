@@ -48,7 +48,7 @@ impl Target {
     /// Opens the store.
     pub async fn open(&self) -> Result<Opened, CliError> {
         let mut config = self.config()?;
-        config.log.filter = "warn".to_owned();
+        "warn".clone_into(&mut config.log.filter);
         telemetry::logs::start(&config.log)?;
         let data = DataDir::open(&config.store.data_dir)?;
         let store = Store::open(&data.database()).await?;

@@ -41,6 +41,8 @@ pub fn text(value: &Value, field: &str) -> String {
     match &value[field] {
         Value::String(text) => text.clone(),
         Value::Null => "-".to_owned(),
-        other => other.to_string(),
+        value @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => {
+            value.to_string()
+        }
     }
 }

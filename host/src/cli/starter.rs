@@ -24,14 +24,15 @@ const LAYOUTS: &str = "_layouts";
 #[serde(deny_unknown_fields)]
 struct Description {
     name: String,
-    description: String,
+    #[serde(rename = "description")]
+    purpose: String,
     #[serde(default)]
     tags: Vec<String>,
     layout: Option<String>,
     sender: Option<EmailAddress>,
     required_plan: Option<String>,
     #[serde(default, rename = "variable")]
-    _variables: Vec<Documented>,
+    _documented: Vec<Documented>,
     #[serde(default)]
     example: Map<String, Value>,
 }
@@ -47,7 +48,7 @@ struct Documented {
     #[serde(rename = "required")]
     _required: bool,
     #[serde(rename = "description")]
-    _description: String,
+    _meaning: String,
 }
 
 /// All starter templates, by slug.
@@ -119,7 +120,7 @@ fn source(
     };
     Ok(TemplateSource {
         name: description.name,
-        description: description.description,
+        description: description.purpose,
         subject: read(subject.clone())?.ok_or_else(|| missing(&subject))?,
         preheader: read(folder.join("preheader.liquid"))?,
         html: read(folder.join("html.liquid"))?,

@@ -98,10 +98,8 @@ pub async fn run(command: TemplateCommand) -> Result<(), CliError> {
         TemplateCommand::Show { account, slug, target, output } => {
             let versions = target.open().await?.store.templates(account).await?;
             let version = versions.into_iter().find(|version| version.slug == slug);
-            let version = version.ok_or_else(|| StoreError::Missing {
-                noun: "template",
-                name: slug.to_string(),
-            })?;
+            let version = version
+                .ok_or_else(|| StoreError::Missing { noun: "template", name: slug.to_string() })?;
             let mut value = to_json(&version);
             value["source"] = json!(version.source);
             output.one(&value, || {

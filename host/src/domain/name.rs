@@ -61,9 +61,10 @@ impl FromStr for DomainName {
         if !ascii.split('.').all(valid_label) {
             return Err(InvalidDomain::Malformed);
         }
-        let all_numeric = ascii.rsplit('.').next().is_some_and(|last| {
-            last.bytes().all(|byte| byte.is_ascii_digit())
-        });
+        let all_numeric = ascii
+            .rsplit('.')
+            .next()
+            .is_some_and(|last| last.bytes().all(|byte| byte.is_ascii_digit()));
         if all_numeric {
             return Err(InvalidDomain::Malformed);
         }
@@ -105,7 +106,8 @@ mod tests {
 
     #[test]
     fn what_is_no_host_name_is_refused() {
-        for text in ["", "localhost", "-a.example", "a..example", "a_b.example", "1.2.3.4", "a b.c"] {
+        for text in ["", "localhost", "-a.example", "a..example", "a_b.example", "1.2.3.4", "a b.c"]
+        {
             assert!(text.parse::<DomainName>().is_err(), "{text}");
         }
         let long = format!("{}.example", "a".repeat(64));

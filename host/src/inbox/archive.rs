@@ -79,10 +79,7 @@ impl Archive {
             .connect_with(options.clone())
             .await
             .map_err(InboxError::during("open"))?;
-        sqlx::raw_sql(row::SCHEMA)
-            .execute(&writer)
-            .await
-            .map_err(InboxError::during("open"))?;
+        sqlx::raw_sql(row::SCHEMA).execute(&writer).await.map_err(InboxError::during("open"))?;
         let readers = pool
             .max_connections(READERS)
             .connect_with(options.read_only(true).create_if_missing(false))

@@ -19,12 +19,12 @@ pub use attempt::Sandbox;
 use outcome::Outcome;
 use schedule::Schedule;
 
-/// Attempts under way at one time.
-const CONCURRENT: usize = 8;
+/// Attempts under way at one time; the inbox serves 8 sessions, and others may want one.
+const CONCURRENT: usize = 6;
 /// Messages of one claim.
 const CLAIM: u32 = 64;
 /// How long a worker may hold a message; an attempt is cut off well before.
-const LEASE: Duration = Duration::from_secs(120);
+const LEASE: Duration = Duration::from_mins(2);
 /// How often the queue is looked at when nothing wakes the worker.
 const IDLE: Duration = Duration::from_secs(30);
 /// How long it waits after the database failed.

@@ -1,7 +1,7 @@
 //! Addresses as SMTP paths for the sandbox route, where both ends are ours.
 //!
-//! The inbox's parser (mailin) takes any UTF-8 between `<` and `>` but the bytes named in
-//! [`REFUSED`], and it refuses the empty path. Those few are percent-encoded, and nothing else: an
+//! The inbox's parser (mailin) takes any UTF-8 between `<` and `>` but a space, a tab and the two
+//! brackets, and it refuses the empty path. Those few are percent-encoded, and nothing else: an
 //! ordinary address reads the same on the wire. Never use this towards a server that is not ours.
 
 use crate::message::address::EmailAddress;

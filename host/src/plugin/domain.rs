@@ -61,15 +61,16 @@ impl DomainPolicy {
         let mut instance = self.generation.instance().await?;
         instance.arm(Budget::Call);
         let (world, store) = instance.parts();
-        let called = world.waxwing_plugin_domain_policy().call_judge(store, ctx, domain, seen).await;
+        let called =
+            world.waxwing_plugin_domain_policy().call_judge(store, ctx, domain, seen).await;
         let answered = instance.outcome("judge", Budget::Call, called)?;
         let verdict = answered.map_err(|failure| gave_up(&instance, "judge", failure))?;
-        let word = match &verdict {
+        let summary = match &verdict {
             Verdict::Decided(_) => "judged",
             Verdict::Need(_) => "asked for more look-ups",
         };
         let identity = self.generation.identity();
-        let record = Decision::new(Kind::Domain, identity, word, None, start.elapsed());
+        let record = Decision::new(Kind::Domain, identity, summary, None, start.elapsed());
         Ok((verdict, record))
     }
 }

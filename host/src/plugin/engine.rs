@@ -21,12 +21,11 @@ impl PluginEngine {
     /// Starts an engine with pooled instances, or without where the machine has too little
     /// address space for the pool.
     pub fn start() -> Result<Self, LoadError> {
-        let engine = Engine::new(&config(&InstanceAllocationStrategy::Pooling(pool()))).or_else(
-            |error| {
+        let engine =
+            Engine::new(&config(&InstanceAllocationStrategy::Pooling(pool()))).or_else(|error| {
                 tracing::warn!(%error, "no pool of plugin instances: each is allocated on demand");
                 Engine::new(&config(&InstanceAllocationStrategy::OnDemand))
-            },
-        );
+            });
         let engine = engine.map_err(LoadError::Engine)?;
         let weak = engine.weak();
         std::thread::Builder::new()

@@ -55,7 +55,11 @@ pub enum Budget {
 
 impl Loader {
     /// A loader on that engine.
-    pub fn new(engine: PluginEngine, cache: CompiledCache, clock: Clock) -> Result<Self, LoadError> {
+    pub fn new(
+        engine: PluginEngine,
+        cache: CompiledCache,
+        clock: Clock,
+    ) -> Result<Self, LoadError> {
         let mut linker = Linker::new(engine.wasmtime());
         sandbox::link(&mut linker).map_err(LoadError::Engine)?;
         Ok(Self { engine, linker, cache, clock })
@@ -166,11 +170,9 @@ impl<W: World> Generation<W> {
         let tests = instance.outcome("self-test", Budget::Prepare, tested)?;
         match tests.into_iter().find(|test| !test.passed) {
             None => Ok(()),
-            Some(failed) => Err(LoadError::SelfTest {
-                name: name(),
-                test: failed.name,
-                detail: failed.detail,
-            }),
+            Some(failed) => {
+                Err(LoadError::SelfTest { name: name(), test: failed.name, detail: failed.detail })
+            }
         }
     }
 }
@@ -276,4 +278,3 @@ impl<W: World> std::fmt::Debug for Generation<W> {
         f.debug_struct("Generation").field("identity", &self.identity).finish_non_exhaustive()
     }
 }
-

@@ -56,11 +56,12 @@ impl PlanPolicy {
         }
         let took = start.elapsed();
         let recorded = |verdict: Verdict| {
-            let (word, reason) = match &verdict {
+            let (summary, reason) = match &verdict {
                 Verdict::Allow(charge) => ("allow", charge.reason.clone()),
                 Verdict::Deny(denial) => ("deny", Some(denial.message.clone())),
             };
-            let record = Decision::new(Kind::Plan, self.generation.identity(), word, reason, took);
+            let record =
+                Decision::new(Kind::Plan, self.generation.identity(), summary, reason, took);
             (verdict, record)
         };
         Ok(verdicts.into_iter().map(recorded).collect())

@@ -21,7 +21,7 @@ use frozen::FrozenClock;
 /// Guests are deterministic: their randomness is these bytes, over and over.
 const SEED: &[u8; 16] = b"waxwing-plugin-1";
 const LOG_LINES: u32 = 64;
-const LOG_LINE_BYTES: usize = 1_024;
+const LOG_LINE_CHARACTERS: usize = 1_024;
 
 /// The host's side of one instance.
 pub struct Guest {
@@ -190,7 +190,12 @@ impl WasiView for Guest {
 }
 
 impl host::Host for Guest {
-    fn log(&mut self, level: host::Level, message: String, fields: Vec<super::bindings::types::Pair>) {
+    fn log(
+        &mut self,
+        level: host::Level,
+        message: String,
+        fields: Vec<super::bindings::types::Pair>,
+    ) {
         self.log_lines += 1;
         if self.log_lines > LOG_LINES {
             self.log_dropped += 1;
@@ -198,8 +203,8 @@ impl host::Host for Guest {
                 .increment(1);
             return;
         }
-        let message: String = message.chars().filter(|c| !c.is_control()).collect();
-        let message = &message[..message.floor_char_boundary(LOG_LINE_BYTES.min(message.len()))];
+        let message: String =
+            message.chars().filter(|c| !c.is_control()).take(LOG_LINE_CHARACTERS).collect();
         let fields: Vec<String> =
             fields.iter().take(16).map(|it| format!("{}={}", it.key, it.value)).collect();
         let (plugin, fields) = (self.plugin.as_str(), fields.join(" "));

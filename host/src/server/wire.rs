@@ -104,25 +104,23 @@ pub async fn start(config: &Config) -> Result<Running, StartError> {
     let http = listener
         .local_addr()
         .map_err(|source| StartError::Listen { address: config.http.listen, source })?;
-    let inbox_smtp = match config.inbox.enabled {
-        true => Some(inbox::smtp::listen(
-            config.inbox.smtp_listen,
-            Reach::Loopback,
-            archive.clone(),
-            clock.clone(),
-            tokio::runtime::Handle::current(),
-        )?),
-        false => None,
+    let inbox_smtp = if config.inbox.enabled {
+        let (listen, runtime) = (config.inbox.smtp_listen, tokio::runtime::Handle::current());
+        let (archive, clock) = (archive.clone(), clock.clone());
+        Some(inbox::smtp::listen(listen, Reach::Loopback, archive, clock, runtime)?)
+    } else {
+        None
     };
 
     let (doors, core) = (Tasks::default(), Tasks::default());
     let (stop_doors, stop_core) = (CancellationToken::new(), CancellationToken::new());
-    let (committer, commits) = batch::channel();
+    let (committer, commit_queue) = batch::channel();
     let wake = Arc::new(Notify::new());
 
     let waker = Arc::clone(&wake);
-    let committed = move || waker.notify_one();
-    core.start("commit", commits.run(store.clone(), clock.clone(), committed, stop_core.clone()));
+    let on_commit = move || waker.notify_one();
+    let commit = commit_queue.run(store.clone(), clock.clone(), on_commit, stop_core.clone());
+    core.start("commit", commit);
     let pauses = config.delivery.retry_pauses_s.iter().copied().map(Duration::from_secs);
     let Route::Sandbox = config.delivery.route;
     let worker = Worker::new(

@@ -54,11 +54,9 @@ impl StoreError {
     /// Whether a constraint of the database, and not its health, is what refused.
     #[must_use]
     pub fn is_constraint(&self) -> bool {
-        match self {
-            Self::Database { source: sqlx::Error::Database(error), .. } => {
-                !matches!(error.kind(), sqlx::error::ErrorKind::Other)
-            }
-            _ => false,
+        if let Self::Database { source: sqlx::Error::Database(error), .. } = self {
+            return !matches!(error.kind(), sqlx::error::ErrorKind::Other);
         }
+        false
     }
 }

@@ -135,7 +135,8 @@ impl Snapshot {
             return Ok(Some(account));
         }
         let query = sqlx::query(sqlite::ACCOUNT).bind(today).bind(id.to_string());
-        let read = |row: &SqliteRow| sqlite::account_row(row).map(|it| AccountFacts::new(it, today));
+        let read =
+            |row: &SqliteRow| sqlite::account_row(row).map(|it| AccountFacts::new(it, today));
         let account = self.read(query, read).await?;
         Ok(account.inspect(|it| self.epoch.accounts.insert(id, Arc::clone(it))))
     }

@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 use crate::clock::{Clock, Timestamp};
 use crate::store::Store;
 
-const EVERY: Duration = Duration::from_secs(300);
+const EVERY: Duration = Duration::from_mins(5);
 const REFUSALS_KEPT_MS: i64 = 7 * 24 * 60 * 60 * 1_000;
 /// Rows of one bite; the write lock is free between two bites.
 const BITE: u32 = 500;

@@ -159,7 +159,12 @@ mod tests {
 
     fn satisfied(id: &str) -> Finding {
         let requirement_id = id.to_owned();
-        Finding { requirement_id, status: Status::Satisfied, found: Vec::new(), hint: String::new() }
+        Finding {
+            requirement_id,
+            status: Status::Satisfied,
+            found: Vec::new(),
+            hint: String::new(),
+        }
     }
 
     #[test]

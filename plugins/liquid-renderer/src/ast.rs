@@ -12,28 +12,13 @@ pub type Block = Vec<Node>;
 pub enum Node {
     Text(Box<str>),
     Output(Expr),
-    Assign {
-        name: Box<str>,
-        value: Expr,
-    },
-    Capture {
-        name: Box<str>,
-        body: Block,
-    },
-    If {
-        branches: Vec<(Condition, Block)>,
-        otherwise: Option<Block>,
-    },
-    Case {
-        subject: Primary,
-        arms: Vec<Arm>,
-    },
+    Assign { name: Box<str>, value: Expr },
+    Capture { name: Box<str>, body: Block },
+    If { branches: Vec<(Condition, Block)>, otherwise: Option<Block> },
+    Case { subject: Primary, arms: Vec<Arm> },
     For(Box<For>),
     TableRow(Box<For>),
-    Cycle {
-        name: CycleName,
-        items: Vec<Primary>,
-    },
+    Cycle { name: CycleName, items: Vec<Primary> },
     Increment(Box<str>),
     Decrement(Box<str>),
     IfChanged(Block),

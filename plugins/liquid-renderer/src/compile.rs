@@ -52,11 +52,7 @@ impl Compiled {
                 );
                 continue;
             }
-            let mode = if source.part == Part::Html {
-                Mode::Html
-            } else {
-                Mode::Text
-            };
+            let mode = if source.part == Part::Html { Mode::Html } else { Mode::Text };
             if let Some(unit) = compiler.unit(label(source.part), &source.text, mode) {
                 parts.push((source.part, unit));
             }
@@ -64,10 +60,7 @@ impl Compiled {
         let html = template.sources.iter().find(|it| it.part == Part::Html);
         let has_text = template.sources.iter().any(|it| it.part == Part::Text);
         if html.is_none() && !has_text {
-            compiler.refuse(
-                "no_body",
-                "a template needs an html or a text part".to_owned(),
-            );
+            compiler.refuse("no_body", "a template needs an html or a text part".to_owned());
         }
         let layout_source = template.layout.as_deref().filter(|_| html.is_some());
         let layout = layout_source.and_then(|it| compiler.unit("layout", it, Mode::Html));
@@ -93,20 +86,10 @@ impl Compiled {
 
     /// Estimated bytes held.
     pub fn weight(&self) -> u32 {
-        let derived = self
-            .derived
-            .iter()
-            .flat_map(|(a, b)| std::iter::once(a).chain(b));
-        let units = self
-            .parts
-            .iter()
-            .map(|(_, it)| it)
-            .chain(&self.layout)
-            .chain(derived);
-        let bytes: usize = units
-            .chain(self.partials.units())
-            .map(|it| it.source.len() * 5 + 512)
-            .sum();
+        let derived = self.derived.iter().flat_map(|(a, b)| std::iter::once(a).chain(b));
+        let units = self.parts.iter().map(|(_, it)| it).chain(&self.layout).chain(derived);
+        let bytes: usize =
+            units.chain(self.partials.units()).map(|it| it.source.len() * 5 + 512).sum();
         u32::try_from(bytes + 1024).unwrap_or(u32::MAX)
     }
 }
@@ -159,12 +142,7 @@ impl Compiler<'_> {
                 return None;
             }
         };
-        self.unit_in(
-            &format!("text derived from {label}"),
-            text,
-            Mode::Derived,
-            &mut Vec::new(),
-        )
+        self.unit_in(&format!("text derived from {label}"), text, Mode::Derived, &mut Vec::new())
     }
 
     /// `callers` are the partials around this source, for recursion.
@@ -185,17 +163,10 @@ impl Compiler<'_> {
                     }
                 }
                 let label = label.to_owned();
-                Some(Unit {
-                    label,
-                    source,
-                    mode,
-                    block,
-                    last_size: Cell::new(0),
-                })
+                Some(Unit { label, source, mode, block, last_size: Cell::new(0) })
             }
             Err(faults) => {
-                self.faults
-                    .extend(faults.into_iter().map(|it| it.in_source(label, &source)));
+                self.faults.extend(faults.into_iter().map(|it| it.in_source(label, &source)));
                 None
             }
         }
@@ -204,12 +175,7 @@ impl Compiler<'_> {
     /// Compiles what a call may run; a computed name may be any partial.
     fn partial(&mut self, call: &Call, mode: Mode, callers: &mut Vec<String>) -> Result<(), Fault> {
         let Primary::Literal(Literal::Str(name) | Literal::Markup(name)) = &call.partial else {
-            let names: Vec<_> = self
-                .template
-                .partials
-                .iter()
-                .map(|it| it.key.clone())
-                .collect();
+            let names: Vec<_> = self.template.partials.iter().map(|it| it.key.clone()).collect();
             for name in names {
                 if !callers.contains(&name) {
                     self.named_partial(&name, call, mode, callers)?;
@@ -218,10 +184,8 @@ impl Compiler<'_> {
             return Ok(());
         };
         if callers.iter().any(|it| **it == **name) {
-            let message = format!(
-                "partial `{name}` calls itself: {} -> {name}",
-                callers.join(" -> ")
-            );
+            let message =
+                format!("partial `{name}` calls itself: {} -> {name}", callers.join(" -> "));
             return Err(Fault::new("recursive_partial", call.at, message));
         }
         self.named_partial(name, call, mode, callers)
@@ -279,21 +243,12 @@ fn calls_in<'b>(block: &'b Block, out: &mut Vec<&'b Call>) {
         match node {
             Node::Call(it) => out.push(it),
             Node::Capture { body, .. } | Node::IfChanged(body) => calls_in(body, out),
-            Node::If {
-                branches,
-                otherwise,
-            } => {
-                branches
-                    .iter()
-                    .map(|(_, it)| it)
-                    .chain(otherwise)
-                    .for_each(|it| calls_in(it, out));
+            Node::If { branches, otherwise } => {
+                branches.iter().map(|(_, it)| it).chain(otherwise).for_each(|it| calls_in(it, out));
             }
             Node::Case { arms, .. } => arms.iter().for_each(|it| calls_in(&it.body, out)),
             Node::For(it) | Node::TableRow(it) => {
-                std::iter::once(&it.body)
-                    .chain(&it.otherwise)
-                    .for_each(|it| calls_in(it, out));
+                std::iter::once(&it.body).chain(&it.otherwise).for_each(|it| calls_in(it, out));
             }
             Node::Text(_)
             | Node::Output(_)

@@ -14,11 +14,7 @@ pub struct Fault {
 
 impl Fault {
     pub fn new(code: &'static str, at: At, message: impl Into<String>) -> Self {
-        Self {
-            code,
-            message: message.into(),
-            at,
-        }
+        Self { code, message: message.into(), at }
     }
 
     /// Adds the place in words: which part, line, column and the line's text.
@@ -38,14 +34,7 @@ impl Fault {
 /// A diagnostic that has no place in a source.
 pub fn placeless(code: &str, message: String, snippet: Option<String>) -> Diagnostic {
     let severity = Severity::Error;
-    Diagnostic {
-        severity,
-        code: code.to_owned(),
-        message,
-        line: 0,
-        column: 0,
-        snippet,
-    }
+    Diagnostic { severity, code: code.to_owned(), message, line: 0, column: 0, snippet }
 }
 
 /// 1-based line and column (in characters), and the line's text around the place.
@@ -60,11 +49,7 @@ fn place(source: &str, at: usize) -> (u32, u32, String) {
     let line = before.matches('\n').count() + 1;
     let column = line_start.chars().count() + 1;
     let lead: Vec<char> = line_start.chars().rev().take(60).collect();
-    let snippet = lead
-        .into_iter()
-        .rev()
-        .chain(line_end.chars().take(60))
-        .collect::<String>();
+    let snippet = lead.into_iter().rev().chain(line_end.chars().take(60)).collect::<String>();
     let number = |it: usize| u32::try_from(it).unwrap_or(u32::MAX);
     (number(line), number(column), snippet.trim().to_owned())
 }

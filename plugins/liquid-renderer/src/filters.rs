@@ -69,10 +69,7 @@ impl<'a> Args<'_, 'a> {
     }
 
     pub fn named(&self, name: &str) -> Option<&Value<'a>> {
-        self.named
-            .iter()
-            .find(|(it, _)| *it == name)
-            .map(|(_, it)| it)
+        self.named.iter().find(|(it, _)| *it == name).map(|(_, it)| it)
     }
 }
 
@@ -100,13 +97,7 @@ pub fn hint(name: &str) -> String {
 }
 
 const fn filter(name: &'static str, min: usize, max: usize, run: Run) -> Filter {
-    Filter {
-        name,
-        min,
-        max,
-        named: &[],
-        run,
-    }
+    Filter { name, min, max, named: &[], run }
 }
 
 static DERIVED: [Filter; 6] = [
@@ -125,30 +116,14 @@ static FILTERS: [Filter; 65] = [
     filter("at_most", 1, 1, math::at_most),
     filter("base64_decode", 0, 0, encode::base64_decode),
     filter("base64_encode", 0, 0, encode::base64_encode),
-    filter(
-        "base64_url_safe_decode",
-        0,
-        0,
-        encode::base64_url_safe_decode,
-    ),
-    filter(
-        "base64_url_safe_encode",
-        0,
-        0,
-        encode::base64_url_safe_encode,
-    ),
+    filter("base64_url_safe_decode", 0, 0, encode::base64_url_safe_decode),
+    filter("base64_url_safe_encode", 0, 0, encode::base64_url_safe_encode),
     filter("capitalize", 0, 0, text::capitalize),
     filter("ceil", 0, 0, math::ceil),
     filter("compact", 0, 1, array::compact),
     filter("concat", 1, 1, array::concat),
     filter("date", 1, 1, date::date),
-    Filter {
-        name: "default",
-        min: 0,
-        max: 1,
-        named: &["allow_false"],
-        run: text::default,
-    },
+    Filter { name: "default", min: 0, max: 1, named: &["allow_false"], run: text::default },
     filter("divided_by", 1, 1, math::divided_by),
     filter("downcase", 0, 0, text::downcase),
     filter("escape", 0, 0, html::escape),

@@ -33,10 +33,7 @@ fn golden_liquid_passes_but_for_the_known_failures() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let suite: PathBuf = root.join("../../../shared/data/golden-liquid.json");
     let Ok(text) = std::fs::read_to_string(&suite) else {
-        eprintln!(
-            "!!! NOT RUN: the golden-liquid suite is not at {}",
-            suite.display()
-        );
+        eprintln!("!!! NOT RUN: the golden-liquid suite is not at {}", suite.display());
         return;
     };
     let suite: Suite = serde_json::from_str(&text).expect("the suite is JSON");
@@ -48,17 +45,8 @@ fn golden_liquid_passes_but_for_the_known_failures() {
         let got = run(case);
         if !passes(case, &got) {
             failed.insert(case.name.as_str());
-            let Case {
-                name,
-                template,
-                result,
-                results,
-                ..
-            } = case;
-            put!(
-                report,
-                "{name}\n  template {template:?}\n  wanted   {result:?} {results:?}\n"
-            );
+            let Case { name, template, result, results, .. } = case;
+            put!(report, "{name}\n  template {template:?}\n  wanted   {result:?} {results:?}\n");
             put!(report, "  got      {got:?}\n");
         }
     }
@@ -67,10 +55,7 @@ fn golden_liquid_passes_but_for_the_known_failures() {
     let new: Vec<_> = failed.difference(&known).collect();
     let fixed: Vec<_> = known.difference(&failed).collect();
     assert!(new.is_empty(), "new failures {new:#?}\n{report}");
-    assert!(
-        fixed.is_empty(),
-        "these pass now: take them off the list: {fixed:#?}"
-    );
+    assert!(fixed.is_empty(), "these pass now: take them off the list: {fixed:#?}");
 }
 
 fn passes(case: &Case, got: &Result<String, String>) -> bool {
@@ -83,9 +68,7 @@ fn passes(case: &Case, got: &Result<String, String>) -> bool {
 }
 
 fn run(case: &Case) -> Result<String, String> {
-    let settings = Settings {
-        undefined: Undefined::Nil,
-    };
+    let settings = Settings { undefined: Undefined::Nil };
     let renderer = LiquidRenderer::configure(settings).map_err(|it| format!("{it:?}"))?;
     let partials = case.templates.iter().map(|(key, it)| Pair {
         key: key.clone(),
@@ -94,16 +77,11 @@ fn run(case: &Case) -> Result<String, String> {
     let template = Template {
         slug: "golden".to_owned(),
         revision: 1,
-        sources: vec![Source {
-            part: Part::Text,
-            text: case.template.clone(),
-        }],
+        sources: vec![Source { part: Part::Text, text: case.template.clone() }],
         partials: partials.collect(),
         layout: None,
     };
-    let compiled = renderer
-        .compile(&template)
-        .map_err(|it| format!("{it:?}"))?;
+    let compiled = renderer.compile(&template).map_err(|it| format!("{it:?}"))?;
     let ctx = CallContext {
         call_id: String::new(),
         now_unix_ms: 0,
@@ -111,10 +89,7 @@ fn run(case: &Case) -> Result<String, String> {
         dry_run: true,
         extra: Vec::new(),
     };
-    let data = case
-        .data
-        .as_ref()
-        .map_or_else(|| "{}".to_owned(), ToString::to_string);
+    let data = case.data.as_ref().map_or_else(|| "{}".to_owned(), ToString::to_string);
     match LiquidRenderer::render(&compiled, &ctx, &data) {
         Ok(it) => Ok(it.bodies[0].text.clone()),
         Err(Failure::InvalidInput(it) | Failure::Misconfigured(it)) => Err(format!("{it:?}")),

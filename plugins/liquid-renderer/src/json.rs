@@ -92,10 +92,7 @@ impl<'de> Visitor<'de> for Reader {
         Ok(Value::Int(it))
     }
 
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "a number over i64 is kept as a float"
-    )]
+    #[expect(clippy::cast_precision_loss, reason = "a number over i64 is kept as a float")]
     fn visit_u64<E>(self, it: u64) -> Result<Value<'de>, E> {
         Ok(i64::try_from(it).map_or(Value::Float(it as f64), Value::Int))
     }
@@ -161,21 +158,12 @@ mod tests {
 
     #[test]
     fn objects_keep_their_order_and_the_last_duplicate_wins() {
-        let many = (0..40)
-            .map(|i| format!("\"k{i}\":{i},"))
-            .collect::<Vec<_>>()
-            .concat();
+        let many = (0..40).map(|i| format!("\"k{i}\":{i},")).collect::<Vec<_>>().concat();
         for (text, expected) in [
-            (
-                r#"{"b":1,"a":2,"b":3}"#.to_owned(),
-                r#"{"b":3,"a":2}"#.to_owned(),
-            ),
+            (r#"{"b":1,"a":2,"b":3}"#.to_owned(), r#"{"b":3,"a":2}"#.to_owned()),
             (
                 format!("{{{many}\"k0\":9}}"),
-                format!(
-                    "{{{}}}",
-                    many.replace("\"k0\":0", "\"k0\":9").trim_end_matches(',')
-                ),
+                format!("{{{}}}", many.replace("\"k0\":0", "\"k0\":9").trim_end_matches(',')),
             ),
         ] {
             let mut out = String::new();

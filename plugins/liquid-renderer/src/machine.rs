@@ -41,23 +41,12 @@ pub enum Whose {
 
 impl Stopped {
     fn new(code: &'static str, at: At, message: impl Into<String>) -> Self {
-        let whose = if code == "render_error" {
-            Whose::Data
-        } else {
-            Whose::Template
-        };
-        Self {
-            code,
-            message: message.into(),
-            at,
-            whose,
-            unit: None,
-        }
+        let whose = if code == "render_error" { Whose::Data } else { Whose::Template };
+        Self { code, message: message.into(), at, whose, unit: None }
     }
 
     fn within(mut self, unit: &Unit) -> Self {
-        self.unit
-            .get_or_insert_with(|| (unit.label.clone(), unit.source.clone()));
+        self.unit.get_or_insert_with(|| (unit.label.clone(), unit.source.clone()));
         self
     }
 }
@@ -150,11 +139,7 @@ impl<'a> Machine<'a> {
         self.changed = None;
         self.mode = unit.mode;
         for (name, value) in given {
-            self.locals.push(Binding {
-                name,
-                value: value.clone(),
-                origin: None,
-            });
+            self.locals.push(Binding { name, value: value.clone(), origin: None });
         }
         self.out = String::with_capacity(unit.last_size.get() + 64);
         self.block(&unit.block).map_err(|it| it.within(unit))?;
@@ -191,10 +176,6 @@ impl<'a> Machine<'a> {
     /// Text that was made by this part: markup in HTML.
     fn made(&self, text: String) -> Value<'a> {
         let text: Str<'a> = text.into();
-        if self.mode == Mode::Html {
-            Value::Safe(text)
-        } else {
-            Value::Str(text)
-        }
+        if self.mode == Mode::Html { Value::Safe(text) } else { Value::Str(text) }
     }
 }

@@ -30,9 +30,5 @@ pub fn parse(source: &str, mode: Mode) -> Result<Block, Vec<Fault>> {
     if faults.iter().any(|it| it.code == "nesting_too_deep") {
         faults.retain(|it| it.code != "unclosed_tag");
     }
-    if faults.is_empty() {
-        Ok(block)
-    } else {
-        Err(faults)
-    }
+    if faults.is_empty() { Ok(block) } else { Err(faults) }
 }

@@ -30,12 +30,7 @@ pub const LINE_END: char = '\u{E004}';
 /// The source cannot be cut into text and Liquid.
 pub fn derive(source: &str) -> Result<String, Fault> {
     let (html, liquid) = without_liquid(source)?;
-    let mut writer = Writer {
-        liquid,
-        out: String::new(),
-        dropped: None,
-        links: Vec::new(),
-    };
+    let mut writer = Writer { liquid, out: String::new(), dropped: None, links: Vec::new() };
     for event in events(&html) {
         writer.event(&event);
     }
@@ -57,38 +52,23 @@ fn without_liquid(source: &str) -> Result<(String, Vec<Liquid>), Fault> {
         let text = |range| source.get(range).unwrap_or_default();
         let it = match piece {
             Piece::Text(range) => {
-                html.extend(
-                    text(range)
-                        .chars()
-                        .filter(|it| !(OPEN..=LINE_END).contains(it)),
-                );
+                html.extend(text(range).chars().filter(|it| !(OPEN..=LINE_END).contains(it)));
                 continue;
             }
             Piece::Raw(range) => Liquid {
                 text: format!("{{% raw %}}{}{{% endraw %}}", strip_tags(text(range))),
                 silent: false,
             },
-            Piece::Output { inside, .. } => Liquid {
-                text: format!("{{{{ {} }}}}", text(inside).trim()),
-                silent: false,
-            },
+            Piece::Output { inside, .. } => {
+                Liquid { text: format!("{{{{ {} }}}}", text(inside).trim()), silent: false }
+            }
             Piece::Tag { name, inside, .. } => {
                 let name = text(name);
-                let prints = [
-                    "echo",
-                    "cycle",
-                    "increment",
-                    "decrement",
-                    "include",
-                    "render",
-                    "liquid",
-                ];
+                let prints =
+                    ["echo", "cycle", "increment", "decrement", "include", "render", "liquid"];
                 let tag = format!("{name} {}", text(inside).trim());
                 let text = format!("{{% {} %}}", tag.trim());
-                Liquid {
-                    text,
-                    silent: !prints.contains(&name),
-                }
+                Liquid { text, silent: !prints.contains(&name) }
             }
         };
         put!(html, "{OPEN}{}{CLOSE}", liquid.len());
@@ -168,9 +148,7 @@ impl Writer {
     /// `label (address)`, or the address alone where the label says the same.
     fn link_end(&mut self, address: &str, start: usize) {
         let label = self.out.get(start..).unwrap_or_default().trim();
-        let plain = ["mailto:", "tel:"]
-            .iter()
-            .find_map(|it| address.strip_prefix(it));
+        let plain = ["mailto:", "tel:"].iter().find_map(|it| address.strip_prefix(it));
         let same = label == address || plain == Some(label);
         if address.is_empty() || address.starts_with('#') || same {
             return;
@@ -224,10 +202,7 @@ impl Writer {
         while let Some((before, after)) = rest.split_once(OPEN) {
             out.push_str(before);
             let (number, after) = after.split_once(CLOSE).unwrap_or((after, ""));
-            let it = number
-                .parse()
-                .ok()
-                .and_then(|it: usize| self.liquid.get(it));
+            let it = number.parse().ok().and_then(|it: usize| self.liquid.get(it));
             out.push_str(it.map_or("", |it| &it.text));
             rest = after;
         }
@@ -239,10 +214,7 @@ impl Writer {
     fn silent(&mut self, text: &str) {
         for part in text.split(OPEN).skip(1) {
             let number = part.split(CLOSE).next().unwrap_or_default();
-            let it = number
-                .parse()
-                .ok()
-                .and_then(|it: usize| self.liquid.get(it));
+            let it = number.parse().ok().and_then(|it: usize| self.liquid.get(it));
             if let Some(it) = it.filter(|it| it.silent) {
                 self.out.push_str(&it.text);
             }

@@ -31,16 +31,11 @@ pub fn render(it: &Compiled, ctx: &CallContext, data: &str) -> Result<Output, Fa
     let mut machine = Machine::new(&it.partials, data, ctx.now_unix_ms, lenient);
     let bodies = bodies(it, &mut machine).map_err(failure)?;
     if machine.wrong.is_empty() {
-        return Ok(Output {
-            bodies,
-            missing: machine.missing,
-        });
+        return Ok(Output { bodies, missing: machine.missing });
     }
     let wrong = machine.wrong.into_iter();
     Err(Failure::InvalidInput(
-        wrong
-            .map(|it| placeless("wrong_type", it.message, Some(it.path)))
-            .collect(),
+        wrong.map(|it| placeless("wrong_type", it.message, Some(it.path))).collect(),
     ))
 }
 
@@ -49,11 +44,7 @@ type Given<'a> = [(&'a str, Value<'a>); 3];
 
 fn bodies<'a>(it: &'a Compiled, machine: &mut Machine<'a>) -> Result<Vec<Body>, Stopped> {
     let mut bodies: Vec<Option<Body>> = it.parts.iter().map(|_| None).collect();
-    let mut given = [
-        ("content", Value::Nil),
-        ("subject", "".into()),
-        ("preheader", "".into()),
-    ];
+    let mut given = [("content", Value::Nil), ("subject", "".into()), ("preheader", "".into())];
     for ((part, unit), body) in it.parts.iter().zip(&mut bodies) {
         let name = match part {
             Part::Subject => 1,
@@ -75,10 +66,7 @@ fn bodies<'a>(it: &'a Compiled, machine: &mut Machine<'a>) -> Result<Vec<Body>, 
     let mut bodies: Vec<Body> = bodies.into_iter().flatten().collect();
     if let Some((unit, layout)) = &it.derived {
         let text = in_layout(machine, unit, layout.as_ref(), &mut given)?;
-        bodies.push(Body {
-            part: Part::Text,
-            text: tidy::lines(&text),
-        });
+        bodies.push(Body { part: Part::Text, text: tidy::lines(&text) });
     }
     Ok(bodies)
 }
@@ -101,21 +89,13 @@ fn object(data: &str) -> Result<Rc<Object<'_>>, Failure> {
     let refuse = |line: usize, column: usize, message: String| {
         let number = |it| u32::try_from(it).unwrap_or(0);
         let it = placeless("not_an_object", message, None);
-        let it = Diagnostic {
-            line: number(line),
-            column: number(column),
-            ..it
-        };
+        let it = Diagnostic { line: number(line), column: number(column), ..it };
         Failure::InvalidInput(vec![it])
     };
     match json::read(data) {
         Ok(Value::Object(it)) => Ok(it),
         Ok(_) => Err(refuse(0, 0, "the data is not a JSON object".to_owned())),
-        Err(it) => Err(refuse(
-            it.line(),
-            it.column(),
-            format!("the data is not JSON: {it}"),
-        )),
+        Err(it) => Err(refuse(it.line(), it.column(), format!("the data is not JSON: {it}"))),
     }
 }
 

@@ -9,10 +9,7 @@ use crate::settings::Settings;
 
 /// Compiles and renders a small template with escaping.
 pub fn run(ctx: &CallContext) -> Vec<SelfTestResult> {
-    let source = |part, text: &str| Source {
-        part,
-        text: text.to_owned(),
-    };
+    let source = |part, text: &str| Source { part, text: text.to_owned() };
     let template = Template {
         slug: "self-test".to_owned(),
         revision: 1,
@@ -32,11 +29,7 @@ pub fn run(ctx: &CallContext) -> Vec<SelfTestResult> {
             let data = r#"{"name": "Tom & Jo", "items": [1, 2]}"#;
             render(&it, ctx, data).map_err(|it| format!("{it:?}"))
         });
-    let expected = [
-        "Hello Tom & Jo",
-        "<p>Tom &amp; Jo 2 4</p>",
-        "Tom & Jo 2 4\n",
-    ];
+    let expected = ["Hello Tom & Jo", "<p>Tom &amp; Jo 2 4</p>", "Tom & Jo 2 4\n"];
     let (passed, detail) = match outcome {
         Ok(output) => {
             let bodies: Vec<_> = output.bodies.iter().map(|it| it.text.as_str()).collect();
@@ -44,9 +37,5 @@ pub fn run(ctx: &CallContext) -> Vec<SelfTestResult> {
         }
         Err(it) => (false, it),
     };
-    vec![SelfTestResult {
-        name: "renders and escapes".to_owned(),
-        passed,
-        detail,
-    }]
+    vec![SelfTestResult { name: "renders and escapes".to_owned(), passed, detail }]
 }

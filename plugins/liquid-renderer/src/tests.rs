@@ -16,10 +16,7 @@ use crate::{Compiled, LiquidRenderer, Settings};
 const NOW: u64 = 1_709_618_828_000;
 
 fn template(parts: &[(Part, &str)]) -> Template {
-    let source = |(part, text): &(Part, &str)| Source {
-        part: *part,
-        text: (*text).to_owned(),
-    };
+    let source = |(part, text): &(Part, &str)| Source { part: *part, text: (*text).to_owned() };
     Template {
         slug: "t".to_owned(),
         revision: 1,
@@ -30,18 +27,14 @@ fn template(parts: &[(Part, &str)]) -> Template {
 }
 
 fn with_partials(mut it: Template, partials: &[(&str, &str)]) -> Template {
-    let pair = |(key, value): &(&str, &str)| Pair {
-        key: (*key).to_owned(),
-        value: (*value).to_owned(),
-    };
+    let pair =
+        |(key, value): &(&str, &str)| Pair { key: (*key).to_owned(), value: (*value).to_owned() };
     it.partials = partials.iter().map(pair).collect();
     it
 }
 
 fn compile(it: &Template) -> Result<Compiled, Vec<Diagnostic>> {
-    LiquidRenderer::configure(Settings::default())
-        .expect("settings")
-        .compile(it)
+    LiquidRenderer::configure(Settings::default()).expect("settings").compile(it)
 }
 
 fn ctx() -> CallContext {
@@ -62,12 +55,7 @@ fn render(it: &Template, data: &str) -> Result<Output, Failure> {
 /// The body of one part.
 fn body(it: &Template, part: Part, data: &str) -> String {
     let output = render(it, data).expect("renders");
-    output
-        .bodies
-        .into_iter()
-        .find(|it| it.part == part)
-        .expect("the part is there")
-        .text
+    output.bodies.into_iter().find(|it| it.part == part).expect("the part is there").text
 }
 
 fn html(source: &str, data: &str) -> String {
@@ -81,14 +69,12 @@ fn text(source: &str, data: &str) -> String {
 /// Codes and snippets of refused data.
 fn refused(source: &str, data: &str) -> Vec<(String, String)> {
     match render(&template(&[(Part::Text, source)]), data) {
-        Err(Failure::InvalidInput(it)) => it
-            .into_iter()
-            .map(|it| (it.code, it.snippet.unwrap_or_default()))
-            .collect(),
-        Err(Failure::Misconfigured(it)) => it
-            .into_iter()
-            .map(|it| (format!("template: {}", it.code), it.message))
-            .collect(),
+        Err(Failure::InvalidInput(it)) => {
+            it.into_iter().map(|it| (it.code, it.snippet.unwrap_or_default())).collect()
+        }
+        Err(Failure::Misconfigured(it)) => {
+            it.into_iter().map(|it| (format!("template: {}", it.code), it.message)).collect()
+        }
         other @ (Ok(_) | Err(Failure::Internal(_))) => {
             vec![("unexpected".to_owned(), format!("{other:?}"))]
         }
@@ -96,8 +82,5 @@ fn refused(source: &str, data: &str) -> Vec<(String, String)> {
 }
 
 fn codes(it: &Template) -> Vec<String> {
-    compile(it).map_or_else(
-        |it| it.into_iter().map(|it| it.code).collect(),
-        |_| Vec::new(),
-    )
+    compile(it).map_or_else(|it| it.into_iter().map(|it| it.code).collect(), |_| Vec::new())
 }

@@ -89,11 +89,7 @@ impl<'a> Value<'a> {
 
     /// The text of a string, marked safe or not.
     pub fn as_str(&self) -> Option<&str> {
-        if let Self::Str(it) | Self::Safe(it) = self {
-            Some(it)
-        } else {
-            None
-        }
+        if let Self::Str(it) | Self::Safe(it) = self { Some(it) } else { None }
     }
 
     /// As a string filter sees it.
@@ -187,9 +183,7 @@ impl<'a> Value<'a> {
         match self {
             Self::Array(items) => {
                 let index = if index < 0 {
-                    items
-                        .len()
-                        .checked_sub(usize::try_from(index.unsigned_abs()).ok()?)?
+                    items.len().checked_sub(usize::try_from(index.unsigned_abs()).ok()?)?
                 } else {
                     usize::try_from(index).ok()?
                 };

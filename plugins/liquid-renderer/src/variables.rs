@@ -110,12 +110,7 @@ impl Uses {
     fn note(&mut self, steps: Vec<Step>, reading: Reading) {
         let all = &mut self.all;
         let at = *self.by_path.entry(path(&steps)).or_insert_with(|| {
-            all.push(Use {
-                steps,
-                required: false,
-                looped: false,
-                printed: false,
-            });
+            all.push(Use { steps, required: false, looped: false, printed: false });
             all.len() - 1
         });
         let it = &mut all[at];

@@ -44,9 +44,7 @@ pub async fn trim(writer: &SqlitePool, bounds: Bounds) -> Result<(), sqlx::Error
 
 /// How many messages there are.
 pub async fn count(readers: &SqlitePool) -> Result<i64, sqlx::Error> {
-    sqlx::query_scalar("-- inbox_count\nSELECT messages FROM inbox_total")
-        .fetch_one(readers)
-        .await
+    sqlx::query_scalar("-- inbox_count\nSELECT messages FROM inbox_total").fetch_one(readers).await
 }
 
 async fn is_over(writer: &SqlitePool, bounds: Bounds) -> Result<bool, sqlx::Error> {

@@ -53,8 +53,11 @@ async fn recipients_of_every_kind_arrive_in_one_session() {
     let inbox = Inbox::open().await;
     let mut client = connect(inbox.listen()).await;
     for to in [
-        "用户@例え.example", "\"odd <@> one\"@example.com", "\"100% \\\" sure\"@example.com",
-        "o'brien+tag@example.com", "a@[192.0.2.1]",
+        "用户@例え.example",
+        "\"odd <@> one\"@example.com",
+        "\"100% \\\" sure\"@example.com",
+        "o'brien+tag@example.com",
+        "a@[192.0.2.1]",
     ] {
         envelope(&mut client, "a@sandbox.example", to).await;
         client.message(b"Subject: hi\r\n\r\nhi").await.expect("250");
@@ -133,9 +136,8 @@ fn a_runtime_that_is_gone_answers_451() {
 async fn an_address_that_others_can_reach_is_refused() {
     let inbox = Inbox::open().await;
     let anywhere = SocketAddr::from(([0, 0, 0, 0], 0));
-    let open = |reach| {
-        listen(anywhere, reach, inbox.archive.clone(), Clock::system(), Handle::current())
-    };
+    let open =
+        |reach| listen(anywhere, reach, inbox.archive.clone(), Clock::system(), Handle::current());
     assert!(matches!(open(Reach::Loopback), Err(InboxError::NotLoopback(_))));
     assert!(open(Reach::Anyone).is_ok());
 }

@@ -144,7 +144,8 @@ async fn a_message_is_json_with_all_that_is_inside() {
 #[tokio::test]
 async fn markup_in_a_subject_is_escaped() {
     let inbox = Inbox::open().await;
-    let raw = "From: \"<i>x</i>\" <a@sandbox.example>\nSubject: <script>alert(1)</script>\n\n<b>hi</b>\n";
+    let raw =
+        "From: \"<i>x</i>\" <a@sandbox.example>\nSubject: <script>alert(1)</script>\n\n<b>hi</b>\n";
     inbox.keep("\"<u>\"@example.com", raw).await;
     for path in ["/inbox", "/inbox/in_1", "/inbox?to=%3Cscript%3E"] {
         let response = ask(&inbox, path, "text/html").await;
@@ -190,8 +191,12 @@ async fn what_is_not_there_is_not_found() {
     let inbox = Inbox::open().await;
     inbox.keep("grace@example.com", "Subject: plain\n\nhi\n").await;
     for path in [
-        "/inbox/in_2", "/inbox/17", "/inbox/in_1/html", "/inbox/in_1/attachments/0",
-        "/inbox/in_1/attachments/x", "/inbox/in_2/raw",
+        "/inbox/in_2",
+        "/inbox/17",
+        "/inbox/in_1/html",
+        "/inbox/in_1/attachments/0",
+        "/inbox/in_1/attachments/x",
+        "/inbox/in_2/raw",
     ] {
         let response = ask(&inbox, path, "application/json").await;
         assert_eq!(response.status(), StatusCode::NOT_FOUND, "{path}");

@@ -41,13 +41,22 @@ mod tests {
 
     #[test]
     fn only_names_of_this_machine_are_answered() {
-        for host in ["localhost", "LOCALHOST:8080", "127.0.0.1:1", "127.9.9.9", "[::1]:80", "a.localhost"]
+        for host in
+            ["localhost", "LOCALHOST:8080", "127.0.0.1:1", "127.9.9.9", "[::1]:80", "a.localhost"]
         {
             assert!(names_this_machine(host), "{host}");
         }
         for host in [
-            "", "example.com", "localhost.example.com", "notlocalhost", "127.0.0.1.example.com",
-            "10.0.0.1", "0.0.0.0", "[2001:db8::1]", "localhost@example.com", "a b",
+            "",
+            "example.com",
+            "localhost.example.com",
+            "notlocalhost",
+            "127.0.0.1.example.com",
+            "10.0.0.1",
+            "0.0.0.0",
+            "[2001:db8::1]",
+            "localhost@example.com",
+            "a b",
         ] {
             assert!(!names_this_machine(host), "{host}");
         }

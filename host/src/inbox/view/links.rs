@@ -29,7 +29,10 @@ fn is_web(link: &str) -> bool {
 
 /// The quoted values of all `href` attributes.
 fn hrefs(html: &str) -> Vec<String> {
-    html.split("href").skip(1).filter_map(quoted_value).map(unescaped).collect()
+    let folded = html.to_ascii_lowercase();
+    let after_names =
+        folded.match_indices("href").filter_map(|(at, name)| html.get(at + name.len()..));
+    after_names.filter_map(quoted_value).map(unescaped).collect()
 }
 
 fn quoted_value(after_name: &str) -> Option<&str> {
@@ -60,8 +63,8 @@ mod tests {
 
     #[test]
     fn links_of_the_html_are_found_once_and_only_web_addresses_count() {
-        let html = "<a href=\"https://a.example/?x=1&amp;y=2\">a</a><a HREF='no'>b</a>\
-                    <a href = 'http://b.example'>c</a><a href=\"https://a.example/?x=1&amp;y=2\">d</a>\
+        let html = "<a href=\"https://a.example/?x=1&amp;y=2\">a</a><a HREF='../no'>b</a>\
+                    <a HREF = 'http://b.example'>c</a><a href=\"https://a.example/?x=1&amp;y=2\">d</a>\
                     <a href=\"javascript:alert(1)\">e</a><a href=https://unquoted.example>f</a>href";
         let content = Content { html: Some(html.to_owned()), ..Content::default() };
         assert_eq!(of(&content), ["https://a.example/?x=1&y=2", "http://b.example"]);

@@ -2,8 +2,8 @@
 
 use askama::Template;
 
-use super::{Wanted, links};
 use super::content::{Attachment, Content};
+use super::{Wanted, links};
 use crate::clock::Timestamp;
 use crate::inbox::archive::{Page, Stored, Summary};
 
@@ -153,8 +153,12 @@ mod tests {
     fn ages_and_sizes_read_well() {
         let then = Timestamp::parse_rfc3339("2026-11-21T10:00:00Z").expect("valid");
         for (seconds, text) in [
-            (0, "just now"), (59, "59 s ago"), (60, "1 min ago"), (7_300, "2 h ago"),
-            (90_000, "1 d ago"), (700_000, "2026-11-21"),
+            (0, "just now"),
+            (59, "59 s ago"),
+            (60, "1 min ago"),
+            (7_300, "2 h ago"),
+            (90_000, "1 d ago"),
+            (700_000, "2026-11-21"),
         ] {
             assert_eq!(age(then, then.after(Duration::from_secs(seconds))), text);
         }

@@ -1,7 +1,7 @@
 //! A single part of a message, served so that a browser runs nothing of it.
 
-use axum::http::header::{CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::http::HeaderValue;
+use axum::http::header::{CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -18,8 +18,7 @@ const DOWNLOAD: &str = "sandbox; default-src 'none'";
 pub fn preview(raw: &[u8]) -> Option<Response> {
     let message = MessageParser::default().parse(raw)?;
     let html = with_own_images(html_text(&message)?, &message);
-    let headers =
-        [(CONTENT_TYPE, "text/html; charset=utf-8"), (CONTENT_SECURITY_POLICY, PREVIEW)];
+    let headers = [(CONTENT_TYPE, "text/html; charset=utf-8"), (CONTENT_SECURITY_POLICY, PREVIEW)];
     Some((headers, html).into_response())
 }
 
@@ -48,7 +47,9 @@ fn with_own_images(html: String, message: &Message<'_>) -> String {
     message.attachments().enumerate().fold(html, |html, (number, part)| {
         let about = Attachment::of((number, part));
         match part.content_id() {
-            Some(id) if about.content_type.starts_with("image/") && is_plain(&about.content_type) => {
+            Some(id)
+                if about.content_type.starts_with("image/") && is_plain(&about.content_type) =>
+            {
                 let image = STANDARD.encode(part.contents());
                 html.replace(
                     &format!("cid:{id}"),

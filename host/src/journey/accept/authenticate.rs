@@ -91,10 +91,8 @@ pub(in crate::journey) async fn standing(
         .filter(|key| key.is_live_at(now) && key.allows_ip(caller.ip))
         .filter(|key| key.allows(Scope::Send))
         .ok_or(Stop::Refused(Refusal::Unauthorized))?;
-    let account = snapshot
-        .account(key.account_id)
-        .await?
-        .ok_or(Stop::Refused(Refusal::Unauthorized))?;
+    let account =
+        snapshot.account(key.account_id).await?.ok_or(Stop::Refused(Refusal::Unauthorized))?;
     match account.account.state {
         AccountState::Active => Ok(Sender { key, account }),
         AccountState::Suspended => Err(Stop::Refused(forbidden(

@@ -132,7 +132,8 @@ impl<'de> Visitor<'de> for Strict {
         while let Some(key) = entries.next_key::<String>()? {
             let value = entries.next_value_seed(Strict)?;
             if map.contains_key(&key) {
-                let message = format!("the name `{}` stands twice in one object", key.escape_debug());
+                let message =
+                    format!("the name `{}` stands twice in one object", key.escape_debug());
                 return Err(serde::de::Error::custom(message));
             }
             map.insert(key, value);
@@ -152,7 +153,13 @@ mod tests {
     #[test]
     fn hostile_json_is_refused_and_does_not_overflow() {
         for body in [
-            "", "{", "{\"a\":1,\"a\":2}", "{\"a\":\"\\ud800\"}", "{} {}", "{\"a\":NaN}", "\u{feff}{}",
+            "",
+            "{",
+            "{\"a\":1,\"a\":2}",
+            "{\"a\":\"\\ud800\"}",
+            "{} {}",
+            "{\"a\":NaN}",
+            "\u{feff}{}",
         ] {
             assert_eq!(code(body).as_deref(), Some("malformed_json"), "{body}");
         }

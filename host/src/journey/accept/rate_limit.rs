@@ -13,12 +13,12 @@ use moka::sync::Cache;
 use super::refusal::Refusal;
 use crate::id::{AccountId, KeyId};
 
-type Limiter<K> =
-    RateLimiter<K, DashMapStateStore<K>, DefaultClock, StateInformationMiddleware>;
+type Limiter<K> = RateLimiter<K, DashMapStateStore<K>, DefaultClock, StateInformationMiddleware>;
 
-/// Failed logins that are forgiven at once, and one more each such time.
+/// Failed logins that are forgiven at once, and how many more each minute.
 const FAILURES: NonZeroU32 = NonZeroU32::new(20).expect("not zero");
-const FORGIVEN_EVERY: Duration = Duration::from_secs(6);
+const FORGIVEN_A_MINUTE: NonZeroU32 = NonZeroU32::new(10).expect("not zero");
+const BLOCKED_AT_MOST: Duration = Duration::from_secs(12);
 const ADDRESSES: u64 = 100_000;
 
 /// The buckets of this node.
@@ -48,18 +48,13 @@ impl RateLimits {
     #[must_use]
     pub fn new(per_second: NonZeroU32, burst: NonZeroU32) -> Self {
         let quota = Quota::per_second(per_second).allow_burst(burst);
-        let patience = Quota::with_period(FORGIVEN_EVERY)
-            .expect("the period is not zero")
-            .allow_burst(FAILURES);
+        let patience = Quota::per_minute(FORGIVEN_A_MINUTE).allow_burst(FAILURES);
         Self {
             quota,
             keys: RateLimiter::dashmap(quota).with_middleware(),
             accounts: RateLimiter::dashmap(quota).with_middleware(),
             failures: RateLimiter::dashmap(patience).with_middleware(),
-            blocked: Cache::builder()
-                .max_capacity(ADDRESSES)
-                .time_to_live(FORGIVEN_EVERY * 2)
-                .build(),
+            blocked: Cache::builder().max_capacity(ADDRESSES).time_to_live(BLOCKED_AT_MOST).build(),
             clock: DefaultClock::default(),
         }
     }

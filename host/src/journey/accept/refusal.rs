@@ -140,9 +140,7 @@ impl Refusal {
                     format!("{} faults, in: {}", many.len(), fields.join(", "))
                 }
             },
-            Self::Unauthorized => {
-                "a valid API key is required in the x-api-key header".to_owned()
-            }
+            Self::Unauthorized => "a valid API key is required in the x-api-key header".to_owned(),
             Self::InsufficientBalance { required, balance } => format!(
                 "the message costs {} and the balance is {}; nothing was charged or sent",
                 credits(*required),

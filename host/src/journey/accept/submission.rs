@@ -15,7 +15,7 @@ use crate::template::slug::Slug;
 use fields::Fields;
 
 /// `sendAt` is at most that far ahead.
-const FURTHEST: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+const FURTHEST: Duration = Duration::from_hours(30 * 24);
 const MAX_NAME: usize = 200;
 const MAX_TAGS: usize = 20;
 const MAX_TAG: usize = 100;
@@ -86,16 +86,17 @@ impl Submission {
         let mut fields = Fields::new(body);
         let to = fields.required("to", Fields::address);
         fields.required("type", |it, value| it.exactly(value, "type", "EMAIL"));
-        let template = fields.required("template", |it, value| it.parsed::<Slug>(value, "template"));
+        let template =
+            fields.required("template", |it, value| it.parsed::<Slug>(value, "template"));
         let data = fields.required("data", |it, value| it.object(value, "data"));
-        let from_name = fields.optional("fromName", |it, value| it.line(value, "fromName", MAX_NAME));
+        let from_name =
+            fields.optional("fromName", |it, value| it.line(value, "fromName", MAX_NAME));
         let from = fields.optional("from", |it, value| it.parsed(value, "from"));
         let reply_to = fields.optional("replyTo", |it, value| it.parsed(value, "replyTo"));
         let tags = fields.optional("tags", Fields::tags).unwrap_or_default();
         let metadata = fields.optional("metadata", Fields::metadata).unwrap_or_default();
         let send_at = fields.optional("sendAt", |it, value| it.send_at(value, now));
-        let attachments =
-            fields.optional("attachments", attachments::parse).unwrap_or_default();
+        let attachments = fields.optional("attachments", attachments::parse).unwrap_or_default();
         let headers = fields.optional("headers", Fields::headers).unwrap_or_default();
         let (faults, warnings) = fields.finish();
         match (to, template, data) {

@@ -52,10 +52,7 @@ struct Waiting {
 pub fn channel() -> (Committer, CommitQueue) {
     let (job_sender, jobs) = mpsc::channel(WAITING);
     let (refusal_sender, refusals) = mpsc::channel(REFUSALS);
-    (
-        Committer { jobs: job_sender, refusals: refusal_sender },
-        CommitQueue { jobs, refusals },
-    )
+    (Committer { jobs: job_sender, refusals: refusal_sender }, CommitQueue { jobs, refusals })
 }
 
 impl Committer {
@@ -87,7 +84,7 @@ impl CommitQueue {
         committed: impl Fn(),
         stop: CancellationToken,
     ) {
-        let mut waiting = Vec::with_capacity(TOGETHER);
+        let mut waiting = Vec::new();
         let mut refusals = Vec::new();
         loop {
             tokio::select! {
@@ -101,7 +98,7 @@ impl CommitQueue {
             }
             if !waiting.is_empty() {
                 metrics::histogram!("waxwing_commit_group_size").record(as_f64(waiting.len()));
-                commit(&store, &clock, waiting.drain(..).collect()).await;
+                commit(&store, &clock, std::mem::take(&mut waiting)).await;
                 committed();
             }
             if !refusals.is_empty() {

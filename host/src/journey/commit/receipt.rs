@@ -20,6 +20,9 @@ pub struct Receipt {
 }
 
 /// Reads the store's answer, now or from an earlier request.
+///
+/// # Errors
+/// The message was refused.
 pub fn read(answer: Answer, warnings: Vec<String>) -> Result<Receipt, Refused> {
     match answer {
         Answer::Accepted { message_id, credits_remaining, state } => {

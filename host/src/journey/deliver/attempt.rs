@@ -1,6 +1,7 @@
 //! One attempt over the route `sandbox`: real SMTP on loopback into the embedded inbox, over
 //! connections that are kept for the next message.
 
+use std::io;
 use std::net::SocketAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -10,15 +11,28 @@ use lettre::transport::smtp::client::AsyncSmtpConnection;
 use lettre::transport::smtp::extension::ClientId;
 use lettre::transport::smtp::response::Response;
 
+use tokio::net::TcpStream;
+
 use super::outcome::Outcome;
 use crate::mail::path;
 use crate::message::address::EmailAddress;
 use crate::store::records::Lease;
 
 /// lettre's own time-out covers only the connection.
-const ATTEMPT: Duration = Duration::from_secs(60);
+const ATTEMPT: Duration = Duration::from_mins(1);
 const CONNECT: Duration = Duration::from_secs(10);
-const KEPT: usize = 8;
+const KEPT: usize = 6;
+
+/// Why an attempt did not end in a 250.
+#[derive(Debug, thiserror::Error)]
+enum AttemptError {
+    /// Nobody listens, or nobody answers.
+    #[error(transparent)]
+    Connect(#[from] io::Error),
+    /// The other side said no, or broke the protocol.
+    #[error(transparent)]
+    Smtp(#[from] Error),
+}
 
 /// The way to the sandbox inbox.
 pub struct Sandbox {
@@ -37,13 +51,18 @@ impl Sandbox {
     pub(super) async fn attempt(&self, lease: &Lease, raw: &[u8]) -> Outcome {
         match tokio::time::timeout(ATTEMPT, self.send(lease, raw)).await {
             Ok(Ok(response)) => Outcome::Delivered(words(&response)),
-            Ok(Err(error)) if error.is_permanent() => Outcome::Bounced(error_words(&error)),
-            Ok(Err(error)) => Outcome::Deferred(error_words(&error)),
+            Ok(Err(AttemptError::Smtp(error))) if error.is_permanent() => {
+                Outcome::Bounced(error_words(&error))
+            }
+            Ok(Err(AttemptError::Smtp(error))) => Outcome::Deferred(error_words(&error)),
+            Ok(Err(AttemptError::Connect(error))) => {
+                Outcome::Deferred(format!("no connection to {}: {error}", self.inbox))
+            }
             Err(_) => Outcome::Deferred("the inbox did not answer in 60 s".to_owned()),
         }
     }
 
-    async fn send(&self, lease: &Lease, raw: &[u8]) -> Result<Response, Error> {
+    async fn send(&self, lease: &Lease, raw: &[u8]) -> Result<Response, AttemptError> {
         // A kept connection may have been closed meanwhile. That shows at its first command, before
         // anything was sent, so a fresh one can take over.
         while let Some(mut kept) = self.kept() {
@@ -51,15 +70,7 @@ impl Sandbox {
                 return self.finish(kept, lease, raw).await;
             }
         }
-        let hello = ClientId::Domain("localhost".to_owned());
-        let mut fresh = AsyncSmtpConnection::connect_tokio1(
-            self.inbox,
-            Some(CONNECT),
-            &hello,
-            None,
-            None,
-        )
-        .await?;
+        let mut fresh = self.connect().await?;
         begin(&mut fresh, &lease.sender).await?;
         self.finish(fresh, lease, raw).await
     }
@@ -69,13 +80,23 @@ impl Sandbox {
         mut connection: AsyncSmtpConnection,
         lease: &Lease,
         raw: &[u8],
-    ) -> Result<Response, Error> {
+    ) -> Result<Response, AttemptError> {
         connection.command(format!("RCPT TO:<{}>\r\n", path::encode(&lease.recipient))).await?;
         connection.command("DATA\r\n").await?;
-        let response = connection.message(raw).await?;
+        // lettre ends every message with a line break of its own.
+        let response = connection.message(raw.strip_suffix(b"\r\n").unwrap_or(raw)).await?;
         // After any error the session's state is unknown, so only a good one is kept.
         self.keep(connection);
         Ok(response)
+    }
+
+    async fn connect(&self) -> Result<AsyncSmtpConnection, AttemptError> {
+        let connecting = tokio::time::timeout(CONNECT, TcpStream::connect(self.inbox));
+        let stream = connecting.await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
+        // lettre writes the final dot by itself; without this it waits for an acknowledgement.
+        stream.set_nodelay(true)?;
+        let hello = ClientId::Domain("localhost".to_owned());
+        Ok(AsyncSmtpConnection::connect_with_transport(Box::new(stream), &hello).await?)
     }
 
     fn kept(&self) -> Option<AsyncSmtpConnection> {

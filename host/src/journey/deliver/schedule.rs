@@ -10,8 +10,7 @@ use crate::store::records::{Lease, Settlement};
 const MINUTE: u64 = 60;
 const HOUR: u64 = 3_600;
 /// The pause after each attempt; the last one holds for all that follow.
-const PAUSES_S: [u64; 7] =
-    [MINUTE, 5 * MINUTE, 15 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR, 4 * HOUR];
+const PAUSES_S: [u64; 7] = [MINUTE, 5 * MINUTE, 15 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR, 4 * HOUR];
 const GIVE_UP_AFTER: Duration = Duration::from_secs(48 * HOUR);
 /// A server's reply is kept, but not a novel.
 const REASON: usize = 500;
@@ -46,14 +45,15 @@ impl Schedule {
             Outcome::Delivered(reply) => (MessageState::Delivered, reply, None),
             Outcome::Bounced(reply) => (MessageState::Bounced, reply, None),
             Outcome::Failed(reason) => (MessageState::Failed, reason, None),
-            Outcome::Deferred(reason) => match self.next(lease, now) {
-                Some(next) => (MessageState::Deferred, reason, Some(next)),
-                None => {
+            Outcome::Deferred(reason) => {
+                if let Some(next) = self.next(lease, now) {
+                    (MessageState::Deferred, reason, Some(next))
+                } else {
                     let hours = self.give_up_after.as_secs() / HOUR;
                     let reason = format!("given up after {hours} hours: {reason}");
                     (MessageState::Failed, reason, None)
                 }
-            },
+            }
         };
         let reason = reason.chars().filter(|c| !c.is_control()).take(REASON).collect();
         Settlement {

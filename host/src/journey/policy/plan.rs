@@ -11,7 +11,7 @@ use crate::plugin::{CallContext, CallFailure, Kind, Plugins, plan};
 use crate::template::version::TemplateVersion;
 
 /// Asks the plan policy. A policy that fails is closed: nothing is sent.
-pub async fn check(
+pub(in crate::journey) async fn check(
     plugins: &Plugins,
     context: &CallContext,
     sender: &Sender,
@@ -36,7 +36,7 @@ pub async fn check(
 }
 
 /// A plugin that fails closed: 503, nothing charged, one log line for the operator.
-pub fn failed_closed(kind: Kind, failure: &CallFailure) -> Turned {
+pub(in crate::journey) fn failed_closed(kind: Kind, failure: &CallFailure) -> Turned {
     metrics::counter!("waxwing_plugin_failures_total", "kind" => kind.to_string()).increment(1);
     tracing::error!(%kind, %failure, "a plugin failed closed");
     Turned::without_answer(&format!("{failure}; nothing was charged or sent"))

@@ -25,7 +25,7 @@ pub struct Verified {
 }
 
 /// Finds the sender: the request's, else the template's, else the account's; and its domain.
-pub async fn check(
+pub(in crate::journey) async fn check(
     snapshot: &Snapshot,
     sender: &Sender,
     submission: &Submission,

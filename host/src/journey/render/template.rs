@@ -21,7 +21,7 @@ pub struct Parts {
 }
 
 /// Renders a version with data.
-pub async fn render(
+pub(in crate::journey) async fn render(
     plugins: &Plugins,
     context: &CallContext,
     version: &TemplateVersion,

@@ -2,8 +2,8 @@
 //!
 //! mail-builder encodes what is not ASCII and quotes names. Not left to it: control characters,
 //! which it passes on; ASCII that reads like an encoded word, which it writes as it stands, so
-//! that readers decode it; ASCII over 77 characters, which it encodes where folding does; and the
-//! fold right after the colon.
+//! that readers decode it; ASCII over 77 characters, which it encodes where folding does; and
+//! header names so long that no encoded word fits beside them.
 
 use std::borrow::Cow;
 
@@ -17,7 +17,8 @@ use mail_builder::headers::text::Text;
 use crate::clock::Timestamp;
 use crate::message::address::EmailAddress;
 
-const MAX_LINE: usize = 78;
+/// Names of further headers; RFC 5322 section 2.1.1 wants lines within 78.
+const MAX_NAME: usize = 77;
 /// RFC 2047 section 2: a line that holds an encoded word.
 const MAX_ENCODED_LINE: usize = 76;
 /// Leaves room for any name within the 998 octets of RFC 5322 section 2.1.1.
@@ -41,7 +42,7 @@ pub(super) fn mailbox(
 ) {
     let display = display.map(clean).filter(|display| !display.is_empty());
     if let Some(display) = display.as_deref().filter(|it| holds_encoded_word(it)) {
-        start(name, WORD_LEN, MAX_ENCODED_LINE, output);
+        start(name, WORD_LEN, output);
         write_words(display, output);
         output.extend_from_slice(format!("\r\n <{address}>\r\n").as_bytes());
         return;
@@ -58,16 +59,17 @@ pub(super) fn unstructured(name: &str, value: &str, output: &mut Vec<u8>) {
         output.extend_from_slice(name.as_bytes());
         output.extend_from_slice(b":\r\n");
     } else if !value.is_ascii() {
-        let column = start(name, WORD_LEN / 2, MAX_ENCODED_LINE, output);
+        let column = start(name, WORD_LEN / 2, output);
         Text::new(value).write_header(output, column);
     } else if holds_encoded_word(&value) || value.split(' ').any(|atom| atom.len() > MAX_ATOM) {
-        start(name, WORD_LEN, MAX_ENCODED_LINE, output);
+        start(name, WORD_LEN, output);
         write_words(&value, output);
         output.extend_from_slice(b"\r\n");
     } else {
-        let first = value.split(' ').next().unwrap_or_default().len();
-        let column = start(name, first, MAX_LINE, output);
-        Raw::new(value).write_header(output, column);
+        // No fold right after the colon here: some readers take it for a leading space.
+        output.extend_from_slice(name.as_bytes());
+        output.extend_from_slice(b": ");
+        Raw::new(value).write_header(output, name.len() + 2);
     }
 }
 
@@ -91,7 +93,7 @@ pub(super) fn may_be_added(name: &str) -> bool {
         ["bcc", "date", "from", "message-id", "mime-version", "reply-to", "subject", "to"];
     let lower = name.to_ascii_lowercase();
     !name.is_empty()
-        && name.len() < MAX_LINE
+        && name.len() <= MAX_NAME
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
         && !lower.starts_with("content-")
         && !OURS.contains(&lower.as_str())
@@ -119,10 +121,11 @@ pub(super) fn clean(text: &str) -> Cow<'_, str> {
     Cow::Owned(clean)
 }
 
-/// Writes the name, and a fold if `first` octets would not fit on its line; tells the column.
-fn start(name: &str, first: usize, max_line: usize, output: &mut Vec<u8>) -> usize {
+/// Writes the name, and a fold if an encoded word of `first` octets would not fit on its line;
+/// tells the column.
+fn start(name: &str, first: usize, output: &mut Vec<u8>) -> usize {
     output.extend_from_slice(name.as_bytes());
-    if name.len() + 2 + first > max_line {
+    if name.len() + 2 + first > MAX_ENCODED_LINE {
         output.extend_from_slice(b":\r\n ");
         return 1;
     }

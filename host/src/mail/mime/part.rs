@@ -1,7 +1,5 @@
 //! The tree of MIME parts and its boundaries (RFC 2046 section 5.1, RFC 2387).
 
-use std::fmt::Write as _;
-
 use sha2::{Digest, Sha256};
 
 use super::attachment::{Attached, Disposition};
@@ -32,12 +30,8 @@ impl Boundaries {
     /// The same for the same Message-ID; a digest, so that they tell nothing further.
     pub(super) fn new(message_id: &str) -> Self {
         let digest = Sha256::digest(message_id.as_bytes());
-        let mut stem = String::with_capacity(24);
-        for byte in digest.iter().take(12) {
-            // Writing to a String cannot fail.
-            let _: Result<(), std::fmt::Error> = write!(stem, "{byte:02x}");
-        }
-        Self(stem)
+        let stem = digest.iter().take(12).fold(0, |stem: u128, byte| stem << 8 | u128::from(*byte));
+        Self(format!("{stem:024x}"))
     }
 
     fn of(&self, kind: Multipart) -> String {

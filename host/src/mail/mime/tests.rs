@@ -1,5 +1,6 @@
 //! What comes out, read back by mail-parser and looked at line by line.
 
+mod files;
 mod properties;
 mod python;
 
@@ -81,15 +82,6 @@ fn sender_name_of(name: &str) -> String {
     from.name().unwrap_or_default().to_owned()
 }
 
-fn filename_of(filename: &str) -> String {
-    let attachments = [file(filename, "application/pdf", b"%PDF", None)];
-    let message = with_outgoing(|it| compose(&Outgoing { attachments: &attachments, ..it }));
-    assert_well_formed(&message);
-    let parsed = parse(&message);
-    let name = parsed.attachment(0).and_then(|it| it.attachment_name()).expect("a name");
-    name.to_owned()
-}
-
 #[test]
 fn a_text_message_is_one_part_with_its_headers_in_the_usual_order() {
     let message = with_outgoing(|it| compose(&it));
@@ -115,7 +107,11 @@ fn parts_nest_as_mixed_alternative_related() {
         file("logo.png", "image/png", b"\x89PNG", Some("logo@shop")),
     ];
     let message = with_outgoing(|it| {
-        compose(&Outgoing { html: Some("<img src=cid:logo@shop>"), attachments: &attachments, ..it })
+        compose(&Outgoing {
+            html: Some("<img src=cid:logo@shop>"),
+            attachments: &attachments,
+            ..it
+        })
     });
     assert_well_formed(&message);
     let parsed = parse(&message);
@@ -130,9 +126,16 @@ fn parts_nest_as_mixed_alternative_related() {
     assert!(logo.content_disposition().is_some_and(|it| it.ctype() == "inline"));
     assert_eq!(logo.contents(), b"\x89PNG");
     assert!(parsed.parts[6].content_disposition().is_some_and(|it| it.ctype() == "attachment"));
-    assert_eq!(message, with_outgoing(|it| {
-        compose(&Outgoing { html: Some("<img src=cid:logo@shop>"), attachments: &attachments, ..it })
-    }));
+    assert_eq!(
+        message,
+        with_outgoing(|it| {
+            compose(&Outgoing {
+                html: Some("<img src=cid:logo@shop>"),
+                attachments: &attachments,
+                ..it
+            })
+        })
+    );
 }
 
 #[test]
@@ -173,11 +176,14 @@ fn the_transfer_encoding_fits_the_text() {
         assert!(message.is_ascii());
         let body = String::from_utf8_lossy(&message);
         if encoding == "quoted-printable" {
-            assert!(body.split("\r\n").all(|line| line.len() <= 78));
+            assert!(body.split("\r\n").all(|line| line.len() <= 76));
         }
         let expected = text.replace("\r\n", "\n").replace('\r', "\n");
         let PartType::Text(read) = &parsed.root_part().body else { unreachable!("a text part") };
-        assert_eq!(read.replace("\r\n", "\n").trim_end_matches('\n'), expected.trim_end_matches('\n'));
+        assert_eq!(
+            read.replace("\r\n", "\n").trim_end_matches('\n'),
+            expected.trim_end_matches('\n')
+        );
     }
 }
 
@@ -197,9 +203,18 @@ fn a_body_cannot_hold_a_boundary() {
 #[test]
 fn names_and_subjects_of_all_scripts_come_back() {
     for text in [
-        "O'Neil, Ada (CEO)", "\"quoted\" back\\slash", "a@b.example", "Ünï Çødé",
-        "株式会社ワックスウィング", "متجر إلكتروني", "👩‍👩‍👧‍👦 family 🎉", "semi;colon:<angle>", "a=b?c_d",
-        "=?utf-8?Q?not=20encoded?=", "=?utf-8?B?8J+OiQ==?= and more", "=? almost ?=",
+        "O'Neil, Ada (CEO)",
+        "\"quoted\" back\\slash",
+        "a@b.example",
+        "Ünï Çødé",
+        "株式会社ワックスウィング",
+        "متجر إلكتروني",
+        "👩‍👩‍👧‍👦 family 🎉",
+        "semi;colon:<angle>",
+        "a=b?c_d",
+        "=?utf-8?Q?not=20encoded?=",
+        "=?utf-8?B?8J+OiQ==?= and more",
+        "=? almost ?=",
     ] {
         assert_eq!(sender_name_of(text), text);
         assert_eq!(subject_of(text), text);
@@ -221,7 +236,13 @@ fn an_awkward_name_is_quoted() {
 
 #[test]
 fn line_breaks_in_headers_become_spaces() {
-    for attack in ["a\r\nBcc: b@example.com", "a\nBcc: b", "a\r\r\nBcc: b", "a\0\r\n\r\nBcc: b", "é\r\nBcc: b"] {
+    for attack in [
+        "a\r\nBcc: b@example.com",
+        "a\nBcc: b",
+        "a\r\r\nBcc: b",
+        "a\0\r\n\r\nBcc: b",
+        "é\r\nBcc: b",
+    ] {
         let headers = [
             ("X-Tag".to_owned(), attack.to_owned()),
             (attack.to_owned(), "x".to_owned()),
@@ -232,8 +253,12 @@ fn line_breaks_in_headers_become_spaces() {
         let attachments = [file(attack, attack, b"x", Some(attack))];
         let message = with_outgoing(|it| {
             compose(&Outgoing {
-                message_id: attack, from_name: Some(attack), subject: attack,
-                headers: &headers, attachments: &attachments, ..it
+                message_id: attack,
+                from_name: Some(attack),
+                subject: attack,
+                headers: &headers,
+                attachments: &attachments,
+                ..it
             })
         });
         assert_well_formed(&message);
@@ -245,7 +270,8 @@ fn line_breaks_in_headers_become_spaces() {
 
 #[test]
 fn long_headers_are_folded() {
-    let unsubscribe = format!("<mailto:u@example.com?subject=x>, <https://example.com/u/{}>", "t".repeat(200));
+    let unsubscribe =
+        format!("<mailto:u@example.com?subject=x>, <https://example.com/u/{}>", "t".repeat(200));
     let headers = [
         ("List-Unsubscribe".to_owned(), unsubscribe.clone()),
         ("X-Words".to_owned(), "word ".repeat(100)),
@@ -262,66 +288,26 @@ fn long_headers_are_folded() {
     assert!(unfolded.contains(&format!("\r\nList-Unsubscribe: {unsubscribe}\r\n")), "{text}");
     assert!(unfolded.contains(&format!("\r\nX-Words: {}\r\n", "word ".repeat(100).trim_end())));
     assert!(unfolded.contains("\r\nX-Empty:\r\n"));
-    assert_eq!(parse(&message).header(headers[3].0.as_str()).and_then(|it| it.as_text()), Some("Grüße"));
+    assert_eq!(
+        parse(&message).header(headers[3].0.as_str()).and_then(|it| it.as_text()),
+        Some("Grüße")
+    );
 }
 
 #[test]
 fn addresses_stand_as_they_are() {
-    let (from, to, reply) =
-        (address("用户@例え.example"), address("\"odd @ one\"@example.com"), address("re@[192.0.2.1]"));
+    let (from, to, reply) = (
+        address("用户@例え.example"),
+        address("\"odd @ one\"@example.com"),
+        address("re@[192.0.2.1]"),
+    );
     let message = with_outgoing(|it| {
         compose(&Outgoing { from: &from, to: &to, reply_to: Some(&reply), ..it })
     });
     assert_well_formed(&message);
     let text = String::from_utf8(message).expect("UTF-8");
-    assert!(text.contains("\r\nFrom: <用户@xn--r8jz45g.example>\r\nReply-To: <re@[192.0.2.1]>\r\n"));
+    assert!(
+        text.contains("\r\nFrom: <用户@xn--r8jz45g.example>\r\nReply-To: <re@[192.0.2.1]>\r\n")
+    );
     assert!(text.contains("\r\nTo: <\"odd @ one\"@example.com>\r\n"));
-}
-
-#[test]
-fn filenames_come_back_without_what_is_dangerous() {
-    for (name, read) in [
-        ("invoice 1.pdf", "invoice 1.pdf"),
-        ("Rechnung für Müller.pdf", "Rechnung für Müller.pdf"),
-        ("請求書.pdf", "請求書.pdf"),
-        ("it's 100% \u{1f389}.pdf", "it's 100% \u{1f389}.pdf"),
-        ("../../etc/passwd", ".._.._etc_passwd"),
-        ("C:\\con\".exe", "C__con_.exe"),
-        ("fdp.\u{202e}exe", "fdp.exe"),
-        ("a\r\nb\0.txt", "a b .txt"),
-        ("", "attachment"), ("..", "attachment"), ("\u{202e}", "attachment"),
-    ] {
-        assert_eq!(filename_of(name), read);
-    }
-    let long = filename_of(&format!("{}.pdf", "長".repeat(3_000)));
-    assert_eq!((long.chars().count(), long.ends_with("長.pdf")), (120, true));
-    assert_eq!(filename_of(&"l".repeat(3_000)).len(), 120);
-}
-
-#[test]
-fn a_name_outside_ascii_has_a_fallback() {
-    let attachments = [file("für Müller.pdf", "application/pdf", b"x", None)];
-    let message = with_outgoing(|it| compose(&Outgoing { attachments: &attachments, ..it }));
-    let text = String::from_utf8_lossy(&message);
-    assert!(text.contains("Content-Type: application/pdf; name=\"f_r M_ller.pdf\"\r\n"), "{text}");
-    assert!(text.contains("attachment; filename*=UTF-8''f%C3%BCr%20M%C3%BCller.pdf\r\n"), "{text}");
-}
-
-#[test]
-fn content_types_are_checked() {
-    let octets = "application/octet-stream";
-    for (given, written) in [
-        ("text/csv; charset=UTF-8", "text/csv; charset=\"UTF-8\""),
-        ("Text/Calendar;method=REQUEST; name=x", "text/calendar; method=\"REQUEST\""),
-        ("application/vnd.oasis.opendocument.text", "application/vnd.oasis.opendocument.text"),
-        ("", octets), ("pdf", octets), ("text/", octets), ("a/b/c", octets), ("te xt/plain", octets),
-        ("text/plain\r\nBcc: a", octets), ("text/plain; x=\"a\r\nb\"", octets), ("text/é", octets),
-        ("multipart/mixed; boundary=x", octets), ("message/rfc822", octets),
-    ] {
-        let attachments = [file("f", given, b"x", None)];
-        let message = with_outgoing(|it| compose(&Outgoing { attachments: &attachments, ..it }));
-        assert_well_formed(&message);
-        let text = String::from_utf8_lossy(&message);
-        assert!(text.contains(&format!("Content-Type: {written}; name=\"f\"\r\n")), "{given}: {text}");
-    }
 }

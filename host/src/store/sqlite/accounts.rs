@@ -200,6 +200,9 @@ pub const ACCOUNT: &str = "-- account
     FROM accounts WHERE id = ?2";
 
 /// Reads a row of [`ACCOUNT`].
+///
+/// # Errors
+/// This version of the server cannot read it.
 pub fn account_row(row: &SqliteRow) -> Result<AccountRow, StoreError> {
     let state: String = column(row, "state")?;
     let state = match state.as_str() {
@@ -209,7 +212,9 @@ pub fn account_row(row: &SqliteRow) -> Result<AccountRow, StoreError> {
     };
     let sender: Option<String> = column(row, "sender")?;
     let sender = sender
-        .map(|text| text.parse::<EmailAddress>().map_err(|_| inconsistent("accounts", "sender", &text)))
+        .map(|text| {
+            text.parse::<EmailAddress>().map_err(|_| inconsistent("accounts", "sender", &text))
+        })
         .transpose()?;
     let plan: String = column(row, "plan")?;
     Ok(AccountRow {

@@ -52,7 +52,11 @@ impl Sqlite {
     ///
     /// # Errors
     /// The database failed; nothing of any job was written.
-    pub async fn commit(&self, jobs: &[Job], now: Timestamp) -> Result<Vec<JobOutcome>, StoreError> {
+    pub async fn commit(
+        &self,
+        jobs: &[Job],
+        now: Timestamp,
+    ) -> Result<Vec<JobOutcome>, StoreError> {
         let mut tx = self.begin().await?;
         let mut known = known(&mut tx, jobs, now).await?;
         let mut accepted = Vec::new();
@@ -142,11 +146,7 @@ impl Known {
             reason,
             charged,
         });
-        Answer::Accepted {
-            message_id: message.id,
-            credits_remaining: Credits(*balance),
-            state,
-        }
+        Answer::Accepted { message_id: message.id, credits_remaining: Credits(*balance), state }
     }
 }
 
@@ -221,9 +221,7 @@ async fn known(
     for row in &rows {
         let account = super::row::parsed(row, "idempotency", "account_id")?;
         let answers: Vec<Answer> = super::row::json(row, "idempotency", "answer")?;
-        known
-            .answers
-            .insert((account, column(row, "key")?), (column(row, "body_hash")?, answers));
+        known.answers.insert((account, column(row, "key")?), (column(row, "body_hash")?, answers));
     }
     Ok(known)
 }

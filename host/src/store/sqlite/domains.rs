@@ -81,6 +81,9 @@ pub const DOMAIN: &str = "-- domain
     FROM domains WHERE account_id = ? AND name = ?";
 
 /// Reads a row of [`DOMAIN`].
+///
+/// # Errors
+/// This version of the server cannot read it.
 pub fn domain_row(row: &SqliteRow) -> Result<DomainRow, StoreError> {
     let kind: String = column(row, "kind")?;
     let kind = match kind.as_str() {

@@ -63,11 +63,12 @@ impl Sqlite {
     /// # Errors
     /// The database failed, or there is no such key.
     pub async fn deactivate_key(&self, id: KeyId) -> Result<(), StoreError> {
-        let done = sqlx::query("-- deactivate_key\nUPDATE keys SET state = 'deactivated' WHERE id = ?")
-            .bind(id.to_string())
-            .execute(&self.writer)
-            .await
-            .map_err(StoreError::during("deactivate_key"))?;
+        let done =
+            sqlx::query("-- deactivate_key\nUPDATE keys SET state = 'deactivated' WHERE id = ?")
+                .bind(id.to_string())
+                .execute(&self.writer)
+                .await
+                .map_err(StoreError::during("deactivate_key"))?;
         if done.rows_affected() == 1 {
             return Ok(());
         }
@@ -82,6 +83,9 @@ pub const KEY: &str = "-- key
     FROM keys WHERE lookup = ?";
 
 /// Reads a row of [`KEY`].
+///
+/// # Errors
+/// This version of the server cannot read it.
 pub fn key_row(row: &SqliteRow) -> Result<ApiKey, StoreError> {
     let mode: String = column(row, "mode")?;
     let mode = match mode.as_str() {

@@ -92,6 +92,9 @@ pub const TEMPLATE: &str = "-- template
     WHERE t.account_id = ? AND t.slug = ?";
 
 /// Reads a row of [`TEMPLATE`].
+///
+/// # Errors
+/// This version of the server cannot read it.
 pub fn template_row(row: &SqliteRow) -> Result<TemplateVersion, StoreError> {
     let revision: i64 = column(row, "revision")?;
     Ok(TemplateVersion {

@@ -74,10 +74,9 @@ pub fn first<'a>(it: Value<'a>, _: &Args<'_, 'a>) -> Outcome<'a> {
     Ok(match &it {
         Value::Object(object) => object.entries().first().map_or(Value::Nil, pair),
         Value::Array(_) | Value::Range(..) => it.element(0).unwrap_or(Value::Nil),
-        Value::Str(text) | Value::Safe(text) => text
-            .chars()
-            .next()
-            .map_or(Value::Nil, |it| it.to_string().into()),
+        Value::Str(text) | Value::Safe(text) => {
+            text.chars().next().map_or(Value::Nil, |it| it.to_string().into())
+        }
         Value::Nil
         | Value::Blank
         | Value::Empty
@@ -91,10 +90,9 @@ pub fn first<'a>(it: Value<'a>, _: &Args<'_, 'a>) -> Outcome<'a> {
 pub fn last<'a>(it: Value<'a>, _: &Args<'_, 'a>) -> Outcome<'a> {
     Ok(match &it {
         Value::Array(_) | Value::Range(..) => it.element(-1).unwrap_or(Value::Nil),
-        Value::Str(text) | Value::Safe(text) => text
-            .chars()
-            .next_back()
-            .map_or(Value::Nil, |it| it.to_string().into()),
+        Value::Str(text) | Value::Safe(text) => {
+            text.chars().next_back().map_or(Value::Nil, |it| it.to_string().into())
+        }
         Value::Nil
         | Value::Blank
         | Value::Empty
@@ -160,32 +158,19 @@ pub fn sort<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
     if failed {
         return Refused::because("`sort` cannot order values of different types");
     }
-    Ok(items
-        .into_iter()
-        .map(|(_, it)| it)
-        .collect::<Vec<_>>()
-        .into())
+    Ok(items.into_iter().map(|(_, it)| it).collect::<Vec<_>>().into())
 }
 
 pub fn sort_natural<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
     let mut items: Vec<_> = keyed(&it, args)?
         .into_iter()
-        .map(|(key, it)| {
-            (
-                (key != Value::Nil).then(|| key.to_text().to_lowercase()),
-                it,
-            )
-        })
+        .map(|(key, it)| ((key != Value::Nil).then(|| key.to_text().to_lowercase()), it))
         .collect();
     items.sort_by(|(a, _), (b, _)| match (a, b) {
         (Some(a), Some(b)) => a.cmp(b),
         (a, b) => b.is_some().cmp(&a.is_some()),
     });
-    Ok(items
-        .into_iter()
-        .map(|(_, it)| it)
-        .collect::<Vec<_>>()
-        .into())
+    Ok(items.into_iter().map(|(_, it)| it).collect::<Vec<_>>().into())
 }
 
 pub fn uniq<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
@@ -207,11 +192,8 @@ fn keyed<'a>(it: &Value<'a>, args: &Args<'_, 'a>) -> Result<Vec<(Value<'a>, Valu
     items_of(it)?
         .into_iter()
         .map(|it| {
-            let by = if matches!(key, Value::Nil) {
-                Some(it.clone())
-            } else {
-                property(&it, &key)?
-            };
+            let by =
+                if matches!(key, Value::Nil) { Some(it.clone()) } else { property(&it, &key)? };
             Ok((by.unwrap_or(Value::Nil), it))
         })
         .collect()

@@ -29,11 +29,7 @@ pub fn date<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
 fn read(text: &str, now_unix_ms: u64) -> Option<Moment> {
     if matches!(text, "now" | "today") {
         let seconds = i64::try_from(now_unix_ms / 1000).ok()?;
-        return Some(Moment::at(
-            seconds,
-            u32::try_from(now_unix_ms % 1000).ok()? * 1_000_000,
-            0,
-        ));
+        return Some(Moment::at(seconds, u32::try_from(now_unix_ms % 1000).ok()? * 1_000_000, 0));
     }
     if !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit()) {
         return Some(Moment::at(text.parse().ok()?, 0, 0));
@@ -53,9 +49,8 @@ struct Parts {
     offset: i64,
 }
 
-const MONTHS: [&str; 12] = [
-    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
-];
+const MONTHS: [&str; 12] =
+    ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 const DAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 
 impl Parts {
@@ -98,9 +93,7 @@ impl Parts {
         }
         if self.day.is_none() && n <= 31 && text.len() - rest.len() <= 2 {
             self.day = Some(n);
-            let suffix = ["st", "nd", "rd", "th"]
-                .iter()
-                .find_map(|it| rest.strip_prefix(it));
+            let suffix = ["st", "nd", "rd", "th"].iter().find_map(|it| rest.strip_prefix(it));
             return Some(suffix.unwrap_or(rest));
         }
         self.year.is_none().then_some(())?;
@@ -114,9 +107,7 @@ impl Parts {
         if let Some(after) = rest.strip_prefix(':') {
             (second, rest) = number(after)?;
             if let Some(after) = rest.strip_prefix(['.', ',']) {
-                let length = after
-                    .find(|c: char| !c.is_ascii_digit())
-                    .unwrap_or(after.len());
+                let length = after.find(|c: char| !c.is_ascii_digit()).unwrap_or(after.len());
                 let digits = after.get(..length.min(9))?;
                 nanos = format!("{digits:0<9}").parse().ok()?;
                 rest = after.get(length..)?;
@@ -142,9 +133,7 @@ impl Parts {
     }
 
     fn word<'t>(&mut self, text: &'t str) -> Option<&'t str> {
-        let length = text
-            .find(|c: char| !c.is_ascii_alphabetic())
-            .unwrap_or(text.len());
+        let length = text.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(text.len());
         let (word, rest) = text.split_at(length);
         let word = word.to_ascii_lowercase();
         let rest = rest.strip_prefix('.').unwrap_or(rest);
@@ -179,9 +168,7 @@ impl Parts {
 }
 
 fn number(text: &str) -> Option<(i64, &str)> {
-    let length = text
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(text.len());
+    let length = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (digits, rest) = text.split_at(length);
     Some((digits.parse().ok()?, rest))
 }

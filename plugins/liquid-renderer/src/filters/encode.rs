@@ -35,11 +35,7 @@ fn encoded(text: &str, alphabet: &[u8; 64]) -> String {
         let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
         for i in 0..4_usize {
             let sextet = bits >> (18 - 6 * i) & 63;
-            out.push(if i <= chunk.len() {
-                char::from(alphabet[sextet as usize])
-            } else {
-                '='
-            });
+            out.push(if i <= chunk.len() { char::from(alphabet[sextet as usize]) } else { '=' });
         }
     }
     out
@@ -66,16 +62,12 @@ fn decoded<'a>(text: &str, alphabet: &[u8; 64]) -> Outcome<'a> {
         let [_, bytes @ ..] = bits.to_be_bytes();
         out.extend_from_slice(bytes.get(..chunk.len() - 1).unwrap_or_default());
     }
-    String::from_utf8(out)
-        .map(Value::from)
-        .map_err(|_| invalid())
+    String::from_utf8(out).map(Value::from).map_err(|_| invalid())
 }
 
 /// As a form encodes: a space is `+`.
 pub fn url_encode<'a>(it: Value<'a>, _: &Args<'_, 'a>) -> Outcome<'a> {
-    Ok(percent_encoded(&it.to_text(), |it| it == b'~')
-        .replace("%20", "+")
-        .into())
+    Ok(percent_encoded(&it.to_text(), |it| it == b'~').replace("%20", "+").into())
 }
 
 /// As a URL is escaped: only what may not stand in one.

@@ -78,19 +78,11 @@ fn starts_entity(after_ampersand: &str) -> bool {
 }
 
 fn marked<'a>(out: String, mode: Mode) -> Value<'a> {
-    if mode == Mode::Html {
-        Value::Safe(out.into())
-    } else {
-        out.into()
-    }
+    if mode == Mode::Html { Value::Safe(out.into()) } else { out.into() }
 }
 
 pub fn raw<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
-    Ok(if args.mode == Mode::Html {
-        Value::Safe(it.to_text())
-    } else {
-        it
-    })
+    Ok(if args.mode == Mode::Html { Value::Safe(it.to_text()) } else { it })
 }
 
 pub fn same<'a>(it: Value<'a>, _: &Args<'_, 'a>) -> Outcome<'a> {
@@ -106,15 +98,8 @@ pub fn to_text<'a>(it: Value<'a>, _: &Args<'_, 'a>) -> Outcome<'a> {
 }
 
 pub fn newline_to_br<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
-    let text = if args.mode == Mode::Html {
-        markup(&it)
-    } else {
-        it.to_text()
-    };
-    Ok(marked(
-        text.replace("\r\n", "\n").replace('\n', "<br />\n"),
-        args.mode,
-    ))
+    let text = if args.mode == Mode::Html { markup(&it) } else { it.to_text() };
+    Ok(marked(text.replace("\r\n", "\n").replace('\n', "<br />\n"), args.mode))
 }
 
 pub fn strip_html<'a>(it: Value<'a>, _: &Args<'_, 'a>) -> Outcome<'a> {
@@ -139,11 +124,7 @@ pub fn strip_tags(text: &str) -> String {
 }
 
 fn tag_length(tag: &str) -> Option<usize> {
-    for (open, close) in [
-        ("<script", "</script>"),
-        ("<style", "</style>"),
-        ("<!--", "-->"),
-    ] {
+    for (open, close) in [("<script", "</script>"), ("<style", "</style>"), ("<!--", "-->")] {
         if tag.starts_with(open)
             && let Some(at) = tag.find(close)
         {

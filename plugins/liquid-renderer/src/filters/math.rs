@@ -65,11 +65,7 @@ pub const DIVIDED_BY_0: &str = "divided by 0";
 
 fn divisor(args: &Args<'_, '_>) -> Result<Number, Refused> {
     let by = Number::of(&args.at(0));
-    if by.is_zero_int() {
-        Err(Refused(DIVIDED_BY_0.to_owned()))
-    } else {
-        Ok(by)
-    }
+    if by.is_zero_int() { Err(Refused(DIVIDED_BY_0.to_owned())) } else { Ok(by) }
 }
 
 pub fn sum<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {

@@ -31,9 +31,7 @@ impl Number {
                 return Self::Float(text.parse().unwrap_or(0.0));
             }
         }
-        let length = digits
-            .find(|c: char| !c.is_ascii_digit())
-            .unwrap_or(digits.len());
+        let length = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
         let sign = text.len() - digits.len();
         let lead = text.get(..sign + length).unwrap_or_default();
         lead.parse()
@@ -42,17 +40,10 @@ impl Number {
     }
 
     fn zero_if_empty(self, lead: &str) -> Self {
-        if lead.is_empty() || lead == "-" {
-            Self::Int(0)
-        } else {
-            self
-        }
+        if lead.is_empty() || lead == "-" { Self::Int(0) } else { self }
     }
 
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "arithmetic with a float is float arithmetic"
-    )]
+    #[expect(clippy::cast_precision_loss, reason = "arithmetic with a float is float arithmetic")]
     pub const fn float(self) -> f64 {
         match self {
             Self::Int(it) => it as f64,
@@ -65,21 +56,11 @@ impl Number {
     }
 
     pub fn plus(self, other: Self) -> Self {
-        self.exact(
-            other,
-            i64::checked_add,
-            |a, b, _| a.checked_add(b),
-            |a, b| a + b,
-        )
+        self.exact(other, i64::checked_add, |a, b, _| a.checked_add(b), |a, b| a + b)
     }
 
     pub fn minus(self, other: Self) -> Self {
-        self.exact(
-            other,
-            i64::checked_sub,
-            |a, b, _| a.checked_sub(b),
-            |a, b| a - b,
-        )
+        self.exact(other, i64::checked_sub, |a, b, _| a.checked_sub(b), |a, b| a - b)
     }
 
     pub fn times(self, other: Self) -> Self {
@@ -98,9 +79,7 @@ impl Number {
     /// Integers divide to the floor; the divisor is not the integer 0.
     pub fn divided_by(self, other: Self) -> Self {
         if let (Self::Int(a), Self::Int(b)) = (self, other) {
-            let rounds_down = a
-                .checked_rem(b)
-                .is_some_and(|it| it != 0 && (it < 0) != (b < 0));
+            let rounds_down = a.checked_rem(b).is_some_and(|it| it != 0 && (it < 0) != (b < 0));
             return a.checked_div(b).map_or_else(
                 || Self::Float(self.float() / other.float()),
                 |it| Self::Int(it - i64::from(rounds_down)),
@@ -113,11 +92,7 @@ impl Number {
     pub fn modulo(self, other: Self) -> Self {
         let floored = |a: i128, b: i128| {
             let it = a.checked_rem(b)?;
-            Some(if it != 0 && (it < 0) != (b < 0) {
-                it + b
-            } else {
-                it
-            })
+            Some(if it != 0 && (it < 0) != (b < 0) { it + b } else { it })
         };
         self.exact(
             other,
@@ -135,10 +110,8 @@ impl Number {
         floats: impl Fn(f64, f64) -> f64,
     ) -> Self {
         if let (Self::Int(a), Self::Int(b)) = (self, other) {
-            return ints(a, b).map_or_else(
-                || Self::Float(floats(self.float(), other.float())),
-                Self::Int,
-            );
+            return ints(a, b)
+                .map_or_else(|| Self::Float(floats(self.float(), other.float())), Self::Int);
         }
         let exact = || {
             let (a, b) = (decimal(self)?, decimal(other)?);
@@ -168,19 +141,14 @@ impl Number {
     /// To so many places, halves away from zero.
     pub fn rounded(self, places: i64) -> Self {
         if places <= 0 {
-            let unit = u32::try_from(-places)
-                .ok()
-                .and_then(|it| 10_i64.checked_pow(it));
+            let unit = u32::try_from(-places).ok().and_then(|it| 10_i64.checked_pow(it));
             let Self::Int(whole) = self.whole(f64::round) else {
                 return self;
             };
             return Self::Int(unit.map_or(0, |unit| {
                 let half = unit / 2;
-                let away = if whole < 0 {
-                    whole.saturating_sub(half)
-                } else {
-                    whole.saturating_add(half)
-                };
+                let away =
+                    if whole < 0 { whole.saturating_sub(half) } else { whole.saturating_add(half) };
                 away / unit * unit
             }));
         }
@@ -189,11 +157,7 @@ impl Number {
             Self::Float(it) => {
                 let factor = 10_f64.powi(i32::try_from(places).unwrap_or(300).min(300));
                 let scaled = it * factor;
-                if scaled.is_finite() {
-                    Self::Float(scaled.round() / factor)
-                } else {
-                    self
-                }
+                if scaled.is_finite() { Self::Float(scaled.round() / factor) } else { self }
             }
         }
     }
@@ -207,10 +171,7 @@ pub fn to_integer(it: &Value<'_>) -> Option<i64> {
     it.as_str()?.trim().parse().ok()
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "a float to integer cast saturates"
-)]
+#[expect(clippy::cast_possible_truncation, reason = "a float to integer cast saturates")]
 pub const fn saturating(it: f64) -> i64 {
     it as i64
 }

@@ -8,15 +8,10 @@ use crate::value::Value;
 pub fn property<'a>(item: &Value<'a>, key: &Value<'a>) -> Result<Option<Value<'a>>, Refused> {
     let name = key.as_str();
     match item {
-        Value::Object(object) => Ok(Some(
-            name.and_then(|it| object.get(it))
-                .cloned()
-                .unwrap_or(Value::Nil),
-        )),
-        Value::Loop(it) => Ok(Some(
-            name.and_then(|name| it.property(name))
-                .unwrap_or(Value::Nil),
-        )),
+        Value::Object(object) => {
+            Ok(Some(name.and_then(|it| object.get(it)).cloned().unwrap_or(Value::Nil)))
+        }
+        Value::Loop(it) => Ok(Some(name.and_then(|name| it.property(name)).unwrap_or(Value::Nil))),
         // A string answers a part of itself.
         Value::Str(text) | Value::Safe(text) => Ok(match name {
             Some(part) if text.contains(part) => Some(key.clone()),
@@ -26,10 +21,7 @@ pub fn property<'a>(item: &Value<'a>, key: &Value<'a>) -> Result<Option<Value<'a
         // An integer answers one of its bits.
         Value::Int(it) => {
             let Value::Int(bit) = key else {
-                return Err(Refused(format!(
-                    "a number has no property `{}`",
-                    &*key.to_text()
-                )));
+                return Err(Refused(format!("a number has no property `{}`", &*key.to_text())));
             };
             Ok(Some(Value::Int(it >> (*bit).clamp(0, 63) & 1)))
         }
@@ -53,11 +45,8 @@ fn matched<'a>(it: &Value<'a>, args: &Args<'_, 'a>) -> Result<Matched<'a>, Refus
         let Some(found) = property(&item, &key)? else {
             return Ok(None);
         };
-        let matches = if matches!(wanted, Value::Nil) {
-            found.is_truthy()
-        } else {
-            found == wanted
-        };
+        let matches =
+            if matches!(wanted, Value::Nil) { found.is_truthy() } else { found == wanted };
         out.push((matches, item));
     }
     Ok(Some(out))

@@ -24,28 +24,14 @@ const MONTHS: [&str; 12] = [
     "November",
     "December",
 ];
-const DAYS: [&str; 7] = [
-    "Sunday",
-    "Monday",
-    "Tuesday",
-    "Wednesday",
-    "Thursday",
-    "Friday",
-    "Saturday",
-];
+const DAYS: [&str; 7] =
+    ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 
 impl Moment {
     pub fn at(unix: i64, nanos: u32, offset: i64) -> Self {
         let unix = unix.clamp(-62_167_219_200, 31_556_889_864_403_199);
         let (year, month, day) = civil_from_days((unix + offset).div_euclid(86_400));
-        Self {
-            unix,
-            nanos,
-            offset,
-            year,
-            month,
-            day,
-        }
+        Self { unix, nanos, offset, year, month, day }
     }
 
     const fn second_of_day(&self) -> i64 {
@@ -89,9 +75,7 @@ pub fn format(it: &Moment, pattern: &str) -> String {
         let after = directive.get(1..).unwrap_or_default();
         let flags = after.find(|c| !"-_0^#:".contains(c)).unwrap_or(after.len());
         let (flags, after) = after.split_at(flags);
-        let width = after
-            .find(|c: char| !c.is_ascii_digit())
-            .unwrap_or(after.len());
+        let width = after.find(|c: char| !c.is_ascii_digit()).unwrap_or(after.len());
         let (width, after) = after.split_at(width);
         let Some(c) = after.chars().next() else {
             out.push_str(directive);
@@ -127,11 +111,7 @@ impl Field {
                 } else {
                     filler
                 };
-                let width = if flags.contains('-') {
-                    0
-                } else {
-                    width.unwrap_or(usual)
-                };
+                let width = if flags.contains('-') { 0 } else { width.unwrap_or(usual) };
                 if filler == '0' {
                     put!(out, "{it:0width$}");
                 } else {
@@ -153,11 +133,7 @@ impl Field {
 }
 
 fn swapped(text: &str) -> String {
-    if text.chars().any(char::is_lowercase) {
-        text.to_uppercase()
-    } else {
-        text.to_lowercase()
-    }
+    if text.chars().any(char::is_lowercase) { text.to_uppercase() } else { text.to_lowercase() }
 }
 
 fn field(it: &Moment, c: char, flags: &str) -> Option<Field> {
@@ -207,11 +183,7 @@ fn field(it: &Moment, c: char, flags: &str) -> Option<Field> {
         'W' => two((it.year_day() + 6 - (it.weekday() + 6) % 7) / 7),
         's' => Field::Number(it.unix, 1, '0'),
         'z' => Field::Text(zone(it.offset, flags.contains(':'))),
-        'Z' => Field::Text(if it.offset == 0 {
-            "UTC".to_owned()
-        } else {
-            zone(it.offset, true)
-        }),
+        'Z' => Field::Text(if it.offset == 0 { "UTC".to_owned() } else { zone(it.offset, true) }),
         'n' => Field::Text("\n".to_owned()),
         't' => Field::Text("\t".to_owned()),
         '%' => Field::Text("%".to_owned()),

@@ -63,20 +63,12 @@ fn cut(it: Value<'_>, rule: fn(&str) -> &str) -> Value<'_> {
         Str::Borrowed(it) => Str::Borrowed(rule(it)),
         Str::Shared(it) => Str::Shared(rule(&it).into()),
     };
-    if matches!(it, Value::Safe(_)) {
-        Value::Safe(text)
-    } else {
-        Value::Str(text)
-    }
+    if matches!(it, Value::Safe(_)) { Value::Safe(text) } else { Value::Str(text) }
 }
 
 pub fn strip_newlines<'a>(it: Value<'a>, _: &Args<'_, 'a>) -> Outcome<'a> {
     let text: Str<'a> = it.to_text().replace("\r\n", "").replace('\n', "").into();
-    Ok(if matches!(it, Value::Safe(_)) {
-        Value::Safe(text)
-    } else {
-        Value::Str(text)
-    })
+    Ok(if matches!(it, Value::Safe(_)) { Value::Safe(text) } else { Value::Str(text) })
 }
 
 pub fn remove<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
@@ -92,17 +84,11 @@ pub fn remove_last<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
 }
 
 pub fn replace<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
-    Ok(it
-        .to_text()
-        .replace(&*args.at(0).to_text(), &args.at(1).to_text())
-        .into())
+    Ok(it.to_text().replace(&*args.at(0).to_text(), &args.at(1).to_text()).into())
 }
 
 pub fn replace_first<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
-    Ok(it
-        .to_text()
-        .replacen(&*args.at(0).to_text(), &args.at(1).to_text(), 1)
-        .into())
+    Ok(it.to_text().replacen(&*args.at(0).to_text(), &args.at(1).to_text(), 1).into())
 }
 
 pub fn replace_last<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
@@ -123,10 +109,9 @@ pub fn split<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
     let by = args.at(0).to_text();
     let mut parts: Vec<Value<'a>> = match text {
         Str::Borrowed(text) => pieces(text, &by).into_iter().map(Value::from).collect(),
-        Str::Shared(text) => pieces(&text, &by)
-            .into_iter()
-            .map(|it| Value::from(it.to_owned()))
-            .collect(),
+        Str::Shared(text) => {
+            pieces(&text, &by).into_iter().map(|it| Value::from(it.to_owned())).collect()
+        }
     };
     while parts.last().is_some_and(Value::is_empty) {
         parts.pop();
@@ -150,11 +135,7 @@ pub fn slice<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
     };
     let range = |size: usize| {
         let size_int = i64::try_from(size).unwrap_or(i64::MAX);
-        let start = if start < 0 {
-            start.saturating_add(size_int)
-        } else {
-            start
-        };
+        let start = if start < 0 { start.saturating_add(size_int) } else { start };
         let from = usize::try_from(start).ok().filter(|it| *it <= size)?;
         Some((from, usize::try_from(length).ok()?))
     };
@@ -182,18 +163,11 @@ pub fn truncate<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
         return Ok(it);
     }
     let kept = length.saturating_sub(end.chars().count());
-    Ok(text
-        .chars()
-        .take(kept)
-        .chain(end.chars())
-        .collect::<String>()
-        .into())
+    Ok(text.chars().take(kept).chain(end.chars()).collect::<String>().into())
 }
 
 pub fn truncatewords<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
-    let count = args
-        .get(0)
-        .map_or(Ok(15), |it| integer(it, "truncatewords"))?;
+    let count = args.get(0).map_or(Ok(15), |it| integer(it, "truncatewords"))?;
     let end = args.get(1).map_or(Str::Borrowed("..."), Value::to_text);
     let text = it.to_text();
     let count = usize::try_from(count).unwrap_or(0).max(1);

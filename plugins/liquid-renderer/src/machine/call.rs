@@ -19,16 +19,9 @@ impl<'a> Machine<'a> {
             let message = format!("there is no partial `{}`", &*name);
             // Names that are written in the template were checked when it was compiled.
             let stopped = Stopped::new("unknown_partial", it.at, message);
-            return Err(Stopped {
-                whose: Whose::Data,
-                ..stopped
-            });
+            return Err(Stopped { whose: Whose::Data, ..stopped });
         };
-        let alias = it
-            .alias
-            .as_deref()
-            .or_else(|| literal_name(&it.partial))
-            .unwrap_or_default();
+        let alias = it.alias.as_deref().or_else(|| literal_name(&it.partial)).unwrap_or_default();
         let args: Vec<_> = it
             .args
             .iter()
@@ -79,11 +72,7 @@ impl<'a> Machine<'a> {
             bound => {
                 if let Some(value) = bound {
                     let origin = origin.map(Rc::from);
-                    self.scopes.push(Binding {
-                        name: alias,
-                        value,
-                        origin,
-                    });
+                    self.scopes.push(Binding { name: alias, value, origin });
                 }
                 self.block(&unit.block)
             }
@@ -108,13 +97,8 @@ impl<'a> Machine<'a> {
             ),
         };
         let (length, index) = (items.len(), Cell::new(0));
-        let state = Rc::new(LoopState {
-            name: alias,
-            length,
-            index,
-            parent: None,
-            kind: LoopKind::Call,
-        });
+        let state =
+            Rc::new(LoopState { name: alias, length, index, parent: None, kind: LoopKind::Call });
         let depth = self.scopes.len();
         let origin: Option<Rc<str>> = origin.map(|it| Rc::from(it + "[]"));
         self.scopes.push(Binding {
@@ -122,11 +106,7 @@ impl<'a> Machine<'a> {
             value: Value::Loop(state.clone()),
             origin: None,
         });
-        self.scopes.push(Binding {
-            name: alias,
-            value: Value::Nil,
-            origin,
-        });
+        self.scopes.push(Binding { name: alias, value: Value::Nil, origin });
         let at = depth + 1;
         let mut flow = Flow::Next;
         for (i, item) in items.iter().enumerate() {
@@ -138,11 +118,7 @@ impl<'a> Machine<'a> {
             }
         }
         self.scopes.truncate(depth);
-        Ok(if flow == Flow::Continue {
-            Flow::Next
-        } else {
-            flow
-        })
+        Ok(if flow == Flow::Continue { Flow::Next } else { flow })
     }
 
     /// Puts away what a `render`ed partial must not see.

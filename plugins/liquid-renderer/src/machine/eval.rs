@@ -19,11 +19,7 @@ impl<'a> Machine<'a> {
 
     fn filter(&mut self, value: Value<'a>, call: &'a FilterCall) -> Result<Value<'a>, Stopped> {
         let args: Vec<_> = call.args.iter().map(|it| self.primary(it)).collect();
-        let named: Vec<_> = call
-            .named
-            .iter()
-            .map(|(key, it)| (&**key, self.primary(it)))
-            .collect();
+        let named: Vec<_> = call.named.iter().map(|(key, it)| (&**key, self.primary(it))).collect();
         let args = Args {
             positional: &args,
             named: &named,
@@ -33,15 +29,8 @@ impl<'a> Machine<'a> {
         (call.filter.run)(value, &args).map_err(|it| {
             let fixed = !call.args.is_empty()
                 && call.args.iter().all(|it| matches!(it, Primary::Literal(_)));
-            let whose = if it.0 == DIVIDED_BY_0 && fixed {
-                Whose::Template
-            } else {
-                Whose::Data
-            };
-            Stopped {
-                whose,
-                ..Stopped::new("render_error", call.at, it.0)
-            }
+            let whose = if it.0 == DIVIDED_BY_0 && fixed { Whose::Template } else { Whose::Data };
+            Stopped { whose, ..Stopped::new("render_error", call.at, it.0) }
         })
     }
 
@@ -90,10 +79,7 @@ impl<'a> Machine<'a> {
         if let Some(it) = self.data.get(name) {
             return Some(it.clone());
         }
-        self.counters
-            .iter()
-            .find(|(it, _)| *it == name)
-            .map(|(_, it)| Value::Int(*it))
+        self.counters.iter().find(|(it, _)| *it == name).map(|(_, it)| Value::Int(*it))
     }
 
     fn binding(&self, name: &str) -> Option<&Binding<'a>> {
@@ -133,11 +119,7 @@ impl<'a> Machine<'a> {
 
     /// As [`Machine::origin`], for any value.
     pub(super) fn origin_of(&self, it: &Primary) -> Option<String> {
-        if let Primary::Path(path) = it {
-            self.origin(path)
-        } else {
-            None
-        }
+        if let Primary::Path(path) = it { self.origin(path) } else { None }
     }
 
     pub(super) fn holds(&mut self, it: &'a Condition) -> Result<bool, Stopped> {
@@ -163,11 +145,7 @@ impl<'a> Machine<'a> {
                 return Ok(false);
             }
             order(&left, &right).map(holds).map_err(|_| {
-                Stopped::new(
-                    "render_error",
-                    it.at,
-                    "values of different types have no order",
-                )
+                Stopped::new("render_error", it.at, "values of different types have no order")
             })
         };
         match operator {

@@ -36,10 +36,7 @@ impl<'a> Machine<'a> {
                 self.bind(name, value, None);
                 return Ok(flow);
             }
-            Node::If {
-                branches,
-                otherwise,
-            } => {
+            Node::If { branches, otherwise } => {
                 for (condition, body) in branches {
                     if self.holds(condition)? {
                         return self.block(body);
@@ -78,16 +75,9 @@ impl<'a> Machine<'a> {
             && let Value::Array(_) | Value::Object(_) = value
             && let Primary::Path(path) = &it.value
         {
-            let kind = if matches!(value, Value::Array(_)) {
-                "array"
-            } else {
-                "object"
-            };
+            let kind = if matches!(value, Value::Array(_)) { "array" } else { "object" };
             let path = self.origin(path);
-            self.wrong_type(
-                path,
-                &format!("an {kind} is printed; print one of its values"),
-            );
+            self.wrong_type(path, &format!("an {kind} is printed; print one of its values"));
             return Ok(());
         }
         self.print(&value);
@@ -96,10 +86,7 @@ impl<'a> Machine<'a> {
 
     pub(super) fn wrong_type(&mut self, path: Option<String>, what: &str) {
         let path = path.unwrap_or_default();
-        let it = WrongType {
-            message: format!("`{path}`: {what}"),
-            path,
-        };
+        let it = WrongType { message: format!("`{path}`: {what}"), path };
         if self.wrong.len() < 100 && !self.wrong.contains(&it) {
             self.wrong.push(it);
         }
@@ -109,11 +96,7 @@ impl<'a> Machine<'a> {
     fn assign(&mut self, name: &'a str, it: &'a Expr) -> Result<(), Stopped> {
         let value = self.expr(it)?;
         let nested = matches!(value, Value::Array(_) | Value::Object(_));
-        let origin = if nested && it.filters.is_empty() {
-            self.origin_of(&it.value)
-        } else {
-            None
-        };
+        let origin = if nested && it.filters.is_empty() { self.origin_of(&it.value) } else { None };
         self.bind(name, value, origin.map(Rc::from));
         Ok(())
     }
@@ -121,11 +104,7 @@ impl<'a> Machine<'a> {
     fn bind(&mut self, name: &'a str, value: Value<'a>, origin: Option<Rc<str>>) {
         match self.locals.iter_mut().find(|it| it.name == name) {
             Some(it) => (it.value, it.origin) = (value, origin),
-            None => self.locals.push(Binding {
-                name,
-                value,
-                origin,
-            }),
+            None => self.locals.push(Binding { name, value, origin }),
         }
     }
 
@@ -146,10 +125,7 @@ impl<'a> Machine<'a> {
             let times = match values {
                 None => usize::from(!matched),
                 Some(values) => {
-                    let times = values
-                        .iter()
-                        .filter(|it| self.primary(it) == subject)
-                        .count();
+                    let times = values.iter().filter(|it| self.primary(it) == subject).count();
                     matched |= times > 0;
                     times
                 }
@@ -170,20 +146,12 @@ impl<'a> Machine<'a> {
             CycleName::Named(it) => format!("n{}", &*self.primary(it).to_text()),
             CycleName::Items(it) => format!("i{it}"),
         };
-        let at = self
-            .cycles
-            .iter()
-            .position(|(it, _)| *it == key)
-            .unwrap_or_else(|| {
-                self.cycles.push((key, 0));
-                self.cycles.len() - 1
-            });
+        let at = self.cycles.iter().position(|(it, _)| *it == key).unwrap_or_else(|| {
+            self.cycles.push((key, 0));
+            self.cycles.len() - 1
+        });
         let index = self.cycles[at].1;
-        self.cycles[at].1 = if index + 1 >= items.len() {
-            0
-        } else {
-            index + 1
-        };
+        self.cycles[at].1 = if index + 1 >= items.len() { 0 } else { index + 1 };
         if let Some(it) = items.get(index) {
             let value = self.primary(it);
             self.print(&value);
@@ -193,14 +161,10 @@ impl<'a> Machine<'a> {
     /// Prints the counter moved by `before`, and moves it by `step` in all.
     #[inline(never)]
     fn count(&mut self, name: &'a str, before: i64, step: i64) {
-        let at = self
-            .counters
-            .iter()
-            .position(|(it, _)| *it == name)
-            .unwrap_or_else(|| {
-                self.counters.push((name, 0));
-                self.counters.len() - 1
-            });
+        let at = self.counters.iter().position(|(it, _)| *it == name).unwrap_or_else(|| {
+            self.counters.push((name, 0));
+            self.counters.len() - 1
+        });
         let value = self.counters[at].1;
         self.counters[at].1 = value.saturating_add(step);
         self.print(&Value::Int(value.saturating_add(before)));

@@ -27,12 +27,7 @@ enum Source<'a> {
 
 impl<'a> Items<'a> {
     fn get(&self, index: usize) -> Value<'a> {
-        let at = self.from
-            + if self.reversed {
-                self.length - 1 - index
-            } else {
-                index
-            };
+        let at = self.from + if self.reversed { self.length - 1 - index } else { index };
         match &self.all {
             Source::Array(items) => items.get(at).cloned().unwrap_or(Value::Nil),
             Source::Range(first) => {
@@ -47,10 +42,7 @@ impl<'a> Machine<'a> {
     pub(super) fn for_loop(&mut self, it: &'a For) -> Result<Flow, Stopped> {
         let items = self.items(it)?;
         if items.length == 0 {
-            return it
-                .otherwise
-                .as_ref()
-                .map_or(Ok(Flow::Next), |it| self.block(it));
+            return it.otherwise.as_ref().map_or(Ok(Flow::Next), |it| self.block(it));
         }
         let state = self.enter(it, items.length, LoopKind::For);
         let depth = self.scopes.len();
@@ -107,43 +99,17 @@ impl<'a> Machine<'a> {
 
     /// Binds `forloop` and then the loop's variable.
     fn enter(&mut self, it: &'a For, length: usize, kind: LoopKind) -> Rc<LoopState<'a>> {
-        let name = if kind == LoopKind::For {
-            "forloop"
-        } else {
-            "tablerowloop"
-        };
-        let parent = self
-            .scopes
-            .iter()
-            .rev()
-            .find(|it| it.name == name)
-            .and_then(|it| {
-                if let Value::Loop(it) = &it.value {
-                    Some(it.clone())
-                } else {
-                    None
-                }
+        let name = if kind == LoopKind::For { "forloop" } else { "tablerowloop" };
+        let parent =
+            self.scopes.iter().rev().find(|it| it.name == name).and_then(|it| {
+                if let Value::Loop(it) = &it.value { Some(it.clone()) } else { None }
             });
         let parent = parent.filter(|it| it.kind != LoopKind::Call);
         let index = Cell::new(0);
-        let state = Rc::new(LoopState {
-            name: &it.name,
-            length,
-            index,
-            parent,
-            kind,
-        });
+        let state = Rc::new(LoopState { name: &it.name, length, index, parent, kind });
         let origin = self.origin_of(&it.collection).map(|it| Rc::from(it + "[]"));
-        self.scopes.push(Binding {
-            name,
-            value: Value::Loop(state.clone()),
-            origin: None,
-        });
-        self.scopes.push(Binding {
-            name: &it.variable,
-            value: Value::Nil,
-            origin,
-        });
+        self.scopes.push(Binding { name, value: Value::Loop(state.clone()), origin: None });
+        self.scopes.push(Binding { name: &it.variable, value: Value::Nil, origin });
         state
     }
 
@@ -175,11 +141,9 @@ impl<'a> Machine<'a> {
         let from = match &it.offset {
             Offset::None => 0,
             Offset::At(offset) => self.whole(it.at, offset)?.unwrap_or(0),
-            Offset::Continue => self
-                .offsets
-                .iter()
-                .find(|(name, _)| *name == &*it.name)
-                .map_or(0, |(_, it)| *it),
+            Offset::Continue => {
+                self.offsets.iter().find(|(name, _)| *name == &*it.name).map_or(0, |(_, it)| *it)
+            }
         };
         let from = from.min(length);
         let limit = match &it.limit {
@@ -189,12 +153,7 @@ impl<'a> Machine<'a> {
         let length = (length - from).min(limit.unwrap_or(usize::MAX));
         self.offsets.retain(|(name, _)| *name != &*it.name);
         self.offsets.push((&it.name, from + length));
-        Ok(Items {
-            all,
-            from,
-            length,
-            reversed: it.reversed,
-        })
+        Ok(Items { all, from, length, reversed: it.reversed })
     }
 
     /// `nil` is no limit; a negative one is 0.
@@ -203,26 +162,16 @@ impl<'a> Machine<'a> {
         if matches!(value, Value::Nil) {
             return Ok(None);
         }
-        to_integer(&value)
-            .map(|it| Some(usize::try_from(it).unwrap_or(0)))
-            .ok_or_else(|| {
-                Stopped::new(
-                    "render_error",
-                    at,
-                    "`limit` and `offset` take whole numbers",
-                )
-            })
+        to_integer(&value).map(|it| Some(usize::try_from(it).unwrap_or(0))).ok_or_else(|| {
+            Stopped::new("render_error", at, "`limit` and `offset` take whole numbers")
+        })
     }
 
     fn columns(&mut self, at: At, it: &'a Primary) -> Result<usize, Stopped> {
         let value = self.primary(it);
         let number = crate::filters::Number::of(&value).whole(f64::trunc);
         let crate::filters::Number::Int(columns) = number else {
-            return Err(Stopped::new(
-                "render_error",
-                at,
-                "`cols` takes a whole number",
-            ));
+            return Err(Stopped::new("render_error", at, "`cols` takes a whole number"));
         };
         Ok(usize::try_from(columns).unwrap_or(1))
     }

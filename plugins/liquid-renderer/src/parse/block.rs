@@ -18,13 +18,7 @@ pub fn whole(
     depth: u32,
     faults: &mut Vec<Fault>,
 ) -> Block {
-    let mut parser = Parser {
-        source,
-        pieces: pieces.into_iter(),
-        mode,
-        depth,
-        faults,
-    };
+    let mut parser = Parser { source, pieces: pieces.into_iter(), mode, depth, faults };
     let mut out = Vec::new();
     while let Some(end) = parser.until(&[], &mut out) {
         let message = format!("`{}` closes nothing here", end.name);
@@ -66,20 +60,14 @@ impl<'s> Parser<'s, '_> {
         while let Some(piece) = self.pieces.next() {
             match piece {
                 Piece::Text(range) => {
-                    out.push(Node::Text(
-                        self.source.get(range).unwrap_or_default().into(),
-                    ));
+                    out.push(Node::Text(self.source.get(range).unwrap_or_default().into()));
                 }
                 Piece::Raw(range) => out.push(Node::Output(super::tags::verbatim(
                     self.source.get(range).unwrap_or_default(),
                     self.mode,
                 ))),
                 Piece::Output { at, inside } => {
-                    let tag = Tag {
-                        at,
-                        name: "",
-                        inside,
-                    };
+                    let tag = Tag { at, name: "", inside };
                     match self.output(&tag) {
                         Ok(it) => out.extend(it),
                         Err(it) => self.fault(it),
@@ -142,13 +130,7 @@ impl<'s> Parser<'s, '_> {
             return Err(Fault::new("nesting_too_deep", place(tag.at), message));
         }
         let pieces = line_pieces(self.source, tag)?;
-        out.extend(whole(
-            self.source,
-            pieces,
-            self.mode,
-            self.depth + 1,
-            self.faults,
-        ));
+        out.extend(whole(self.source, pieces, self.mode, self.depth + 1, self.faults));
         Ok(())
     }
 }
@@ -157,11 +139,7 @@ fn line_pieces(source: &str, tag: &Tag<'_>) -> Result<Vec<Piece>, Fault> {
     let mut pieces = Vec::new();
     let mut start = tag.inside.start;
     let mut comments = 0_u32;
-    for line in source
-        .get(tag.inside.clone())
-        .unwrap_or_default()
-        .split('\n')
-    {
+    for line in source.get(tag.inside.clone()).unwrap_or_default().split('\n') {
         let (name, inside) = split_name(source, start..start + line.len());
         start += line.len() + 1;
         match source.get(name.clone()).unwrap_or_default() {
@@ -170,11 +148,7 @@ fn line_pieces(source: &str, tag: &Tag<'_>) -> Result<Vec<Piece>, Fault> {
             "" if line.trim().is_empty() => {}
             "#" => {}
             _ if comments > 0 => {}
-            _ => pieces.push(Piece::Tag {
-                at: name.start,
-                name,
-                inside,
-            }),
+            _ => pieces.push(Piece::Tag { at: name.start, name, inside }),
         }
     }
     if comments > 0 {
@@ -193,10 +167,9 @@ pub fn is_blank(block: &Block) -> bool {
     block.iter().all(|it| match it {
         Node::Text(it) => it.trim().is_empty(),
         Node::Assign { .. } | Node::Capture { .. } => true,
-        Node::If {
-            branches,
-            otherwise,
-        } => branches.iter().all(|(_, it)| is_blank(it)) && otherwise.as_ref().is_none_or(is_blank),
+        Node::If { branches, otherwise } => {
+            branches.iter().all(|(_, it)| is_blank(it)) && otherwise.as_ref().is_none_or(is_blank)
+        }
         Node::Case { arms, .. } => arms.iter().all(|it| is_blank(&it.body)),
         Node::For(it) => is_blank(&it.body) && it.otherwise.as_ref().is_none_or(is_blank),
         Node::IfChanged(it) => is_blank(it),

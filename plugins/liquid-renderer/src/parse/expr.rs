@@ -27,14 +27,7 @@ type Parsed<T> = Result<T, Fault>;
 impl<'s> Cursor<'s> {
     pub fn new(source: &'s str, start: usize, end: usize, mode: Mode) -> Parsed<Self> {
         let tokens = tokens(source, start, end)?;
-        Ok(Self {
-            source,
-            tokens,
-            next: 0,
-            end,
-            mode,
-            depth: 0,
-        })
+        Ok(Self { source, tokens, next: 0, end, mode, depth: 0 })
     }
 
     /// Where the next token stands.
@@ -108,27 +101,17 @@ impl<'s> Cursor<'s> {
 
     pub fn unexpected(&self, wanted: &str) -> Fault {
         let found = match self.tokens.get(self.next) {
-            Some(it) => format!(
-                "`{}`",
-                self.source.get(it.start..it.end).unwrap_or_default()
-            ),
+            Some(it) => format!("`{}`", self.source.get(it.start..it.end).unwrap_or_default()),
             None => "the end of the tag".to_owned(),
         };
-        Fault::new(
-            "syntax",
-            self.at(),
-            format!("expected {wanted}, found {found}"),
-        )
+        Fault::new("syntax", self.at(), format!("expected {wanted}, found {found}"))
     }
 
     /// The source between a token that was taken and the next one.
     pub fn text_from(&self, first: usize) -> &'s str {
         let start = self.tokens.get(first).map_or(self.end, |it| it.start);
-        let end = self
-            .next
-            .checked_sub(1)
-            .and_then(|it| self.tokens.get(it))
-            .map_or(start, |it| it.end);
+        let end =
+            self.next.checked_sub(1).and_then(|it| self.tokens.get(it)).map_or(start, |it| it.end);
         self.source.get(start..end.max(start)).unwrap_or_default()
     }
 
@@ -180,19 +163,13 @@ impl<'s> Cursor<'s> {
             let message = format!("`{name}` takes {wanted} arguments, found {}", args.len());
             return Err(Fault::new("filter_arguments", at, message));
         }
-        if let Some((key, _)) = named
-            .iter()
-            .find(|(it, _): &&(Box<str>, _)| !filter.named.contains(&&**it))
+        if let Some((key, _)) =
+            named.iter().find(|(it, _): &&(Box<str>, _)| !filter.named.contains(&&**it))
         {
             let message = format!("`{name}` has no argument `{key}`");
             return Err(Fault::new("filter_arguments", at, message));
         }
-        Ok(FilterCall {
-            at,
-            filter,
-            args,
-            named,
-        })
+        Ok(FilterCall { at, filter, args, named })
     }
 
     pub fn primary(&mut self) -> Parsed<Primary> {
@@ -288,11 +265,7 @@ impl<'s> Cursor<'s> {
     }
 
     fn close(&mut self, mark: &str) -> Parsed<()> {
-        if self.mark(mark) {
-            Ok(())
-        } else {
-            Err(self.unexpected(&format!("`{mark}`")))
-        }
+        if self.mark(mark) { Ok(()) } else { Err(self.unexpected(&format!("`{mark}`"))) }
     }
 
     /// A whole condition, to the end of the tag.
@@ -325,11 +298,7 @@ impl<'s> Cursor<'s> {
             Some(Token::Mark(">=")) => Operator::GreaterOrEqual,
             Some(Token::Name("contains")) => Operator::Contains,
             Some(_) | None => {
-                return Ok(Comparison {
-                    at,
-                    left,
-                    right: None,
-                });
+                return Ok(Comparison { at, left, right: None });
             }
         };
         self.next += 1;

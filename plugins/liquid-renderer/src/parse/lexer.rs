@@ -38,11 +38,7 @@ pub fn tokens(source: &str, start: usize, end: usize) -> Result<Vec<Spanned<'_>>
             continue;
         }
         let (token, length) = next(rest, c, at)?;
-        out.push(Spanned {
-            token,
-            start: at,
-            end: at + length,
-        });
+        out.push(Spanned { token, start: at, end: at + length });
         at += length;
     }
     Ok(out)
@@ -52,16 +48,9 @@ fn next(rest: &str, c: char, at: usize) -> Result<(Token<'_>, usize), Fault> {
     if c == '"' || c == '\'' {
         let body = rest.get(1..).unwrap_or_default();
         let Some(length) = body.find(c) else {
-            return Err(Fault::new(
-                "syntax",
-                place(at),
-                "a string without its closing quote",
-            ));
+            return Err(Fault::new("syntax", place(at), "a string without its closing quote"));
         };
-        return Ok((
-            Token::Str(body.get(..length).unwrap_or_default()),
-            length + 2,
-        ));
+        return Ok((Token::Str(body.get(..length).unwrap_or_default()), length + 2));
     }
     if c.is_ascii_digit() || (c == '-' && rest.chars().nth(1).is_some_and(|c| c.is_ascii_digit())) {
         return number(rest, at);
@@ -76,37 +65,24 @@ fn next(rest: &str, c: char, at: usize) -> Result<(Token<'_>, usize), Fault> {
     }
     match MARKS.iter().find(|it| rest.starts_with(**it)) {
         Some(mark) => Ok((Token::Mark(mark), mark.len())),
-        None => Err(Fault::new(
-            "syntax",
-            place(at),
-            format!("unexpected character `{c}`"),
-        )),
+        None => Err(Fault::new("syntax", place(at), format!("unexpected character `{c}`"))),
     }
 }
 
 fn number(rest: &str, at: usize) -> Result<(Token<'_>, usize), Fault> {
     let sign = usize::from(rest.starts_with('-'));
     let digits = |from: usize| {
-        rest.get(from..).map_or(0, |it| {
-            it.find(|c: char| !c.is_ascii_digit()).unwrap_or(it.len())
-        })
+        rest.get(from..).map_or(0, |it| it.find(|c: char| !c.is_ascii_digit()).unwrap_or(it.len()))
     };
     let whole = sign + digits(sign);
-    let fraction = if rest.get(whole..).is_some_and(|it| it.starts_with('.')) {
-        digits(whole + 1)
-    } else {
-        0
-    };
+    let fraction =
+        if rest.get(whole..).is_some_and(|it| it.starts_with('.')) { digits(whole + 1) } else { 0 };
     if fraction > 0 {
         let length = whole + 1 + fraction;
         let text = rest.get(..length).unwrap_or_default();
         return match text.parse() {
             Ok(it) => Ok((Token::Float(it), length)),
-            Err(_) => Err(Fault::new(
-                "syntax",
-                place(at),
-                format!("`{text}` is not a number"),
-            )),
+            Err(_) => Err(Fault::new("syntax", place(at), format!("`{text}` is not a number"))),
         };
     }
     let text = rest.get(..whole).unwrap_or_default();

@@ -24,12 +24,7 @@ pub enum Piece {
 
 /// Cuts the whole source.
 pub fn pieces(source: &str) -> Result<Vec<Piece>, Fault> {
-    let mut scan = Scan {
-        source,
-        at: 0,
-        pieces: Vec::new(),
-        trim: false,
-    };
+    let mut scan = Scan { source, at: 0, pieces: Vec::new(), trim: false };
     while scan.step()? {}
     Ok(scan.pieces)
 }
@@ -65,10 +60,7 @@ impl Scan<'_> {
         if is_tag {
             self.tag(&it)?;
         } else {
-            self.pieces.push(Piece::Output {
-                at: open,
-                inside: it.inside,
-            });
+            self.pieces.push(Piece::Output { at: open, inside: it.inside });
         }
         Ok(true)
     }
@@ -91,13 +83,7 @@ impl Scan<'_> {
         let from = start + 2 + usize::from(trim_before);
         let trim_after = close_at > from && bytes[close_at - 1] == b'-';
         let inside = from..close_at - usize::from(trim_after);
-        Ok(Delimited {
-            start,
-            inside,
-            end: close_at + 2,
-            trim_before,
-            trim_after,
-        })
+        Ok(Delimited { start, inside, end: close_at + 2, trim_before, trim_after })
     }
 
     fn text(&mut self, mut range: Range<usize>, trim_after: bool) {
@@ -127,11 +113,7 @@ impl Scan<'_> {
             "doc" => self.doc(it, inside),
             "comment" => self.comment(it),
             _ => {
-                self.pieces.push(Piece::Tag {
-                    at: it.start,
-                    name,
-                    inside,
-                });
+                self.pieces.push(Piece::Tag { at: it.start, name, inside });
                 Ok(())
             }
         }
@@ -148,18 +130,8 @@ impl Scan<'_> {
     }
 
     fn doc(&mut self, open: &Delimited, inside: Range<usize>) -> Result<(), Fault> {
-        if !self
-            .source
-            .get(inside)
-            .unwrap_or_default()
-            .trim()
-            .is_empty()
-        {
-            return Err(Fault::new(
-                "syntax",
-                place(open.start),
-                "`doc` takes no arguments",
-            ));
+        if !self.source.get(inside).unwrap_or_default().trim().is_empty() {
+            return Err(Fault::new("syntax", place(open.start), "`doc` takes no arguments"));
         }
         let close = self.find_end(open, "doc")?;
         self.at = close.end;
@@ -173,11 +145,7 @@ impl Scan<'_> {
         while let Some(start) = self.source.get(from..).and_then(|it| it.find("{%")) {
             let start = from + start;
             if let Ok(it) = self.delimited(start, "%}") {
-                let inside = self
-                    .source
-                    .get(it.inside.clone())
-                    .unwrap_or_default()
-                    .trim();
+                let inside = self.source.get(it.inside.clone()).unwrap_or_default().trim();
                 if inside.strip_prefix("end") == Some(name) {
                     return Ok(it);
                 }
@@ -223,8 +191,7 @@ pub fn split_name(source: &str, inside: Range<usize>) -> (Range<usize>, Range<us
     let length = if rest.starts_with('#') {
         1
     } else {
-        rest.find(|c: char| !c.is_alphanumeric() && c != '_')
-            .unwrap_or(rest.len())
+        rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len())
     };
     (start..start + length, start + length..inside.end)
 }

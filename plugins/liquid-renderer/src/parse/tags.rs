@@ -13,15 +13,9 @@ type Parsed<T> = Result<T, Fault>;
 
 /// Text that is printed as it is and counts as output.
 pub fn verbatim(text: &str, mode: Mode) -> Expr {
-    let literal = if mode == Mode::Html {
-        Literal::Markup(text.into())
-    } else {
-        Literal::Str(text.into())
-    };
-    Expr {
-        value: Primary::Literal(literal),
-        filters: Vec::new(),
-    }
+    let literal =
+        if mode == Mode::Html { Literal::Markup(text.into()) } else { Literal::Str(text.into()) };
+    Expr { value: Primary::Literal(literal), filters: Vec::new() }
 }
 
 impl<'s> Parser<'s, '_> {
@@ -68,11 +62,7 @@ impl<'s> Parser<'s, '_> {
         let at = cursor.at();
         let name = cursor.binding()?;
         if name.ends_with('?') {
-            return Err(Fault::new(
-                "syntax",
-                at,
-                "a name that is assigned does not end in `?`",
-            ));
+            return Err(Fault::new("syntax", at, "a name that is assigned does not end in `?`"));
         }
         if !cursor.mark("=") {
             return Err(cursor.unexpected("`=`"));
@@ -108,20 +98,12 @@ impl<'s> Parser<'s, '_> {
 
     #[inline(never)]
     fn branches(&mut self, tag: &Tag<'s>, sense: Sense) -> Parsed<Node> {
-        let close = if sense == Sense::If {
-            "endif"
-        } else {
-            "endunless"
-        };
+        let close = if sense == Sense::If { "endif" } else { "endunless" };
         let mut branches = Vec::new();
         let mut otherwise = None;
         let mut head = tag.clone();
         loop {
-            let sense = if head.name == "elsif" {
-                Sense::If
-            } else {
-                sense
-            };
+            let sense = if head.name == "elsif" { Sense::If } else { sense };
             let condition = if head.name == "else" {
                 None
             } else {
@@ -139,16 +121,8 @@ impl<'s> Parser<'s, '_> {
             }
             head = end;
         }
-        drop_blank(
-            branches
-                .iter_mut()
-                .map(|(_, it)| it)
-                .chain(otherwise.as_mut()),
-        );
-        Ok(Node::If {
-            branches,
-            otherwise,
-        })
+        drop_blank(branches.iter_mut().map(|(_, it)| it).chain(otherwise.as_mut()));
+        Ok(Node::If { branches, otherwise })
     }
 
     #[inline(never)]
@@ -162,11 +136,7 @@ impl<'s> Parser<'s, '_> {
         let (_, mut head) = self.body(tag, &ends)?;
         let mut arms = Vec::new();
         while head.name != "endcase" {
-            let values = if head.name == "when" {
-                Some(self.when(&head))
-            } else {
-                None
-            };
+            let values = if head.name == "when" { Some(self.when(&head)) } else { None };
             let (body, end) = self.body(tag, &ends)?;
             head = end;
             match values.transpose() {
@@ -175,10 +145,7 @@ impl<'s> Parser<'s, '_> {
             }
         }
         drop_blank(arms.iter_mut().map(|it| &mut it.body));
-        Ok(Node::Case {
-            subject: subject?,
-            arms,
-        })
+        Ok(Node::Case { subject: subject?, arms })
     }
 
     #[inline(never)]
@@ -195,16 +162,8 @@ impl<'s> Parser<'s, '_> {
     #[inline(never)]
     fn loop_of(&mut self, tag: &Tag<'s>) -> Parsed<For> {
         let head = self.cursor(tag).and_then(|mut it| loop_head(tag, &mut it));
-        let close = if tag.name == "for" {
-            "endfor"
-        } else {
-            "endtablerow"
-        };
-        let ends: &[&str] = if tag.name == "for" {
-            &["else", close]
-        } else {
-            &[close]
-        };
+        let close = if tag.name == "for" { "endfor" } else { "endtablerow" };
+        let ends: &[&str] = if tag.name == "for" { &["else", close] } else { &[close] };
         let (mut body, mut end) = self.body(tag, ends)?;
         let mut otherwise = None;
         while end.name == "else" {
@@ -234,10 +193,8 @@ impl<'s> Parser<'s, '_> {
             items.push(cursor.primary()?);
         }
         cursor.done()?;
-        let name = name.map_or_else(
-            || CycleName::Items(cursor.text_from(0).into()),
-            CycleName::Named,
-        );
+        let name =
+            name.map_or_else(|| CycleName::Items(cursor.text_from(0).into()), CycleName::Named);
         Ok(Node::Cycle { name, items })
     }
 
@@ -246,16 +203,9 @@ impl<'s> Parser<'s, '_> {
         let mut cursor = self.cursor(tag)?;
         let at = cursor.at();
         let partial = cursor.primary()?;
-        let is_name = matches!(
-            partial,
-            Primary::Literal(Literal::Str(_) | Literal::Markup(_))
-        );
+        let is_name = matches!(partial, Primary::Literal(Literal::Str(_) | Literal::Markup(_)));
         if scope == CallScope::Own && !is_name {
-            return Err(Fault::new(
-                "syntax",
-                at,
-                "`render` takes the partial's name in quotes",
-            ));
+            return Err(Fault::new("syntax", at, "`render` takes the partial's name in quotes"));
         }
         let bound = if cursor.key_ahead() {
             None
@@ -266,11 +216,8 @@ impl<'s> Parser<'s, '_> {
         } else {
             None
         };
-        let alias = if !cursor.key_ahead() && cursor.word("as") {
-            Some(cursor.binding()?)
-        } else {
-            None
-        };
+        let alias =
+            if !cursor.key_ahead() && cursor.word("as") { Some(cursor.binding()?) } else { None };
         let mut args = Vec::new();
         while !cursor.is_done() {
             let comma = cursor.mark(",");
@@ -280,14 +227,7 @@ impl<'s> Parser<'s, '_> {
                 None => return Err(cursor.unexpected("`name: value`")),
             }
         }
-        Ok(Node::Call(Box::new(Call {
-            at,
-            scope,
-            partial,
-            bound,
-            alias,
-            args,
-        })))
+        Ok(Node::Call(Box::new(Call { at, scope, partial, bound, alias, args })))
     }
 }
 

@@ -49,18 +49,13 @@ pub fn events(html: &str) -> Vec<Event<'_>> {
 }
 
 fn find_ignoring_case(text: &str, wanted: &str) -> Option<usize> {
-    text.as_bytes()
-        .windows(wanted.len())
-        .position(|it| it.eq_ignore_ascii_case(wanted.as_bytes()))
+    text.as_bytes().windows(wanted.len()).position(|it| it.eq_ignore_ascii_case(wanted.as_bytes()))
 }
 
 fn event(tag: &str) -> Option<(Event<'_>, usize)> {
     if let Some(comment) = tag.strip_prefix("<!--") {
         let length = comment.find("-->").unwrap_or(comment.len());
-        return Some((
-            Event::Comment(comment.get(..length)?),
-            (length + 7).min(tag.len()),
-        ));
+        return Some((Event::Comment(comment.get(..length)?), (length + 7).min(tag.len())));
     }
     if tag.starts_with("<!") || tag.starts_with("<?") {
         let length = tag.find('>')?;
@@ -69,21 +64,12 @@ fn event(tag: &str) -> Option<(Event<'_>, usize)> {
     let closes = tag.starts_with("</");
     let from = 1 + usize::from(closes);
     let name = tag.get(from..)?;
-    let name = name.get(
-        ..name
-            .find(|c: char| !c.is_ascii_alphanumeric())
-            .unwrap_or(name.len()),
-    )?;
-    name.starts_with(|c: char| c.is_ascii_alphabetic())
-        .then_some(())?;
+    let name = name.get(..name.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(name.len()))?;
+    name.starts_with(|c: char| c.is_ascii_alphabetic()).then_some(())?;
     let end = tag_end(tag)?;
     let inside = tag.get(from + name.len()..end)?;
     let name = name.to_ascii_lowercase();
-    let event = if closes {
-        Event::Close(name)
-    } else {
-        Event::Open { name, inside }
-    };
+    let event = if closes { Event::Close(name) } else { Event::Open { name, inside } };
     Some((event, end + 1))
 }
 
@@ -108,26 +94,20 @@ impl Event<'_> {
             return None;
         };
         let mut all = attributes(inside).into_iter();
-        all.find(|(key, _)| key.eq_ignore_ascii_case(name))
-            .map(|(_, it)| it)
+        all.find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, it)| it)
     }
 
     /// Whether the element is not shown, as preheaders are.
     pub fn is_hidden(&self) -> bool {
-        let style: String = self
-            .attribute("style")
-            .unwrap_or_default()
-            .split_whitespace()
-            .collect();
+        let style: String =
+            self.attribute("style").unwrap_or_default().split_whitespace().collect();
         let style = style.to_ascii_lowercase();
         let hides = ["display:none", "mso-hide:all", "visibility:hidden"];
         self.attribute("hidden").is_some()
             || hides.iter().any(|it| style.contains(it))
             || ["class", "id"].iter().any(|it| {
                 let names = self.attribute(it).unwrap_or_default();
-                names
-                    .split_whitespace()
-                    .any(|it| it.eq_ignore_ascii_case("preheader"))
+                names.split_whitespace().any(|it| it.eq_ignore_ascii_case("preheader"))
             })
     }
 }
@@ -137,9 +117,7 @@ pub fn attributes(inside: &str) -> Vec<(&str, &str)> {
     let mut out = Vec::new();
     let mut rest = inside.trim_start();
     while !rest.is_empty() {
-        let length = rest
-            .find(|c: char| c.is_whitespace() || c == '=')
-            .unwrap_or(rest.len());
+        let length = rest.find(|c: char| c.is_whitespace() || c == '=').unwrap_or(rest.len());
         let (name, after) = rest.split_at(length);
         let after = after.trim_start();
         let Some(value) = after.strip_prefix('=').map(str::trim_start) else {

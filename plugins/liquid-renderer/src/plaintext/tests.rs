@@ -21,15 +21,9 @@ fn links_keep_their_address_unless_the_label_is_the_address() {
         "Go (https://x.io/?a=1&b=2).\n"
     );
     assert_eq!(text(r#"<a href="{{ url }}">{{url}}</a>"#), "{{ url }}\n");
-    assert_eq!(
-        text(r#"<a href="{{ url }}">Pay {{ n }}</a>"#),
-        "Pay {{ n }} ({{ url }})\n"
-    );
+    assert_eq!(text(r#"<a href="{{ url }}">Pay {{ n }}</a>"#), "Pay {{ n }} ({{ url }})\n");
     assert_eq!(text(r#"<a href="mailto:a@b.c">a@b.c</a>"#), "a@b.c\n");
-    assert_eq!(
-        text(r#"<a href="x"><img src="y" alt="Logo"></a>"#),
-        "Logo (x)\n"
-    );
+    assert_eq!(text(r#"<a href="x"><img src="y" alt="Logo"></a>"#), "Logo (x)\n");
 }
 
 #[test]
@@ -47,10 +41,7 @@ fn what_is_not_read_is_dropped_but_its_silent_tags_stay() {
 fn lists_and_cells_are_laid_out() {
     let html = "<ul>{% for i in x %}<li>{{ i }}</li>{% endfor %}</ul>\
         <table><tr><td>a</td><td>b</td></tr><tr><td>c</td></tr></table>";
-    assert_eq!(
-        text(html),
-        "{% for i in x %}\n- {{ i }}\n{% endfor %}\na  b\nc\n"
-    );
+    assert_eq!(text(html), "{% for i in x %}\n- {{ i }}\n{% endfor %}\na  b\nc\n");
 }
 
 #[test]
@@ -68,8 +59,5 @@ fn white_space_control_and_raw_blocks_survive() {
         text("<p>{% raw %}<b>{{ x }}</b>{% endraw %}</p>"),
         "{% raw %}{{ x }}{% endraw %}\n"
     );
-    assert_eq!(
-        text("<p>{% comment %}<b>{% endcomment %}a < b</p>"),
-        "a < b\n"
-    );
+    assert_eq!(text("<p>{% comment %}<b>{% endcomment %}a < b</p>"), "a < b\n");
 }

@@ -6,10 +6,7 @@ use waxwing_plugin::renderer::Part;
 use super::{refused, render, template, text};
 
 fn all(code: &str, paths: &[&str]) -> Vec<(String, String)> {
-    paths
-        .iter()
-        .map(|it| (code.to_owned(), (*it).to_owned()))
-        .collect()
+    paths.iter().map(|it| (code.to_owned(), (*it).to_owned())).collect()
 }
 
 #[test]
@@ -17,19 +14,13 @@ fn every_missing_required_variable_is_named() {
     let source = "{{ a }}{{ user.name }}{{ user.mail | upcase }}{% for i in items %}{{ i.price }}{% endfor %}";
     assert_eq!(
         refused(source, "{}"),
-        all(
-            "missing_variable",
-            &["a", "user.name", "user.mail", "items"]
-        )
+        all("missing_variable", &["a", "user.name", "user.mail", "items"])
     );
     let data =
         r#"{"a": null, "user": {"name": "x"}, "items": [{"price": 1}, {}, {"price": null}]}"#;
     assert_eq!(
         refused(source, data),
-        all(
-            "missing_variable",
-            &["a", "user.mail", "items[1].price", "items[2].price"]
-        )
+        all("missing_variable", &["a", "user.mail", "items[1].price", "items[2].price"])
     );
 }
 
@@ -46,10 +37,7 @@ fn wrong_types_are_named_with_what_is_missing() {
 #[test]
 fn an_object_printed_in_a_branch_is_of_the_wrong_type_when_it_is_printed() {
     let source = "{% if show %}{{ o }}{% endif %}";
-    assert_eq!(
-        refused(source, r#"{"show": true, "o": {"a": 1}}"#),
-        all("wrong_type", &["o"])
-    );
+    assert_eq!(refused(source, r#"{"show": true, "o": {"a": 1}}"#), all("wrong_type", &["o"]));
     assert_eq!(text(source, r#"{"show": false, "o": {"a": 1}}"#), "");
 }
 
@@ -82,17 +70,11 @@ fn a_division_by_zero_is_the_sender_s_fault_with_its_place() {
 
 #[test]
 fn a_division_by_a_literal_zero_is_the_template_s_fault() {
-    assert_eq!(
-        refused("{{ n | divided_by: 0 }}", r#"{"n": 1}"#)[0].0,
-        "template: render_error"
-    );
+    assert_eq!(refused("{{ n | divided_by: 0 }}", r#"{"n": 1}"#)[0].0, "template: render_error");
 }
 
 #[test]
 fn the_order_of_keys_is_the_order_of_the_data() {
     let source = "{% for p in o %}{{ p[0] }}={{ p[1] }};{% endfor %}";
-    assert_eq!(
-        text(source, r#"{"o": {"z": 1, "a": 2, "z": 3}}"#),
-        "z=3;a=2;"
-    );
+    assert_eq!(text(source, r#"{"o": {"z": 1, "a": 2, "z": 3}}"#), "z=3;a=2;");
 }

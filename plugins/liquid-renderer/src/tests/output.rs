@@ -13,10 +13,7 @@ fn values_are_escaped_once_in_html_and_never_in_text() {
     assert_eq!(html("<i>{{ a }}</i>", data), format!("<i>{escaped}</i>"));
     assert_eq!(html("{{ a | escape }}", data), escaped);
     assert_eq!(html("{{ a | escape | escape }}", data), escaped);
-    assert_eq!(
-        html("{{ a | escape_once }}", data),
-        escaped.replace("amp;amp;", "amp;")
-    );
+    assert_eq!(html("{{ a | escape_once }}", data), escaped.replace("amp;amp;", "amp;"));
     assert_eq!(text("{{ a }}", data), "<b> & \"c\" 'd' &amp;");
     assert_eq!(text("{{ 'a&b' | escape }}", data), "a&amp;b");
 }
@@ -26,16 +23,10 @@ fn raw_and_safe_opt_out_and_captured_html_is_not_escaped_again() {
     let data = r#"{"a": "<b>", "n": "x\n<y>"}"#;
     assert_eq!(html("{{ a | raw }}{{ a | safe }}", data), "<b><b>");
     assert_eq!(
-        html(
-            "{% capture c %}<p>{{ a }}</p>{% endcapture %}{{ c }}{{ c | strip }}",
-            data
-        ),
+        html("{% capture c %}<p>{{ a }}</p>{% endcapture %}{{ c }}{{ c | strip }}", data),
         "<p>&lt;b&gt;</p>".repeat(2)
     );
-    assert_eq!(
-        html("{{ '<br>' }}{{ a | append: '<hr>' }}", data),
-        "<br>&lt;b&gt;<hr>"
-    );
+    assert_eq!(html("{{ '<br>' }}{{ a | append: '<hr>' }}", data), "<br>&lt;b&gt;<hr>");
     assert_eq!(html("{{ n | newline_to_br }}", data), "x<br />\n&lt;y&gt;");
     assert_eq!(
         html("{{ a | upcase }}{{ a | json }}{{ '<i>' | upcase }}", data),
@@ -45,26 +36,17 @@ fn raw_and_safe_opt_out_and_captured_html_is_not_escaped_again() {
 
 #[test]
 fn a_subject_is_one_line_without_control_characters() {
-    let it = template(&[
-        (Part::Subject, " A\r\n {{ x }}\u{7} \u{2028}"),
-        (Part::Text, "t"),
-    ]);
+    let it = template(&[(Part::Subject, " A\r\n {{ x }}\u{7} \u{2028}"), (Part::Text, "t")]);
     let data = "{\"x\": \"b & c\\r\\nBcc: d@e.f\\u0000\"}";
     assert_eq!(body(&it, Part::Subject, data), "A b & c Bcc: d@e.f");
 }
 
 #[test]
 fn a_layout_is_given_the_content_unescaped_and_the_subject_escaped() {
-    let mut it = template(&[
-        (Part::Subject, "S & {{ x }}"),
-        (Part::Html, "<p>{{ x }}</p>"),
-    ]);
+    let mut it = template(&[(Part::Subject, "S & {{ x }}"), (Part::Html, "<p>{{ x }}</p>")]);
     it.layout = Some("<h1>{{ subject }}</h1>[{{ preheader }}]<div>{{ content }}</div>".to_owned());
     let data = r#"{"x": "<"}"#;
-    assert_eq!(
-        body(&it, Part::Html, data),
-        "<h1>S &amp; &lt;</h1>[]<div><p>&lt;</p></div>"
-    );
+    assert_eq!(body(&it, Part::Html, data), "<h1>S &amp; &lt;</h1>[]<div><p>&lt;</p></div>");
     assert_eq!(body(&it, Part::Text, data), "S & <\n\n[]\n\n<\n");
 }
 
@@ -102,26 +84,10 @@ fn a_table_row_is_markup_in_html_and_lines_in_its_text() {
 #[test]
 fn dates_read_iso_8601_and_now_is_the_caller_s() {
     for (value, pattern, expected) in [
-        (
-            "2024-01-02T03:04:05Z",
-            "%Y-%m-%d %H:%M:%S %z",
-            "2024-01-02 03:04:05 +0000",
-        ),
-        (
-            "2024-01-02T23:04:05.678+02:00",
-            "%d %b %Y %-H:%M %L %:z",
-            "02 Jan 2024 23:04 678 +02:00",
-        ),
-        (
-            "2024-02-29",
-            "%A %e %B %j %U %G-W%V",
-            "Thursday 29 February 060 08 2024-W09",
-        ),
-        (
-            "Tue, 05 Mar 2024 10:11:12 -0500",
-            "%s %I:%M %p",
-            "1709651472 10:11 AM",
-        ),
+        ("2024-01-02T03:04:05Z", "%Y-%m-%d %H:%M:%S %z", "2024-01-02 03:04:05 +0000"),
+        ("2024-01-02T23:04:05.678+02:00", "%d %b %Y %-H:%M %L %:z", "02 Jan 2024 23:04 678 +02:00"),
+        ("2024-02-29", "%A %e %B %j %U %G-W%V", "Thursday 29 February 060 08 2024-W09"),
+        ("Tue, 05 Mar 2024 10:11:12 -0500", "%s %I:%M %p", "1709651472 10:11 AM"),
         ("2024-01-02 3:04pm", "%H:%M", "15:04"),
         ("not a date", "%Y", "not a date"),
         ("now", "%FT%T", "2024-03-05T06:07:08"),
@@ -153,14 +119,8 @@ fn filters_beyond_the_suite_work() {
         ("{{ l | where: 'ok' | map: 'n' | join }}", "1"),
         ("{{ l | sum: 'n' }}", "3"),
         ("{% assign f = l | find: 'n', 2 %}{{ f.n }}", "2"),
-        (
-            "{{ 10.1 | plus: 2.2 }} {{ 7 | modulo: -3 }} {{ -7 | divided_by: 2 }}",
-            "12.3 -2 -4",
-        ),
-        (
-            "{{ 9223372036854775807 | plus: 1 }}",
-            "9223372036854776000.0",
-        ),
+        ("{{ 10.1 | plus: 2.2 }} {{ 7 | modulo: -3 }} {{ -7 | divided_by: 2 }}", "12.3 -2 -4"),
+        ("{{ 9223372036854775807 | plus: 1 }}", "9223372036854776000.0"),
     ] {
         assert_eq!(text(source, data), expected, "{source}");
     }

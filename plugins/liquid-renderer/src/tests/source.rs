@@ -19,12 +19,7 @@ fn every_fault_has_its_part_line_and_column() {
         places,
         [
             ("unknown_filter", "subject: there is no filter `nope`", 1, 8),
-            (
-                "syntax",
-                "html: expected the end of the tag, found `c`",
-                2,
-                8
-            ),
+            ("syntax", "html: expected the end of the tag, found `c`", 2, 8),
             ("unclosed_tag", "html: `if` without its `endif`", 3, 1),
         ]
     );
@@ -51,48 +46,31 @@ fn faults_have_codes() {
         ("{% render 'x' %}", "unknown_partial"),
         ("{% render x %}", "syntax"),
     ] {
-        assert_eq!(
-            codes(&template(&[(Part::Text, source)])),
-            [code],
-            "{source}"
-        );
+        assert_eq!(codes(&template(&[(Part::Text, source)])), [code], "{source}");
     }
 }
 
 #[test]
 fn a_misspelt_filter_is_recognised() {
     let faults = compile(&template(&[(Part::Text, "{{ a | upcas }}")])).expect_err("a fault");
-    assert!(
-        faults[0].message.ends_with("did you mean `upcase`?"),
-        "{}",
-        faults[0].message
-    );
+    assert!(faults[0].message.ends_with("did you mean `upcase`?"), "{}", faults[0].message);
 }
 
 #[test]
 fn a_template_has_a_body_and_each_part_once() {
     assert_eq!(codes(&template(&[(Part::Subject, "a")])), ["no_body"]);
-    assert_eq!(
-        codes(&template(&[(Part::Text, "a"), (Part::Text, "b")])),
-        ["duplicate_part"]
-    );
+    assert_eq!(codes(&template(&[(Part::Text, "a"), (Part::Text, "b")])), ["duplicate_part"]);
 }
 
 #[test]
 fn recursive_partials_are_refused() {
     let it = with_partials(
         template(&[(Part::Html, "{% render 'a' %}")]),
-        &[
-            ("a", "{% include 'b' %}"),
-            ("b", "\n{% if x %}{% render 'a' %}{% endif %}"),
-        ],
+        &[("a", "{% include 'b' %}"), ("b", "\n{% if x %}{% render 'a' %}{% endif %}")],
     );
     let faults = compile(&it).expect_err("a fault");
     assert_eq!(faults[0].code, "recursive_partial");
-    assert_eq!(
-        faults[0].message,
-        "partial `b`: partial `a` calls itself: a -> b -> a"
-    );
+    assert_eq!(faults[0].message, "partial `b`: partial `a` calls itself: a -> b -> a");
     assert_eq!(faults[0].line, 2);
 }
 
@@ -103,11 +81,8 @@ fn faults_of_a_partial_and_of_the_layout_name_them() {
         &[("foot", "{{ }}{{ | }}")],
     );
     it.layout = Some("{{ content | nope }}".to_owned());
-    let messages: Vec<_> = compile(&it)
-        .expect_err("faults")
-        .into_iter()
-        .map(|it| it.message)
-        .collect();
+    let messages: Vec<_> =
+        compile(&it).expect_err("faults").into_iter().map(|it| it.message).collect();
     assert!(messages[0].starts_with("partial `foot`: "), "{messages:?}");
     assert!(messages[1].starts_with("layout: "), "{messages:?}");
 }

@@ -24,11 +24,8 @@ fn a_render_does_not_grow_its_buffer_twice() {
     let mut size = 0;
     let start = Instant::now();
     for _ in 0..200 {
-        size = LiquidRenderer::render(&compiled, &ctx(), data)
-            .expect("renders")
-            .bodies[0]
-            .text
-            .len();
+        size =
+            LiquidRenderer::render(&compiled, &ctx(), data).expect("renders").bodies[0].text.len();
     }
     eprintln!(
         "{} byte template: {:?} a render of {size} bytes",

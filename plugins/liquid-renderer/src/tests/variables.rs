@@ -8,8 +8,7 @@ use crate::LiquidRenderer;
 fn variables(it: &Template) -> Vec<String> {
     let compiled = compile(it).expect("compiles");
     let all = LiquidRenderer::variables(&compiled).into_iter();
-    all.map(|it| format!("{}{}", it.path, if it.required { "" } else { "?" }))
-        .collect()
+    all.map(|it| format!("{}{}", it.path, if it.required { "" } else { "?" })).collect()
 }
 
 fn of(source: &str) -> Vec<String> {
@@ -46,10 +45,7 @@ fn what_stands_in_a_branch_or_has_a_default_is_optional() {
         of("{% unless a %}{{ b }}{% endunless %}{% case c %}{% when d %}{{ e }}{% endcase %}"),
         ["a?", "b?", "c?", "d?", "e?"]
     );
-    assert_eq!(
-        of("{{ a | default: b }}{{ c | upcase | default: 'x' }}"),
-        ["a?", "b?", "c?"]
-    );
+    assert_eq!(of("{{ a | default: b }}{{ c | upcase | default: 'x' }}"), ["a?", "b?", "c?"]);
     assert_eq!(
         of("{% for i in l %}{{ i.x }}{% else %}{{ y }}{% endfor %}"),
         ["l?", "l[].x?", "y?"]
@@ -59,10 +55,7 @@ fn what_stands_in_a_branch_or_has_a_default_is_optional() {
 #[test]
 fn required_anywhere_is_required() {
     assert_eq!(of("{% if a %}{{ a }}{% endif %}{{ a }}"), ["a"]);
-    let it = template(&[
-        (Part::Subject, "{{ s | default: 'x' }}"),
-        (Part::Text, "{{ t }}{{ s }}"),
-    ]);
+    let it = template(&[(Part::Subject, "{{ s | default: 'x' }}"), (Part::Text, "{{ t }}{{ s }}")]);
     assert_eq!(variables(&it), ["s", "t"]);
 }
 
@@ -88,23 +81,12 @@ fn parts_partials_and_layout_are_one_list() {
     let mut it = with_partials(
         template(&[
             (Part::Subject, "{{ s }}"),
-            (
-                Part::Html,
-                "{{ h }}{% render 'p', order: o %}{% render 'q' for list as item %}",
-            ),
+            (Part::Html, "{{ h }}{% render 'p', order: o %}{% render 'q' for list as item %}"),
         ]),
-        &[
-            ("p", "{{ order.id }}{{ global }}"),
-            ("q", "{{ item.n }}{{ forloop.index }}"),
-        ],
+        &[("p", "{{ order.id }}{{ global }}"), ("q", "{{ item.n }}{{ forloop.index }}")],
     );
     it.layout = Some("{{ content }}{{ subject }}{{ preheader }}{{ company }}".to_owned());
-    assert_eq!(
-        variables(&it),
-        [
-            "s", "h", "o?", "o.id", "global", "list", "list[].n", "company"
-        ]
-    );
+    assert_eq!(variables(&it), ["s", "h", "o?", "o.id", "global", "list", "list[].n", "company"]);
 }
 
 #[test]
@@ -112,14 +94,9 @@ fn nothing_is_required_where_undefined_is_nil() {
     let renderer = LiquidRenderer {
         settings: serde_json::from_str(r#"{"undefined": "nil"}"#).expect("settings"),
     };
-    let compiled = renderer
-        .compile(&template(&[(Part::Text, "[{{ a.b.c }}{{ o }}]")]))
-        .expect("compiles");
-    assert!(
-        LiquidRenderer::variables(&compiled)
-            .iter()
-            .all(|it| !it.required)
-    );
+    let compiled =
+        renderer.compile(&template(&[(Part::Text, "[{{ a.b.c }}{{ o }}]")])).expect("compiles");
+    assert!(LiquidRenderer::variables(&compiled).iter().all(|it| !it.required));
     let output =
         LiquidRenderer::render(&compiled, &super::ctx(), r#"{"o": {"k": "v"}}"#).expect("renders");
     assert_eq!(output.bodies[0].text, "[{\"k\"=>\"v\"}]");

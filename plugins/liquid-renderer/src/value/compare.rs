@@ -88,17 +88,10 @@ pub fn order(a: &Value<'_>, b: &Value<'_>) -> Result<Ordering, Incomparable> {
     Err(Incomparable)
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "a comparison with a float is one of floats"
-)]
+#[expect(clippy::cast_precision_loss, reason = "a comparison with a float is one of floats")]
 fn number(it: &Value<'_>) -> Option<f64> {
     if let Value::Int(it) = it {
         return Some(*it as f64);
     }
-    if let Value::Float(it) = it {
-        Some(*it)
-    } else {
-        None
-    }
+    if let Value::Float(it) = it { Some(*it) } else { None }
 }

@@ -17,10 +17,7 @@ impl<'a> Object<'a> {
     /// Keeps the place of the first and the value of the last of duplicate keys.
     pub fn new(entries: Vec<(Str<'a>, Value<'a>)>) -> Self {
         if entries.len() <= INDEX_FROM {
-            return Self {
-                entries: few_without_duplicates(entries),
-                sorted: Vec::new(),
-            };
+            return Self { entries: few_without_duplicates(entries), sorted: Vec::new() };
         }
         let entries = many_without_duplicates(entries);
         let sorted = sorted_positions(&entries);
@@ -33,16 +30,10 @@ impl<'a> Object<'a> {
 
     pub fn get(&self, key: &str) -> Option<&Value<'a>> {
         if self.sorted.is_empty() {
-            return self
-                .entries
-                .iter()
-                .find(|(it, _)| **it == *key)
-                .map(|(_, value)| value);
+            return self.entries.iter().find(|(it, _)| **it == *key).map(|(_, value)| value);
         }
-        let at = self
-            .sorted
-            .binary_search_by(|it| (*self.entries[*it as usize].0).cmp(key))
-            .ok()?;
+        let at =
+            self.sorted.binary_search_by(|it| (*self.entries[*it as usize].0).cmp(key)).ok()?;
         Some(&self.entries[self.sorted[at] as usize].1)
     }
 }
@@ -71,9 +62,7 @@ fn many_without_duplicates<'a>(
     let mut from = 0;
     for next in 1..=sorted.len() {
         let first = sorted[from] as usize;
-        let same = sorted
-            .get(next)
-            .is_some_and(|it| entries[*it as usize].0 == entries[first].0);
+        let same = sorted.get(next).is_some_and(|it| entries[*it as usize].0 == entries[first].0);
         if same {
             dropped[sorted[next] as usize] = true;
             continue;

@@ -90,10 +90,7 @@ impl<'a> Walker<'a> {
                 self.block(body);
                 self.locals.push((name, Meaning::Own));
             }
-            Node::If {
-                branches,
-                otherwise,
-            } => {
+            Node::If { branches, otherwise } => {
                 for (condition, body) in branches {
                     self.condition(condition);
                     self.branch(body);
@@ -105,10 +102,7 @@ impl<'a> Walker<'a> {
             Node::Case { subject, arms } => {
                 self.primary(subject, Reading::Optional);
                 for arm in arms {
-                    arm.values
-                        .iter()
-                        .flatten()
-                        .for_each(|it| self.primary(it, Reading::Optional));
+                    arm.values.iter().flatten().for_each(|it| self.primary(it, Reading::Optional));
                     self.branch(&arm.body);
                 }
             }
@@ -154,15 +148,9 @@ impl<'a> Walker<'a> {
         self.primary(&it.value, reading);
         for call in &it.filters {
             let optional = call.filter.name == "default";
-            let reading = if optional {
-                Reading::Optional
-            } else {
-                Reading::Required
-            };
+            let reading = if optional { Reading::Optional } else { Reading::Required };
             call.args.iter().for_each(|it| self.primary(it, reading));
-            call.named
-                .iter()
-                .for_each(|(_, it)| self.primary(it, reading));
+            call.named.iter().for_each(|(_, it)| self.primary(it, reading));
         }
     }
 
@@ -178,11 +166,7 @@ impl<'a> Walker<'a> {
     }
 
     fn primary(&mut self, it: &'a Primary, reading: Reading) {
-        let reading = if self.branches > 0 {
-            Reading::Optional
-        } else {
-            reading
-        };
+        let reading = if self.branches > 0 { Reading::Optional } else { reading };
         match it {
             Primary::Literal(_) => {}
             Primary::Range(ends) => {
@@ -194,24 +178,13 @@ impl<'a> Walker<'a> {
                 self.primary(&ends.1, reading);
             }
             Primary::Path(path) => {
-                let computed = path
-                    .segments
-                    .iter()
-                    .any(|it| matches!(it, Segment::Computed(_)));
+                let computed = path.segments.iter().any(|it| matches!(it, Segment::Computed(_)));
                 if let Some(steps) = self.steps(path) {
                     let inside = matches!(reading, Reading::Looped | Reading::Printed);
-                    let reading = if computed && inside {
-                        Reading::Required
-                    } else {
-                        reading
-                    };
+                    let reading = if computed && inside { Reading::Required } else { reading };
                     self.uses.note(steps, reading);
                 }
-                let inner = if reading == Reading::Optional {
-                    reading
-                } else {
-                    Reading::Required
-                };
+                let inner = if reading == Reading::Optional { reading } else { Reading::Required };
                 if let Root::Computed(it) = &path.root {
                     self.primary(it, inner);
                 }
@@ -251,11 +224,7 @@ impl<'a> Walker<'a> {
         let Primary::Path(path) = it else {
             return Meaning::Own;
         };
-        if path
-            .segments
-            .iter()
-            .any(|it| matches!(it, Segment::Computed(_)))
-        {
+        if path.segments.iter().any(|it| matches!(it, Segment::Computed(_))) {
             return Meaning::Own;
         }
         self.steps(path).map_or(Meaning::Own, Meaning::Alias)
@@ -275,10 +244,7 @@ impl<'a> Walker<'a> {
         let optional = u32::from(it.otherwise.is_some());
         self.branches += optional;
         self.primary(&it.collection, Reading::Looped);
-        it.limit
-            .iter()
-            .chain(&it.columns)
-            .for_each(|it| self.primary(it, Reading::Optional));
+        it.limit.iter().chain(&it.columns).for_each(|it| self.primary(it, Reading::Optional));
         if let Offset::At(it) = &it.offset {
             self.primary(it, Reading::Optional);
         }

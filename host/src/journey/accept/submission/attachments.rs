@@ -1,8 +1,8 @@
 //! `attachments`: files in base64, bounded in number and size.
 
 use base64::Engine;
-use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use base64::engine::DecodePaddingMode;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use serde_json::Value;
 
 use super::fields::Fields;
@@ -40,10 +40,10 @@ fn entry(fields: &mut Fields, at: &str, item: Value) -> Option<Attachment> {
     let mut field = |name: &str| (format!("{at}.{name}"), entry.shift_remove(name));
     let (filename, content_type, content, content_id) =
         (field("filename"), field("contentType"), field("content"), field("contentId"));
-    let filename = required(fields, filename)
-        .and_then(|(at, value)| fields.line(value, &at, MAX_FILENAME));
-    let content_type = required(fields, content_type)
-        .and_then(|(at, value)| fields.line(value, &at, MAX_TYPE));
+    let filename =
+        required(fields, filename).and_then(|(at, value)| fields.line(value, &at, MAX_FILENAME));
+    let content_type =
+        required(fields, content_type).and_then(|(at, value)| fields.line(value, &at, MAX_TYPE));
     let content = required(fields, content).and_then(|(at, value)| {
         let text = fields.text(value, &at)?;
         let text: String = text.split_ascii_whitespace().collect();

@@ -76,10 +76,10 @@ impl Fields {
 
     /// A text.
     pub fn text(&mut self, value: Value, field: &str) -> Option<String> {
-        match value {
-            Value::String(text) => Some(text),
-            other => self.wrong_type(field, "a string", &other),
+        if let Value::String(text) = value {
+            return Some(text);
         }
+        self.wrong_type(field, "a string", &value)
     }
 
     /// A text on one line, without control characters.
@@ -119,21 +119,21 @@ impl Fields {
 
     /// An object.
     pub fn object(&mut self, value: Value, field: &str) -> Option<Map<String, Value>> {
-        match value {
-            Value::Object(map) => Some(map),
-            other => self.wrong_type(field, "an object", &other),
+        if let Value::Object(map) = value {
+            return Some(map);
         }
+        self.wrong_type(field, "an object", &value)
     }
 
     /// An array.
     pub fn array(&mut self, value: Value, field: &str, max: usize) -> Option<Vec<Value>> {
-        match value {
-            Value::Array(items) if items.len() <= max => Some(items),
-            Value::Array(_) => {
-                self.fault(field, "too_many", format!("may have at most {max} entries"))
-            }
-            other => self.wrong_type(field, "an array", &other),
+        let Value::Array(items) = value else {
+            return self.wrong_type(field, "an array", &value);
+        };
+        if items.len() > max {
+            return self.fault(field, "too_many", format!("may have at most {max} entries"));
         }
+        Some(items)
     }
 
     /// `tags`: strings.
@@ -170,9 +170,7 @@ impl Fields {
         match Timestamp::parse_rfc3339(&text) {
             Some(moment) if moment <= now.after(FURTHEST) => Some(moment),
             Some(_) => self.fault("sendAt", "too_far", "may be at most 30 days ahead"),
-            None => {
-                self.fault("sendAt", "invalid", "must be RFC 3339, as in 2026-12-24T18:00:00Z")
-            }
+            None => self.fault("sendAt", "invalid", "must be RFC 3339, as in 2026-12-24T18:00:00Z"),
         }
     }
 

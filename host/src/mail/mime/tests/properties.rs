@@ -5,19 +5,19 @@ use proptest::prelude::*;
 use super::*;
 
 /// The documented normalisation of header texts.
-fn one_line(text: &str) -> String {
+pub(super) fn one_line(text: &str) -> String {
     let is_space = |c: char| c == ' ' || c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
     text.split(is_space).filter(|it| !it.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 /// The documented normalisation of bodies, without the line breaks at the end.
-fn lines(text: &str) -> String {
+pub(super) fn lines(text: &str) -> String {
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     let kept = |c: &char| matches!(c, '\t' | '\n') || !c.is_ascii_control();
     text.chars().filter(kept).collect::<String>().trim_end_matches('\n').to_owned()
 }
 
-fn header_text() -> impl Strategy<Value = String> {
+pub(super) fn header_text() -> impl Strategy<Value = String> {
     prop_oneof![
         "[ -~]{0,200}",
         "\\PC{0,120}",
@@ -28,7 +28,7 @@ fn header_text() -> impl Strategy<Value = String> {
     ]
 }
 
-fn body() -> impl Strategy<Value = String> {
+pub(super) fn body() -> impl Strategy<Value = String> {
     prop_oneof![
         "[ -~\n]{0,1500}",
         any::<String>(),
@@ -67,12 +67,11 @@ proptest! {
         prop_assert_eq!(from.address(), Some("shop@example.com"));
         prop_assert_eq!(from.name().unwrap_or_default(), one_line(&name));
 
-        let bodies: Vec<_> = parsed.parts.iter().filter_map(|part| match &part.body {
-            PartType::Text(text) | PartType::Html(text) if part.attachment_name().is_none() => {
-                Some(text.replace("\r\n", "\n").trim_end_matches('\n').to_owned())
-            }
-            _ => None,
-        }).collect();
+        let bodies: Vec<_> = parsed.parts.iter()
+            .filter(|part| part.attachment_name().is_none())
+            .filter_map(|part| part.text_contents())
+            .map(|text| text.replace("\r\n", "\n").trim_end_matches('\n').to_owned())
+            .collect();
         prop_assert_eq!(bodies, [lines(&text), lines(&html)]);
         let attached = parsed.parts.iter().find(|it| it.attachment_name().is_some());
         prop_assert_eq!(attached.expect("a file").contents(), content);

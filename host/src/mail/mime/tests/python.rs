@@ -5,8 +5,11 @@ use std::process::{Command, Stdio};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 
+use super::properties::{body, header_text, lines, one_line};
 use super::*;
 
 /// Reads cases from its standard input; prints what differs.
@@ -37,12 +40,18 @@ const BODIES: &[&str] = &[
 
 #[test]
 fn python_reads_every_message_without_a_defect() {
-    let cases: Vec<Value> = TEXTS
+    let mut cases: Vec<Value> = TEXTS
         .iter()
         .enumerate()
         .flat_map(|(at, text)| BODIES.iter().map(move |body| (at, *text, *body)))
         .map(|(at, text, body)| case(text, body, at % 3))
         .collect();
+    let mut runner = TestRunner::deterministic();
+    let random = (header_text(), body());
+    cases.extend((0..300).map(|_| {
+        let (text, body) = random.new_tree(&mut runner).expect("a random case").current();
+        case(&text, &body, 0)
+    }));
     let Some(output) = run_python(&json!(cases).to_string()) else { return };
     assert_eq!(output, format!("{} messages read\n", cases.len()));
 }
@@ -66,16 +75,11 @@ fn case(text: &str, body: &str, files: usize) -> Value {
             ..it
         })
     });
-    let one_line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let body = body.replace("\r\n", "\n").replace('\r', "\n");
     let files: Vec<_> = attachments
         .iter()
-        .map(|it| {
-            let name = it.filename.split_whitespace().collect::<Vec<_>>().join(" ");
-            json!([name, STANDARD.encode(&it.content), it.content_id])
-        })
+        .map(|it| json!([one_line(&it.filename), STANDARD.encode(&it.content), it.content_id]))
         .collect();
-    json!({ "message": STANDARD.encode(message), "text": one_line, "body": body, "files": files })
+    json!({ "message": STANDARD.encode(message), "text": one_line(text), "body": lines(body), "files": files })
 }
 
 /// What Python printed; none if there is no Python here and that is allowed.
