@@ -8,6 +8,7 @@ mod openapi;
 pub mod problem;
 pub mod request;
 mod send;
+mod shapes;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,13 +1,13 @@
-//! The host of Waxwing. `ARCHITECTURE.md` tells how the parts fit; the modules stand in the order
-//! of their layers, lowest first.
+#![doc = include_str!("../ARCHITECTURE.md")]
 
 pub mod clock;
 pub mod id;
 
-pub mod account;
-pub mod credit;
 pub mod domain;
 pub mod message;
+
+pub mod account;
+pub mod credit;
 pub mod template;
 
 pub mod mail;
@@ -15,13 +15,13 @@ pub mod plugin;
 pub mod store;
 
 pub mod journey;
+pub mod upkeep;
 
 pub mod api;
 pub mod inbox;
-pub mod upkeep;
 
 pub mod config;
-pub mod server;
 pub mod telemetry;
+pub mod server;
 
 pub mod cli;

@@ -1,1 +1,7 @@
-//! The layers, held against the code.
+//! The structure, held against the code: layers, the steps of the journey, what has one home.
+
+#![expect(clippy::panic, reason = "a broken rule ends the test with its list")]
+
+mod homes;
+mod layers;
+mod sources;

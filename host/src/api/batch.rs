@@ -22,11 +22,11 @@ const MOST: usize = 500;
     post,
     path = "/messages/send/batch",
     tag = "messages",
-    request_body = Vec<super::openapi::SendRequest>,
-    params(super::openapi::IdempotencyKey),
+    request_body = Vec<super::shapes::SendRequest>,
+    params(super::shapes::IdempotencyKey),
     responses(
-        (status = 200, description = "One result for each message, in order", body = super::openapi::BatchResponse),
-        super::openapi::Refusals,
+        (status = 200, description = "One result for each message, in order", body = super::shapes::BatchResponse),
+        super::shapes::Refusals,
     ),
     security(("apiKey" = [])),
 )]

@@ -10,7 +10,7 @@ use super::problem::Problem;
 
 /// The process answers.
 #[utoipa::path(get, path = "/healthz", tag = "health",
-    responses((status = 200, description = "The process answers", body = super::openapi::Health)))]
+    responses((status = 200, description = "The process answers", body = super::shapes::Health)))]
 pub async fn alive() -> Response {
     axum::Json(json!({"status": "ok"})).into_response()
 }
@@ -18,9 +18,9 @@ pub async fn alive() -> Response {
 /// The store answers and the plugins are loaded: sends can be accepted.
 #[utoipa::path(get, path = "/readyz", tag = "health",
     responses(
-        (status = 200, description = "Sends can be accepted", body = super::openapi::Health),
+        (status = 200, description = "Sends can be accepted", body = super::shapes::Health),
         (status = 503, description = "Sends cannot be accepted now",
-         body = super::openapi::Problem, content_type = "application/problem+json"),
+         body = super::shapes::Problem, content_type = "application/problem+json"),
     ))]
 pub async fn ready(State(api): State<Api>) -> Response {
     if let Err(error) = api.store.ping().await {

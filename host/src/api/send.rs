@@ -43,11 +43,11 @@ pub struct Limited<T> {
     post,
     path = "/messages/send",
     tag = "messages",
-    request_body = super::openapi::SendRequest,
-    params(super::openapi::IdempotencyKey),
+    request_body = super::shapes::SendRequest,
+    params(super::shapes::IdempotencyKey),
     responses(
-        (status = 201, description = "Stored, charged and queued, durably", body = super::openapi::SendResponse),
-        super::openapi::Refusals,
+        (status = 201, description = "Stored, charged and queued, durably", body = super::shapes::SendResponse),
+        super::shapes::Refusals,
     ),
     security(("apiKey" = [])),
 )]

@@ -88,7 +88,7 @@ pub(super) async fn further_faults(
         return Ok(faults);
     };
     let Some(data) = &faulty.data else { return Ok(Vec::new()) };
-    Ok(super::render::template::missing_variables(&template, data))
+    Ok(template.missing(data).map(Fault::missing_variable).collect())
 }
 
 fn unknown_template(slug: &str) -> Refusal {

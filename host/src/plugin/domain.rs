@@ -11,8 +11,8 @@ use super::error::{CallFailure, list};
 use super::generation::{Budget, Generation, Instance};
 
 pub use wit::{
-    Domain, Finding, Judgement, Lookup, Observation, Outcome, Purpose, RecordType, Requirement,
-    Status, Verdict,
+    Answer, Domain, Finding, Judgement, Lookup, Observation, Outcome, Purpose, RecordType,
+    Requirement, Status, Verdict,
 };
 
 /// The slot's generation; each call runs in a fresh instance.

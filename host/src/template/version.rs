@@ -1,6 +1,7 @@
 //! One published text of a template. Versions never change; a change makes a new one.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use super::slug::Slug;
 use crate::id::TemplateId;
@@ -56,7 +57,7 @@ pub struct TemplateSource {
     pub tags: Vec<String>,
     /// A data object that it renders well with.
     #[serde(default)]
-    pub example: serde_json::Map<String, serde_json::Value>,
+    pub example: Map<String, Value>,
 }
 
 /// A variable that a template reads, e.g. `user.name` or `items[].price`.
@@ -66,4 +67,50 @@ pub struct Variable {
     pub path: String,
     /// Whether a send without it is refused.
     pub required: bool,
+}
+
+impl TemplateVersion {
+    /// The required variables that are plainly absent from `data`.
+    pub fn missing<'a>(&'a self, data: &'a Map<String, Value>) -> impl Iterator<Item = &'a str> {
+        let required = self.variables.iter().filter(|variable| variable.required);
+        required.map(|variable| variable.path.as_str()).filter(|path| is_absent(data, path))
+    }
+}
+
+/// Follows a path such as `user.name` or `items[].price`; what lies within a list is left to the
+/// renderer, which looks at every element.
+fn is_absent(data: &Map<String, Value>, path: &str) -> bool {
+    let mut object = data;
+    for step in path.split('.') {
+        let name = step.strip_suffix("[]").unwrap_or(step);
+        match object.get(name) {
+            None | Some(Value::Null) => return true,
+            Some(Value::Object(inner)) => object = inner,
+            Some(Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => {
+                return false;
+            }
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn absence_is_seen_through_objects_and_left_to_the_renderer_in_lists() {
+        let data = serde_json::json!({"user": {"name": "Ada", "mail": null}, "items": [{}]});
+        let data = data.as_object().expect("an object");
+        for (path, absent) in [
+            ("user.name", false),
+            ("user.mail", true),
+            ("user.age", true),
+            ("code", true),
+            ("items[].price", false),
+            ("rows[].price", true),
+        ] {
+            assert_eq!(is_absent(data, path), absent, "{path}");
+        }
+    }
 }

@@ -207,6 +207,12 @@ impl From<Refusal> for Refused {
 }
 
 impl Fault {
+    /// A variable that the template requires is absent from `data`.
+    #[must_use]
+    pub fn missing_variable(path: &str) -> Self {
+        Self::new(&format!("data.{path}"), "missing", "the template requires this variable")
+    }
+
     /// A fault.
     #[must_use]
     pub fn new(field: &str, code: &str, message: impl Into<String>) -> Self {

@@ -66,39 +66,9 @@ pub fn for_plugin(slug: &str, revision: u64, source: &TemplateSource) -> Templat
     }
 }
 
-/// A fault for each required variable that is plainly absent from `data`.
-#[must_use]
-pub fn missing_variables(version: &TemplateVersion, data: &Map<String, Value>) -> Vec<Fault> {
-    version
-        .variables
-        .iter()
-        .filter(|variable| variable.required && is_absent(data, &variable.path))
-        .map(|variable| missing(&variable.path))
-        .collect()
-}
-
-fn missing(path: &str) -> Fault {
-    Fault::new(&format!("data.{path}"), "missing", "the template requires this variable")
-}
-
-/// Follows a path such as `user.name` or `items[].price`; what lies within a list is left to the
-/// renderer, which looks at every element.
-fn is_absent(data: &Map<String, Value>, path: &str) -> bool {
-    let mut object = data;
-    for step in path.split('.') {
-        let name = step.strip_suffix("[]").unwrap_or(step);
-        match object.get(name) {
-            None | Some(Value::Null) => return true,
-            Some(Value::Object(inner)) => object = inner,
-            Some(_) => return false,
-        }
-    }
-    false
-}
-
 fn bad_data(diagnostics: Vec<Diagnostic>) -> Refusal {
     let fault = |diagnostic: Diagnostic| match (diagnostic.code.as_str(), diagnostic.snippet) {
-        ("missing_variable", Some(path)) => missing(&path),
+        ("missing_variable", Some(path)) => Fault::missing_variable(&path),
         (code, Some(path)) => Fault::new(&format!("data.{path}"), code, diagnostic.message),
         (code, None) => Fault::new("data", code, diagnostic.message),
     };
@@ -135,21 +105,5 @@ mod tests {
     #[test]
     fn a_subject_stays_on_one_line_whatever_the_plugin_says() {
         assert_eq!(one_line(" Hi\r\nBcc: eve@example.com\t\u{0}x "), "Hi Bcc: eve@example.com x");
-    }
-
-    #[test]
-    fn absence_is_seen_through_objects_and_left_to_the_renderer_in_lists() {
-        let data = serde_json::json!({"user": {"name": "Ada", "mail": null}, "items": [{}]});
-        let data = data.as_object().expect("an object");
-        for (path, absent) in [
-            ("user.name", false),
-            ("user.mail", true),
-            ("user.age", true),
-            ("code", true),
-            ("items[].price", false),
-            ("rows[].price", true),
-        ] {
-            assert_eq!(is_absent(data, path), absent, "{path}");
-        }
     }
 }

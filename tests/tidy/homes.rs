@@ -1,0 +1,53 @@
+//! Time, tasks, the environment, printing and SQL have one home each; files stay small.
+
+use crate::sources::{host, none};
+
+/// What may stand only in some files: a text, and the beginnings of their paths.
+const HOMES: [(&str, &[&str]); 9] = [
+    ("tokio::spawn", &["server/tasks.rs"]),
+    (".spawn(", &["server/tasks.rs", "plugin/engine.rs", "inbox/smtp.rs", "inbox/smtp/"]),
+    ("SystemTime::now", &["clock.rs"]),
+    ("std::env::", &["cli/"]),
+    ("println!", &["cli"]),
+    ("sqlx::query", &["store/", "inbox/archive"]),
+    ("QueryBuilder", &["store/sqlite/"]),
+    ("lettre::", &["journey/deliver/"]),
+    ("wasmtime", &["plugin"]),
+];
+
+const LONGEST: usize = 400;
+
+#[test]
+fn what_has_one_home_stands_nowhere_else() {
+    let mut broken = Vec::new();
+    for source in host() {
+        for (number, line) in &source.lines {
+            for (text, homes) in HOMES {
+                if line.contains(text) && !homes.iter().any(|home| source.path.starts_with(home)) {
+                    broken.push(format!("{}:{number}: {line}", source.path));
+                }
+            }
+        }
+    }
+    none(&broken, "these lines belong elsewhere");
+}
+
+#[test]
+fn every_home_is_lived_in() {
+    let sources = host();
+    for (text, _) in HOMES {
+        let found = sources.iter().any(|it| it.lines.iter().any(|(_, line)| line.contains(text)));
+        assert!(found, "nothing contains `{text}` any more: take its rule out");
+    }
+}
+
+#[test]
+fn files_stay_small_and_none_is_called_mod() {
+    let sources = host();
+    let long: Vec<String> = sources
+        .iter()
+        .filter(|source| source.length > LONGEST || source.path.ends_with("mod.rs"))
+        .map(|source| format!("{}: {} lines", source.path, source.length))
+        .collect();
+    none(&long, "these files hold a second thing");
+}

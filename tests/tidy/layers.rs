@@ -1,0 +1,98 @@
+//! Imports go downwards only.
+
+use crate::sources::{host, none};
+
+/// The modules by rank, lowest first. A module may import those of lower ranks only; modules of one
+/// rank never see each other.
+const RANKS: [&[&str]; 12] = [
+    &["clock"],
+    &["id"],
+    &["domain"],
+    &["message"],
+    &["account", "credit", "template"],
+    &["mail", "plugin", "store"],
+    &["journey", "upkeep"],
+    &["api", "inbox"],
+    &["config"],
+    &["telemetry"],
+    &["server"],
+    &["cli"],
+];
+
+/// The steps of the journey, in their order. A step may name what a step before it made.
+const STEPS: [&str; 5] = ["accept", "policy", "render", "commit", "deliver"];
+
+fn rank(module: &str) -> Option<usize> {
+    RANKS.iter().position(|modules| modules.contains(&module))
+}
+
+/// The names that follow `prefix` in a line.
+fn names<'a>(line: &'a str, prefix: &'a str) -> impl Iterator<Item = &'a str> {
+    line.split(prefix).skip(1).map(|rest| {
+        let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+        rest.get(..end).unwrap_or_default()
+    })
+}
+
+#[test]
+fn every_module_has_a_rank_and_imports_only_lower_ones() {
+    let mut broken = Vec::new();
+    for source in host() {
+        let module = source.path.split(['/', '.']).next().unwrap_or_default();
+        if ["lib", "main"].contains(&module) {
+            continue;
+        }
+        let Some(own) = rank(module) else {
+            broken.push(format!("{}: `{module}` has no rank in tests/tidy", source.path));
+            continue;
+        };
+        for (number, line) in &source.lines {
+            for imported in names(line, "crate::").filter(|name| *name != module) {
+                match rank(imported) {
+                    Some(other) if other < own => {}
+                    Some(_) => broken.push(format!("{}:{number}: {line}", source.path)),
+                    None if imported.is_empty() => {
+                        broken.push(format!("{}:{number}: one path a line: {line}", source.path));
+                    }
+                    None => {}
+                }
+            }
+        }
+    }
+    none(&broken, "these imports do not go downwards");
+}
+
+#[test]
+fn no_step_of_the_journey_sees_a_later_one() {
+    let mut broken = Vec::new();
+    for source in host() {
+        let Some(inside) = source.path.strip_prefix("journey/") else { continue };
+        let step = inside.split(['/', '.']).next().unwrap_or_default();
+        let Some(own) = STEPS.iter().position(|it| *it == step) else {
+            broken.push(format!("{}: `{step}` is no step", source.path));
+            continue;
+        };
+        for (number, line) in &source.lines {
+            let mut seen = names(line, "super::").chain(names(line, "journey::"));
+            let later = |name: &str| STEPS.iter().skip(own + 1).any(|step| *step == name);
+            if seen.any(later) {
+                broken.push(format!("{}:{number}: {line}", source.path));
+            }
+        }
+    }
+    none(&broken, "these steps look ahead");
+}
+
+#[test]
+fn the_modules_stand_in_lib_rs_in_the_order_of_their_layers() {
+    let sources = host();
+    let lib = sources.iter().find(|source| source.path == "lib.rs").expect("lib.rs exists");
+    let declared: Vec<usize> = lib
+        .lines
+        .iter()
+        .filter_map(|(_, line)| line.strip_prefix("pub mod ")?.strip_suffix(';'))
+        .map(|module| rank(module).unwrap_or_else(|| panic!("{module} has no rank")))
+        .collect();
+    assert!(declared.is_sorted(), "lib.rs declares its modules lowest first: {declared:?}");
+    assert_eq!(declared.len(), RANKS.iter().map(|modules| modules.len()).sum::<usize>());
+}

@@ -1,0 +1,62 @@
+//! The host's source files, without comments and without tests.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// One source file.
+pub struct Source {
+    /// Below `host/src`, with forward slashes.
+    pub path: String,
+    /// Its lines of code, with their numbers from 1.
+    pub lines: Vec<(usize, String)>,
+    /// All of its lines, tests and comments included.
+    pub length: usize,
+}
+
+/// The folder of the workspace.
+pub fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// All source files of the host.
+pub fn host() -> Vec<Source> {
+    let root = workspace().join("host/src");
+    let mut files = Vec::new();
+    walk(&root, &mut files);
+    files.sort();
+    let sources: Vec<Source> = files.iter().map(|file| read(&root, file)).collect();
+    assert!(sources.len() > 50, "the host has more files than {}", sources.len());
+    sources
+}
+
+/// Fails with the list of what breaks a rule.
+pub fn none(broken: &[String], rule: &str) {
+    assert!(broken.is_empty(), "{rule}:\n  {}", broken.join("\n  "));
+}
+
+fn walk(folder: &Path, files: &mut Vec<PathBuf>) {
+    let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{folder:?}: {error}"));
+    for entry in entries {
+        let path = entry.unwrap_or_else(|error| panic!("{folder:?}: {error}")).path();
+        if path.is_dir() {
+            walk(&path, files);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+}
+
+fn read(root: &Path, file: &Path) -> Source {
+    let text = fs::read_to_string(file).unwrap_or_else(|error| panic!("{file:?}: {error}"));
+    let path = file.strip_prefix(root).unwrap_or(file).display().to_string();
+    let is_test = path.ends_with("tests.rs") || path.contains("/tests/");
+    let code = text
+        .lines()
+        .enumerate()
+        .map(|(index, line)| (index + 1, line.trim()))
+        .take_while(|(_, line)| !is_test && !line.starts_with("#[cfg(test)]"))
+        .filter(|(_, line)| !line.starts_with("//"))
+        .map(|(number, line)| (number, line.to_owned()))
+        .collect();
+    Source { path, lines: code, length: text.lines().count() }
+}
