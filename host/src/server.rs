@@ -6,5 +6,5 @@ mod listeners;
 mod tasks;
 mod wire;
 
-pub use lifecycle::stop_signal;
+pub use lifecycle::run;
 pub use wire::{Running, StartError, start};

@@ -146,15 +146,17 @@ CREATE TABLE queue (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX queue_by_due ON queue (due_at);
 
+-- In the order in which they were written, whatever the clock said.
 CREATE TABLE events (
-    id         TEXT PRIMARY KEY,
+    sequence   INTEGER PRIMARY KEY AUTOINCREMENT,
+    id         TEXT NOT NULL,
     message_id TEXT NOT NULL REFERENCES messages (id),
     account_id TEXT NOT NULL,
     type       TEXT NOT NULL,
     detail     TEXT NOT NULL,
     created_at INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
-CREATE INDEX events_of_message ON events (message_id, id);
+) STRICT;
+CREATE INDEX events_of_message ON events (message_id);
 
 -- What each plugin decided, for messages and for refusals (those have no message).
 CREATE TABLE decisions (

@@ -57,9 +57,7 @@ pub async fn run(dev: Dev) -> Result<(), CliError> {
     } else {
         print!("{}", welcome(&base, &seed, &dev.data_dir));
     }
-    server::stop_signal().await.map_err(CliError::Runtime)?;
-    running.drain().await;
-    Ok(())
+    server::run(running).await.map_err(CliError::Runtime)
 }
 
 /// Embedded defaults, then the environment, then the flags.

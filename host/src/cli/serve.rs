@@ -22,7 +22,5 @@ pub async fn run(serve: Serve) -> Result<(), CliError> {
     telemetry::logs::start(&config.log)?;
     let running = server::start(&config).await?;
     tracing::info!(http = %running.http, "waxwing listens");
-    server::stop_signal().await.map_err(CliError::Runtime)?;
-    running.drain().await;
-    Ok(())
+    server::run(running).await.map_err(CliError::Runtime)
 }

@@ -7,24 +7,26 @@ pub mod schedule;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use tokio::sync::Notify;
+use futures_util::{FutureExt, StreamExt};
+use tokio::sync::{Notify, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use crate::clock::Clock;
+use crate::store::Store;
 use crate::store::records::{Lease, Settlement};
-use crate::store::{Store, StoreError};
 pub use attempt::Sandbox;
 use outcome::Outcome;
 use schedule::Schedule;
 
 /// Attempts under way at one time; the inbox serves 8 sessions, and others may want one.
 const CONCURRENT: usize = 6;
-/// Messages of one claim.
+/// Messages of one claim, and the number of running attempts at which the next one is made.
 const CLAIM: u32 = 64;
-/// How long a worker may hold a message; an attempt is cut off well before.
-const LEASE: Duration = Duration::from_mins(2);
+const REFILL: usize = 32;
+/// How long a worker may hold a message. What it holds at most, `CLAIM + REFILL` attempts of a minute
+/// over `CONCURRENT` connections, is done by then.
+const LEASE: Duration = Duration::from_mins(20);
 /// How often the queue is looked at when nothing wakes the worker.
 const IDLE: Duration = Duration::from_secs(30);
 /// How long it waits after the database failed.
@@ -57,45 +59,55 @@ impl Worker {
 
     /// Delivers until `stop`; attempts that are under way are brought to their end.
     pub async fn run(self, stop: CancellationToken) {
-        while !stop.is_cancelled() {
-            let worked = match self.round().await {
-                Ok(worked) => worked,
-                Err(error) => {
-                    tracing::error!(%error, "the queue cannot be worked on; trying again");
-                    self.pause(STUMBLE, &stop).await;
-                    continue;
+        let connections = Semaphore::new(CONCURRENT);
+        let mut running = FuturesUnordered::new();
+        loop {
+            if running.len() <= REFILL && !stop.is_cancelled() {
+                for lease in self.claim().await {
+                    running.push(self.attempt(lease, &connections));
                 }
+            }
+            let Some(first) = running.next().await else {
+                if stop.is_cancelled() {
+                    return;
+                }
+                self.pause(self.until_next().await, &stop).await;
+                continue;
             };
-            if worked == 0 {
-                let due = self.until_next().await;
-                self.pause(due, &stop).await;
+            let mut settled = vec![first];
+            while let Some(Some(another)) = running.next().now_or_never() {
+                settled.push(another);
             }
+            self.settle(&settled).await;
         }
     }
 
-    /// One claim and its attempts; answers how many there were.
-    async fn round(&self) -> Result<usize, StoreError> {
+    /// What is due; nothing while the database fails.
+    async fn claim(&self) -> Vec<Lease> {
         let now = self.clock.now();
-        let leases = self.store.claim(&self.owner, CLAIM, now, now.after(LEASE)).await?;
-        if leases.is_empty() {
-            return Ok(0);
-        }
-        let count = leases.len();
-        let mut waiting = leases.into_iter();
-        let mut running: FuturesUnordered<_> =
-            waiting.by_ref().take(CONCURRENT).map(|lease| self.attempt(lease)).collect();
-        let mut settled = Vec::with_capacity(count);
-        while let Some(settlement) = running.next().await {
-            settled.push(settlement);
-            if let Some(lease) = waiting.next() {
-                running.push(self.attempt(lease));
-            }
-        }
-        self.store.settle(&self.owner, &settled, self.clock.now()).await?;
-        Ok(count)
+        let claimed = self.store.claim(&self.owner, CLAIM, now, now.after(LEASE)).await;
+        claimed.unwrap_or_else(|error| {
+            tracing::error!(%error, "the queue cannot be read; trying again");
+            Vec::new()
+        })
     }
 
-    async fn attempt(&self, lease: Lease) -> Settlement {
+    /// Writes what happened, however often it takes: a message whose end is not written down would
+    /// be sent again. It gives up only with the lease, when the message is due again anyway.
+    async fn settle(&self, settled: &[Settlement]) {
+        let until = self.clock.now().after(LEASE);
+        while let Err(error) = self.store.settle(&self.owner, settled, self.clock.now()).await {
+            tracing::error!(%error, count = settled.len(), "deliveries cannot be written down");
+            if self.clock.now() > until {
+                return;
+            }
+            tokio::time::sleep(STUMBLE).await;
+        }
+    }
+
+    async fn attempt(&self, lease: Lease, connections: &Semaphore) -> Settlement {
+        // Never closed, so the only answer is a place.
+        let _connection = connections.acquire().await;
         let start = std::time::Instant::now();
         let outcome = match &lease.raw {
             Some(raw) => self.route.attempt(&lease, raw).await,
@@ -114,7 +126,8 @@ impl Worker {
     async fn until_next(&self) -> Duration {
         match self.store.next_due().await {
             Ok(Some(due)) => self.clock.now().until(due).min(IDLE),
-            Ok(None) | Err(_) => IDLE,
+            Ok(None) => IDLE,
+            Err(_) => STUMBLE,
         }
     }
 

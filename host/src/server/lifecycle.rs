@@ -1,13 +1,26 @@
-//! When to stop: Ctrl-C or SIGTERM; a second one does not wait for anything.
+//! When to stop: Ctrl-C or SIGTERM. The first one drains, a second one does not wait for anything.
 
 use std::io;
 
-/// Waits for the first signal to stop.
+use super::Running;
+
+/// Runs until the first signal, drains, and stops at once at a second one.
 ///
 /// # Errors
 /// The operating system does not give signals.
+pub async fn run(running: Running) -> io::Result<()> {
+    stop_signal().await?;
+    tokio::select! {
+        () = running.drain() => Ok(()),
+        second = stop_signal() => {
+            tracing::warn!("a second signal: stopping at once; what was accepted is on disk");
+            second
+        }
+    }
+}
+
 #[cfg(unix)]
-pub async fn stop_signal() -> io::Result<()> {
+async fn stop_signal() -> io::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut terminate = signal(SignalKind::terminate())?;
     tokio::select! {
@@ -16,11 +29,7 @@ pub async fn stop_signal() -> io::Result<()> {
     }
 }
 
-/// Waits for Ctrl-C.
-///
-/// # Errors
-/// The operating system does not give signals.
 #[cfg(not(unix))]
-pub async fn stop_signal() -> io::Result<()> {
+async fn stop_signal() -> io::Result<()> {
     tokio::signal::ctrl_c().await
 }

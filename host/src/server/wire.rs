@@ -28,6 +28,9 @@ use crate::store::{Store, StoreError};
 use crate::telemetry;
 use crate::upkeep::retention;
 
+/// How long deliveries under way may take after the doors are closed.
+const DRAIN: Duration = Duration::from_secs(30);
+
 /// A server that listens.
 #[derive(Debug)]
 pub struct Running {
@@ -189,7 +192,9 @@ impl Running {
         self.stop_doors.cancel();
         self.doors.finish().await;
         self.stop_core.cancel();
-        self.core.finish().await;
+        if tokio::time::timeout(DRAIN, self.core.finish()).await.is_err() {
+            tracing::warn!("deliveries under way did not end in time; they are made again");
+        }
         self.store.close().await;
         tracing::info!("stopped; messages in the queue go on at the next start");
     }

@@ -10,6 +10,9 @@ mod row;
 mod templates;
 mod upkeep;
 
+#[cfg(test)]
+mod tests;
+
 use std::path::Path;
 use std::time::Duration;
 

@@ -67,7 +67,7 @@ impl Sqlite {
         .ok_or_else(|| StoreError::Missing { noun: "message", name: id.to_string() })?;
         let events = sqlx::query(
             "-- message: events
-             SELECT id, type, detail, created_at FROM events WHERE message_id = ? ORDER BY id",
+             SELECT id, type, detail, created_at FROM events WHERE message_id = ? ORDER BY sequence",
         )
         .bind(id.to_string())
         .fetch_all(&self.readers)

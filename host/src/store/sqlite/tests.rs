@@ -1,0 +1,208 @@
+//! What every store must hold, on the embedded one.
+
+use std::time::Duration;
+
+use serde_json::{Map, json};
+
+use super::Sqlite;
+use crate::account::plan::Plan;
+use crate::account::{Account, AccountState};
+use crate::clock::Timestamp;
+use crate::credit::{Credits, EntryKind};
+use crate::id::{AccountId, DecisionId, KeyId, MessageId};
+use crate::message::state::MessageState;
+use crate::store::StoreError;
+use crate::store::records::{
+    Answer, Body, Idempotency, Job, JobOutcome, NewMessage, RouteChoice, Settlement, Slot,
+};
+
+const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
+
+struct Fixture {
+    store: Sqlite,
+    account: AccountId,
+    _directory: tempfile::TempDir,
+}
+
+impl Fixture {
+    async fn with_credits(credits: i64) -> Self {
+        let directory = tempfile::tempdir().expect("a directory");
+        let store = Sqlite::open(&directory.path().join("test.db")).await.expect("opens");
+        let account = Account {
+            id: AccountId::new(NOW),
+            name: "test".to_owned(),
+            plan: Plan::named("pro"),
+            state: AccountState::Active,
+            sender: None,
+            created_at: NOW,
+        };
+        store.create_account(&account).await.expect("created");
+        let grant = Credits(credits);
+        store.add_credits(account.id, EntryKind::Grant, grant, "test", NOW).await.expect("granted");
+        Self { store, account: account.id, _directory: directory }
+    }
+
+    async fn job(&self, messages: usize, price: i64) -> Job {
+        Job {
+            revision: self.store.revision().await.expect("readable"),
+            account_id: self.account,
+            key_id: KeyId::new(NOW),
+            idempotency: None,
+            slots: (0..messages).map(|_| Slot::Message(Box::new(message(price)))).collect(),
+        }
+    }
+
+    async fn commit(&self, jobs: &[Job]) -> Vec<JobOutcome> {
+        self.store.commit(jobs, NOW).await.expect("commits")
+    }
+
+    async fn balance(&self) -> i64 {
+        let row = self.store.account(self.account, NOW).await.expect("there");
+        let ledger = self.store.ledger(self.account, 1_000).await.expect("readable");
+        let sum: i64 = ledger.iter().map(|entry| entry.amount).sum();
+        assert_eq!(row.balance.0, sum, "the balance is the ledger's sum");
+        sum
+    }
+
+    async fn stored(&self) -> usize {
+        self.store.messages(self.account, 1_000).await.expect("readable").len()
+    }
+}
+
+fn message(price: i64) -> NewMessage {
+    NewMessage {
+        id: MessageId::new(NOW),
+        channel: "api",
+        template: Some(("welcome".to_owned(), 1)),
+        sender: "a@sandbox.test".parse().expect("valid"),
+        recipient: "Ada@Example.com".parse().expect("valid"),
+        subject: "Hi".to_owned(),
+        route: RouteChoice::Sandbox,
+        price: Credits(price),
+        tags: Vec::new(),
+        metadata: Map::new(),
+        send_at: None,
+        body: Body::pack(b"Subject: Hi\r\n\r\nHi\r\n"),
+        decision_id: DecisionId::new(NOW),
+        decisions: json!([]),
+    }
+}
+
+fn idempotent(mut job: Job, body: u8) -> Job {
+    job.idempotency = Some(Idempotency { key: "k".to_owned(), body_hash: [body; 32] });
+    job
+}
+
+fn accepted(outcome: &JobOutcome) -> usize {
+    match outcome {
+        JobOutcome::Answered(answers) => {
+            answers.iter().filter(|it| matches!(it, Answer::Accepted { .. })).count()
+        }
+        JobOutcome::Replayed(_) | JobOutcome::KeyConflict | JobOutcome::Stale => 0,
+    }
+}
+
+#[tokio::test]
+async fn jobs_of_one_transaction_see_each_others_debits() {
+    let fixture = Fixture::with_credits(5).await;
+    let jobs = [fixture.job(2, 2).await, fixture.job(1, 2).await, fixture.job(1, 1).await];
+    let outcomes = fixture.commit(&jobs).await;
+    assert_eq!(outcomes.iter().map(accepted).collect::<Vec<_>>(), [2, 0, 1]);
+    let refused = Answer::Insufficient { required: Credits(2), balance: Credits(1) };
+    assert_eq!(outcomes[1], JobOutcome::Answered(vec![refused]));
+    assert_eq!((fixture.balance().await, fixture.stored().await), (0, 3));
+}
+
+#[tokio::test]
+async fn a_decision_on_older_facts_is_not_committed() {
+    let fixture = Fixture::with_credits(5).await;
+    let job = fixture.job(1, 1).await;
+    let mut account = fixture.store.account(fixture.account, NOW).await.expect("there").account;
+    account.state = AccountState::Suspended;
+    fixture.store.update_account(&account).await.expect("updated");
+    assert_eq!(fixture.commit(&[job]).await, [JobOutcome::Stale]);
+    assert_eq!((fixture.balance().await, fixture.stored().await), (5, 0));
+}
+
+#[tokio::test]
+async fn one_idempotency_key_makes_one_message_even_in_one_transaction() {
+    let fixture = Fixture::with_credits(5).await;
+    let first = idempotent(fixture.job(1, 1).await, 1);
+    let twin = idempotent(fixture.job(1, 1).await, 1);
+    let other = idempotent(fixture.job(1, 1).await, 2);
+    let outcomes = fixture.commit(&[first, twin.clone(), other]).await;
+    let JobOutcome::Answered(answers) = &outcomes[0] else { panic!("{outcomes:?}") };
+    assert_eq!(outcomes[1], JobOutcome::Replayed(answers.clone()));
+    assert_eq!(outcomes[2], JobOutcome::KeyConflict);
+    assert_eq!(fixture.commit(&[twin.clone()]).await, [JobOutcome::Replayed(answers.clone())]);
+    assert_eq!((fixture.balance().await, fixture.stored().await), (4, 1));
+    let next_day = NOW.after(Duration::from_hours(24));
+    let later = fixture.store.commit(&[twin], next_day).await.expect("commits");
+    assert!(matches!(later[0], JobOutcome::Answered(_)), "after 24 hours the key is free again");
+}
+
+#[tokio::test]
+async fn a_refusal_is_not_kept_under_its_idempotency_key() {
+    let fixture = Fixture::with_credits(0).await;
+    let job = idempotent(fixture.job(1, 1).await, 1);
+    assert_eq!(accepted(&fixture.commit(&[job]).await[0]), 0);
+    let (kind, one) = (EntryKind::Grant, Credits(1));
+    fixture.store.add_credits(fixture.account, kind, one, "test", NOW).await.expect("granted");
+    let again = idempotent(fixture.job(1, 1).await, 1);
+    assert_eq!(accepted(&fixture.commit(&[again]).await[0]), 1);
+}
+
+#[tokio::test]
+async fn a_suppressed_recipient_costs_nothing_and_is_never_due() {
+    let fixture = Fixture::with_credits(1).await;
+    let (store, account) = (&fixture.store, fixture.account);
+    store.suppress(account, "ada@example.com", "test", NOW).await.expect("suppressed");
+    let outcomes = fixture.commit(&[fixture.job(1, 1).await]).await;
+    let JobOutcome::Answered(answers) = &outcomes[0] else { panic!("{outcomes:?}") };
+    assert!(matches!(answers[0], Answer::Accepted { state: MessageState::Suppressed, .. }));
+    assert_eq!(fixture.balance().await, 1);
+    assert_eq!(store.next_due().await.expect("readable"), None);
+}
+
+#[tokio::test]
+async fn the_ledger_cannot_be_rewritten_and_no_balance_goes_below_zero() {
+    let fixture = Fixture::with_credits(5).await;
+    for statement in ["UPDATE ledger SET amount = 100", "DELETE FROM ledger"] {
+        let done = sqlx::query(statement).execute(&fixture.store.writer).await;
+        assert!(done.is_err_and(|error| error.to_string().contains("append-only")));
+    }
+    let (kind, more) = (EntryKind::Adjustment, Credits(-6));
+    let below = fixture.store.add_credits(fixture.account, kind, more, "test", NOW).await;
+    assert!(matches!(below, Err(StoreError::NegativeBalance)));
+    assert_eq!(fixture.balance().await, 5);
+}
+
+#[tokio::test]
+async fn a_lease_is_settled_by_its_owner_only_and_comes_back_when_it_ends() {
+    let fixture = Fixture::with_credits(5).await;
+    fixture.commit(&[fixture.job(1, 1).await]).await;
+    let store = &fixture.store;
+    let end = NOW.after(Duration::from_mins(1));
+    let leases = store.claim("one", 10, NOW, end).await.expect("claims");
+    assert_eq!(leases[0].raw.as_deref(), Some(&b"Subject: Hi\r\n\r\nHi\r\n"[..]));
+    assert!(store.claim("two", 10, NOW, end).await.expect("claims").is_empty());
+    let settlement = Settlement {
+        message_id: leases[0].message_id,
+        account_id: fixture.account,
+        state: MessageState::Delivered,
+        reason: "250 OK".to_owned(),
+        next_attempt: None,
+    };
+    store.settle("two", std::slice::from_ref(&settlement), NOW).await.expect("settles");
+    let state = async || store.message(settlement.message_id).await.expect("there").state;
+    assert_eq!(state().await, "sending");
+    let again = store.claim("two", 10, end, end.after(Duration::from_mins(1))).await;
+    assert_eq!(again.expect("claims")[0].attempt, 2);
+    store.settle("two", &[settlement.clone()], end).await.expect("settles");
+    assert_eq!(state().await, "delivered");
+    assert_eq!(store.next_due().await.expect("readable"), None);
+    let events = store.message(settlement.message_id).await.expect("there").events;
+    let types: Vec<&str> = events.iter().map(|event| event.r#type.as_str()).collect();
+    let wanted = ["message.queued", "message.sending", "message.sending", "message.delivered"];
+    assert_eq!(types, wanted);
+}
