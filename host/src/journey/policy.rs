@@ -18,7 +18,7 @@ use crate::store::facts::Snapshot;
 use crate::store::records::RouteChoice;
 use crate::template::version::TemplateVersion;
 
-/// A submission that may be sent. Only [`admit`] makes one.
+/// A submission that may be sent. Only `admit` makes one.
 #[derive(Debug)]
 pub struct Admitted {
     /// The published template.

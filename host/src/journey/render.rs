@@ -17,7 +17,7 @@ use crate::plugin::{CallContext, Plugins};
 use crate::store::records::RouteChoice;
 use crate::template::version::TemplateVersion;
 
-/// A message that is ready to be stored. Only [`render`] makes one.
+/// A message that is ready to be stored. Only `render` makes one.
 #[derive(Debug)]
 pub struct Rendered {
     /// Its identifier; the Message-ID is made of it.

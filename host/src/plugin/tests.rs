@@ -38,9 +38,9 @@ fn text_template(text: &str) -> Template {
 async fn render(plugins: &Plugins, text: &str, data: &str) -> Result<Vec<Body>, RenderFailure> {
     let key = VersionKey { template: TemplateId::new(NOW), revision: 1 };
     let context = plugins.context("test".to_owned());
-    let renderer = plugins.renderer();
-    let rendered = renderer.render(key, || text_template(text), &context, &data.to_owned()).await;
-    rendered.map(|(output, _)| output.bodies)
+    let (renderer, data) = (plugins.renderer(), data.to_owned());
+    let result = renderer.render(key, || text_template(text), &context, &data).await;
+    result.map(|(output, _)| output.bodies)
 }
 
 /// What every hostile test ends with: the next good call is right.

@@ -134,7 +134,10 @@ async fn one_idempotency_key_makes_one_message_even_in_one_transaction() {
     let JobOutcome::Answered(answers) = &outcomes[0] else { panic!("{outcomes:?}") };
     assert_eq!(outcomes[1], JobOutcome::Replayed(answers.clone()));
     assert_eq!(outcomes[2], JobOutcome::KeyConflict);
-    assert_eq!(fixture.commit(&[twin.clone()]).await, [JobOutcome::Replayed(answers.clone())]);
+    assert_eq!(
+        fixture.commit(std::slice::from_ref(&twin)).await,
+        [JobOutcome::Replayed(answers.clone())]
+    );
     assert_eq!((fixture.balance().await, fixture.stored().await), (4, 1));
     let next_day = NOW.after(Duration::from_hours(24));
     let later = fixture.store.commit(&[twin], next_day).await.expect("commits");
@@ -198,7 +201,7 @@ async fn a_lease_is_settled_by_its_owner_only_and_comes_back_when_it_ends() {
     assert_eq!(state().await, "sending");
     let again = store.claim("two", 10, end, end.after(Duration::from_mins(1))).await;
     assert_eq!(again.expect("claims")[0].attempt, 2);
-    store.settle("two", &[settlement.clone()], end).await.expect("settles");
+    store.settle("two", std::slice::from_ref(&settlement), end).await.expect("settles");
     assert_eq!(state().await, "delivered");
     assert_eq!(store.next_due().await.expect("readable"), None);
     let events = store.message(settlement.message_id).await.expect("there").events;

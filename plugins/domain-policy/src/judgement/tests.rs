@@ -28,7 +28,6 @@ fn decided(seen: &[Observation]) -> Judgement {
     }
 }
 
-#[expect(clippy::panic, reason = "a test fails by it")]
 fn unreachable_with(more: &[Lookup]) -> ! {
     panic!("it asks for more: {more:?}")
 }

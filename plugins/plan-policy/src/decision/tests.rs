@@ -27,7 +27,6 @@ fn denied(decision: Decision) -> Denial {
     }
 }
 
-#[expect(clippy::panic, reason = "a test fails by it")]
 fn panic_with(unexpected: &dyn std::fmt::Debug) -> ! {
     panic!("unexpected: {unexpected:?}")
 }

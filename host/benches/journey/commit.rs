@@ -1,0 +1,87 @@
+//! Commit: groups of sends in one transaction, on a file that syncs.
+
+use std::hint::black_box;
+
+use criterion::{BatchSize, BenchmarkId, Criterion, Throughput};
+use serde_json::{Map, json};
+use tokio::runtime::Runtime;
+use waxwing::account::plan::Plan;
+use waxwing::account::{Account, AccountState};
+use waxwing::clock::{Clock, Timestamp};
+use waxwing::credit::{Credits, EntryKind};
+use waxwing::id::{AccountId, DecisionId, KeyId, MessageId};
+use waxwing::store::Store;
+use waxwing::store::records::{Body, Job, NewMessage, RouteChoice, Slot};
+
+use crate::content;
+
+const CREDITS: Credits = Credits(1_000_000_000);
+
+pub fn commit(criterion: &mut Criterion) {
+    let runtime = Runtime::new().expect("a runtime");
+    let directory = tempfile::tempdir().expect("a directory");
+    let now = Clock::system().now();
+    let (store, account, revision) = runtime.block_on(async {
+        let store = Store::open(&directory.path().join("bench.db")).await.expect("a database");
+        let account = account(&store, now).await;
+        let revision = store.revision().await.expect("a revision");
+        (store, account, revision)
+    });
+    let body = Body::pack(content::rendered().concat().as_bytes());
+    let mut group = criterion.benchmark_group("commit, sends in one transaction");
+    for size in [1_u32, 10, 100] {
+        group.throughput(Throughput::Elements(size.into()));
+        group.bench_function(BenchmarkId::from_parameter(size), |b| {
+            let jobs = || (0..size).map(|_| job(revision, account, &body, now)).collect();
+            b.to_async(&runtime).iter_batched(
+                jobs,
+                async |jobs: Vec<Job>| {
+                    black_box(store.commit(&jobs, now).await.expect("it is stored"))
+                },
+                BatchSize::PerIteration,
+            );
+        });
+    }
+    group.finish();
+    runtime.block_on(store.close());
+}
+
+async fn account(store: &Store, now: Timestamp) -> AccountId {
+    let account = Account {
+        id: AccountId::new(now),
+        name: "bench".to_owned(),
+        plan: Plan::named("pro"),
+        state: AccountState::Active,
+        sender: None,
+        created_at: now,
+    };
+    store.create_account(&account).await.expect("an account");
+    let granted = store.add_credits(account.id, EntryKind::Grant, CREDITS, "bench", now).await;
+    granted.expect("credits");
+    account.id
+}
+
+fn job(revision: i64, account_id: AccountId, body: &Body, now: Timestamp) -> Job {
+    Job {
+        revision,
+        account_id,
+        key_id: KeyId::new(now),
+        idempotency: None,
+        slots: vec![Slot::Message(Box::new(NewMessage {
+            id: MessageId::new(now),
+            channel: "api",
+            template: Some(("invoice".to_owned(), 1)),
+            sender: "hello@sandbox.test".parse().expect("an address"),
+            recipient: "ada@example.com".parse().expect("an address"),
+            subject: "Invoice R-2048".to_owned(),
+            route: RouteChoice::Sandbox,
+            price: Credits(1),
+            tags: Vec::new(),
+            metadata: Map::new(),
+            send_at: None,
+            body: body.clone(),
+            decision_id: DecisionId::new(now),
+            decisions: json!([{"kind": "plan", "verdict": "allow", "micros": 20}]),
+        }))],
+    }
+}
