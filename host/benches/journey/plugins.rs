@@ -92,9 +92,8 @@ pub fn cold_renderer(criterion: &mut Criterion) {
         layout: None,
     };
     criterion.bench_function("cold renderer instance, smallest template compiled in it", |b| {
-        b.to_async(&bench.runtime).iter(async || {
-            black_box(renderer.variables(&smallest).await.expect("it compiles"))
-        });
+        b.to_async(&bench.runtime)
+            .iter(async || black_box(renderer.variables(&smallest).await.expect("it compiles")));
     });
     let whole = sample::template();
     criterion.bench_function("cold renderer instance, 8 KiB template compiled in it", |b| {

@@ -3,8 +3,7 @@
 use serde_json::{Map, Value, json};
 use waxwing::plugin::renderer::{Part, Source, Template};
 
-pub const SUBJECT: &str =
-    include_str!("../../../tests/load/templates/invoice/subject.liquid");
+pub const SUBJECT: &str = include_str!("../../../tests/load/templates/invoice/subject.liquid");
 pub const HTML: &str = include_str!("../../../tests/load/templates/invoice/html.liquid");
 pub const TEXT: &str = include_str!("../../../tests/load/templates/invoice/text.liquid");
 const DATA: &str = include_str!("../../../tests/load/templates/invoice/data.json");

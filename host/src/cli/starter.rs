@@ -32,27 +32,33 @@ struct Description {
     sender: Option<EmailAddress>,
     required_plan: Option<String>,
     #[serde(default, rename = "variable")]
-    _documented: Vec<Documented>,
+    documented: Vec<Documented>,
     #[serde(default)]
     example: Map<String, Value>,
 }
 
-/// What a person says of a variable; what the template really reads, the renderer says.
+/// What a person says of a variable. It is held against what the renderer finds.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Documented {
-    #[serde(rename = "path")]
-    _path: String,
+    path: String,
+    required: bool,
     #[serde(rename = "type")]
     _type: String,
-    #[serde(rename = "required")]
-    _required: bool,
     #[serde(rename = "description")]
     _meaning: String,
 }
 
+/// A template folder, read.
+#[derive(Debug)]
+pub struct Folder {
+    /// What will be published.
+    pub source: TemplateSource,
+    declared: Vec<Variable>,
+}
+
 /// All starter templates, by slug.
-pub fn templates() -> Result<Vec<(Slug, TemplateSource)>, CliError> {
+pub fn templates() -> Result<Vec<(Slug, Folder)>, CliError> {
     let folders = EMBEDDED.dirs().filter(|folder| folder.path() != Path::new(LAYOUTS));
     folders
         .map(|folder| {
@@ -64,15 +70,15 @@ pub fn templates() -> Result<Vec<(Slug, TemplateSource)>, CliError> {
             let slug = name.parse().map_err(|error: crate::template::slug::InvalidSlug| {
                 CliError::Usage(format!("the folder {name} is not a slug: {error}"))
             })?;
-            Ok((slug, source(folder.path(), Path::new(LAYOUTS), read)?))
+            Ok((slug, load(folder.path(), Path::new(LAYOUTS), read)?))
         })
         .collect()
 }
 
 /// A template from a folder on disk; its layout is in `_layouts` beside the folder.
-pub fn from_folder(folder: &Path) -> Result<TemplateSource, CliError> {
+pub fn from_folder(folder: &Path) -> Result<Folder, CliError> {
     let layouts = folder.parent().unwrap_or(Path::new(".")).join(LAYOUTS);
-    source(folder, &layouts, |path| match std::fs::read_to_string(&path) {
+    load(folder, &layouts, |path| match std::fs::read_to_string(&path) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(source) => Err(CliError::File { path, source }),
@@ -85,23 +91,29 @@ pub async fn publish(
     plugins: &Plugins,
     account: AccountId,
     slug: &Slug,
-    source: &TemplateSource,
+    folder: &Folder,
     now: Timestamp,
 ) -> Result<TemplateVersion, CliError> {
-    let compiled = plugins.renderer().variables(&for_plugin(slug.as_str(), 0, source)).await;
+    let template = for_plugin(slug.as_str(), 0, &folder.source);
+    let compiled = plugins.renderer().variables(&template).await;
     let variables: Vec<Variable> = compiled
         .map_err(|failure| CliError::template(slug.as_str(), failure))?
         .into_iter()
         .map(|variable| Variable { path: variable.path, required: variable.required })
         .collect();
-    Ok(store.publish_template(account, slug, source, &variables, now).await?)
+    let faults = disagreements(&folder.declared, &variables);
+    if !faults.is_empty() {
+        let faults = faults.iter().map(|fault| format!("  {fault}")).collect::<Vec<_>>().join("\n");
+        return Err(CliError::Template { slug: slug.to_string(), faults });
+    }
+    Ok(store.publish_template(account, slug, &folder.source, &variables, now).await?)
 }
 
-fn source(
+fn load(
     folder: &Path,
     layouts: &Path,
     read: impl Fn(PathBuf) -> Result<Option<String>, CliError>,
-) -> Result<TemplateSource, CliError> {
+) -> Result<Folder, CliError> {
     let toml = folder.join("template.toml");
     let missing = |path: &Path| CliError::File {
         path: path.to_owned(),
@@ -118,7 +130,12 @@ fn source(
             Some(read(path.clone())?.ok_or_else(|| missing(&path))?)
         }
     };
-    Ok(TemplateSource {
+    let declared = description
+        .documented
+        .into_iter()
+        .map(|it| Variable { path: it.path, required: it.required })
+        .collect();
+    let source = TemplateSource {
         name: description.name,
         description: description.purpose,
         subject: read(subject.clone())?.ok_or_else(|| missing(&subject))?,
@@ -130,5 +147,33 @@ fn source(
         required_plan: description.required_plan,
         tags: description.tags,
         example: description.example,
-    })
+    };
+    Ok(Folder { source, declared })
+}
+
+/// Faults where the description and the template do not say the same. A description without any
+/// variable says nothing.
+fn disagreements(declared: &[Variable], read: &[Variable]) -> Vec<String> {
+    if declared.is_empty() {
+        return Vec::new();
+    }
+    let said = |list: &[Variable], path: &str| {
+        list.iter().find(|variable| variable.path == path).map(|variable| variable.required)
+    };
+    let mut faults = Vec::new();
+    for Variable { path, required } in declared {
+        match said(read, path) {
+            None => faults.push(format!("template.toml declares `{path}`, and nothing reads it")),
+            Some(true) if !required => {
+                faults.push(format!("`{path}` is required, and template.toml says it is optional"));
+            }
+            Some(false) if *required => {
+                faults.push(format!("`{path}` is optional, and template.toml says it is required"));
+            }
+            Some(_) => {}
+        }
+    }
+    let undeclared = read.iter().filter(|variable| said(declared, &variable.path).is_none());
+    faults.extend(undeclared.map(|it| format!("`{}` is read and not declared", it.path)));
+    faults
 }

@@ -75,19 +75,19 @@ pub async fn run(command: TemplateCommand) -> Result<(), CliError> {
             target,
             output,
         } => {
-            let mut source = match folder {
+            let mut template = match folder {
                 Some(folder) => starter::from_folder(&folder)?,
                 None => embedded(&slug)?,
             };
             if required_plan.is_some() {
-                source.required_plan = required_plan;
+                template.source.required_plan = required_plan;
             }
             let opened = target.open().await?;
             let now = opened.clock.now();
             opened.store.account(account, now).await?;
             let plugins = opened.plugins().await?;
             let published =
-                starter::publish(&opened.store, &plugins, account, &slug, &source, now).await?;
+                starter::publish(&opened.store, &plugins, account, &slug, &template, now).await?;
             let value = to_json(&published);
             output.one(&value, || line(&value));
         }
@@ -115,10 +115,10 @@ pub async fn run(command: TemplateCommand) -> Result<(), CliError> {
     Ok(())
 }
 
-fn embedded(slug: &Slug) -> Result<crate::template::version::TemplateSource, CliError> {
+fn embedded(slug: &Slug) -> Result<starter::Folder, CliError> {
     let all = starter::templates()?;
     let known: Vec<String> = all.iter().map(|(slug, _)| slug.to_string()).collect();
-    all.into_iter().find(|(it, _)| it == slug).map(|(_, source)| source).ok_or_else(|| {
+    all.into_iter().find(|(it, _)| it == slug).map(|(_, folder)| folder).ok_or_else(|| {
         let known = known.join(", ");
         CliError::Usage(format!("there is no starter template {slug}; there are: {known}"))
     })

@@ -38,7 +38,8 @@ pub struct Seed {
     pub example: Map<String, Value>,
 }
 
-/// Makes what is missing; what is there stays as it is.
+/// Makes what is missing, piece by piece, so that a first start that was cut off is finished by the
+/// next one; what is there stays as it is.
 pub async fn plant(running: &Running, data: &DataDir) -> Result<Seed, CliError> {
     let now = running.clock.now();
     let accounts = running.store.accounts(now).await?;
@@ -46,44 +47,69 @@ pub async fn plant(running: &Running, data: &DataDir) -> Result<Seed, CliError> 
         Some(row) => row.account,
         None => open_account(running).await?,
     };
-    let templates = running.store.templates(account.id).await?;
-    let example = templates
-        .into_iter()
-        .find(|version| version.slug.as_str() == TEMPLATE)
-        .map(|version| version.source.example)
-        .unwrap_or_default();
+    credits(running, account.id).await?;
+    domain(running, &account).await?;
+    templates(running, account.id).await?;
+    let published = running.store.templates(account.id).await?;
+    let example = published.into_iter().find(|version| version.slug.as_str() == TEMPLATE);
     Ok(Seed {
         account: account.id,
         api_key: key(running, data, account.id).await?,
         from: account.sender.map_or_else(|| SENDER.to_owned(), |sender| sender.to_string()),
         template: TEMPLATE.to_owned(),
-        example,
+        example: example.map(|version| version.source.example).unwrap_or_default(),
     })
 }
 
 async fn open_account(running: &Running) -> Result<Account, CliError> {
     let now = running.clock.now();
-    let sender: EmailAddress = SENDER.parse().expect("the sandbox sender is an address");
     let account = Account {
         id: AccountId::new(now),
         name: ACCOUNT.to_owned(),
         plan: Plan::named(PLAN),
         state: AccountState::Active,
-        sender: Some(sender.clone()),
+        sender: Some(sender()),
         created_at: now,
     };
-    let name = sender.domain().expect("the sandbox sender has a domain").clone();
-    let domain =
-        verify_domains::add(&running.plugins, &account, name, DomainKind::Sandbox, now).await?;
-    let store = &running.store;
-    store.create_account(&account).await?;
-    let (kind, amount) = (EntryKind::Grant, Credits(CREDITS));
-    store.add_credits(account.id, kind, amount, "development credits", now).await?;
-    store.put_domain(&domain, now).await?;
-    for (slug, source) in starter::templates()? {
-        starter::publish(store, &running.plugins, account.id, &slug, &source, now).await?;
-    }
+    running.store.create_account(&account).await?;
     Ok(account)
+}
+
+async fn credits(running: &Running, account: AccountId) -> Result<(), CliError> {
+    let now = running.clock.now();
+    if running.store.ledger(account, 1).await?.is_empty() {
+        let (kind, amount) = (EntryKind::Grant, Credits(CREDITS));
+        running.store.add_credits(account, kind, amount, "development credits", now).await?;
+    }
+    Ok(())
+}
+
+async fn domain(running: &Running, account: &Account) -> Result<(), CliError> {
+    let now = running.clock.now();
+    let name = sender().domain().expect("the sandbox sender has a domain").clone();
+    let known = running.store.domains(account.id).await?;
+    if !known.iter().any(|row| row.domain.name == name) {
+        let (plugins, kind) = (&running.plugins, DomainKind::Sandbox);
+        let row = verify_domains::add(plugins, account, name, kind, now).await?;
+        running.store.put_domain(&row, now).await?;
+    }
+    Ok(())
+}
+
+async fn templates(running: &Running, account: AccountId) -> Result<(), CliError> {
+    let now = running.clock.now();
+    let known = running.store.templates(account).await?;
+    for (slug, folder) in starter::templates()? {
+        if !known.iter().any(|version| version.slug == slug) {
+            let (store, plugins) = (&running.store, &running.plugins);
+            starter::publish(store, plugins, account, &slug, &folder, now).await?;
+        }
+    }
+    Ok(())
+}
+
+fn sender() -> EmailAddress {
+    SENDER.parse().expect("the sandbox sender is an address")
 }
 
 /// The kept key while it works, else a new one.
