@@ -28,15 +28,11 @@ pub enum AccountCommand {
         sender: Option<EmailAddress>,
         #[command(flatten)]
         target: Target,
-        #[command(flatten)]
-        output: Output,
     },
     /// List all accounts
     List {
         #[command(flatten)]
         target: Target,
-        #[command(flatten)]
-        output: Output,
     },
     /// Show an account
     Show {
@@ -44,8 +40,6 @@ pub enum AccountCommand {
         id: AccountId,
         #[command(flatten)]
         target: Target,
-        #[command(flatten)]
-        output: Output,
     },
     /// Change the plan or the default sender of an account
     Update {
@@ -59,8 +53,6 @@ pub enum AccountCommand {
         sender: Option<EmailAddress>,
         #[command(flatten)]
         target: Target,
-        #[command(flatten)]
-        output: Output,
     },
     /// Stop an account: every send is refused
     Deactivate {
@@ -68,8 +60,6 @@ pub enum AccountCommand {
         id: AccountId,
         #[command(flatten)]
         target: Target,
-        #[command(flatten)]
-        output: Output,
     },
     /// Let a stopped account send again
     Activate {
@@ -77,15 +67,13 @@ pub enum AccountCommand {
         id: AccountId,
         #[command(flatten)]
         target: Target,
-        #[command(flatten)]
-        output: Output,
     },
 }
 
 /// Runs it.
 pub async fn run(command: AccountCommand) -> Result<(), CliError> {
     match command {
-        AccountCommand::Create { name, plan, sender, target, output } => {
+        AccountCommand::Create { name, plan, sender, target } => {
             let opened = target.open().await?;
             let now = opened.clock.now();
             let account = Account {
@@ -97,18 +85,18 @@ pub async fn run(command: AccountCommand) -> Result<(), CliError> {
                 created_at: now,
             };
             opened.store.create_account(&account).await?;
-            show(&opened.store.account(account.id, now).await?, output);
+            show(&opened.store.account(account.id, now).await?, target.output);
             Ok(())
         }
-        AccountCommand::List { target, output } => {
+        AccountCommand::List { target } => {
             let opened = target.open().await?;
             let rows = opened.store.accounts(opened.clock.now()).await?;
-            output.list(&rows.iter().map(to_json).collect::<Vec<_>>(), line);
+            target.output.list(&rows.iter().map(to_json).collect::<Vec<_>>(), line);
             Ok(())
         }
-        AccountCommand::Show { id, target, output } => change(id, &target, output, |_| {}).await,
-        AccountCommand::Update { id, plan, sender, target, output } => {
-            change(id, &target, output, |account| {
+        AccountCommand::Show { id, target } => change(id, &target, |_| {}).await,
+        AccountCommand::Update { id, plan, sender, target } => {
+            change(id, &target, |account| {
                 if let Some(plan) = plan {
                     account.plan = Plan::named(&plan);
                 }
@@ -118,11 +106,11 @@ pub async fn run(command: AccountCommand) -> Result<(), CliError> {
             })
             .await
         }
-        AccountCommand::Deactivate { id, target, output } => {
-            change(id, &target, output, |it| it.state = AccountState::Suspended).await
+        AccountCommand::Deactivate { id, target } => {
+            change(id, &target, |it| it.state = AccountState::Suspended).await
         }
-        AccountCommand::Activate { id, target, output } => {
-            change(id, &target, output, |it| it.state = AccountState::Active).await
+        AccountCommand::Activate { id, target } => {
+            change(id, &target, |it| it.state = AccountState::Active).await
         }
     }
 }
@@ -130,7 +118,6 @@ pub async fn run(command: AccountCommand) -> Result<(), CliError> {
 async fn change(
     id: AccountId,
     target: &Target,
-    output: Output,
     change: impl FnOnce(&mut Account),
 ) -> Result<(), CliError> {
     let opened = target.open().await?;
@@ -140,7 +127,7 @@ async fn change(
     if row.account != before {
         opened.store.update_account(&row.account).await?;
     }
-    show(&row, output);
+    show(&row, target.output);
     Ok(())
 }
 

@@ -5,7 +5,6 @@ use serde_json::json;
 
 use super::error::CliError;
 use super::open::Target;
-use super::output::Output;
 use crate::credit::{Credits, EntryKind};
 use crate::id::AccountId;
 
@@ -25,8 +24,6 @@ pub enum CreditsCommand {
         reason: String,
         #[command(flatten)]
         target: Target,
-        #[command(flatten)]
-        output: Output,
     },
     /// Show the balance and the newest entries of the ledger
     Show {
@@ -38,29 +35,29 @@ pub enum CreditsCommand {
         limit: u32,
         #[command(flatten)]
         target: Target,
-        #[command(flatten)]
-        output: Output,
     },
 }
 
 /// Runs it.
 pub async fn run(command: CreditsCommand) -> Result<(), CliError> {
     match command {
-        CreditsCommand::Grant { account, amount, reason, target, output } => {
+        CreditsCommand::Grant { account, amount, reason, target } => {
             let opened = target.open().await?;
             let now = opened.clock.now();
             opened.store.account(account, now).await?;
             let (kind, amount) = (EntryKind::Grant, Credits(amount));
             let balance = opened.store.add_credits(account, kind, amount, &reason, now).await?;
             let value = json!({"accountId": account, "granted": amount, "balance": balance});
-            output.one(&value, || format!("{account}  +{}  balance {}", amount.0, balance.0));
+            target
+                .output
+                .one(&value, || format!("{account}  +{}  balance {}", amount.0, balance.0));
         }
-        CreditsCommand::Show { account, limit, target, output } => {
+        CreditsCommand::Show { account, limit, target } => {
             let opened = target.open().await?;
             let row = opened.store.account(account, opened.clock.now()).await?;
             let ledger = opened.store.ledger(account, limit).await?;
             let value = json!({"accountId": account, "balance": row.balance, "ledger": ledger});
-            output.one(&value, || {
+            target.output.one(&value, || {
                 let entries =
                     ledger.iter().map(|it| format!("  {}  {:>8}  {}", it.at, it.amount, it.kind));
                 let entries: Vec<String> = entries.collect();

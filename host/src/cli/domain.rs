@@ -28,8 +28,6 @@ pub enum DomainCommand {
         sandbox: bool,
         #[command(flatten)]
         target: Target,
-        #[command(flatten)]
-        output: Output,
     },
     /// List the sender domains of an account
     List {
@@ -38,8 +36,6 @@ pub enum DomainCommand {
         account: AccountId,
         #[command(flatten)]
         target: Target,
-        #[command(flatten)]
-        output: Output,
     },
     /// Show a sender domain with its records
     Show {
@@ -50,15 +46,13 @@ pub enum DomainCommand {
         name: DomainName,
         #[command(flatten)]
         target: Target,
-        #[command(flatten)]
-        output: Output,
     },
 }
 
 /// Runs it.
 pub async fn run(command: DomainCommand) -> Result<(), CliError> {
     match command {
-        DomainCommand::Add { account, name, sandbox, target, output } => {
+        DomainCommand::Add { account, name, sandbox, target } => {
             let opened = target.open().await?;
             let now = opened.clock.now();
             let account = opened.store.account(account, now).await?.account;
@@ -71,19 +65,19 @@ pub async fn run(command: DomainCommand) -> Result<(), CliError> {
             let plugins = opened.plugins().await?;
             let row = verify_domains::add(&plugins, &account, name, kind, now).await?;
             opened.store.put_domain(&row, now).await?;
-            show(&row, output);
+            show(&row, target.output);
         }
-        DomainCommand::List { account, target, output } => {
+        DomainCommand::List { account, target } => {
             let rows = target.open().await?.store.domains(account).await?;
-            output.list(&rows.iter().map(to_json).collect::<Vec<_>>(), line);
+            target.output.list(&rows.iter().map(to_json).collect::<Vec<_>>(), line);
         }
-        DomainCommand::Show { account, name, target, output } => {
+        DomainCommand::Show { account, name, target } => {
             let rows = target.open().await?.store.domains(account).await?;
             let row = rows
                 .into_iter()
                 .find(|row| row.domain.name == name)
                 .ok_or_else(|| StoreError::Missing { noun: "domain", name: name.to_string() })?;
-            show(&row, output);
+            show(&row, target.output);
         }
     }
     Ok(())

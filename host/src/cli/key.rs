@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::error::CliError;
 use super::open::Target;
-use super::output::{Output, text};
+use super::output::text;
 use crate::account::key::{ApiKey, IpNetwork, KeyState, Mode, PresentedKey, Scope};
 use crate::clock::Timestamp;
 use crate::domain::name::DomainName;
@@ -43,8 +43,6 @@ pub enum KeyCommand {
         expires: Option<Timestamp>,
         #[command(flatten)]
         target: Target,
-        #[command(flatten)]
-        output: Output,
     },
     /// List the keys of an account
     List {
@@ -53,8 +51,6 @@ pub enum KeyCommand {
         account: AccountId,
         #[command(flatten)]
         target: Target,
-        #[command(flatten)]
-        output: Output,
     },
     /// Switch a key off; the next request with it is refused
     Deactivate {
@@ -62,8 +58,6 @@ pub enum KeyCommand {
         id: KeyId,
         #[command(flatten)]
         target: Target,
-        #[command(flatten)]
-        output: Output,
     },
 }
 
@@ -91,7 +85,6 @@ pub async fn run(command: KeyCommand) -> Result<(), CliError> {
             networks,
             expires,
             target,
-            output,
         } => {
             let opened = target.open().await?;
             let now = opened.clock.now();
@@ -117,18 +110,18 @@ pub async fn run(command: KeyCommand) -> Result<(), CliError> {
             opened.store.create_key(&key).await?;
             let mut value = to_json(&key);
             value["key"] = json!(presented.reveal());
-            output.one(&value, || format!("{}\n{}", line(&value), presented.reveal()));
+            target.output.one(&value, || format!("{}\n{}", line(&value), presented.reveal()));
             Ok(())
         }
-        KeyCommand::List { account, target, output } => {
+        KeyCommand::List { account, target } => {
             let keys = target.open().await?.store.keys(account).await?;
-            output.list(&keys.iter().map(to_json).collect::<Vec<_>>(), line);
+            target.output.list(&keys.iter().map(to_json).collect::<Vec<_>>(), line);
             Ok(())
         }
-        KeyCommand::Deactivate { id, target, output } => {
+        KeyCommand::Deactivate { id, target } => {
             target.open().await?.store.deactivate_key(id).await?;
             let value = json!({"id": id, "state": KeyState::Deactivated});
-            output.one(&value, || format!("{id}  deactivated"));
+            target.output.one(&value, || format!("{id}  deactivated"));
             Ok(())
         }
     }

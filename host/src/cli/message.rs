@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::error::CliError;
 use super::open::Target;
-use super::output::{Output, text};
+use super::output::text;
 use crate::id::{AccountId, MessageId};
 use crate::message::address::EmailAddress;
 
@@ -22,8 +22,6 @@ pub enum MessageCommand {
         limit: u32,
         #[command(flatten)]
         target: Target,
-        #[command(flatten)]
-        output: Output,
     },
     /// Show a message with its events and what each plugin decided
     Show {
@@ -31,8 +29,6 @@ pub enum MessageCommand {
         id: MessageId,
         #[command(flatten)]
         target: Target,
-        #[command(flatten)]
-        output: Output,
     },
     /// Put an address on an account's suppression list: nothing more is sent to it
     Suppress {
@@ -46,23 +42,21 @@ pub enum MessageCommand {
         reason: String,
         #[command(flatten)]
         target: Target,
-        #[command(flatten)]
-        output: Output,
     },
 }
 
 /// Runs it.
 pub async fn run(command: MessageCommand) -> Result<(), CliError> {
     match command {
-        MessageCommand::List { account, limit, target, output } => {
+        MessageCommand::List { account, limit, target } => {
             let rows = target.open().await?.store.messages(account, limit).await?;
             let values: Vec<Value> = rows.iter().map(|row| json!(row)).collect();
-            output.list(&values, line);
+            target.output.list(&values, line);
         }
-        MessageCommand::Show { id, target, output } => {
+        MessageCommand::Show { id, target } => {
             let row = target.open().await?.store.message(id).await?;
             let value = json!(row);
-            output.one(&value, || {
+            target.output.one(&value, || {
                 let events = row
                     .events
                     .iter()
@@ -70,13 +64,13 @@ pub async fn run(command: MessageCommand) -> Result<(), CliError> {
                 format!("{}\n{}", line(&value), events.collect::<Vec<_>>().join("\n"))
             });
         }
-        MessageCommand::Suppress { account, address, reason, target, output } => {
+        MessageCommand::Suppress { account, address, reason, target } => {
             let opened = target.open().await?;
             let now = opened.clock.now();
             opened.store.account(account, now).await?;
             opened.store.suppress(account, &address.folded(), &reason, now).await?;
             let value = json!({"accountId": account, "address": address, "reason": reason});
-            output.one(&value, || format!("{address}  suppressed"));
+            target.output.one(&value, || format!("{address}  suppressed"));
         }
     }
     Ok(())

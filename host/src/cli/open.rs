@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::error::CliError;
+use super::output::Output;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::plugin::Plugins;
@@ -13,7 +14,7 @@ use crate::server::data_dir::DataDir;
 use crate::store::Store;
 use crate::telemetry;
 
-/// Which server.
+/// Which server, and how to answer.
 #[derive(Debug, Clone, Args)]
 pub struct Target {
     /// The server's configuration file
@@ -22,6 +23,8 @@ pub struct Target {
     /// The server's data directory; stands above the configuration file
     #[arg(long)]
     data_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub output: Output,
 }
 
 /// A store that is open.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::error::CliError;
 use super::open::Target;
-use super::output::{Output, text};
+use super::output::text;
 use super::starter;
 use crate::id::AccountId;
 use crate::store::StoreError;
@@ -36,8 +36,6 @@ pub enum TemplateCommand {
         required_plan: Option<String>,
         #[command(flatten)]
         target: Target,
-        #[command(flatten)]
-        output: Output,
     },
     /// List the published templates of an account
     List {
@@ -46,8 +44,6 @@ pub enum TemplateCommand {
         account: AccountId,
         #[command(flatten)]
         target: Target,
-        #[command(flatten)]
-        output: Output,
     },
     /// Show a published template: source, variables, example data
     Show {
@@ -58,23 +54,13 @@ pub enum TemplateCommand {
         slug: Slug,
         #[command(flatten)]
         target: Target,
-        #[command(flatten)]
-        output: Output,
     },
 }
 
 /// Runs it.
 pub async fn run(command: TemplateCommand) -> Result<(), CliError> {
     match command {
-        TemplateCommand::Create {
-            account,
-            slug,
-            folder,
-            starter: _,
-            required_plan,
-            target,
-            output,
-        } => {
+        TemplateCommand::Create { account, slug, folder, starter: _, required_plan, target } => {
             let mut template = match folder {
                 Some(folder) => starter::from_folder(&folder)?,
                 None => embedded(&slug)?,
@@ -89,20 +75,20 @@ pub async fn run(command: TemplateCommand) -> Result<(), CliError> {
             let published =
                 starter::publish(&opened.store, &plugins, account, &slug, &template, now).await?;
             let value = to_json(&published);
-            output.one(&value, || line(&value));
+            target.output.one(&value, || line(&value));
         }
-        TemplateCommand::List { account, target, output } => {
+        TemplateCommand::List { account, target } => {
             let versions = target.open().await?.store.templates(account).await?;
-            output.list(&versions.iter().map(to_json).collect::<Vec<_>>(), line);
+            target.output.list(&versions.iter().map(to_json).collect::<Vec<_>>(), line);
         }
-        TemplateCommand::Show { account, slug, target, output } => {
+        TemplateCommand::Show { account, slug, target } => {
             let versions = target.open().await?.store.templates(account).await?;
             let version = versions.into_iter().find(|version| version.slug == slug);
             let version = version
                 .ok_or_else(|| StoreError::Missing { noun: "template", name: slug.to_string() })?;
             let mut value = to_json(&version);
             value["source"] = json!(version.source);
-            output.one(&value, || {
+            target.output.one(&value, || {
                 let variable = |it: &crate::template::version::Variable| {
                     let needed = if it.required { "required" } else { "optional" };
                     format!("  {needed}  {}", it.path)
