@@ -294,7 +294,7 @@ impl From<FactError> for Stop {
 async fn refuse(snapshot: &Snapshot, sender: &Sender, faulty: &Faulty) -> Result<Refused, Stop> {
     let mut all = faulty.faults.clone();
     all.extend(policy::further_faults(snapshot, sender, faulty).await?);
-    Ok(Refusal::BadRequest { faults: all }.into())
+    Ok(Refusal::bad_request(all).into())
 }
 
 fn unreachable_store(error: &StoreError) -> Refusal {

@@ -1,1 +1,19 @@
-//! Tests of the whole server.
+//! Tests of the whole server: a real process, real clients, real e-mail. One topic a file.
+
+mod fixture;
+
+mod addresses;
+mod bad_input;
+mod batch;
+mod cli;
+mod crash;
+mod credits;
+mod delivery;
+mod errors;
+mod first_send;
+mod idempotency;
+mod limits;
+mod mail;
+mod ops;
+mod order_of_checks;
+mod wire;

@@ -1,2 +1,122 @@
-//! The load generator.
-fn main() {}
+//! The load generator: starts the release server on loopback, drives it over HTTP, and prints one
+//! line of JSON. It is bounded in count and in time, and ends only what it started.
+
+mod args;
+mod baseline;
+mod client;
+mod drive;
+mod figures;
+mod metrics;
+mod process;
+mod requests;
+mod round;
+mod waxwing;
+
+use std::io;
+use std::process::ExitCode;
+
+use clap::Parser;
+use serde_json::{Value, json};
+use tokio::signal::unix::{SignalKind, signal};
+
+use args::{Args, Baseline};
+use baseline::Node;
+use figures::Summary;
+use round::{Burst, Round};
+use waxwing::Waxwing;
+
+// One thread: the generator shares two cores with the server, and must not take both.
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    let args = Args::parse();
+    match bounded(&args).await {
+        Ok(line) => {
+            print(&line);
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            explain(&error);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Measures until it is done, the time is up, or somebody stops it. What was started ends with it.
+async fn bounded(args: &Args) -> io::Result<Value> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    tokio::select! {
+        measured = Box::pin(measure(args)) => measured,
+        () = tokio::time::sleep(args.time()) => {
+            Err(io::Error::other(format!("not done after {} s; see --seconds", args.seconds)))
+        }
+        _ = tokio::signal::ctrl_c() => Err(io::ErrorKind::Interrupted.into()),
+        _ = terminate.recv() => Err(io::ErrorKind::Interrupted.into()),
+    }
+}
+
+async fn measure(args: &Args) -> io::Result<Value> {
+    let waxwing = Waxwing::start(args).await?;
+    let idle = process::memory(waxwing.pid())?;
+    let node = match args.baseline {
+        Some(Baseline::Node) => Some(Node::start(args).await?),
+        None => None,
+    };
+    let burst = Burst::new(args);
+    burst.warm_up(&waxwing.subject()).await?;
+    round::drained(args.mode(), waxwing.subject().address).await?;
+    if let Some(node) = &node {
+        burst.warm_up(&node.subject()).await?;
+    }
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    for _ in 0..args.rounds {
+        ours.push(round::waxwing(&burst, &waxwing).await?);
+        if let Some(node) = &node {
+            theirs.push(round::node(&burst, node).await?);
+        }
+    }
+    let ours_at_peak = process::memory(waxwing.pid())?;
+    let mut report = json!({
+        "template": args.template.word(),
+        "mode": args.mode().word(),
+        "connections": args.connections,
+        "sends": args.sends,
+        "rounds": args.rounds,
+        "waxwing": Summary::of(&ours).to_json(),
+    });
+    report["waxwing"]["firstStartMs"] = figures::millis(waxwing.first_start).into();
+    report["waxwing"]["startMs"] = figures::millis(waxwing.start).into();
+    report["waxwing"]["idleMemoryMb"] = figures::mebibytes(idle.resident_kib).into();
+    report["waxwing"]["peakMemoryMb"] = figures::mebibytes(ours_at_peak.peak_kib).into();
+    if let Some(node) = node {
+        report["node"] = Summary::of(&theirs).to_json();
+        report["node"]["peakMemoryMb"] = figures::mebibytes(node.peak_kib()?).into();
+        report["ratios"] = ratios(&ours, &theirs);
+        node.stop().await?;
+    }
+    waxwing.stop().await?;
+    Ok(report)
+}
+
+/// Waxwing against the baseline, each round against the round beside it; medians.
+fn ratios(ours: &[Round], theirs: &[Round]) -> Value {
+    let ratio = |of: fn(&Round) -> u64| {
+        let pairs = ours.iter().zip(theirs);
+        figures::median(pairs.map(|(a, b)| figures::ratio(of(a), of(b))).collect())
+    };
+    json!({
+        "sendsPerSecond": ratio(|round| round.per_second),
+        "cpu": ratio(|round| round.cpu_nanos),
+        "p50": ratio(|round| round.p50_micros),
+        "p99": ratio(|round| round.p99_micros),
+    })
+}
+
+#[expect(clippy::print_stdout, reason = "the line is what the program is for")]
+fn print(line: &Value) {
+    println!("{line}");
+}
+
+#[expect(clippy::print_stderr, reason = "a command tells its user why it failed")]
+fn explain(error: &io::Error) {
+    eprintln!("waxwing-load: {error}");
+}

@@ -1,1 +1,24 @@
-//! A server under test: a real process on free ports and a data directory of its own.
+//! A server under test: a real process on free ports, with a data directory of its own.
+//!
+//! [`Server`] starts, kills and restarts it, [`Answer`] holds every answer against the contract,
+//! [`Mail`] is what arrived in the sandbox inbox. Nothing here sleeps for luck: every wait is for a
+//! condition, with a bound.
+
+mod account;
+mod answer;
+mod binary;
+mod cli;
+mod inbox;
+mod launch;
+mod openapi;
+mod seed;
+mod server;
+mod wait;
+
+pub use account::Account;
+pub use answer::{Answer, assert_problem};
+pub use binary::binary;
+pub use inbox::Mail;
+pub use launch::Launch;
+pub use server::Server;
+pub use wait::{until, until_async};

@@ -2,9 +2,9 @@
 
 use crate::sources::{host, none};
 
-/// What may stand only in some files: a text, and the beginnings of their paths.
+/// What may stand only in some files, or in none: a text, and the beginnings of their paths.
 const HOMES: [(&str, &[&str]); 9] = [
-    ("tokio::spawn", &["server/tasks.rs"]),
+    ("tokio::spawn", &[]),
     (".spawn(", &["server/tasks.rs", "plugin/engine.rs", "inbox/smtp.rs", "inbox/smtp/"]),
     ("SystemTime::now", &["clock.rs"]),
     ("std::env::", &["cli/"]),
@@ -35,7 +35,7 @@ fn what_has_one_home_stands_nowhere_else() {
 #[test]
 fn every_home_is_lived_in() {
     let sources = host();
-    for (text, _) in HOMES {
+    for (text, _) in HOMES.into_iter().filter(|(_, homes)| !homes.is_empty()) {
         let found = sources.iter().any(|it| it.lines.iter().any(|(_, line)| line.contains(text)));
         assert!(found, "nothing contains `{text}` any more: take its rule out");
     }

@@ -35,9 +35,10 @@ pub fn none(broken: &[String], rule: &str) {
 }
 
 fn walk(folder: &Path, files: &mut Vec<PathBuf>) {
-    let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{folder:?}: {error}"));
+    let entries =
+        fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     for entry in entries {
-        let path = entry.unwrap_or_else(|error| panic!("{folder:?}: {error}")).path();
+        let path = entry.unwrap_or_else(|error| panic!("{}: {error}", folder.display())).path();
         if path.is_dir() {
             walk(&path, files);
         } else if path.extension().is_some_and(|extension| extension == "rs") {
@@ -47,7 +48,8 @@ fn walk(folder: &Path, files: &mut Vec<PathBuf>) {
 }
 
 fn read(root: &Path, file: &Path) -> Source {
-    let text = fs::read_to_string(file).unwrap_or_else(|error| panic!("{file:?}: {error}"));
+    let text =
+        fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     let path = file.strip_prefix(root).unwrap_or(file).display().to_string();
     let is_test = path.ends_with("tests.rs") || path.contains("/tests/");
     let code = text

@@ -32,7 +32,11 @@ pub fn commit(criterion: &mut Criterion) {
     for size in [1_u32, 10, 100] {
         group.throughput(Throughput::Elements(size.into()));
         group.bench_function(BenchmarkId::from_parameter(size), |b| {
-            let jobs = || (0..size).map(|_| job(revision, account, &body, now)).collect();
+            // Identifiers are ordered by time, as they are in the server: the clock has to go on.
+            let jobs = || {
+                let now = Clock::system().now();
+                (0..size).map(|_| job(revision, account, &body, now)).collect()
+            };
             b.to_async(&runtime).iter_batched(
                 jobs,
                 async |jobs: Vec<Job>| {

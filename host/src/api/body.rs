@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
+use bytes::BytesMut;
 use http::request::Parts;
 use http::{HeaderMap, StatusCode, header};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use http_body_util::{BodyExt, Limited};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::Api;
@@ -18,12 +19,12 @@ const DRAINED: usize = 32 << 20;
 const DRAIN_TIME: Duration = Duration::from_secs(5);
 const MEMORY_WAIT: Duration = Duration::from_secs(10);
 
-/// A body, and the memory that it holds until it is dropped.
-pub struct Held {
-    /// The bytes.
-    pub bytes: bytes::Bytes,
-    _memory: OwnedSemaphorePermit,
-}
+/// The share of the memory for bodies that a request holds; to be kept until it is answered,
+/// because what is parsed of a body is as large as the body.
+#[derive(Debug)]
+pub struct Memory(
+    #[expect(dead_code, reason = "given back when it is dropped")] OwnedSemaphorePermit,
+);
 
 /// Looks at the headers before anything is read.
 ///
@@ -45,26 +46,36 @@ pub fn check(parts: &Parts, api: &Api) -> Result<(), Problem> {
     Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UNSUPPORTED_MEDIA_TYPE", message))
 }
 
-/// Reads a body.
+/// Reads a body. Memory is taken as it arrives: a client that announces much and sends nothing holds
+/// nothing.
 ///
 /// # Errors
 /// It is too large, too slow, or broke off; or the server holds too many bodies already.
-pub async fn read(parts: &Parts, body: Body, api: &Api) -> Result<Held, Problem> {
-    let memory = reserve(&parts.headers, api).await?;
-    let collect = Limited::new(body, api.limits.body_bytes).collect();
-    match tokio::time::timeout(api.limits.body_time, collect).await {
-        Ok(Ok(collected)) => Ok(Held { bytes: collected.to_bytes(), _memory: memory }),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large(api)),
-        Ok(Err(_)) => {
+pub async fn read(body: Body, api: &Api) -> Result<(BytesMut, Memory), Problem> {
+    let collected = tokio::time::timeout(api.limits.body_time, collect(body, api)).await;
+    collected.unwrap_or_else(|_| {
+        let seconds = api.limits.body_time.as_secs();
+        let message = format!("the body did not arrive within {seconds} s");
+        Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "REQUEST_TIMEOUT", message))
+    })
+}
+
+async fn collect(mut body: Body, api: &Api) -> Result<(BytesMut, Memory), Problem> {
+    let mut memory = reserve(0, api).await?;
+    let mut bytes = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_| {
             let message = "the body broke off before its end";
-            Err(Problem::new(StatusCode::BAD_REQUEST, "BAD_REQUEST", message))
+            Problem::new(StatusCode::BAD_REQUEST, "BAD_REQUEST", message)
+        })?;
+        let Ok(data) = frame.into_data() else { continue };
+        if bytes.len() + data.len() > api.limits.body_bytes {
+            return Err(too_large(api));
         }
-        Err(_) => {
-            let seconds = api.limits.body_time.as_secs();
-            let message = format!("the body did not arrive within {seconds} s");
-            Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "REQUEST_TIMEOUT", message))
-        }
+        memory.merge(reserve(data.len(), api).await?);
+        bytes.extend_from_slice(&data);
     }
+    Ok((bytes, Memory(memory)))
 }
 
 /// Reads and forgets what a refused client is still sending.
@@ -73,14 +84,9 @@ pub async fn drain(body: Body) {
     drop(drained);
 }
 
-async fn reserve(headers: &HeaderMap, api: &Api) -> Result<OwnedSemaphorePermit, Problem> {
-    let length = headers
-        .get(header::CONTENT_LENGTH)
-        .and_then(|value| value.to_str().ok())
-        .and_then(|value| value.parse().ok())
-        .unwrap_or(api.limits.body_bytes);
-    let kib = u32::try_from(length.min(api.limits.body_bytes).div_ceil(1_024)).unwrap_or(u32::MAX);
-    let memory = Arc::clone(&api.body_memory).acquire_many_owned(kib.max(1));
+async fn reserve(length: usize, api: &Api) -> Result<OwnedSemaphorePermit, Problem> {
+    let kib = u32::try_from(length.div_ceil(1_024)).unwrap_or(u32::MAX);
+    let memory = Arc::clone(&api.body_memory).acquire_many_owned(kib);
     if let Ok(Ok(permit)) = tokio::time::timeout(MEMORY_WAIT, memory).await {
         return Ok(permit);
     }

@@ -25,6 +25,7 @@ impl Problem {
     #[must_use]
     pub fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
         let message = message.into();
+        count(code);
         Self { status, code, message, extra: Map::new(), retry_after_s: None }
     }
 
@@ -59,6 +60,7 @@ impl Problem {
 impl From<Refused> for Problem {
     fn from(refused: Refused) -> Self {
         let Refused { refusal, decision } = refused;
+        count(refusal.code());
         let mut extra = extra(&refusal);
         if let Some(decision) = decision {
             extra.insert("decisionId".to_owned(), json!(decision));
@@ -81,7 +83,6 @@ impl From<Refusal> for Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        metrics::counter!("waxwing_refusals_total", "code" => self.code).increment(1);
         let mut response = (self.status, self.body().to_string()).into_response();
         let headers = response.headers_mut();
         let json = HeaderValue::from_static("application/problem+json");
@@ -95,6 +96,11 @@ impl IntoResponse for Problem {
         }
         response
     }
+}
+
+/// Each refusal once, also one within a batch.
+fn count(code: &'static str) {
+    metrics::counter!("waxwing_refusals_total", "code" => code).increment(1);
 }
 
 fn status(refusal: &Refusal) -> StatusCode {

@@ -30,6 +30,7 @@ pub struct Accepted {
     pub body: Value,
     /// The client's own key for the request.
     pub idempotency: Option<Idempotency>,
+    _memory: body::Memory,
 }
 
 /// An answer, and where the key stands with its rate limit.
@@ -123,11 +124,11 @@ async fn read(
     caller: Caller,
 ) -> Result<Accepted, Problem> {
     let key = idempotency_key(&parts)?;
-    let held = body::read(&parts, body, api).await?;
-    let body = json::parse(&held.bytes).map_err(|faults| Refusal::BadRequest { faults })?;
+    let (bytes, memory) = body::read(body, api).await?;
+    let body = json::parse(&bytes).map_err(Refusal::bad_request)?;
     let idempotency = key
         .map(|key| Idempotency { key, body_hash: Sha256::digest(json::canonical(&body)).into() });
-    Ok(Accepted { caller, body, idempotency })
+    Ok(Accepted { caller, body, idempotency, _memory: memory })
 }
 
 /// 1-256 visible ASCII characters.

@@ -10,8 +10,9 @@ use serde_json::{Value, json};
 
 use super::error::CliError;
 use crate::config::Config;
+use crate::server;
 use crate::server::data_dir::DataDir;
-use crate::{server, telemetry};
+use crate::telemetry;
 use seed::Seed;
 
 const DEV_SENDS: u32 = 100_000;

@@ -6,7 +6,8 @@ use clap::Args;
 
 use super::error::CliError;
 use crate::config::Config;
-use crate::{server, telemetry};
+use crate::server;
+use crate::telemetry;
 
 /// Start the server with a configuration file.
 #[derive(Debug, Args)]

@@ -82,6 +82,8 @@ async fn serve(
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
+        // A client may close its half when it has sent all; it still gets its answer.
+        .half_close(true)
         .header_read_timeout(headers)
         .max_buf_size(64 << 10)
         .serve_connection(TokioIo::new(stream), service);

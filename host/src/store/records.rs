@@ -224,6 +224,8 @@ pub struct MessageRow {
     pub reason: String,
     /// What it cost.
     pub credits: i64,
+    /// When it is attempted next, RFC 3339; none where it rests.
+    pub next_attempt_at: Option<String>,
     /// When it was accepted, RFC 3339.
     pub created_at: String,
     /// Its events, oldest first.

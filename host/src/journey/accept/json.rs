@@ -10,7 +10,8 @@ use super::refusal::Fault;
 /// Parses a body.
 ///
 /// # Errors
-/// One fault with line and column (`malformed_json`), or every field with a NUL (`nul`).
+/// One fault with line and column (`malformed_json`; also a number that would be changed), or every
+/// field with a NUL (`nul`).
 pub fn parse(body: &[u8]) -> Result<Value, Vec<Fault>> {
     let mut deserializer = serde_json::Deserializer::from_slice(body);
     let parsed = Strict.deserialize(&mut deserializer).and_then(|value| {
@@ -74,6 +75,10 @@ fn within(path: &mut String, step: &str, work: impl FnOnce(&mut String)) {
     path.truncate(length);
 }
 
+/// From 2^53 on a float has no exact whole numbers, so a long account number would be changed.
+const EXACT: f64 = 9_007_199_254_740_992.0;
+const TOO_LARGE: &str = "a number is too large to be kept exactly; send it as a string";
+
 struct Strict;
 
 impl<'de> DeserializeSeed<'de> for Strict {
@@ -103,12 +108,12 @@ impl<'de> Visitor<'de> for Strict {
         Ok(value.into())
     }
 
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(value.into())
+    fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<Value, E> {
+        i64::try_from(value).map(Value::from).map_err(|_| E::custom(TOO_LARGE))
     }
 
-    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
-        Ok(value.into())
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
+        if value.abs() < EXACT { Ok(value.into()) } else { Err(E::custom(TOO_LARGE)) }
     }
 
     fn visit_str<E>(self, value: &str) -> Result<Value, E> {
@@ -166,6 +171,17 @@ mod tests {
         let deep = "[".repeat(100_000);
         assert_eq!(code(&deep).as_deref(), Some("malformed_json"));
         assert!(parse(b"{\"a\":\"\xff\"}").is_err());
+    }
+
+    #[test]
+    fn a_number_is_kept_exactly_or_refused() {
+        for exact in ["9223372036854775807", "-9223372036854775808", "0.5", "9007199254740993"] {
+            let value = parse(exact.as_bytes()).expect("exact");
+            assert_eq!(value.to_string(), exact);
+        }
+        for changed in ["9223372036854775808", "1e300", "123456789012345678901234567890"] {
+            assert_eq!(code(changed).as_deref(), Some("malformed_json"), "{changed}");
+        }
     }
 
     #[test]

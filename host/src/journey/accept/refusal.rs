@@ -8,6 +8,11 @@ use serde_json::Value;
 use crate::credit::Credits;
 use crate::id::DecisionId;
 
+/// Faults that are named one by one.
+const MOST_FAULTS: usize = 100;
+/// Characters of a fault's place; a client chooses the names in its objects.
+const LONGEST_FIELD: usize = 200;
+
 /// A refusal, and the record of what the plugins decided before it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refused {
@@ -97,6 +102,17 @@ pub struct Fault {
 }
 
 impl Refusal {
+    /// Faults in what was sent; of very many, the first ones and how many more there are.
+    #[must_use]
+    pub fn bad_request(mut faults: Vec<Fault>) -> Self {
+        let more = faults.len().saturating_sub(MOST_FAULTS);
+        if more > 0 {
+            faults.truncate(MOST_FAULTS);
+            faults.push(Fault::new("", "more", format!("and {more} more faults")));
+        }
+        Self::BadRequest { faults }
+    }
+
     /// One fault.
     #[must_use]
     pub fn fault(field: &str, code: &str, message: impl Into<String>) -> Self {
@@ -216,7 +232,8 @@ impl Fault {
     /// A fault.
     #[must_use]
     pub fn new(field: &str, code: &str, message: impl Into<String>) -> Self {
-        Self { field: field.to_owned(), code: code.to_owned(), message: message.into() }
+        let field = field.chars().take(LONGEST_FIELD).collect();
+        Self { field, code: code.to_owned(), message: message.into() }
     }
 }
 

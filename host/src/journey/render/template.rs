@@ -72,7 +72,7 @@ fn bad_data(diagnostics: Vec<Diagnostic>) -> Refusal {
         (code, Some(path)) => Fault::new(&format!("data.{path}"), code, diagnostic.message),
         (code, None) => Fault::new("data", code, diagnostic.message),
     };
-    Refusal::BadRequest { faults: diagnostics.into_iter().map(fault).collect() }
+    Refusal::bad_request(diagnostics.into_iter().map(fault).collect())
 }
 
 /// The host's floors: a subject without line breaks, and at least one part to read.

@@ -36,8 +36,9 @@ impl Sqlite {
         let rows = sqlx::query(
             "-- messages
              SELECT m.id, m.account_id, m.template_slug, m.sender, m.recipient, m.subject, m.state,
-                    m.reason, m.credits, m.created_at, coalesce(d.plugins, '[]') AS plugins
+                    m.reason, m.credits, m.created_at, coalesce(d.plugins, '[]') AS plugins, q.due_at
              FROM messages m LEFT JOIN decisions d ON d.message_id = m.id
+             LEFT JOIN queue q ON q.message_id = m.id AND q.lease_owner IS NULL
              WHERE m.account_id = ? ORDER BY m.id DESC LIMIT ?",
         )
         .bind(account.to_string())
@@ -56,8 +57,9 @@ impl Sqlite {
         let row = sqlx::query(
             "-- message
              SELECT m.id, m.account_id, m.template_slug, m.sender, m.recipient, m.subject, m.state,
-                    m.reason, m.credits, m.created_at, coalesce(d.plugins, '[]') AS plugins
+                    m.reason, m.credits, m.created_at, coalesce(d.plugins, '[]') AS plugins, q.due_at
              FROM messages m LEFT JOIN decisions d ON d.message_id = m.id
+             LEFT JOIN queue q ON q.message_id = m.id AND q.lease_owner IS NULL
              WHERE m.id = ?",
         )
         .bind(id.to_string())
@@ -171,6 +173,7 @@ impl Sqlite {
 }
 
 fn message_row(row: &SqliteRow) -> Result<MessageRow, StoreError> {
+    let due: Option<i64> = column(row, "due_at")?;
     Ok(MessageRow {
         id: column(row, "id")?,
         account_id: column(row, "account_id")?,
@@ -181,6 +184,7 @@ fn message_row(row: &SqliteRow) -> Result<MessageRow, StoreError> {
         state: column(row, "state")?,
         reason: column(row, "reason")?,
         credits: column(row, "credits")?,
+        next_attempt_at: due.map(|due| Timestamp::from_millis(due).rfc3339()),
         created_at: Timestamp::from_millis(column(row, "created_at")?).rfc3339(),
         events: Vec::new(),
         decisions: json(row, "decisions", "plugins")?,

@@ -1,0 +1,88 @@
+//! What the transaction reads before it decides, in one statement for each table.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use sqlx::{Sqlite as Driver, Transaction};
+
+use super::super::row::{column, json, parsed, to_json};
+use super::Known;
+use crate::clock::Timestamp;
+use crate::store::StoreError;
+use crate::store::records::{Answer, Job, Slot};
+
+/// Reads all that deciding these jobs needs.
+pub async fn known(
+    tx: &mut Transaction<'_, Driver>,
+    jobs: &[Job],
+    now: Timestamp,
+) -> Result<Known, StoreError> {
+    let during = || StoreError::during("commit: read");
+    let revision = sqlx::query("-- commit: revision\nSELECT value FROM revision")
+        .fetch_one(&mut **tx)
+        .await
+        .map_err(during())?;
+    let accounts: BTreeSet<String> = jobs.iter().map(|job| job.account_id.to_string()).collect();
+    let rows = sqlx::query(
+        "-- commit: balances
+         SELECT id, balance FROM accounts WHERE id IN (SELECT value FROM json_each(?))",
+    )
+    .bind(to_json(&accounts))
+    .fetch_all(&mut **tx)
+    .await
+    .map_err(during())?;
+    let mut known = Known {
+        revision: column(&revision, "value")?,
+        balances: HashMap::with_capacity(rows.len()),
+        suppressed: HashSet::new(),
+        answers: HashMap::new(),
+    };
+    for row in &rows {
+        known.balances.insert(parsed(row, "accounts", "id")?, column(row, "balance")?);
+    }
+    let recipients: BTreeSet<String> = jobs
+        .iter()
+        .flat_map(|job| &job.slots)
+        .filter_map(|slot| match slot {
+            Slot::Message(message) => Some(message.recipient.folded()),
+            Slot::Refused(_) => None,
+        })
+        .collect();
+    let rows = sqlx::query(
+        "-- commit: suppressions
+         SELECT account_id, address FROM suppressions
+         WHERE account_id IN (SELECT value FROM json_each(?1))
+           AND address IN (SELECT value FROM json_each(?2))",
+    )
+    .bind(to_json(&accounts))
+    .bind(to_json(&recipients))
+    .fetch_all(&mut **tx)
+    .await
+    .map_err(during())?;
+    for row in &rows {
+        let account = parsed(row, "suppressions", "account_id")?;
+        known.suppressed.insert((account, column(row, "address")?));
+    }
+    let keys: Vec<&str> =
+        jobs.iter().filter_map(|job| job.idempotency.as_ref()).map(|it| it.key.as_str()).collect();
+    if keys.is_empty() {
+        return Ok(known);
+    }
+    let rows = sqlx::query(
+        "-- commit: idempotency
+         SELECT account_id, key, body_hash, answer FROM idempotency
+         WHERE account_id IN (SELECT value FROM json_each(?1))
+           AND key IN (SELECT value FROM json_each(?2)) AND expires_at > ?3",
+    )
+    .bind(to_json(&accounts))
+    .bind(to_json(&keys))
+    .bind(now.millis())
+    .fetch_all(&mut **tx)
+    .await
+    .map_err(during())?;
+    for row in &rows {
+        let account = parsed(row, "idempotency", "account_id")?;
+        let answers: Vec<Answer> = json(row, "idempotency", "answer")?;
+        known.answers.insert((account, column(row, "key")?), (column(row, "body_hash")?, answers));
+    }
+    Ok(known)
+}

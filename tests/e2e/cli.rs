@@ -1,0 +1,266 @@
+//! The command line with `--json`, beside a server that runs: what it changes holds for the very
+//! next request.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use waxwing_tests::{Launch, Server, until_async};
+
+use crate::fixture::{Database, Template, message, publish, with};
+
+fn text<'a>(value: &'a Value, name: &str) -> &'a str {
+    value[name].as_str().expect("a text")
+}
+
+#[tokio::test]
+async fn all_that_a_send_needs_can_be_made_without_a_dashboard() {
+    let mut server = Server::dev();
+    let account = server.cli(&["account", "create", "--name", "Acme", "--plan", "starter"]);
+    let id = text(&account, "id");
+    assert!(id.starts_with("acc_") && account["balance"] == 0, "{account}");
+    assert_eq!((&account["plan"], &account["state"]), (&json!("starter"), &json!("active")));
+    let grant = server.cli(&["credits", "grant", "--account", id, "2", "--reason", "a gift"]);
+    assert_eq!(grant["balance"], 2);
+    let domain = server.cli(&["domain", "add", "--account", id, "acme.test", "--sandbox"]);
+    assert_eq!((&domain["verified"], &domain["progress"]), (&json!(true), &json!(100)));
+    let starter = ["template", "create", "--account", id, "--slug", "welcome", "--starter"];
+    let template = server.cli(&starter);
+    assert_eq!(template["revision"], 1);
+    let key = server.cli(&["key", "create", "--account", id, "--name", "shop"]);
+    let from = "shop@acme.test";
+    let updated = server.cli(&["account", "update", id, "--sender", from]);
+    assert_eq!(updated["sender"], from);
+
+    // The server starts as in production: with a file.
+    server.restart_as(Launch::serve("[inbox]\nsmtp_listen = \"127.0.0.1:0\"\nview = true\n"));
+    let body = json!({
+        "to": "ada@example.com", "type": "EMAIL", "template": "welcome",
+        "data": template["exampleData"],
+    });
+    let answer = server.send(text(&key, "key"), &body).await;
+    answer.message_id();
+    assert_eq!(answer.body["creditsRemaining"], 1);
+    assert_eq!(server.wait_for_mail_to("ada@example.com").await.from, from);
+    assert_eq!(server.cli(&["account", "show", id])["balance"], 1);
+}
+
+#[test]
+fn lists_and_shows_tell_what_there_is_and_never_a_secret() {
+    let server = Server::dev();
+    let account = server.open_account("pro", 3);
+    let id = account.id.as_str();
+    let accounts = server.cli(&["account", "list"]);
+    let accounts = accounts.as_array().expect("a list");
+    assert!(accounts.len() == 2 && accounts.iter().any(|it| it["id"] == id));
+    let keys = server.cli(&["key", "list", "--account", id]);
+    let shown = keys.to_string();
+    let (prefix, secret) = account.key.rsplit_once('_').expect("a key has parts");
+    assert_eq!(keys[0]["prefix"], prefix);
+    assert!(!shown.contains(secret), "a key is shown once");
+    let domains = server.cli(&["domain", "list", "--account", id]);
+    assert_eq!(domains[0]["name"], "sandbox.test");
+    let domain = server.cli(&["domain", "add", "--account", id, "example.com"]);
+    let records = domain["records"].as_array().expect("records to publish");
+    assert!(!records.is_empty() && domain["verified"] == false, "{domain}");
+    assert_eq!(server.cli(&["domain", "show", "--account", id, "example.com"])["id"], domain["id"]);
+    let template = server.cli(&["template", "show", "--account", id, "verification-code"]);
+    assert!(text(&template["source"], "html").contains("{{ code }}"));
+    let required = json!({"path": "code", "required": true});
+    assert!(
+        template["variables"].as_array().is_some_and(|it| it.contains(&required)),
+        "{template}"
+    );
+    assert_eq!(server.cli(&["message", "list", "--account", id]), json!([]));
+}
+
+#[test]
+fn what_cannot_be_done_says_why() {
+    let server = Server::dev();
+    let nobody = "acc_01ARZ3NDEKTSV4RRFFQ69G5FAV";
+    let account = server.told("accountId");
+    for (arguments, words) in [
+        (vec!["account", "show", nobody], nobody),
+        (vec!["key", "create", "--account", nobody], nobody),
+        (vec!["credits", "grant", "--account", nobody, "1"], nobody),
+        (vec!["credits", "grant", "--account", account, "0"], "0"),
+        (vec!["credits", "grant", "--account", account, "-5"], "-5"),
+        (vec!["account", "show", "acc_rubbish"], "acc_rubbish"),
+        (vec!["key", "create", "--account", account, "--ip", "300.1.1.1"], "300.1.1.1"),
+        (
+            vec!["key", "deactivate", "key_01ARZ3NDEKTSV4RRFFQ69G5FAV"],
+            "key_01ARZ3NDEKTSV4RRFFQ69G5FAV",
+        ),
+        (vec!["domain", "add", "--account", account, "no_domain"], "no_domain"),
+        (vec!["domain", "add", "--account", account, "sandbox.test"], "already"),
+        (
+            vec!["template", "create", "--account", account, "--slug", "nope", "--starter"],
+            "welcome",
+        ),
+        (
+            vec!["template", "create", "--account", account, "--slug", "x", "--folder", "/nowhere"],
+            "/nowhere",
+        ),
+        (
+            vec!["message", "show", "msg_01ARZ3NDEKTSV4RRFFQ69G5FAV"],
+            "msg_01ARZ3NDEKTSV4RRFFQ69G5FAV",
+        ),
+    ] {
+        let error = server.cli_fails(&arguments);
+        assert!(error.contains(words), "{arguments:?}: {error}");
+        assert!(error.starts_with("error: "), "{arguments:?}: {error}");
+    }
+}
+
+#[test]
+fn a_template_with_faults_is_not_published_and_each_fault_has_its_place() {
+    let server = Server::dev();
+    let account = server.told("accountId");
+    let folder = server.scratch("broken");
+    std::fs::create_dir(&folder).expect("a folder");
+    for (name, source) in [
+        ("template.toml", "name = \"n\"\ndescription = \"d\"\n"),
+        ("subject.liquid", "s"),
+        ("html.liquid", "<p>\n{% if %}\n{{ x | nofilter }}"),
+    ] {
+        std::fs::write(folder.join(name), source).expect("written");
+    }
+    let folder = folder.to_str().expect("UTF-8");
+    let arguments =
+        ["template", "create", "--account", account, "--slug", "broken", "--folder", folder];
+    let error = server.cli_fails(&arguments);
+    assert!(
+        error.contains("broken") && error.contains("line 2") && error.contains("column"),
+        "{error}"
+    );
+    let list = server.cli(&["template", "list", "--account", account]).to_string();
+    assert!(!list.contains("\"broken\""), "{list}");
+}
+
+#[tokio::test]
+async fn a_key_works_from_the_moment_it_is_made_to_the_moment_it_is_switched_off() {
+    let server = Server::dev();
+    let account = server.told("accountId").to_owned();
+    for _ in 0..5 {
+        let (id, key) = server.make_key(&account, &[]);
+        server.send(&key, &message("a@example.com")).await.message_id();
+        assert_eq!(server.cli(&["key", "deactivate", &id])["state"], "deactivated");
+        server.send(&key, &message("a@example.com")).await.assert_refused(401, "UNAUTHORIZED");
+    }
+    let keys = server.cli(&["key", "list", "--account", &account]);
+    let off = keys.as_array().expect("a list").iter().filter(|it| it["state"] == "deactivated");
+    assert_eq!(off.count(), 5);
+}
+
+#[tokio::test]
+async fn a_key_stops_working_when_its_time_is_over_and_tells_when_it_was_used() {
+    let server = Server::dev();
+    let account = server.told("accountId").to_owned();
+    let database = Database::of(&server).await;
+    let soon = "SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+2 seconds')";
+    let soon = database.texts(soon).await.remove(0);
+    let (id, key) = server.make_key(&account, &["--expires", &soon]);
+    let used = || {
+        let keys = server.cli(&["key", "list", "--account", &account]);
+        let keys = keys.as_array().expect("a list").clone();
+        keys.into_iter().find(|it| it["id"] == id.as_str()).expect("the key")["lastUsedAt"].clone()
+    };
+    assert_eq!(used(), Value::Null);
+    server.send(&key, &message("a@example.com")).await.message_id();
+    assert!(used().is_string());
+    let (server, key) = (&server, &key);
+    let over = || async move {
+        let answer = server.send(key, &message("a@example.com")).await;
+        (answer.status == 401).then_some(())
+    };
+    until_async("the key expires", Duration::from_secs(20), over).await;
+}
+
+#[tokio::test]
+async fn a_new_version_of_a_template_is_sent_at_once() {
+    let server = Server::dev();
+    let account = server.told("accountId");
+    let body = with(message("a@example.com"), "template", json!("news"));
+    server.send(server.key(), &body).await.assert_faults(&["template"]);
+    for version in 1..=5 {
+        let subject = format!("version {version}");
+        let template = Template { subject: &subject, text: Some("t"), ..Template::default() };
+        let published = publish(&server, account, "news", &template, &[]);
+        assert_eq!(published["revision"], version);
+        let id = server.send(server.key(), &body).await.message_id();
+        assert_eq!(server.message(&id)["subject"], subject);
+    }
+    let needs = Template { subject: "{{ needed }}", text: Some("t"), ..Template::default() };
+    publish(&server, account, "news", &needs, &[]);
+    server.send(server.key(), &body).await.assert_faults(&["data.needed"]);
+}
+
+#[tokio::test]
+async fn credits_plan_and_standing_of_an_account_change_at_once() {
+    let server = Server::dev();
+    let account = server.open_account("free", 0);
+    let id = account.id.as_str();
+    let text = Template { subject: "s", text: Some("t"), ..Template::default() };
+    publish(&server, id, "premium", &text, &["--required-plan", "pro"]);
+    let (plain, premium) =
+        (message("a@example.com"), with(message("a@example.com"), "template", json!("premium")));
+    for _ in 0..3 {
+        server.send(&account.key, &plain).await.assert_refused(402, "INSUFFICIENT_BALANCE");
+        server.grant(id, 2);
+        server.send(&account.key, &plain).await.message_id();
+        server.send(&account.key, &premium).await.assert_refused(403, "RESTRICTED_TEMPLATE");
+        assert_eq!(server.cli(&["account", "update", id, "--plan", "pro"])["plan"], "pro");
+        server.send(&account.key, &premium).await.message_id();
+        assert_eq!(server.cli(&["account", "update", id, "--plan", "free"])["plan"], "free");
+        assert_eq!(server.cli(&["account", "deactivate", id])["state"], "suspended");
+        server.send(&account.key, &plain).await.assert_refused(403, "FORBIDDEN");
+        assert_eq!(server.cli(&["account", "activate", id])["state"], "active");
+    }
+    assert_eq!(server.messages(id).len(), 6);
+}
+
+#[tokio::test]
+async fn a_new_domain_and_a_suppression_hold_at_once() {
+    let server = Server::dev();
+    let account = server.told("accountId");
+    let from = with(message("a@example.com"), "from", json!("me@new.test"));
+    server.send(server.key(), &from).await.assert_refused(403, "DOMAIN_NOT_VERIFIED");
+    drop(server.cli(&["domain", "add", "--account", account, "new.test", "--sandbox"]));
+    server.send(server.key(), &from).await.message_id();
+    drop(server.cli(&["message", "suppress", "--account", account, "a@example.com"]));
+    assert_eq!(server.send(server.key(), &from).await.body["state"], "suppressed");
+}
+
+#[test]
+fn every_command_has_help_that_says_what_it_does() {
+    let run = |arguments: &[&str]| {
+        let output = std::process::Command::new(waxwing_tests::binary())
+            .args(arguments)
+            .arg("--help")
+            .output()
+            .expect("the binary runs");
+        assert!(output.status.success(), "{arguments:?}");
+        String::from_utf8(output.stdout).expect("UTF-8")
+    };
+    let top = run(&[]);
+    for command in ["dev", "serve", "account", "key", "template", "credits", "domain", "message"] {
+        assert!(top.contains(command), "{top}");
+        assert!(run(&[command]).contains("Usage: waxwing"), "{command}");
+    }
+}
+
+#[test]
+fn a_configuration_with_a_fault_names_the_line_and_what_would_be_right() {
+    let server = Server::dev();
+    let file = server.scratch("bad.toml");
+    std::fs::write(&file, "[http]\nlissten = \"127.0.0.1:0\"\n").expect("written");
+    let output = std::process::Command::new(waxwing_tests::binary())
+        .args(["serve", "--config"])
+        .arg(&file)
+        .output()
+        .expect("the binary runs");
+    let error = String::from_utf8(output.stderr).expect("UTF-8");
+    assert!(!output.status.success());
+    for words in ["bad.toml", "line 2", "lissten", "listen"] {
+        assert!(error.contains(words), "{words}: {error}");
+    }
+}

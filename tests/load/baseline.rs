@@ -1,0 +1,118 @@
+//! The baseline: Fastify, `LiquidJS` and `BullMQ` on a Redis that syncs every write.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::net::TcpStream;
+use tokio::process::{Child, Command};
+
+use crate::args::Args;
+use crate::process;
+use crate::round::Subject;
+use crate::waxwing::run;
+
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/load/baseline");
+const TEMPLATES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/load/templates");
+const FILES: [&str; 3] = ["package.json", "package-lock.json", "server.js"];
+const API_KEY: &str = "baseline";
+const PATIENCE: Duration = Duration::from_secs(10);
+const POLL: Duration = Duration::from_millis(20);
+
+/// Redis and Node. Both are killed when this is dropped; Node's workers end with Node.
+pub struct Node {
+    server: Child,
+    redis: Child,
+    address: SocketAddr,
+    pids: Vec<u32>,
+    _directory: TempDir,
+}
+
+impl Node {
+    /// Installs what is missing, and starts both.
+    pub async fn start(args: &Args) -> io::Result<Self> {
+        let directory = args.work_dir()?;
+        let redis_port = free_port()?;
+        let redis = redis(directory.path(), redis_port).await?;
+        install(directory.path()).await?;
+        let address = SocketAddr::from(([127, 0, 0, 1], free_port()?));
+        let cores = std::thread::available_parallelism()?.get();
+        let workers = args.workers.map_or(cores.to_string(), |workers| workers.to_string());
+        let mut node = Command::new("node")
+            .arg("server.js")
+            .current_dir(directory.path())
+            .env("NODE_ENV", "production")
+            .env("API_KEY", API_KEY)
+            .env("PORT", address.port().to_string())
+            .env("REDIS_PORT", redis_port.to_string())
+            .env("TEMPLATES", TEMPLATES)
+            .env("WORKERS", workers)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()?;
+        let stdout = node.stdout.take().expect("it was asked for");
+        if BufReader::new(stdout).lines().next_line().await?.is_none() {
+            return Err(io::Error::other("the baseline did not start; see above"));
+        }
+        let pids = [&node, &redis].into_iter().filter_map(Child::id).collect();
+        Ok(Self { server: node, redis, address, pids, _directory: directory })
+    }
+
+    pub fn subject(&self) -> Subject<'_> {
+        Subject { address: self.address, api_key: API_KEY, pids: self.pids.clone() }
+    }
+
+    /// Peak memory of all its processes, added up.
+    pub fn peak_kib(&self) -> io::Result<u64> {
+        process::peak_kib(&self.pids)
+    }
+
+    /// Ends both. What they hold is thrown away with the directory.
+    pub async fn stop(mut self) -> io::Result<()> {
+        self.server.kill().await?;
+        self.redis.kill().await
+    }
+}
+
+async fn redis(directory: &Path, port: u16) -> io::Result<Child> {
+    if run(Command::new("redis-server").arg("--version")).await.is_err() {
+        run(Command::new("apt-get").args(["install", "-y", "-qq", "redis-server"])).await?;
+    }
+    let child = Command::new("redis-server")
+        .args(["--bind", "127.0.0.1", "--port", &port.to_string(), "--save", ""])
+        .args(["--appendonly", "yes", "--appendfsync", "always", "--loglevel", "warning"])
+        .args(["--maxmemory-policy", "noeviction", "--dir"])
+        .arg(directory)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .kill_on_drop(true)
+        .spawn()?;
+    let answers = async {
+        while TcpStream::connect(("127.0.0.1", port)).await.is_err() {
+            tokio::time::sleep(POLL).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, answers).await?;
+    Ok(child)
+}
+
+/// The pinned packages, into the temporary directory: none of it is ever in the repository.
+async fn install(directory: &Path) -> io::Result<()> {
+    for file in FILES {
+        std::fs::copy(Path::new(FOLDER).join(file), directory.join(file))?;
+    }
+    let mut npm = Command::new("npm");
+    // Not `npm ci`: it refuses where a registry lacks an optional package of another platform.
+    npm.args(["install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund", "--silent"]);
+    run(npm.current_dir(directory)).await
+}
+
+/// A port that was free a moment ago.
+fn free_port() -> io::Result<u16> {
+    TcpListener::bind(("127.0.0.1", 0))?.local_addr().map(|address| address.port())
+}

@@ -1,0 +1,163 @@
+//! The server under load: the release binary, on a free port, with a data directory of its own.
+
+use std::ffi::OsStr;
+use std::io;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::{Child, Command};
+
+use crate::args::{Args, Template};
+use crate::figures::median;
+use crate::round::Subject;
+
+/// Starts with compiled code in the cache; the reported time is their median.
+const STARTS: usize = 5;
+/// The server is idle when it has had that long to itself.
+const SETTLE: Duration = Duration::from_secs(1);
+const TEMPLATES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/load/templates");
+
+/// A running server. It is killed when this is dropped.
+pub struct Waxwing {
+    process: Process,
+    /// From its start to its line, when it had to compile its plugins.
+    pub first_start: Duration,
+    /// The same with compiled code in the cache.
+    pub start: Duration,
+    _data: TempDir,
+}
+
+struct Process {
+    child: Child,
+    pid: u32,
+    address: SocketAddr,
+    api_key: String,
+    account: String,
+    took: Duration,
+}
+
+impl Waxwing {
+    /// Starts a server with the templates of this generator, and leaves it alone for a moment.
+    pub async fn start(args: &Args) -> io::Result<Self> {
+        let binary = binary(args).await?;
+        let directory = args.work_dir()?;
+        let mut process = Process::start(&binary, directory.path(), &args.log).await?;
+        let first_start = process.took;
+        for template in Template::ALL {
+            publish(&binary, directory.path(), &process.account, template).await?;
+        }
+        let mut starts = Vec::new();
+        for _ in 0..STARTS {
+            process.stop().await?;
+            process = Process::start(&binary, directory.path(), &args.log).await?;
+            starts.push(process.took);
+        }
+        tokio::time::sleep(SETTLE).await;
+        Ok(Self { process, first_start, start: median(starts), _data: directory })
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.process.pid
+    }
+
+    pub fn subject(&self) -> Subject<'_> {
+        let Process { address, api_key, pid, .. } = &self.process;
+        Subject { address: *address, api_key, pids: vec![*pid] }
+    }
+
+    /// Lets it finish what it does.
+    pub async fn stop(self) -> io::Result<()> {
+        self.process.stop().await
+    }
+}
+
+impl Process {
+    async fn start(binary: &Path, data: &Path, log: &str) -> io::Result<Self> {
+        let start = Instant::now();
+        let mut child = Command::new(binary)
+            .args(["dev", "--json", "--http", "127.0.0.1:0", "--data-dir"])
+            .arg(data)
+            .env("WAXWING_LOG__FILTER", log)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(std::fs::File::create(data.join("server.log"))?)
+            .kill_on_drop(true)
+            .spawn()?;
+        let stdout = child.stdout.take().expect("it was asked for");
+        let line = BufReader::new(stdout).lines().next_line().await?;
+        let took = start.elapsed();
+        let Some(line) = line else {
+            let log = std::fs::read_to_string(data.join("server.log"))?;
+            return Err(io::Error::other(format!("the server did not start: {log}")));
+        };
+        let line: Value = serde_json::from_str(&line)?;
+        let text = |name: &str| {
+            let value = line[name].as_str().map(str::to_owned);
+            value.ok_or_else(|| io::Error::other(format!("the server's line has no {name}")))
+        };
+        let http = text("http")?;
+        let address = http.trim_start_matches("http://").parse().map_err(io::Error::other)?;
+        Ok(Self {
+            pid: child.id().ok_or(io::ErrorKind::NotFound)?,
+            child,
+            address,
+            api_key: text("apiKey")?,
+            account: text("accountId")?,
+            took,
+        })
+    }
+
+    async fn stop(mut self) -> io::Result<()> {
+        run(Command::new("kill").args(["-INT", &self.pid.to_string()])).await?;
+        self.child.wait().await.map(|_| ())
+    }
+}
+
+async fn publish(binary: &Path, data: &Path, account: &str, template: Template) -> io::Result<()> {
+    let name = template.folder();
+    let mut publish = Command::new(binary);
+    publish
+        .args(["template", "create", "--account", account, "--json"])
+        .args(["--slug", &format!("load-{name}")])
+        .arg("--folder")
+        .arg(Path::new(TEMPLATES).join(name))
+        .arg("--data-dir")
+        .arg(data);
+    run(&mut publish).await
+}
+
+/// The binary, built where it is missing. This program's own profile does not matter.
+async fn binary(args: &Args) -> io::Result<PathBuf> {
+    if let Some(binary) = &args.server_bin {
+        return Ok(binary.clone());
+    }
+    let own = std::env::current_exe()?;
+    let target = own.parent().and_then(Path::parent).ok_or(io::ErrorKind::NotFound)?;
+    let binary = target.join("release/waxwing");
+    if !binary.exists() {
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let mut build = Command::new(cargo);
+        build
+            .args(["build", "--release", "--package", "waxwing", "--target-dir"])
+            .arg(target)
+            .current_dir(env!("CARGO_MANIFEST_DIR"));
+        run(&mut build).await?;
+    }
+    Ok(binary)
+}
+
+/// Runs a command to its end; standard output is kept for this program's one line.
+pub async fn run(command: &mut Command) -> io::Result<()> {
+    command.stdin(Stdio::null()).stdout(Stdio::null()).kill_on_drop(true);
+    let status = command.status().await?;
+    if status.success() {
+        return Ok(());
+    }
+    let program = command.as_std().get_program().to_owned();
+    Err(io::Error::other(format!("{} failed: {status}", OsStr::display(&program))))
+}

@@ -1,0 +1,45 @@
+//! The command line, as a script uses it.
+
+use std::process::{Output, Stdio};
+
+use serde_json::Value;
+
+use crate::launch::waxwing;
+use crate::server::Server;
+
+impl Server {
+    /// Runs a command with `--json` on the server's data directory.
+    ///
+    /// # Panics
+    /// It fails, or does not print JSON.
+    #[must_use = "a command answers what it did"]
+    pub fn cli(&self, arguments: &[&str]) -> Value {
+        let output = self.run(arguments);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "waxwing {arguments:?}: {errors}");
+        serde_json::from_slice(&output.stdout).expect("--json prints JSON")
+    }
+
+    /// Runs a command that must fail; answers what it says.
+    ///
+    /// # Panics
+    /// It succeeds.
+    #[must_use = "what it says is the point"]
+    pub fn cli_fails(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        assert!(!output.status.success(), "waxwing {arguments:?} succeeds");
+        assert!(output.stdout.is_empty(), "a failed command prints nothing to parse");
+        String::from_utf8(output.stderr).expect("UTF-8")
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        waxwing()
+            .args(arguments)
+            .arg("--json")
+            .arg("--data-dir")
+            .arg(self.data_dir())
+            .stdin(Stdio::null())
+            .output()
+            .expect("the binary runs")
+    }
+}

@@ -1,0 +1,100 @@
+//! How a server is started.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::seed::Seed;
+
+/// How a server is started, and with which settings.
+#[derive(Debug, Clone)]
+pub struct Launch {
+    command: Kind,
+    environment: Vec<(String, String)>,
+}
+
+/// The command that starts it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// `waxwing dev --json`.
+    Dev,
+    /// `waxwing dev`, as a newcomer types it.
+    Plain,
+    /// `waxwing serve` with these sections beside `[http]`, `[store]` and `[log]`.
+    Serve(String),
+}
+
+impl Launch {
+    /// `waxwing dev --json` with its defaults.
+    #[must_use]
+    pub fn dev() -> Self {
+        Self { command: Kind::Dev, environment: Vec::new() }
+    }
+
+    /// `waxwing dev`, as a newcomer types it. [`crate::Server::told`] then knows `http`, `inbox`
+    /// and `welcome`, which is the whole text that it has printed.
+    #[must_use]
+    pub fn plain_dev() -> Self {
+        Self { command: Kind::Plain, environment: Vec::new() }
+    }
+
+    /// `waxwing serve` with these sections beside `[http]`, `[store]` and `[log]`.
+    #[must_use]
+    pub fn serve(sections: &str) -> Self {
+        Self { command: Kind::Serve(sections.to_owned()), environment: Vec::new() }
+    }
+
+    /// Sets a key of the configuration through the environment, as in `("limits", "body_seconds")`.
+    #[must_use]
+    pub fn with(mut self, section: &str, key: &str, value: &str) -> Self {
+        let name = format!("WAXWING_{}__{}", section.to_uppercase(), key.to_uppercase());
+        self.environment.push((name, value.to_owned()));
+        self
+    }
+
+    /// The command that starts it.
+    pub(crate) fn kind(&self) -> &Kind {
+        &self.command
+    }
+
+    /// The command for a data directory in `home`.
+    pub(crate) fn command(&self, home: &Path) -> Command {
+        let data = home.join("data");
+        let mut command = waxwing();
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        match &self.command {
+            Kind::Dev => {
+                command.args(["dev", "--json", "--http", "127.0.0.1:0", "--data-dir"]).arg(data);
+            }
+            Kind::Plain => {
+                command.args(["dev", "--http", "127.0.0.1:0", "--data-dir"]).arg(data);
+            }
+            Kind::Serve(sections) => {
+                // A text of JSON is a text of TOML.
+                let data = Value::from(data.to_str().expect("a path of UTF-8"));
+                let toml = format!(
+                    "[http]\nlisten = \"127.0.0.1:0\"\n[store]\ndata_dir = {data}\n\
+                     [log]\nformat = \"json\"\n{sections}"
+                );
+                let file = home.join("waxwing.toml");
+                fs::write(&file, toml).expect("the configuration is written");
+                command.args(["serve", "--config"]).arg(file);
+            }
+        }
+        command
+    }
+}
+
+/// The binary under test, free of the configuration of whoever runs the tests.
+pub fn waxwing() -> Command {
+    let mut command = Command::new(Seed::of_this_build().binary());
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("WAXWING_") {
+            command.env_remove(name);
+        }
+    }
+    command.env("NO_COLOR", "1");
+    command
+}

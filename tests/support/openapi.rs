@@ -1,0 +1,33 @@
+//! The API's own document, against which every answer is held.
+
+use reqwest::Method;
+use serde_json::Value;
+
+use crate::server::Server;
+
+impl Server {
+    /// `/openapi.json`, read once a start.
+    ///
+    /// # Errors
+    /// The server is gone.
+    pub async fn openapi(&self) -> Result<Value, reqwest::Error> {
+        let read = || async {
+            let url = format!("{}/openapi.json", self.url());
+            self.http.get(url).send().await?.json().await
+        };
+        self.document.get_or_try_init(read).await.cloned()
+    }
+}
+
+/// Asserts that the document knows the status, if it knows the path and its method.
+///
+/// # Panics
+/// It knows the path, but not that it answers so.
+#[track_caller]
+pub fn assert_documented(document: &Value, method: &Method, path: &str, status: u16) {
+    let operation = &document["paths"][path][method.as_str().to_ascii_lowercase()];
+    if let Some(responses) = operation["responses"].as_object() {
+        let known = responses.contains_key(&status.to_string());
+        assert!(known, "/openapi.json does not document {status} of {method} {path}");
+    }
+}
