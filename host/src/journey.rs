@@ -11,7 +11,7 @@ pub mod policy;
 pub mod render;
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::clock::Clock;
 use crate::id::{DecisionId, RequestId};
@@ -28,8 +28,8 @@ use accept::submission::{Faulty, Submission};
 use commit::batch::{CommitError, Committer};
 use commit::receipt::Receipt;
 
-/// How often a decision is made again because the facts moved under it.
-const ATTEMPTS: u32 = 8;
+/// How long a decision is made again because the facts moved under it.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The one way from a request to a stored message.
 #[derive(Debug)]
@@ -104,7 +104,8 @@ impl Journey {
         {
             return Ok(reply);
         }
-        for _ in 0..ATTEMPTS {
+        let start = Instant::now();
+        while start.elapsed() < PATIENCE {
             let snapshot = self.facts.snapshot();
             let answer = match self.attempt(&snapshot, caller, request).await {
                 Ok(reply) if reply.items.iter().any(Result::is_ok) => return Ok(reply),

@@ -16,6 +16,8 @@ use crate::journey::accept::refusal::Refusal;
 
 /// What an early refusal still reads, so that its client gets to see the answer.
 const DRAINED: usize = 32 << 20;
+/// The unit in which memory is given.
+const KIB: usize = 1_024;
 const DRAIN_TIME: Duration = Duration::from_secs(5);
 const MEMORY_WAIT: Duration = Duration::from_secs(10);
 
@@ -72,7 +74,10 @@ async fn collect(mut body: Body, api: &Api) -> Result<(BytesMut, Memory), Proble
         if bytes.len() + data.len() > api.limits.body_bytes {
             return Err(too_large(api));
         }
-        memory.merge(reserve(data.len(), api).await?);
+        let held = memory.num_permits() * KIB;
+        if let Some(lacking) = (bytes.len() + data.len()).checked_sub(held) {
+            memory.merge(reserve(lacking, api).await?);
+        }
         bytes.extend_from_slice(&data);
     }
     Ok((bytes, Memory(memory)))
@@ -85,7 +90,7 @@ pub async fn drain(body: Body) {
 }
 
 async fn reserve(length: usize, api: &Api) -> Result<OwnedSemaphorePermit, Problem> {
-    let kib = u32::try_from(length.div_ceil(1_024)).unwrap_or(u32::MAX);
+    let kib = u32::try_from(length.div_ceil(KIB)).unwrap_or(u32::MAX);
     let memory = Arc::clone(&api.body_memory).acquire_many_owned(kib);
     if let Ok(Ok(permit)) = tokio::time::timeout(MEMORY_WAIT, memory).await {
         return Ok(permit);

@@ -98,7 +98,8 @@ impl Facts {
     /// The database failed.
     pub async fn have_moved(&self, seen: i64) -> Result<bool, StoreError> {
         let revision = self.store.revision().await?;
-        if revision != self.current.load().revision {
+        // Only forwards: one who has read late must not bring an older revision back.
+        if revision > self.current.load().revision {
             self.current.store(Arc::new(Epoch::new(revision)));
         }
         Ok(revision != seen)

@@ -1,5 +1,7 @@
 //! Structured log lines on standard error.
 
+use std::io::IsTerminal;
+
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::format::FmtSpan;
 
@@ -14,6 +16,7 @@ pub fn start(log: &Log) -> Result<(), tracing_subscriber::filter::ParseError> {
     let lines = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
         .with_span_events(FmtSpan::NONE);
     // The only error is that there is a subscriber already.
     let _already_started = match log.format {
