@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::middleware::from_fn;
+use axum::middleware::{from_fn, map_response};
 use axum::routing::{get, post};
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::sync::Semaphore;
@@ -68,12 +68,15 @@ pub fn router(api: Api) -> Router {
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
         .route("/metrics", get(health::metrics))
-        .method_not_allowed_fallback(problem::method_not_allowed)
-        .fallback(problem::not_found)
         .with_state(api)
 }
 
 /// What surrounds every route of this server: identifier, log line, panics as problems.
 pub fn surround(router: Router) -> Router {
-    router.layer(CatchPanicLayer::custom(problem::panicked)).layer(from_fn(request::identify))
+    router
+        .method_not_allowed_fallback(problem::method_not_allowed)
+        .fallback(problem::not_found)
+        .layer(map_response(problem::in_one_shape))
+        .layer(CatchPanicLayer::custom(problem::panicked))
+        .layer(from_fn(request::identify))
 }

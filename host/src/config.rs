@@ -169,25 +169,68 @@ impl Config {
             table = toml::from_str(&text).map_err(invalid)?;
         }
         for (name, value) in environment {
-            if let Some((section, key)) = section_and_key(&name) {
-                let section =
-                    table.entry(section).or_insert_with(|| toml::Value::Table(toml::Table::new()));
-                if let toml::Value::Table(section) = section {
-                    section.insert(key, typed(&value));
-                }
+            if let Some(path) = path(&name) {
+                insert(&mut table, &path, typed(&value));
             }
         }
-        table.try_into().map_err(|error: toml::de::Error| ConfigError::Invalid {
-            origin: "with the environment (WAXWING_…)".to_owned(),
-            message: error.to_string(),
-        })
+        let config: Self = table.try_into().map_err(|error: toml::de::Error| {
+            let origin = "with the environment (WAXWING_…)".to_owned();
+            ConfigError::Invalid { origin, message: error.to_string() }
+        })?;
+        config.check()
+    }
+
+    /// Bounds that no type can say; all that are broken at once.
+    fn check(self) -> Result<Self, ConfigError> {
+        let limits = &self.limits;
+        let mut broken = Vec::new();
+        let mut must = |holds: bool, rule: &str| {
+            if !holds {
+                broken.push(format!("  {rule}"));
+            }
+        };
+        must((1..=1_000_000).contains(&limits.connections), "limits.connections: 1 to 1000000");
+        must((1..=64 << 20).contains(&limits.body_bytes), "limits.body_bytes: 1 to 67108864");
+        must(limits.body_seconds >= 1, "limits.body_seconds: at least 1");
+        must(limits.header_seconds >= 1, "limits.header_seconds: at least 1");
+        let memory = limits.body_bytes..=1 << 40;
+        must(
+            memory.contains(&limits.body_memory_bytes),
+            "limits.body_memory_bytes: at least limits.body_bytes, at most 2^40",
+        );
+        let pauses = &self.delivery.retry_pauses_s;
+        must(pauses.iter().all(|pause| *pause >= 1), "delivery.retry_pauses_s: each at least 1");
+        must(!self.store.data_dir.as_os_str().is_empty(), "store.data_dir: not empty");
+        if broken.is_empty() {
+            return Ok(self);
+        }
+        let (origin, message) = ("and the environment".to_owned(), broken.join("\n"));
+        Err(ConfigError::Invalid { origin, message })
     }
 }
 
-/// `WAXWING_HTTP__LISTEN` is `listen` in `[http]`; other variables are not ours.
-fn section_and_key(name: &str) -> Option<(String, String)> {
-    let (section, key) = name.strip_prefix(PREFIX)?.split_once("__")?;
-    Some((section.to_ascii_lowercase(), key.to_ascii_lowercase()))
+/// `WAXWING_HTTP__LISTEN` is `listen` in `[http]`; variables without `__` are not ours.
+fn path(name: &str) -> Option<Vec<String>> {
+    let steps: Vec<String> =
+        name.strip_prefix(PREFIX)?.split("__").map(str::to_ascii_lowercase).collect();
+    (steps.len() > 1).then_some(steps)
+}
+
+fn insert(table: &mut toml::Table, path: &[String], value: toml::Value) {
+    match path {
+        [] => {}
+        [key] => {
+            table.insert(key.clone(), value);
+        }
+        [section, rest @ ..] => {
+            let section = table
+                .entry(section.clone())
+                .or_insert_with(|| toml::Value::Table(toml::Table::new()));
+            if let toml::Value::Table(section) = section {
+                insert(section, rest, value);
+            }
+        }
+    }
 }
 
 /// A number, a boolean or an array where it reads as one, else a text.
@@ -252,12 +295,29 @@ mod tests {
             ("WAXWING_HTTP__LISTEN", "127.0.0.1:0"),
             ("WAXWING_LIMITS__SENDS_PER_SECOND", "7"),
             ("WAXWING_DELIVERY__RETRY_PAUSES_S", "[1, 2]"),
+            ("WAXWING_PLUGINS__LIMITS__PLAN__CALL_MS", "20"),
             ("WAXWING_CI", "not ours"),
         ];
         let config = Config::load(None, environment(&pairs).into_iter()).expect("valid");
         assert_eq!(config.http.listen.port(), 0);
         assert_eq!(config.limits.sends_per_second.get(), 7);
         assert_eq!(config.delivery.retry_pauses_s, [1, 2]);
+        assert_eq!(config.plugins.limits.plan.call_ms, 20);
+        assert_eq!(config.plugins.limits.plan.prepare_ms, 50, "the others keep their defaults");
+    }
+
+    #[test]
+    fn all_bounds_that_are_broken_are_named_at_once() {
+        let pairs = [
+            ("WAXWING_LIMITS__CONNECTIONS", "0"),
+            ("WAXWING_LIMITS__BODY_MEMORY_BYTES", "0"),
+            ("WAXWING_DELIVERY__RETRY_PAUSES_S", "[0]"),
+        ];
+        let error = Config::load(None, environment(&pairs).into_iter()).expect_err("broken");
+        let text = error.to_string();
+        for name in ["connections", "body_memory_bytes", "retry_pauses_s"] {
+            assert!(text.contains(name), "{text}");
+        }
     }
 
     #[test]

@@ -13,6 +13,8 @@ pub mod render;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
+
 use crate::clock::Clock;
 use crate::id::{DecisionId, RequestId};
 use crate::plugin::Plugins;
@@ -158,7 +160,7 @@ impl Journey {
                             id,
                             account_id: caller.key.account_id,
                             code: refused.refusal.code(),
-                            plugins: commit::to_json(&turned.decisions),
+                            plugins: commit::to_json(&turned.decisions).into(),
                         });
                     }
                 }
@@ -209,6 +211,16 @@ impl Journey {
             });
             return Ok(Reply::new(refused.collect(), request, false));
         }
+        // What was decided of each message, should the balance refuse it in the end.
+        let decided: Vec<Option<(DecisionId, Arc<Value>)>> = job
+            .slots
+            .iter()
+            .map(|slot| match slot {
+                Slot::Message(it) => Some((it.decision_id, Arc::clone(&it.decisions))),
+                Slot::Refused(_) => None,
+            })
+            .collect();
+        let account_id = job.account_id;
         let start = Instant::now();
         let outcome = self.committer.commit(job).await;
         step("commit", start);
@@ -227,14 +239,29 @@ impl Journey {
                 )));
             }
         };
+        let mut unpaid = vec![None; answers.len()];
         if !replayed {
-            for answer in &answers {
-                if let Answer::Accepted { credits_remaining, .. } = answer {
-                    sender.account.committed(credits_remaining.0);
+            for ((answer, decided), unpaid) in answers.iter().zip(decided).zip(&mut unpaid) {
+                match (answer, decided) {
+                    (Answer::Accepted { credits_remaining, .. }, _) => {
+                        sender.account.committed(credits_remaining.0);
+                    }
+                    (Answer::Insufficient { .. }, Some((id, plugins))) => {
+                        let code = "INSUFFICIENT_BALANCE";
+                        self.committer.record(RefusalRecord { id, account_id, code, plugins });
+                        *unpaid = Some(id);
+                    }
+                    (Answer::Insufficient { .. } | Answer::Refused { .. }, _) => {}
                 }
             }
         }
-        Ok(Reply::new(answers, request, replayed))
+        let mut reply = Reply::new(answers, request, replayed);
+        for (item, decision) in reply.items.iter_mut().zip(unpaid) {
+            if let Err(refused) = item {
+                refused.decision = refused.decision.or(decision);
+            }
+        }
+        Ok(reply)
     }
 
     /// Lets this request be the only one that runs with its key.

@@ -7,6 +7,13 @@ CREATE TABLE revision (
 ) STRICT;
 INSERT INTO revision (id, value) VALUES (1, 1);
 
+-- Written by the readiness probe: a disk that is full can still be read.
+CREATE TABLE probe (
+    id         INTEGER PRIMARY KEY CHECK (id = 1),
+    written_at INTEGER NOT NULL
+) STRICT;
+INSERT INTO probe (id, written_at) VALUES (1, 0);
+
 CREATE TABLE accounts (
     id         TEXT PRIMARY KEY,
     name       TEXT NOT NULL,
@@ -141,6 +148,7 @@ CREATE TABLE queue (
     message_id  TEXT PRIMARY KEY REFERENCES messages (id),
     due_at      INTEGER NOT NULL,
     attempts    INTEGER NOT NULL DEFAULT 0,
+    first_at    INTEGER,
     lease_owner TEXT,
     lease_until INTEGER
 ) STRICT, WITHOUT ROWID;

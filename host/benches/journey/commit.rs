@@ -85,7 +85,7 @@ fn job(revision: i64, account_id: AccountId, body: &Body, now: Timestamp) -> Job
             send_at: None,
             body: body.clone(),
             decision_id: DecisionId::new(now),
-            decisions: json!([{"kind": "plan", "verdict": "allow", "micros": 20}]),
+            decisions: json!([{"kind": "plan", "verdict": "allow", "micros": 20}]).into(),
         }))],
     }
 }

@@ -15,7 +15,7 @@ pub async fn alive() -> Response {
     axum::Json(json!({"status": "ok"})).into_response()
 }
 
-/// The store answers and the plugins are loaded: sends can be accepted.
+/// The store can be written and the plugins are loaded: sends can be accepted.
 #[utoipa::path(get, path = "/readyz", tag = "health",
     responses(
         (status = 200, description = "Sends can be accepted", body = super::shapes::Health),
@@ -23,9 +23,9 @@ pub async fn alive() -> Response {
          body = super::shapes::Problem, content_type = "application/problem+json"),
     ))]
 pub async fn ready(State(api): State<Api>) -> Response {
-    if let Err(error) = api.store.ping().await {
+    if let Err(error) = api.store.probe(api.clock.now()).await {
         tracing::error!(%error, "not ready");
-        let message = "the store cannot be reached; the log says why";
+        let message = "the store cannot be written; the log says why";
         return Problem::new(StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE", message)
             .into_response();
     }

@@ -154,6 +154,31 @@ pub async fn method_not_allowed(request: Request) -> Problem {
     Problem::new(StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", message)
 }
 
+/// Turns what else refuses on this server, an extractor or another router, into the one shape. A page
+/// for people stays as it is.
+pub async fn in_one_shape(response: Response) -> Response {
+    let status = response.status();
+    let is = |kind: &str| {
+        let value = response.headers().get(header::CONTENT_TYPE).and_then(|it| it.to_str().ok());
+        value.is_some_and(|value| value.starts_with(kind))
+    };
+    if !(status.is_client_error() || status.is_server_error())
+        || is("application/problem+json")
+        || is("text/html")
+    {
+        return response;
+    }
+    let (code, message) = match status {
+        StatusCode::BAD_REQUEST => ("BAD_REQUEST", "the path or the query is not valid"),
+        StatusCode::FORBIDDEN => ("FORBIDDEN", "this is served to this machine only"),
+        StatusCode::NOT_FOUND => ("NOT_FOUND", "there is nothing of this name"),
+        StatusCode::SERVICE_UNAVAILABLE => ("UNAVAILABLE", "not now; the log says why"),
+        status if status.is_client_error() => ("BAD_REQUEST", "the request is not valid"),
+        _ => ("INTERNAL", "the server has a bug; its log has the requestId"),
+    };
+    Problem::new(status, code, message).into_response()
+}
+
 /// A panic: a bug of the server, one request's only.
 #[expect(clippy::needless_pass_by_value, reason = "the signature that the layer wants")]
 pub fn panicked(panic: Box<dyn Any + Send>) -> Response {

@@ -100,14 +100,14 @@ async fn admit(
     ip: IpAddr,
 ) -> Result<(Caller, Allowance), (Problem, Option<Allowance>)> {
     body::check(parts, api).map_err(|problem| (problem, None))?;
-    api.rate_limits.may_log_in(ip).map_err(|refusal| (refusal.into(), None))?;
     let presented = parts.headers.get("x-api-key").and_then(|value| value.to_str().ok());
     let caller = match authenticate(&api.facts, &api.clock, presented, ip, Scope::Send).await {
         Ok(caller) => caller,
         Err(refusal) => {
-            if refusal == Refusal::Unauthorized {
-                api.rate_limits.failed_login(ip);
-            }
+            // Only failures are counted against an address, and only failures are slowed down: behind
+            // a proxy a stranger must not lock out who has a key.
+            let stranger = refusal == Refusal::Unauthorized;
+            let refusal = if stranger { api.rate_limits.failed_login(ip) } else { refusal };
             return Err((refusal.into(), None));
         }
     };

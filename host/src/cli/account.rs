@@ -22,7 +22,7 @@ pub enum AccountCommand {
         name: String,
         /// Its plan; `free` is the only one that is not paid for
         #[arg(long, default_value = "free")]
-        plan: String,
+        plan: Plan,
         /// The sender where neither request nor template names one
         #[arg(long)]
         sender: Option<EmailAddress>,
@@ -47,7 +47,7 @@ pub enum AccountCommand {
         id: AccountId,
         /// Its plan
         #[arg(long)]
-        plan: Option<String>,
+        plan: Option<Plan>,
         /// Its default sender
         #[arg(long)]
         sender: Option<EmailAddress>,
@@ -79,7 +79,7 @@ pub async fn run(command: AccountCommand) -> Result<(), CliError> {
             let account = Account {
                 id: AccountId::new(now),
                 name,
-                plan: Plan::named(&plan),
+                plan,
                 state: AccountState::Active,
                 sender,
                 created_at: now,
@@ -98,7 +98,7 @@ pub async fn run(command: AccountCommand) -> Result<(), CliError> {
         AccountCommand::Update { id, plan, sender, target } => {
             change(id, &target, |account| {
                 if let Some(plan) = plan {
-                    account.plan = Plan::named(&plan);
+                    account.plan = plan;
                 }
                 if sender.is_some() {
                     account.sender = sender;

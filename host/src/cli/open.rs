@@ -54,11 +54,11 @@ impl Target {
         "warn".clone_into(&mut config.log.filter);
         telemetry::logs::start(&config.log)?;
         let data = DataDir::open(&config.store.data_dir)?;
-        if !data.database().exists() {
+        if !data.has_database() {
             let directory = config.store.data_dir.display();
             tracing::warn!(%directory, "there was no data here; a new, empty store is made");
         }
-        let store = Store::open(&data.database()).await?;
+        let store = Store::open(&data.database()?).await?;
         Ok(Opened { store, clock: Clock::system(), config, data })
     }
 }

@@ -15,6 +15,7 @@ use sqlx::sqlite::{
 
 use super::InboxError;
 use crate::clock::Timestamp;
+use crate::store::sqlite::begin_immediate;
 pub use keep::Bounds;
 pub use row::{MailId, NoMailId, Stored, Summary};
 
@@ -95,7 +96,7 @@ impl Archive {
     pub async fn insert(&self, arrival: &Arrival) -> Result<(), InboxError> {
         let during = || InboxError::during("insert");
         let heading = row::Heading::of(arrival);
-        let mut tx = self.writer.begin_with("BEGIN IMMEDIATE").await.map_err(during())?;
+        let mut tx = begin_immediate(&self.writer).await.map_err(during())?;
         for recipient in &arrival.recipients {
             row::insert(&mut tx, recipient, &heading, arrival).await.map_err(during())?;
         }

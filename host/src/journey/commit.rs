@@ -29,7 +29,7 @@ pub(super) fn message(rendered: Rendered, submission: &Submission, now: Timestam
         send_at: submission.send_at,
         body: Body::pack(&rendered.raw),
         decision_id: DecisionId::new(now),
-        decisions: to_json(&rendered.decisions),
+        decisions: to_json(&rendered.decisions).into(),
     }
 }
 

@@ -13,8 +13,8 @@ use tokio::sync::{Notify, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use crate::clock::Clock;
-use crate::store::Store;
 use crate::store::records::{Lease, Settlement};
+use crate::store::{Store, StoreError};
 pub use attempt::Sandbox;
 use outcome::Outcome;
 use schedule::Schedule;
@@ -63,8 +63,16 @@ impl Worker {
         let mut running = FuturesUnordered::new();
         loop {
             if running.len() <= REFILL && !stop.is_cancelled() {
-                for lease in self.claim().await {
-                    running.push(self.attempt(lease, &connections));
+                match self.claim().await {
+                    Ok(leases) => {
+                        let attempts =
+                            leases.into_iter().map(|lease| self.attempt(lease, &connections));
+                        running.extend(attempts);
+                    }
+                    Err(error) => {
+                        tracing::error!(%error, "the queue cannot be read; trying again");
+                        self.pause(STUMBLE, &stop).await;
+                    }
                 }
             }
             let Some(first) = running.next().await else {
@@ -82,14 +90,9 @@ impl Worker {
         }
     }
 
-    /// What is due; nothing while the database fails.
-    async fn claim(&self) -> Vec<Lease> {
+    async fn claim(&self) -> Result<Vec<Lease>, StoreError> {
         let now = self.clock.now();
-        let claimed = self.store.claim(&self.owner, CLAIM, now, now.after(LEASE)).await;
-        claimed.unwrap_or_else(|error| {
-            tracing::error!(%error, "the queue cannot be read; trying again");
-            Vec::new()
-        })
+        self.store.claim(&self.owner, CLAIM, now, now.after(LEASE)).await
     }
 
     /// Writes what happened, however often it takes: a message whose end is not written down would

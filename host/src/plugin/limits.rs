@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use wasmtime::ResourceLimiter;
 
 const MIB: usize = 1 << 20;
@@ -12,16 +12,51 @@ const MIB: usize = 1 << 20;
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
     /// Template rendering.
+    #[serde(deserialize_with = "Partial::of_renderer")]
     pub renderer: CallLimits,
     /// Plan restriction and price.
+    #[serde(deserialize_with = "Partial::of_plan")]
     pub plan: CallLimits,
     /// Domain verification.
+    #[serde(deserialize_with = "Partial::of_domain")]
     pub domain: CallLimits,
 }
 
+/// Some limits of a kind; the others keep that kind's defaults.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Partial {
+    call_ms: Option<u64>,
+    prepare_ms: Option<u64>,
+    memory_bytes: Option<usize>,
+    output_bytes: Option<usize>,
+}
+
+impl Partial {
+    fn of_renderer<'de, D: Deserializer<'de>>(from: D) -> Result<CallLimits, D::Error> {
+        Self::deserialize(from).map(|it| it.over(Limits::default().renderer))
+    }
+
+    fn of_plan<'de, D: Deserializer<'de>>(from: D) -> Result<CallLimits, D::Error> {
+        Self::deserialize(from).map(|it| it.over(Limits::default().plan))
+    }
+
+    fn of_domain<'de, D: Deserializer<'de>>(from: D) -> Result<CallLimits, D::Error> {
+        Self::deserialize(from).map(|it| it.over(Limits::default().domain))
+    }
+
+    fn over(self, kind: CallLimits) -> CallLimits {
+        CallLimits {
+            call_ms: self.call_ms.unwrap_or(kind.call_ms),
+            prepare_ms: self.prepare_ms.unwrap_or(kind.prepare_ms),
+            memory_bytes: self.memory_bytes.unwrap_or(kind.memory_bytes),
+            output_bytes: self.output_bytes.unwrap_or(kind.output_bytes),
+        }
+    }
+}
+
 /// The limits of one kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallLimits {
     /// Running time of one call, in milliseconds.
     pub call_ms: u64,

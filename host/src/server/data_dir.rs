@@ -111,16 +111,37 @@ impl DataDir {
         self.0.join(name)
     }
 
-    /// The database.
-    #[must_use]
-    pub fn database(&self) -> PathBuf {
-        self.file("waxwing.db")
+    /// The database, made empty where it is missing, for its owner only: SQLite gives the files
+    /// beside it the same permissions.
+    ///
+    /// # Errors
+    /// See [`DataDirError`].
+    pub fn database(&self) -> Result<PathBuf, DataDirError> {
+        self.private_file("waxwing.db")
     }
 
-    /// The sandbox inbox.
+    /// Whether there is a database.
     #[must_use]
-    pub fn inbox(&self) -> PathBuf {
-        self.file("inbox.db")
+    pub fn has_database(&self) -> bool {
+        self.file("waxwing.db").exists()
+    }
+
+    /// The sandbox inbox; as for the database.
+    ///
+    /// # Errors
+    /// See [`DataDirError`].
+    pub fn inbox(&self) -> Result<PathBuf, DataDirError> {
+        self.private_file("inbox.db")
+    }
+
+    fn private_file(&self, name: &str) -> Result<PathBuf, DataDirError> {
+        let path = self.file(name);
+        let mut options = OpenOptions::new();
+        options.append(true).create(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        options.open(&path).map_err(at(&path))?;
+        Ok(path)
     }
 
     /// Compiled plugins.

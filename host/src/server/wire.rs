@@ -88,7 +88,7 @@ pub async fn start(config: &Config) -> Result<Running, StartError> {
     let data = DataDir::open(&config.store.data_dir)?;
     let lock = data.lock()?;
     let metrics = telemetry::metrics::start()?;
-    let store = Store::open(&data.database()).await?;
+    let store = Store::open(&data.database()?).await?;
     let released = store.release_leases(clock.now()).await?;
     if released > 0 {
         tracing::info!(released, "messages that were being sent when the server stopped are due");
@@ -99,7 +99,7 @@ pub async fn start(config: &Config) -> Result<Running, StartError> {
         Plugins::start(config.plugins.limits, &compiled, &master_key, clock.clone()).await?;
     let plugins = Arc::new(plugins);
     let facts = Arc::new(Facts::open(store.clone(), clock.clone()).await?);
-    let archive = inbox::archive::Archive::open(&data.inbox()).await?;
+    let archive = inbox::archive::Archive::open(&data.inbox()?).await?;
 
     let listener = TcpListener::bind(config.http.listen)
         .await

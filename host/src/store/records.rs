@@ -1,5 +1,7 @@
 //! What goes into and comes out of the store on the journey of a message.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -72,7 +74,7 @@ pub struct NewMessage {
     /// The identifier of its decision record.
     pub decision_id: DecisionId,
     /// What each plugin decided, as JSON.
-    pub decisions: Value,
+    pub decisions: Arc<Value>,
 }
 
 /// A stored body.
@@ -181,8 +183,8 @@ pub struct Lease {
     pub route: RouteChoice,
     /// Which attempt this is, from 1.
     pub attempt: u32,
-    /// When it was accepted.
-    pub created_at: Timestamp,
+    /// When the first attempt began.
+    pub first_at: Timestamp,
     /// The message; none when its stored body is missing or damaged.
     pub raw: Option<Vec<u8>>,
 }

@@ -24,6 +24,7 @@ use sqlx::sqlite::{
 use sqlx::{Sqlite as Driver, Transaction};
 
 use super::StoreError;
+use crate::clock::Timestamp;
 pub use accounts::{ACCOUNT, AccountRow, LedgerRow, account_row};
 pub use domains::{DOMAIN, DomainRow, domain_row};
 pub use keys::{KEY, key_row};
@@ -31,6 +32,7 @@ pub use messages::RefusalRecord;
 pub use templates::{TEMPLATE, template_row};
 
 const READERS: u32 = 4;
+const IMMEDIATE: &str = "BEGIN IMMEDIATE";
 const REVISION: &str = "-- revision\nSELECT value FROM revision";
 
 /// The store. Cheap to clone; all clones share its connections.
@@ -54,10 +56,12 @@ impl Sqlite {
             .foreign_keys(true)
             .busy_timeout(Duration::from_secs(10))
             .pragma("journal_size_limit", "67108864")
+            .pragma("wal_autocheckpoint", "4000")
             .statement_cache_capacity(256);
         let writer = SqlitePoolOptions::new()
             .max_connections(1)
             .acquire_timeout(Duration::from_secs(30))
+            .test_before_acquire(false)
             .connect_with(options.clone())
             .await
             .map_err(StoreError::during("open"))?;
@@ -65,22 +69,26 @@ impl Sqlite {
         let readers = SqlitePoolOptions::new()
             .max_connections(READERS)
             .acquire_timeout(Duration::from_secs(10))
+            .test_before_acquire(false)
             .connect_with(options.read_only(true).create_if_missing(false))
             .await
             .map_err(StoreError::during("open"))?;
         Ok(Self { writer, readers })
     }
 
-    /// Whether the database answers.
+    /// Whether the database can be written: a full disk can still be read.
     ///
     /// # Errors
-    /// It does not.
-    pub async fn ping(&self) -> Result<(), StoreError> {
-        sqlx::query("SELECT 1")
-            .execute(&self.readers)
+    /// It cannot.
+    pub async fn probe(&self, now: Timestamp) -> Result<(), StoreError> {
+        let during = || StoreError::during("probe");
+        let mut tx = self.begin().await?;
+        sqlx::query("-- probe\nUPDATE probe SET written_at = ? WHERE id = 1")
+            .bind(now.millis())
+            .execute(&mut *tx)
             .await
-            .map(|_| ())
-            .map_err(StoreError::during("ping"))
+            .map_err(during())?;
+        tx.commit().await.map_err(during())
     }
 
     /// The revision of the facts.
@@ -120,6 +128,26 @@ impl Sqlite {
     /// Begins a transaction that writes. It holds the write lock from its start, so that what it
     /// reads stays true until it commits.
     async fn begin(&self) -> Result<Transaction<'static, Driver>, StoreError> {
-        self.writer.begin_with("BEGIN IMMEDIATE").await.map_err(StoreError::during("begin"))
+        begin_immediate(&self.writer).await.map_err(StoreError::during("begin"))
+    }
+}
+
+/// Begins a transaction that writes, on the one connection of `writer`.
+///
+/// After a full disk or an I/O error SQLite rolls back by itself, and the driver still counts the
+/// transaction as open: such a connection would refuse every further one, so it is replaced.
+///
+/// # Errors
+/// The database failed.
+pub async fn begin_immediate(
+    writer: &SqlitePool,
+) -> Result<Transaction<'static, Driver>, sqlx::Error> {
+    match writer.begin_with(IMMEDIATE).await {
+        Err(sqlx::Error::InvalidSavePointStatement) => {
+            tracing::warn!("the connection that writes lost its transaction; it is replaced");
+            writer.acquire().await?.close().await?;
+            writer.begin_with(IMMEDIATE).await
+        }
+        begun => begun,
     }
 }

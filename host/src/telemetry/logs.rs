@@ -7,12 +7,19 @@ use tracing_subscriber::fmt::format::FmtSpan;
 
 use crate::config::{Log, LogFormat};
 
+/// Libraries that write addresses and bodies at their finer levels, whatever the filter says.
+const WITH_ADDRESSES: [&str; 4] =
+    ["mailin=warn", "mailin_embedded=warn", "lettre=warn", "sqlx=warn"];
+
 /// Starts logging. A second call in one process changes nothing.
 ///
 /// # Errors
 /// The filter is not valid.
 pub fn start(log: &Log) -> Result<(), tracing_subscriber::filter::ParseError> {
-    let filter = EnvFilter::try_new(&log.filter)?;
+    let mut filter = EnvFilter::try_new(&log.filter)?;
+    for library in WITH_ADDRESSES {
+        filter = filter.add_directive(library.parse()?);
+    }
     let lines = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)

@@ -7,7 +7,7 @@ use crate::clock::Timestamp;
 use crate::domain::name::DomainName;
 use crate::domain::state::{DomainKind, SenderDomain, Standing};
 use crate::id::{DomainId, fill_random};
-use crate::plugin::domain::{Domain, Finding, Purpose, Requirement, Status, Verdict};
+use crate::plugin::domain::{Domain, Finding, Purpose, RecordType, Requirement, Status, Verdict};
 use crate::plugin::{CallFailure, Plugins};
 use crate::store::sqlite::DomainRow;
 
@@ -108,11 +108,26 @@ fn to_json(requirement: &Requirement) -> Value {
         "id": requirement.id,
         "purpose": word(requirement.purpose),
         "required": requirement.required,
-        "type": format!("{:?}", requirement.record_type).to_uppercase(),
+        "type": record_type(requirement.record_type),
         "name": requirement.name,
         "value": requirement.suggested_value,
         "help": requirement.help,
     })
+}
+
+fn record_type(record_type: RecordType) -> &'static str {
+    match record_type {
+        RecordType::A => "A",
+        RecordType::Aaaa => "AAAA",
+        RecordType::Caa => "CAA",
+        RecordType::Cname => "CNAME",
+        RecordType::Mx => "MX",
+        RecordType::Ns => "NS",
+        RecordType::Ptr => "PTR",
+        RecordType::Srv => "SRV",
+        RecordType::Tlsa => "TLSA",
+        RecordType::Txt => "TXT",
+    }
 }
 
 fn word(purpose: Purpose) -> &'static str {
@@ -143,7 +158,6 @@ fn token() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plugin::domain::RecordType;
 
     fn requirement(id: &str, purpose: Purpose) -> Requirement {
         Requirement {

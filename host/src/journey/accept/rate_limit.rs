@@ -2,13 +2,11 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::num::NonZeroU32;
-use std::time::{Duration, Instant};
 
 use governor::clock::{Clock as _, DefaultClock};
 use governor::middleware::StateInformationMiddleware;
 use governor::state::keyed::DashMapStateStore;
 use governor::{Quota, RateLimiter};
-use moka::sync::Cache;
 
 use super::refusal::Refusal;
 use crate::id::{AccountId, KeyId};
@@ -18,8 +16,6 @@ type Limiter<K> = RateLimiter<K, DashMapStateStore<K>, DefaultClock, StateInform
 /// Failed logins that are forgiven at once, and how many more each minute.
 const FAILURES: NonZeroU32 = NonZeroU32::new(20).expect("not zero");
 const FORGIVEN_A_MINUTE: NonZeroU32 = NonZeroU32::new(10).expect("not zero");
-const BLOCKED_AT_MOST: Duration = Duration::from_secs(12);
-const ADDRESSES: u64 = 100_000;
 
 /// The buckets of this node.
 #[derive(Debug)]
@@ -28,7 +24,6 @@ pub struct RateLimits {
     keys: Limiter<KeyId>,
     accounts: Limiter<AccountId>,
     failures: Limiter<IpAddr>,
-    blocked: Cache<IpAddr, Instant>,
     clock: DefaultClock,
 }
 
@@ -54,7 +49,6 @@ impl RateLimits {
             keys: RateLimiter::dashmap(quota).with_middleware(),
             accounts: RateLimiter::dashmap(quota).with_middleware(),
             failures: RateLimiter::dashmap(patience).with_middleware(),
-            blocked: Cache::builder().max_capacity(ADDRESSES).time_to_live(BLOCKED_AT_MOST).build(),
             clock: DefaultClock::default(),
         }
     }
@@ -74,25 +68,16 @@ impl RateLimits {
         Ok(if key.remaining < account.remaining { key } else { account })
     }
 
-    /// Whether an address has failed too often to be listened to now.
-    ///
-    /// # Errors
-    /// It has.
-    pub fn may_log_in(&self, ip: IpAddr) -> Result<(), Refusal> {
-        match self.blocked.get(&network(ip)) {
-            Some(until) => match until.checked_duration_since(Instant::now()) {
-                Some(retry_after) => Err(Refusal::RateLimited { retry_after }),
-                None => Ok(()),
-            },
-            None => Ok(()),
-        }
-    }
-
-    /// Counts a failed login.
-    pub fn failed_login(&self, ip: IpAddr) {
-        if let Err(not_until) = self.failures.check_key(&network(ip)) {
-            let wait = not_until.wait_time_from(self.clock.now());
-            self.blocked.insert(network(ip), Instant::now() + wait);
+    /// Counts a failed login and answers what it is told: that it failed, or, from an address that
+    /// guesses, only when it may try again.
+    #[must_use]
+    pub fn failed_login(&self, ip: IpAddr) -> Refusal {
+        match self.failures.check_key(&network(ip)) {
+            Ok(_) => Refusal::Unauthorized,
+            Err(not_until) => {
+                let retry_after = not_until.wait_time_from(self.clock.now());
+                Refusal::RateLimited { retry_after }
+            }
         }
     }
 
@@ -169,17 +154,16 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_guesses_is_not_listened_to() {
+    fn an_address_that_guesses_learns_nothing_more() {
         let limits = limits(1);
         let guesser: IpAddr = "2001:db8::1".parse().expect("ip");
         let neighbour: IpAddr = "2001:db8::2".parse().expect("ip");
         for _ in 0..FAILURES.get() {
-            limits.failed_login(guesser);
-            assert!(limits.may_log_in(guesser).is_ok());
+            assert_eq!(limits.failed_login(guesser), Refusal::Unauthorized);
         }
-        limits.failed_login(guesser);
-        assert!(limits.may_log_in(guesser).is_err());
-        assert!(limits.may_log_in(neighbour).is_err(), "the same /64");
-        assert!(limits.may_log_in("2001:db8:1::1".parse().expect("ip")).is_ok());
+        assert_eq!(limits.failed_login(guesser).code(), "RATE_LIMITED");
+        assert_eq!(limits.failed_login(neighbour).code(), "RATE_LIMITED", "the same /64");
+        let elsewhere = "2001:db8:1::1".parse().expect("ip");
+        assert_eq!(limits.failed_login(elsewhere), Refusal::Unauthorized);
     }
 }

@@ -72,7 +72,7 @@ impl Schedule {
         let pause = *self.pauses.get(index).or(self.pauses.last())?;
         let spread = lease.message_id.ulid().bytes().map(u32::from).sum::<u32>() % 100;
         let next = now.after(pause + pause * spread / 1_000);
-        (next < lease.created_at.after(self.give_up_after)).then_some(next)
+        (next < lease.first_at.after(self.give_up_after)).then_some(next)
     }
 }
 
@@ -91,7 +91,7 @@ mod tests {
             recipient: "b@example.com".parse().expect("valid"),
             route: RouteChoice::Sandbox,
             attempt,
-            created_at: at,
+            first_at: at,
             raw: None,
         }
     }

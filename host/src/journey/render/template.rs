@@ -69,8 +69,11 @@ pub fn for_plugin(slug: &str, revision: u64, source: &TemplateSource) -> Templat
 fn bad_data(diagnostics: Vec<Diagnostic>) -> Refusal {
     let fault = |diagnostic: Diagnostic| match (diagnostic.code.as_str(), diagnostic.snippet) {
         ("missing_variable", Some(path)) => Fault::missing_variable(&path),
-        (code, Some(path)) => Fault::new(&format!("data.{path}"), code, diagnostic.message),
-        (code, None) => Fault::new("data", code, diagnostic.message),
+        ("wrong_type", Some(path)) => {
+            Fault::new(&format!("data.{path}"), "type", diagnostic.message)
+        }
+        // Of other codes the snippet is a piece of the template, not a place in the data.
+        (code, _) => Fault::new("data", code, diagnostic.message),
     };
     Refusal::bad_request(diagnostics.into_iter().map(fault).collect())
 }

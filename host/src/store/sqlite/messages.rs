@@ -1,5 +1,7 @@
 //! Messages as lists and scripts see them, and decisions about sends that became none.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 use sqlx::sqlite::SqliteRow;
 
@@ -20,7 +22,7 @@ pub struct RefusalRecord {
     /// The refusal's code.
     pub code: &'static str,
     /// What each plugin decided, as JSON.
-    pub plugins: Value,
+    pub plugins: Arc<Value>,
 }
 
 impl Sqlite {

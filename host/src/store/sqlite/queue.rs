@@ -3,8 +3,10 @@
 //! A lease moves a row's due time to the lease's end: if its worker dies, the row is due again by
 //! itself. A worker may only settle what it still holds.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
+use serde_json::json;
+use sqlx::sqlite::SqliteRow;
 use sqlx::{QueryBuilder, Sqlite as Driver, Transaction};
 
 use super::Sqlite;
@@ -33,10 +35,11 @@ impl Sqlite {
         let mut tx = self.begin().await?;
         let claimed = sqlx::query(
             "-- claim
-             UPDATE queue SET lease_owner = ?1, lease_until = ?2, due_at = ?2, attempts = attempts + 1
+             UPDATE queue SET lease_owner = ?1, lease_until = ?2, due_at = ?2,
+                              attempts = attempts + 1, first_at = coalesce(first_at, ?3)
              WHERE message_id IN
                  (SELECT message_id FROM queue WHERE due_at <= ?3 ORDER BY due_at LIMIT ?4)
-             RETURNING message_id, attempts",
+             RETURNING message_id, attempts, first_at",
         )
         .bind(owner)
         .bind(until.millis())
@@ -45,11 +48,8 @@ impl Sqlite {
         .fetch_all(&mut *tx)
         .await
         .map_err(StoreError::during("claim"))?;
-        let mut attempts: HashMap<MessageId, u32> = HashMap::with_capacity(claimed.len());
-        for row in &claimed {
-            attempts.insert(parsed(row, "queue", "message_id")?, column(row, "attempts")?);
-        }
-        let leases = read_leases(&mut tx, &attempts).await?;
+        let (leases, unreadable) = read_leases(&mut tx, &claimed).await?;
+        give_up(&mut tx, &unreadable, now).await?;
         let changes: Vec<Settlement> = leases
             .iter()
             .map(|lease| Settlement {
@@ -76,30 +76,48 @@ impl Sqlite {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let mut tx = self.begin().await?;
-        let mut held = Vec::with_capacity(settlements.len());
-        for settlement in settlements {
-            let query = match settlement.next_attempt {
-                None => sqlx::query(
-                    "-- settle
-                     DELETE FROM queue WHERE message_id = ?1 AND lease_owner = ?2",
-                )
-                .bind(settlement.message_id.to_string())
-                .bind(owner),
-                Some(due) => sqlx::query(
-                    "-- settle
-                     UPDATE queue SET due_at = ?3, lease_owner = NULL, lease_until = NULL
-                     WHERE message_id = ?1 AND lease_owner = ?2",
-                )
-                .bind(settlement.message_id.to_string())
-                .bind(owner)
-                .bind(due.millis()),
-            };
-            let done = query.execute(&mut *tx).await.map_err(StoreError::during("settle"))?;
-            if done.rows_affected() == 1 {
-                held.push(settlement.clone());
-            }
+        let (waiting, resting): (Vec<&Settlement>, Vec<&Settlement>) =
+            settlements.iter().partition(|it| it.next_attempt.is_some());
+        let resting: Vec<MessageId> = resting.into_iter().map(|it| it.message_id).collect();
+        let mut held = sqlx::query(
+            "-- settle: at rest
+             DELETE FROM queue
+             WHERE lease_owner = ?1 AND message_id IN (SELECT value FROM json_each(?2))
+             RETURNING message_id",
+        )
+        .bind(owner)
+        .bind(to_json(&resting))
+        .fetch_all(&mut *tx)
+        .await
+        .map_err(StoreError::during("settle"))?;
+        if !waiting.is_empty() {
+            let due = waiting.iter().map(|it| json!({"id": it.message_id, "due": it.next_attempt}));
+            let updated = sqlx::query(
+                "-- settle: another attempt
+                 UPDATE queue SET due_at = j.value ->> 'due', lease_owner = NULL, lease_until = NULL
+                 FROM json_each(?2) AS j
+                 WHERE message_id = j.value ->> 'id' AND lease_owner = ?1
+                 RETURNING message_id",
+            )
+            .bind(owner)
+            .bind(to_json(&due.collect::<Vec<_>>()))
+            .fetch_all(&mut *tx)
+            .await
+            .map_err(StoreError::during("settle"))?;
+            held.extend(updated);
         }
-        write_states(&mut tx, &held, now).await?;
+        let held: HashSet<MessageId> = held
+            .iter()
+            .map(|row| parsed(row, "queue", "message_id"))
+            .collect::<Result<_, StoreError>>()?;
+        let changes: Vec<Settlement> =
+            settlements.iter().filter(|it| held.contains(&it.message_id)).cloned().collect();
+        write_states(&mut tx, &changes, now).await?;
+        let failed = changes.iter().filter(|it| it.state == MessageState::Failed);
+        let failed: Vec<MessageId> = failed.map(|it| it.message_id).collect();
+        if !failed.is_empty() {
+            refund(&mut tx, &to_json(&failed), now).await?;
+        }
         tx.commit().await.map_err(StoreError::during("settle"))
     }
 
@@ -145,14 +163,21 @@ impl Sqlite {
     }
 }
 
+/// The messages of claimed rows, and the identifiers of those that cannot be read: one broken row must
+/// not hold up the others.
 async fn read_leases(
     tx: &mut Transaction<'_, Driver>,
-    attempts: &HashMap<MessageId, u32>,
-) -> Result<Vec<Lease>, StoreError> {
-    let ids: Vec<&MessageId> = attempts.keys().collect();
+    claimed: &[SqliteRow],
+) -> Result<(Vec<Lease>, Vec<String>), StoreError> {
+    let mut attempts: HashMap<String, (u32, Timestamp)> = HashMap::with_capacity(claimed.len());
+    for row in claimed {
+        let first_at = Timestamp::from_millis(column(row, "first_at")?);
+        attempts.insert(column(row, "message_id")?, (column(row, "attempts")?, first_at));
+    }
+    let ids: Vec<&String> = attempts.keys().collect();
     let rows = sqlx::query(
         "-- claim: read
-         SELECT m.id, m.account_id, m.sender, m.recipient, m.route, m.created_at, b.bytes
+         SELECT m.id, m.account_id, m.sender, m.recipient, m.route, b.bytes
          FROM messages m LEFT JOIN bodies b ON b.message_id = m.id
          WHERE m.id IN (SELECT value FROM json_each(?)) ORDER BY m.id",
     )
@@ -160,27 +185,95 @@ async fn read_leases(
     .fetch_all(&mut **tx)
     .await
     .map_err(StoreError::during("claim: read"))?;
-    rows.iter()
-        .map(|row| {
-            let message_id = parsed(row, "messages", "id")?;
-            let route: String = column(row, "route")?;
-            let bytes: Option<Vec<u8>> = column(row, "bytes")?;
-            Ok(Lease {
-                message_id,
-                account_id: parsed(row, "messages", "account_id")?,
-                sender: parsed(row, "messages", "sender")?,
-                recipient: parsed(row, "messages", "recipient")?,
-                route: match route.as_str() {
-                    "sandbox" => RouteChoice::Sandbox,
-                    "configured" => RouteChoice::Configured,
-                    _ => return Err(inconsistent("messages", "route", &route)),
-                },
-                attempt: attempts.get(&message_id).copied().unwrap_or(1),
-                created_at: Timestamp::from_millis(column(row, "created_at")?),
-                raw: bytes.and_then(|bytes| Body::from_stored(bytes).unpack()),
-            })
-        })
-        .collect()
+    let mut leases = Vec::with_capacity(rows.len());
+    for row in &rows {
+        let id: String = column(row, "id")?;
+        let Some((attempt, first_at)) = attempts.remove(&id) else { continue };
+        match lease(row, attempt, first_at) {
+            Ok(lease) => leases.push(lease),
+            Err(error) => {
+                tracing::error!(message = id, %error, "a message cannot be read; it is given up");
+                attempts.insert(id, (attempt, first_at));
+            }
+        }
+    }
+    Ok((leases, attempts.into_keys().collect()))
+}
+
+fn lease(row: &SqliteRow, attempt: u32, first_at: Timestamp) -> Result<Lease, StoreError> {
+    let route: String = column(row, "route")?;
+    let bytes: Option<Vec<u8>> = column(row, "bytes")?;
+    Ok(Lease {
+        message_id: parsed(row, "messages", "id")?,
+        account_id: parsed(row, "messages", "account_id")?,
+        sender: parsed(row, "messages", "sender")?,
+        recipient: parsed(row, "messages", "recipient")?,
+        route: match route.as_str() {
+            "sandbox" => RouteChoice::Sandbox,
+            "configured" => RouteChoice::Configured,
+            _ => return Err(inconsistent("messages", "route", &route)),
+        },
+        attempt,
+        first_at,
+        raw: bytes.and_then(|bytes| Body::from_stored(bytes).unpack()),
+    })
+}
+
+/// Ends messages whose rows cannot be read, by their identifiers alone.
+async fn give_up(
+    tx: &mut Transaction<'_, Driver>,
+    unreadable: &[String],
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    if unreadable.is_empty() {
+        return Ok(());
+    }
+    let reason = "the stored message cannot be read by this version of the server";
+    let ids = to_json(unreadable);
+    for statement in [
+        "-- give_up: state
+         UPDATE messages SET state = 'failed', reason = ?2, updated_at = ?3
+         WHERE id IN (SELECT value FROM json_each(?1))",
+        "-- give_up: event
+         INSERT INTO events (id, message_id, account_id, type, detail, created_at)
+         SELECT 'evt_' || substr(id, 5), id, account_id, 'message.failed', ?2, ?3
+         FROM messages WHERE id IN (SELECT value FROM json_each(?1))",
+        "-- give_up: queue
+         DELETE FROM queue
+         WHERE message_id IN (SELECT value FROM json_each(?1)) AND ?2 <> '' AND ?3 > 0",
+    ] {
+        sqlx::query(statement)
+            .bind(&ids)
+            .bind(reason)
+            .bind(now.millis())
+            .execute(&mut **tx)
+            .await
+            .map_err(StoreError::during("give_up"))?;
+    }
+    refund(tx, &ids, now).await
+}
+
+/// Gives back the price of messages that have failed, which is to say never left; once, by the
+/// ledger's own constraint.
+async fn refund(
+    tx: &mut Transaction<'_, Driver>,
+    ids: &str,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    sqlx::query(
+        "-- refund
+         INSERT INTO ledger (account_id, kind, amount, message_id, reason, created_at)
+         SELECT account_id, 'refund', credits, id, 'the message never left', ?2
+         FROM messages
+         WHERE id IN (SELECT value FROM json_each(?1)) AND state = 'failed' AND credits > 0
+         ON CONFLICT (message_id, kind) DO NOTHING",
+    )
+    .bind(ids)
+    .bind(now.millis())
+    .execute(&mut **tx)
+    .await
+    .map(|_| ())
+    .map_err(StoreError::during("refund"))
 }
 
 /// A change of state and its event, for many messages.
@@ -192,19 +285,20 @@ async fn write_states(
     if changes.is_empty() {
         return Ok(());
     }
-    for change in changes {
-        sqlx::query(
-            "-- write_states
-             UPDATE messages SET state = ?, reason = ?, updated_at = ? WHERE id = ?",
-        )
-        .bind(change.state.word())
-        .bind(&change.reason)
-        .bind(now.millis())
-        .bind(change.message_id.to_string())
-        .execute(&mut **tx)
-        .await
-        .map_err(StoreError::during("write_states"))?;
-    }
+    let states = changes
+        .iter()
+        .map(|it| json!({"id": it.message_id, "state": it.state, "reason": it.reason}));
+    sqlx::query(
+        "-- write_states
+         UPDATE messages SET state = j.value ->> 'state', reason = j.value ->> 'reason',
+                             updated_at = ?2
+         FROM json_each(?1) AS j WHERE messages.id = j.value ->> 'id'",
+    )
+    .bind(to_json(&states.collect::<Vec<_>>()))
+    .bind(now.millis())
+    .execute(&mut **tx)
+    .await
+    .map_err(StoreError::during("write_states"))?;
     let mut query = QueryBuilder::<Driver>::new(
         "INSERT INTO events (id, message_id, account_id, type, detail, created_at) ",
     );

@@ -84,7 +84,7 @@ fn message(price: i64) -> NewMessage {
         send_at: None,
         body: Body::pack(b"Subject: Hi\r\n\r\nHi\r\n"),
         decision_id: DecisionId::new(NOW),
-        decisions: json!([]),
+        decisions: json!([]).into(),
     }
 }
 
@@ -208,4 +208,64 @@ async fn a_lease_is_settled_by_its_owner_only_and_comes_back_when_it_ends() {
     let types: Vec<&str> = events.iter().map(|event| event.r#type.as_str()).collect();
     let wanted = ["message.queued", "message.sending", "message.sending", "message.delivered"];
     assert_eq!(types, wanted);
+}
+
+#[tokio::test]
+async fn after_a_full_disk_the_store_writes_again_without_a_restart() {
+    let fixture = Fixture::with_credits(5).await;
+    let full = "PRAGMA max_page_count = 1";
+    sqlx::query(full).execute(&fixture.store.writer).await.expect("set to the present size");
+    let mut job = fixture.job(1, 1).await;
+    if let Slot::Message(message) = &mut job.slots[0] {
+        let noise: Vec<u8> =
+            (0..400_000u32).flat_map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
+        message.body = Body::pack(&noise);
+    }
+    let refused = fixture.store.commit(std::slice::from_ref(&job), NOW).await;
+    assert!(refused.is_err_and(|error| error.to_string().contains("full")), "nothing fits");
+    assert_eq!((fixture.balance().await, fixture.stored().await), (5, 0));
+    // The connection that is made anew has no such bound: there is room again.
+    assert_eq!(accepted(&fixture.commit(&[job]).await[0]), 1);
+    assert_eq!((fixture.balance().await, fixture.stored().await), (4, 1));
+}
+
+#[tokio::test]
+async fn a_row_that_cannot_be_read_fails_alone_and_is_paid_back() {
+    let fixture = Fixture::with_credits(5).await;
+    fixture.commit(&[fixture.job(3, 1).await]).await;
+    let broken = "UPDATE messages SET recipient = 'nobody'
+                  WHERE id = (SELECT min(id) FROM messages) RETURNING id";
+    let row = sqlx::query(broken).fetch_one(&fixture.store.writer).await.expect("one row");
+    let id: MessageId = super::row::parsed(&row, "messages", "id").expect("an id");
+    let end = NOW.after(Duration::from_mins(1));
+    let leases = fixture.store.claim("one", 10, NOW, end).await.expect("claims");
+    assert_eq!(leases.len(), 2, "the others are on their way");
+    let ledger = fixture.store.ledger(fixture.account, 1).await.expect("readable");
+    assert_eq!((ledger[0].kind.as_str(), ledger[0].amount), ("refund", 1));
+    assert_eq!(ledger[0].message_id, Some(id.to_string()));
+    assert_eq!(fixture.balance().await, 3);
+}
+
+#[tokio::test]
+async fn a_message_that_never_left_is_paid_back_once() {
+    let fixture = Fixture::with_credits(1).await;
+    fixture.commit(&[fixture.job(1, 1).await]).await;
+    for _ in 0..2 {
+        let end = NOW.after(Duration::from_mins(1));
+        let leases = fixture.store.claim("one", 10, NOW, end).await.expect("claims");
+        let settlements: Vec<Settlement> = leases
+            .iter()
+            .map(|lease| Settlement {
+                message_id: lease.message_id,
+                account_id: fixture.account,
+                state: MessageState::Failed,
+                reason: "given up".to_owned(),
+                next_attempt: None,
+            })
+            .collect();
+        fixture.store.settle("one", &settlements, NOW).await.expect("settles");
+        let requeue = "INSERT INTO queue (message_id, due_at) SELECT id, 0 FROM messages";
+        sqlx::query(requeue).execute(&fixture.store.writer).await.expect("requeued");
+    }
+    assert_eq!(fixture.balance().await, 1);
 }

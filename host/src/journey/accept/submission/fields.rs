@@ -153,6 +153,11 @@ impl Fields {
         let mut metadata = Map::new();
         for (key, value) in map {
             let field = format!("metadata.{key}");
+            if key.chars().count() > MAX_TAG || key.chars().any(char::is_control) {
+                let message = format!("a name may have {MAX_TAG} characters, none of them control");
+                self.fault::<()>(&field, "invalid", message);
+                continue;
+            }
             if let Some(text) = self.text(value, &field) {
                 if text.chars().count() > MAX_METADATA_VALUE {
                     let message = format!("may have at most {MAX_METADATA_VALUE} characters");
