@@ -241,6 +241,8 @@ impl FromStr for IpNetwork {
             None => (text, None),
         };
         let address: IpAddr = address.parse().map_err(|_| invalid())?;
+        // An IPv4-mapped address alone means the IPv4 address, as it does where it is compared.
+        let address = if prefix.is_none() { address.to_canonical() } else { address };
         let width = if address.is_ipv4() { 32 } else { 128 };
         let prefix = prefix.map_or(Ok(width), str::parse).map_err(|_| invalid())?;
         if prefix > width { Err(invalid()) } else { Ok(Self { address, prefix }) }
@@ -306,5 +308,7 @@ mod tests {
         assert!(!network.contains("192.0.3.7".parse().expect("ip")));
         assert!("0.0.0.0/0".parse::<IpNetwork>().expect("valid").contains([9, 9, 9, 9].into()));
         assert!("10.0.0.0/33".parse::<IpNetwork>().is_err());
+        let mapped: IpNetwork = "::ffff:127.0.0.1".parse().expect("valid");
+        assert!(mapped.contains([127, 0, 0, 1].into()));
     }
 }

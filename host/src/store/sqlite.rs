@@ -3,6 +3,7 @@
 mod accounts;
 mod commit;
 mod domains;
+mod events;
 mod keys;
 mod messages;
 mod queue;

@@ -7,12 +7,13 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::json;
 use sqlx::sqlite::SqliteRow;
-use sqlx::{QueryBuilder, Sqlite as Driver, Transaction};
+use sqlx::{Sqlite as Driver, Transaction};
 
 use super::Sqlite;
+use super::events::{self, Change};
 use super::row::{column, inconsistent, parsed, to_json};
 use crate::clock::Timestamp;
-use crate::id::{EventId, MessageId};
+use crate::id::MessageId;
 use crate::message::state::MessageState;
 use crate::store::StoreError;
 use crate::store::records::{Body, Lease, RouteChoice, Settlement};
@@ -299,22 +300,11 @@ async fn write_states(
     .execute(&mut **tx)
     .await
     .map_err(StoreError::during("write_states"))?;
-    let mut query = QueryBuilder::<Driver>::new(
-        "INSERT INTO events (id, message_id, account_id, type, detail, created_at) ",
-    );
-    query.push_values(changes, |mut b, change| {
-        b.push_bind(EventId::new(now).to_string())
-            .push_bind(change.message_id.to_string())
-            .push_bind(change.account_id.to_string())
-            .push_bind(format!("message.{}", change.state))
-            .push_bind(change.reason.clone())
-            .push_bind(now.millis());
+    let changes = changes.iter().map(|change| Change {
+        message: change.message_id,
+        account: change.account_id,
+        state: change.state,
+        reason: &change.reason,
     });
-    query
-        .build()
-        .persistent(false)
-        .execute(&mut **tx)
-        .await
-        .map(|_| ())
-        .map_err(StoreError::during("write_states"))
+    events::record(tx, changes, now).await
 }

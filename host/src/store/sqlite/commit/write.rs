@@ -4,10 +4,11 @@ use std::collections::{BTreeSet, HashMap};
 
 use sqlx::{QueryBuilder, Sqlite as Driver, Transaction};
 
+use super::super::events::{self, Change, run};
 use super::super::row::{inconsistent, to_json};
 use super::{Accepted, Kept};
 use crate::clock::Timestamp;
-use crate::id::{AccountId, EventId, KeyId};
+use crate::id::{AccountId, KeyId};
 use crate::store::StoreError;
 
 /// Rows a statement: 100 rows of 17 columns stay far below SQLite's 32,766 parameters.
@@ -103,18 +104,13 @@ async fn write_messages(
         run(tx, query, "commit: queue").await?;
     }
 
-    let mut query = QueryBuilder::<Driver>::new(
-        "INSERT INTO events (id, message_id, account_id, type, detail, created_at) ",
-    );
-    query.push_values(rows, |mut b, row| {
-        b.push_bind(EventId::new(now).to_string())
-            .push_bind(row.message.id.to_string())
-            .push_bind(row.account.to_string())
-            .push_bind(format!("message.{}", row.state))
-            .push_bind(row.reason)
-            .push_bind(now.millis());
+    let changes = rows.iter().map(|row| Change {
+        message: row.message.id,
+        account: row.account,
+        state: row.state,
+        reason: row.reason,
     });
-    run(tx, query, "commit: events").await?;
+    events::record(tx, changes, now).await?;
 
     let mut query = QueryBuilder::<Driver>::new(
         "INSERT INTO decisions (id, account_id, message_id, outcome, plugins, created_at) ",
@@ -180,18 +176,4 @@ async fn write_usage(
     .await
     .map(|_| ())
     .map_err(StoreError::during("commit: last use of keys"))
-}
-
-async fn run(
-    tx: &mut Transaction<'_, Driver>,
-    mut query: QueryBuilder<Driver>,
-    operation: &'static str,
-) -> Result<(), StoreError> {
-    query
-        .build()
-        .persistent(false)
-        .execute(&mut **tx)
-        .await
-        .map(|_| ())
-        .map_err(StoreError::during(operation))
 }

@@ -1,0 +1,55 @@
+//! The record of what happened: one row for each change of a message's state, in its transaction.
+
+use sqlx::{QueryBuilder, Sqlite as Driver, Transaction};
+
+use crate::clock::Timestamp;
+use crate::id::{AccountId, EventId, MessageId};
+use crate::message::state::MessageState;
+use crate::store::StoreError;
+
+/// A change of a message's state.
+pub struct Change<'a> {
+    /// Which message.
+    pub message: MessageId,
+    /// Whose it is.
+    pub account: AccountId,
+    /// Where it stands now.
+    pub state: MessageState,
+    /// Why.
+    pub reason: &'a str,
+}
+
+/// Records changes, at least one.
+pub async fn record<'a>(
+    tx: &mut Transaction<'_, Driver>,
+    changes: impl Iterator<Item = Change<'a>>,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let mut query = QueryBuilder::<Driver>::new(
+        "INSERT INTO events (id, message_id, account_id, type, detail, created_at) ",
+    );
+    query.push_values(changes, |mut b, change| {
+        b.push_bind(EventId::new(now).to_string())
+            .push_bind(change.message.to_string())
+            .push_bind(change.account.to_string())
+            .push_bind(format!("message.{}", change.state))
+            .push_bind(change.reason.to_owned())
+            .push_bind(now.millis());
+    });
+    run(tx, query, "record events").await
+}
+
+/// Runs a statement whose text depends on the number of its rows, so that it is not kept prepared.
+pub async fn run(
+    tx: &mut Transaction<'_, Driver>,
+    mut query: QueryBuilder<Driver>,
+    operation: &'static str,
+) -> Result<(), StoreError> {
+    query
+        .build()
+        .persistent(false)
+        .execute(&mut **tx)
+        .await
+        .map(|_| ())
+        .map_err(StoreError::during(operation))
+}
