@@ -203,13 +203,16 @@ impl Journey {
     }
 
     async fn commit(&self, sender: &Sender, job: Job, request: &Request) -> Result<Reply, Stop> {
-        let nothing_to_commit = !job.slots.iter().any(|slot| matches!(slot, Slot::Message(_)));
-        if nothing_to_commit {
-            let refused = job.slots.into_iter().map(|slot| match slot {
-                Slot::Refused(refusal) => Answer::Refused { refusal },
-                Slot::Message(_) => unreachable!("no slot holds a message"),
-            });
-            return Ok(Reply::new(refused.collect(), request, false));
+        let all_refused: Option<Vec<Answer>> = job
+            .slots
+            .iter()
+            .map(|slot| match slot {
+                Slot::Refused(refusal) => Some(Answer::Refused { refusal: refusal.clone() }),
+                Slot::Message(_) => None,
+            })
+            .collect();
+        if let Some(refused) = all_refused {
+            return Ok(Reply::new(refused, request, false));
         }
         // What was decided of each message, should the balance refuse it in the end.
         let decided: Vec<Option<(DecisionId, Arc<Value>)>> = job

@@ -239,9 +239,6 @@ async fn give_up(
          INSERT INTO events (id, message_id, account_id, type, detail, created_at)
          SELECT 'evt_' || substr(id, 5), id, account_id, 'message.failed', ?2, ?3
          FROM messages WHERE id IN (SELECT value FROM json_each(?1))",
-        "-- give_up: queue
-         DELETE FROM queue
-         WHERE message_id IN (SELECT value FROM json_each(?1)) AND ?2 <> '' AND ?3 > 0",
     ] {
         sqlx::query(statement)
             .bind(&ids)
@@ -251,6 +248,14 @@ async fn give_up(
             .await
             .map_err(StoreError::during("give_up"))?;
     }
+    sqlx::query(
+        "-- give_up: queue
+         DELETE FROM queue WHERE message_id IN (SELECT value FROM json_each(?))",
+    )
+    .bind(&ids)
+    .execute(&mut **tx)
+    .await
+    .map_err(StoreError::during("give_up"))?;
     refund(tx, &ids, now).await
 }
 

@@ -200,7 +200,8 @@ async fn a_lease_is_settled_by_its_owner_only_and_comes_back_when_it_ends() {
     let state = async || store.message(settlement.message_id).await.expect("there").state;
     assert_eq!(state().await, "sending");
     let again = store.claim("two", 10, end, end.after(Duration::from_mins(1))).await;
-    assert_eq!(again.expect("claims")[0].attempt, 2);
+    let again = again.expect("claims");
+    assert_eq!((again[0].attempt, again[0].first_at), (2, NOW), "given up by the first attempt");
     store.settle("two", std::slice::from_ref(&settlement), end).await.expect("settles");
     assert_eq!(state().await, "delivered");
     assert_eq!(store.next_due().await.expect("readable"), None);
