@@ -12,7 +12,9 @@ const PLUGINS: [&str; 3] = ["liquid-renderer", "domain-policy", "plan-policy"];
 
 fn main() {
     let workspace = PathBuf::from(variable("CARGO_MANIFEST_DIR")).join("..");
-    for watched in ["plugins", "plugin-sdk", "wit", "Cargo.lock", "templates", "migrations"] {
+    for watched in
+        ["plugins", "plugin-sdk", "wit", "Cargo.lock", "templates", "migrations", "host/scaffold"]
+    {
         println!("cargo::rerun-if-changed={}", workspace.join(watched).display());
     }
     add_target_if_missing(&workspace);

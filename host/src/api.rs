@@ -3,8 +3,11 @@
 
 mod batch;
 mod body;
+mod decisions;
 mod health;
 mod openapi;
+pub mod operator;
+mod plugins;
 pub mod problem;
 pub mod request;
 mod send;
@@ -15,7 +18,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::middleware::{from_fn, map_response};
-use axum::routing::{get, post};
+use axum::routing::{get, post, put};
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::sync::Semaphore;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -26,6 +29,8 @@ use crate::journey::accept::rate_limit::RateLimits;
 use crate::plugin::Plugins;
 use crate::store::Store;
 use crate::store::facts::Facts;
+use crate::store::seal::Seal;
+use operator::ControlToken;
 
 /// All that the handlers need.
 #[derive(Debug, Clone)]
@@ -38,6 +43,10 @@ pub struct Api {
     pub store: Store,
     /// For health.
     pub plugins: Arc<Plugins>,
+    /// For recorded calls.
+    pub seal: Arc<Seal>,
+    /// The secret of this run, for the command line.
+    pub control: ControlToken,
     /// The buckets.
     pub rate_limits: Arc<RateLimits>,
     /// The time.
@@ -57,6 +66,8 @@ pub struct RequestLimits {
     pub body_bytes: usize,
     /// Time for a body to arrive.
     pub body_time: Duration,
+    /// Recorded calls that a component is compared on.
+    pub impact_calls: u32,
 }
 
 /// The routes, each answer with its `X-Request-Id`, each refusal as a problem.
@@ -64,6 +75,18 @@ pub fn router(api: Api) -> Router {
     Router::new()
         .route("/messages/send", post(send::send))
         .route("/messages/send/batch", post(batch::send_batch))
+        .route("/v1/plugins", get(plugins::list))
+        .route("/v1/plugins/{slot}", get(plugins::show))
+        .route("/v1/plugins/{slot}/component", put(plugins::install))
+        .route("/v1/plugins/{slot}/activate", post(plugins::activate))
+        .route("/v1/plugins/{slot}/rollback", post(plugins::roll_back))
+        .route("/v1/plugins/{slot}/disable", post(plugins::disable))
+        .route("/v1/plugins/{slot}/shadow", post(plugins::shadow))
+        .route("/v1/plugins/{slot}/impact", post(plugins::impact))
+        .route("/v1/plugins/{slot}/logs", get(plugins::logs))
+        .route("/v1/decisions", get(decisions::list))
+        .route("/v1/decisions/{id}", get(decisions::show))
+        .route("/v1/decisions/{id}/replay", post(decisions::replayed))
         .route("/openapi.json", get(openapi::document))
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))

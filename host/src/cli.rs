@@ -11,6 +11,7 @@ mod key;
 mod message;
 mod open;
 mod output;
+mod plugin;
 mod serve;
 mod starter;
 mod template;
@@ -50,6 +51,9 @@ enum Command {
     /// Add, list and show sender domains
     #[command(subcommand)]
     Domain(domain::DomainCommand),
+    /// Make, prove, install and watch plugins
+    #[command(subcommand)]
+    Plugin(plugin::PluginCommand),
     /// List and show messages; suppress an address
     #[command(subcommand)]
     Message(message::MessageCommand),
@@ -82,6 +86,7 @@ async fn run(command: Command) -> Result<(), CliError> {
         Command::Template(command) => Box::pin(template::run(command)).await,
         Command::Credits(command) => credits::run(command).await,
         Command::Domain(command) => Box::pin(domain::run(command)).await,
+        Command::Plugin(command) => Box::pin(plugin::run(command)).await,
         Command::Message(command) => message::run(command).await,
     }
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use crate::plugin::Limits as PluginLimits;
+use crate::plugin::signature::{PublicKey, SignatureRule};
 
 const PREFIX: &str = "WAXWING_";
 
@@ -79,11 +80,27 @@ pub struct Inbox {
 }
 
 /// `[plugins]`
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Plugins {
     /// What each kind may use.
     pub limits: PluginLimits,
+    /// The operator's directory; `plugins` in the data directory where it is left out.
+    pub dir: Option<PathBuf>,
+    /// What is asked of the signatures of components.
+    pub signatures: SignatureRule,
+    /// Whose signatures are trusted.
+    pub trusted_keys: Vec<PublicKey>,
+    /// Bytes of a component; Python's need 32 MiB.
+    pub max_component_bytes: u64,
+    /// Every how many calls of a plugin one is recorded, encrypted; 0 for none.
+    pub sample_every: u64,
+    /// Recorded calls that are kept for each slot.
+    pub samples_kept: u32,
+    /// Days that a recorded call is kept.
+    pub sample_days: u32,
+    /// Recorded calls that a new plugin is compared on.
+    pub impact_calls: u32,
 }
 
 /// `[limits]`
@@ -198,6 +215,14 @@ impl Config {
             memory.contains(&limits.body_memory_bytes),
             "limits.body_memory_bytes: at least limits.body_bytes, at most 2^40",
         );
+        let plugins = &self.plugins;
+        must(
+            (1 << 10..=32 << 20).contains(&plugins.max_component_bytes),
+            "plugins.max_component_bytes: 1024 to 33554432",
+        );
+        must(plugins.samples_kept <= 10_000, "plugins.samples_kept: at most 10000");
+        must(plugins.impact_calls <= 1_000, "plugins.impact_calls: at most 1000");
+        must((1..=365).contains(&plugins.sample_days), "plugins.sample_days: 1 to 365");
         let pauses = &self.delivery.retry_pauses_s;
         must(pauses.iter().all(|pause| *pause >= 1), "delivery.retry_pauses_s: each at least 1");
         must(!self.store.data_dir.as_os_str().is_empty(), "store.data_dir: not empty");
@@ -257,6 +282,22 @@ impl Default for Store {
 impl Default for Inbox {
     fn default() -> Self {
         Self { smtp_listen: SocketAddr::from(([127, 0, 0, 1], 2525)), enabled: true, view: false }
+    }
+}
+
+impl Default for Plugins {
+    fn default() -> Self {
+        Self {
+            limits: PluginLimits::default(),
+            dir: None,
+            signatures: SignatureRule::Off,
+            trusted_keys: Vec::new(),
+            max_component_bytes: 16 << 20,
+            sample_every: 100,
+            samples_kept: 500,
+            sample_days: 7,
+            impact_calls: 100,
+        }
     }
 }
 

@@ -21,6 +21,7 @@ use crate::plugin::Plugins;
 use crate::plugin::decision::Decision;
 use crate::store::facts::{FactError, Facts, Snapshot};
 use crate::store::records::{Answer, Idempotency, Job, JobOutcome, Slot};
+use crate::store::seal::Seal;
 use crate::store::sqlite::RefusalRecord;
 use crate::store::{Store, StoreError};
 use accept::authenticate::{Caller, Sender};
@@ -41,6 +42,7 @@ pub struct Journey {
     facts: Arc<Facts>,
     plugins: Arc<Plugins>,
     committer: Committer,
+    seal: Arc<Seal>,
     in_flight: InFlight,
 }
 
@@ -87,8 +89,9 @@ impl Journey {
         facts: Arc<Facts>,
         plugins: Arc<Plugins>,
         committer: Committer,
+        seal: Arc<Seal>,
     ) -> Self {
-        Self { clock, store, facts, plugins, committer, in_flight: InFlight::default() }
+        Self { clock, store, facts, plugins, committer, seal, in_flight: InFlight::default() }
     }
 
     /// Sends messages. Each is stored, charged and queued, or refused at no charge; what is
@@ -156,6 +159,7 @@ impl Journey {
                     let refused = Refused { refusal: turned.refusal, decision };
                     slots.push(Slot::Refused(refused.to_json()));
                     if let Some(id) = decision {
+                        self.sample(id, &turned.decisions);
                         refusals.push(RefusalRecord {
                             id,
                             account_id: caller.key.account_id,
@@ -188,18 +192,31 @@ impl Journey {
         submission: &Submission,
     ) -> Result<Result<crate::store::records::NewMessage, Turned>, Stop> {
         let context = self.plugins.context(request.id.to_string());
+        // One message is decided by the same generations from start to end.
+        let plugins = self.plugins.table();
         let start = Instant::now();
-        let admitted = policy::admit(snapshot, &self.plugins, &context, sender, submission).await?;
+        let admitted = policy::admit(snapshot, &plugins, &context, sender, submission).await?;
         step("policy", start);
         let admitted = match admitted {
             Ok(admitted) => admitted,
             Err(turned) => return Ok(Err(turned)),
         };
         let start = Instant::now();
-        let rendered =
-            render::render(&self.plugins, &context, admitted, submission, self.clock.now()).await;
+        let (account, now) = (&sender.account.account, self.clock.now());
+        let rendered = render::render(&plugins, account, &context, admitted, submission, now).await;
         step("render", start);
-        Ok(rendered.map(|rendered| commit::message(rendered, submission, self.clock.now())))
+        Ok(rendered.map(|rendered| {
+            let id = DecisionId::new(now);
+            self.sample(id, &rendered.decisions);
+            commit::message(id, rendered, submission)
+        }))
+    }
+
+    /// Keeps what went into plugins and came out, for the calls that are in the sample.
+    fn sample(&self, id: DecisionId, decisions: &[Decision]) {
+        for sample in commit::sample::seal(&self.seal, id, decisions) {
+            self.committer.sample(sample);
+        }
     }
 
     async fn commit(&self, sender: &Sender, job: Job, request: &Request) -> Result<Reply, Stop> {

@@ -2,106 +2,201 @@
 //!
 //! A plugin has no file, socket, clock or secret. It cannot stop, stall, grow or crash the server;
 //! its failure is a [`CallFailure`], which the journey turns into a refusal. There is no native
-//! fall-back. Each kind has one slot; a slot's generation is swapped as a whole, and a call works
-//! with the generation that it began with.
+//! fall-back. Which plugin answers which call at one moment is a [`table::Table`], swapped as a
+//! whole; the [`manager::Manager`] is the only one that swaps it.
 
+mod artifact;
+pub mod binding;
 mod bindings;
+pub mod board;
 mod builtin;
 mod cache;
+pub mod cases;
 pub mod decision;
 pub mod domain;
 mod engine;
 mod error;
+pub mod files;
 mod generation;
-mod inspect;
+pub mod inspect;
+mod instance;
 mod limits;
+mod log;
+pub mod manager;
+pub mod measure;
+mod meter;
+pub mod placed;
 pub mod plan;
+mod pool;
+pub mod record;
+mod regular;
 pub mod renderer;
+mod rollback;
+pub mod sample;
 mod sandbox;
+mod schema;
+pub mod shadow;
+pub mod signature;
+pub mod slot;
+mod stage;
+mod state;
+pub mod table;
+pub mod workshop;
 
-use std::path::Path;
-use std::sync::Arc;
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
+use tokio::sync::{mpsc, oneshot};
 
 use crate::clock::Clock;
 
+pub use artifact::Artifact;
 pub use bindings::types::{CallContext, Diagnostic, Pair};
-pub use bindings::world::Kind;
+pub use bindings::world::{Kind, Manifest};
 pub use error::{CallFailure, LoadError};
 pub use limits::{CallLimits, Limits};
+pub use log::Line;
+pub use stage::{Progress, Stage};
 
+use binding::{Binding, Scope};
+use board::Board;
 use engine::PluginEngine;
+use files::Directory;
 use generation::Loader;
+use log::SlotLog;
+use manager::{Command, Live, Machine, Manager, Order, OrderError};
+use placed::Proven;
+use shadow::Shadow;
+use signature::{PublicKey, SignatureRule};
+use slot::{SlotConfig, SlotName};
+use state::{StateDirectory, Stored};
+use table::{Table, Ward};
+use workshop::{Candidate, UNHEARD, Workshop};
 
-/// The three slots.
+/// Orders and traps that may wait for the manager.
+const ORDERS: usize = 16;
+const TRAPS: usize = 64;
+
+/// What the plugin host is started with.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// What each kind may use.
+    pub limits: Limits,
+    /// The operator's directory.
+    pub directory: PathBuf,
+    /// Where slots are remembered; only this server may write it.
+    pub state: PathBuf,
+    /// Where compiled code is kept; only this server may write it.
+    pub compiled: PathBuf,
+    /// Keys the digests of compiled code.
+    pub secret: Vec<u8>,
+    /// What is asked of signatures.
+    pub signatures: SignatureRule,
+    /// Whose signatures are trusted.
+    pub trusted: Vec<PublicKey>,
+    /// Bytes of a component.
+    pub max_component_bytes: u64,
+    /// Every how many calls one is recorded; 0 for none.
+    pub sample_every: u64,
+}
+
+/// All plugins of this server.
 #[derive(Debug)]
 pub struct Plugins {
     clock: Clock,
-    renderer: ArcSwap<renderer::Renderer>,
-    plan: ArcSwap<plan::PlanPolicy>,
-    domain: ArcSwap<domain::DomainPolicy>,
+    table: ArcSwap<Table>,
+    builtins: [Proven; 3],
+    board: Board,
+    workshop: Workshop,
+    directory: Directory,
+    state: StateDirectory,
+    max_component_bytes: u64,
+    logs: Mutex<HashMap<SlotName, SlotLog>>,
+    commands: mpsc::Sender<Command>,
+    ward: Ward,
 }
 
-/// What a slot runs, for lists and health pages.
-#[derive(Debug, Clone, serde::Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Running {
-    /// The kind.
-    pub kind: Kind,
-    /// Name, version and digest of the component.
-    #[serde(flatten)]
-    pub identity: decision::Identity,
-    /// What it says of itself.
-    pub summary: String,
+/// Why the plugin host did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum PluginsError {
+    /// A built-in plugin, or the engine.
+    #[error("a built-in plugin cannot be loaded: {0}")]
+    Builtin(#[from] LoadError),
+    /// A directory.
+    #[error("the directory {path} for plugins cannot be used: {source}")]
+    Directory {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
 }
 
 impl Plugins {
-    /// Compiles, links, configures and tests the built-in plugins.
-    ///
-    /// `cache` is a directory for compiled code, which only this server may write; `secret` keys
-    /// the digests of what is in it.
+    /// Starts with the built-in plugins and with what was last known to be good in each slot. What
+    /// is in the operator's directory now is looked at by the [`Manager`], once it runs.
     ///
     /// # Errors
-    /// The machine cannot run the engine, or a plugin did not pass its own test.
+    /// The machine cannot run the engine, a built-in plugin did not pass its own test, or a
+    /// directory cannot be used.
     pub async fn start(
-        limits: Limits,
-        cache: &Path,
-        secret: &[u8],
+        options: Options,
         clock: Clock,
-    ) -> Result<Self, LoadError> {
+    ) -> Result<(Arc<Self>, Manager), PluginsError> {
+        let at = |path: &PathBuf| {
+            let path = path.clone();
+            move |source| PluginsError::Directory { path, source }
+        };
+        let directory = Directory::open(&options.directory).map_err(at(&options.directory))?;
+        let state = StateDirectory::open(&options.state).map_err(at(&options.state))?;
         let engine = PluginEngine::start()?;
-        let cache = cache::CompiledCache::open(cache, secret);
+        let cache = cache::CompiledCache::open(&options.compiled, &options.secret);
         let loader = Loader::new(engine, cache, clock.clone())?;
-        let (renderer, plan, domain) = tokio::try_join!(
-            loader.load(builtin::LIQUID_RENDERER, limits.renderer, "{}"),
-            loader.load(builtin::PLAN_POLICY, limits.plan, "{}"),
-            loader.load(builtin::DOMAIN_POLICY, limits.domain, "{}"),
-        )?;
-        Ok(Self {
+        let workshop = Workshop::new(
+            loader,
+            options.limits,
+            options.signatures,
+            options.trusted,
+            clock.clone(),
+        );
+        let builtin = |kind: Kind| {
+            let workshop = &workshop;
+            async move {
+                let candidate = Candidate::builtin(kind);
+                workshop.prove(&candidate, workshop.log(&candidate.slot), None, UNHEARD).await
+            }
+        };
+        let (renderer, domain, plan) =
+            tokio::try_join!(builtin(Kind::Renderer), builtin(Kind::Domain), builtin(Kind::Plan),)?;
+        let builtins = [renderer, domain, plan];
+        let (commands, ordered) = mpsc::channel(ORDERS);
+        let (traps, trapped) = mpsc::channel(TRAPS);
+        let ward = Ward { traps, sample_every: options.sample_every };
+        let plugins = Arc::new(Self {
             clock,
-            renderer: ArcSwap::from_pointee(renderer::Renderer::new(renderer)),
-            plan: ArcSwap::from_pointee(plan::PlanPolicy::new(plan)),
-            domain: ArcSwap::from_pointee(domain::DomainPolicy::new(domain)),
-        })
+            table: ArcSwap::from_pointee(Table::new(builtins.to_vec(), Vec::new(), ward.clone())),
+            builtins,
+            board: Board::default(),
+            workshop,
+            directory,
+            state,
+            max_component_bytes: options.max_component_bytes,
+            logs: Mutex::default(),
+            commands,
+            ward,
+        });
+        let machines = plugins.last_known_good().await;
+        let manager = Manager::new(Arc::clone(&plugins), machines, ordered, trapped);
+        Ok((plugins, manager))
     }
 
-    /// The renderer of this moment; hold it for the whole of one message.
+    /// The plugins of this moment; hold it for the whole of one message.
     #[must_use]
-    pub fn renderer(&self) -> Arc<renderer::Renderer> {
-        self.renderer.load_full()
-    }
-
-    /// The plan policy of this moment.
-    #[must_use]
-    pub fn plan(&self) -> Arc<plan::PlanPolicy> {
-        self.plan.load_full()
-    }
-
-    /// The domain policy of this moment.
-    #[must_use]
-    pub fn domain(&self) -> Arc<domain::DomainPolicy> {
-        self.domain.load_full()
+    pub fn table(&self) -> Arc<Table> {
+        self.table.load_full()
     }
 
     /// The context of a call that is made now.
@@ -110,19 +205,172 @@ impl Plugins {
         context(call_id, &self.clock)
     }
 
-    /// What each slot runs.
+    /// All slots.
     #[must_use]
-    pub fn running(&self) -> [Running; 3] {
-        let entry = |kind, (identity, summary): (&decision::Identity, &str)| Running {
-            kind,
-            identity: identity.clone(),
-            summary: summary.to_owned(),
+    pub fn board(&self) -> &Board {
+        &self.board
+    }
+
+    /// The operator's directory.
+    #[must_use]
+    pub fn directory(&self) -> &Directory {
+        &self.directory
+    }
+
+    /// Bytes that a component may have.
+    #[must_use]
+    pub fn max_component_bytes(&self) -> u64 {
+        self.max_component_bytes
+    }
+
+    /// The newest lines that the plugins of a slot logged, and how many lines were dropped.
+    #[must_use]
+    pub fn log_lines(&self, slot: &SlotName, limit: usize) -> (Vec<Line>, u64) {
+        self.log(slot).tail(limit)
+    }
+
+    /// Has the manager carry out an order.
+    ///
+    /// # Errors
+    /// See [`OrderError`].
+    pub async fn order(&self, slot: SlotName, order: Order) -> Result<(), OrderError> {
+        let (answer, answered) = oneshot::channel();
+        let command = Command { slot, order, answer };
+        self.commands.send(command).await.map_err(|_| OrderError::ShuttingDown)?;
+        answered.await.map_err(|_| OrderError::ShuttingDown)?
+    }
+
+    /// Proves a component outside of any slot, as it would be in that one.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub async fn try_out(&self, candidate: &Candidate) -> Result<Proven, LoadError> {
+        let log = self.workshop.log(&candidate.slot);
+        self.workshop.prove(candidate, log, None, UNHEARD).await
+    }
+
+    /// Proves a component that was proven before: its signature was checked then.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub async fn try_again(&self, candidate: &Candidate) -> Result<Proven, LoadError> {
+        self.workshop.prove_again(candidate, self.workshop.log(&candidate.slot)).await
+    }
+
+    /// What the operator says of a slot; nothing where there is no such slot.
+    #[must_use]
+    pub fn config_of(&self, slot: &SlotName) -> Arc<SlotConfig> {
+        let active = self.board.slot(slot).and_then(|view| view.active);
+        active.map(|active| Arc::clone(active.config())).unwrap_or_default()
+    }
+
+    /// A component by its digest, if its bytes are still kept or are built in.
+    #[must_use]
+    pub fn component(&self, digest: &str) -> Option<Artifact> {
+        let builtin = self.builtins.iter().map(Proven::artifact).find(|it| it.digest() == digest);
+        builtin.cloned().or_else(|| self.state.load(digest))
+    }
+
+    /// What answers the calls of that binding.
+    #[must_use]
+    pub fn serving(&self, kind: Kind, binding: &Binding) -> Proven {
+        let scope = match binding {
+            Binding::Server => Scope { plan: "", account: "", domain: None },
+            Binding::Plan(plan) => Scope { plan, account: "", domain: None },
+            Binding::Account(account) => Scope { plan: "", account, domain: None },
+            Binding::Domain(domain) => Scope { plan: "", account: "", domain: Some(domain) },
         };
-        [
-            entry(Kind::Renderer, self.renderer.load().about()),
-            entry(Kind::Plan, self.plan.load().about()),
-            entry(Kind::Domain, self.domain.load().about()),
-        ]
+        self.table.load().serving(kind, &scope)
+    }
+
+    /// The built-in plugin of a kind.
+    fn builtin(&self, kind: Kind) -> Proven {
+        let [renderer, domain, plan] = &self.builtins;
+        match kind {
+            Kind::Renderer => renderer.clone(),
+            Kind::Domain => domain.clone(),
+            Kind::Plan => plan.clone(),
+        }
+    }
+
+    /// The built-in plugins come last, so that they cover what nobody else does.
+    fn set_table(&self, mut live: Vec<Proven>, shadows: Vec<Arc<Shadow>>) {
+        live.extend(self.builtins.iter().cloned());
+        self.table.store(Arc::new(Table::new(live, shadows, self.ward.clone())));
+    }
+
+    fn log(&self, slot: &SlotName) -> SlotLog {
+        let mut logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = || SlotLog::new(slot.as_str(), self.clock.clone());
+        logs.entry(slot.clone()).or_insert_with(new).clone()
+    }
+
+    /// What ran in each slot when the server stopped. What cannot be made again is reported; then
+    /// the one before it runs, or the built-in one.
+    async fn last_known_good(&self) -> BTreeMap<SlotName, Machine> {
+        let mut machines = BTreeMap::new();
+        for kind in Kind::ALL {
+            let slot = kind.builtin_slot();
+            machines.insert(slot.clone(), Machine::new(slot, state::SlotState::default()));
+        }
+        for (slot, state) in self.state.slots() {
+            let mut machine = Machine::new(slot.clone(), state);
+            let (active, previous) = (machine.state.active.clone(), machine.state.previous.clone());
+            // A slot whose files are gone has one that ran before, and none that is to run.
+            let should_run = active.is_some();
+            machine.active = self.revive(&slot, active).await;
+            machine.previous = self.revive(&slot, previous).await;
+            if should_run && machine.active.is_none() {
+                machine.active = machine.previous.take();
+            }
+            machines.insert(slot, machine);
+        }
+        drop_second_bindings(&mut machines);
+        machines
+    }
+
+    async fn revive(&self, slot: &SlotName, stored: Option<Stored>) -> Option<Live> {
+        let stored = stored?;
+        match self.make_again(slot, &stored).await {
+            Ok(proven) => Some(Live { proven, stored }),
+            Err(error) => {
+                let digest = stored.digest.as_deref().unwrap_or("the built-in plugin");
+                tracing::error!(%slot, digest, %error, "a plugin that ran before cannot run now");
+                None
+            }
+        }
+    }
+
+    async fn make_again(&self, slot: &SlotName, stored: &Stored) -> Result<Proven, LoadError> {
+        let component = match &stored.digest {
+            Some(digest) => Some(self.state.load(digest).ok_or_else(|| {
+                LoadError::File("its bytes are lost or were changed on disk".to_owned())
+            })?),
+            None => None,
+        };
+        let candidate = Candidate {
+            slot: slot.clone(),
+            component,
+            signature: None,
+            config: Arc::new(SlotConfig::read(slot, &stored.config)?),
+            settings_revision: stored.settings_revision,
+        };
+        self.workshop.prove_again(&candidate, self.log(slot)).await
+    }
+}
+
+/// Two slots with one binding were never live together; a state that says so was tampered with.
+fn drop_second_bindings(machines: &mut BTreeMap<SlotName, Machine>) {
+    let mut seen = Vec::new();
+    for (slot, machine) in machines {
+        let Some(serving) = machine.serving() else { continue };
+        let binding = (serving.kind(), serving.config().binding.clone());
+        if seen.contains(&binding) {
+            tracing::error!(%slot, binding = %binding.1, "a second plugin with this binding does not run");
+            machine.active = None;
+        } else {
+            seen.push(binding);
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 pub mod data_dir;
 mod lifecycle;
 mod listeners;
+pub mod plugins;
 mod tasks;
 mod wire;
 

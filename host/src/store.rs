@@ -3,6 +3,7 @@
 mod error;
 pub mod facts;
 pub mod records;
+pub mod seal;
 pub mod sqlite;
 
 pub use error::StoreError;

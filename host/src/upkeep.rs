@@ -1,4 +1,5 @@
 //! Work that no message waits for.
 
+pub mod replay;
 pub mod retention;
 pub mod verify_domains;

@@ -2,10 +2,8 @@
 
 use std::cell::OnceCell;
 
-use serde::de::DeserializeOwned;
-
 use crate::plugin::fault;
-use crate::{Diagnostic, Failure, Plugin};
+use crate::{Diagnostic, Failure, Plugin, panic, settings};
 
 /// Holds the plugin between `configure` and every later call. Made by the export macros.
 pub struct Instance<P>(OnceCell<P>);
@@ -17,13 +15,21 @@ impl<P: Plugin> Instance<P> {
         Self(OnceCell::new())
     }
 
+    /// The schema of the settings.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        panic::report_in_one_line();
+        P::settings_schema()
+    }
+
     /// Parses the settings and makes the plugin from them.
     ///
     /// # Errors
     /// The settings are not JSON of the plugin's own shape, the plugin refuses them, or it is
     /// configured already.
     pub fn configure(&self, settings: &str) -> Result<(), Vec<Diagnostic>> {
-        let settings = parse_settings(settings)?;
+        panic::report_in_one_line();
+        let settings = settings::parse(settings)?;
         self.0
             .set(P::configure(settings)?)
             .map_err(|_| vec![fault("configured_twice", "an instance is configured only once")])
@@ -42,13 +48,4 @@ impl<P: Plugin> Default for Instance<P> {
     fn default() -> Self {
         Self::new()
     }
-}
-
-/// Settings from their JSON text; the fault has the position at which the text went wrong.
-pub(crate) fn parse_settings<S: DeserializeOwned>(settings: &str) -> Result<S, Vec<Diagnostic>> {
-    serde_json::from_str(settings).map_err(|error| {
-        let line = u32::try_from(error.line()).unwrap_or(0);
-        let column = u32::try_from(error.column()).unwrap_or(0);
-        vec![Diagnostic { line, column, ..fault("settings", error.to_string()) }]
-    })
 }

@@ -1,55 +1,36 @@
-//! The Rust SDK for Waxwing's plugins: one trait for each kind, one macro that exports it.
+//! The Rust SDK for Waxwing's plugins: a trait for each kind, and a macro that exports it.
 //!
-//! A plan policy is complete with one type, one method and one line:
+//! | kind | trait | macro |
+//! |---|---|---|
+//! | plan restriction and price | [`plan_policy::PlanPolicy`] | [`export_plan_policy!`] |
+//! | domain verification | [`domain_policy::DomainPolicy`] | [`export_domain_policy!`] |
+//! | template rendering | [`renderer::Renderer`] | [`export_renderer!`] |
 //!
-//! ```
-//! use waxwing_plugin::plan_policy::{Account, Charge, Decision, PlanPolicy, UseRequest};
-//! use waxwing_plugin::{CallContext, Failure, Plugin, NoSettings};
+//! Each kind's module has a worked example. [`PluginSettings`] says how settings are parsed and
+//! described, [`log`] has the log macros, and [`testing`] runs a plugin natively under `cargo test`:
+//! its golden cases are those of `waxwing plugin test`.
 //!
-//! struct OneCreditEach;
-//!
-//! impl Plugin for OneCreditEach {
-//!     type Settings = NoSettings;
-//!     fn configure(_: NoSettings) -> Result<Self, Vec<waxwing_plugin::Diagnostic>> {
-//!         Ok(OneCreditEach)
-//!     }
-//! }
-//!
-//! impl PlanPolicy for OneCreditEach {
-//!     fn check(
-//!         &self,
-//!         _: &CallContext,
-//!         _: &Account,
-//!         uses: &[UseRequest],
-//!     ) -> Result<Vec<Decision>, Failure> {
-//!         Ok(uses
-//!             .iter()
-//!             .map(|r#use| Decision::Allow(Charge { credits: r#use.recipients, reason: None }))
-//!             .collect())
-//!     }
-//! }
-//!
-//! waxwing_plugin::export_plan_policy!(OneCreditEach);
-//! # fn main() {}
-//! ```
+//! A plugin is a `cdylib` for the target `wasm32-wasip2`. It has no files, no network and no clock
+//! but [`CallContext`]: the same input gives the same answer. A panic stops the call; its message and
+//! place are written to standard error in one line, which the host shows to the operator.
 
+pub mod dns;
 pub mod domain_policy;
+#[doc(hidden)]
+pub mod export;
 mod instance;
+pub mod log;
+mod panic;
 pub mod plan_policy;
 mod plugin;
 pub mod renderer;
+mod settings;
 pub mod testing;
 
 pub use instance::Instance;
-pub use plugin::{Manifest, NoSettings, Plugin, SelfTestResult, fault, invalid_input, self_check};
-pub use waxwing_world_plan::waxwing::plugin::{host, types};
+pub use plugin::{Manifest, Plugin, SelfTestResult, fault, fault_at, invalid_input, self_check};
+pub use settings::{NoSettings, PluginSettings};
+pub use waxwing_world_plan::waxwing::plugin::types;
 
 pub use types::{CallContext, Diagnostic, Failure, Pair, Severity};
-
-/// The generated worlds, for the export macros.
-#[doc(hidden)]
-pub mod __export {
-    pub use waxwing_world_domain as domain;
-    pub use waxwing_world_plan as plan;
-    pub use waxwing_world_template as template;
-}
+use waxwing_world_plan::waxwing::plugin::host;

@@ -1,22 +1,22 @@
 //! What every kind of plugin has: a name, settings, a self-test.
 
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
-
-use crate::{CallContext, Diagnostic, Failure, Severity};
+use crate::{CallContext, Diagnostic, Failure, PluginSettings, Severity};
 use waxwing_world_plan::exports::waxwing::plugin::plugin as wit;
 
 pub use wit::{Manifest, SelfTestResult};
 
 /// Every plugin. The kind's own trait has this one as its base.
+///
+/// Name, version and summary of the manifest are `name`, `version` and `description` of the
+/// package's `Cargo.toml`.
 pub trait Plugin: Sized + 'static {
     /// The settings of the slot's `.toml`, as JSON.
-    type Settings: DeserializeOwned;
+    type Settings: PluginSettings;
 
     /// JSON Schema (2020-12) of the settings; the host validates before `configure`.
     #[must_use]
     fn settings_schema() -> String {
-        r#"{"type":"object"}"#.to_owned()
+        Self::Settings::schema()
     }
 
     /// Makes the plugin from its settings, once per instance.
@@ -31,11 +31,7 @@ pub trait Plugin: Sized + 'static {
     }
 }
 
-/// Settings of a plugin that has none; unknown keys are accepted.
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
-pub struct NoSettings {}
-
-/// One fault that a person can mend, without a position: `code` is for programs, `message` for them.
+/// One fault that a person can mend, without a place: `code` is for programs, `message` for them.
 #[must_use]
 pub fn fault(code: &str, message: impl Into<String>) -> Diagnostic {
     Diagnostic {
@@ -45,7 +41,15 @@ pub fn fault(code: &str, message: impl Into<String>) -> Diagnostic {
         line: 0,
         column: 0,
         snippet: None,
+        path: None,
+        part: None,
     }
+}
+
+/// A [`fault`] at a place in the settings or in the data, e.g. `plans[1].price`.
+#[must_use]
+pub fn fault_at(path: impl Into<String>, code: &str, message: impl Into<String>) -> Diagnostic {
+    Diagnostic { path: Some(path.into()), ..fault(code, message) }
 }
 
 /// A [`Failure`] with one fault in what the sender wrote.

@@ -1,4 +1,53 @@
 //! Kind 1: turns a template and data into the parts of a message.
+//!
+//! A template is compiled once and rendered many times; a renderer keeps what it needs in
+//! [`Renderer::Compiled`]:
+//!
+//! ```
+//! use waxwing_plugin::renderer::{Body, Output, Part, Renderer, Source, Template};
+//! use waxwing_plugin::{CallContext, Diagnostic, Failure, NoSettings, Plugin, fault_at};
+//!
+//! /// Replaces `$name`, and nothing else.
+//! struct Dollar;
+//!
+//! impl Plugin for Dollar {
+//!     type Settings = NoSettings;
+//!
+//!     fn configure(_: NoSettings) -> Result<Self, Vec<Diagnostic>> {
+//!         Ok(Self)
+//!     }
+//! }
+//!
+//! impl Renderer for Dollar {
+//!     type Compiled = Vec<Source>;
+//!
+//!     fn compile(&self, template: &Template) -> Result<Vec<Source>, Vec<Diagnostic>> {
+//!         Ok(template.sources.clone())
+//!     }
+//!
+//!     fn render(sources: &Vec<Source>, _: &CallContext, data: &str) -> Result<Output, Failure> {
+//!         let data: serde_json::Value = serde_json::from_str(data).unwrap_or_default();
+//!         let Some(name) = data["name"].as_str() else {
+//!             let missing = fault_at("name", "missing_variable", "`name` is missing");
+//!             return Err(Failure::InvalidInput(vec![missing]));
+//!         };
+//!         let body =
+//!             |it: &Source| Body { part: it.part, text: it.text.replace("$name", name) };
+//!         Ok(Output { bodies: sources.iter().map(body).collect(), missing: Vec::new() })
+//!     }
+//! }
+//!
+//! waxwing_plugin::export_renderer!(Dollar);
+//!
+//! # fn main() {
+//! use waxwing_plugin::testing::{configured, context, template};
+//!
+//! let renderer: Dollar = configured("{}").unwrap();
+//! let compiled = renderer.compile(&template(&[(Part::Text, "Hi $name")])).unwrap();
+//! let output = Dollar::render(&compiled, &context(), r#"{"name":"Ada"}"#).unwrap();
+//! assert_eq!(output.bodies[0].text, "Hi Ada");
+//! # }
+//! ```
 
 use crate::{CallContext, Diagnostic, Failure, Plugin};
 pub use waxwing_world_template::exports::waxwing::plugin::renderer::{
@@ -13,11 +62,15 @@ pub trait Renderer: Plugin {
     /// Parses and checks a template.
     ///
     /// # Errors
-    /// Every fault at once, with its position.
+    /// Every fault at once, with its part, line and column.
     fn compile(&self, template: &Template) -> Result<Self::Compiled, Vec<Diagnostic>>;
 
-    /// The variables that the template reads, each path once, in order of first use.
-    fn variables(compiled: &Self::Compiled) -> Vec<Variable>;
+    /// The variables that the template reads, each path once, in order of first use; by default
+    /// none, so nothing is known before a render.
+    #[must_use]
+    fn variables(_compiled: &Self::Compiled) -> Vec<Variable> {
+        Vec::new()
+    }
 
     /// Renders every part; `data` is JSON text.
     ///
@@ -25,17 +78,27 @@ pub trait Renderer: Plugin {
     /// [`Failure::InvalidInput`] names every missing required variable, not only the first.
     fn render(compiled: &Self::Compiled, ctx: &CallContext, data: &str) -> Result<Output, Failure>;
 
-    /// Estimated bytes that the compiled template holds.
-    fn weight(compiled: &Self::Compiled) -> u32;
+    /// Estimated bytes that the compiled template holds; by default 32 KiB.
+    #[must_use]
+    fn weight(_compiled: &Self::Compiled) -> u32 {
+        32 * 1024
+    }
 }
 
 /// Exports a [`Renderer`] as a component of the world `template-renderer`.
 #[macro_export]
 macro_rules! export_renderer {
     ($renderer:ty) => {
+        #[cfg(not(target_family = "wasm"))]
+        impl $crate::testing::Golden for $renderer {
+            fn answer(input: &str) -> Result<String, String> {
+                $crate::testing::answers::renderer::<Self>(input)
+            }
+        }
+
         const _: () = {
             use world::exports::waxwing::plugin::renderer as wit;
-            use $crate::__export::template as world;
+            use $crate::export::worlds::template as world;
             $crate::__export_plugin!(world, $renderer);
 
             type Inner = <$renderer as $crate::renderer::Renderer>::Compiled;
@@ -53,14 +116,10 @@ macro_rules! export_renderer {
                     INSTANCE.with(|it| match it.configured() {
                         Ok(it) => $crate::renderer::Renderer::compile(it, &template)
                             .map(|it| wit::Compiled::new(Compiled(it))),
-                        Err(_) => Err(vec![$crate::Diagnostic {
-                            severity: $crate::Severity::Error,
-                            code: "not_configured".to_owned(),
-                            message: "compile was called before `configure`".to_owned(),
-                            line: 0,
-                            column: 0,
-                            snippet: None,
-                        }]),
+                        Err(_) => Err(vec![$crate::fault(
+                            "not_configured",
+                            "compile was called before `configure`",
+                        )]),
                     })
                 }
 
@@ -82,7 +141,7 @@ macro_rules! export_renderer {
             }
 
             #[cfg(target_family = "wasm")]
-    $crate::__export::template::export!(Component with_types_in $crate::__export::template);
+            $crate::export::worlds::template::export!(Component with_types_in $crate::export::worlds::template);
         };
     };
 }

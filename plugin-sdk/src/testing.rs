@@ -1,18 +1,51 @@
-//! Plausible inputs for a plugin's own tests and self-test, and `configure` as the host calls it.
+//! A plugin under `cargo test`: the same implementation as in the component, run natively.
 //!
-//! Every value can be changed with struct update: `Account { paid: true, ..account("pro") }`.
+//! - [`configured`] makes the plugin from JSON settings, as the host does.
+//! - [`account`], [`template_use`], [`domain`], [`answered`], [`template`] are plausible inputs. Every
+//!   value can be changed with struct update: `Account { paid: true, ..account("pro") }`. The
+//!   plugin's own self-test may use them too.
+//! - [`logs`] and [`counts`] are what the plugin told the host.
+//! - [`cases`] runs the golden cases of `waxwing plugin test`:
+//!
+//! ```no_run
+//! # use waxwing_plugin::{Diagnostic, NoSettings, Plugin, plan_policy::PlanPolicy};
+//! # struct MyPolicy;
+//! # impl Plugin for MyPolicy {
+//! #     type Settings = NoSettings;
+//! #     fn configure(_: NoSettings) -> Result<Self, Vec<Diagnostic>> { Ok(Self) }
+//! # }
+//! # impl PlanPolicy for MyPolicy {}
+//! # waxwing_plugin::export_plan_policy!(MyPolicy);
+//! # fn main() {
+//! // In a #[test]:
+//! waxwing_plugin::testing::cases::<MyPolicy>("cases");
+//! # }
+//! ```
+
+#[cfg(not(target_family = "wasm"))]
+#[doc(hidden)]
+pub mod answers;
+#[cfg(not(target_family = "wasm"))]
+pub(crate) mod captured;
+#[cfg(not(target_family = "wasm"))]
+mod golden;
 
 use crate::domain_policy::{Answer, DkimKey, Domain, Observation, Outcome};
-use crate::instance::parse_settings;
 use crate::plan_policy::{Account, Channel, UseRequest};
-use crate::{CallContext, Diagnostic, Plugin};
+use crate::renderer::{Part, Source, Template};
+use crate::{CallContext, Diagnostic, Plugin, settings};
+
+#[cfg(not(target_family = "wasm"))]
+pub use captured::{counts, logs};
+#[cfg(not(target_family = "wasm"))]
+pub use golden::{Golden, cases};
 
 /// The plugin made from JSON settings, through the same steps as in a component.
 ///
 /// # Errors
 /// The text is not JSON of the settings' shape, or the plugin refuses it.
 pub fn configured<P: Plugin>(settings: &str) -> Result<P, Vec<Diagnostic>> {
-    P::configure(parse_settings(settings)?)
+    P::configure(settings::parse(settings)?)
 }
 
 /// A dry run at a fixed time: 2026-01-01T00:00:00Z.
@@ -53,6 +86,19 @@ pub fn template_use(slug: &str, required_plan: Option<&str>) -> UseRequest {
         recipient_domain: "recipient.example".to_owned(),
         recipients: 1,
         size_bytes: 1024,
+    }
+}
+
+/// A template of these parts, without layout and partials.
+#[must_use]
+pub fn template(parts: &[(Part, &str)]) -> Template {
+    let source = |(part, text): &(Part, &str)| Source { part: *part, text: (*text).to_owned() };
+    Template {
+        slug: "test".to_owned(),
+        revision: 1,
+        sources: parts.iter().map(source).collect(),
+        partials: Vec::new(),
+        layout: None,
     }
 }
 

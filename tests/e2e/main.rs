@@ -16,4 +16,7 @@ mod limits;
 mod mail;
 mod ops;
 mod order_of_checks;
+mod plugin_tools;
+mod plugin_languages;
+mod plugins;
 mod wire;

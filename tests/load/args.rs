@@ -30,6 +30,10 @@ pub struct Args {
     /// Drive this one too, in turn with Waxwing; implies --hold, as the baseline only accepts
     #[arg(long, value_enum)]
     pub baseline: Option<Baseline>,
+    /// Swap plugins in every second round, with so many milliseconds between two swaps
+    #[arg(long, value_name = "MS", conflicts_with = "baseline",
+        value_parser = clap::value_parser!(u64).range(50..=60_000))]
+    pub swap: Option<u64>,
     /// Processes of the baseline [default: one a core]
     #[arg(long)]
     pub workers: Option<u32>,

@@ -10,10 +10,12 @@ mod metrics;
 mod process;
 mod requests;
 mod round;
+mod swap;
 mod waxwing;
 
 use std::io;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Parser;
 use serde_json::{Value, json};
@@ -23,7 +25,11 @@ use args::{Args, Baseline};
 use baseline::Node;
 use figures::Summary;
 use round::{Burst, Round};
+use swap::Swapper;
 use waxwing::Waxwing;
+
+/// What a swap left to do is done before the next round.
+const SETTLE: Duration = Duration::from_secs(2);
 
 // One thread: the generator shares two cores with the server, and must not take both.
 #[tokio::main(flavor = "current_thread")]
@@ -68,8 +74,20 @@ async fn measure(args: &Args) -> io::Result<Value> {
         burst.warm_up(&node.subject()).await?;
     }
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    let mut swapped = Vec::new();
+    let mut swapping = match args.swap {
+        Some(pause) => Some((Swapper::new(waxwing.data())?, Duration::from_millis(pause))),
+        None => None,
+    };
     for _ in 0..args.rounds {
         ours.push(round::waxwing(&burst, &waxwing).await?);
+        if let Some((swapper, pause)) = &mut swapping {
+            tokio::select! {
+                round = round::waxwing(&burst, &waxwing) => swapped.push(round?),
+                ended = swapper.run(*pause) => ended?,
+            }
+            tokio::time::sleep(SETTLE).await;
+        }
         if let Some(node) = &node {
             theirs.push(round::node(&burst, node).await?);
         }
@@ -87,6 +105,11 @@ async fn measure(args: &Args) -> io::Result<Value> {
     report["waxwing"]["startMs"] = figures::millis(waxwing.start).into();
     report["waxwing"]["idleMemoryMb"] = figures::mebibytes(idle.resident_kib).into();
     report["waxwing"]["peakMemoryMb"] = figures::mebibytes(ours_at_peak.peak_kib).into();
+    if let Some((swapper, _)) = &swapping {
+        report["swapping"] = Summary::of(&swapped).to_json();
+        report["swapping"]["swaps"] = swapper.count().into();
+        report["ratios"] = ratios(&swapped, &ours);
+    }
     if let Some(node) = node {
         report["node"] = Summary::of(&theirs).to_json();
         report["node"]["peakMemoryMb"] = figures::mebibytes(node.peak_kib()?).into();
@@ -97,7 +120,7 @@ async fn measure(args: &Args) -> io::Result<Value> {
     Ok(report)
 }
 
-/// Waxwing against the baseline, each round against the round beside it; medians.
+/// One against the other, each round against the round beside it; medians.
 fn ratios(ours: &[Round], theirs: &[Round]) -> Value {
     let ratio = |of: fn(&Round) -> u64| {
         let pairs = ours.iter().zip(theirs);

@@ -29,7 +29,7 @@ pub struct Waxwing {
     pub first_start: Duration,
     /// The same with compiled code in the cache.
     pub start: Duration,
-    _data: TempDir,
+    data: TempDir,
 }
 
 struct Process {
@@ -58,11 +58,16 @@ impl Waxwing {
             starts.push(process.took);
         }
         tokio::time::sleep(SETTLE).await;
-        Ok(Self { process, first_start, start: median(starts), _data: directory })
+        Ok(Self { process, first_start, start: median(starts), data: directory })
     }
 
     pub fn pid(&self) -> u32 {
         self.process.pid
+    }
+
+    /// Its data directory.
+    pub fn data(&self) -> &Path {
+        self.data.path()
     }
 
     pub fn subject(&self) -> Subject<'_> {

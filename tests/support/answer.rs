@@ -87,7 +87,8 @@ impl Answer {
         assert_problem(&self.body, self.status);
         assert_eq!(self.body["requestId"], id, "the header and the body name one request");
         assert_eq!(self.header("www-authenticate").is_some(), self.status == 401);
-        if matches!(self.status, 429 | 409 | 503) {
+        // A conflict with what the server runs now does not pass with time.
+        if matches!(self.status, 429 | 409 | 503) && self.code() != "CONFLICT" {
             let retry_after = self.header("retry-after").and_then(|text| text.parse::<u64>().ok());
             assert!(retry_after.is_some(), "{} says when to try again", self.status);
         }

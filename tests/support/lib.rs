@@ -11,6 +11,7 @@ mod cli;
 mod inbox;
 mod launch;
 mod openapi;
+mod plugins;
 mod seed;
 mod server;
 mod wait;

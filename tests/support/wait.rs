@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::time::{Duration, Instant};
 
-const POLL: Duration = Duration::from_millis(15);
+pub(crate) const POLL: Duration = Duration::from_millis(15);
 
 /// Asks again and again until there is an answer.
 ///

@@ -1,38 +1,76 @@
-//! The components: a plan decision in a fresh instance, a warm render, a cold renderer.
+//! The components: a plan decision in a fresh and in a warm instance, a warm render, a cold
+//! renderer.
 
 use std::hint::black_box;
+use std::sync::Arc;
+use std::time::Duration;
 
 use criterion::Criterion;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
+use tokio_util::sync::CancellationToken;
 use waxwing::clock::Clock;
 use waxwing::id::TemplateId;
+use waxwing::plugin::binding::Scope;
 use waxwing::plugin::renderer::{Output, Part, Source, Template, VersionKey};
-use waxwing::plugin::{Limits, Plugins, plan};
+use waxwing::plugin::signature::SignatureRule;
+use waxwing::plugin::slot::SlotName;
+use waxwing::plugin::{Limits, Options, Plugins, plan};
 
 use crate::sample;
+
+const SCOPE: Scope<'static> = Scope { plan: "pro", account: "acc_bench", domain: None };
 
 /// Plugins, with what they need to live.
 pub struct Bench {
     pub runtime: Runtime,
-    plugins: Plugins,
-    _cache: TempDir,
+    plugins: Arc<Plugins>,
+    _directory: TempDir,
 }
 
 impl Bench {
     pub fn start() -> Self {
+        Self::with("")
+    }
+
+    /// With a file for the plan policy's slot.
+    fn with(plan_policy: &str) -> Self {
         let runtime = Runtime::new().expect("a runtime");
-        let cache = tempfile::tempdir().expect("a directory");
-        let start = Plugins::start(Limits::default(), cache.path(), b"bench", Clock::system());
-        let plugins = runtime.block_on(start).expect("the built-in plugins start");
-        Self { runtime, plugins, _cache: cache }
+        let directory = tempfile::tempdir().expect("a directory");
+        let inside = |name: &str| directory.path().join(name);
+        let options = Options {
+            limits: Limits::default(),
+            directory: inside("plugins"),
+            state: inside("state"),
+            compiled: inside("compiled"),
+            secret: b"bench".to_vec(),
+            signatures: SignatureRule::Off,
+            trusted: Vec::new(),
+            max_component_bytes: 16 << 20,
+            sample_every: 100,
+        };
+        let start = Plugins::start(options, Clock::system());
+        let (plugins, manager) = runtime.block_on(start).expect("the built-in plugins start");
+        if !plan_policy.is_empty() {
+            let file = inside("plugins").join("plan-policy.toml");
+            std::fs::write(file, plan_policy).expect("written");
+            let none = Arc::new(|_, _| Box::pin(async { Vec::new() }) as _);
+            runtime.spawn(manager.run(none, CancellationToken::new()));
+            let slot: SlotName = "plan-policy".parse().expect("a name");
+            let live = || plugins.board().slot(&slot).is_some_and(|it| !it.is_builtin);
+            while !live() {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+        }
+        Self { runtime, plugins, _directory: directory }
     }
 
     /// The three parts of the sample in one call of a warm instance.
     pub async fn render(&self, key: VersionKey, data: &String) -> Output {
         let context = self.plugins.context("bench".to_owned());
-        let rendered = self.plugins.renderer().render(key, sample::template, &context, data).await;
-        rendered.expect("the sample renders").0
+        let table = self.plugins.table();
+        let called = table.render(&SCOPE, key, sample::template, &context, data).await;
+        called.result.expect("it answers").expect("the sample renders")
     }
 }
 
@@ -42,7 +80,12 @@ pub fn version() -> VersionKey {
 }
 
 pub fn plan(criterion: &mut Criterion) {
-    let bench = Bench::start();
+    for (name, file) in [("fresh", ""), ("warm", "instances = 'warm'")] {
+        plan_in(criterion, name, &Bench::with(file));
+    }
+}
+
+fn plan_in(criterion: &mut Criterion, name: &str, bench: &Bench) {
     let context = bench.plugins.context("bench".to_owned());
     let who = plan::Account {
         id: "acc_bench".to_owned(),
@@ -63,10 +106,11 @@ pub fn plan(criterion: &mut Criterion) {
         recipients: 1,
         size_bytes: 0,
     }];
-    let policy = bench.plugins.plan();
-    criterion.bench_function("plan decision, fresh instance", |b| {
+    let table = bench.plugins.table();
+    criterion.bench_function(&format!("plan decision, {name} instance"), |b| {
         b.to_async(&bench.runtime).iter(async || {
-            black_box(policy.check(&context, &who, &uses).await.expect("it decides"))
+            let called = table.check(&SCOPE, &context, &who, &uses).await;
+            black_box(called.result.expect("it decides"))
         });
     });
 }
@@ -83,7 +127,7 @@ pub fn render(criterion: &mut Criterion) {
 /// Instantiation is not public by itself, so this compiles the smallest template in it as well.
 pub fn cold_renderer(criterion: &mut Criterion) {
     let bench = Bench::start();
-    let renderer = bench.plugins.renderer();
+    let table = bench.plugins.table();
     let smallest = Template {
         slug: "smallest".to_owned(),
         revision: 1,
@@ -92,12 +136,13 @@ pub fn cold_renderer(criterion: &mut Criterion) {
         layout: None,
     };
     criterion.bench_function("cold renderer instance, smallest template compiled in it", |b| {
-        b.to_async(&bench.runtime)
-            .iter(async || black_box(renderer.variables(&smallest).await.expect("it compiles")));
+        b.to_async(&bench.runtime).iter(async || {
+            black_box(table.variables(&SCOPE, &smallest).await.expect("it answers"))
+        });
     });
     let whole = sample::template();
     criterion.bench_function("cold renderer instance, 8 KiB template compiled in it", |b| {
         b.to_async(&bench.runtime)
-            .iter(async || black_box(renderer.variables(&whole).await.expect("it compiles")));
+            .iter(async || black_box(table.variables(&SCOPE, &whole).await.expect("it answers")));
     });
 }

@@ -23,24 +23,35 @@ pub enum Billing {
 /// The plans of the built-in plan policy, lowest first.
 const KNOWN: [&str; 5] = ["free", "starter", "pro", "business", "enterprise"];
 
-/// A text that is not the name of a plan.
+/// A text that cannot be the name of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a plan; there are: {known}", known = KNOWN.join(", "))]
-pub struct UnknownPlan(String);
+#[error(
+    "`{0}` cannot be a plan: 1 to 32 of a-z, 0-9 and -; the built-in policy knows {known}",
+    known = KNOWN.join(", ")
+)]
+pub struct BadPlanName(String);
 
 impl FromStr for Plan {
-    type Err = UnknownPlan;
+    type Err = BadPlanName;
 
-    fn from_str(text: &str) -> Result<Self, UnknownPlan> {
-        if KNOWN.contains(&text) {
+    fn from_str(text: &str) -> Result<Self, BadPlanName> {
+        let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        if (1..=32).contains(&text.len()) && text.chars().all(allowed) {
             Ok(Self::named(text))
         } else {
-            Err(UnknownPlan(text.to_owned()))
+            Err(BadPlanName(text.to_owned()))
         }
     }
 }
 
 impl Plan {
+    /// The plans of the built-in plan policy, where this is none of them: a plan of the operator's own
+    /// policy, or a typing error.
+    #[must_use]
+    pub fn unlike(&self) -> Option<&'static [&'static str]> {
+        (!KNOWN.contains(&self.name.as_str())).then_some(KNOWN.as_slice())
+    }
+
     /// The plan of that name, as it was stored: only `free` is not paid for.
     #[must_use]
     pub fn named(name: &str) -> Self {

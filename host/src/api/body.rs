@@ -39,7 +39,7 @@ pub fn check(parts: &Parts, api: &Api) -> Result<(), Problem> {
         .and_then(|value| value.to_str().ok())
         .and_then(|value| value.parse().ok());
     if length.is_some_and(|length| length > api.limits.body_bytes) {
-        return Err(too_large(api));
+        return Err(too_large(api.limits.body_bytes));
     }
     if is_json(&parts.headers) {
         return Ok(());
@@ -54,7 +54,19 @@ pub fn check(parts: &Parts, api: &Api) -> Result<(), Problem> {
 /// # Errors
 /// It is too large, too slow, or broke off; or the server holds too many bodies already.
 pub async fn read(body: Body, api: &Api) -> Result<(BytesMut, Memory), Problem> {
-    let collected = tokio::time::timeout(api.limits.body_time, collect(body, api)).await;
+    read_up_to(api.limits.body_bytes, body, api).await
+}
+
+/// Reads a body of another size than that of a send.
+///
+/// # Errors
+/// As for [`read`].
+pub async fn read_up_to(
+    limit: usize,
+    body: Body,
+    api: &Api,
+) -> Result<(BytesMut, Memory), Problem> {
+    let collected = tokio::time::timeout(api.limits.body_time, collect(limit, body, api)).await;
     collected.unwrap_or_else(|_| {
         let seconds = api.limits.body_time.as_secs();
         let message = format!("the body did not arrive within {seconds} s");
@@ -62,7 +74,7 @@ pub async fn read(body: Body, api: &Api) -> Result<(BytesMut, Memory), Problem> 
     })
 }
 
-async fn collect(mut body: Body, api: &Api) -> Result<(BytesMut, Memory), Problem> {
+async fn collect(limit: usize, mut body: Body, api: &Api) -> Result<(BytesMut, Memory), Problem> {
     let mut memory = reserve(0, api).await?;
     let mut bytes = BytesMut::new();
     while let Some(frame) = body.frame().await {
@@ -71,8 +83,9 @@ async fn collect(mut body: Body, api: &Api) -> Result<(BytesMut, Memory), Proble
             Problem::new(StatusCode::BAD_REQUEST, "BAD_REQUEST", message)
         })?;
         let Ok(data) = frame.into_data() else { continue };
-        if bytes.len() + data.len() > api.limits.body_bytes {
-            return Err(too_large(api));
+        if bytes.len() + data.len() > limit {
+            drain(body).await;
+            return Err(too_large(limit));
         }
         let held = memory.num_permits() * KIB;
         if let Some(lacking) = (bytes.len() + data.len()).checked_sub(held) {
@@ -98,8 +111,8 @@ async fn reserve(length: usize, api: &Api) -> Result<OwnedSemaphorePermit, Probl
     Err(Refusal::unavailable("the server is busy with other large requests").into())
 }
 
-fn too_large(api: &Api) -> Problem {
-    let message = format!("the body may have at most {} bytes", api.limits.body_bytes);
+fn too_large(limit: usize) -> Problem {
+    let message = format!("the body may have at most {limit} bytes");
     Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "PAYLOAD_TOO_LARGE", message)
 }
 

@@ -29,7 +29,9 @@ pub async fn ready(State(api): State<Api>) -> Response {
         return Problem::new(StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE", message)
             .into_response();
     }
-    axum::Json(json!({"status": "ok", "plugins": api.plugins.running()})).into_response()
+    let plugins: Vec<_> =
+        api.plugins.board().slots().iter().map(|(slot, view)| view.brief(slot)).collect();
+    axum::Json(json!({"status": "ok", "plugins": plugins})).into_response()
 }
 
 /// Prometheus text format.

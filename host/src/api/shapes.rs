@@ -3,10 +3,14 @@
 
 #![expect(dead_code, reason = "shapes for the document; nobody makes values of them")]
 
+mod operator;
+
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 use utoipa::{IntoParams, IntoResponses, ToSchema};
+
+pub use operator::{DecisionRecord, Impact, Installed, Listing, OperatorRefusals, Slot};
 
 /// One message.
 #[derive(Serialize, ToSchema)]

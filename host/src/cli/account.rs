@@ -75,6 +75,7 @@ pub async fn run(command: AccountCommand) -> Result<(), CliError> {
     match command {
         AccountCommand::Create { name, plan, sender, target } => {
             let opened = target.open().await?;
+            say_if_unusual(&plan);
             let now = opened.clock.now();
             let account = Account {
                 id: AccountId::new(now),
@@ -98,6 +99,7 @@ pub async fn run(command: AccountCommand) -> Result<(), CliError> {
         AccountCommand::Update { id, plan, sender, target } => {
             change(id, &target, |account| {
                 if let Some(plan) = plan {
+                    say_if_unusual(&plan);
                     account.plan = plan;
                 }
                 if sender.is_some() {
@@ -112,6 +114,18 @@ pub async fn run(command: AccountCommand) -> Result<(), CliError> {
         AccountCommand::Activate { id, target } => {
             change(id, &target, |it| it.state = AccountState::Active).await
         }
+    }
+}
+
+/// A plan of the operator's own policy is as good as any; a typing error counts as a paid plan.
+fn say_if_unusual(plan: &Plan) {
+    if let Some(usual) = plan.unlike() {
+        let (plan, usual) = (&plan.name, usual.join(", "));
+        tracing::warn!(
+            plan,
+            usual,
+            "the built-in plan policy does not know this plan; yours should"
+        );
     }
 }
 

@@ -4,8 +4,7 @@ use std::path::PathBuf;
 
 use crate::config::ConfigError;
 use crate::inbox::InboxError;
-use crate::plugin::renderer::RenderFailure;
-use crate::plugin::{CallFailure, LoadError};
+use crate::plugin::{CallFailure, Diagnostic, LoadError, PluginsError};
 use crate::server::StartError;
 use crate::server::data_dir::DataDirError;
 use crate::store::StoreError;
@@ -36,7 +35,22 @@ pub enum CliError {
     Inbox(#[from] InboxError),
     /// The plugins.
     #[error(transparent)]
-    Plugins(#[from] LoadError),
+    Plugins(#[from] PluginsError),
+    /// A component cannot be used.
+    #[error(transparent)]
+    Component(#[from] LoadError),
+    /// A plugin's project.
+    #[error(transparent)]
+    NewPlugin(#[from] super::plugin::NewError),
+    /// A plugin's build.
+    #[error(transparent)]
+    BuildPlugin(#[from] super::plugin::BuildError),
+    /// A plugin's check, test, benchmark, signature or swap.
+    #[error(transparent)]
+    PluginTool(#[from] super::plugin::ToolError),
+    /// A running server.
+    #[error(transparent)]
+    Online(#[from] super::plugin::OnlineError),
     /// A plugin gave no answer.
     #[error(transparent)]
     Plugin(#[from] CallFailure),
@@ -71,17 +85,12 @@ pub enum CliError {
 
 impl CliError {
     /// The faults of a template, one a line.
-    pub fn template(slug: &str, failure: RenderFailure) -> Self {
-        match failure {
-            RenderFailure::Plugin(failure) => Self::Plugin(failure),
-            RenderFailure::Data(faults) | RenderFailure::Template(faults) => Self::Template {
-                slug: slug.to_owned(),
-                faults: faults
-                    .iter()
-                    .map(|it| format!("  line {}, column {}: {}", it.line, it.column, it.message))
-                    .collect::<Vec<_>>()
-                    .join("\n"),
-            },
-        }
+    pub fn template(slug: &str, faults: &[Diagnostic]) -> Self {
+        let line = |it: &Diagnostic| {
+            let part = it.part.as_deref().unwrap_or("template");
+            format!("  {part}, line {}, column {}: {}", it.line, it.column, it.message)
+        };
+        let faults = faults.iter().map(line).collect::<Vec<_>>().join("\n");
+        Self::Template { slug: slug.to_owned(), faults }
     }
 }

@@ -2,6 +2,7 @@
 //! them: it sees every change at its next request.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Args;
 
@@ -10,6 +11,7 @@ use super::output::Output;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::plugin::Plugins;
+use crate::server;
 use crate::server::data_dir::DataDir;
 use crate::store::Store;
 use crate::telemetry;
@@ -65,9 +67,9 @@ impl Target {
 
 impl Opened {
     /// Loads the plugins of the server.
-    pub async fn plugins(&self) -> Result<Plugins, CliError> {
-        let (compiled, key) = (self.data.compiled_plugins(), self.data.master_key()?);
-        let limits = self.config.plugins.limits;
-        Ok(Plugins::start(limits, &compiled, &key, self.clock.clone()).await?)
+    pub async fn plugins(&self) -> Result<Arc<Plugins>, CliError> {
+        let options = server::plugins::options(&self.config, &self.data)?;
+        let (plugins, _manager) = Plugins::start(options, self.clock.clone()).await?;
+        Ok(plugins)
     }
 }

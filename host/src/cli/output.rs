@@ -12,6 +12,11 @@ pub struct Output {
 }
 
 impl Output {
+    /// Whether a script reads it.
+    pub fn is_json(self) -> bool {
+        self.json
+    }
+
     /// Prints one thing.
     pub fn one(self, value: &Value, line: impl FnOnce() -> String) {
         if self.json {

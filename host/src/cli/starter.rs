@@ -12,6 +12,7 @@ use crate::id::AccountId;
 use crate::journey::render::template::for_plugin;
 use crate::message::address::EmailAddress;
 use crate::plugin::Plugins;
+use crate::plugin::binding::Scope;
 use crate::store::Store;
 use crate::template::slug::Slug;
 use crate::template::version::{TemplateSource, TemplateVersion, Variable};
@@ -95,9 +96,12 @@ pub async fn publish(
     now: Timestamp,
 ) -> Result<TemplateVersion, CliError> {
     let template = for_plugin(slug.as_str(), 0, &folder.source);
-    let compiled = plugins.renderer().variables(&template).await;
+    let owner = store.account(account, now).await?.account;
+    let (plan, id) = (owner.plan.name.as_str(), account.to_string());
+    let scope = Scope { plan, account: &id, domain: None };
+    let compiled = plugins.table().variables(&scope, &template).await?;
     let variables: Vec<Variable> = compiled
-        .map_err(|failure| CliError::template(slug.as_str(), failure))?
+        .map_err(|faults| CliError::template(slug.as_str(), &faults))?
         .into_iter()
         .map(|variable| Variable { path: variable.path, required: variable.required })
         .collect();

@@ -3,18 +3,22 @@
 
 pub mod batch;
 pub mod receipt;
+pub(super) mod sample;
 
 use serde_json::Value;
 
 use super::accept::submission::Submission;
 use super::render::Rendered;
-use crate::clock::Timestamp;
 use crate::id::DecisionId;
 use crate::plugin::decision::Decision;
 use crate::store::records::{Body, NewMessage};
 
 /// A rendered message as the store takes it.
-pub(super) fn message(rendered: Rendered, submission: &Submission, now: Timestamp) -> NewMessage {
+pub(super) fn message(
+    decision_id: DecisionId,
+    rendered: Rendered,
+    submission: &Submission,
+) -> NewMessage {
     NewMessage {
         id: rendered.id,
         channel: submission.channel.word(),
@@ -28,7 +32,7 @@ pub(super) fn message(rendered: Rendered, submission: &Submission, now: Timestam
         metadata: submission.metadata.clone(),
         send_at: submission.send_at,
         body: Body::pack(&rendered.raw),
-        decision_id: DecisionId::new(now),
+        decision_id,
         decisions: to_json(&rendered.decisions).into(),
     }
 }

@@ -12,8 +12,10 @@ use super::{Stop, Turned};
 use crate::account::key::Mode;
 use crate::credit::Credits;
 use crate::message::address::EmailAddress;
+use crate::plugin::CallContext;
+use crate::plugin::binding::Scope;
 use crate::plugin::decision::Decision;
-use crate::plugin::{CallContext, Plugins};
+use crate::plugin::table::Table;
 use crate::store::facts::Snapshot;
 use crate::store::records::RouteChoice;
 use crate::template::version::TemplateVersion;
@@ -36,7 +38,7 @@ pub struct Admitted {
 /// Admits a submission or turns it away, in the contract's order: template, plan, sender domain.
 pub(super) async fn admit(
     snapshot: &Snapshot,
-    plugins: &Plugins,
+    plugins: &Table,
     context: &CallContext,
     sender: &Sender,
     submission: &Submission,
@@ -51,7 +53,14 @@ pub(super) async fn admit(
         let message = format!("the key may not send the template {slug}");
         return turned(Refusal::Forbidden { message, retry_after_s: None });
     }
-    let priced = plan::check(plugins, context, sender, submission, &template).await;
+    let from = sender_domain::of(sender, submission, &template);
+    let domain = from.and_then(EmailAddress::domain);
+    let scope = Scope {
+        plan: &sender.account.account.plan.name,
+        account: &account.to_string(),
+        domain: domain.as_ref().map(|domain| domain.as_str()),
+    };
+    let priced = plan::check(plugins, &scope, context, sender, submission, &template).await;
     let (price, decision) = match priced {
         Ok(priced) => priced,
         Err(turned) => return Ok(Err(turned)),

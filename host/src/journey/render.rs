@@ -7,13 +7,16 @@ use std::sync::Arc;
 use super::Turned;
 use super::accept::submission::Submission;
 use super::policy::Admitted;
+use crate::account::Account;
 use crate::clock::Timestamp;
 use crate::credit::Credits;
 use crate::id::MessageId;
 use crate::mail::mime::{self, Outgoing};
 use crate::message::address::EmailAddress;
+use crate::plugin::CallContext;
+use crate::plugin::binding::Scope;
 use crate::plugin::decision::Decision;
-use crate::plugin::{CallContext, Plugins};
+use crate::plugin::table::Table;
 use crate::store::records::RouteChoice;
 use crate::template::version::TemplateVersion;
 
@@ -40,19 +43,27 @@ pub struct Rendered {
 
 /// Renders an admitted submission.
 pub(super) async fn render(
-    plugins: &Plugins,
+    plugins: &Table,
+    account: &Account,
     context: &CallContext,
     admitted: Admitted,
     submission: &Submission,
     now: Timestamp,
 ) -> Result<Rendered, Turned> {
     let Admitted { template, from, price, route, mut decisions } = admitted;
-    let rendered = template::render(plugins, context, &template, &submission.data).await;
-    let (parts, decision) = match rendered {
-        Ok(rendered) => rendered,
+    let domain = from.domain();
+    let scope = Scope {
+        plan: &account.plan.name,
+        account: &account.id.to_string(),
+        domain: domain.as_ref().map(|domain| domain.as_str()),
+    };
+    let (rendered, decision) =
+        template::render(plugins, &scope, context, &template, &submission.data).await;
+    decisions.push(decision);
+    let parts = match rendered {
+        Ok(parts) => parts,
         Err(refusal) => return Err(Turned { refusal, decisions }),
     };
-    decisions.push(decision);
     let id = MessageId::new(now);
     let raw = mime::compose(&Outgoing {
         message_id: &format!("{}@{}", id.ulid(), from.host()),

@@ -1,8 +1,22 @@
 //! The built-in plugins, as components that the build made and embedded.
 
+use bytes::Bytes;
+
+use super::Kind;
+use super::artifact::Artifact;
+
 /// Templates in Liquid.
 pub const LIQUID_RENDERER: &[u8] = include_bytes!(env!("WAXWING_LIQUID_RENDERER"));
 /// Free and paid plans.
 pub const PLAN_POLICY: &[u8] = include_bytes!(env!("WAXWING_PLAN_POLICY"));
 /// Ownership, SPF, DKIM, DMARC and return path.
 pub const DOMAIN_POLICY: &[u8] = include_bytes!(env!("WAXWING_DOMAIN_POLICY"));
+
+/// The built-in plugin of a kind.
+pub fn artifact(kind: Option<Kind>) -> Option<Artifact> {
+    Some(Artifact::new(Bytes::from_static(match kind? {
+        Kind::Renderer => LIQUID_RENDERER,
+        Kind::Domain => DOMAIN_POLICY,
+        Kind::Plan => PLAN_POLICY,
+    })))
+}

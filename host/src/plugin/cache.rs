@@ -10,7 +10,11 @@ use sha2::Sha256;
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
+use super::engine::PluginEngine;
+
 const TAG: usize = 32;
+/// Compiled components that are kept.
+const KEPT: usize = 64;
 
 /// The directory, and the secret that its files are keyed with.
 #[derive(Clone)]
@@ -33,21 +37,26 @@ impl CompiledCache {
         Self { directory, secret: secret.to_vec() }
     }
 
+    /// No cache.
+    pub fn none() -> Self {
+        Self { directory: None, secret: Vec::new() }
+    }
+
     /// The compiled component, from the cache or compiled now. Blocks while it compiles.
     pub fn component(
         &self,
-        engine: &Engine,
+        engine: &PluginEngine,
         wasm: &[u8],
         digest: &str,
     ) -> wasmtime::Result<Component> {
-        let Some(directory) = &self.directory else { return Component::new(engine, wasm) };
-        let file = directory.join(file_name(engine, digest));
+        let Some(directory) = &self.directory else { return engine.compile(wasm) };
+        let file = directory.join(file_name(engine.wasmtime(), digest));
         if let Some(code) = self.read(&file)
-            && let Some(component) = deserialize(engine, &code)
+            && let Some(component) = deserialize(engine.wasmtime(), &code)
         {
             return Ok(component);
         }
-        let component = Component::new(engine, wasm)?;
+        let component = engine.compile(wasm)?;
         if let Err(error) = self.write(&file, &component.serialize()?) {
             let path = file.display();
             tracing::warn!(%error, %path, "a compiled plugin could not be kept");
@@ -55,10 +64,16 @@ impl CompiledCache {
         Ok(component)
     }
 
+    /// Whether a component is kept; its file may still turn out to be changed.
+    pub fn holds(&self, engine: &PluginEngine, digest: &str) -> bool {
+        let file = |directory: &PathBuf| directory.join(file_name(engine.wasmtime(), digest));
+        self.directory.as_ref().is_some_and(|directory| file(directory).exists())
+    }
+
     fn read(&self, file: &Path) -> Option<Vec<u8>> {
         let mut bytes = std::fs::read(file).ok()?;
         let tag = bytes.split_off(bytes.len().checked_sub(TAG)?);
-        if self.keyed(&bytes).verify_slice(&tag).is_ok() {
+        if self.keyed(file, &bytes).verify_slice(&tag).is_ok() {
             return Some(bytes);
         }
         let path = file.display();
@@ -68,16 +83,40 @@ impl CompiledCache {
 
     /// Writes beside the file and renames, so that a crash leaves no half of one.
     fn write(&self, file: &Path, code: &[u8]) -> io::Result<()> {
-        let tag = self.keyed(code).finalize().into_bytes();
+        let tag = self.keyed(file, code).finalize().into_bytes();
         let partial = file.with_extension(format!("{}.partial", std::process::id()));
         std::fs::write(&partial, [code, &tag].concat())?;
-        std::fs::rename(&partial, file)
+        std::fs::rename(&partial, file)?;
+        self.tidy();
+        Ok(())
     }
 
-    fn keyed(&self, code: &[u8]) -> Hmac<Sha256> {
+    /// A thousand reloads leave no thousand files: the newest ones stay.
+    fn tidy(&self) {
+        let Some(entries) = self.directory.as_ref().and_then(|it| std::fs::read_dir(it).ok())
+        else {
+            return;
+        };
+        let mut files: Vec<_> = entries
+            .filter_map(|entry| {
+                let path = entry.ok()?.path();
+                Some((path.metadata().ok()?.modified().ok()?, path))
+            })
+            .collect();
+        files.sort();
+        for (_, old) in files.iter().rev().skip(KEPT) {
+            // Somebody else may have removed it already.
+            drop(std::fs::remove_file(old));
+        }
+    }
+
+    /// Over the file's name too: another component's code is not this one's.
+    fn keyed(&self, file: &Path, code: &[u8]) -> Hmac<Sha256> {
         let mut mac =
             Hmac::<Sha256>::new_from_slice(&self.secret).expect("HMAC takes a key of any length");
         mac.update(b"waxwing compiled plugin\0");
+        mac.update(file.file_name().unwrap_or_default().as_encoded_bytes());
+        mac.update(b"\0");
         mac.update(code);
         mac
     }
@@ -97,13 +136,13 @@ fn deserialize(engine: &Engine, code: &[u8]) -> Option<Component> {
 }
 
 #[cfg(unix)]
-fn private_directory(directory: &Path) -> io::Result<()> {
+pub(super) fn private_directory(directory: &Path) -> io::Result<()> {
     use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
     std::fs::set_permissions(directory, std::fs::Permissions::from_mode(0o700))
 }
 
 #[cfg(not(unix))]
-fn private_directory(directory: &Path) -> io::Result<()> {
+pub(super) fn private_directory(directory: &Path) -> io::Result<()> {
     std::fs::create_dir_all(directory)
 }

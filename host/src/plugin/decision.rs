@@ -1,15 +1,20 @@
 //! What is recorded of a plugin's decision, for every message and every refusal.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use super::Kind;
+use super::sample::Sample;
 
 /// Which component it was.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Identity {
+    /// The slot that it was in.
+    #[serde(default)]
+    pub slot: String,
     /// The plugin's name.
     pub name: String,
     /// The plugin's version.
@@ -21,7 +26,7 @@ pub struct Identity {
 }
 
 /// One decision of one plugin.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Decision {
     /// The kind.
@@ -29,12 +34,15 @@ pub struct Decision {
     /// Which component decided.
     #[serde(flatten)]
     pub identity: Identity,
-    /// `allow`, `deny`, `rendered`, `verified`, `failed`, …
+    /// `allow`, `deny`, `rendered`, `judged`, `invalid`, `failed`, …
     pub verdict: String,
-    /// Why, in the plugin's words.
+    /// Why, in the plugin's words, or how it failed.
     pub reason: Option<String>,
     /// How long it took.
     pub micros: u64,
+    /// What went in and came out, where this call is one of the sample.
+    #[serde(skip)]
+    pub sample: Option<Arc<Sample>>,
 }
 
 impl Decision {
@@ -43,8 +51,7 @@ impl Decision {
     pub fn new(
         kind: Kind,
         identity: &Identity,
-        verdict: &str,
-        reason: Option<String>,
+        (verdict, reason): (&str, Option<String>),
         took: Duration,
     ) -> Self {
         Self {
@@ -53,6 +60,7 @@ impl Decision {
             verdict: verdict.to_owned(),
             reason,
             micros: u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
+            sample: None,
         }
     }
 }

@@ -1,20 +1,25 @@
 //! One wasmtime engine, and the ticker thread that gives running guests their sense of time.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use wasmtime::component::Component;
 use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig};
 
 use super::error::LoadError;
 
 /// How often a running guest is looked at.
 pub const TICK: Duration = Duration::from_millis(5);
-const INSTANCES: u32 = 128;
+/// Instances of all generations together: idle warm ones and running calls.
+const INSTANCES: u32 = 512;
 const MAX_MEMORY: usize = 128 << 20;
 
 /// The engine. The ticker ends when the last clone of the engine is gone.
 #[derive(Clone)]
 pub struct PluginEngine {
     engine: Engine,
+    compilers: Arc<ThreadPool>,
 }
 
 impl PluginEngine {
@@ -38,7 +43,18 @@ impl PluginEngine {
                 }
             })
             .map_err(|error| LoadError::Engine(error.into()))?;
-        Ok(Self { engine })
+        let compilers = ThreadPoolBuilder::new()
+            .thread_name(|n| format!("plugin-compiler-{n}"))
+            .start_handler(|_| be_nice())
+            .build()
+            .map_err(|error| LoadError::Engine(wasmtime::Error::new(error)))?;
+        Ok(Self { engine, compilers: Arc::new(compilers) })
+    }
+
+    /// Turns a component into machine code on threads that step back for those that serve
+    /// requests. Blocks until it is done.
+    pub fn compile(&self, wasm: &[u8]) -> wasmtime::Result<Component> {
+        self.compilers.install(|| Component::new(&self.engine, wasm))
     }
 
     /// The engine itself.
@@ -52,6 +68,18 @@ impl std::fmt::Debug for PluginEngine {
         f.write_str("PluginEngine")
     }
 }
+
+/// On Linux the priority of a "process" is that of a thread.
+#[cfg(target_os = "linux")]
+fn be_nice() {
+    let thread = rustix::thread::gettid();
+    if let Err(error) = rustix::process::setpriority_process(Some(thread), 15) {
+        tracing::debug!(%error, "plugins are compiled at the priority of requests");
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn be_nice() {}
 
 fn config(strategy: &InstanceAllocationStrategy) -> Config {
     let mut config = Config::new();
@@ -75,7 +103,7 @@ fn pool() -> PoolingAllocationConfig {
         .max_memory_size(MAX_MEMORY)
         .max_tables_per_component(16)
         .max_memories_per_component(4)
-        .max_core_instances_per_component(32)
+        .max_core_instances_per_component(64)
         .table_elements(100_000)
         .pagemap_scan(Enabled::Auto);
     if PoolingAllocationConfig::is_pagemap_scan_available() {

@@ -11,6 +11,57 @@ pub enum LoadError {
     /// Not a component, or one that does not compile.
     #[error("not a WebAssembly component that can be compiled: {0}")]
     Compile(wasmtime::Error),
+    /// It cannot be read, or is larger than it may be.
+    #[error("{0}")]
+    File(String),
+    /// Its signature is missing or wrong.
+    #[error(transparent)]
+    Signature(#[from] super::signature::SignatureError),
+    /// Its slot's file is wrong.
+    #[error(transparent)]
+    Config(#[from] super::slot::BadSlotConfig),
+    /// It does not begin as WebAssembly does.
+    #[error(
+        "the file is not WebAssembly: it has {bytes} bytes and does not begin with \\0asm; copy the \
+         component that `waxwing plugin build` printed"
+    )]
+    NotWasm {
+        /// Its size.
+        bytes: usize,
+    },
+    /// A module, not a component.
+    #[error(
+        "the file is a core WebAssembly module, not a component; build it for wasm32-wasip2, or make \
+         a component of it with `wasm-tools component new`"
+    )]
+    CoreModule,
+    /// It is truncated or damaged.
+    #[error("the component is damaged at byte {offset}: {detail}; copy it again")]
+    Broken {
+        /// Where.
+        offset: usize,
+        /// What is wrong there.
+        detail: String,
+    },
+    /// It was built for another version of the interface.
+    #[error(
+        "the component was built for {interface}, and this server speaks version {} of the \
+         interface: {}",
+        super::inspect::INTERFACE_VERSION,
+        super::inspect::advice(.version)
+    )]
+    Version {
+        /// The interface, with its version.
+        interface: String,
+        /// That version.
+        version: String,
+    },
+    /// It exports more than one kind.
+    #[error("a component is of one kind, and this one exports several: {exports}")]
+    ManyKinds {
+        /// What it exports.
+        exports: String,
+    },
     /// It exports none of the three kinds.
     #[error(
         "the component exports no kind of plugin that this server knows (waxwing:plugin/renderer, \
@@ -40,6 +91,20 @@ pub enum LoadError {
     /// Its types are not those of the interface.
     #[error("the component does not fit the interface: {0}")]
     Link(wasmtime::Error),
+    /// What it says of itself cannot be used.
+    #[error("the plugin's manifest cannot be used: {detail}")]
+    Manifest {
+        /// What is wrong.
+        detail: String,
+    },
+    /// Its schema is not one.
+    #[error("the plugin {name} gives a settings schema that is not JSON Schema 2020-12: {detail}")]
+    Schema {
+        /// The plugin.
+        name: String,
+        /// What is wrong.
+        detail: String,
+    },
     /// Its settings are wrong.
     #[error("the plugin {name} refused its settings: {}", list(.faults))]
     Settings {
@@ -58,6 +123,41 @@ pub enum LoadError {
         /// What it says.
         detail: String,
     },
+    /// One of the operator's golden cases, or of the host's own.
+    #[error("the plugin {name} did not pass {case}: {detail}")]
+    Case {
+        /// The plugin.
+        name: String,
+        /// The case.
+        case: String,
+        /// What differs.
+        detail: String,
+    },
+    /// A slot with such a binding is there already.
+    #[error(
+        "the slot {other} answers the calls of {binding} for this kind already; give this one a \
+         narrower [binding] in its .toml, or remove the other"
+    )]
+    Taken {
+        /// The other slot.
+        other: super::slot::SlotName,
+        /// The binding of both.
+        binding: super::binding::Binding,
+    },
+    /// It was rolled back before.
+    #[error(
+        "this component was rolled back and is in quarantine ({reason}); `waxwing plugin activate \
+         {slot}` lets it run again, or give a mended one"
+    )]
+    Quarantined {
+        /// The slot.
+        slot: super::slot::SlotName,
+        /// Why it was rolled back.
+        reason: String,
+    },
+    /// A newer file came while this one was looked at.
+    #[error("a newer file came")]
+    Superseded,
     /// It failed in a call while it was loaded.
     #[error(transparent)]
     Call(#[from] CallFailure),
@@ -112,6 +212,17 @@ pub enum CallFailure {
         /// Its value, in bytes.
         limit: usize,
     },
+    /// Two generations trapped on this input, so it is not given to a plugin again.
+    #[error(
+        "{input} is in quarantine, because two generations of the plugin trapped on it: {detail}; \
+         change it, or replace the plugin"
+    )]
+    InputQuarantined {
+        /// What the input is.
+        input: String,
+        /// How the plugin trapped.
+        detail: String,
+    },
     /// It said itself that it cannot decide.
     #[error("the plugin {plugin} gave up in {call}: {detail}")]
     GaveUp {
@@ -134,11 +245,32 @@ pub enum CallFailure {
     },
 }
 
+impl CallFailure {
+    /// Whether the plugin broke, rather than declined: such failures count for its rollback.
+    #[must_use]
+    pub fn is_trap(&self) -> bool {
+        match self {
+            Self::Trapped { .. }
+            | Self::Time { .. }
+            | Self::Memory { .. }
+            | Self::Output { .. }
+            | Self::BrokenPromise { .. } => true,
+            Self::GaveUp { .. } | Self::InputQuarantined { .. } => false,
+        }
+    }
+}
+
 /// One line for a list of faults.
 pub fn list(faults: &[Diagnostic]) -> String {
-    let one = |fault: &Diagnostic| match (fault.line, fault.column) {
-        (0, _) => fault.message.clone(),
-        (line, column) => format!("{} (line {line}, column {column})", fault.message),
+    let one = |fault: &Diagnostic| {
+        let at = match (fault.line, fault.column) {
+            (0, _) => String::new(),
+            (line, column) => format!(" (line {line}, column {column})"),
+        };
+        match &fault.part {
+            Some(part) => format!("{part}: {}{at}", fault.message),
+            None => format!("{}{at}", fault.message),
+        }
     };
     faults.iter().map(one).collect::<Vec<_>>().join("; ")
 }

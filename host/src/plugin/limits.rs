@@ -1,9 +1,13 @@
 //! What a plugin may use: time, memory, bytes out. Each refusal names its setting.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde::{Deserialize, Deserializer};
 use wasmtime::ResourceLimiter;
+
+use super::Kind;
 
 const MIB: usize = 1 << 20;
 
@@ -22,10 +26,10 @@ pub struct Limits {
     pub domain: CallLimits,
 }
 
-/// Some limits of a kind; the others keep that kind's defaults.
-#[derive(Debug, Default, Deserialize)]
+/// Some limits; the others stay as they are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct Partial {
+pub struct Partial {
     call_ms: Option<u64>,
     prepare_ms: Option<u64>,
     memory_bytes: Option<usize>,
@@ -33,19 +37,41 @@ struct Partial {
 }
 
 impl Partial {
+    fn checked<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let limits = Self::deserialize(from)?;
+        limits.check().map_err(serde::de::Error::custom)?;
+        Ok(limits)
+    }
+
     fn of_renderer<'de, D: Deserializer<'de>>(from: D) -> Result<CallLimits, D::Error> {
-        Self::deserialize(from).map(|it| it.over(Limits::default().renderer))
+        Self::checked(from).map(|it| it.over(Limits::default().renderer))
     }
 
     fn of_plan<'de, D: Deserializer<'de>>(from: D) -> Result<CallLimits, D::Error> {
-        Self::deserialize(from).map(|it| it.over(Limits::default().plan))
+        Self::checked(from).map(|it| it.over(Limits::default().plan))
     }
 
     fn of_domain<'de, D: Deserializer<'de>>(from: D) -> Result<CallLimits, D::Error> {
-        Self::deserialize(from).map(|it| it.over(Limits::default().domain))
+        Self::checked(from).map(|it| it.over(Limits::default().domain))
     }
 
-    fn over(self, kind: CallLimits) -> CallLimits {
+    /// Whether the engine can keep them.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let within = |name: &str, value: Option<u64>, from: u64, to: u64| match value {
+            Some(value) if !(from..=to).contains(&value) => {
+                Err(format!("{name} is {value}, and it can be {from} to {to}"))
+            }
+            Some(_) | None => Ok(()),
+        };
+        let bytes = |value: Option<usize>| value.map(|it| u64::try_from(it).unwrap_or(u64::MAX));
+        within("call_ms", self.call_ms, 1, 60_000)?;
+        within("prepare_ms", self.prepare_ms, 1, 60_000)?;
+        within("memory_bytes", bytes(self.memory_bytes), 64 << 10, 128 << 20)?;
+        within("output_bytes", bytes(self.output_bytes), 1 << 10, 64 << 20)
+    }
+
+    /// These limits where they say something, else the others.
+    pub(super) fn over(self, kind: CallLimits) -> CallLimits {
         CallLimits {
             call_ms: self.call_ms.unwrap_or(kind.call_ms),
             prepare_ms: self.prepare_ms.unwrap_or(kind.prepare_ms),
@@ -83,6 +109,33 @@ impl CallLimits {
     }
 }
 
+impl Limits {
+    /// The limits of a kind.
+    #[must_use]
+    pub fn of(&self, kind: Kind) -> CallLimits {
+        match kind {
+            Kind::Renderer => self.renderer,
+            Kind::Plan => self.plan,
+            Kind::Domain => self.domain,
+        }
+    }
+}
+
+impl CallLimits {
+    /// Interpreters hold their heap and their standard library, and start slowly; limits that the
+    /// operator set for the kind are only raised.
+    pub(super) fn for_an_interpreter(mut self, kind: Kind) -> Self {
+        let default = Limits::default().of(kind);
+        if self.memory_bytes == default.memory_bytes {
+            self.memory_bytes = self.memory_bytes.max(64 * MIB);
+        }
+        if self.prepare_ms == default.prepare_ms {
+            self.prepare_ms = self.prepare_ms.max(500);
+        }
+        self
+    }
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self {
@@ -113,15 +166,28 @@ impl Default for Limits {
 pub struct Meter {
     limit: usize,
     held: usize,
+    peak: Peak,
     exceeded: bool,
+}
+
+/// The most memory that an instance of a generation has held. Cheap to clone.
+#[derive(Debug, Clone, Default)]
+pub struct Peak(Arc<AtomicUsize>);
+
+impl Peak {
+    /// In bytes.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 impl Meter {
     const TABLE_ELEMENTS: usize = 100_000;
 
     /// Nothing held yet.
-    pub fn new(limit: usize) -> Self {
-        Self { limit, held: 0, exceeded: false }
+    pub fn new(limit: usize, peak: Peak) -> Self {
+        Self { limit, held: 0, peak, exceeded: false }
     }
 
     /// Whether the guest asked for more than it may have.
@@ -141,6 +207,7 @@ impl ResourceLimiter for Meter {
         let allowed = held <= self.limit;
         if allowed {
             self.held = held;
+            self.peak.0.fetch_max(held, Ordering::Relaxed);
         } else {
             self.exceeded = true;
         }
@@ -159,7 +226,7 @@ impl ResourceLimiter for Meter {
     }
 
     fn instances(&self) -> usize {
-        32
+        64
     }
 
     fn memories(&self) -> usize {
@@ -177,9 +244,11 @@ mod tests {
 
     #[test]
     fn the_memory_limit_is_the_sum_over_all_memories() {
-        let mut meter = Meter::new(10);
+        let peak = Peak::default();
+        let mut meter = Meter::new(10, peak.clone());
         assert!(meter.memory_growing(0, 6, None).expect("no error"));
         assert!(!meter.memory_growing(0, 6, None).expect("no error"));
         assert!(meter.exceeded());
+        assert_eq!(peak.bytes(), 6);
     }
 }

@@ -1,69 +1,82 @@
 //! The plan policy: may this plan make these sends, and what do they cost?
 
-use std::time::Instant;
-
+use super::Kind;
 use super::bindings::plan::PlanRestriction;
 use super::bindings::plan::exports::waxwing::plugin::plan_policy as wit;
 use super::bindings::types::{CallContext, Failure};
-use super::bindings::world::Kind;
-use super::decision::{Decision, Identity};
-use super::error::{CallFailure, list};
-use super::generation::{Budget, Generation};
+use super::error::CallFailure;
+use super::generation::Generation;
+use super::instance::Budget;
+use super::log::printable;
+use super::pool::Pool;
+use super::slot::Instances;
 
 pub use wit::{Account, Channel, Charge, Decision as Verdict, Denial, UseRequest};
 
-/// The slot's generation. Each check runs in a fresh instance, so nothing of one account can be
-/// seen in the check of another.
+/// A generation of a plan policy.
 #[derive(Debug)]
-pub struct PlanPolicy {
-    generation: Generation<PlanRestriction>,
-}
+pub struct PlanPolicy(Pool<PlanRestriction>);
 
 impl PlanPolicy {
-    pub(super) fn new(generation: Generation<PlanRestriction>) -> Self {
-        Self { generation }
+    pub(super) const KIND: Kind = Kind::Plan;
+
+    pub(super) fn new(generation: Generation<PlanRestriction>, instances: Instances) -> Self {
+        Self(Pool::new(generation, instances))
     }
 
-    pub(super) fn about(&self) -> (&Identity, &str) {
-        (self.generation.identity(), self.generation.summary())
+    pub(super) fn generation(&self) -> &Generation<PlanRestriction> {
+        self.0.generation()
     }
 
-    /// One verdict for each use, in order, with its record.
+    /// One verdict for each use, in order; or what the plugin says instead.
     ///
     /// # Errors
-    /// The plugin gave no answer; the send is refused closed.
-    pub async fn check(
+    /// The plugin gave no answer.
+    pub(super) async fn check(
         &self,
         ctx: &CallContext,
         who: &Account,
         uses: &[UseRequest],
-    ) -> Result<Vec<(Verdict, Decision)>, CallFailure> {
-        let start = Instant::now();
-        let mut instance = self.generation.instance().await?;
-        instance.arm(Budget::Call);
+    ) -> Result<Result<Vec<Verdict>, Failure>, CallFailure> {
+        let mut borrowed = self.0.borrow().await?;
+        let instance = borrowed.instance();
+        instance.arm_for(ctx);
+        let cpu = instance.cpu();
         let (world, store) = instance.parts();
-        let called = world.waxwing_plugin_plan_policy().call_check(store, ctx, who, uses).await;
-        let verdicts = match instance.outcome("check", Budget::Call, called)? {
-            Ok(verdicts) => verdicts,
-            Err(Failure::InvalidInput(faults) | Failure::Misconfigured(faults)) => {
-                return Err(instance.gave_up("check", list(&faults)));
-            }
-            Err(Failure::Internal(detail)) => return Err(instance.gave_up("check", detail)),
-        };
-        if verdicts.len() != uses.len() {
+        let call = world.waxwing_plugin_plan_policy().call_check(store, ctx, who, uses);
+        let called = cpu.of(call).await;
+        let answer = instance.outcome("check", Budget::Call, called)?;
+        if let Ok(verdicts) = &answer
+            && verdicts.len() != uses.len()
+        {
             let detail = format!("{} uses, {} decisions", uses.len(), verdicts.len());
             return Err(instance.broken("check", detail));
         }
-        let took = start.elapsed();
-        let recorded = |verdict: Verdict| {
-            let (summary, reason) = match &verdict {
-                Verdict::Allow(charge) => ("allow", charge.reason.clone()),
-                Verdict::Deny(denial) => ("deny", Some(denial.message.clone())),
-            };
-            let record =
-                Decision::new(Kind::Plan, self.generation.identity(), summary, reason, took);
-            (verdict, record)
-        };
-        Ok(verdicts.into_iter().map(recorded).collect())
+        borrowed.give_back();
+        Ok(answer.map(|verdicts| verdicts.into_iter().map(printed).collect()))
+    }
+}
+
+/// A guest's texts reach clients and logs: on one line, and of a bounded length.
+fn printed(verdict: Verdict) -> Verdict {
+    match verdict {
+        Verdict::Allow(charge) => {
+            let reason = charge.reason.as_deref().map(printable);
+            Verdict::Allow(Charge { reason, ..charge })
+        }
+        Verdict::Deny(denial) => Verdict::Deny(Denial {
+            code: printable(&denial.code),
+            message: printable(&denial.message),
+            required_plan: denial.required_plan.as_deref().map(printable),
+            retry_after_s: denial.retry_after_s,
+        }),
+    }
+}
+
+/// What is recorded of a verdict: a word, and the plugin's reason.
+pub(super) fn summary(verdict: &Verdict) -> (&'static str, Option<String>) {
+    match verdict {
+        Verdict::Allow(charge) => ("allow", charge.reason.clone()),
+        Verdict::Deny(denial) => ("deny", Some(denial.message.clone())),
     }
 }

@@ -2,19 +2,18 @@
 
 use std::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
 
 use lru::LruCache;
 use tokio::sync::Semaphore;
 use wasmtime::component::ResourceAny;
 
+use super::Kind;
 use super::bindings::template::TemplateRenderer;
 use super::bindings::template::exports::waxwing::plugin::renderer as wit;
 use super::bindings::types::{CallContext, Diagnostic, Failure};
-use super::bindings::world::Kind;
-use super::decision::{Decision, Identity};
 use super::error::CallFailure;
-use super::generation::{Budget, Generation, Instance};
+use super::generation::Generation;
+use super::instance::{Budget, Instance};
 
 pub use wit::{Body, Output, Part, Source, Template, Variable};
 
@@ -26,7 +25,7 @@ const RECYCLED_AFTER: u32 = 1_000;
 const TEMPLATES: NonZeroUsize = NonZeroUsize::new(256).expect("not zero");
 const WEIGHT: u64 = 24 << 20;
 
-/// The slot's generation with its warm instances.
+/// A generation of a renderer, with its warm instances.
 #[derive(Debug)]
 pub struct Renderer {
     generation: Generation<TemplateRenderer>,
@@ -43,20 +42,6 @@ pub struct VersionKey {
     pub revision: u64,
 }
 
-/// Why a template was not rendered.
-#[derive(Debug, thiserror::Error)]
-pub enum RenderFailure {
-    /// The sender's data is wrong.
-    #[error("the data does not fit the template")]
-    Data(Vec<Diagnostic>),
-    /// The published template is wrong.
-    #[error("the published template cannot be rendered")]
-    Template(Vec<Diagnostic>),
-    /// The plugin gave no answer.
-    #[error(transparent)]
-    Plugin(#[from] CallFailure),
-}
-
 struct Warm {
     instance: Instance<TemplateRenderer>,
     compiled: LruCache<VersionKey, (ResourceAny, u32)>,
@@ -65,58 +50,60 @@ struct Warm {
 }
 
 impl Renderer {
+    pub(super) const KIND: Kind = Kind::Renderer;
+
     pub(super) fn new(generation: Generation<TemplateRenderer>) -> Self {
         let places = std::thread::available_parallelism().map_or(2, NonZeroUsize::get) * 2;
         Self { generation, places: Semaphore::new(places), warm: Mutex::new(Vec::new()) }
     }
 
-    pub(super) fn about(&self) -> (&Identity, &str) {
-        (self.generation.identity(), self.generation.summary())
+    pub(super) fn generation(&self) -> &Generation<TemplateRenderer> {
+        &self.generation
     }
 
-    /// Compiles a template that is not published yet and says what it reads.
+    /// Compiles a template that is not published yet and says what it reads, or all its faults.
     ///
     /// # Errors
-    /// Every fault of the template at once, or the plugin gave no answer.
-    pub async fn variables(&self, template: &Template) -> Result<Vec<Variable>, RenderFailure> {
-        let mut instance = self.generation.instance().await?;
-        let compiled = compile(&mut instance, template).await?;
-        instance.arm(Budget::Prepare);
-        let (world, store) = instance.parts();
-        let compiled_template = world.waxwing_plugin_renderer().compiled();
-        let called = compiled_template.call_variables(store, compiled).await;
-        Ok(instance.outcome("variables", Budget::Prepare, called)?)
-    }
-
-    /// Renders every part of a published version; `data` is JSON text.
-    ///
-    /// # Errors
-    /// See [`RenderFailure`].
-    pub async fn render(
+    /// The plugin gave no answer.
+    pub(super) async fn variables(
         &self,
-        key: VersionKey,
+        template: &Template,
+    ) -> Result<Result<Vec<Variable>, Vec<Diagnostic>>, CallFailure> {
+        let mut instance = self.generation.instance().await?;
+        let compiled = match compile(&mut instance, template, "publish").await? {
+            Ok(compiled) => compiled,
+            Err(faults) => return Ok(Err(faults)),
+        };
+        instance.arm(Budget::Prepare, "publish");
+        let cpu = instance.cpu();
+        let (world, store) = instance.parts();
+        let call = world.waxwing_plugin_renderer().compiled();
+        let called = cpu.of(call.call_variables(store, compiled)).await;
+        instance.outcome("variables", Budget::Prepare, called).map(Ok)
+    }
+
+    /// Renders every part of a template; `data` is JSON text. With a key the compiled form is kept.
+    /// Faults of the template itself are `misconfigured`.
+    ///
+    /// # Errors
+    /// The plugin gave no answer.
+    pub(super) async fn render(
+        &self,
+        key: Option<VersionKey>,
         template: impl FnOnce() -> Template + Send,
         ctx: &CallContext,
         data: &String,
-    ) -> Result<(Output, Decision), RenderFailure> {
-        let start = Instant::now();
+    ) -> Result<Result<Output, Failure>, CallFailure> {
         // Never closed, so the only answer is a place.
         let _place = self.places.acquire().await;
         let mut warm = match self.idle() {
             Some(warm) => warm,
             None => Warm::new(self.generation.instance().await?),
         };
-        let output = warm.render(key, template, ctx, data).await;
         // After a trap the instance is dropped with its store; after a refusal it is as good as new.
-        match &output {
-            Ok(_) | Err(RenderFailure::Data(_) | RenderFailure::Template(_)) => self.keep(warm),
-            Err(RenderFailure::Plugin(_)) => {}
-        }
-        let identity = self.generation.identity();
-        output.map(|output| {
-            let took = start.elapsed();
-            (output, Decision::new(Kind::Renderer, identity, "rendered", None, took))
-        })
+        let answer = warm.render(key, template, ctx, data).await?;
+        self.keep(warm);
+        Ok(answer)
     }
 
     fn idle(&self) -> Option<Warm> {
@@ -137,59 +124,62 @@ impl Warm {
 
     async fn render(
         &mut self,
-        key: VersionKey,
+        key: Option<VersionKey>,
         template: impl FnOnce() -> Template + Send,
         ctx: &CallContext,
         data: &String,
-    ) -> Result<Output, RenderFailure> {
+    ) -> Result<Result<Output, Failure>, CallFailure> {
         self.renders += 1;
-        let compiled = match self.compiled.get(&key) {
-            Some((compiled, _)) => *compiled,
-            None => self.compile(key, &template()).await?,
+        let kept = key.and_then(|key| self.compiled.get(&key)).map(|(compiled, _)| *compiled);
+        let compiled = match kept {
+            Some(compiled) => compiled,
+            None => match compile(&mut self.instance, &template(), &ctx.call_id).await? {
+                Ok(compiled) => compiled,
+                Err(faults) => return Ok(Err(Failure::Misconfigured(faults))),
+            },
         };
-        self.instance.arm(Budget::Call);
-        let (world, store) = self.instance.parts();
-        let compiled_template = world.waxwing_plugin_renderer().compiled();
-        let called = compiled_template.call_render(store, compiled, ctx, data).await;
-        match self.instance.outcome("render", Budget::Call, called)? {
-            Ok(output) => Ok(output),
-            Err(Failure::InvalidInput(faults)) => Err(RenderFailure::Data(faults)),
-            Err(Failure::Misconfigured(faults)) => Err(RenderFailure::Template(faults)),
-            Err(Failure::Internal(detail)) => {
-                Err(RenderFailure::Plugin(self.instance.gave_up("render", detail)))
-            }
+        if let (None, Some(key)) = (kept, key) {
+            self.remember(key, compiled).await?;
         }
+        self.instance.arm_for(ctx);
+        let cpu = self.instance.cpu();
+        let (world, store) = self.instance.parts();
+        let template = world.waxwing_plugin_renderer().compiled();
+        let called = cpu.of(template.call_render(store, compiled, ctx, data)).await;
+        let answer = self.instance.outcome("render", Budget::Call, called)?;
+        if key.is_none() {
+            self.drop_in_guest(compiled).await?;
+        }
+        Ok(answer)
     }
 
-    async fn compile(
+    async fn remember(
         &mut self,
         key: VersionKey,
-        template: &Template,
-    ) -> Result<ResourceAny, RenderFailure> {
-        let compiled = match compile(&mut self.instance, template).await {
-            Err(RenderFailure::Data(faults)) => return Err(RenderFailure::Template(faults)),
-            other => other?,
-        };
-        self.instance.arm(Budget::Prepare);
+        compiled: ResourceAny,
+    ) -> Result<(), CallFailure> {
+        self.instance.arm(Budget::Prepare, "weight");
+        let cpu = self.instance.cpu();
         let (world, store) = self.instance.parts();
-        let compiled_template = world.waxwing_plugin_renderer().compiled();
-        let called = compiled_template.call_weight(store, compiled).await;
+        let template = world.waxwing_plugin_renderer().compiled();
+        let called = cpu.of(template.call_weight(store, compiled)).await;
         let weight = self.instance.outcome("weight", Budget::Prepare, called)?;
         while self.weight + u64::from(weight) > WEIGHT || self.compiled.len() == TEMPLATES.get() {
-            let Some((_, evicted)) = self.compiled.pop_lru() else { break };
-            self.forget(evicted).await?;
+            let Some((_, (evicted, weight))) = self.compiled.pop_lru() else { break };
+            self.weight -= u64::from(weight);
+            self.drop_in_guest(evicted).await?;
         }
         self.weight += u64::from(weight);
         self.compiled.put(key, (compiled, weight));
-        Ok(compiled)
+        Ok(())
     }
 
     /// A handle that is only dropped on this side would stay in the guest for ever.
-    async fn forget(&mut self, (compiled, weight): (ResourceAny, u32)) -> Result<(), CallFailure> {
-        self.weight -= u64::from(weight);
-        self.instance.arm(Budget::Prepare);
+    async fn drop_in_guest(&mut self, compiled: ResourceAny) -> Result<(), CallFailure> {
+        self.instance.arm(Budget::Prepare, "drop");
+        let cpu = self.instance.cpu();
         let (_, store) = self.instance.parts();
-        let dropped = compiled.resource_drop_async(store).await;
+        let dropped = cpu.of(compiled.resource_drop_async(store)).await;
         self.instance.outcome("drop of a compiled template", Budget::Prepare, dropped)
     }
 }
@@ -197,11 +187,14 @@ impl Warm {
 async fn compile(
     instance: &mut Instance<TemplateRenderer>,
     template: &Template,
-) -> Result<ResourceAny, RenderFailure> {
-    instance.arm(Budget::Prepare);
+    call_id: &str,
+) -> Result<Result<ResourceAny, Vec<Diagnostic>>, CallFailure> {
+    instance.arm(Budget::Prepare, call_id);
+    let cpu = instance.cpu();
     let (world, store) = instance.parts();
-    let called = world.waxwing_plugin_renderer().compiled().call_compile(store, template).await;
-    instance.outcome("compile", Budget::Prepare, called)?.map_err(RenderFailure::Data)
+    let renderer = world.waxwing_plugin_renderer().compiled();
+    let called = cpu.of(renderer.call_compile(store, template)).await;
+    instance.outcome("compile", Budget::Prepare, called)
 }
 
 impl std::fmt::Debug for Warm {

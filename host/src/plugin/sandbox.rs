@@ -15,17 +15,20 @@ use wasmtime_wasi_io::bindings::wasi::io;
 
 use super::bindings::host;
 use super::limits::Meter;
+use super::log::{SlotLog, printable};
 use capture::Capture;
 use frozen::FrozenClock;
 
 /// Guests are deterministic: their randomness is these bytes, over and over.
 const SEED: &[u8; 16] = b"waxwing-plugin-1";
 const LOG_LINES: u32 = 64;
-const LOG_LINE_CHARACTERS: usize = 1_024;
+const LOG_FIELDS: usize = 16;
 
 /// The host's side of one instance.
 pub struct Guest {
     plugin: String,
+    log: SlotLog,
+    call_id: String,
     table: ResourceTable,
     wasi: WasiCtx,
     last_words: Capture,
@@ -33,7 +36,6 @@ pub struct Guest {
     meter: Meter,
     ticks_left: u64,
     log_lines: u32,
-    log_dropped: u32,
 }
 
 /// The interfaces that a guest may import; everything else is refused when it is inspected.
@@ -60,8 +62,8 @@ pub const ALLOWED_IMPORTS: [&str; 19] = [
 ];
 
 impl Guest {
-    /// A sandbox for a plugin of that name, with that much memory.
-    pub fn new(plugin: String, memory_bytes: usize) -> Self {
+    /// A sandbox for a plugin of that name, with the memory that the meter allows.
+    pub fn new(plugin: String, log: SlotLog, meter: Meter) -> Self {
         let last_words = Capture::default();
         let clock = FrozenClock::default();
         let wasi = WasiCtxBuilder::new()
@@ -76,19 +78,21 @@ impl Guest {
             .build();
         Self {
             plugin,
+            log,
+            call_id: String::new(),
             table: ResourceTable::new(),
             wasi,
             last_words,
             clock,
-            meter: Meter::new(memory_bytes),
+            meter,
             ticks_left: 0,
             log_lines: 0,
-            log_dropped: 0,
         }
     }
 
     /// Gives the guest time, and the moment that it may know, for one call.
-    pub fn begin_call(&mut self, ticks: u64, now_unix_ms: u64) {
+    pub fn begin_call(&mut self, ticks: u64, now_unix_ms: u64, call_id: &str) {
+        call_id.clone_into(&mut self.call_id);
         self.ticks_left = ticks;
         self.clock.stand_at(now_unix_ms);
         self.last_words.clear();
@@ -121,6 +125,14 @@ impl Guest {
         self.ticks_left == 0
     }
 
+    fn slot(&self) -> String {
+        self.log.slot().to_owned()
+    }
+
+    fn count_dropped(&self) {
+        metrics::counter!("waxwing_plugin_log_dropped_total", "slot" => self.slot()).increment(1);
+    }
+
     /// What the guest wrote to its standard streams in this call, shortened.
     pub fn last_words(&self) -> String {
         self.last_words.text()
@@ -146,16 +158,7 @@ pub fn link(linker: &mut Linker<Guest>) -> wasmtime::Result<()> {
     random::random::add_to_linker::<Guest, WasiRandom>(linker, |guest| guest.wasi.random())?;
     random::insecure_seed::add_to_linker::<Guest, WasiRandom>(linker, |guest| guest.wasi.random())?;
     clocks::wall_clock::add_to_linker::<Guest, WasiClocks>(linker, Guest::clocks)?;
-    clocks::monotonic_clock::add_to_linker::<Guest, WasiClocks>(linker, Guest::clocks)?;
-    // A guest that sleeps in a host call is not stopped by epochs, so it may not sleep.
-    linker.allow_shadowing(true);
-    let mut monotonic = linker.instance("wasi:clocks/monotonic-clock@0.2.6")?;
-    for sleep in ["subscribe-instant", "subscribe-duration"] {
-        monotonic.func_new(sleep, |_, _, _, _| {
-            Err(wasmtime::Error::msg("a plugin may not sleep: its clock stands still"))
-        })?;
-    }
-    linker.allow_shadowing(false);
+    clocks::monotonic_clock::add_to_linker::<Guest, Standing>(linker, |guest| &mut guest.clock)?;
     Ok(())
 }
 
@@ -179,6 +182,12 @@ pub fn store(engine: &wasmtime::Engine, guest: Guest, output_bytes: usize) -> St
 
 struct Io;
 
+struct Standing;
+
+impl HasData for Standing {
+    type Data<'a> = &'a mut FrozenClock;
+}
+
 impl HasData for Io {
     type Data<'a> = &'a mut ResourceTable;
 }
@@ -198,21 +207,28 @@ impl host::Host for Guest {
     ) {
         self.log_lines += 1;
         if self.log_lines > LOG_LINES {
-            self.log_dropped += 1;
-            metrics::counter!("waxwing_plugin_log_dropped_total", "plugin" => self.plugin.clone())
-                .increment(1);
-            return;
+            self.log.dropped();
+            return self.count_dropped();
         }
-        let message: String =
-            message.chars().filter(|c| !c.is_control()).take(LOG_LINE_CHARACTERS).collect();
-        let fields: Vec<String> =
-            fields.iter().take(16).map(|it| format!("{}={}", it.key, it.value)).collect();
-        let (plugin, fields) = (self.plugin.as_str(), fields.join(" "));
+        let fields = fields.iter().take(LOG_FIELDS).fold(String::new(), |text, it| {
+            format!("{text} {}={}", printable(&it.key), printable(&it.value))
+        });
+        let message = format!("{}{fields}", printable(&message));
+        let (plugin, slot) = (self.plugin.as_str(), self.log.slot());
+        let word = match level {
+            host::Level::Error => "error",
+            host::Level::Warn => "warn",
+            host::Level::Info => "info",
+            host::Level::Debug | host::Level::Trace => "debug",
+        };
+        if !self.log.push(word, plugin, &self.call_id, &message) {
+            return self.count_dropped();
+        }
         match level {
-            host::Level::Error => tracing::error!(plugin, fields, "{message}"),
-            host::Level::Warn => tracing::warn!(plugin, fields, "{message}"),
-            host::Level::Info => tracing::info!(plugin, fields, "{message}"),
-            host::Level::Debug | host::Level::Trace => tracing::debug!(plugin, fields, "{message}"),
+            host::Level::Error => tracing::error!(slot, plugin, "{message}"),
+            host::Level::Warn => tracing::warn!(slot, plugin, "{message}"),
+            host::Level::Info => tracing::info!(slot, plugin, "{message}"),
+            host::Level::Debug | host::Level::Trace => tracing::debug!(slot, plugin, "{message}"),
         }
     }
 
@@ -220,7 +236,7 @@ impl host::Host for Guest {
         // A guest's own labels would let it make any number of series; its metric's name is cut.
         let metric: String = metric.chars().filter(char::is_ascii_alphanumeric).take(40).collect();
         metrics::counter!(
-            "waxwing_plugin_count_total", "plugin" => self.plugin.clone(), "metric" => metric
+            "waxwing_plugin_count_total", "slot" => self.slot(), "metric" => metric
         )
         .increment(delta);
     }

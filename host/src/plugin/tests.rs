@@ -1,15 +1,42 @@
-//! The real components under the host's limits, and components that no host should run.
+//! The platform with real components: good ones that are swapped, and bad ones that it survives.
 
+mod activation;
+mod bindings;
+mod blame;
+mod boot;
+mod damaged;
+mod files;
 mod golden;
+mod guests;
 mod hostile;
+mod interfaces;
+mod kept_cases;
+mod memory;
+mod platform;
 mod policies;
+mod refused;
+mod rollback;
+mod samples;
+mod sandboxed;
+mod settings;
+mod shadows;
+mod signatures;
+mod tampered;
 
-use super::*;
-use crate::clock::Timestamp;
+use std::sync::Arc;
+
+use crate::clock::{Clock, Timestamp};
 use crate::id::TemplateId;
-use crate::plugin::renderer::{Body, Part, RenderFailure, Source, Template, VersionKey};
+use crate::plugin::binding::Scope;
+use crate::plugin::error::CallFailure;
+use crate::plugin::limits::Limits;
+use crate::plugin::renderer::{Body, Part, Source, Template, VersionKey};
+use crate::plugin::table::Unrendered;
+use crate::plugin::{Options, Plugins};
+use platform::Home;
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
+const ANYBODY: Scope<'static> = Scope { plan: "free", account: "acc_1", domain: None };
 
 /// Compiled code of all tests of this build, so that each component is compiled once.
 fn cache() -> std::path::PathBuf {
@@ -17,9 +44,12 @@ fn cache() -> std::path::PathBuf {
     executable.parent().expect("it is in a folder").join("compiled-plugins-for-tests")
 }
 
-async fn plugins(limits: Limits) -> Plugins {
-    let clock = Clock::manual(NOW);
-    Plugins::start(limits, &cache(), b"tests", clock).await.expect("the built-ins start")
+/// The platform without its manager: nobody swaps a plugin.
+async fn plugins(limits: Limits) -> Arc<Plugins> {
+    let home = Home::new();
+    let options = Options { limits, ..home.options() };
+    let started = Plugins::start(options, Clock::manual(NOW)).await;
+    started.expect("the built-ins start").0
 }
 
 fn text_template(text: &str) -> Template {
@@ -35,17 +65,37 @@ fn text_template(text: &str) -> Template {
     }
 }
 
-async fn render(plugins: &Plugins, text: &str, data: &str) -> Result<Vec<Body>, RenderFailure> {
+/// Renders a text that nobody has rendered before.
+async fn render(
+    plugins: &Plugins,
+    text: &str,
+    data: &str,
+) -> Result<Result<Vec<Body>, Unrendered>, CallFailure> {
     let key = VersionKey { template: TemplateId::new(NOW), revision: 1 };
+    render_version(plugins, key, text, data).await
+}
+
+async fn render_version(
+    plugins: &Plugins,
+    key: VersionKey,
+    text: &str,
+    data: &str,
+) -> Result<Result<Vec<Body>, Unrendered>, CallFailure> {
     let context = plugins.context("test".to_owned());
-    let (renderer, data) = (plugins.renderer(), data.to_owned());
-    let result = renderer.render(key, || text_template(text), &context, &data).await;
-    result.map(|(output, _)| output.bodies)
+    let data = data.to_owned();
+    let table = plugins.table();
+    let called = table.render(&ANYBODY, key, || text_template(text), &context, &data).await;
+    called.result.map(|rendered| rendered.map(|output| output.bodies))
+}
+
+/// The subject and the text of a good template.
+async fn dear_ada(plugins: &Plugins) -> Vec<String> {
+    let rendered = render(plugins, "Dear {{ name }}", r#"{"name":"Ada"}"#).await;
+    let bodies = rendered.expect("answered").expect("rendered");
+    bodies.into_iter().map(|body| body.text).collect()
 }
 
 /// What every hostile test ends with: the next good call is right.
 async fn still_renders(plugins: &Plugins) {
-    let bodies = render(plugins, "Dear {{ name }}", r#"{"name":"Ada"}"#).await.expect("renders");
-    let texts: Vec<&str> = bodies.iter().map(|body| body.text.as_str()).collect();
-    assert_eq!(texts, ["Hi Ada", "Dear Ada"]);
+    assert_eq!(dear_ada(plugins).await, ["Hi Ada", "Dear Ada"]);
 }

@@ -2,6 +2,7 @@
 
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use crate::id::fill_random;
@@ -105,6 +106,24 @@ impl DataDir {
         std::fs::rename(&partial, &path).map_err(at(&path))
     }
 
+    /// How the command line on this machine reaches the server that runs here: its address, and
+    /// the secret of this run.
+    ///
+    /// # Errors
+    /// See [`DataDirError`].
+    pub fn write_control(&self, http: SocketAddr, token: &str) -> Result<(), DataDirError> {
+        let control = serde_json::json!({"http": format!("http://{http}"), "token": token});
+        self.write_private("control.json", control.to_string().as_bytes())
+    }
+
+    /// The same, read; none where no server ever ran here.
+    #[must_use]
+    pub fn control(&self) -> Option<(String, String)> {
+        let bytes = std::fs::read(self.file("control.json")).ok()?;
+        let control: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
+        Some((control["http"].as_str()?.to_owned(), control["token"].as_str()?.to_owned()))
+    }
+
     /// A file in it.
     #[must_use]
     pub fn file(&self, name: &str) -> PathBuf {
@@ -148,6 +167,12 @@ impl DataDir {
     #[must_use]
     pub fn compiled_plugins(&self) -> PathBuf {
         self.file("compiled-plugins")
+    }
+
+    /// What the plugin host remembers.
+    #[must_use]
+    pub fn plugin_state(&self) -> PathBuf {
+        self.file("plugin-state")
     }
 
     /// The operator's plugins.

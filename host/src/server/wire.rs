@@ -10,7 +10,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::data_dir::{DataDir, DataDirError, Lock};
 use super::listeners::{self, Bounds};
+use super::plugins;
 use super::tasks::Tasks;
+use crate::api::operator::ControlToken;
 use crate::api::{self, Api, RequestLimits};
 use crate::clock::Clock;
 use crate::config::{Config, Route};
@@ -22,11 +24,12 @@ use crate::journey::accept::rate_limit::RateLimits;
 use crate::journey::commit::batch;
 use crate::journey::deliver::schedule::Schedule;
 use crate::journey::deliver::{Sandbox, Worker};
-use crate::plugin::{LoadError, Plugins};
+use crate::plugin::{Plugins, PluginsError};
 use crate::store::facts::Facts;
+use crate::store::seal::Seal;
 use crate::store::{Store, StoreError};
 use crate::telemetry;
-use crate::upkeep::retention;
+use crate::upkeep::retention::Retention;
 
 /// How long deliveries under way may take after the doors are closed.
 const DRAIN: Duration = Duration::from_secs(30);
@@ -61,8 +64,8 @@ pub enum StartError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The plugins.
-    #[error("a built-in plugin cannot be loaded: {0}")]
-    Plugins(#[from] LoadError),
+    #[error(transparent)]
+    Plugins(#[from] PluginsError),
     /// The sandbox inbox.
     #[error(transparent)]
     Inbox(#[from] inbox::InboxError),
@@ -93,20 +96,13 @@ pub async fn start(config: &Config) -> Result<Running, StartError> {
     if released > 0 {
         tracing::info!(released, "messages that were being sent when the server stopped are due");
     }
-    let compiled = data.compiled_plugins();
-    let master_key = data.master_key()?;
-    let plugins =
-        Plugins::start(config.plugins.limits, &compiled, &master_key, clock.clone()).await?;
-    let plugins = Arc::new(plugins);
+    let seal = Arc::new(Seal::new(&data.master_key()?));
+    let options = plugins::options(config, &data)?;
+    let (plugins, plugin_manager) = Plugins::start(options, clock.clone()).await?;
     let facts = Arc::new(Facts::open(store.clone(), clock.clone()).await?);
     let archive = inbox::archive::Archive::open(&data.inbox()?).await?;
 
-    let listener = TcpListener::bind(config.http.listen)
-        .await
-        .map_err(|source| StartError::Listen { address: config.http.listen, source })?;
-    let http = listener
-        .local_addr()
-        .map_err(|source| StartError::Listen { address: config.http.listen, source })?;
+    let (listener, http) = bind(config.http.listen).await?;
     let inbox_smtp = if config.inbox.enabled {
         let (listen, runtime) = (config.inbox.smtp_listen, tokio::runtime::Handle::current());
         let (archive, clock) = (archive.clone(), clock.clone());
@@ -115,27 +111,26 @@ pub async fn start(config: &Config) -> Result<Running, StartError> {
         None
     };
 
+    let control = ControlToken::random();
+    data.write_control(http, control.secret())?;
     let (doors, core) = (Tasks::default(), Tasks::default());
     let (stop_doors, stop_core) = (CancellationToken::new(), CancellationToken::new());
     let (committer, commit_queue) = batch::channel();
+    let commit_queue = commit_queue.keeping_samples(config.plugins.samples_kept);
     let wake = Arc::new(Notify::new());
 
     let waker = Arc::clone(&wake);
     let on_commit = move || waker.notify_one();
     let commit = commit_queue.run(store.clone(), clock.clone(), on_commit, stop_core.clone());
     core.start("commit", commit);
-    let pauses = config.delivery.retry_pauses_s.iter().copied().map(Duration::from_secs);
-    let Route::Sandbox = config.delivery.route;
-    let worker = Worker::new(
-        store.clone(),
-        clock.clone(),
-        RequestId::new(clock.now()).to_string(),
-        Sandbox::new(inbox_smtp.unwrap_or(config.inbox.smtp_listen)),
-        Schedule::with_pauses(pauses.collect()),
-        wake,
-    );
+    let sandbox = inbox_smtp.unwrap_or(config.inbox.smtp_listen);
+    let worker = worker(config, store.clone(), clock.clone(), sandbox, wake);
+    let recorded = plugins::recorded(&store, &seal, config.plugins.impact_calls);
+    core.start("plugins", plugin_manager.run(recorded, stop_core.clone()));
     core.start("deliver", worker.run(stop_core.clone()));
-    core.start("retention", retention::run(store.clone(), clock.clone(), stop_core.clone()));
+    let samples = Duration::from_hours(24 * u64::from(config.plugins.sample_days));
+    let retention = Retention { samples };
+    core.start("retention", retention.run(store.clone(), clock.clone(), stop_core.clone()));
 
     let limits = &config.limits;
     let rate_limits = Arc::new(RateLimits::new(limits.sends_per_second, limits.send_burst));
@@ -146,17 +141,21 @@ pub async fn start(config: &Config) -> Result<Running, StartError> {
         Arc::clone(&facts),
         Arc::clone(&plugins),
         committer,
+        Arc::clone(&seal),
     ));
     let api = Api {
         journey,
         facts,
         store: store.clone(),
         plugins: Arc::clone(&plugins),
+        seal,
+        control,
         rate_limits,
         clock: clock.clone(),
         limits: RequestLimits {
             body_bytes: limits.body_bytes,
             body_time: Duration::from_secs(limits.body_seconds),
+            impact_calls: config.plugins.impact_calls,
         },
         body_memory: Arc::new(Semaphore::new(limits.body_memory_bytes.div_ceil(1_024))),
         metrics,
@@ -183,6 +182,28 @@ pub async fn start(config: &Config) -> Result<Running, StartError> {
         stop_core,
         _lock: lock,
     })
+}
+
+/// What carries messages on, in the way that the configuration names.
+fn worker(
+    config: &Config,
+    store: Store,
+    clock: Clock,
+    sandbox: SocketAddr,
+    wake: Arc<Notify>,
+) -> Worker {
+    let Route::Sandbox = config.delivery.route;
+    let pauses = config.delivery.retry_pauses_s.iter().copied().map(Duration::from_secs);
+    let schedule = Schedule::with_pauses(pauses.collect());
+    let name = RequestId::new(clock.now()).to_string();
+    Worker::new(store, clock, name, Sandbox::new(sandbox), schedule, wake)
+}
+
+async fn bind(address: SocketAddr) -> Result<(TcpListener, SocketAddr), StartError> {
+    let failed = |source| StartError::Listen { address, source };
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let bound = listener.local_addr().map_err(failed)?;
+    Ok((listener, bound))
 }
 
 impl Running {

@@ -51,6 +51,12 @@ impl StoreError {
         move |source| Self::Database { operation, source }
     }
 
+    /// Whether what was asked for is not there.
+    #[must_use]
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, Self::Missing { .. })
+    }
+
     /// Whether a constraint of the database, and not its health, is what refused.
     #[must_use]
     pub fn is_constraint(&self) -> bool {

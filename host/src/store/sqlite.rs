@@ -2,12 +2,14 @@
 
 mod accounts;
 mod commit;
+mod decisions;
 mod domains;
 mod events;
 mod keys;
 mod messages;
 mod queue;
 mod row;
+mod samples;
 mod templates;
 mod upkeep;
 
@@ -27,9 +29,11 @@ use sqlx::{Sqlite as Driver, Transaction};
 use super::StoreError;
 use crate::clock::Timestamp;
 pub use accounts::{ACCOUNT, AccountRow, LedgerRow, account_row};
+pub use decisions::{DecisionFilter, DecisionPage, DecisionRef, DecisionRow, InvalidDecisionRef};
 pub use domains::{DOMAIN, DomainRow, domain_row};
 pub use keys::{KEY, key_row};
 pub use messages::RefusalRecord;
+pub use samples::{SampleOutcome, SampleRecord, SampleRow, sample_identity};
 pub use templates::{TEMPLATE, template_row};
 
 const READERS: u32 = 4;

@@ -7,7 +7,9 @@ use crate::clock::Timestamp;
 use crate::domain::name::DomainName;
 use crate::domain::state::{DomainKind, SenderDomain, Standing};
 use crate::id::{DomainId, fill_random};
+use crate::plugin::binding::Scope;
 use crate::plugin::domain::{Domain, Finding, Purpose, RecordType, Requirement, Status, Verdict};
+use crate::plugin::table::Called;
 use crate::plugin::{CallFailure, Plugins};
 use crate::store::sqlite::DomainRow;
 
@@ -40,12 +42,17 @@ async fn judge(
     account: &Account,
     mut domain: SenderDomain,
 ) -> Result<DomainRow, CallFailure> {
-    let policy = plugins.domain();
+    let policy = plugins.table();
     let context = plugins.context(domain.id.to_string());
     let asked = for_plugin(account, &domain);
-    let requirements = policy.require(&context, &asked).await?;
-    let (verdict, mut decision) = policy.judge(&context, &asked, &[]).await?;
-    let findings = match verdict {
+    let scope = Scope {
+        plan: &account.plan.name,
+        account: &account.id.to_string(),
+        domain: Some(domain.name.as_str()),
+    };
+    let requirements = policy.require(&scope, &context, &asked).await.result?;
+    let Called { result, mut decision } = policy.judge(&scope, &context, &asked, &[]).await;
+    let findings = match result? {
         Verdict::Decided(judgement) => judgement.findings,
         Verdict::Need(_) => Vec::new(),
     };

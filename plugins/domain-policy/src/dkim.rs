@@ -1,9 +1,7 @@
 //! The public key that receivers check signatures with (RFC 6376 section 3.6.1, RFC 8463).
 
+use waxwing_plugin::dns::{Reading, Tags};
 use waxwing_plugin::domain_policy::{DkimKey, Requirement};
-
-use crate::reading::Reading;
-use crate::tags::Tags;
 
 /// The record's value for a key.
 pub fn value(key: &DkimKey) -> String {

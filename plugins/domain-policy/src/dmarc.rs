@@ -1,10 +1,9 @@
 //! What receivers shall do with mail that fails the other checks (RFC 7489 sections 6.3 and 6.6.3).
 
+use waxwing_plugin::dns::{Reading, Tags, read_each};
 use waxwing_plugin::domain_policy::{Requirement, Status};
 
-use crate::reading::{Reading, read_each};
 use crate::seen::{Further, Seen};
-use crate::tags::Tags;
 
 /// The further look-up of the organizational domain's record, which its subdomains inherit.
 pub const INHERITED: &str = "dmarc:organizational";

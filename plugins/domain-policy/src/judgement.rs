@@ -1,8 +1,8 @@
 //! A finding for every requirement, or the look-ups that a finding still waits for.
 
+use waxwing_plugin::dns::{Reading, read_each};
 use waxwing_plugin::domain_policy::{Finding, Judgement, Observation, Status, Verdict};
 
-use crate::reading::{Reading, read_each};
 use crate::requirements::{Need, Rule};
 use crate::seen::Seen;
 use crate::{dkim, dmarc, ownership, return_path, spf};

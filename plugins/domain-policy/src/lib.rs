@@ -7,15 +7,12 @@ mod dkim;
 mod dmarc;
 mod judgement;
 mod ownership;
-mod reading;
 mod requirements;
 mod return_path;
 mod seen;
 mod self_test;
 mod settings;
 mod spf;
-mod tags;
-mod text;
 
 use waxwing_plugin::domain_policy::{Domain, DomainPolicy, Observation, Requirement, Verdict};
 use waxwing_plugin::{CallContext, Diagnostic, Failure, Plugin, SelfTestResult};
@@ -30,10 +27,6 @@ struct DomainRules {
 
 impl Plugin for DomainRules {
     type Settings = Settings;
-
-    fn settings_schema() -> String {
-        settings::SCHEMA.to_owned()
-    }
 
     fn configure(settings: Settings) -> Result<Self, Vec<Diagnostic>> {
         let faults = settings.faults();

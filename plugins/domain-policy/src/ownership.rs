@@ -1,8 +1,7 @@
 //! The proof that the account controls the domain's DNS: a TXT record with its token.
 
+use waxwing_plugin::dns::Reading;
 use waxwing_plugin::domain_policy::Requirement;
-
-use crate::reading::Reading;
 
 /// The tag before the token.
 pub const TAG: &str = "waxwing-verification";

@@ -3,10 +3,10 @@
 //! All suggested values can be published side by side: no name has both a CNAME and a TXT record.
 
 use waxwing_plugin::Failure;
+use waxwing_plugin::dns::{bare, is_within};
 use waxwing_plugin::domain_policy::{DkimKey, Domain, Purpose, RecordType, Requirement};
 
 use crate::settings::{ReturnPathWeight, Settings, Weight};
-use crate::text::{bare, is_within};
 use crate::{dkim, dmarc, ownership, spf};
 
 /// One record, and how to judge it.

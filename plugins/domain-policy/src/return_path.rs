@@ -1,10 +1,9 @@
 //! The CNAME that sends bounces of the domain's mail back to this server, and SPF along with them.
 
+use waxwing_plugin::dns::{Reading, is_within, read, same_host, together};
 use waxwing_plugin::domain_policy::Requirement;
 
-use crate::reading::{Reading, read, together};
 use crate::seen::Seen;
-use crate::text::{is_within, same_host};
 
 /// Judges the CNAME; one that leads to the target over others is right too.
 pub fn judge(requirement: &Requirement, target: &str, seen: &Seen<'_>) -> Reading {

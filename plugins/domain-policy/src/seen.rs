@@ -1,8 +1,7 @@
 //! What was looked up so far, and what to look up next: never the same twice, never without bound.
 
+use waxwing_plugin::dns::{NoRecords, records};
 use waxwing_plugin::domain_policy::{Lookup, Observation, RecordType};
-
-use crate::reading::{NoRecords, records};
 
 /// The host allows 20 names in all; requirements have look-ups of their own.
 const MOST_FURTHER: usize = 12;

@@ -1,5 +1,6 @@
 //! Checks over a made-up domain with the operator's own settings.
 
+use waxwing_plugin::dns::same_host;
 use waxwing_plugin::domain_policy::{Domain, Finding, Observation, Outcome, Status, Verdict};
 use waxwing_plugin::testing::{answered, domain, observed};
 use waxwing_plugin::{Pair, SelfTestResult, self_check};
@@ -7,7 +8,6 @@ use waxwing_plugin::{Pair, SelfTestResult, self_check};
 use crate::judgement::judge;
 use crate::requirements::{Need, needs};
 use crate::settings::Settings;
-use crate::text::same_host;
 
 /// Every check; the host activates the policy only if all pass.
 pub fn run(settings: &Settings) -> Vec<SelfTestResult> {

@@ -1,7 +1,7 @@
 //! What an operator may write in `domain-policy.toml` under `settings`, and every fault in it.
 
 use serde::Deserialize;
-use waxwing_plugin::{Diagnostic, fault};
+use waxwing_plugin::{Diagnostic, PluginSettings, fault_at};
 
 /// JSON Schema (2020-12) of [`Settings`]; a test holds the two together.
 pub const SCHEMA: &str = include_str!("settings.schema.json");
@@ -36,6 +36,12 @@ pub enum ReturnPathWeight {
     Off,
 }
 
+impl PluginSettings for Settings {
+    fn schema() -> String {
+        SCHEMA.to_owned()
+    }
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Self {
@@ -57,7 +63,7 @@ impl Settings {
                 "`returnPathLabel` is `{}`: it must be letters, digits and hyphens, as in `bounce`",
                 self.return_path_label
             );
-            faults.push(fault("label_invalid", message));
+            faults.push(fault_at("returnPathLabel", "label_invalid", message));
         }
         if let Some(target) = &self.return_path_target
             && !(is_host_name(target) && target.contains('.'))
@@ -65,7 +71,7 @@ impl Settings {
             let message = format!(
                 "`returnPathTarget` is `{target}`: it must be a host name, as in `rp.example.com`"
             );
-            faults.push(fault("target_invalid", message));
+            faults.push(fault_at("returnPathTarget", "target_invalid", message));
         }
         faults
     }

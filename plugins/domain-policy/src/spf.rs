@@ -3,9 +3,9 @@
 mod record;
 mod walk;
 
+use waxwing_plugin::dns::{Reading, read_each};
 use waxwing_plugin::domain_policy::{Requirement, Status};
 
-use crate::reading::{Reading, read_each};
 use crate::seen::{Further, Seen};
 use record::{Record, is_spf, resembles_spf};
 use walk::{MOST_LOOK_UPS, Sending, sending};

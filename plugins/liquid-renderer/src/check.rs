@@ -1,8 +1,7 @@
 //! Data against the variables that a template requires: every fault at once, before rendering.
 
-use waxwing_plugin::Diagnostic;
+use waxwing_plugin::{Diagnostic, fault_at};
 
-use crate::fault::placeless;
 use crate::value::{Object, Value};
 use crate::variables::{Step, Use, append};
 
@@ -89,9 +88,9 @@ impl Check {
     }
 
     fn fault(&mut self, code: &str, path: String, message: String) {
-        let known = |it: &Diagnostic| it.code == code && it.snippet.as_deref() == Some(&path);
+        let known = |it: &Diagnostic| it.code == code && it.path.as_deref() == Some(&path);
         if self.faults.len() < MAX_FAULTS && !self.faults.iter().any(known) {
-            self.faults.push(placeless(code, message, Some(path)));
+            self.faults.push(fault_at(path, code, message));
         }
     }
 }

@@ -3,11 +3,11 @@
 use std::cell::Cell;
 use std::collections::BTreeSet;
 
-use waxwing_plugin::Diagnostic;
 use waxwing_plugin::renderer::{Part, Template};
+use waxwing_plugin::{Diagnostic, fault};
 
 use crate::ast::{Block, Call, Literal, Node, Primary};
-use crate::fault::{Fault, placeless};
+use crate::fault::Fault;
 use crate::mode::Mode;
 use crate::parse::parse;
 use crate::plaintext;
@@ -99,7 +99,8 @@ fn without_duplicates(faults: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let mut out: Vec<Diagnostic> = Vec::new();
     for it in faults {
         let same = |other: &Diagnostic| {
-            other.message == it.message && (other.line, other.column) == (it.line, it.column)
+            (&other.message, &other.part) == (&it.message, &it.part)
+                && (other.line, other.column) == (it.line, it.column)
         };
         if !out.iter().any(same) {
             out.push(it);
@@ -127,7 +128,7 @@ struct Compiler<'t> {
 
 impl Compiler<'_> {
     fn refuse(&mut self, code: &str, message: String) {
-        self.faults.push(placeless(code, message, None));
+        self.faults.push(fault(code, message));
     }
 
     fn unit(&mut self, label: &str, source: &str, mode: Mode) -> Option<Unit> {
@@ -142,7 +143,7 @@ impl Compiler<'_> {
                 return None;
             }
         };
-        self.unit_in(&format!("text derived from {label}"), text, Mode::Derived, &mut Vec::new())
+        self.unit_in(&format!("derived:{label}"), text, Mode::Derived, &mut Vec::new())
     }
 
     /// `callers` are the partials around this source, for recursion.
@@ -212,7 +213,7 @@ impl Compiler<'_> {
             let message = format!("partials are nested more than {MAX_PARTIAL_DEPTH} deep");
             return Err(Fault::new("nesting_too_deep", call.at, message));
         }
-        let mut label = format!("partial `{name}`");
+        let mut label = format!("partial:{name}");
         let mut source = pair.value.clone();
         if mode == Mode::Derived {
             match plaintext::derive(&source) {
@@ -222,7 +223,7 @@ impl Compiler<'_> {
                     return Ok(());
                 }
             }
-            label = format!("text derived from {label}");
+            label = format!("derived:{label}");
         }
         callers.push(name.to_owned());
         let unit = self.unit_in(&label, source, mode, callers);

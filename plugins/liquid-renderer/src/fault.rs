@@ -1,6 +1,6 @@
 //! Faults with a place in a source, and how they become diagnostics.
 
-use waxwing_plugin::{Diagnostic, Severity};
+use waxwing_plugin::{Diagnostic, fault};
 
 use crate::ast::At;
 
@@ -17,24 +17,12 @@ impl Fault {
         Self { code, message: message.into(), at }
     }
 
-    /// Adds the place in words: which part, line, column and the line's text.
+    /// Adds the place: which part, line, column and the line's text.
     pub fn in_source(self, part: &str, source: &str) -> Diagnostic {
         let (line, column, snippet) = place(source, self.at as usize);
-        Diagnostic {
-            severity: Severity::Error,
-            code: self.code.to_owned(),
-            message: format!("{part}: {}", self.message),
-            line,
-            column,
-            snippet: Some(snippet),
-        }
+        let (snippet, part) = (Some(snippet), Some(part.to_owned()));
+        Diagnostic { line, column, snippet, part, ..fault(self.code, self.message) }
     }
-}
-
-/// A diagnostic that has no place in a source.
-pub fn placeless(code: &str, message: String, snippet: Option<String>) -> Diagnostic {
-    let severity = Severity::Error;
-    Diagnostic { severity, code: code.to_owned(), message, line: 0, column: 0, snippet }
 }
 
 /// 1-based line and column (in characters), and the line's text around the place.

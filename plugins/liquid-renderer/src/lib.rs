@@ -45,10 +45,6 @@ pub struct LiquidRenderer {
 impl Plugin for LiquidRenderer {
     type Settings = Settings;
 
-    fn settings_schema() -> String {
-        settings::SCHEMA.to_owned()
-    }
-
     fn configure(settings: Settings) -> Result<Self, Vec<Diagnostic>> {
         Ok(Self { settings })
     }

@@ -3,11 +3,11 @@
 use std::rc::Rc;
 
 use waxwing_plugin::renderer::{Body, Output, Part};
-use waxwing_plugin::{CallContext, Diagnostic, Failure};
+use waxwing_plugin::{CallContext, Diagnostic, Failure, fault, fault_at};
 
 use crate::check;
 use crate::compile::Compiled;
-use crate::fault::{Fault, placeless};
+use crate::fault::Fault;
 use crate::json;
 use crate::machine::{Machine, Stopped, Whose};
 use crate::settings::Undefined;
@@ -35,7 +35,7 @@ pub fn render(it: &Compiled, ctx: &CallContext, data: &str) -> Result<Output, Fa
     }
     let wrong = machine.wrong.into_iter();
     Err(Failure::InvalidInput(
-        wrong.map(|it| placeless("wrong_type", it.message, Some(it.path))).collect(),
+        wrong.map(|it| fault_at(it.path, "wrong_type", it.message)).collect(),
     ))
 }
 
@@ -88,9 +88,8 @@ fn in_layout<'a>(
 fn object(data: &str) -> Result<Rc<Object<'_>>, Failure> {
     let refuse = |line: usize, column: usize, message: String| {
         let number = |it| u32::try_from(it).unwrap_or(0);
-        let it = placeless("not_an_object", message, None);
-        let it = Diagnostic { line: number(line), column: number(column), ..it };
-        Failure::InvalidInput(vec![it])
+        let (line, column) = (number(line), number(column));
+        Failure::InvalidInput(vec![Diagnostic { line, column, ..fault("not_an_object", message) }])
     };
     match json::read(data) {
         Ok(Value::Object(it)) => Ok(it),

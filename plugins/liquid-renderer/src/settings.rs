@@ -1,6 +1,7 @@
 //! The settings of the slot.
 
 use serde::Deserialize;
+use waxwing_plugin::PluginSettings;
 
 /// All settings; every one has a default.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
@@ -21,13 +22,21 @@ pub enum Undefined {
     Nil,
 }
 
+impl PluginSettings for Settings {
+    fn schema() -> String {
+        SCHEMA.to_owned()
+    }
+}
+
 /// JSON Schema of [`Settings`].
-pub const SCHEMA: &str = r#"{
+const SCHEMA: &str = r#"{
   "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "title": "Liquid renderer",
   "type": "object",
   "additionalProperties": false,
   "properties": {
     "undefined": {
+      "type": "string",
       "enum": ["required", "nil"],
       "default": "required",
       "description": "required: refuse data that lacks a variable read unconditionally; nil: absent is empty"

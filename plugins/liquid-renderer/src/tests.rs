@@ -66,11 +66,11 @@ fn text(source: &str, data: &str) -> String {
     body(&template(&[(Part::Text, source)]), Part::Text, data)
 }
 
-/// Codes and snippets of refused data.
+/// Codes and paths of refused data.
 fn refused(source: &str, data: &str) -> Vec<(String, String)> {
     match render(&template(&[(Part::Text, source)]), data) {
         Err(Failure::InvalidInput(it)) => {
-            it.into_iter().map(|it| (it.code, it.snippet.unwrap_or_default())).collect()
+            it.into_iter().map(|it| (it.code, it.path.unwrap_or_default())).collect()
         }
         Err(Failure::Misconfigured(it)) => {
             it.into_iter().map(|it| (format!("template: {}", it.code), it.message)).collect()

@@ -9,7 +9,7 @@ use crate::mode::Mode;
 /// One compiled source.
 #[derive(Debug)]
 pub struct Unit {
-    /// What diagnostics call it, e.g. `html` or ``partial `footer` ``.
+    /// What diagnostics call it, e.g. `html` or `partial:footer`.
     pub label: String,
     pub source: String,
     pub mode: Mode,

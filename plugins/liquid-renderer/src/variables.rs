@@ -6,12 +6,11 @@
 
 use std::collections::BTreeMap;
 
-use waxwing_plugin::Diagnostic;
+use waxwing_plugin::{Diagnostic, fault};
 
 mod walk;
 
 use crate::compile::{Compiled, LAYOUT_NAMES};
-use crate::fault::placeless;
 use crate::machine::MAX_DEPTH;
 use walk::Walker;
 
@@ -80,11 +79,11 @@ pub fn of(it: &Compiled) -> Result<Vec<Use>, Vec<Diagnostic>> {
     }
     if walker.is_exhausted() {
         let message = "the partials call each other too often to be looked through".to_owned();
-        return Err(vec![placeless("too_complex", message, None)]);
+        return Err(vec![fault("too_complex", message)]);
     }
     if walker.deepest > MAX_DEPTH {
         let message = format!("tags and partials are nested more than {MAX_DEPTH} deep");
-        return Err(vec![placeless("nesting_too_deep", message, None)]);
+        return Err(vec![fault("nesting_too_deep", message)]);
     }
     Ok(walker.uses.all)
 }

@@ -22,10 +22,6 @@ struct PlanRules {
 impl Plugin for PlanRules {
     type Settings = Settings;
 
-    fn settings_schema() -> String {
-        settings::SCHEMA.to_owned()
-    }
-
     fn configure(settings: Settings) -> Result<Self, Vec<Diagnostic>> {
         Ok(Self { ladder: Ladder::new(settings)? })
     }

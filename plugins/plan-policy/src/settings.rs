@@ -1,7 +1,7 @@
 //! What an operator may write in `plan-policy.toml` under `settings`, and every fault in it.
 
 use serde::Deserialize;
-use waxwing_plugin::{Diagnostic, fault};
+use waxwing_plugin::{Diagnostic, PluginSettings, fault_at};
 
 /// JSON Schema (2020-12) of [`Settings`]; a test holds the two together.
 pub const SCHEMA: &str = include_str!("settings.schema.json");
@@ -29,6 +29,12 @@ pub struct PlanTerms {
     pub monthly_limit: Option<u64>,
 }
 
+impl PluginSettings for Settings {
+    fn schema() -> String {
+        SCHEMA.to_owned()
+    }
+}
+
 impl Default for Settings {
     fn default() -> Self {
         let names = ["free", "starter", "pro", "business", "enterprise"];
@@ -53,23 +59,23 @@ impl Settings {
     pub fn faults(&self) -> Vec<Diagnostic> {
         let mut faults = Vec::new();
         if self.plans.is_empty() {
-            faults.push(fault("plans_empty", "`plans` must list at least one plan"));
+            faults.push(fault_at("plans", "plans_empty", "`plans` must list at least one plan"));
         }
         for (index, plan) in self.plans.iter().enumerate() {
             let earlier = self.plans.iter().take(index).any(|it| it.name == plan.name);
+            let path = format!("plans[{index}].name");
             if let Some((code, reason)) = name_fault(&plan.name) {
-                faults.push(fault(code, format!("`plans[{index}].name` {reason}")));
+                let message = format!("`{path}` {reason}");
+                faults.push(fault_at(path, code, message));
             } else if earlier {
-                let message =
-                    format!("`plans[{index}].name`: `{}` is in the list already", plan.name);
-                faults.push(fault("name_duplicate", message));
+                let message = format!("`{path}`: `{}` is in the list already", plan.name);
+                faults.push(fault_at(path, "name_duplicate", message));
             }
             let limits = [("dailyLimit", plan.daily_limit), ("monthlyLimit", plan.monthly_limit)];
             for (field, _) in limits.iter().filter(|(_, limit)| *limit == Some(0)) {
-                let message = format!(
-                    "`plans[{index}].{field}` must be at least 1; leave it out for no limit"
-                );
-                faults.push(fault("limit_zero", message));
+                let path = format!("plans[{index}].{field}");
+                let message = format!("`{path}` must be at least 1; leave it out for no limit");
+                faults.push(fault_at(path, "limit_zero", message));
             }
         }
         faults

@@ -1,12 +1,14 @@
 //! Group commit: sends that arrive while a transaction is being written join the next one.
-//! A lone send does not wait for company.
+//! A lone send does not wait for company. Records that nobody waits for go the same way.
+
+use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use crate::clock::Clock;
 use crate::store::records::{Job, JobOutcome};
-use crate::store::sqlite::RefusalRecord;
+use crate::store::sqlite::{RefusalRecord, SampleRecord};
 use crate::store::{Store, StoreError};
 
 /// Requests that may wait for the next transaction; the next one waits at the door.
@@ -15,12 +17,20 @@ const WAITING: usize = 1_024;
 const TOGETHER: usize = 256;
 /// Refusals that may wait to be recorded; more are counted and dropped.
 const REFUSALS: usize = 4_096;
+/// Samples that may wait to be recorded, and the bytes of one; more are counted and dropped.
+const SAMPLES: usize = 256;
+const SAMPLE_BYTES: usize = 256 << 10;
+/// Samples of a slot and an outcome that stay in the store.
+const SAMPLES_KEPT: u32 = 200;
+/// Each transaction for samples is one that sends do not get, so there are few.
+const BETWEEN_SAMPLES: Duration = Duration::from_millis(500);
 
 /// The way into the task that commits. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Committer {
     jobs: mpsc::Sender<Waiting>,
     refusals: mpsc::Sender<RefusalRecord>,
+    samples: mpsc::Sender<SampleRecord>,
 }
 
 /// The task's end of it.
@@ -28,6 +38,8 @@ pub struct Committer {
 pub struct CommitQueue {
     jobs: mpsc::Receiver<Waiting>,
     refusals: mpsc::Receiver<RefusalRecord>,
+    samples: mpsc::Receiver<SampleRecord>,
+    samples_kept: u32,
 }
 
 /// Why nothing was committed.
@@ -52,7 +64,11 @@ struct Waiting {
 pub fn channel() -> (Committer, CommitQueue) {
     let (job_sender, jobs) = mpsc::channel(WAITING);
     let (refusal_sender, refusals) = mpsc::channel(REFUSALS);
-    (Committer { jobs: job_sender, refusals: refusal_sender }, CommitQueue { jobs, refusals })
+    let (sample_sender, samples) = mpsc::channel(SAMPLES);
+    (
+        Committer { jobs: job_sender, refusals: refusal_sender, samples: sample_sender },
+        CommitQueue { jobs, refusals, samples, samples_kept: SAMPLES_KEPT },
+    )
 }
 
 impl Committer {
@@ -73,40 +89,99 @@ impl Committer {
             metrics::counter!("waxwing_refusal_records_dropped_total").increment(1);
         }
     }
+
+    /// Records a sample within a second or so. Nobody waits for it; one that is too large, or one too
+    /// many, is dropped.
+    pub fn sample(&self, sample: SampleRecord) {
+        if sample.sealed.len() > SAMPLE_BYTES || self.samples.try_send(sample).is_err() {
+            metrics::counter!("waxwing_plugin_samples_dropped_total").increment(1);
+        }
+    }
 }
 
 impl CommitQueue {
+    /// Keeps at most `count` samples of a slot and an outcome.
+    #[must_use]
+    pub fn keeping_samples(mut self, count: u32) -> Self {
+        self.samples_kept = count;
+        self
+    }
+
     /// Commits until `stop`, and then what still waits.
     pub async fn run(
-        mut self,
+        self,
         store: Store,
         clock: Clock,
         committed: impl Fn(),
         stop: CancellationToken,
     ) {
-        let mut waiting = Vec::new();
-        let mut refusals = Vec::new();
-        loop {
-            tokio::select! {
-                biased;
-                got = self.jobs.recv_many(&mut waiting, TOGETHER) => if got == 0 { break },
-                got = self.refusals.recv_many(&mut refusals, TOGETHER) => if got == 0 { break },
-                () = stop.cancelled(), if !self.jobs.is_closed() => {
-                    self.jobs.close();
-                    self.refusals.close();
-                }
+        let Self { jobs, refusals, samples, samples_kept } = self;
+        tokio::join!(
+            commits(jobs, refusals, &store, &clock, committed, &stop),
+            record_samples(samples, samples_kept, &store, &clock, &stop),
+        );
+    }
+}
+
+async fn commits(
+    mut jobs: mpsc::Receiver<Waiting>,
+    mut refusals: mpsc::Receiver<RefusalRecord>,
+    store: &Store,
+    clock: &Clock,
+    committed: impl Fn(),
+    stop: &CancellationToken,
+) {
+    let mut waiting = Vec::new();
+    let mut refused = Vec::new();
+    loop {
+        tokio::select! {
+            biased;
+            got = jobs.recv_many(&mut waiting, TOGETHER) => if got == 0 { break },
+            got = refusals.recv_many(&mut refused, TOGETHER) => if got == 0 { break },
+            () = stop.cancelled(), if !jobs.is_closed() => {
+                jobs.close();
+                refusals.close();
             }
-            if !waiting.is_empty() {
-                metrics::histogram!("waxwing_commit_group_size").record(as_f64(waiting.len()));
-                commit(&store, &clock, std::mem::take(&mut waiting)).await;
-                committed();
+        }
+        if !waiting.is_empty() {
+            metrics::histogram!("waxwing_commit_group_size").record(as_f64(waiting.len()));
+            commit(store, clock, std::mem::take(&mut waiting)).await;
+            committed();
+        }
+        if !refused.is_empty() {
+            if let Err(error) = store.record_refusals(&refused, clock.now()).await {
+                tracing::error!(%error, "refusals could not be recorded");
             }
-            if !refusals.is_empty() {
-                if let Err(error) = store.record_refusals(&refusals, clock.now()).await {
-                    tracing::error!(%error, "refusals could not be recorded");
-                }
-                refusals.clear();
+            refused.clear();
+        }
+    }
+}
+
+/// The first sample is written at once; those that come soon after it share a transaction.
+async fn record_samples(
+    mut samples: mpsc::Receiver<SampleRecord>,
+    kept: u32,
+    store: &Store,
+    clock: &Clock,
+    stop: &CancellationToken,
+) {
+    let mut waiting = Vec::new();
+    loop {
+        tokio::select! {
+            biased;
+            got = samples.recv_many(&mut waiting, SAMPLES) => if got == 0 { break },
+            () = stop.cancelled(), if !samples.is_closed() => {
+                samples.close();
+                continue;
             }
+        }
+        if let Err(error) = store.record_samples(&waiting, clock.now(), kept).await {
+            tracing::error!(%error, "samples could not be recorded");
+        }
+        waiting.clear();
+        tokio::select! {
+            () = stop.cancelled() => {}
+            () = tokio::time::sleep(BETWEEN_SAMPLES) => {}
         }
     }
 }
@@ -153,3 +228,6 @@ fn failed(error: &StoreError) -> CommitError {
 fn as_f64(count: usize) -> f64 {
     count as f64
 }
+
+#[cfg(test)]
+mod tests;

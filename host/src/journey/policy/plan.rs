@@ -6,46 +6,39 @@ use super::super::accept::refusal::Refusal;
 use super::super::accept::submission::{Channel, Submission};
 use crate::account::plan::Billing;
 use crate::credit::Credits;
+use crate::plugin::binding::Scope;
 use crate::plugin::decision::Decision;
-use crate::plugin::{CallContext, CallFailure, Kind, Plugins, plan};
+use crate::plugin::table::{Called, Table};
+use crate::plugin::{CallContext, CallFailure, Kind, plan};
 use crate::template::version::TemplateVersion;
 
 /// Asks the plan policy. A policy that fails is closed: nothing is sent.
 pub(in crate::journey) async fn check(
-    plugins: &Plugins,
+    plugins: &Table,
+    scope: &Scope<'_>,
     context: &CallContext,
     sender: &Sender,
     submission: &Submission,
     template: &TemplateVersion,
 ) -> Result<(Credits, Decision), Turned> {
-    let policy = plugins.plan();
     let uses = [the_use(submission, template)];
-    let checked = policy.check(context, &who(sender), &uses).await;
-    let verdict = checked.map(|verdicts| verdicts.into_iter().next());
-    match verdict {
-        Ok(Some((plan::Verdict::Allow(charge), decision))) => {
-            Ok((Credits(i64::from(charge.credits)), decision))
+    let Called { result, decision } = plugins.check(scope, context, &who(sender), &uses).await;
+    let refusal = match result.map(|verdicts| verdicts.into_iter().next()) {
+        Ok(Some(plan::Verdict::Allow(charge))) => {
+            return Ok((Credits(i64::from(charge.credits)), decision));
         }
-        Ok(Some((plan::Verdict::Deny(denial), decision))) => {
-            let refusal = denied(denial, sender, template);
-            Err(Turned { refusal, decisions: vec![decision] })
-        }
-        Ok(None) => Err(Turned::without_answer("the plan policy gave no decision")),
-        Err(failure) => Err(failed_closed(Kind::Plan, &failure)),
-    }
+        Ok(Some(plan::Verdict::Deny(denial))) => denied(denial, sender, template),
+        Ok(None) => Refusal::unavailable("the plan policy gave no decision"),
+        Err(failure) => failed_closed(Kind::Plan, &failure),
+    };
+    Err(Turned { refusal, decisions: vec![decision] })
 }
 
 /// A plugin that fails closed: 503, nothing charged, one log line for the operator.
-pub(in crate::journey) fn failed_closed(kind: Kind, failure: &CallFailure) -> Turned {
+pub(in crate::journey) fn failed_closed(kind: Kind, failure: &CallFailure) -> Refusal {
     metrics::counter!("waxwing_plugin_failures_total", "kind" => kind.to_string()).increment(1);
     tracing::error!(%kind, %failure, "a plugin failed closed");
-    Turned::without_answer(&format!("{failure}; nothing was charged or sent"))
-}
-
-impl Turned {
-    fn without_answer(message: &str) -> Self {
-        Self { refusal: Refusal::unavailable(message), decisions: Vec::new() }
-    }
+    Refusal::unavailable(&format!("{failure}; nothing was charged or sent"))
 }
 
 fn who(sender: &Sender) -> plan::Account {

@@ -24,7 +24,17 @@ pub struct Verified {
     pub decision: Decision,
 }
 
-/// Finds the sender: the request's, else the template's, else the account's; and its domain.
+/// The sender: the request's, else the template's, else the account's.
+pub(in crate::journey) fn of<'a>(
+    sender: &'a Sender,
+    submission: &'a Submission,
+    template: &'a TemplateVersion,
+) -> Option<&'a EmailAddress> {
+    let of_the_account = sender.account.account.sender.as_ref();
+    submission.from.as_ref().or(template.source.sender.as_ref()).or(of_the_account)
+}
+
+/// Finds the sender and its domain.
 pub(in crate::journey) async fn check(
     snapshot: &Snapshot,
     sender: &Sender,
@@ -32,9 +42,7 @@ pub(in crate::journey) async fn check(
     template: &TemplateVersion,
 ) -> Result<Result<Verified, Refusal>, Stop> {
     let account = &sender.account.account;
-    let from =
-        submission.from.as_ref().or(template.source.sender.as_ref()).or(account.sender.as_ref());
-    let Some(from) = from else {
+    let Some(from) = of(sender, submission, template) else {
         let message = "is required: neither the template nor the account has a default sender";
         return Ok(Err(Refusal::fault("from", "missing", message)));
     };

@@ -4,9 +4,11 @@ use serde_json::{Map, Value};
 
 use super::super::accept::refusal::{Fault, Refusal};
 use super::super::policy::plan::failed_closed;
+use crate::plugin::binding::Scope;
 use crate::plugin::decision::Decision;
-use crate::plugin::renderer::{Body, Part, RenderFailure, Source, Template, VersionKey};
-use crate::plugin::{CallContext, Diagnostic, Kind, Plugins};
+use crate::plugin::renderer::{Body, Part, Source, Template, VersionKey};
+use crate::plugin::table::{Called, Table, Unrendered};
+use crate::plugin::{CallContext, CallFailure, Diagnostic, Kind};
 use crate::template::version::{TemplateSource, TemplateVersion};
 
 /// The rendered parts of a message.
@@ -22,27 +24,36 @@ pub struct Parts {
 
 /// Renders a version with data.
 pub(in crate::journey) async fn render(
-    plugins: &Plugins,
+    plugins: &Table,
+    scope: &Scope<'_>,
     context: &CallContext,
     version: &TemplateVersion,
     data: &Map<String, Value>,
-) -> Result<(Parts, Decision), Refusal> {
-    let renderer = plugins.renderer();
+) -> (Result<Parts, Refusal>, Decision) {
     let key = VersionKey { template: version.template_id, revision: version.revision };
     let template = || for_plugin(version.slug.as_str(), version.revision, &version.source);
     let data = serde_json::to_string(data).expect("a JSON object has string keys only");
-    match renderer.render(key, template, context, &data).await {
-        Ok((output, decision)) => Ok((parts(output.bodies)?, decision)),
-        Err(RenderFailure::Data(faults)) => Err(bad_data(faults)),
-        Err(RenderFailure::Template(faults)) => {
+    let Called { result, decision } = plugins.render(scope, key, template, context, &data).await;
+    let rendered = match result {
+        Ok(Ok(output)) => parts(output.bodies),
+        Ok(Err(Unrendered::Data(faults))) => Err(bad_data(faults)),
+        Ok(Err(Unrendered::Template(faults))) => {
             let slug = &version.slug;
-            let first = faults.first().map_or("no reason given", |it| it.message.as_str());
-            tracing::error!(%slug, first, "a published template cannot be rendered");
+            let first = faults.first().map_or_else(|| "no reason given".to_owned(), in_words);
+            tracing::error!(%slug, %first, "a published template cannot be rendered");
             let message = format!("the published template {slug} cannot be rendered: {first}");
             Err(Refusal::Internal { message })
         }
-        Err(RenderFailure::Plugin(failure)) => Err(failed_closed(Kind::Renderer, &failure).refusal),
-    }
+        Err(CallFailure::InputQuarantined { detail, .. }) => Err(Refusal::Internal {
+            message: format!(
+                "the published template {} is in quarantine, because the renderer broke on it \
+                 twice: {detail}; publish a mended version",
+                version.slug
+            ),
+        }),
+        Err(failure) => Err(failed_closed(Kind::Renderer, &failure)),
+    };
+    (rendered, decision)
 }
 
 /// A template as the renderer's interface has it.
@@ -67,15 +78,22 @@ pub fn for_plugin(slug: &str, revision: u64, source: &TemplateSource) -> Templat
 }
 
 fn bad_data(diagnostics: Vec<Diagnostic>) -> Refusal {
-    let fault = |diagnostic: Diagnostic| match (diagnostic.code.as_str(), diagnostic.snippet) {
-        ("missing_variable", Some(path)) => Fault::missing_variable(&path),
-        ("wrong_type", Some(path)) => {
-            Fault::new(&format!("data.{path}"), "type", diagnostic.message)
-        }
-        // Of other codes the snippet is a piece of the template, not a place in the data.
-        (code, _) => Fault::new("data", code, diagnostic.message),
+    let fault = |it: Diagnostic| match (it.code.as_str(), &it.path) {
+        ("missing_variable", Some(path)) => Fault::missing_variable(path),
+        ("wrong_type", Some(path)) => Fault::new(&format!("data.{path}"), "type", it.message),
+        (code, Some(path)) => Fault::new(&format!("data.{path}"), code, it.message),
+        (code, None) => Fault::new("data", code, in_words(&it)),
     };
     Refusal::bad_request(diagnostics.into_iter().map(fault).collect())
+}
+
+/// A fault of the template with the part that it stands in: `html, line 3: …`.
+fn in_words(it: &Diagnostic) -> String {
+    match (&it.part, it.line) {
+        (Some(part), 0) => format!("{part}: {}", it.message),
+        (Some(part), line) => format!("{part}, line {line}: {}", it.message),
+        (None, _) => it.message.clone(),
+    }
 }
 
 /// The host's floors: a subject without line breaks, and at least one part to read.

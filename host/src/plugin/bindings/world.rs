@@ -23,7 +23,7 @@ pub enum Kind {
 }
 
 /// What a plugin says of itself.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Manifest {
     /// Its name.
     pub name: String,
@@ -31,6 +31,29 @@ pub struct Manifest {
     pub version: String,
     /// What it does, in a sentence.
     pub summary: String,
+    /// JSON Schema (2020-12) of its settings.
+    pub settings_schema: String,
+}
+
+impl Manifest {
+    /// Whether it can be shown: a guest may write anything into it.
+    pub(in crate::plugin) fn check(&self) -> Result<(), String> {
+        let texts = [
+            ("name", &self.name, 64),
+            ("version", &self.version, 64),
+            ("summary", &self.summary, 500),
+        ];
+        for (field, text, most) in texts {
+            if text.chars().count() > most {
+                return Err(format!("its {field} has more than {most} characters"));
+            }
+            if text.chars().any(char::is_control) {
+                return Err(format!("its {field} has control characters"));
+            }
+        }
+        let named = !self.name.trim().is_empty() && !self.version.trim().is_empty();
+        if named { Ok(()) } else { Err("its name or its version is empty".to_owned()) }
+    }
 }
 
 /// One check of a plugin's own test.
@@ -95,7 +118,12 @@ macro_rules! world {
 
             async fn describe(&self, store: &mut Store<Guest>) -> wasmtime::Result<Manifest> {
                 let it = self.waxwing_plugin_plugin().call_describe(store).await?;
-                Ok(Manifest { name: it.name, version: it.version, summary: it.summary })
+                Ok(Manifest {
+                    name: it.name,
+                    version: it.version,
+                    summary: it.summary,
+                    settings_schema: it.settings_schema,
+                })
             }
 
             async fn configure(
@@ -126,13 +154,23 @@ world!(Domain, super::domain::DomainVerification, super::domain::DomainVerificat
 world!(Renderer, super::template::TemplateRenderer, super::template::TemplateRendererPre<Guest>);
 
 impl Kind {
-    /// The interface that a component of the kind exports.
+    /// The interface that a component of the kind exports, without its version.
     #[must_use]
     pub fn interface(self) -> &'static str {
         match self {
-            Self::Renderer => "waxwing:plugin/renderer@0.1.0",
-            Self::Domain => "waxwing:plugin/domain-policy@0.1.0",
-            Self::Plan => "waxwing:plugin/plan-policy@0.1.0",
+            Self::Renderer => "waxwing:plugin/renderer",
+            Self::Domain => "waxwing:plugin/domain-policy",
+            Self::Plan => "waxwing:plugin/plan-policy",
+        }
+    }
+
+    /// As in `kind = "plan"`.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Renderer => "renderer",
+            Self::Domain => "domain",
+            Self::Plan => "plan",
         }
     }
 

@@ -4,7 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use wasmtime::component::Resource;
+use wasmtime_wasi::p2::bindings::clocks::monotonic_clock;
 use wasmtime_wasi::{HostMonotonicClock, HostWallClock};
+use wasmtime_wasi_io::poll::DynPollable;
 
 /// Stands at the moment of the call's context.
 #[derive(Debug, Clone, Default)]
@@ -35,4 +38,27 @@ impl HostMonotonicClock for FrozenClock {
     fn now(&self) -> u64 {
         self.0.load(Ordering::Relaxed).saturating_mul(1_000_000)
     }
+}
+
+/// A guest that sleeps in a host call is not stopped by epochs, so it may not sleep.
+impl monotonic_clock::Host for FrozenClock {
+    fn now(&mut self) -> wasmtime::Result<u64> {
+        Ok(HostMonotonicClock::now(self))
+    }
+
+    fn resolution(&mut self) -> wasmtime::Result<u64> {
+        Ok(HostMonotonicClock::resolution(self))
+    }
+
+    fn subscribe_instant(&mut self, _when: u64) -> wasmtime::Result<Resource<DynPollable>> {
+        Err(asleep())
+    }
+
+    fn subscribe_duration(&mut self, _by: u64) -> wasmtime::Result<Resource<DynPollable>> {
+        Err(asleep())
+    }
+}
+
+fn asleep() -> wasmtime::Error {
+    wasmtime::Error::msg("a plugin may not sleep: its clock stands still")
 }

@@ -4,15 +4,17 @@
 use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::Path;
+use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::*;
-use crate::plugin::bindings::template::TemplateRenderer;
-use crate::plugin::cache::CompiledCache;
-use crate::plugin::engine::PluginEngine;
-use crate::plugin::generation::{Generation, Loader};
-use crate::plugin::renderer::Renderer;
+use super::platform::candidate;
+use super::{NOW, TemplateId, plugins};
+use crate::plugin::bindings::types::{Failure, Pair};
+use crate::plugin::limits::Limits;
+use crate::plugin::placed::{Placed, Proven};
+use crate::plugin::renderer::{Part, Renderer, Source, Template, VersionKey};
+use crate::plugin::{CallContext, error};
 
 const KNOWN: &str = include_str!("../../../../plugins/liquid-renderer/golden-known-failures.txt");
 
@@ -21,16 +23,13 @@ fn say(message: &str) {
     writeln!(std::io::stderr(), "{message}").expect("standard error is open");
 }
 
-async fn lenient_renderer() -> Renderer {
-    let engine = PluginEngine::start().expect("the engine starts");
-    let cache = CompiledCache::open(&cache(), b"tests");
-    let loader = Loader::new(engine, cache, Clock::manual(NOW)).expect("the host links");
-    let settings = r#"{"undefined":"nil"}"#;
-    let generation: Generation<TemplateRenderer> = loader
-        .load(builtin::LIQUID_RENDERER, Limits::default().renderer, settings)
-        .await
-        .expect("the renderer loads");
-    Renderer::new(generation)
+async fn lenient_renderer() -> Arc<Placed<Renderer>> {
+    let lenient = candidate("liquid-renderer", None, "[settings]\nundefined = 'nil'");
+    let plugins = plugins(Limits::default()).await;
+    match plugins.try_out(&lenient).await.expect("the renderer loads") {
+        Proven::Renderer(renderer) => renderer,
+        other @ (Proven::Domain(_) | Proven::Plan(_)) => panic!("no renderer: {other:?}"),
+    }
 }
 
 #[tokio::test]
@@ -46,7 +45,7 @@ async fn the_component_passes_golden_liquid_but_for_the_known_failures() {
     let renderer = lenient_renderer().await;
     let mut failed = BTreeSet::new();
     for (revision, case) in cases.iter().enumerate() {
-        if !passes(case, &run(&renderer, case, revision).await) {
+        if !passes(case, &run(&renderer.policy, case, revision).await) {
             failed.insert(case["name"].as_str().unwrap_or_default());
         }
     }
@@ -78,11 +77,21 @@ async fn run(renderer: &Renderer, case: &Value, revision: usize) -> Result<Strin
     };
     let revision = u64::try_from(revision).expect("a small number");
     let key = VersionKey { template: TemplateId::new(NOW), revision };
-    let context = context("golden".to_owned(), &Clock::manual(Timestamp::from_millis(0)));
+    let context = CallContext {
+        call_id: "golden".to_owned(),
+        now_unix_ms: 0,
+        locale: None,
+        dry_run: false,
+        extra: Vec::new(),
+    };
     let data = if case["data"].is_null() { "{}".to_owned() } else { case["data"].to_string() };
-    match renderer.render(key, || template, &context, &data).await {
-        Ok((output, _)) => Ok(output.bodies.into_iter().map(|body| body.text).collect()),
-        Err(error) => Err(error.to_string()),
+    match renderer.render(Some(key), || template, &context, &data).await {
+        Ok(Ok(output)) => Ok(output.bodies.into_iter().map(|body| body.text).collect()),
+        Ok(Err(Failure::InvalidInput(faults) | Failure::Misconfigured(faults))) => {
+            Err(error::list(&faults))
+        }
+        Ok(Err(Failure::Internal(text))) => Err(text),
+        Err(failure) => Err(failure.to_string()),
     }
 }
 

@@ -1,16 +1,16 @@
-//! Templates that loop, grow or flood; components that ask for too much.
+//! Templates that loop, grow or flood, in the built-in renderer; and files that are no plugins.
 
-use super::*;
-use crate::plugin::bindings::plan::PlanRestriction;
-use crate::plugin::cache::CompiledCache;
-use crate::plugin::engine::PluginEngine;
-use crate::plugin::generation::{Generation, Loader};
+use super::platform::candidate;
+use super::{plugins, render, still_renders};
+use crate::plugin::bindings::world::Kind;
+use crate::plugin::error::{CallFailure, LoadError};
+use crate::plugin::limits::Limits;
+use crate::plugin::renderer::Body;
+use crate::plugin::table::Unrendered;
+use crate::plugin::{Plugins, builtin};
 
-fn failure(result: Result<Vec<Body>, RenderFailure>) -> CallFailure {
-    match result {
-        Err(RenderFailure::Plugin(failure)) => failure,
-        other => panic!("the plugin should have failed, and: {other:?}"),
-    }
+fn failure(result: Result<Result<Vec<Body>, Unrendered>, CallFailure>) -> CallFailure {
+    result.expect_err("the plugin should have failed")
 }
 
 #[tokio::test]
@@ -73,70 +73,48 @@ async fn a_flood_of_output_is_stopped_and_names_its_setting() {
     still_renders(&plugins).await;
 }
 
-fn loader() -> Loader {
-    let engine = PluginEngine::start().expect("the engine starts");
-    let cache = CompiledCache::open(&cache(), b"tests");
-    Loader::new(engine, cache, Clock::manual(NOW)).expect("the host links")
+async fn load(plugins: &Plugins, wasm: &[u8]) -> LoadError {
+    let candidate = candidate("plan-policy", Some(wasm.to_vec()), "");
+    plugins.try_out(&candidate).await.expect_err("refused")
 }
 
-async fn load(wasm: &'static [u8]) -> Result<Generation<PlanRestriction>, LoadError> {
-    loader().load(wasm, Limits::default().plan, "{}").await
-}
-
-fn assembled(text: &str) -> &'static [u8] {
-    wat::parse_str(text).expect("the test's component is valid").leak()
+fn assembled(text: &str) -> Vec<u8> {
+    wat::parse_str(text).expect("the test's component is valid")
 }
 
 #[tokio::test]
 async fn a_component_that_wants_files_is_refused_by_name() {
+    let plugins = plugins(Limits::default()).await;
     let wants = assembled(r#"(component (import "wasi:filesystem/preopens@0.2.6" (instance)))"#);
-    let error = load(wants).await.expect_err("refused");
+    let error = load(&plugins, &wants).await;
     assert!(matches!(error, LoadError::ForbiddenImport { .. }), "{error}");
     assert!(error.to_string().contains("wasi:filesystem/preopens@0.2.6"), "{error}");
 }
 
 #[tokio::test]
 async fn a_component_of_another_kind_is_refused() {
-    let error = load(builtin::DOMAIN_POLICY).await.expect_err("refused");
+    let plugins = plugins(Limits::default()).await;
+    let error = load(&plugins, builtin::DOMAIN_POLICY).await;
     assert!(matches!(error, LoadError::WrongKind { found: Kind::Domain, .. }), "{error}");
 }
 
 #[tokio::test]
 async fn what_is_no_plugin_is_refused() {
-    let error = load(assembled("(component)")).await.expect_err("refused");
+    let plugins = plugins(Limits::default()).await;
+    let error = load(&plugins, &assembled("(component)")).await;
     assert!(matches!(error, LoadError::NoKind { .. }), "{error}");
-    let module = assembled("(module)");
-    assert!(matches!(load(module).await, Err(LoadError::Compile(_))));
-    assert!(matches!(load(b"\0asm").await, Err(LoadError::Compile(_))));
+    assert!(matches!(load(&plugins, &assembled("(module)")).await, LoadError::CoreModule));
+    assert!(matches!(load(&plugins, b"\0asm").await, LoadError::NotWasm { bytes: 4 }));
+    assert!(matches!(load(&plugins, b"").await, LoadError::NotWasm { bytes: 0 }));
+    let text = load(&plugins, b"<html>404</html>").await.to_string();
+    assert!(text.starts_with("the file is not WebAssembly: it has 16 bytes"), "{text}");
+    still_renders(&plugins).await;
 }
 
 #[tokio::test]
 async fn settings_that_a_plugin_does_not_know_are_refused_at_load() {
-    let settings = r#"{"plans":[{"name":"free"},{"name":"free"}]}"#;
-    let loaded: Result<Generation<PlanRestriction>, LoadError> =
-        loader().load(builtin::PLAN_POLICY, Limits::default().plan, settings).await;
-    let error = loaded.expect_err("a plan stands twice");
+    let plugins = plugins(Limits::default()).await;
+    let twice = "[settings]\nplans = [{ name = 'free' }, { name = 'free' }]";
+    let error = plugins.try_out(&candidate("plan-policy", None, twice)).await.expect_err("twice");
     assert!(matches!(error, LoadError::Settings { .. }), "{error}");
-}
-
-#[tokio::test]
-async fn compiled_code_that_was_tampered_with_is_compiled_anew() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let engine = PluginEngine::start().expect("the engine starts");
-    let compile = |secret: &[u8]| {
-        let cache = CompiledCache::open(directory.path(), secret);
-        cache.component(engine.wasmtime(), builtin::PLAN_POLICY, "sha256:test").is_ok()
-    };
-    assert!(compile(b"one"));
-    let files = || std::fs::read_dir(directory.path()).expect("readable");
-    let file = files().next().expect("one file").expect("readable").path();
-    let mut bytes = std::fs::read(&file).expect("readable");
-    let middle = bytes.len() / 2;
-    bytes[middle] ^= 1;
-    std::fs::write(&file, &bytes).expect("writable");
-    assert!(compile(b"one"));
-    let mended = std::fs::read(&file).expect("readable");
-    assert_ne!(mended, bytes, "the damaged file was written anew");
-    assert!(compile(b"two"), "code of another server is not run");
-    assert_ne!(std::fs::read(&file).expect("readable"), mended);
 }

@@ -1,23 +1,14 @@
 //! The built-in policies, as components.
 
-use super::*;
+use super::platform::account;
+use super::{ANYBODY, NOW, plugins, render, still_renders};
+use crate::plugin::bindings::world::Kind;
 use crate::plugin::domain::{
     Answer, Domain, Observation, Outcome, RecordType, Requirement, Status, Verdict,
 };
-use crate::plugin::plan::{Account, Channel, UseRequest, Verdict as PlanVerdict};
-
-fn account(plan: &str) -> Account {
-    Account {
-        id: "acc_1".to_owned(),
-        plan: plan.to_owned(),
-        paid: plan != "free",
-        credits_remaining: 10,
-        created_unix_ms: 0,
-        sent_last_day: 0,
-        sent_last_month: 0,
-        extra: Vec::new(),
-    }
-}
+use crate::plugin::limits::Limits;
+use crate::plugin::plan::{Channel, UseRequest, Verdict as PlanVerdict};
+use crate::plugin::table::Unrendered;
 
 fn template_use(required_plan: Option<&str>) -> UseRequest {
     UseRequest {
@@ -36,16 +27,18 @@ async fn a_plan_pays_one_credit_and_a_free_one_gets_no_paid_template() {
     let plugins = plugins(Limits::default()).await;
     let context = plugins.context("test".to_owned());
     let uses = [template_use(None), template_use(Some("paid")), template_use(Some("business"))];
-    let policy = plugins.plan();
-    let free = policy.check(&context, &account("free"), &uses).await.expect("decided");
-    assert!(matches!(&free[0].0, PlanVerdict::Allow(charge) if charge.credits == 1));
-    assert!(matches!(&free[1].0, PlanVerdict::Deny(it) if it.code == "restricted-template"));
-    let pro = policy.check(&context, &account("pro"), &uses).await.expect("decided");
-    assert!(matches!(&pro[1].0, PlanVerdict::Allow(_)));
-    let PlanVerdict::Deny(denial) = &pro[2].0 else { panic!("pro is below business") };
+    let table = plugins.table();
+    let checked = table.check(&ANYBODY, &context, &account("acc_1", "free"), &uses).await;
+    let free = checked.result.expect("decided");
+    assert!(matches!(&free[0], PlanVerdict::Allow(charge) if charge.credits == 1));
+    assert!(matches!(&free[1], PlanVerdict::Deny(it) if it.code == "restricted-template"));
+    let pro = table.check(&ANYBODY, &context, &account("acc_1", "pro"), &uses).await;
+    let pro = pro.result.expect("decided");
+    assert!(matches!(&pro[1], PlanVerdict::Allow(_)));
+    let PlanVerdict::Deny(denial) = &pro[2] else { panic!("pro is below business") };
     assert_eq!(denial.required_plan.as_deref(), Some("business"));
-    let record = &free[0].1;
-    assert_eq!((record.kind, record.verdict.as_str()), (Kind::Plan, "allow"));
+    let record = &checked.decision;
+    assert_eq!((record.kind, record.verdict.as_str()), (Kind::Plan, "deny"));
     assert!(record.identity.digest.starts_with("sha256:") && record.identity.digest.len() == 71);
 }
 
@@ -80,16 +73,18 @@ fn published(requirement: &Requirement) -> Observation {
 async fn a_domain_is_satisfied_by_what_its_policy_told_it_to_publish() {
     let plugins = plugins(Limits::default()).await;
     let context = plugins.context("test".to_owned());
-    let policy = plugins.domain();
-    let required = policy.require(&context, &domain()).await.expect("answered");
+    let table = plugins.table();
+    let required = table.require(&ANYBODY, &context, &domain()).await.result.expect("answered");
     assert!(required.iter().any(|it| it.id == "ownership" && it.record_type == RecordType::Txt));
     let seen: Vec<Observation> = required.iter().map(published).collect();
-    let (verdict, _) = policy.judge(&context, &domain(), &seen).await.expect("judged");
+    let judged = table.judge(&ANYBODY, &context, &domain(), &seen).await;
+    assert_eq!(judged.decision.verdict, "judged");
+    let verdict = judged.result.expect("judged");
     let Verdict::Decided(judgement) = verdict else { panic!("no further look-up is needed") };
     for finding in &judgement.findings {
         assert_eq!(finding.status, Status::Satisfied, "{finding:?}");
     }
-    let (verdict, _) = policy.judge(&context, &domain(), &[]).await.expect("judged");
+    let verdict = table.judge(&ANYBODY, &context, &domain(), &[]).await.result.expect("judged");
     let Verdict::Decided(judgement) = verdict else { panic!("nothing was seen") };
     assert!(judgement.findings.iter().all(|it| it.status == Status::Unknown));
 }
@@ -98,10 +93,10 @@ async fn a_domain_is_satisfied_by_what_its_policy_told_it_to_publish() {
 async fn a_missing_variable_is_data_and_not_a_failure_of_the_plugin() {
     let plugins = plugins(Limits::default()).await;
     let faults = match render(&plugins, "{{ a.b }} {{ c }}", r#"{"name":"Ada"}"#).await {
-        Err(RenderFailure::Data(faults)) => faults,
+        Ok(Err(Unrendered::Data(faults))) => faults,
         other => panic!("the data has faults, and: {other:?}"),
     };
-    let paths: Vec<_> = faults.iter().map(|fault| fault.snippet.as_deref()).collect();
+    let paths: Vec<_> = faults.iter().map(|fault| fault.path.as_deref()).collect();
     assert_eq!(paths, [Some("a.b"), Some("c")]);
     still_renders(&plugins).await;
 }

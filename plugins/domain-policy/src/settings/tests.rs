@@ -37,6 +37,9 @@ fn every_word_of_the_schema_parses_and_no_other() {
 fn all_faults_are_named_at_once() {
     let settings = r#"{"returnPathLabel":"a b","returnPathTarget":"localhost"}"#;
     assert_eq!(codes(settings), ["label_invalid", "target_invalid"]);
+    let faults = configured::<DomainRules>(settings).err().expect("the settings must be refused");
+    let paths: Vec<_> = faults.iter().filter_map(|it| it.path.as_deref()).collect();
+    assert_eq!(paths, ["returnPathLabel", "returnPathTarget"]);
     assert_eq!(codes(r#"{"returnPathLabel":""}"#), ["label_invalid"]);
 }
 

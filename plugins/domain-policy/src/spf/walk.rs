@@ -1,8 +1,9 @@
 //! Whether a record lets this server send, over its includes, within the bounds of RFC 7208 4.6.4.
 
+use waxwing_plugin::dns::{bare, same_host};
+
 use crate::seen::{Further, Seen};
 use crate::spf::record::{Record, Term, is_spf};
-use crate::text::{bare, same_host};
 
 /// Receivers give up on a record that costs more look-ups.
 pub const MOST_LOOK_UPS: usize = 10;

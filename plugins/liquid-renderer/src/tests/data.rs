@@ -61,9 +61,9 @@ fn optional_paths_that_were_read_and_absent_are_listed() {
 fn a_division_by_zero_is_the_sender_s_fault_with_its_place() {
     let it = template(&[(Part::Text, "\n{{ 10 | divided_by: n }}")]);
     let outcome = render(&it, r#"{"n": 0}"#);
-    let expected = ("render_error", 2, "text: divided by 0");
+    let expected = ("render_error", 2, Some("text"), "divided by 0");
     assert!(
-        matches!(&outcome, Err(Failure::InvalidInput(it)) if (it[0].code.as_str(), it[0].line, it[0].message.as_str()) == expected),
+        matches!(&outcome, Err(Failure::InvalidInput(it)) if (it[0].code.as_str(), it[0].line, it[0].part.as_deref(), it[0].message.as_str()) == expected),
         "{outcome:?}"
     );
 }

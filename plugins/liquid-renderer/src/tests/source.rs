@@ -13,14 +13,14 @@ fn every_fault_has_its_part_line_and_column() {
     let faults = compile(&it).expect_err("faults");
     let places: Vec<_> = faults
         .iter()
-        .map(|it| (it.code.as_str(), it.message.as_str(), it.line, it.column))
+        .map(|it| (it.code.as_str(), it.part.as_deref(), it.message.as_str(), it.line, it.column))
         .collect();
     assert_eq!(
         places,
         [
-            ("unknown_filter", "subject: there is no filter `nope`", 1, 8),
-            ("syntax", "html: expected the end of the tag, found `c`", 2, 8),
-            ("unclosed_tag", "html: `if` without its `endif`", 3, 1),
+            ("unknown_filter", Some("subject"), "there is no filter `nope`", 1, 8),
+            ("syntax", Some("html"), "expected the end of the tag, found `c`", 2, 8),
+            ("unclosed_tag", Some("html"), "`if` without its `endif`", 3, 1),
         ]
     );
     assert_eq!(faults[1].snippet.as_deref(), Some("{{ b c }}"));
@@ -70,7 +70,8 @@ fn recursive_partials_are_refused() {
     );
     let faults = compile(&it).expect_err("a fault");
     assert_eq!(faults[0].code, "recursive_partial");
-    assert_eq!(faults[0].message, "partial `b`: partial `a` calls itself: a -> b -> a");
+    assert_eq!(faults[0].message, "partial `a` calls itself: a -> b -> a");
+    assert_eq!(faults[0].part.as_deref(), Some("partial:b"));
     assert_eq!(faults[0].line, 2);
 }
 
@@ -81,8 +82,7 @@ fn faults_of_a_partial_and_of_the_layout_name_them() {
         &[("foot", "{{ }}{{ | }}")],
     );
     it.layout = Some("{{ content | nope }}".to_owned());
-    let messages: Vec<_> =
-        compile(&it).expect_err("faults").into_iter().map(|it| it.message).collect();
-    assert!(messages[0].starts_with("partial `foot`: "), "{messages:?}");
-    assert!(messages[1].starts_with("layout: "), "{messages:?}");
+    let parts: Vec<_> = compile(&it).expect_err("faults").into_iter().map(|it| it.part).collect();
+    let expected = ["partial:foot", "layout"].map(|it| Some(it.to_owned()));
+    assert_eq!(parts, expected);
 }

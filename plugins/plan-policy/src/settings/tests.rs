@@ -61,7 +61,21 @@ fn all_faults_are_named_at_once() {
             "name_empty"
         ]
     );
-    let duplicate = &faults(settings)[1].message;
+    let faults = faults(settings);
+    let paths: Vec<_> = faults.iter().filter_map(|it| it.path.as_deref()).collect();
+    assert_eq!(
+        paths,
+        [
+            "plans[1].name",
+            "plans[2].name",
+            "plans[3].name",
+            "plans[4].name",
+            "plans[5].dailyLimit",
+            "plans[5].monthlyLimit",
+            "plans[6].name"
+        ]
+    );
+    let duplicate = &faults[1].message;
     assert!(duplicate.contains("plans[2].name") && duplicate.contains("`a`"), "{duplicate}");
 }
 

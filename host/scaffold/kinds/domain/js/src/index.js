@@ -1,0 +1,33 @@
+// What the server calls. The exports are the interfaces of the world in wit/v0, in camel case.
+// A function whose result is `result<T, E>` returns T or throws E; variants are { tag, val }.
+
+import { logged } from "./logged.js";
+import { Policy, settingsSchema } from "./policy.js";
+
+let policy;
+
+export const plugin = {
+  describe() {
+    return {
+      name: "__NAME__",
+      version: "0.1.0",
+      summary: "Ownership, DKIM and SPF are required, DMARC is advised",
+      settingsSchema: JSON.stringify(settingsSchema),
+    };
+  },
+  configure(settings) {
+    logged(() => (policy = new Policy(JSON.parse(settings))));
+  },
+  selfTest(ctx) {
+    return logged(() => policy.selfTest(ctx));
+  },
+};
+
+export const domainPolicy = {
+  require(ctx, domain) {
+    return logged(() => policy.require(ctx, domain));
+  },
+  judge(ctx, domain, seen) {
+    return logged(() => policy.judge(ctx, domain, seen));
+  },
+};

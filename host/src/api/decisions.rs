@@ -1,0 +1,129 @@
+//! `/v1/decisions`: what plugins decided, and the same calls made again.
+
+use axum::extract::{Path, Query, Request, State};
+use axum::response::{IntoResponse, Response};
+use http::StatusCode;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::Api;
+use super::operator::{Operator, with_body};
+use super::plugins::{component, not_replayed};
+use super::problem::Problem;
+use crate::id::{AccountId, DecisionId, MessageId};
+use crate::journey::accept::refusal::Refusal;
+use crate::plugin::Artifact;
+use crate::store::StoreError;
+use crate::store::sqlite::{DecisionFilter, DecisionRef};
+use crate::upkeep::replay::{Brought, replay};
+
+const LIMIT: u32 = 50;
+const MOST: u32 = 500;
+
+/// Which decisions.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct ListQuery {
+    account: Option<AccountId>,
+    message: Option<MessageId>,
+    plugin: Option<String>,
+    outcome: Option<String>,
+    #[serde(default)]
+    refusals: bool,
+    limit: Option<u32>,
+    after: Option<DecisionId>,
+}
+
+/// The signature of a component that is brought along.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReplayQuery {
+    signature: Option<String>,
+}
+
+/// Decisions, newest first.
+#[utoipa::path(get, path = "/v1/decisions", operation_id = "list_decisions", tag = "decisions",
+    security(("apiKey" = [])),
+    params(("account" = Option<String>, Query, description = "`acc_…`"),
+           ("message" = Option<String>, Query, description = "`msg_…`"),
+           ("plugin" = Option<String>, Query, description = "A plugin's name, slot or digest"),
+           ("outcome" = Option<String>, Query, description = "`accepted`, or the code of a refusal"),
+           ("refusals" = Option<bool>, Query, description = "Only those of refusals"),
+           ("limit" = Option<u32>, Query, description = "At most so many; 50"),
+           ("after" = Option<String>, Query, description = "The last one of the page before")),
+    responses((status = 200, description = "Decisions", body = super::shapes::Listing),
+              super::shapes::OperatorRefusals))]
+pub async fn list(
+    _: Operator,
+    State(api): State<Api>,
+    Query(query): Query<ListQuery>,
+) -> Result<Response, Problem> {
+    let filter = DecisionFilter {
+        account: query.account,
+        message: query.message,
+        plugin: query.plugin,
+        outcome: query.outcome,
+        only_refusals: query.refusals,
+    };
+    let limit = query.limit.unwrap_or(LIMIT).clamp(1, MOST);
+    let page = api.store.decisions(&filter, query.after, limit).await;
+    let page = page.map_err(|error| not_read(&error))?;
+    Ok(axum::Json(json!({"data": page.decisions, "hasMore": page.has_more})).into_response())
+}
+
+/// One decision, by its own identifier or by that of its message.
+#[utoipa::path(get, path = "/v1/decisions/{id}", operation_id = "show_decision", tag = "decisions",
+    security(("apiKey" = [])),
+    params(("id" = String, Path, description = "`dec_…` or `msg_…`")),
+    responses((status = 200, description = "The decision", body = super::shapes::DecisionRecord),
+              super::shapes::OperatorRefusals))]
+pub async fn show(
+    _: Operator,
+    State(api): State<Api>,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    let row = api.store.decision(reference(&id)?).await.map_err(|error| not_read(&error))?;
+    let samples = api.store.sample(row.id).await.map_err(|error| not_read(&error))?;
+    let mut value = serde_json::to_value(&row).unwrap_or_default();
+    value["recorded"] = samples.iter().map(|sample| sample.kind.as_str()).collect();
+    Ok(axum::Json(value).into_response())
+}
+
+/// Makes the recorded calls of a decision again; with a component in the body, to that one.
+#[utoipa::path(post, path = "/v1/decisions/{id}/replay", tag = "decisions",
+    security(("apiKey" = [])),
+    params(("id" = String, Path, description = "`dec_…` or `msg_…`"),
+           ("signature" = Option<String>, Query, description = "wxsig_…")),
+    request_body(content = Vec<u8>, content_type = "application/wasm"),
+    responses((status = 200, description = "The calls", body = super::shapes::Listing),
+              super::shapes::OperatorRefusals))]
+pub async fn replayed(
+    operator: Result<Operator, Problem>,
+    State(api): State<Api>,
+    Path(id): Path<String>,
+    Query(query): Query<ReplayQuery>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let request = with_body(operator, request).await?;
+    let row = api.store.decision(reference(&id)?).await.map_err(|error| not_read(&error))?;
+    let component = component(&api, request).await?;
+    let brought = (!component.is_empty())
+        .then(|| Brought { component: Artifact::new(component), signature: query.signature });
+    let calls = replay(&api.plugins, &api.store, &api.seal, row.id, brought.as_ref()).await;
+    let calls = calls.map_err(|error| not_replayed(&error))?;
+    Ok(axum::Json(json!({"data": calls, "hasMore": false})).into_response())
+}
+
+fn reference(id: &str) -> Result<DecisionRef, Problem> {
+    id.parse().map_err(|error: crate::store::sqlite::InvalidDecisionRef| {
+        Refusal::fault("id", "invalid", error.to_string()).into()
+    })
+}
+
+fn not_read(error: &StoreError) -> Problem {
+    if error.is_not_found() {
+        return Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", error.to_string());
+    }
+    tracing::error!(%error, "the store failed");
+    Refusal::unavailable("the store cannot be reached").into()
+}

@@ -1,0 +1,271 @@
+//! `/v1/plugins`: what each slot runs, and the operator's orders.
+
+use axum::extract::{Path, Query, Request, State};
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use http::StatusCode;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::operator::{Operator, with_body};
+use super::problem::Problem;
+use super::{Api, body};
+use crate::journey::accept::refusal::Refusal;
+use crate::plugin::Artifact;
+use crate::plugin::manager::{Order, OrderError};
+use crate::plugin::slot::{Activation, ImpactRule, SlotName};
+use crate::upkeep::replay::{self, Brought, ReplayError};
+
+const LOG_LINES: usize = 100;
+
+/// How a component that is installed becomes live, if not as the slot's file says.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct InstallQuery {
+    /// `auto`, `ask`, or a number of answers that may change.
+    impact: Option<String>,
+    /// Live calls that are also made to it first.
+    shadow: Option<u32>,
+    /// `wxsig_…`
+    signature: Option<String>,
+}
+
+/// How many lines.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LogQuery {
+    limit: Option<usize>,
+}
+
+/// How many calls.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ShadowQuery {
+    calls: u32,
+}
+
+/// All slots.
+#[utoipa::path(get, path = "/v1/plugins", operation_id = "list_plugins", tag = "plugins",
+    security(("apiKey" = [])),
+    responses((status = 200, description = "All slots", body = super::shapes::Listing),
+              super::shapes::OperatorRefusals))]
+pub async fn list(_: Operator, State(api): State<Api>) -> Response {
+    let slots = api.plugins.board().slots();
+    let data: Vec<Value> = slots.iter().map(|(slot, view)| view.to_json(slot)).collect();
+    axum::Json(json!({"data": data, "hasMore": false})).into_response()
+}
+
+/// One slot.
+#[utoipa::path(get, path = "/v1/plugins/{slot}", operation_id = "show_plugin", tag = "plugins",
+    security(("apiKey" = [])),
+    params(("slot" = String, Path, description = "The slot's name")),
+    responses((status = 200, description = "The slot", body = super::shapes::Slot),
+              super::shapes::OperatorRefusals))]
+pub async fn show(
+    _: Operator,
+    State(api): State<Api>,
+    Path(slot): Path<String>,
+) -> Result<Response, Problem> {
+    let slot = named(&slot)?;
+    Ok(axum::Json(view(&api, &slot)?).into_response())
+}
+
+/// Puts a component into a slot; it is proven, and then becomes live by the slot's rules.
+#[utoipa::path(put, path = "/v1/plugins/{slot}/component", tag = "plugins",
+    security(("apiKey" = [])),
+    params(("slot" = String, Path, description = "The slot's name"),
+           ("impact" = Option<String>, Query, description = "auto, ask, or a number of answers that may change"),
+           ("shadow" = Option<u32>, Query, description = "live calls that are also made to it first"),
+           ("signature" = Option<String>, Query, description = "wxsig_…")),
+    request_body(content = Vec<u8>, content_type = "application/wasm"),
+    responses((status = 202, description = "It is being proven", body = super::shapes::Installed),
+              super::shapes::OperatorRefusals))]
+pub async fn install(
+    operator: Result<Operator, Problem>,
+    State(api): State<Api>,
+    Path(slot): Path<String>,
+    Query(query): Query<InstallQuery>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let request = with_body(operator, request).await?;
+    let slot = named(&slot)?;
+    let activation = activation(&query)?;
+    let component = component(&api, request).await?;
+    let digest = Artifact::new(component.clone()).digest().to_owned();
+    let order = Order::Install { component, signature: query.signature, activation };
+    give(&api, &slot, order).await?;
+    Ok((StatusCode::ACCEPTED, axum::Json(json!({"slot": slot, "digest": digest}))).into_response())
+}
+
+/// The component that waits becomes live; one in quarantine is forgiven.
+#[utoipa::path(post, path = "/v1/plugins/{slot}/activate", tag = "plugins",
+    security(("apiKey" = [])), params(("slot" = String, Path, description = "The slot's name")),
+    responses((status = 200, description = "The slot", body = super::shapes::Slot),
+              super::shapes::OperatorRefusals))]
+pub async fn activate(
+    _: Operator,
+    State(api): State<Api>,
+    Path(slot): Path<String>,
+) -> Result<Response, Problem> {
+    ordered(&api, &slot, Order::Activate).await
+}
+
+/// What ran before comes back.
+#[utoipa::path(post, path = "/v1/plugins/{slot}/rollback", tag = "plugins",
+    security(("apiKey" = [])), params(("slot" = String, Path, description = "The slot's name")),
+    responses((status = 200, description = "The slot", body = super::shapes::Slot),
+              super::shapes::OperatorRefusals))]
+pub async fn roll_back(
+    _: Operator,
+    State(api): State<Api>,
+    Path(slot): Path<String>,
+) -> Result<Response, Problem> {
+    ordered(&api, &slot, Order::RollBack).await
+}
+
+/// The slot is switched off; a broader plugin takes its calls.
+#[utoipa::path(post, path = "/v1/plugins/{slot}/disable", tag = "plugins",
+    security(("apiKey" = [])), params(("slot" = String, Path, description = "The slot's name")),
+    responses((status = 200, description = "The slot", body = super::shapes::Slot),
+              super::shapes::OperatorRefusals))]
+pub async fn disable(
+    _: Operator,
+    State(api): State<Api>,
+    Path(slot): Path<String>,
+) -> Result<Response, Problem> {
+    ordered(&api, &slot, Order::Disable).await
+}
+
+/// The next calls are also made to the component that waits.
+#[utoipa::path(post, path = "/v1/plugins/{slot}/shadow", tag = "plugins",
+    security(("apiKey" = [])),
+    params(("slot" = String, Path, description = "The slot's name"),
+           ("calls" = u32, Query, description = "How many calls")),
+    responses((status = 200, description = "The slot", body = super::shapes::Slot),
+              super::shapes::OperatorRefusals))]
+pub async fn shadow(
+    _: Operator,
+    State(api): State<Api>,
+    Path(slot): Path<String>,
+    Query(ShadowQuery { calls }): Query<ShadowQuery>,
+) -> Result<Response, Problem> {
+    ordered(&api, &slot, Order::Shadow { calls }).await
+}
+
+/// What a component would change of the recorded calls; nothing becomes live.
+#[utoipa::path(post, path = "/v1/plugins/{slot}/impact", tag = "plugins",
+    security(("apiKey" = [])),
+    params(("slot" = String, Path, description = "The slot's name"),
+           ("signature" = Option<String>, Query, description = "wxsig_…")),
+    request_body(content = Vec<u8>, content_type = "application/wasm"),
+    responses((status = 200, description = "What would change", body = super::shapes::Impact),
+              super::shapes::OperatorRefusals))]
+pub async fn impact(
+    operator: Result<Operator, Problem>,
+    State(api): State<Api>,
+    Path(slot): Path<String>,
+    Query(query): Query<InstallQuery>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let request = with_body(operator, request).await?;
+    let slot = named(&slot)?;
+    let component = Artifact::new(component(&api, request).await?);
+    let brought = Brought { component, signature: query.signature };
+    let (plugins, store) = (&api.plugins, &api.store);
+    let impact =
+        replay::impact(plugins, store, &api.seal, slot, &brought, api.limits.impact_calls).await;
+    Ok(axum::Json(impact.map_err(|error| not_replayed(&error))?).into_response())
+}
+
+/// What the plugins of a slot logged last.
+#[utoipa::path(get, path = "/v1/plugins/{slot}/logs", tag = "plugins",
+    security(("apiKey" = [])),
+    params(("slot" = String, Path, description = "The slot's name"),
+           ("limit" = Option<usize>, Query, description = "At most so many lines; 100")),
+    responses((status = 200, description = "The lines, oldest first", body = super::shapes::Listing),
+              super::shapes::OperatorRefusals))]
+pub async fn logs(
+    _: Operator,
+    State(api): State<Api>,
+    Path(slot): Path<String>,
+    Query(LogQuery { limit }): Query<LogQuery>,
+) -> Result<Response, Problem> {
+    let slot = named(&slot)?;
+    view(&api, &slot)?;
+    let (lines, dropped) = api.plugins.log_lines(&slot, limit.unwrap_or(LOG_LINES));
+    Ok(axum::Json(json!({"data": lines, "hasMore": false, "dropped": dropped})).into_response())
+}
+
+/// Reads a component from a body.
+pub async fn component(api: &Api, request: Request) -> Result<Bytes, Problem> {
+    let limit = usize::try_from(api.plugins.max_component_bytes()).unwrap_or(usize::MAX);
+    let (bytes, _memory) = body::read_up_to(limit, request.into_body(), api).await?;
+    Ok(bytes.freeze())
+}
+
+/// A replay that could not be made.
+pub fn not_replayed(error: &ReplayError) -> Problem {
+    match error {
+        ReplayError::NotRecorded | ReplayError::ComponentGone { .. } => {
+            Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", error.to_string())
+        }
+        ReplayError::NoSuchCall(_) | ReplayError::Load(_) | ReplayError::Slot(_) => {
+            Refusal::fault("component", "refused", error.to_string()).into()
+        }
+        ReplayError::Sample(_) | ReplayError::Seal(_) | ReplayError::Store(_) => {
+            Refusal::Internal { message: error.to_string() }.into()
+        }
+    }
+}
+
+async fn ordered(api: &Api, slot: &str, order: Order) -> Result<Response, Problem> {
+    let slot = named(slot)?;
+    give(api, &slot, order).await?;
+    Ok(axum::Json(view(api, &slot)?).into_response())
+}
+
+async fn give(api: &Api, slot: &SlotName, order: Order) -> Result<(), Problem> {
+    api.plugins.order(slot.clone(), order).await.map_err(|error| match error {
+        OrderError::Unknown(_) => {
+            Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", error.to_string())
+        }
+        OrderError::NothingToActivate(_)
+        | OrderError::NothingBefore(_)
+        | OrderError::Taken(_)
+        | OrderError::NothingToShadow(_) => {
+            Problem::new(StatusCode::CONFLICT, "CONFLICT", error.to_string())
+        }
+        OrderError::Write(_) | OrderError::ShuttingDown => {
+            Refusal::unavailable(&error.to_string()).into()
+        }
+    })
+}
+
+fn view(api: &Api, slot: &SlotName) -> Result<Value, Problem> {
+    let unknown = || {
+        let message = OrderError::Unknown(slot.clone()).to_string();
+        Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", message)
+    };
+    Ok(api.plugins.board().slot(slot).ok_or_else(unknown)?.to_json(slot))
+}
+
+fn named(slot: &str) -> Result<SlotName, Problem> {
+    slot.parse().map_err(|error: crate::plugin::slot::BadSlotName| {
+        Refusal::fault("slot", "invalid", error.to_string()).into()
+    })
+}
+
+fn activation(query: &InstallQuery) -> Result<Option<Activation>, Problem> {
+    if query.impact.is_none() && query.shadow.is_none() {
+        return Ok(None);
+    }
+    let impact = match query.impact.as_deref() {
+        None | Some("auto") => ImpactRule::Auto,
+        Some("ask") => ImpactRule::Ask,
+        Some(number) => ImpactRule::UpTo(number.parse().map_err(|_| {
+            let message = "is `auto`, `ask` or a number of answers that may change";
+            Problem::from(Refusal::fault("impact", "invalid", message))
+        })?),
+    };
+    Ok(Some(Activation { impact, shadow_calls: query.shadow.unwrap_or(0) }))
+}

@@ -1,0 +1,126 @@
+//! The shapes of what operators see.
+
+use serde::Serialize;
+use utoipa::{IntoResponses, ToSchema};
+
+use super::Problem;
+
+/// Some of a list.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Listing {
+    /// The things.
+    #[schema(value_type = Vec<Object>)]
+    data: Vec<serde_json::Value>,
+    /// Whether there are more; `?after=` the last one goes on.
+    has_more: bool,
+}
+
+/// One slot of plugins.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Slot {
+    /// Its name: that of its files.
+    #[serde(rename = "slot")]
+    name: String,
+    /// `active`, `disabled` or `empty`.
+    state: String,
+    /// `renderer`, `domain` or `plan`.
+    kind: Option<String>,
+    /// Whose calls it answers: `server`, `plan …`, `account …` or `domain …`.
+    binding: Option<String>,
+    /// `closed` or `builtin`.
+    on_failure: Option<String>,
+    /// What answers its calls.
+    #[schema(value_type = Option<Object>)]
+    active: Option<serde_json::Value>,
+    /// What a rollback would bring back.
+    #[schema(value_type = Option<Object>)]
+    previous: Option<serde_json::Value>,
+    /// What is on its way, or was refused and why.
+    #[schema(value_type = Option<Object>)]
+    candidate: Option<serde_json::Value>,
+    /// What may not run again until the operator says so.
+    #[schema(value_type = Vec<Object>)]
+    quarantined: Vec<serde_json::Value>,
+}
+
+/// A component was put into a slot; the slot says how it goes on.
+#[derive(Serialize, ToSchema)]
+pub struct Installed {
+    /// The slot.
+    slot: String,
+    /// The component, `sha256:<hex>`.
+    digest: String,
+}
+
+/// What a component would change.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Impact {
+    /// Recorded calls that were made to both.
+    compared: u32,
+    /// How many would be answered otherwise.
+    would_change: u32,
+    /// How many would not be answered.
+    would_fail: u32,
+    /// The first of them.
+    #[schema(value_type = Vec<Object>)]
+    differences: Vec<serde_json::Value>,
+}
+
+/// What plugins decided for one send.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DecisionRecord {
+    /// `dec_…`
+    id: String,
+    /// `acc_…`
+    account_id: String,
+    /// `msg_…`; none for a refusal.
+    message_id: Option<String>,
+    /// `accepted`, or the code of the refusal.
+    outcome: String,
+    /// Each plugin: name, version, digest, settings revision, verdict, reason, microseconds.
+    #[schema(value_type = Vec<Object>)]
+    plugins: Vec<serde_json::Value>,
+    /// RFC 3339.
+    created_at: String,
+    /// The kinds whose call was recorded and can be replayed.
+    recorded: Vec<String>,
+}
+
+/// The refusals of the operator's routes.
+#[derive(IntoResponses)]
+pub enum OperatorRefusals {
+    /// `BAD_REQUEST`
+    #[response(status = 400, content_type = "application/problem+json")]
+    BadRequest(#[to_schema] Problem),
+    /// `UNAUTHORIZED`: the key is missing, unknown, expired or switched off.
+    #[response(status = 401, content_type = "application/problem+json")]
+    Unauthorized(#[to_schema] Problem),
+    /// `FORBIDDEN`: the key has not the scope `operator`.
+    #[response(status = 403, content_type = "application/problem+json")]
+    Forbidden(#[to_schema] Problem),
+    /// `NOT_FOUND`
+    #[response(status = 404, content_type = "application/problem+json")]
+    NotFound(#[to_schema] Problem),
+    /// `REQUEST_TIMEOUT`: the body did not arrive in time.
+    #[response(status = 408, content_type = "application/problem+json")]
+    RequestTimeout(#[to_schema] Problem),
+    /// `CONFLICT`: nothing to activate, to roll back or to shadow.
+    #[response(status = 409, content_type = "application/problem+json")]
+    Conflict(#[to_schema] Problem),
+    /// `PAYLOAD_TOO_LARGE`
+    #[response(status = 413, content_type = "application/problem+json")]
+    PayloadTooLarge(#[to_schema] Problem),
+    /// `RATE_LIMITED`: too many failed logins.
+    #[response(status = 429, content_type = "application/problem+json")]
+    TooManyRequests(#[to_schema] Problem),
+    /// `INTERNAL`
+    #[response(status = 500, content_type = "application/problem+json")]
+    Internal(#[to_schema] Problem),
+    /// `UNAVAILABLE`: the store is not reachable, or the server is shutting down.
+    #[response(status = 503, content_type = "application/problem+json")]
+    Unavailable(#[to_schema] Problem),
+}

@@ -1,0 +1,267 @@
+//! `waxwing plugin bench`: what calls cost, and how far that is from each limit.
+
+mod report;
+
+use std::num::NonZeroU32;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use serde_json::Value;
+
+use super::error::ToolError;
+use super::project::{Subject, Which};
+use super::tried::{ToolHost, Tools};
+use crate::id::TemplateId;
+use crate::plugin::measure::Measured;
+use crate::plugin::placed::Proven;
+use crate::plugin::record::Call;
+use crate::plugin::renderer::VersionKey;
+use crate::plugin::slot::Instances;
+use crate::plugin::workshop::{Candidate, UNHEARD};
+use crate::plugin::{CallFailure, CallLimits, Kind, cases};
+
+/// Calls before the measured ones of a warm instance.
+const WARM_UP: u32 = 5;
+
+/// Measure what calls cost: cold, warm, p50, p99, memory, and the distance to each limit
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  waxwing plugin bench                           the golden cases of the project here
+  waxwing plugin bench --case paid --calls 2000
+  waxwing plugin bench prices.wasm --json        without cases: the inputs of the host's own
+
+Times are CPU time in the plugin: limits count that, not what other processes take. Cold is a new
+instance, configured, and a call in it; warm is a call in an instance that was used before. A
+renderer compiles the template in a cold call and finds it compiled in a warm one.")]
+pub struct Bench {
+    #[command(flatten)]
+    which: Which,
+    /// Only this case
+    #[arg(long, value_name = "NAME")]
+    case: Option<String>,
+    /// How many calls of each sort
+    #[arg(long, value_name = "N", default_value = "500")]
+    calls: NonZeroU32,
+    #[command(flatten)]
+    tools: Tools,
+}
+
+/// An input with its name.
+#[derive(Debug)]
+struct Asked {
+    name: String,
+    call: Call,
+}
+
+/// CPU times, sorted.
+#[derive(Debug, Clone)]
+struct Times(Vec<Duration>);
+
+/// What one input costs.
+#[derive(Debug)]
+struct Costs {
+    name: String,
+    instance: Times,
+    cold: Times,
+    warm: Times,
+    /// Compiling and rendering; for renderers.
+    first: Option<Times>,
+    answer_bytes: usize,
+}
+
+/// What a component costs.
+#[derive(Debug)]
+struct Findings {
+    name: String,
+    version: String,
+    digest: String,
+    kind: Kind,
+    /// How a server uses its instances.
+    instances: Instances,
+    limits: CallLimits,
+    calls: u32,
+    memory_bytes: usize,
+    costs: Vec<Costs>,
+}
+
+/// Runs it.
+pub async fn run(bench: Bench) -> Result<(), ToolError> {
+    let host = bench.tools.open("warn")?;
+    let subject = bench.which.find(&host)?;
+    let log = host.workshop.log(&subject.candidate.slot);
+    let proven = host.workshop.prove(&subject.candidate, log, None, UNHEARD).await?;
+    let asked = inputs(proven.kind(), &subject.cases, bench.case.as_deref())?;
+    let mut findings = findings(&subject, &proven, bench.calls.get());
+    for (number, asked) in (1..).zip(asked) {
+        let (costs, memory) =
+            costs(&host, &subject, &proven, number, &asked, bench.calls.get()).await?;
+        findings.memory_bytes = findings.memory_bytes.max(memory);
+        findings.costs.push(costs);
+    }
+    let value = report::json(&findings);
+    bench.tools.output.one(&value, || report::lines(&findings));
+    Ok(())
+}
+
+fn findings(subject: &Subject, proven: &Proven, calls: u32) -> Findings {
+    let interpreted = subject.artifact.embeds_an_interpreter();
+    let is_kept = interpreted || proven.kind() == Kind::Renderer;
+    let usual = if is_kept { Instances::Warm } else { Instances::Fresh };
+    Findings {
+        name: proven.identity().name.clone(),
+        version: proven.identity().version.clone(),
+        digest: proven.identity().digest.clone(),
+        kind: proven.kind(),
+        instances: match (proven.kind(), proven.config().instances) {
+            (Kind::Plan | Kind::Domain, Some(instances)) => instances,
+            (Kind::Plan | Kind::Domain | Kind::Renderer, _) => usual,
+        },
+        limits: proven.recipe().limits,
+        calls,
+        memory_bytes: proven.peak_memory(),
+        costs: Vec::new(),
+    }
+}
+
+/// The golden cases, or where there are none the inputs that the host tries on every plugin.
+fn inputs(kind: Kind, cases: &Path, only: Option<&str>) -> Result<Vec<Asked>, ToolError> {
+    let golden = cases::read(kind, cases)?;
+    let names: Vec<String> = golden.iter().map(|case| case.name.clone()).collect();
+    let mut asked: Vec<Asked> =
+        golden.into_iter().map(|case| Asked { name: case.name, call: case.call }).collect();
+    if let Some(only) = only {
+        asked.retain(|it| it.name == only);
+        if asked.is_empty() {
+            let there_are = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+            return Err(ToolError::NoCase {
+                name: only.to_owned(),
+                cases: cases.into(),
+                there_are,
+            });
+        }
+    }
+    if asked.is_empty() {
+        let of_the_host = cases::inputs_of_the_host(kind).into_iter();
+        let call = |(name, input): (&str, Value)| {
+            let call = Call::from_json(kind, &input).ok()?;
+            Some(Asked { name: name.to_owned(), call })
+        };
+        asked = of_the_host.filter_map(call).collect();
+    }
+    Ok(asked)
+}
+
+async fn costs(
+    host: &ToolHost,
+    subject: &Subject,
+    proven: &Proven,
+    number: u64,
+    asked: &Asked,
+    calls: u32,
+) -> Result<(Costs, usize), ToolError> {
+    let settings = asked.call.settings.clone().unwrap_or_else(|| proven.recipe().settings.clone());
+    let with = |instances| {
+        let candidate = with_instances(&subject.candidate, proven.kind(), instances);
+        let settings = settings.clone();
+        async move { host.workshop.prove_with(&candidate, settings).await }
+    };
+    let (fresh, warm) = (with(Instances::Fresh).await?, with(Instances::Warm).await?);
+    let failed = |failure| ToolError::Call { case: asked.name.clone(), failure };
+    let costs = measure(host, &fresh, &warm, number, asked, calls).await.map_err(failed)?;
+    Ok((costs, fresh.peak_memory().max(warm.peak_memory())))
+}
+
+async fn measure(
+    host: &ToolHost,
+    fresh: &Proven,
+    warm: &Proven,
+    number: u64,
+    asked: &Asked,
+    calls: u32,
+) -> Result<Costs, CallFailure> {
+    let (name, call) = (asked.name.clone(), &asked.call);
+    let template = TemplateId::new(host.clock.now());
+    let key = Some(VersionKey { template, revision: number });
+    let (mut instance, mut cold, mut used, mut first) = (vec![], vec![], vec![], vec![]);
+    for _ in 0..calls {
+        instance.push(fresh.measure_instance().await?);
+        cold.push(fresh.measure(call, None).await?.cpu);
+    }
+    if fresh.kind() == Kind::Renderer {
+        // Its instances are always kept, so that a cold call is put together from its two halves.
+        first.clone_from(&cold);
+        cold = cold.iter().zip(&instance).map(|(call, instance)| *call + *instance).collect();
+    }
+    for _ in 0..WARM_UP {
+        warm.measure(call, key).await?;
+    }
+    let mut answer_bytes = 0;
+    for _ in 0..calls {
+        let Measured { cpu, answer } = warm.measure(call, key).await?;
+        used.push(cpu);
+        answer_bytes = answer.to_string().len();
+    }
+    let first = (!first.is_empty()).then(|| Times::new(first));
+    let (instance, cold, warm) = (Times::new(instance), Times::new(cold), Times::new(used));
+    Ok(Costs { name, instance, cold, warm, first, answer_bytes })
+}
+
+/// Only policies can be told how to use their instances.
+fn with_instances(candidate: &Candidate, kind: Kind, instances: Instances) -> Candidate {
+    let mut candidate = candidate.clone();
+    if kind != Kind::Renderer {
+        Arc::make_mut(&mut candidate.config).instances = Some(instances);
+    }
+    candidate
+}
+
+impl Times {
+    fn new(mut times: Vec<Duration>) -> Self {
+        times.sort_unstable();
+        Self(times)
+    }
+
+    fn p50(&self) -> Duration {
+        self.percentile(50)
+    }
+
+    fn p99(&self) -> Duration {
+        self.percentile(99)
+    }
+
+    /// The time that so many of a hundred calls do not exceed.
+    fn percentile(&self, percent: usize) -> Duration {
+        let rank = (self.0.len() * percent).div_ceil(100).max(1);
+        self.0.get(rank - 1).copied().unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_of_the_sorted_calls() {
+        let times = Times::new((1..=200).rev().map(Duration::from_micros).collect());
+        assert_eq!((times.p50().as_micros(), times.p99().as_micros()), (100, 198));
+        let one = Times::new(vec![Duration::from_micros(7)]);
+        assert_eq!((one.p50(), one.p99()), (one.p99(), Duration::from_micros(7)));
+    }
+
+    #[test]
+    fn without_golden_cases_the_hosts_own_inputs_are_taken() {
+        let dir = tempfile::tempdir().unwrap();
+        for kind in Kind::ALL {
+            let known = cases::inputs_of_the_host(kind).len();
+            assert_eq!(inputs(kind, dir.path(), None).unwrap().len(), known, "{kind}");
+        }
+        let case = dir.path().join("paid");
+        std::fs::create_dir(&case).unwrap();
+        std::fs::write(case.join("input.json"), r#"{"account": {}, "uses": []}"#).unwrap();
+        assert_eq!(inputs(Kind::Plan, dir.path(), None).unwrap()[0].name, "paid");
+        let error = inputs(Kind::Plan, dir.path(), Some("free")).unwrap_err().to_string();
+        assert!(error.contains("`free`") && error.contains("there are: paid"), "{error}");
+    }
+}

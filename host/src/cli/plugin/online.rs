@@ -1,0 +1,208 @@
+//! The commands that work on a running server, through its management API.
+
+pub mod decisions;
+pub mod install;
+pub mod slots;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use reqwest::{Method, RequestBuilder, StatusCode};
+use serde_json::Value;
+
+use super::super::output::Output;
+use crate::config::{Config, ConfigError};
+use crate::server::data_dir::{DataDir, DataDirError};
+
+/// Which running server, and how to answer.
+#[derive(Debug, Clone, Args)]
+pub struct Server {
+    /// The server's address, such as `http://127.0.0.1:8080`; then --key is needed too
+    #[arg(long, requires = "key", env = "WAXWING_URL")]
+    url: Option<String>,
+    /// An API key of scope `operator`
+    #[arg(long, env = "WAXWING_API_KEY", hide_env_values = true)]
+    key: Option<String>,
+    /// The configuration file of the server on this machine
+    #[arg(long)]
+    config: Option<PathBuf>,
+    /// The data directory of the server on this machine [default: waxwing-data]
+    #[arg(long)]
+    data_dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// A way to a running server.
+#[derive(Debug)]
+pub struct Connection {
+    base: String,
+    key: String,
+    client: reqwest::Client,
+}
+
+/// Why a running server did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum OnlineError {
+    /// The configuration.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The data directory.
+    #[error(transparent)]
+    DataDir(#[from] DataDirError),
+    /// No server was ever there.
+    #[error(
+        "no server runs on {data_dir}: start it with `waxwing dev` or `waxwing serve`, name its \
+         --data-dir or --config, or reach another machine's with --url and --key"
+    )]
+    NoServer {
+        /// Where one was looked for.
+        data_dir: PathBuf,
+    },
+    /// Nothing answers.
+    #[error(
+        "no answer from the server at {base}: {reason}; is it running? `waxwing dev` and `waxwing \
+         serve` start one"
+    )]
+    Unreachable {
+        /// Where.
+        base: String,
+        /// Why.
+        reason: String,
+    },
+    /// It refused.
+    #[error("the server refused: {0}")]
+    Refused(String),
+    /// It answered something else.
+    #[error("the answer of the server at {base} is not understood: {reason}")]
+    Answer {
+        /// Where.
+        base: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A file cannot be read.
+    #[error("{path} cannot be read: {source}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A component did not become live.
+    #[error("the component is refused at {stage}: {reason}\nWhat ran before runs on.")]
+    Rejected {
+        /// Where.
+        stage: String,
+        /// Why.
+        reason: String,
+    },
+    /// Nothing happened for long.
+    #[error(
+        "the server has not finished with the component after {seconds} s; `waxwing plugin list` \
+         shows where it is"
+    )]
+    Slow {
+        /// How long.
+        seconds: u64,
+    },
+    /// A replay had another answer.
+    #[error("{0} of the recorded calls are answered otherwise now")]
+    Differs(usize),
+    /// What was brought is no plugin.
+    #[error(transparent)]
+    Component(#[from] crate::plugin::LoadError),
+}
+
+impl Server {
+    /// Finds the way: the address and key that were given, or what the server on this machine left
+    /// for whoever may read its data directory.
+    pub fn connect(&self) -> Result<Connection, OnlineError> {
+        let client = reqwest::Client::new();
+        if let (Some(base), Some(key)) = (&self.url, &self.key) {
+            let base = base.trim_end_matches('/').to_owned();
+            return Ok(Connection { base, key: key.clone(), client });
+        }
+        let mut config = Config::load(self.config.as_deref(), std::env::vars())?;
+        if let Some(directory) = &self.data_dir {
+            config.store.data_dir.clone_from(directory);
+        }
+        let data_dir = config.store.data_dir;
+        let none = || OnlineError::NoServer { data_dir: data_dir.clone() };
+        if !data_dir.exists() {
+            return Err(none());
+        }
+        let (base, key) = DataDir::open(&data_dir)?.control().ok_or_else(none)?;
+        Ok(Connection { base, key, client })
+    }
+}
+
+impl Connection {
+    /// Asks for something.
+    pub async fn get(&self, path: &str, query: &[(&str, String)]) -> Result<Value, OnlineError> {
+        self.answer(self.request(Method::GET, path).query(query)).await
+    }
+
+    /// Gives an order.
+    pub async fn post(&self, path: &str, query: &[(&str, String)]) -> Result<Value, OnlineError> {
+        self.answer(self.request(Method::POST, path).query(query)).await
+    }
+
+    /// Brings a component along.
+    pub async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        query: &[(&str, String)],
+        component: Vec<u8>,
+    ) -> Result<Value, OnlineError> {
+        let request = self.request(method, path).query(query);
+        let request = request.header("content-type", "application/wasm").body(component);
+        self.answer(request).await
+    }
+
+    fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        let url = format!("{}{path}", self.base);
+        self.client.request(method, url).header("x-api-key", &self.key)
+    }
+
+    async fn answer(&self, request: RequestBuilder) -> Result<Value, OnlineError> {
+        let response = request.send().await.map_err(|error| OnlineError::Unreachable {
+            base: self.base.clone(),
+            reason: innermost(&error),
+        })?;
+        let status = response.status();
+        let answer = response.json::<Value>().await.map_err(|error| OnlineError::Answer {
+            base: self.base.clone(),
+            reason: innermost(&error),
+        })?;
+        if status.is_success() {
+            return Ok(answer);
+        }
+        Err(OnlineError::Refused(refusal(status, &answer)))
+    }
+}
+
+fn refusal(status: StatusCode, problem: &Value) -> String {
+    let text = |member: &str| problem[member].as_str().map(str::to_owned);
+    let faults = problem["errors"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let messages: Vec<&str> = faults.iter().filter_map(|it| it["message"].as_str()).collect();
+    if messages.is_empty() {
+        text("message").unwrap_or_else(|| status.to_string())
+    } else {
+        messages.join("; ")
+    }
+}
+
+fn innermost(error: &dyn std::error::Error) -> String {
+    let mut error = error;
+    while let Some(source) = error.source() {
+        error = source;
+    }
+    error.to_string()
+}
+
+/// Reads a file that a command names.
+pub fn read(path: &std::path::Path) -> Result<Vec<u8>, OnlineError> {
+    std::fs::read(path).map_err(|source| OnlineError::File { path: path.to_owned(), source })
+}

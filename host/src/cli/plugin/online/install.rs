@@ -1,0 +1,168 @@
+//! `waxwing plugin install` and `impact`: a component on its way into a slot of a running server.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::slots::{line, text};
+use super::{Connection, OnlineError, Server, read};
+use crate::plugin::Artifact;
+use crate::plugin::inspect::inspect;
+use crate::plugin::slot::SlotName;
+
+/// How long a component may take to be proven; Python's need half a minute of compilation.
+const PATIENCE: Duration = Duration::from_mins(3);
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Put a component into a slot; the server proves it, and then it is live
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  waxwing plugin install quiet_hours.wasm
+  waxwing plugin install quiet_hours.wasm --shadow 1000 --impact ask
+  waxwing plugin install pro.wasm --slot pro-prices      (pro-prices.toml says: [binding] plan = \"pro\")")]
+pub struct Install {
+    /// The component
+    component: PathBuf,
+    /// The slot [default: that of the built-in plugin of its kind]
+    #[arg(long)]
+    slot: Option<SlotName>,
+    /// What to do where recorded calls would be answered otherwise: auto, ask, or so many may change
+    #[arg(long, value_name = "auto|ask|N")]
+    impact: Option<String>,
+    /// Make that many live calls to it first, beside the plugin that is live
+    #[arg(long, value_name = "CALLS")]
+    shadow: Option<u32>,
+    /// Its signature [default: the .sig file beside it, where there is one]
+    #[arg(long, value_name = "FILE")]
+    signature: Option<PathBuf>,
+    #[command(flatten)]
+    server: Server,
+}
+
+/// Show what a component would change of the recorded calls; nothing becomes live
+#[derive(Debug, Args)]
+#[command(after_help = "Example:
+  waxwing plugin impact quiet_hours.wasm")]
+pub struct Impact {
+    /// The component
+    component: PathBuf,
+    /// The slot [default: that of the built-in plugin of its kind]
+    #[arg(long)]
+    slot: Option<SlotName>,
+    /// Its signature [default: the .sig file beside it, where there is one]
+    #[arg(long, value_name = "FILE")]
+    signature: Option<PathBuf>,
+    #[command(flatten)]
+    server: Server,
+}
+
+/// Installs, and waits until the component is live, waits for the operator, or is refused.
+pub async fn install(install: Install) -> Result<(), OnlineError> {
+    let component = read(&install.component)?;
+    let slot = slot(install.slot, &component)?;
+    let mut query = signature(&install.component, install.signature.as_deref())?;
+    query.extend(install.impact.map(|impact| ("impact", impact)));
+    query.extend(install.shadow.map(|calls| ("shadow", calls.to_string())));
+    let server = install.server.connect()?;
+    let start = Instant::now();
+    let path = format!("/v1/plugins/{slot}/component");
+    let digest = Artifact::new(component.clone()).digest().to_owned();
+    server.send(Method::PUT, &path, &query, component).await?;
+    let view = settled(&server, &slot, &digest).await?;
+    let took = start.elapsed().as_millis();
+    let outcome = outcome(&view, &digest);
+    let answer =
+        json!({"slot": slot, "digest": digest, "outcome": outcome, "millis": took, "state": view});
+    install.server.output.one(&answer, || {
+        let said = match outcome {
+            "live" => format!("live after {took} ms"),
+            "shadow" => format!("in the shadow of the live plugin; `waxwing plugin list` counts, `waxwing plugin activate {slot}` ends it"),
+            _ => format!("waiting: `waxwing plugin activate {slot}` makes it live"),
+        };
+        format!("{said}\n{}", line(&view))
+    });
+    Ok(())
+}
+
+/// Asks for the impact and shows it.
+pub async fn impact(impact: Impact) -> Result<(), OnlineError> {
+    let component = read(&impact.component)?;
+    let slot = slot(impact.slot, &component)?;
+    let query = signature(&impact.component, impact.signature.as_deref())?;
+    let path = format!("/v1/plugins/{slot}/impact");
+    let answer = impact.server.connect()?.send(Method::POST, &path, &query, component).await?;
+    impact.server.output.one(&answer, || summary(&answer));
+    Ok(())
+}
+
+/// An impact in words.
+pub fn summary(impact: &Value) -> String {
+    let number = |member: &str| impact[member].as_u64().unwrap_or(0);
+    let first = match (number("compared"), number("wouldChange"), number("wouldFail")) {
+        (0, _, _) => "no recorded call to compare on: send some messages first".to_owned(),
+        (compared, changed, 0) => format!("would change: {changed} of {compared}"),
+        (compared, changed, failed) => {
+            format!("would change: {changed} of {compared}, and fail on {failed}")
+        }
+    };
+    let differences = impact["differences"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let lines = differences.iter().map(|it| {
+        let lines = it["lines"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let lines: Vec<&str> = lines.iter().filter_map(Value::as_str).collect();
+        format!("  {}: {}", text(it, "callId"), lines.join("; "))
+    });
+    std::iter::once(first).chain(lines).collect::<Vec<_>>().join("\n")
+}
+
+async fn settled(server: &Connection, slot: &SlotName, digest: &str) -> Result<Value, OnlineError> {
+    let start = Instant::now();
+    while start.elapsed() < PATIENCE {
+        let view = server.get(&format!("/v1/plugins/{slot}"), &[]).await?;
+        let candidate = &view["candidate"];
+        if candidate["digest"] == digest {
+            if let Some(reason) = candidate["rejected"].as_str() {
+                let (stage, reason) = (text(candidate, "stage"), reason.to_owned());
+                return Err(OnlineError::Rejected { stage, reason });
+            }
+            if matches!(candidate["stage"].as_str(), Some("shadow" | "waiting")) {
+                return Ok(view);
+            }
+        } else if view["active"]["digest"] == digest && candidate.is_null() {
+            return Ok(view);
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+    Err(OnlineError::Slow { seconds: PATIENCE.as_secs() })
+}
+
+fn outcome(view: &Value, digest: &str) -> &'static str {
+    match view["candidate"]["stage"].as_str() {
+        Some("shadow") => "shadow",
+        _ if view["active"]["digest"] == digest => "live",
+        _ => "waiting",
+    }
+}
+
+fn slot(slot: Option<SlotName>, component: &[u8]) -> Result<SlotName, OnlineError> {
+    match slot {
+        Some(slot) => Ok(slot),
+        None => Ok(inspect(component)?.kind.builtin_slot()),
+    }
+}
+
+fn signature(
+    component: &Path,
+    given: Option<&Path>,
+) -> Result<Vec<(&'static str, String)>, OnlineError> {
+    let beside = component.with_extension("sig");
+    let file = match given {
+        Some(file) => file,
+        None if beside.exists() => &beside,
+        None => return Ok(Vec::new()),
+    };
+    let text = String::from_utf8_lossy(&read(file)?).trim().to_owned();
+    Ok(vec![("signature", text)])
+}

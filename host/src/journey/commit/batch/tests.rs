@@ -1,0 +1,83 @@
+//! Samples: recorded soon, dropped where they are too many, and never waited for.
+
+use metrics_exporter_prometheus::PrometheusBuilder;
+use tokio_util::sync::CancellationToken;
+
+use super::{SAMPLE_BYTES, SAMPLES, channel};
+use crate::clock::{Clock, Timestamp};
+use crate::id::{AccountId, DecisionId, KeyId};
+use crate::store::Store;
+use crate::store::records::{Job, JobOutcome};
+use crate::store::sqlite::{SampleOutcome, SampleRecord};
+
+const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
+
+fn sample(bytes: usize) -> SampleRecord {
+    SampleRecord {
+        decision_id: DecisionId::new(NOW),
+        kind: "plan",
+        slot: "plan".to_owned(),
+        digest: "sha256:0".to_owned(),
+        outcome: SampleOutcome::Answered,
+        sealed: vec![0; bytes],
+    }
+}
+
+async fn store() -> (Store, tempfile::TempDir) {
+    let directory = tempfile::tempdir().expect("a directory");
+    (Store::open(&directory.path().join("test.db")).await.expect("opens"), directory)
+}
+
+#[tokio::test]
+async fn samples_that_wait_at_the_end_are_recorded_as_many_as_are_kept() {
+    let (store, _directory) = store().await;
+    let (committer, queue) = channel();
+    for _ in 0..5 {
+        committer.sample(sample(10));
+    }
+    let stop = CancellationToken::new();
+    stop.cancel();
+    let clock = Clock::manual(NOW);
+    queue.keeping_samples(4).run(store.clone(), clock, || {}, stop).await;
+    assert_eq!(store.samples("plan", None, 100).await.expect("readable").len(), 4);
+}
+
+#[tokio::test]
+async fn a_commit_is_answered_while_samples_are_handed_in() {
+    let (store, _directory) = store().await;
+    let (committer, queue) = channel();
+    let stop = CancellationToken::new();
+    let running = queue.run(store.clone(), Clock::manual(NOW), || {}, stop.clone());
+    let sends = async {
+        for _ in 0..20 {
+            committer.sample(sample(10));
+            let job = Job {
+                revision: -1,
+                account_id: AccountId::new(NOW),
+                key_id: KeyId::new(NOW),
+                idempotency: None,
+                slots: Vec::new(),
+            };
+            assert_eq!(committer.commit(job).await, Ok(JobOutcome::Stale));
+        }
+        stop.cancel();
+    };
+    tokio::join!(running, sends);
+    assert_eq!(store.samples("plan", None, 100).await.expect("readable").len(), 20);
+}
+
+#[test]
+fn what_is_too_many_or_too_large_is_dropped_and_counted() {
+    let recorder = PrometheusBuilder::new().build_recorder();
+    let (committer, queue) = channel();
+    metrics::with_local_recorder(&recorder, || {
+        committer.sample(sample(SAMPLE_BYTES + 1));
+        for _ in 0..SAMPLES + 2 {
+            committer.sample(sample(1));
+        }
+        drop(queue);
+        committer.sample(sample(1));
+    });
+    let text = recorder.handle().render();
+    assert!(text.contains("waxwing_plugin_samples_dropped_total 4"), "{text}");
+}

@@ -1,0 +1,56 @@
+//! A component's bytes, named by what they are.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use sha2::{Digest, Sha256};
+
+/// A component's bytes, named by their digest.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Artifact {
+    bytes: Bytes,
+    digest: Arc<str>,
+}
+
+impl Artifact {
+    /// Names bytes by their digest.
+    #[must_use]
+    pub fn new(bytes: impl Into<Bytes>) -> Self {
+        let bytes = bytes.into();
+        let digest = format!("sha256:{}", hex(&Sha256::digest(&bytes))).into();
+        Self { bytes, digest }
+    }
+
+    /// `sha256:<hex>`.
+    #[must_use]
+    pub fn digest(&self) -> &str {
+        &self.digest
+    }
+
+    /// The component.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Whether it is so large that it holds an interpreter. Compiled policies are below 1 MiB;
+    /// JavaScript begins at 1.6 MB, Python at 18 MB.
+    #[must_use]
+    pub fn embeds_an_interpreter(&self) -> bool {
+        self.bytes.len() > 1_200_000
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        let _infallible = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+impl std::fmt::Debug for Artifact {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Artifact").field("digest", &self.digest).finish_non_exhaustive()
+    }
+}

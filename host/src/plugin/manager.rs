@@ -1,0 +1,386 @@
+//! The one task that changes what is live: it hears of files, of the operator's commands and of
+//! traps, and moves each slot's machine. Nothing is unloaded before its successor is proven.
+
+mod machine;
+mod orders;
+mod traps;
+mod work;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use futures_util::future::BoxFuture;
+use futures_util::stream::FuturesUnordered;
+use tokio::sync::{Notify, mpsc};
+use tokio::time::MissedTickBehavior;
+use tokio_util::sync::CancellationToken;
+
+use super::Plugins;
+use super::binding::Binding;
+use super::board::CandidateView;
+use super::error::LoadError;
+use super::files::Stamp;
+use super::placed::Proven;
+use super::shadow::Shadow;
+use super::slot::SlotName;
+use super::stage::Stage;
+use super::state::SlotState;
+use super::table::TrapReport;
+use machine::Pending;
+use traps::Judging;
+use work::{Done, Examination, Examined};
+
+pub use machine::{Live, Machine};
+pub use orders::{Command, Order, OrderError};
+pub use work::Recorded;
+
+/// How often the directory is looked at where the system reports nothing.
+const LOOK: Duration = Duration::from_secs(1);
+/// Characters of a reason that are shown.
+const LONGEST_REASON: usize = 1_000;
+/// Components that no slot names any more and that are still kept.
+const SPARE: usize = 8;
+
+/// The task.
+#[derive(Debug)]
+pub struct Manager {
+    plugins: Arc<Plugins>,
+    machines: BTreeMap<SlotName, Machine>,
+    commands: mpsc::Receiver<Command>,
+    traps: mpsc::Receiver<TrapReport>,
+    judging: Judging,
+}
+
+type Work = FuturesUnordered<BoxFuture<'static, (SlotName, u64, Done)>>;
+
+impl Manager {
+    /// The task over machines as the start left them.
+    pub fn new(
+        plugins: Arc<Plugins>,
+        machines: BTreeMap<SlotName, Machine>,
+        commands: mpsc::Receiver<Command>,
+        traps: mpsc::Receiver<TrapReport>,
+    ) -> Self {
+        let judging = Judging::default();
+        let manager = Self { plugins, machines, commands, traps, judging };
+        manager.publish_all();
+        manager
+    }
+
+    /// Runs until `stop`. `recorded` answers calls of the past, for the impact of a new plugin.
+    pub async fn run(mut self, recorded: Recorded, stop: CancellationToken) {
+        let changed = Arc::new(Notify::new());
+        let _watcher = match self.plugins.directory.watch(Arc::clone(&changed)) {
+            Ok(watcher) => Some(watcher),
+            Err(error) => {
+                let path = self.plugins.directory.path().display();
+                tracing::warn!(%path, %error, "the plugins are looked at every second instead of watched");
+                None
+            }
+        };
+        let mut work = Work::new();
+        let mut looks = tokio::time::interval(LOOK);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = changed.notified() => self.look(&mut work, &recorded),
+                _ = looks.tick() => {
+                    self.look(&mut work, &recorded);
+                    self.count_calls();
+                    self.remember_the_rest();
+                }
+                Some(command) = self.commands.recv() => self.obey(command, &mut work, &recorded).await,
+                Some(report) = self.traps.recv() => self.trapped(report, &mut work),
+                Some((slot, number, done)) = work.next(), if !work.is_empty() => {
+                    self.finish(&slot, number, done, &mut work);
+                }
+            }
+        }
+    }
+
+    /// Begins work for every slot whose files are not as they were.
+    fn look(&mut self, work: &mut Work, recorded: &Recorded) {
+        let found = match self.plugins.directory.scan() {
+            Ok(found) => found,
+            Err(error) => {
+                let path = self.plugins.directory.path().display();
+                tracing::error!(%path, %error, "the plugins' directory cannot be read; what runs, runs on");
+                return;
+            }
+        };
+        for slot in found.keys() {
+            if !self.machines.contains_key(slot) {
+                let machine = Machine::new(slot.clone(), SlotState::default());
+                self.machines.insert(slot.clone(), machine);
+            }
+        }
+        let slots: Vec<SlotName> = self.machines.keys().cloned().collect();
+        for slot in slots {
+            let stamp = found.get(&slot).cloned();
+            let Some(machine) = self.machines.get_mut(&slot) else { continue };
+            // At the first look nothing is known of the files yet; where there are none, there is
+            // something to do only if something of them runs.
+            let is_first = !std::mem::replace(&mut machine.looked_at, true);
+            let runs = machine.active.is_some();
+            if machine.stamp != stamp || (is_first && runs) {
+                machine.forget_activation();
+                self.examine(&slot, stamp, false, work, recorded);
+            }
+        }
+    }
+
+    fn examine(
+        &mut self,
+        slot: &SlotName,
+        stamp: Option<Stamp>,
+        forgiven: bool,
+        work: &mut Work,
+        recorded: &Recorded,
+    ) {
+        let Some(machine) = self.machines.get_mut(slot) else { return };
+        machine.stamp = stamp;
+        let number = machine.begin();
+        let plugins = Arc::clone(&self.plugins);
+        let examination = Examination {
+            slot: slot.clone(),
+            work: number,
+            newest: Arc::clone(&machine.newest),
+            directory: plugins.directory.clone(),
+            max_bytes: plugins.max_component_bytes,
+            workshop: plugins.workshop.clone(),
+            board: plugins.board.clone(),
+            kept: plugins.state.clone(),
+            log: plugins.log(slot),
+            state: machine.state.clone(),
+            active: machine.active.clone(),
+            serving: Arc::new(move |kind, binding| plugins.serving(kind, binding)),
+            recorded: Arc::clone(recorded),
+            now: self.plugins.clock.now().rfc3339(),
+            forgiven,
+        };
+        if self.plugins.board.slot(slot).is_none() {
+            self.publish(slot);
+        }
+        let slot = slot.clone();
+        work.push(Box::pin(async move { (slot, number, examination.run().await) }));
+    }
+
+    fn finish(&mut self, slot: &SlotName, number: u64, done: Done, work: &mut Work) {
+        if let Done::Judged { plugin, input, failure, input_is_to_blame } = done {
+            self.judged(&plugin, input, &failure, input_is_to_blame);
+            return;
+        }
+        let Some(machine) = self.machines.get_mut(slot) else { return };
+        if !machine.is_newest(number) {
+            return;
+        }
+        match done {
+            Done::Unchanged => {
+                machine.rejected = None;
+                machine.pending = None;
+                self.publish(slot);
+            }
+            Done::Gone => self.gone(slot),
+            Done::Examined(examined) => self.examined(slot, *examined, work),
+            Done::Shadowed => self.activate_if_allowed(slot),
+            Done::Judged { .. } => {}
+        }
+    }
+
+    fn examined(&mut self, slot: &SlotName, examined: Examined, work: &mut Work) {
+        let Some(machine) = self.machines.get_mut(slot) else { return };
+        machine.state.settings = examined.state.settings;
+        machine.state.file.clone_from(&examined.digest);
+        let result = examined.result.and_then(|(live, impact)| {
+            // Another slot may have taken the binding while this one was proven.
+            self.refuse_taken(&live.proven).map(|()| (live, impact))
+        });
+        let Some(machine) = self.machines.get_mut(slot) else { return };
+        let (live, impact) = match result {
+            Ok(proven) => proven,
+            Err(LoadError::Superseded) => return,
+            Err(error) => return self.refuse(slot, examined.digest, &error),
+        };
+        let digest = live.proven.identity().digest.clone();
+        if std::mem::take(&mut machine.is_wanted) {
+            self.activate(slot, live);
+            return;
+        }
+        let asked = machine.state.asked.as_ref().filter(|it| it.digest == digest);
+        let activation = asked.map_or(live.proven.config().activation, |it| it.activation);
+        let calls = activation.shadow_calls;
+        machine.rejected = None;
+        machine.pending = Some(Pending { live, impact, shadow: None, activation });
+        if calls > 0 {
+            self.shadow(slot, calls, work);
+        } else {
+            self.activate_if_allowed(slot);
+        }
+    }
+
+    fn refuse(&mut self, slot: &SlotName, digest: Option<String>, error: &LoadError) {
+        let Some(machine) = self.machines.get_mut(slot) else { return };
+        let stage = self.plugins.board.slot(slot).and_then(|it| it.candidate);
+        let stage = stage.map_or(Stage::Settling, |it| it.stage);
+        let file = self.plugins.directory.path().join(format!("{slot}.wasm"));
+        tracing::error!(%slot, file = %file.display(), ?stage, %error, "a plugin is refused; what runs, runs on");
+        let rejected = Some(error.to_string().chars().take(LONGEST_REASON).collect());
+        machine.pending = None;
+        machine.forget_activation();
+        machine.is_in_the_way = matches!(error, LoadError::Taken { .. });
+        machine.rejected = Some(CandidateView { digest, stage, rejected, ..CandidateView::new() });
+        self.publish(slot);
+    }
+
+    fn shadow(&mut self, slot: &SlotName, calls: u32, work: &mut Work) {
+        let Some(machine) = self.machines.get_mut(slot) else { return };
+        let number = machine.begin();
+        let Some(pending) = machine.pending.as_mut() else { return };
+        let (shadow, rest) = Shadow::new(pending.live.proven.clone(), calls);
+        pending.shadow = Some(shadow);
+        let name = slot.clone();
+        work.push(Box::pin(async move { (name, number, work::shadow(rest).await) }));
+        tracing::info!(%slot, calls, "a plugin is in the shadow of the live one");
+        self.publish(slot);
+    }
+
+    fn activate_if_allowed(&mut self, slot: &SlotName) {
+        let Some(machine) = self.machines.get_mut(slot) else { return };
+        let may = !machine.state.disabled;
+        match machine.pending.take() {
+            Some(pending) if may && Machine::may_activate(&pending) => {
+                self.activate(slot, pending.live);
+            }
+            Some(pending) => {
+                let would_change = pending.impact.would_change;
+                tracing::warn!(%slot, would_change, "a plugin waits for `waxwing plugin activate`");
+                machine.pending = Some(pending);
+                self.publish(slot);
+            }
+            None => {}
+        }
+    }
+
+    fn activate(&mut self, slot: &SlotName, mut live: Live) {
+        // It may have waited, and another slot has taken its binding in the meantime.
+        if let Err(error) = self.refuse_taken(&live.proven) {
+            return self.refuse(slot, live.stored.digest, &error);
+        }
+        live.stored.since = self.plugins.clock.now().rfc3339();
+        let Some(machine) = self.machines.get_mut(slot) else { return };
+        let identity = live.proven.identity();
+        let (plugin, version, digest) = (&identity.name, &identity.version, &identity.digest);
+        let settings = identity.settings_revision;
+        tracing::info!(%slot, plugin, version, digest, settings, "a plugin is live");
+        machine.state.forgive(&digest.clone(), settings);
+        machine.activate(live);
+        metrics::counter!("waxwing_plugin_activations_total", "slot" => slot.to_string())
+            .increment(1);
+        self.changed(slot);
+    }
+
+    /// What came from the files goes with them. What a rollback brought back did not: it stays,
+    /// until the operator switches the slot off or gives it a file.
+    fn gone(&mut self, slot: &SlotName) {
+        let Some(machine) = self.machines.get_mut(slot) else { return };
+        match &machine.active {
+            Some(active) if active.stored.digest != machine.state.file => {
+                tracing::warn!(%slot, "the refused files are gone; what runs, runs on");
+                machine.leave();
+            }
+            Some(_) => {
+                tracing::warn!(%slot, "a plugin's files are gone; a broader one takes its calls");
+                machine.clear();
+            }
+            None => machine.clear(),
+        }
+        self.changed(slot);
+    }
+
+    fn remember_the_rest(&mut self) {
+        let unsaved = self.machines.values().filter(|it| it.is_unsaved);
+        let slots: Vec<SlotName> = unsaved.map(|it| it.slot.clone()).collect();
+        for slot in slots {
+            self.remember(&slot);
+        }
+    }
+
+    fn refuse_taken(&self, proven: &Proven) -> Result<(), LoadError> {
+        let binding = &proven.config().binding;
+        let other = self.machines.values().filter_map(Machine::serving).find(|other| {
+            other.kind() == proven.kind()
+                && other.config().binding == *binding
+                && other.slot() != proven.slot()
+        });
+        match other {
+            Some(other) => {
+                Err(LoadError::Taken { other: other.slot().clone(), binding: binding.clone() })
+            }
+            None if *binding == Binding::Server && proven.slot().builtin_kind().is_none() => {
+                let other = proven.kind().builtin_slot();
+                Err(LoadError::Taken { other, binding: Binding::Server })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// What cannot be written is shown as such, and tried again at every look.
+    fn remember(&mut self, slot: &SlotName) {
+        let Some(machine) = self.machines.get_mut(slot) else { return };
+        let was_unsaved = machine.is_unsaved;
+        let remembered = self.plugins.state.remember(slot, &machine.state);
+        machine.is_unsaved = remembered.is_err();
+        if let (Err(error), false) = (&remembered, was_unsaved) {
+            tracing::error!(%slot, %error, "a slot cannot be remembered; the next start would have an older plugin");
+        }
+        if machine.is_unsaved != was_unsaved {
+            self.publish(slot);
+        }
+    }
+
+    /// A slot's state is remembered and shown.
+    fn changed(&mut self, slot: &SlotName) {
+        self.publish(slot);
+        // The binding that another slot could not have may be free now: its files are looked at
+        // again, as if they had changed.
+        for other in self.machines.values_mut().filter(|it| it.is_in_the_way) {
+            other.is_in_the_way = false;
+            other.stamp = Some(Stamp::default());
+        }
+        self.remember(slot);
+        let named: Vec<String> = self
+            .machines
+            .values()
+            .flat_map(|it| [&it.state.active, &it.state.previous])
+            .filter_map(|it| it.as_ref()?.digest.clone())
+            .collect();
+        self.plugins.state.tidy(&named, SPARE);
+    }
+
+    fn publish(&self, slot: &SlotName) {
+        let Some(machine) = self.machines.get(slot) else { return };
+        let builtin = slot.builtin_kind().map(|kind| self.plugins.builtin(kind));
+        let nothing = machine.active.is_none() && machine.pending.is_none();
+        if nothing && machine.rejected.is_none() && machine.stamp.is_none() && builtin.is_none() {
+            self.plugins.board.remove(slot);
+        } else {
+            self.plugins.board.show(slot, machine.view(builtin.as_ref()));
+        }
+        let rejected = if machine.rejected.is_some() { 1.0 } else { 0.0 };
+        metrics::gauge!("waxwing_plugin_candidate_rejected", "slot" => slot.to_string())
+            .set(rejected);
+        let live = self.machines.values().filter_map(Machine::serving).cloned().collect();
+        let shadows =
+            self.machines.values().filter_map(|it| it.pending.as_ref()?.shadow.clone()).collect();
+        self.plugins.set_table(live, shadows);
+    }
+
+    fn publish_all(&self) {
+        for slot in self.machines.keys() {
+            self.publish(slot);
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! One slot: what runs, what ran before, what is on its way; and the moves between them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::super::board::{CandidateView, SlotView};
+use super::super::files::Stamp;
+use super::super::placed::Proven;
+use super::super::rollback::TrapWindow;
+use super::super::shadow::Shadow;
+use super::super::slot::{Activation, ImpactRule, SlotName};
+use super::super::stage::Stage;
+use super::super::state::{Quarantined, SlotState, Stored};
+use super::super::workshop::Impact;
+
+/// A slot's machine. What of it must survive a restart is its `state`.
+#[expect(clippy::struct_excessive_bools, reason = "each says a thing of its own")]
+#[derive(Debug)]
+pub struct Machine {
+    /// Its name.
+    pub slot: SlotName,
+    /// What survives a restart.
+    pub state: SlotState,
+    /// What answers its calls.
+    pub active: Option<Live>,
+    /// What a rollback brings back.
+    pub previous: Option<Live>,
+    /// What is proven and not live yet.
+    pub pending: Option<Pending>,
+    /// Shown of a candidate that came no further.
+    pub rejected: Option<CandidateView>,
+    /// What the files looked like when they were last read.
+    pub stamp: Option<Stamp>,
+    /// Whether its state could not be written.
+    pub is_unsaved: bool,
+    /// Whether the directory was looked at since the start.
+    pub looked_at: bool,
+    /// The number of the newest work; older work sees that it is superseded.
+    pub newest: Arc<AtomicU64>,
+    /// The traps of what is live.
+    pub window: TrapWindow,
+    /// Whether the operator wants what is looked at now to be live, whatever would change.
+    pub is_wanted: bool,
+    /// Whether it was refused because another slot answers the calls of its binding.
+    pub is_in_the_way: bool,
+}
+
+/// A generation that runs or ran.
+#[derive(Debug, Clone)]
+pub struct Live {
+    /// The generation.
+    pub proven: Proven,
+    /// What it takes to make it again.
+    pub stored: Stored,
+}
+
+/// A generation that is proven and not live yet.
+#[derive(Debug)]
+pub struct Pending {
+    pub live: Live,
+    pub impact: Impact,
+    pub shadow: Option<Arc<Shadow>>,
+    pub activation: Activation,
+}
+
+impl Machine {
+    /// A machine in which nothing runs yet.
+    #[must_use]
+    pub fn new(slot: SlotName, state: SlotState) -> Self {
+        Self {
+            slot,
+            state,
+            active: None,
+            previous: None,
+            pending: None,
+            rejected: None,
+            stamp: None,
+            is_unsaved: false,
+            looked_at: false,
+            newest: Arc::default(),
+            window: TrapWindow::default(),
+            is_wanted: false,
+            is_in_the_way: false,
+        }
+    }
+
+    /// Begins new work; what was begun before it is superseded.
+    pub fn begin(&mut self) -> u64 {
+        self.newest.fetch_add(1, Ordering::SeqCst) + 1
+    }
+
+    /// Whether work of that number is still the newest.
+    #[must_use]
+    pub fn is_newest(&self, work: u64) -> bool {
+        self.newest.load(Ordering::SeqCst) == work
+    }
+
+    /// What answers its calls.
+    #[must_use]
+    pub fn serving(&self) -> Option<&Proven> {
+        if self.state.disabled { None } else { self.active.as_ref().map(|it| &it.proven) }
+    }
+
+    /// The candidate becomes live; what ran stays as the previous one.
+    /// A slot that is switched on again gets the same once more, and keeps what was before it.
+    pub fn activate(&mut self, live: Live) {
+        let is_same = |it: &Live| {
+            it.stored.digest == live.stored.digest && it.stored.config == live.stored.config
+        };
+        if !self.active.as_ref().is_some_and(is_same) {
+            self.previous = self.active.take();
+        }
+        self.active = Some(live);
+        self.state.disabled = false;
+        self.settle();
+    }
+
+    /// The operator's word to activate was for the files that they saw.
+    pub fn forget_activation(&mut self) {
+        self.is_wanted = false;
+    }
+
+    /// What ran before comes back; answers what was live.
+    pub fn roll_back(&mut self, reason: &str, at: &str) -> Option<Live> {
+        let gone = self.active.take()?;
+        self.active = self.previous.take();
+        let identity = gone.proven.identity();
+        let only_settings =
+            self.active.as_ref().is_some_and(|it| it.proven.identity().digest == identity.digest);
+        self.state.quarantine(Quarantined {
+            digest: identity.digest.clone(),
+            settings_revision: only_settings.then_some(identity.settings_revision),
+            reason: reason.to_owned(),
+            at: at.to_owned(),
+        });
+        self.settle();
+        Some(gone)
+    }
+
+    /// The files of a candidate are gone.
+    pub fn leave(&mut self) {
+        self.settle();
+    }
+
+    /// The slot's files are gone.
+    pub fn clear(&mut self) {
+        self.previous = self.active.take();
+        self.settle();
+    }
+
+    fn settle(&mut self) {
+        self.pending = None;
+        self.rejected = None;
+        self.is_wanted = false;
+        self.state.asked = None;
+        self.window = TrapWindow::default();
+        self.state.active = self.active.as_ref().map(|it| it.stored.clone());
+        self.state.previous = self.previous.as_ref().map(|it| it.stored.clone());
+    }
+
+    /// Whether a pending candidate may become live by the rules, with what is known of it.
+    #[must_use]
+    pub fn may_activate(pending: &Pending) -> bool {
+        let shadowed = pending.shadow.as_ref().map_or(0, |it| it.report().different);
+        match pending.activation.impact {
+            ImpactRule::Auto => true,
+            ImpactRule::Ask => false,
+            ImpactRule::UpTo(most) => pending.impact.would_change + shadowed <= most,
+        }
+    }
+
+    /// What the board shows; `builtin` runs where nothing else does.
+    #[must_use]
+    pub fn view(&self, builtin: Option<&Proven>) -> SlotView {
+        let active = self.serving().or(builtin).cloned();
+        SlotView {
+            is_builtin: active.is_some() && self.serving().is_none(),
+            since: self.serving().and(self.active.as_ref()).map(|it| it.stored.since.clone()),
+            active,
+            previous: self.state.previous.clone(),
+            disabled: self.state.disabled,
+            candidate: self.candidate_view(),
+            quarantined: self.state.quarantined.clone(),
+            is_unsaved: self.is_unsaved,
+        }
+    }
+
+    fn candidate_view(&self) -> Option<CandidateView> {
+        let Some(pending) = &self.pending else { return self.rejected.clone() };
+        let identity = pending.live.proven.identity();
+        Some(CandidateView {
+            digest: Some(identity.digest.clone()),
+            name: Some(format!("{} {}", identity.name, identity.version)),
+            stage: match &pending.shadow {
+                Some(shadow) if !shadow.is_done() => Stage::Shadow,
+                Some(_) | None => Stage::Waiting,
+            },
+            rejected: None,
+            impact: Some(pending.impact.clone()),
+            shadow: pending.shadow.clone(),
+        })
+    }
+}

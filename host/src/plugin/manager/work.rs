@@ -1,0 +1,252 @@
+//! Work that takes its time, beside the manager's loop: reading and proving a slot's files,
+//! driving a shadow, finding out whether a plugin or its input is to blame.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+
+use super::super::artifact::Artifact;
+use super::super::binding::Binding;
+use super::super::board::Board;
+use super::super::error::{CallFailure, LoadError};
+use super::super::files::{Contents, Directory, ReadError};
+use super::super::log::SlotLog;
+use super::super::placed::Proven;
+use super::super::record::Call;
+use super::super::shadow::ShadowCalls;
+use super::super::slot::{SlotConfig, SlotName};
+use super::super::stage::Stage;
+use super::super::state::{SlotState, StateDirectory, Stored};
+use super::super::workshop::{Candidate, Impact, Workshop};
+use super::super::{Kind, builtin};
+use super::machine::Live;
+
+/// Between two readings of files that must be equal.
+const SETTLED_AFTER: Duration = Duration::from_millis(40);
+/// How long files may be away before they are gone: some editors delete before they write.
+const GONE_AFTER: Duration = Duration::from_millis(300);
+
+/// Answers recorded calls of a kind, newest first: of a slot, or of all.
+pub type Recorded =
+    Arc<dyn Fn(Kind, Option<SlotName>) -> BoxFuture<'static, Vec<Call>> + Send + Sync>;
+
+/// What answers the calls of a binding now.
+pub type Serving = Arc<dyn Fn(Kind, &Binding) -> Proven + Send + Sync>;
+
+/// What came of work.
+#[derive(Debug)]
+pub enum Done {
+    /// The files are as they were when what runs was read.
+    Unchanged,
+    /// The files are gone.
+    Gone,
+    /// A component came as far as it could.
+    Examined(Box<Examined>),
+    /// All shadow calls were made.
+    Shadowed,
+    /// It is known who is to blame for a trap.
+    Judged {
+        /// Whose call it was.
+        plugin: Proven,
+        /// The input.
+        input: u64,
+        /// How it trapped.
+        failure: CallFailure,
+        /// Whether another generation traps on the input too.
+        input_is_to_blame: bool,
+    },
+}
+
+/// A component that was looked at.
+#[derive(Debug)]
+pub struct Examined {
+    /// Its digest, where it could be read.
+    pub digest: Option<String>,
+    /// The slot's state with the revision of its settings.
+    pub state: SlotState,
+    /// A generation and what would change, or why not.
+    pub result: Result<(Live, Impact), LoadError>,
+}
+
+/// All that an examination needs.
+pub struct Examination {
+    pub slot: SlotName,
+    pub work: u64,
+    pub newest: Arc<AtomicU64>,
+    pub directory: Directory,
+    pub max_bytes: u64,
+    pub workshop: Workshop,
+    pub board: Board,
+    pub kept: StateDirectory,
+    pub log: SlotLog,
+    pub state: SlotState,
+    /// What runs, or would run in its place, for the impact.
+    pub active: Option<Live>,
+    pub serving: Serving,
+    pub recorded: Recorded,
+    pub now: String,
+    /// Whether the operator lets it run again whatever was before.
+    pub forgiven: bool,
+}
+
+impl Examination {
+    /// Reads the slot's files until they stand still, and takes them as far as they go.
+    pub async fn run(mut self) -> Done {
+        let contents = match self.settled().await {
+            Ok(Some(contents)) => contents,
+            Ok(None) => return Done::Gone,
+            Err(error) => return self.ended(None, Err(LoadError::File(error.to_string()))),
+        };
+        let digest = contents.component.as_ref().map(|it| it.digest().to_owned());
+        if !self.forgiven && self.is_active(&contents, digest.as_deref()) {
+            return Done::Unchanged;
+        }
+        let result = self.examine(contents).await;
+        self.ended(digest, result)
+    }
+
+    fn ended(self, digest: Option<String>, result: Result<(Live, Impact), LoadError>) -> Done {
+        Done::Examined(Box::new(Examined { digest, state: self.state, result }))
+    }
+
+    /// The same files twice in a row; none where they are gone.
+    async fn settled(&self) -> Result<Option<Contents>, ReadError> {
+        let mut before = self.read().await?;
+        loop {
+            let gone = before.component.is_none() && before.config.is_none();
+            tokio::time::sleep(if gone { GONE_AFTER } else { SETTLED_AFTER }).await;
+            let now = self.read().await?;
+            if now == before {
+                return Ok((!gone).then_some(now));
+            }
+            if !self.enter(Stage::Settling) {
+                return Ok(Some(now));
+            }
+            before = now;
+        }
+    }
+
+    async fn read(&self) -> Result<Contents, ReadError> {
+        let (directory, slot, limit) = (self.directory.clone(), self.slot.clone(), self.max_bytes);
+        let read = tokio::task::spawn_blocking(move || directory.read(&slot, limit)).await;
+        read.unwrap_or_else(|panicked| {
+            let source = std::io::Error::other(panicked);
+            Err(ReadError::Io { path: PathBuf::from(self.slot.as_str()), source })
+        })
+    }
+
+    fn is_active(&self, contents: &Contents, digest: Option<&str>) -> bool {
+        let config = contents.config.as_deref().unwrap_or_default();
+        self.active.as_ref().is_some_and(|active| {
+            active.stored.digest.as_deref() == digest && active.stored.config == config
+        })
+    }
+
+    async fn examine(&mut self, contents: Contents) -> Result<(Live, Impact), LoadError> {
+        if !self.enter(Stage::Settling) {
+            return Err(LoadError::Superseded);
+        }
+        let digest = contents.component.as_ref().map(|it| it.digest().to_owned());
+        self.board.candidate(&self.slot, |it| it.digest.clone_from(&digest));
+        let text = contents.config.unwrap_or_default();
+        let config = Arc::new(SlotConfig::read(&self.slot, &text)?);
+        let settings_revision = self.state.revision_of(&config.settings());
+        self.refuse_quarantined(digest.as_deref(), config.kind, settings_revision)?;
+        let candidate = Candidate {
+            slot: self.slot.clone(),
+            component: contents.component,
+            signature: contents.signature,
+            config,
+            settings_revision,
+        };
+        let cases = self.directory.cases(&self.slot);
+        let progress = |stage| self.enter(stage);
+        let proven =
+            self.workshop.prove(&candidate, self.log.clone(), Some(&cases), &progress).await?;
+        if let Some(component) = candidate.component {
+            self.keep(component).await;
+        }
+        if !self.enter(Stage::Impact) {
+            return Err(LoadError::Superseded);
+        }
+        let impact = self.impact(&proven).await;
+        let since = self.now.clone();
+        let stored = Stored { digest, config: text, settings_revision, since };
+        Ok((Live { proven, stored }, impact))
+    }
+
+    fn refuse_quarantined(
+        &self,
+        digest: Option<&str>,
+        kind: Option<Kind>,
+        revision: u32,
+    ) -> Result<(), LoadError> {
+        let builtin = builtin::artifact(kind.or_else(|| self.slot.builtin_kind()));
+        let Some(digest) = digest.or(builtin.as_ref().map(Artifact::digest)) else { return Ok(()) };
+        match self.state.quarantined(digest, revision) {
+            Some(quarantined) if !self.forgiven => Err(LoadError::Quarantined {
+                slot: self.slot.clone(),
+                reason: quarantined.reason.clone(),
+            }),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Without its bytes a component is not there at the next start; it can run all the same.
+    async fn keep(&self, component: Artifact) {
+        let kept = self.kept.clone();
+        let result = tokio::task::spawn_blocking(move || kept.keep(&component)).await;
+        if let Ok(Err(error)) = result {
+            let slot = &self.slot;
+            tracing::warn!(%slot, %error, "a component cannot be kept for the next start");
+        }
+    }
+
+    async fn impact(&self, proven: &Proven) -> Impact {
+        let binding = &proven.config().binding;
+        let live = match &self.active {
+            Some(active) => active.proven.clone(),
+            None => (self.serving)(proven.kind(), binding),
+        };
+        let slot = Some(live.slot().clone());
+        let calls = (self.recorded)(proven.kind(), slot).await;
+        Workshop::impact(&live, proven, &calls).await
+    }
+
+    fn enter(&self, stage: Stage) -> bool {
+        let is_newest = self.newest.load(Ordering::SeqCst) == self.work;
+        if is_newest {
+            self.board.candidate(&self.slot, |it| {
+                it.stage = stage;
+                it.rejected = None;
+            });
+        }
+        is_newest
+    }
+}
+
+/// Makes the calls of a shadow until all were made.
+pub async fn shadow(mut calls: ShadowCalls) -> Done {
+    while calls.next().await {}
+    Done::Shadowed
+}
+
+/// Makes the call that one generation trapped on to another one.
+pub async fn judge(report: super::super::table::TrapReport, other: Option<Proven>) -> Done {
+    let input_is_to_blame = match other {
+        Some(other) => {
+            let (_, failure) = other.answer(&report.call).await;
+            failure.is_some_and(|failure| failure.is_trap())
+        }
+        None => false,
+    };
+    Done::Judged {
+        plugin: report.plugin,
+        input: report.input,
+        failure: report.failure,
+        input_is_to_blame,
+    }
+}

@@ -1,0 +1,86 @@
+//! CPU time of guests: each poll of a call is measured on the thread that it runs on, so what
+//! other tasks and other processes take is not counted.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use metrics::Counter;
+
+/// A sum of CPU time. Cheap to clone.
+#[derive(Clone)]
+pub struct CpuTime {
+    nanos: Arc<AtomicU64>,
+    counter: Counter,
+}
+
+struct Measured<F> {
+    of: Pin<Box<F>>,
+    sum: CpuTime,
+}
+
+impl CpuTime {
+    /// A sum that `/metrics` shows for a plugin in a slot.
+    #[must_use]
+    pub fn of_plugin(slot: &str, plugin: &str) -> Self {
+        let counter = metrics::counter!(
+            "waxwing_plugin_cpu_microseconds_total",
+            "slot" => slot.to_owned(), "plugin" => plugin.to_owned()
+        );
+        Self { nanos: Arc::default(), counter }
+    }
+
+    /// The sum until now.
+    #[must_use]
+    pub fn total(&self) -> Duration {
+        Duration::from_nanos(self.nanos.load(Ordering::Relaxed))
+    }
+
+    /// What is counted are whole microseconds, and no part of one is lost.
+    fn add(&self, nanos: u64) {
+        let before = self.nanos.fetch_add(nanos, Ordering::Relaxed);
+        self.counter.increment(before.saturating_add(nanos) / 1_000 - before / 1_000);
+    }
+
+    /// Runs a call and adds the CPU time that it takes.
+    pub fn of<F: Future + Send>(&self, call: F) -> impl Future<Output = F::Output> + Send {
+        Measured { of: Box::pin(call), sum: self.clone() }
+    }
+}
+
+impl std::fmt::Debug for CpuTime {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("CpuTime").field(&self.total()).finish()
+    }
+}
+
+impl<F: Future> Future for Measured<F> {
+    type Output = F::Output;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        let before = thread_cpu_nanos();
+        let polled = self.of.as_mut().poll(context);
+        let took = thread_cpu_nanos().saturating_sub(before);
+        self.sum.add(took);
+        polled
+    }
+}
+
+#[cfg(unix)]
+fn thread_cpu_nanos() -> u64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    let nanos = time.tv_sec.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec);
+    u64::try_from(nanos).unwrap_or(0)
+}
+
+/// Without a clock for a thread's CPU time, running time stands for it.
+#[cfg(not(unix))]
+fn thread_cpu_nanos() -> u64 {
+    use std::sync::LazyLock;
+    use std::time::Instant;
+    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+    u64::try_from(START.elapsed().as_nanos()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,138 @@
+//! What must be seen before a new plugin is live: the impact on recorded calls.
+
+use serde_json::json;
+
+use super::platform::{Home, PLAN, Platform};
+use crate::plugin::bindings::world::Kind;
+use crate::plugin::board::{CandidateView, SlotView};
+use crate::plugin::manager::{Order, OrderError};
+use crate::plugin::record::Call;
+use crate::plugin::slot::{Activation, ImpactRule};
+use crate::plugin::stage::Stage;
+
+/// Two recorded calls: a good send, and one with the template `poison`.
+fn recorded() -> Vec<Call> {
+    ["welcome", "poison"].map(recorded_call).to_vec()
+}
+
+fn recorded_call(template: &str) -> Call {
+    let input = json!({
+        "callId": format!("call-{template}"),
+        "account": {"id": "acc_1", "plan": "free"},
+        "uses": [{"templateSlug": template, "recipients": 1}],
+    });
+    Call::from_json(Kind::Plan, &input).expect("a call")
+}
+
+/// A platform where `price-one` is live under that rule of activation.
+async fn price_one(home: &Home, config: &str) -> Platform {
+    let platform = Platform::with(home.options(), recorded()).await;
+    home.put("plan-policy.toml", config);
+    home.put("plan-policy.wasm", waxwing_guests::component("price-one"));
+    let waits = |view: &SlotView| {
+        let stage = view.candidate.as_ref().map(|it| it.stage);
+        (stage == Some(Stage::Waiting) || !view.is_builtin).then_some(())
+    };
+    platform.until(PLAN, "price-one is live or waits", waits).await;
+    if platform.view(PLAN).is_builtin {
+        platform.order(PLAN, Order::Activate).await.expect("it waits");
+    }
+    platform.live(PLAN, "price-one").await;
+    platform
+}
+
+async fn waiting(platform: &Platform, plugin: &str) -> CandidateView {
+    let waits = |view: &SlotView| {
+        let candidate = view.candidate.clone()?;
+        let is_it = candidate.name.as_deref().is_some_and(|it| it.starts_with(plugin));
+        (is_it && candidate.stage == Stage::Waiting).then_some(candidate)
+    };
+    platform.until(PLAN, &format!("{plugin} waits"), waits).await
+}
+
+const ASK: &str = "[activation]\nimpact = 'ask'\n";
+
+#[tokio::test]
+async fn a_plugin_waits_for_the_operator_who_sees_what_would_change() {
+    let home = Home::new();
+    let platform = price_one(&home, ASK).await;
+    home.put("plan-policy.wasm", waxwing_guests::component("price-two"));
+    let impact = waiting(&platform, "price-two").await.impact.expect("it was measured");
+    assert_eq!((impact.compared, impact.would_change, impact.would_fail), (2, 2, 0));
+    let first = &impact.differences[0];
+    assert_eq!(first.call_id, "call-welcome");
+    assert_eq!(first.lines[0], "decisions[0].allow.credits: 1 -> 2");
+    assert_eq!(platform.reason().await, "price one");
+    platform.order(PLAN, Order::Activate).await.expect("it waits");
+    platform.live(PLAN, "price-two").await;
+    assert_eq!(platform.reason().await, "price two");
+}
+
+#[tokio::test]
+async fn a_call_that_the_new_plugin_would_not_answer_is_counted() {
+    let home = Home::new();
+    let platform = price_one(&home, ASK).await;
+    home.put("plan-policy.wasm", waxwing_guests::component("panic-on-poison"));
+    let impact = waiting(&platform, "panic-on-poison").await.impact.expect("it was measured");
+    assert_eq!((impact.compared, impact.would_change, impact.would_fail), (2, 2, 1));
+}
+
+#[tokio::test]
+async fn up_to_a_number_of_changes_a_plugin_becomes_live_by_itself() {
+    let home = Home::new();
+    let platform = price_one(&home, "[activation]\nimpact = 1\n").await;
+    home.put("plan-policy.wasm", waxwing_guests::component("price-two"));
+    waiting(&platform, "price-two").await;
+    assert_eq!(platform.reason().await, "price one");
+    home.put("plan-policy.toml", "[activation]\nimpact = 2\n");
+    platform.live(PLAN, "price-two").await;
+}
+
+/// What waits is what is among the files: once it is gone from there, nobody can activate it.
+#[tokio::test]
+async fn a_plugin_that_waits_is_forgotten_when_the_old_file_comes_back() {
+    let home = Home::new();
+    let platform = price_one(&home, ASK).await;
+    home.put("plan-policy.wasm", waxwing_guests::component("price-two"));
+    waiting(&platform, "price-two").await;
+    home.put("plan-policy.wasm", waxwing_guests::component("price-one"));
+    platform.live(PLAN, "price-one").await;
+    let nothing = platform.order(PLAN, Order::Activate).await.expect_err("nothing waits");
+    assert!(matches!(nothing, OrderError::NothingToActivate(_)), "{nothing}");
+    assert_eq!(platform.reason().await, "price one");
+}
+
+/// The operator's word is for the component that they saw.
+#[tokio::test]
+async fn an_activation_that_came_to_nothing_is_not_kept_for_the_next_file() {
+    let home = Home::new();
+    let platform = price_one(&home, ASK).await;
+    home.put("plan-policy.wasm", "broken");
+    platform.refused(PLAN, "not WebAssembly").await;
+    platform.order(PLAN, Order::Activate).await.expect("it is tried once more");
+    platform.refused(PLAN, "not WebAssembly").await;
+    home.put("plan-policy.wasm", waxwing_guests::component("price-two"));
+    waiting(&platform, "price-two").await;
+    assert_eq!(platform.reason().await, "price one");
+}
+
+#[tokio::test]
+async fn an_installed_component_becomes_live_by_the_rules_that_came_with_it() {
+    let home = Home::new();
+    let platform = price_one(&home, "").await;
+    let install = |guest: &str, impact| {
+        let activation = Some(Activation { impact, shadow_calls: 0 });
+        let component = waxwing_guests::component(guest).into();
+        Order::Install { component, signature: None, activation }
+    };
+    let asks = install("price-two", ImpactRule::Ask);
+    platform.order(PLAN, asks).await.expect("installed");
+    waiting(&platform, "price-two").await;
+    let on_disk = std::fs::read(home.directory().join("plan-policy.wasm")).expect("it is there");
+    assert_eq!(on_disk, waxwing_guests::component("price-two"));
+    platform.order(PLAN, Order::Activate).await.expect("it waits");
+    platform.live(PLAN, "price-two").await;
+    let at_once = install("price-one", ImpactRule::Auto);
+    platform.order("pro-prices", at_once).await.expect("a slot of its own");
+    platform.refused("pro-prices", "narrower [binding]").await;
+}

@@ -1,0 +1,243 @@
+//! A platform with directories of its own and a manager that runs, and the words of its tests.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+use tokio::task::JoinHandle;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::{ANYBODY, NOW, cache};
+use crate::clock::Clock;
+use crate::plugin::artifact::Artifact;
+use crate::plugin::binding::Scope;
+use crate::plugin::board::SlotView;
+use crate::plugin::limits::Limits;
+use crate::plugin::manager::{Order, OrderError, Recorded};
+use crate::plugin::placed::Proven;
+use crate::plugin::plan::{Account, Channel, UseRequest, Verdict};
+use crate::plugin::record::Call;
+use crate::plugin::signature::SignatureRule;
+use crate::plugin::slot::{SlotConfig, SlotName};
+use crate::plugin::table::Called;
+use crate::plugin::workshop::Candidate;
+use crate::plugin::{Options, Plugins};
+
+/// The slot of the built-in plan policy.
+pub const PLAN: &str = "plan-policy";
+/// The name of the built-in plan policy.
+pub const BUILT_IN: &str = "waxwing-plan-policy";
+/// The slot of the built-in renderer.
+pub const RENDERER: &str = "liquid-renderer";
+
+/// Far more than anything here takes, even on a machine that does much else.
+const PATIENCE: Duration = Duration::from_mins(1);
+const POLL: Duration = Duration::from_millis(5);
+
+/// The directories of one server; they outlive its restarts.
+pub struct Home(TempDir);
+
+/// A server's plugins, and the manager that swaps them.
+pub struct Platform {
+    pub plugins: Arc<Plugins>,
+    stop: DropGuard,
+    manager: JoinHandle<()>,
+}
+
+impl Home {
+    pub fn new() -> Self {
+        Self(tempfile::tempdir().expect("a directory"))
+    }
+
+    pub fn options(&self) -> Options {
+        Options {
+            limits: Limits::default(),
+            directory: self.directory(),
+            state: self.state(),
+            compiled: cache(),
+            secret: b"tests".to_vec(),
+            signatures: SignatureRule::Off,
+            trusted: Vec::new(),
+            max_component_bytes: 16 << 20,
+            sample_every: 0,
+        }
+    }
+
+    pub fn directory(&self) -> PathBuf {
+        self.0.path().join("plugins")
+    }
+
+    pub fn state(&self) -> PathBuf {
+        self.0.path().join("plugin-state")
+    }
+
+    /// Where the server keeps a component's bytes.
+    pub fn kept(&self, component: &[u8]) -> PathBuf {
+        let digest = Artifact::new(component.to_vec()).digest().replace("sha256:", "");
+        self.state().join("components").join(format!("{digest}.wasm"))
+    }
+
+    /// Renames a whole file into its place.
+    pub fn put(&self, name: &str, bytes: impl AsRef<[u8]>) {
+        let partial = self.0.path().join("being-written");
+        std::fs::create_dir_all(self.directory()).expect("made");
+        std::fs::write(&partial, bytes).expect("written");
+        std::fs::rename(partial, self.directory().join(name)).expect("renamed");
+    }
+
+    pub fn remove(&self, name: &str) {
+        std::fs::remove_file(self.directory().join(name)).expect("removed");
+    }
+}
+
+impl Platform {
+    pub async fn start(home: &Home) -> Self {
+        Self::with(home.options(), Vec::new()).await
+    }
+
+    /// With options of its own, and with calls of the past.
+    pub async fn with(options: Options, calls: Vec<Call>) -> Self {
+        let started = Plugins::start(options, Clock::manual(NOW)).await;
+        let (plugins, manager) = started.expect("the built-ins start");
+        let stop = CancellationToken::new();
+        let recorded: Recorded = Arc::new(move |kind, _slot| {
+            let calls = calls.iter().filter(|it| it.kind() == kind).cloned().collect();
+            Box::pin(async move { calls })
+        });
+        let manager = tokio::spawn(manager.run(recorded, stop.clone()));
+        Self { plugins, stop: stop.drop_guard(), manager }
+    }
+
+    pub async fn stop(self) {
+        drop(self.stop);
+        self.manager.await.expect("the manager ends");
+    }
+
+    /// What the board shows of a slot now.
+    pub fn view(&self, slot: &str) -> SlotView {
+        self.plugins.board().slot(&name(slot)).expect("the slot is on the board")
+    }
+
+    /// Looks at a slot until there is an answer.
+    pub async fn until<T>(
+        &self,
+        slot: &str,
+        what: &str,
+        ask: impl Fn(&SlotView) -> Option<T>,
+    ) -> T {
+        let (slot, start) = (name(slot), Instant::now());
+        loop {
+            let view = self.plugins.board().slot(&slot);
+            if let Some(answer) = view.as_ref().and_then(&ask) {
+                return answer;
+            }
+            let seen = view.map(|it| it.to_json(&slot));
+            assert!(start.elapsed() < PATIENCE, "waited in vain: {what}; {slot} is {seen:#?}");
+            tokio::time::sleep(POLL).await;
+        }
+    }
+
+    /// Waits until a plugin of that name is live in a slot, and nothing is on its way there.
+    pub async fn live(&self, slot: &str, plugin: &str) -> Proven {
+        let live = |view: &SlotView| {
+            let active = view.active.clone()?;
+            let settled = view.candidate.is_none() && !view.is_builtin;
+            (settled && active.identity().name == plugin).then_some(active)
+        };
+        self.until(slot, &format!("{plugin} is live"), live).await
+    }
+
+    /// Waits until the built-in plugin of a slot answers.
+    pub async fn built_in(&self, slot: &str) {
+        self.until(slot, "the built-in plugin answers", |view| view.is_builtin.then_some(())).await;
+    }
+
+    /// Waits until a slot's candidate is refused for a reason with that text in it.
+    pub async fn refused(&self, slot: &str, part: &str) -> String {
+        let reason = |view: &SlotView| view.candidate.clone()?.rejected;
+        let refused = |view: &SlotView| reason(view).filter(|it| it.contains(part));
+        self.until(slot, &format!("refused with `{part}`"), refused).await
+    }
+
+    /// Waits until a slot is taken from the board.
+    pub async fn gone(&self, slot: &str) {
+        let (slot, start) = (name(slot), Instant::now());
+        while self.plugins.board().slot(&slot).is_some() {
+            assert!(start.elapsed() < PATIENCE, "{slot} does not go");
+            tokio::time::sleep(POLL).await;
+        }
+    }
+
+    pub async fn order(&self, slot: &str, order: Order) -> Result<(), OrderError> {
+        self.plugins.order(name(slot), order).await
+    }
+
+    /// A check of one use.
+    pub async fn check(&self, scope: &Scope<'_>, template: &str) -> Called<Vec<Verdict>> {
+        let context = self.plugins.context("test".to_owned());
+        let who = account(scope.account, scope.plan);
+        self.plugins.table().check(scope, &context, &who, &[use_of(template)]).await
+    }
+
+    /// The reason that the plan policy gives for a good send by anybody.
+    pub async fn reason(&self) -> String {
+        reason(&self.check(&ANYBODY, "welcome").await)
+    }
+}
+
+pub fn name(slot: &str) -> SlotName {
+    slot.parse().expect("a slot's name")
+}
+
+/// A component in a slot, with the text of the slot's file.
+pub fn candidate(slot: &str, component: Option<Vec<u8>>, config: &str) -> Candidate {
+    let slot = name(slot);
+    let config = SlotConfig::read(&slot, config).expect("a slot's file");
+    Candidate {
+        slot,
+        component: component.map(Artifact::new),
+        signature: None,
+        config: Arc::new(config),
+        settings_revision: 0,
+    }
+}
+
+/// The same component with a section that means nothing: its digest is another one.
+pub fn marked(component: &[u8], mark: &str) -> Vec<u8> {
+    let name = u8::try_from(mark.len()).expect("a short mark");
+    [component, &[0, name + 1, name], mark.as_bytes()].concat()
+}
+
+pub fn account(id: &str, plan: &str) -> Account {
+    Account {
+        id: id.to_owned(),
+        plan: plan.to_owned(),
+        paid: plan != "free",
+        credits_remaining: 10,
+        created_unix_ms: 0,
+        sent_last_day: 0,
+        sent_last_month: 0,
+        extra: Vec::new(),
+    }
+}
+
+pub fn use_of(template: &str) -> UseRequest {
+    UseRequest {
+        channel: Channel::Api,
+        template_slug: Some(template.to_owned()),
+        template_required_plan: None,
+        template_tags: Vec::new(),
+        recipient_domain: "example.com".to_owned(),
+        recipients: 1,
+        size_bytes: 0,
+    }
+}
+
+/// The reason of the only verdict, which allows.
+pub fn reason(called: &Called<Vec<Verdict>>) -> String {
+    match called.result.as_deref() {
+        Ok([Verdict::Allow(charge)]) => charge.reason.clone().unwrap_or_default(),
+        other => panic!("one use should be allowed: {other:?}"),
+    }
+}

@@ -1,0 +1,156 @@
+//! Rolling back, by the operator and by itself; and what was rolled back stays away until the
+//! operator says otherwise.
+
+use super::ANYBODY;
+use super::platform::{BUILT_IN, Home, PLAN, Platform};
+use crate::plugin::binding::Scope;
+use crate::plugin::error::CallFailure;
+use crate::plugin::manager::{Order, OrderError};
+
+/// A platform where `price-one` ran before, and `second` runs now.
+async fn after_price_one(home: &Home, second: &str) -> Platform {
+    let platform = Platform::start(home).await;
+    home.put("plan-policy.wasm", waxwing_guests::component("price-one"));
+    platform.live(PLAN, "price-one").await;
+    home.put("plan-policy.wasm", waxwing_guests::component(second));
+    platform.live(PLAN, second).await;
+    platform
+}
+
+/// A send by an account of its own: an input that no other send has.
+async fn poisoned(platform: &Platform, account: &str) {
+    let scope = Scope { account, ..ANYBODY };
+    let failure = platform.check(&scope, "poison").await.result.expect_err("a panic");
+    assert!(matches!(failure, CallFailure::Trapped { .. }), "{failure}");
+}
+
+#[tokio::test]
+async fn the_operator_gets_back_what_ran_before() {
+    let home = Home::new();
+    let platform = after_price_one(&home, "price-two").await;
+    platform.order(PLAN, Order::RollBack).await.expect("rolled back");
+    assert_eq!(platform.live(PLAN, "price-one").await.slot().as_str(), PLAN);
+    assert_eq!(platform.reason().await, "price one");
+    let quarantined = platform.view(PLAN).quarantined;
+    assert_eq!(quarantined.len(), 1);
+    assert_eq!(quarantined[0].reason, "the operator rolled it back");
+    platform.order(PLAN, Order::RollBack).await.expect("there is the built-in one");
+    platform.built_in(PLAN).await;
+    let nothing = platform.order(PLAN, Order::RollBack).await.expect_err("nothing is before it");
+    assert_eq!(
+        nothing.to_string(),
+        "the slot plan-policy runs the built-in plugin, and there is nothing before it"
+    );
+}
+
+#[tokio::test]
+async fn what_was_rolled_back_stays_away_until_the_operator_activates_it() {
+    let home = Home::new();
+    let platform = after_price_one(&home, "price-two").await;
+    platform.order(PLAN, Order::RollBack).await.expect("rolled back");
+    home.put("plan-policy.wasm", waxwing_guests::component("price-two"));
+    let why = platform.refused(PLAN, "quarantine").await;
+    assert_eq!(
+        why,
+        "this component was rolled back and is in quarantine (the operator rolled it back); \
+         `waxwing plugin activate plan-policy` lets it run again, or give a mended one"
+    );
+    platform.stop().await;
+
+    let platform = Platform::start(&home).await;
+    platform.refused(PLAN, "quarantine").await;
+    assert_eq!(platform.reason().await, "price one");
+    platform.order(PLAN, Order::Activate).await.expect("forgiven");
+    platform.live(PLAN, "price-two").await;
+    assert_eq!(platform.view(PLAN).quarantined.len(), 0);
+}
+
+#[tokio::test]
+async fn a_plugin_whose_first_three_calls_trap_is_rolled_back() {
+    let home = Home::new();
+    let platform = after_price_one(&home, "panic-on-poison").await;
+    for _ in 0..3 {
+        poisoned(&platform, "acc_1").await;
+    }
+    platform.live(PLAN, "price-one").await;
+    assert_eq!(platform.reason().await, "price one");
+    let quarantined = platform.view(PLAN).quarantined;
+    assert_eq!(quarantined[0].reason, "its first 3 calls trapped");
+    assert_eq!(quarantined[0].settings_revision, None, "with any settings");
+}
+
+#[tokio::test]
+async fn five_traps_over_three_inputs_roll_a_plugin_back_and_over_two_do_not() {
+    let home = Home::new();
+    let platform = after_price_one(&home, "panic-on-poison").await;
+    for _ in 0..10 {
+        assert_eq!(platform.reason().await, "panic-on-poison");
+    }
+    for account in ["acc_1", "acc_2", "acc_1", "acc_2", "acc_1", "acc_2"] {
+        poisoned(&platform, account).await;
+    }
+    poisoned(&platform, "acc_3").await;
+    platform.live(PLAN, "price-one").await;
+    // Seven traps, because six of them were over two inputs.
+    assert_eq!(
+        platform.view(PLAN).quarantined[0].reason,
+        "7 of 17 calls trapped within a minute, on 3 inputs"
+    );
+}
+
+#[tokio::test]
+async fn without_anything_before_it_a_plugin_is_rolled_back_to_the_built_in_one() {
+    let home = Home::new();
+    let platform = Platform::start(&home).await;
+    home.put("plan-policy.wasm", waxwing_guests::component("panic-on-poison"));
+    platform.live(PLAN, "panic-on-poison").await;
+    for _ in 0..3 {
+        poisoned(&platform, "acc_1").await;
+    }
+    platform.built_in(PLAN).await;
+    platform.check(&ANYBODY, "poison").await.result.expect("the built-in policy decides");
+}
+
+#[tokio::test]
+async fn a_slot_that_was_switched_off_comes_back_with_its_past() {
+    let home = Home::new();
+    let platform = after_price_one(&home, "price-two").await;
+    platform.order(PLAN, Order::Disable).await.expect("switched off");
+    assert!(platform.view(PLAN).disabled);
+    assert_eq!(platform.check(&ANYBODY, "welcome").await.decision.identity.name, BUILT_IN);
+    platform.order(PLAN, Order::Activate).await.expect("switched on");
+    platform.live(PLAN, "price-two").await;
+    assert_eq!(platform.reason().await, "price two");
+    platform.order(PLAN, Order::RollBack).await.expect("rolled back");
+    platform.live(PLAN, "price-one").await;
+}
+
+#[tokio::test]
+async fn a_slot_that_was_switched_off_stays_off_over_a_restart() {
+    let home = Home::new();
+    let platform = after_price_one(&home, "price-two").await;
+    platform.order(PLAN, Order::Disable).await.expect("switched off");
+    platform.stop().await;
+    let platform = Platform::start(&home).await;
+    home.put("domain-policy.wasm", waxwing_guests::component("strict-domain"));
+    platform.live("domain-policy", "strict-domain").await;
+    assert!(platform.view(PLAN).disabled && platform.view(PLAN).is_builtin);
+    platform.order(PLAN, Order::Activate).await.expect("switched on");
+    platform.live(PLAN, "price-two").await;
+}
+
+#[tokio::test]
+async fn an_order_that_makes_no_sense_is_refused() {
+    let home = Home::new();
+    let platform = Platform::start(&home).await;
+    let refused = |order| platform.order(PLAN, order);
+    let nothing = refused(Order::Activate).await.expect_err("nothing waits");
+    assert!(matches!(nothing, OrderError::NothingToActivate(_)), "{nothing}");
+    let nothing = refused(Order::Shadow { calls: 3 }).await.expect_err("nothing waits");
+    assert!(matches!(nothing, OrderError::NothingToShadow(_)), "{nothing}");
+    let unknown = platform.order("no-such-slot", Order::RollBack).await.expect_err("unknown");
+    assert_eq!(
+        unknown.to_string(),
+        "there is no slot no-such-slot; `waxwing plugin list` shows all"
+    );
+}

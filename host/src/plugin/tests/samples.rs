@@ -1,0 +1,40 @@
+//! Which calls are recorded: the first of a generation, then one of many, and each that trapped.
+
+use super::NOW;
+use super::guests::{check, put_live};
+use super::platform::{Home, PLAN, use_of};
+use crate::clock::Clock;
+use crate::plugin::bindings::world::Kind;
+use crate::plugin::record::Call;
+use crate::plugin::sample::Sample;
+use crate::plugin::{Options, Plugins};
+
+#[tokio::test]
+async fn the_first_calls_one_of_many_and_every_trap_are_recorded() {
+    let options = Options { sample_every: 50, ..Home::new().options() };
+    let started = Plugins::start(options, Clock::manual(NOW)).await;
+    let (plugins, _manager) = started.expect("the built-ins start");
+    let guest = waxwing_guests::component("panic-on-poison");
+    put_live(&plugins, guest, PLAN, "[settings]\nanything = 7\n").await;
+    let mut recorded = Vec::new();
+    for call in 0..120 {
+        let template = if call == 70 { "poison" } else { "welcome" };
+        if let Some(sample) = check(&plugins, &[use_of(template)]).await.decision.sample {
+            recorded.push((call, sample));
+        }
+    }
+    let numbers: Vec<u32> = recorded.iter().map(|(call, _)| *call).collect();
+    let expected: Vec<u32> = (0..20).chain([50, 70, 100]).collect();
+    assert_eq!(numbers, expected);
+
+    let (_, trapped) = recorded.iter().find(|(call, _)| *call == 70).expect("the trap");
+    assert!(trapped.trapped);
+    assert_eq!(trapped.slot, PLAN);
+    // What is stored is enough to make the call again.
+    let (call, answer): (Call, _) =
+        Sample::read(Kind::Plan, &trapped.to_bytes()).expect("it is what was stored");
+    assert_eq!(call.settings, Some(serde_json::json!({"anything": 7})));
+    assert_eq!(call.context.call_id, "call-1");
+    let text = answer["trap"].as_str().expect("how it trapped");
+    assert!(text.contains("poisoned by the template"), "{text}");
+}

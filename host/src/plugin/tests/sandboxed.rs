@@ -1,0 +1,62 @@
+//! What a guest sees of the world: a clock that stands still, randomness that is none, a log with
+//! bounds, and nothing of the call before.
+
+use serde_json::json;
+
+use super::guests::{check, live};
+use super::platform::{PLAN, candidate, reason, use_of};
+use super::{NOW, plugins};
+use crate::plugin::bindings::world::Kind;
+use crate::plugin::limits::Limits;
+use crate::plugin::record::Call;
+
+#[tokio::test]
+async fn a_flood_of_log_lines_is_bounded_and_counted() {
+    let plugins = plugins(Limits::default()).await;
+    let chatty = candidate(PLAN, Some(waxwing_guests::component("chatty")), "");
+    let proven = plugins.try_out(&chatty).await.expect("proven");
+    plugins.set_table(vec![proven.clone()], Vec::new());
+    assert_eq!(reason(&check(&plugins, &[use_of("welcome")]).await), "chatty");
+    // The host's two cases and this call, a thousand lines each, in one second of its clock.
+    let (lines, dropped) = proven.recipe().log.tail(1_000);
+    assert_eq!((lines.len(), dropped), (100, 2_900));
+    assert_eq!((lines[63].message.as_str(), lines[64].message.as_str()), ("line 64", "line 1"));
+}
+
+#[tokio::test]
+async fn a_plugins_clock_stands_still_and_its_randomness_is_the_same() {
+    let plugins = live("reads-clock", PLAN, "").await;
+    let first = reason(&check(&plugins, &[use_of("welcome")]).await);
+    let second = reason(&check(&plugins, &[use_of("welcome")]).await);
+    assert_eq!(first, second);
+    let expected = format!("wall={} passed=0 random=", NOW.unsigned_millis());
+    assert!(first.starts_with(&expected), "{first}");
+}
+
+/// A replay of a call gives the answer that it had then, so a plugin's clock is that of its call.
+#[tokio::test]
+async fn a_recorded_call_is_answered_as_of_its_own_time() {
+    let plugins = plugins(Limits::default()).await;
+    let component = waxwing_guests::component("reads-clock");
+    let proven = plugins.try_out(&candidate(PLAN, Some(component), "")).await.expect("proven");
+    let input = json!({"nowUnixMs": 1_234_567, "account": {"id": "acc_1"}, "uses": [{}]});
+    let call = Call::from_json(Kind::Plan, &input).expect("a call");
+    let (answer, failure) = proven.answer(&call).await;
+    assert_eq!(failure, None);
+    let reason = answer["decisions"][0]["allow"]["reason"].as_str().expect("a reason");
+    assert!(reason.starts_with("wall=1234567 passed=0 "), "{reason}");
+}
+
+/// Rust seeds each hash map of an instance anew, so an instance that was used before shows it.
+#[tokio::test]
+async fn a_policy_sees_nothing_of_the_call_before_unless_it_is_kept_warm() {
+    let answers = async |config| {
+        let plugins = live("reads-clock", PLAN, config).await;
+        let first = reason(&check(&plugins, &[use_of("welcome")]).await);
+        (first, reason(&check(&plugins, &[use_of("welcome")]).await))
+    };
+    let (first, second) = answers("").await;
+    assert_eq!(first, second, "a fresh instance for each call");
+    let (first, second) = answers("instances = 'warm'").await;
+    assert_ne!(first, second, "the same instance, which remembers");
+}

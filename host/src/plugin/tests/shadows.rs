@@ -1,0 +1,126 @@
+//! A new plugin in the shadow of the live one: its answers are compared and counted, and no caller
+//! waits for it.
+
+use std::sync::{Arc, Weak};
+
+use super::platform::{Home, PLAN, Platform, RENDERER, candidate};
+use super::{ANYBODY, dear_ada, plugins};
+use crate::plugin::board::SlotView;
+use crate::plugin::limits::Limits;
+use crate::plugin::manager::Order;
+use crate::plugin::record::{Call, Input, answer};
+use crate::plugin::shadow::Shadow;
+use crate::plugin::stage::Stage;
+
+fn shadow_of(view: &SlotView) -> Option<Arc<Shadow>> {
+    view.candidate.as_ref()?.shadow.clone()
+}
+
+async fn in_the_shadow(platform: &Platform, slot: &str) -> Arc<Shadow> {
+    platform.until(slot, "a candidate is in the shadow", shadow_of).await
+}
+
+#[tokio::test]
+async fn a_candidate_becomes_live_after_its_calls_in_the_shadow() {
+    let home = Home::new();
+    let platform = Platform::start(&home).await;
+    home.put("plan-policy.wasm", waxwing_guests::component("price-one"));
+    platform.live(PLAN, "price-one").await;
+    home.put("plan-policy.toml", "[activation]\nshadow_calls = 3\n");
+    home.put("plan-policy.wasm", waxwing_guests::component("price-two"));
+    let shadow = in_the_shadow(&platform, PLAN).await;
+    for _ in 0..3 {
+        assert_eq!(platform.reason().await, "price one", "the live plugin answers");
+    }
+    platform.live(PLAN, "price-two").await;
+    let report = shadow.report();
+    assert_eq!((report.compared, report.different, report.failed, report.dropped), (3, 3, 0, 0));
+    assert_eq!(report.differences[0].lines[0], "decisions[0].allow.credits: 1 -> 2");
+}
+
+#[tokio::test]
+async fn the_operator_sees_the_differences_and_decides() {
+    let home = Home::new();
+    let platform = Platform::start(&home).await;
+    home.put("plan-policy.wasm", waxwing_guests::component("price-one"));
+    platform.live(PLAN, "price-one").await;
+    home.put("plan-policy.toml", "[activation]\nimpact = 'ask'\n");
+    home.put("plan-policy.wasm", waxwing_guests::component("panic-on-poison"));
+    let stage =
+        |stage| move |view: &SlotView| (view.candidate.as_ref()?.stage == stage).then_some(());
+    platform.until(PLAN, "it waits", stage(Stage::Waiting)).await;
+    platform.order(PLAN, Order::Shadow { calls: 2 }).await.expect("a candidate waits");
+    platform.until(PLAN, "it is in the shadow", stage(Stage::Shadow)).await;
+    platform.check(&ANYBODY, "welcome").await.result.expect("price-one answers");
+    platform.check(&ANYBODY, "poison").await.result.expect("price-one answers");
+    let both = |view: &SlotView| {
+        let report = shadow_of(view)?.report();
+        (report.compared == 2).then_some(report)
+    };
+    let report = platform.until(PLAN, "both were compared", both).await;
+    assert_eq!((report.different, report.failed), (2, 1));
+    platform.until(PLAN, "it waits again", stage(Stage::Waiting)).await;
+    let active = platform.view(PLAN).active.expect("price-one");
+    assert_eq!(active.identity().name, "price-one");
+    assert_eq!(platform.view(PLAN).quarantined, [], "a trap in the shadow rolls nothing back");
+}
+
+#[tokio::test]
+async fn no_caller_waits_for_a_slow_candidate() {
+    const CALLS: u32 = 12;
+    let home = Home::new();
+    let platform = Platform::start(&home).await;
+    home.put("liquid-renderer.wasm", waxwing_guests::component("visible-a"));
+    platform.live(RENDERER, "visible-a").await;
+    let turns = 10_000_000;
+    let config = format!("[activation]\nshadow_calls = {CALLS}\n[settings]\nturns = {turns}\n");
+    home.put("liquid-renderer.toml", config);
+    home.put("liquid-renderer.wasm", waxwing_guests::component("slow-render"));
+    let shadow = in_the_shadow(&platform, RENDERER).await;
+    for _ in 0..CALLS {
+        assert_eq!(dear_ada(&platform.plugins).await, ["[A] Hi Ada", "[A] Dear Ada"]);
+    }
+    let compared = shadow.report().compared;
+    assert!(compared < CALLS / 2, "all are answered, and the candidate has answered {compared}");
+    platform.live(RENDERER, "slow-render").await;
+    assert_eq!(shadow.report().compared, CALLS);
+}
+
+#[tokio::test]
+async fn calls_that_a_slow_candidate_does_not_see_are_counted() {
+    let plugins = plugins(Limits::default()).await;
+    let two = candidate(PLAN, Some(waxwing_guests::component("price-two")), "");
+    let two = plugins.try_out(&two).await.expect("proven");
+    let (shadow, mut calls) = Shadow::new(two, 1_000);
+    let call = Call {
+        context: plugins.context("call".to_owned()),
+        settings: None,
+        input: Input::Plan { who: super::platform::account("acc_1", "free"), uses: Vec::new() },
+    };
+    let no_decisions = answer::decisions(&Ok(Vec::new()));
+    for _ in 0..300 {
+        shadow.offer(call.clone(), no_decisions.clone());
+    }
+    assert_eq!(shadow.report().dropped, 44, "256 wait");
+    for _ in 0..256 {
+        assert!(calls.next().await);
+    }
+    let report = shadow.report();
+    assert_eq!((report.compared, report.different, report.dropped), (256, 0, 44));
+    assert!(!shadow.is_done(), "those that were dropped do not count");
+}
+
+#[tokio::test]
+async fn a_candidate_that_is_superseded_in_the_shadow_is_let_go() {
+    let home = Home::new();
+    let platform = Platform::start(&home).await;
+    home.put("plan-policy.wasm", waxwing_guests::component("price-one"));
+    platform.live(PLAN, "price-one").await;
+    home.put("plan-policy.toml", "[activation]\nshadow_calls = 1000\n");
+    home.put("plan-policy.wasm", waxwing_guests::component("price-two"));
+    let shadow: Weak<Shadow> = Arc::downgrade(&in_the_shadow(&platform, PLAN).await);
+    home.remove("plan-policy.toml");
+    platform.live(PLAN, "price-two").await;
+    let let_go = |_: &SlotView| (shadow.strong_count() == 0).then_some(());
+    platform.until(PLAN, "the shadow ends", let_go).await;
+}

@@ -1,0 +1,189 @@
+//! What the plugins decided, newest first: for messages, and for sends that became none.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::Serialize;
+use serde_json::Value;
+use sqlx::sqlite::SqliteRow;
+use sqlx::{QueryBuilder, Sqlite as Driver};
+
+use super::Sqlite;
+use super::row::{column, inconsistent, json, parsed};
+use crate::clock::Timestamp;
+use crate::id::{AccountId, DecisionId, MessageId};
+use crate::store::StoreError;
+
+/// What was decided about one send.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DecisionRow {
+    /// Its identifier.
+    pub id: DecisionId,
+    /// Whose send it was.
+    pub account_id: AccountId,
+    /// The message; none for a refusal.
+    pub message_id: Option<MessageId>,
+    /// `accepted`, or the code of the refusal.
+    pub outcome: String,
+    /// What each plugin decided.
+    pub plugins: Value,
+    /// When, RFC 3339.
+    pub created_at: String,
+}
+
+/// Some of the decisions; a member that says nothing takes all of them.
+#[derive(Debug, Clone, Default)]
+pub struct DecisionFilter {
+    /// Those about sends of an account.
+    pub account: Option<AccountId>,
+    /// Those about a message.
+    pub message: Option<MessageId>,
+    /// Those to which a plugin of this name, slot or digest has contributed.
+    pub plugin: Option<String>,
+    /// Those with this outcome.
+    pub outcome: Option<String>,
+    /// Those about sends that became no message.
+    pub only_refusals: bool,
+}
+
+/// Some decisions, and whether there are older ones.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DecisionPage {
+    /// Newest first.
+    pub decisions: Vec<DecisionRow>,
+    /// Whether there are more after the last one.
+    pub has_more: bool,
+}
+
+/// How a decision is called: by its own identifier, or by that of its message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DecisionRef {
+    /// `dec_…`
+    Decision(DecisionId),
+    /// `msg_…`
+    Message(MessageId),
+}
+
+/// A text that names no decision.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{text}` is neither a decision (dec_…) nor a message (msg_…)")]
+pub struct InvalidDecisionRef {
+    /// The text.
+    pub text: String,
+}
+
+impl Sqlite {
+    /// The decisions that pass the filter, newest first, at most `limit`; those after the decision
+    /// `after`, where a page goes on.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn decisions(
+        &self,
+        filter: &DecisionFilter,
+        after: Option<DecisionId>,
+        limit: u32,
+    ) -> Result<DecisionPage, StoreError> {
+        let mut query = QueryBuilder::<Driver>::new(
+            "-- decisions
+             SELECT id, account_id, message_id, outcome, plugins, created_at FROM decisions
+             WHERE TRUE",
+        );
+        if let Some(after) = after {
+            query.push(" AND id < ").push_bind(after.to_string());
+        }
+        if let Some(account) = filter.account {
+            query.push(" AND account_id = ").push_bind(account.to_string());
+        }
+        if let Some(message) = filter.message {
+            query.push(" AND message_id = ").push_bind(message.to_string());
+        }
+        if let Some(outcome) = &filter.outcome {
+            query.push(" AND outcome = ").push_bind(outcome.clone());
+        }
+        if filter.only_refusals {
+            query.push(" AND message_id IS NULL");
+        }
+        if let Some(plugin) = &filter.plugin {
+            query
+                .push(" AND EXISTS (SELECT 1 FROM json_each(plugins) WHERE ")
+                .push_bind(plugin.clone())
+                .push(" IN (value ->> 'name', value ->> 'slot', value ->> 'digest'))");
+        }
+        query.push(" ORDER BY id DESC LIMIT ").push_bind(i64::from(limit) + 1);
+        let rows = query
+            .build()
+            .persistent(false)
+            .fetch_all(&self.readers)
+            .await
+            .map_err(StoreError::during("decisions"))?;
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        let has_more = rows.len() > limit;
+        let decisions = rows.iter().take(limit).map(decision_row).collect::<Result<_, _>>()?;
+        Ok(DecisionPage { decisions, has_more })
+    }
+
+    /// One decision.
+    ///
+    /// # Errors
+    /// The database failed, or there is no such decision.
+    pub async fn decision(&self, id: DecisionRef) -> Result<DecisionRow, StoreError> {
+        let query = match id {
+            DecisionRef::Decision(id) => sqlx::query(
+                "-- decision
+                 SELECT id, account_id, message_id, outcome, plugins, created_at FROM decisions
+                 WHERE id = ?",
+            )
+            .bind(id.to_string()),
+            DecisionRef::Message(id) => sqlx::query(
+                "-- decision: of a message
+                 SELECT id, account_id, message_id, outcome, plugins, created_at FROM decisions
+                 WHERE message_id = ? ORDER BY id DESC LIMIT 1",
+            )
+            .bind(id.to_string()),
+        };
+        let row =
+            query.fetch_optional(&self.readers).await.map_err(StoreError::during("decision"))?;
+        let missing = || StoreError::Missing { noun: "decision", name: id.to_string() };
+        decision_row(&row.ok_or_else(missing)?)
+    }
+}
+
+fn decision_row(row: &SqliteRow) -> Result<DecisionRow, StoreError> {
+    let message: Option<String> = column(row, "message_id")?;
+    let message = message
+        .map(|text| text.parse().map_err(|_| inconsistent("decisions", "message_id", &text)));
+    Ok(DecisionRow {
+        id: parsed(row, "decisions", "id")?,
+        account_id: parsed(row, "decisions", "account_id")?,
+        message_id: message.transpose()?,
+        outcome: column(row, "outcome")?,
+        plugins: json(row, "decisions", "plugins")?,
+        created_at: Timestamp::from_millis(column(row, "created_at")?).rfc3339(),
+    })
+}
+
+impl FromStr for DecisionRef {
+    type Err = InvalidDecisionRef;
+
+    fn from_str(text: &str) -> Result<Self, InvalidDecisionRef> {
+        let decision = text.parse().map(Self::Decision).ok();
+        decision
+            .or_else(|| text.parse().map(Self::Message).ok())
+            .ok_or_else(|| InvalidDecisionRef { text: text.to_owned() })
+    }
+}
+
+impl fmt::Display for DecisionRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Decision(id) => id.fmt(f),
+            Self::Message(id) => id.fmt(f),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

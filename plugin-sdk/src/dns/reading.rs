@@ -1,0 +1,212 @@
+//! What one resolver's answer means for one requirement, and what several mean together.
+
+use crate::domain_policy::{Observation, Outcome, RecordType, Requirement, Status};
+
+use super::text::{same_host, shown, unquoted};
+
+/// The most records of one answer that a finding repeats.
+const SHOWN_RECORDS: usize = 10;
+
+/// A finding that does not know its requirement yet.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reading {
+    /// What is to be made of the records.
+    pub status: Status,
+    /// The records, for people: at most 10, shortened.
+    pub found: Vec<String>,
+    /// What to do, in words.
+    pub hint: String,
+}
+
+impl Reading {
+    /// The records are right.
+    pub fn satisfied(found: &[String], hint: impl Into<String>) -> Self {
+        Self::new(Status::Satisfied, found, hint)
+    }
+
+    /// None of the records is the wanted one.
+    pub fn missing(found: &[String], hint: impl Into<String>) -> Self {
+        Self::new(Status::Missing, found, hint)
+    }
+
+    /// The record is there, with a fault.
+    pub fn wrong(found: &[String], hint: impl Into<String>) -> Self {
+        Self::new(Status::Wrong, found, hint)
+    }
+
+    /// Nothing can be said.
+    pub fn unknown(hint: impl Into<String>) -> Self {
+        Self::new(Status::Unknown, &[], hint)
+    }
+
+    /// There is nothing at the name at all.
+    #[must_use]
+    pub fn absent(requirement: &Requirement) -> Self {
+        let Requirement { name, suggested_value, .. } = requirement;
+        let kind = kind(requirement);
+        Self::missing(
+            &[],
+            format!(
+                "There is no {kind} record at {name}. Add one with the value `{suggested_value}`. If \
+                 you have added it, check that your DNS provider did not append the domain a second \
+                 time to the name; a new record can take some minutes to be seen."
+            ),
+        )
+    }
+
+    /// Satisfied if one of the records has the suggested value: the same host, or the same text but
+    /// for white space.
+    #[must_use]
+    pub fn of_suggested_value(requirement: &Requirement, records: &[String]) -> Self {
+        let Requirement { name, suggested_value, record_type, .. } = requirement;
+        let is_host = matches!(record_type, RecordType::Cname | RecordType::Ns | RecordType::Ptr);
+        let right = |record: &String| {
+            if is_host {
+                same_host(record, suggested_value)
+            } else {
+                without_space(record) == without_space(suggested_value)
+            }
+        };
+        if records.iter().any(right) {
+            return Self::satisfied(records, "The record is right.");
+        }
+        let kind = kind(requirement);
+        Self::wrong(
+            records,
+            format!(
+                "The {kind} record at {name} has another value. Set it to `{suggested_value}`."
+            ),
+        )
+    }
+
+    fn new(status: Status, found: &[String], hint: impl Into<String>) -> Self {
+        let found = found.iter().take(SHOWN_RECORDS).map(|it| shown(it)).collect();
+        Self { status, found, hint: hint.into() }
+    }
+}
+
+/// Reads each resolver's answer with `judge`, and takes them together.
+pub fn read_each<'a>(
+    requirement: &Requirement,
+    observations: impl Iterator<Item = &'a Observation>,
+    mut judge: impl FnMut(&[String]) -> Reading,
+) -> Reading {
+    together(
+        observations.map(|it| (it.resolver.as_str(), read(requirement, it, &mut judge))).collect(),
+    )
+}
+
+/// Reads one resolver's answer; `judge` sees the records' data, out of their quotes.
+pub fn read(
+    requirement: &Requirement,
+    observation: &Observation,
+    judge: impl FnOnce(&[String]) -> Reading,
+) -> Reading {
+    match records(&observation.outcome) {
+        Ok(records) => judge(&records),
+        Err(NoRecords::Absent) => Reading::absent(requirement),
+        Err(NoRecords::Failed(why)) => Reading::unknown(format!(
+            "The look-up of {} failed: {why}. It will be tried again; nothing is known to be wrong \
+             with the record.",
+            requirement.name
+        )),
+    }
+}
+
+/// Why an answer has no records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoRecords {
+    /// There are none at the name.
+    Absent,
+    /// The look-up failed, and why.
+    Failed(&'static str),
+}
+
+/// The data of an answer's records, out of their quotes.
+///
+/// # Errors
+/// There are none, or the look-up failed.
+pub fn records(outcome: &Outcome) -> Result<Vec<String>, NoRecords> {
+    match outcome {
+        Outcome::Answers(answers) if !answers.is_empty() => {
+            Ok(answers.iter().map(|it| unquoted(&it.data)).collect())
+        }
+        Outcome::Answers(_) | Outcome::NoData | Outcome::NxDomain => Err(NoRecords::Absent),
+        Outcome::ServFail => Err(NoRecords::Failed(
+            "the domain's name servers do not answer properly, or its DNSSEC is broken",
+        )),
+        Outcome::Refused => Err(NoRecords::Failed("the name server refused to answer")),
+        Outcome::TimedOut => Err(NoRecords::Failed("no answer came in time")),
+    }
+}
+
+/// What several resolvers' readings mean together: resolvers that failed have no say, and those that
+/// disagree are between the old record and the new.
+#[must_use]
+pub fn together(mut readings: Vec<(&str, Reading)>) -> Reading {
+    let at = |wanted: Status| readings.iter().position(|(_, it)| it.status == wanted);
+    let satisfied = at(Status::Satisfied);
+    let unsatisfied = at(Status::Wrong).or_else(|| at(Status::Missing));
+    match (satisfied, unsatisfied) {
+        (Some(good), Some(bad)) => {
+            let hint = format!(
+                "The right record is published and is spreading: {} sees it, {} does not yet. There \
+                 is nothing to do but wait. {} says: {}",
+                readings[good].0, readings[bad].0, readings[bad].0, readings[bad].1.hint
+            );
+            Reading { status: Status::Propagating, hint, ..readings.swap_remove(good).1 }
+        }
+        (Some(index), None) | (None, Some(index)) => readings.swap_remove(index).1,
+        (None, None) => match readings.pop() {
+            Some((_, unknown)) => unknown,
+            None => Reading::unknown("This record has not been looked up yet."),
+        },
+    }
+}
+
+/// The record's type as an account holder sees it at the DNS provider.
+const fn kind(requirement: &Requirement) -> &'static str {
+    match requirement.record_type {
+        RecordType::A => "A",
+        RecordType::Aaaa => "AAAA",
+        RecordType::Caa => "CAA",
+        RecordType::Cname => "CNAME",
+        RecordType::Mx => "MX",
+        RecordType::Ns => "NS",
+        RecordType::Ptr => "PTR",
+        RecordType::Srv => "SRV",
+        RecordType::Tlsa => "TLSA",
+        RecordType::Txt => "TXT",
+    }
+}
+
+fn without_space(text: &str) -> String {
+    text.split_whitespace().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain_policy::Purpose;
+    use crate::domain_policy::records::{ownership, txt};
+    use crate::testing::domain;
+
+    #[test]
+    fn the_suggested_value_satisfies_with_other_white_space_and_no_other_does() {
+        let wanted = ownership(&domain("example.com"));
+        let status = |it: &str| Reading::of_suggested_value(&wanted, &[it.to_owned()]).status;
+        assert_eq!(status(" waxwing-verification =tok3n"), Status::Satisfied);
+        assert_eq!(status("waxwing-verification=TOK3N"), Status::Wrong);
+        assert_eq!(status(""), Status::Wrong);
+    }
+
+    #[test]
+    fn a_host_is_the_same_in_any_case_and_with_its_last_dot() {
+        let record_type = RecordType::Cname;
+        let wanted =
+            txt("rp", Purpose::ReturnPath, "b.example.com".into(), "rp.example".into(), "");
+        let wanted = Requirement { record_type, ..wanted };
+        let reading = Reading::of_suggested_value(&wanted, &["RP.example.".to_owned()]);
+        assert_eq!(reading.status, Status::Satisfied);
+    }
+}

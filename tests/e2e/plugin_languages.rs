@@ -1,0 +1,206 @@
+//! The operator's loop in each language: a new project is built, tested and checked, and then it
+//! decides on a running server. The examples go through the same tools.
+
+mod project;
+mod tools;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use waxwing_tests::{Launch, Server, until_async};
+
+use crate::fixture::{Template, publish};
+use project::{Examples, Folder, Project};
+use tools::{Language, answer_of, waxwing};
+
+/// A server without optimisation takes a while to compile a component of Python.
+const PATIENCE: Duration = Duration::from_mins(4);
+/// What operators raise for Python: the largest that there may be.
+const LARGE: &str = "33554432";
+/// The settings that make an answer of the scaffold another one than that of its defaults.
+const SETTINGS: [(&str, &str); 3] =
+    [("plan", "creditsPerRecipient = 3"), ("domain", "requireDmarc = true"), ("renderer", "")];
+
+#[tokio::test]
+async fn a_new_project_in_rust_is_built_and_decides() {
+    whole_loop(Language::Rust).await;
+}
+
+#[tokio::test]
+async fn a_new_project_in_javascript_is_built_and_decides() {
+    whole_loop(Language::JavaScript).await;
+}
+
+#[tokio::test]
+async fn a_new_project_in_python_is_built_and_decides() {
+    whole_loop(Language::Python).await;
+}
+
+#[test]
+fn the_example_in_javascript_is_built_and_holds_its_cases() {
+    example(Language::JavaScript, "javascript-plan-policy", "weekdays");
+}
+
+#[test]
+fn the_example_in_python_is_built_and_holds_its_cases() {
+    example(Language::Python, "python-plan-policy", "warm-up");
+}
+
+#[test]
+fn the_examples_in_rust_are_built_and_hold_their_cases() {
+    let cache = tempfile::tempdir().expect("a folder");
+    for (name, kind) in [("quiet-hours-price", "plan"), ("strict-dmarc", "domain")] {
+        let (component, cases) = Examples::build_rust(name);
+        let arguments = [Path::new("plugin"), Path::new("check"), &component];
+        let checked = answer_of(
+            waxwing()
+                .args(arguments)
+                .args(["--json", "--kind", kind, "--cases"])
+                .arg(&cases)
+                .env("XDG_CACHE_HOME", cache.path()),
+        );
+        assert_eq!((&checked["ok"], &checked["kind"]), (&json!(true), &json!(kind)), "{checked:#}");
+        assert_eq!(checked["cases"], count(&cases), "{checked:#}");
+    }
+}
+
+/// From `plugin new` to a message, a price and a list of DNS records, for all three kinds.
+async fn whole_loop(language: Language) {
+    if !language.is_here() {
+        return;
+    }
+    let folder = Folder::of(language);
+    let mut proven = Vec::new();
+    for (kind, _) in SETTINGS {
+        let project = Project::new(&folder, language, kind);
+        let Some(built) = project.build() else { return };
+        assert!(built["bytes"].as_u64() > Some(10_000), "{built:#}");
+        project.run_its_own_tests();
+        proven.push(project.prove());
+    }
+    let server = started(language);
+    for (proven, slot) in proven.iter().zip(SLOTS) {
+        go_live(&server, slot, proven).await;
+    }
+    let [plan, domain, renderer] = [0, 1, 2].map(|kind| &proven[kind]);
+    a_send_is_decided(&server, plan, renderer).await;
+    a_domain_is_judged(&server, domain);
+}
+
+/// A component that `plugin check` has accepted.
+struct Proven {
+    component: PathBuf,
+    name: String,
+    digest: String,
+    settings: &'static str,
+}
+
+/// The slots of the three kinds, as in [`SETTINGS`].
+const SLOTS: [&str; 3] = ["plan-policy", "domain-policy", "liquid-renderer"];
+
+fn started(language: Language) -> Server {
+    let launch = match language {
+        Language::Rust | Language::JavaScript => Launch::dev(),
+        Language::Python => Launch::dev().with("plugins", "max_component_bytes", LARGE),
+    };
+    let server = Server::start(launch);
+    let template = Template {
+        subject: "Note {{ n }}",
+        html: Some("<p>To <b>{{ name }}</b>, number {{ n }}.</p>"),
+        text: None,
+    };
+    drop(publish(&server, server.told("accountId"), "note", &template, &[]));
+    server
+}
+
+/// Copies the component among the plugins, and then its settings; waits until both hold.
+async fn go_live(server: &Server, slot: &str, proven: &Proven) {
+    let Proven { component, name, digest, settings } = proven;
+    server.place(&format!("{slot}.wasm"), fs::read(component).expect("the component is there"));
+    let view = until_live(server, slot, digest, &json!({})).await;
+    assert_eq!(view["active"]["name"], **name, "{view:#}");
+    if let Some((key, value)) = settings.split_once(" = ") {
+        server.place(&format!("{slot}.toml"), format!("[settings]\n{settings}\n"));
+        let value: Value = serde_json::from_str(value).expect("JSON and TOML alike");
+        until_live(server, slot, digest, &json!({ key: value })).await;
+    }
+}
+
+async fn until_live(server: &Server, slot: &str, digest: &str, settings: &Value) -> Value {
+    let ask = || async {
+        let view = server.slot(slot).await;
+        let (active, candidate) = (&view["active"], &view["candidate"]);
+        assert!(candidate["rejected"].is_null(), "{slot}: {view:#}");
+        let wanted = active["digest"] == digest && active["settings"] == *settings;
+        (wanted && candidate.is_null()).then_some(view)
+    };
+    until_async(&format!("{digest} is live in {slot}"), PATIENCE, ask).await
+}
+
+async fn a_send_is_decided(server: &Server, plan: &Proven, renderer: &Proven) {
+    let account = server.told("accountId");
+    let before = server.balance(account);
+    let to = "ada@example.com";
+    let data = json!({"n": 7, "name": "Ada & Bo"});
+    let message = json!({"to": to, "type": "EMAIL", "template": "note", "data": data});
+    let id = server.send(server.key(), &message).await.message_id();
+    let decision = server.look(&format!("/v1/decisions/{id}")).await;
+    for (kind, proven, verdict) in [("plan", plan, "allow"), ("renderer", renderer, "rendered")] {
+        let plugins = decision["plugins"].as_array().expect("a decision lists plugins");
+        let of_kind = plugins.iter().find(|it| it["kind"] == kind).expect("it names this kind");
+        assert_eq!(of_kind["name"], *proven.name, "{decision:#}");
+        assert_eq!(of_kind["digest"], *proven.digest, "{decision:#}");
+        assert_eq!(of_kind["verdict"], verdict, "{decision:#}");
+        if kind == "plan" {
+            assert_eq!(of_kind["reason"], "3 credits a recipient", "{decision:#}");
+        }
+    }
+    assert_eq!(server.balance(account), before - 3, "the project's price is charged");
+    let mail = server.wait_for_mail_to(to).await;
+    assert_eq!(mail.subject, "Note 7");
+    let raw = server.raw_mail(&mail).await;
+    let raw = String::from_utf8_lossy(&raw);
+    assert!(raw.contains("To <b>Ada &amp; Bo</b>, number 7."), "{raw}");
+    assert!(raw.contains("To Ada & Bo, number 7."), "the text is made of the HTML: {raw}");
+}
+
+/// The command line takes the plugins of the server's directory, as they are live there.
+fn a_domain_is_judged(server: &Server, domain: &Proven) {
+    let added = answer_of(
+        waxwing()
+            .args(["domain", "add", "--account", server.told("accountId"), "example.com"])
+            .arg("--json")
+            .arg("--data-dir")
+            .arg(server.data_dir())
+            .env("WAXWING_PLUGINS__MAX_COMPONENT_BYTES", LARGE),
+    );
+    let decision = &added["decision"];
+    assert_eq!(decision["name"], *domain.name, "{added:#}");
+    assert_eq!(decision["digest"], *domain.digest, "{added:#}");
+    assert_eq!(decision["verdict"], "judged", "{added:#}");
+    let records = added["records"].as_array().expect("records to publish");
+    let dmarc = records.iter().find(|it| it["purpose"] == "DMARC").expect("a DMARC record");
+    assert_eq!(dmarc["required"], true, "by the settings: {added:#}");
+    assert_eq!(added["verified"], false, "nothing is published: {added:#}");
+}
+
+fn example(language: Language, folder: &str, name: &str) {
+    if !language.is_here() {
+        return;
+    }
+    let examples = Examples::copy(folder);
+    let project = examples.project(language, folder);
+    let Some(built) = project.build() else { return };
+    assert_eq!(built["name"], name);
+    project.run_its_own_tests();
+    assert_eq!(project.prove().name, name);
+}
+
+/// The golden cases in a folder.
+fn count(cases: &Path) -> usize {
+    let cases = fs::read_dir(cases).expect("the project has cases").count();
+    assert!(cases > 1, "a project has some cases");
+    cases
+}

@@ -1,0 +1,28 @@
+//! Good: 1 credit a recipient.
+
+#[path = "../kit/plan.rs"]
+mod kit;
+
+use waxwing_plugin::plan_policy::{Account, Decision, UseRequest};
+use waxwing_plugin::{CallContext, Failure};
+
+use kit::{PlanPolicy, Plugin};
+
+struct Guest;
+
+impl Plugin for Guest {
+    const NAME: &'static str = "price-one";
+    const VERSION: &'static str = "1.0.0";
+}
+
+impl PlanPolicy for Guest {
+    fn check(
+        _ctx: &CallContext,
+        _who: &Account,
+        uses: &[UseRequest],
+    ) -> Result<Vec<Decision>, Failure> {
+        Ok(uses.iter().map(|it| kit::allow(it, 1, "price one")).collect())
+    }
+}
+
+kit::export!(Guest);
