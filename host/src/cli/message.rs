@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::error::CliError;
 use super::open::Target;
-use super::output::text;
+use super::output::{decided, text};
 use crate::id::{AccountId, MessageId};
 use crate::message::address::EmailAddress;
 
@@ -61,7 +61,10 @@ pub async fn run(command: MessageCommand) -> Result<(), CliError> {
                     .events
                     .iter()
                     .map(|it| format!("  {}  {}  {}", it.at, it.r#type, it.detail));
-                format!("{}\n{}", line(&value), events.collect::<Vec<_>>().join("\n"))
+                let decisions = value["decisions"].as_array().map(Vec::as_slice);
+                let decisions = decisions.unwrap_or_default().iter().map(decided);
+                let lines = std::iter::once(line(&value)).chain(events).chain(decisions);
+                lines.collect::<Vec<_>>().join("\n")
             });
         }
         MessageCommand::Suppress { account, address, reason, target } => {

@@ -1,5 +1,8 @@
 //! Two ways to say the same: a line for people, JSON for scripts.
 
+use std::fmt::Display;
+use std::io::{self, Write};
+
 use clap::Args;
 use serde_json::Value;
 
@@ -20,25 +23,46 @@ impl Output {
     /// Prints one thing.
     pub fn one(self, value: &Value, line: impl FnOnce() -> String) {
         if self.json {
-            println!("{value}");
+            say(value);
         } else {
-            println!("{}", line());
+            say(line());
         }
     }
 
     /// Prints a list: one line each, or one JSON array.
     pub fn list(self, values: &[Value], line: impl Fn(&Value) -> String) {
         if self.json {
-            println!("{}", Value::from(values));
+            say(Value::from(values));
             return;
         }
         if values.is_empty() {
-            println!("none");
+            say("none");
         }
         for value in values {
-            println!("{}", line(value));
+            say(line(value));
         }
     }
+}
+
+/// Prints a line. Where nobody reads any more, as behind `| head`, the command is over.
+pub fn say(line: impl Display) {
+    if writeln!(io::stdout(), "{line}").is_err() {
+        std::process::exit(0);
+    }
+}
+
+/// What one plugin decided, on one line.
+pub fn decided(plugin: &Value) -> String {
+    format!(
+        "  {}: {} {} (settings {})  {}  {}  {} µs",
+        text(plugin, "slot"),
+        text(plugin, "name"),
+        text(plugin, "version"),
+        text(plugin, "settingsRevision"),
+        text(plugin, "verdict"),
+        text(plugin, "reason"),
+        text(plugin, "micros"),
+    )
 }
 
 /// A field as plain text.

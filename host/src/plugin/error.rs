@@ -167,14 +167,16 @@ pub enum LoadError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CallFailure {
     /// It ran into a trap: a bug.
-    #[error("the plugin {plugin} trapped in {call}: {detail}")]
+    #[error("the plugin {plugin} trapped in {call}: {detail}{}", wrote(.words))]
     Trapped {
         /// The plugin.
         plugin: String,
         /// The exported function.
         call: &'static str,
-        /// The trap, and what the plugin wrote last.
+        /// The trap.
         detail: String,
+        /// What the plugin wrote last: for the operator, and for nobody else.
+        words: String,
     },
     /// It did not come back in time.
     #[error("the plugin {plugin} used up its time in {call}: {knob} is {limit_ms} ms")]
@@ -246,6 +248,26 @@ pub enum CallFailure {
 }
 
 impl CallFailure {
+    /// What a client may know of it: not what the plugin wrote, which may be of another client's call.
+    #[must_use]
+    pub fn for_client(&self) -> String {
+        match self {
+            Self::Trapped { plugin, call, detail, words: _ } => {
+                format!("the plugin {plugin} trapped in {call}: {detail}")
+            }
+            Self::InputQuarantined { input, detail: _ } => {
+                format!(
+                    "{input} is in quarantine, because two generations of the plugin trapped on it"
+                )
+            }
+            Self::Time { .. }
+            | Self::Memory { .. }
+            | Self::Output { .. }
+            | Self::GaveUp { .. }
+            | Self::BrokenPromise { .. } => self.to_string(),
+        }
+    }
+
     /// Whether the plugin broke, rather than declined: such failures count for its rollback.
     #[must_use]
     pub fn is_trap(&self) -> bool {
@@ -258,6 +280,10 @@ impl CallFailure {
             Self::GaveUp { .. } | Self::InputQuarantined { .. } => false,
         }
     }
+}
+
+fn wrote(words: &str) -> String {
+    if words.is_empty() { String::new() } else { format!("; it wrote: {words}") }
 }
 
 /// One line for a list of faults.

@@ -103,6 +103,13 @@ impl Directory {
         self.file(slot, "cases")
     }
 
+    /// Which directory is there now; none where there is none. A watch is for one directory: where it
+    /// was removed and made again, there is another.
+    #[must_use]
+    pub fn identity(&self) -> Option<u64> {
+        std::fs::metadata(&self.path).ok().map(|it| FileStamp::of(&it).identity)
+    }
+
     /// Tells `changed` of every change; ends when the answer is dropped.
     ///
     /// # Errors
@@ -141,8 +148,9 @@ impl Directory {
                 }
             };
             // A link is followed: what counts is the file that it leads to.
-            let stamp = std::fs::metadata(&path).ok().filter(std::fs::Metadata::is_file);
-            let Some(stamp) = stamp.map(|it| FileStamp::of(&it)) else { continue };
+            let Some(stamp) = std::fs::metadata(&path).ok().map(|it| FileStamp::of(&it)) else {
+                continue;
+            };
             let seen = slots.entry(slot).or_default();
             match extension {
                 "wasm" => seen.wasm = Some(stamp),
@@ -209,6 +217,14 @@ impl Directory {
         if complained.insert(path.to_owned()) {
             tracing::warn!(path = %path.display(), %error, "a file among the plugins is ignored");
         }
+    }
+}
+
+impl Contents {
+    /// Whether there is nothing to run; a signature alone is no plugin.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.component.is_none() && self.config.is_none()
     }
 }
 

@@ -114,11 +114,7 @@ pub fn failure(
         let limit = limits.output_bytes;
         return CallFailure::Output { plugin, call, knob: knobs.output, limit };
     }
-    let detail = match store.data().last_words() {
-        words if words.is_empty() => detail,
-        words => format!("{detail}; it wrote: {words}"),
-    };
-    CallFailure::Trapped { plugin, call, detail }
+    CallFailure::Trapped { plugin, call, detail, words: store.data().last_words() }
 }
 
 fn time(limits: CallLimits, budget: Budget) -> Duration {

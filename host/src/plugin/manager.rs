@@ -4,6 +4,7 @@
 mod machine;
 mod orders;
 mod traps;
+mod watched;
 mod work;
 
 use std::collections::BTreeMap;
@@ -28,8 +29,9 @@ use super::slot::SlotName;
 use super::stage::Stage;
 use super::state::SlotState;
 use super::table::TrapReport;
-use machine::Pending;
+use machine::{Pending, Settling};
 use traps::Judging;
+use watched::Watched;
 use work::{Done, Examination, Examined};
 
 pub use machine::{Live, Machine};
@@ -72,14 +74,7 @@ impl Manager {
     /// Runs until `stop`. `recorded` answers calls of the past, for the impact of a new plugin.
     pub async fn run(mut self, recorded: Recorded, stop: CancellationToken) {
         let changed = Arc::new(Notify::new());
-        let _watcher = match self.plugins.directory.watch(Arc::clone(&changed)) {
-            Ok(watcher) => Some(watcher),
-            Err(error) => {
-                let path = self.plugins.directory.path().display();
-                tracing::warn!(%path, %error, "the plugins are looked at every second instead of watched");
-                None
-            }
-        };
+        let mut watched = Watched::begin(&self.plugins.directory, &changed);
         let mut work = Work::new();
         let mut looks = tokio::time::interval(LOOK);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -88,6 +83,9 @@ impl Manager {
                 () = stop.cancelled() => return,
                 () = changed.notified() => self.look(&mut work, &recorded),
                 _ = looks.tick() => {
+                    if !watched.is_of(&self.plugins.directory) {
+                        watched = Watched::begin(&self.plugins.directory, &changed);
+                    }
                     self.look(&mut work, &recorded);
                     self.count_calls();
                     self.remember_the_rest();
@@ -127,7 +125,11 @@ impl Manager {
             let runs = machine.active.is_some();
             if machine.stamp != stamp || (is_first && runs) {
                 machine.forget_activation();
-                self.examine(&slot, stamp, false, work, recorded);
+                if machine.settling.hears_of_a_change() {
+                    machine.stamp = stamp;
+                } else {
+                    self.examine(&slot, stamp, false, work, recorded);
+                }
             }
         }
     }
@@ -143,11 +145,13 @@ impl Manager {
         let Some(machine) = self.machines.get_mut(slot) else { return };
         machine.stamp = stamp;
         let number = machine.begin();
+        machine.settling = Arc::new(Settling::begun());
         let plugins = Arc::clone(&self.plugins);
         let examination = Examination {
             slot: slot.clone(),
             work: number,
             newest: Arc::clone(&machine.newest),
+            settling: Arc::clone(&machine.settling),
             directory: plugins.directory.clone(),
             max_bytes: plugins.max_component_bytes,
             workshop: plugins.workshop.clone(),

@@ -144,6 +144,14 @@ impl SlotConfig {
             wrong(format!("line {line}, column {column}: {}", error.message()))
         })?;
         config.limits.check().map_err(wrong)?;
+        if let (Some(kind), Some(builtin)) = (config.kind, slot.builtin_kind())
+            && kind != builtin
+        {
+            return Err(wrong(format!(
+                "this slot replaces the built-in {builtin}, so its kind cannot be a {kind}; give the \
+                 plugin a slot of another name"
+            )));
+        }
         match &config.binding {
             Binding::Plan(name) | Binding::Account(name) | Binding::Domain(name)
                 if name.is_empty() =>
@@ -246,6 +254,14 @@ mod tests {
         assert!(text.contains("shadow_calls"), "{text}");
         let error = read("[binding]\nplan = 'pro'\naccount = 'x'\n").expect_err("two bindings");
         assert!(error.to_string().contains("one of"), "{error}");
+    }
+
+    #[test]
+    fn the_slot_of_a_built_in_plugin_is_of_its_kind() {
+        let slot = Kind::Plan.builtin_slot();
+        let error = SlotConfig::read(&slot, "kind = 'renderer'\n").expect_err("another kind");
+        assert!(error.to_string().contains("another name"), "{error}");
+        assert!(SlotConfig::read(&slot, "kind = 'plan'\n").is_ok());
     }
 
     #[test]

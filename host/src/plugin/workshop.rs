@@ -63,7 +63,7 @@ pub struct Impact {
     pub compared: u32,
     /// How many the candidate answers otherwise.
     pub would_change: u32,
-    /// How many the candidate does not answer.
+    /// How many the candidate does not answer, though what is live does.
     pub would_fail: u32,
     /// The first of them.
     pub differences: Vec<Difference>,
@@ -153,7 +153,7 @@ impl Workshop {
         self.proven(candidate, log, cases, progress).await
     }
 
-    /// Proves once more what ran before the server stopped: its signature was checked then.
+    /// Proves once more what ran once, for a replay: its signature was checked then.
     ///
     /// # Errors
     /// The first thing that is wrong with it.
@@ -215,10 +215,10 @@ impl Workshop {
         for call in calls {
             // Sends go first.
             tokio::task::yield_now().await;
-            let (before, _) = live.answer(call).await;
+            let (before, unanswered) = live.answer(call).await;
             let (after, failure) = candidate.answer(call).await;
             impact.compared += 1;
-            impact.would_fail += u32::from(failure.is_some());
+            impact.would_fail += u32::from(failure.is_some() && unanswered.is_none());
             if let Some(difference) = compare(call, &before, &after) {
                 impact.would_change += 1;
                 if impact.differences.len() < LISTED {

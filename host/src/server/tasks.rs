@@ -3,26 +3,40 @@
 use std::future::Future;
 
 use futures_util::FutureExt;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// The tasks of one stage of the server.
+/// Tasks that end together. A panic in one of the default ones, as of a connection, ends that one.
 #[derive(Debug, Clone, Default)]
-pub struct Tasks(TaskTracker);
+pub struct Tasks {
+    tracker: TaskTracker,
+    broken: Option<CancellationToken>,
+}
 
 impl Tasks {
+    /// Tasks that the server cannot be without: a panic in one of them cancels `broken`.
+    #[must_use]
+    pub fn vital(broken: CancellationToken) -> Self {
+        Self { tracker: TaskTracker::new(), broken: Some(broken) }
+    }
+
     /// Starts a task.
     pub fn start(&self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) {
         let watched = std::panic::AssertUnwindSafe(task).catch_unwind();
-        self.0.spawn(async move {
+        let broken = self.broken.clone();
+        self.tracker.spawn(async move {
             if watched.await.is_err() {
                 tracing::error!(name, "a task of the server panicked and has ended");
+                if let Some(broken) = broken {
+                    broken.cancel();
+                }
             }
         });
     }
 
     /// Waits until all have ended.
     pub async fn finish(&self) {
-        self.0.close();
-        self.0.wait().await;
+        self.tracker.close();
+        self.tracker.wait().await;
     }
 }

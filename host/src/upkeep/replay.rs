@@ -47,8 +47,8 @@ pub struct Replayed {
 pub enum ReplayError {
     /// It was not one of the sample, or is too old.
     #[error(
-        "the calls of this decision were not recorded: [plugins] sample_every and sample_days say \
-         which are"
+        "the calls of this decision are not recorded: [plugins] sample_every and sample_days say \
+         which are, and it takes a second until they are written"
     )]
     NotRecorded,
     /// The component is gone.

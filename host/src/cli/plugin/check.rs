@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::error::ToolError;
 use super::project::{Subject, Which};
 use super::tried::{Stopwatch, ToolHost, Tools, kilobytes, milliseconds};
+use crate::cli::output;
 use crate::plugin::placed::Proven;
 use crate::plugin::{Kind, LoadError, Stage, cases, inspect};
 
@@ -39,7 +40,7 @@ pub async fn run(check: Check) -> Result<(), ToolError> {
     let print = |stage: Stage, took: Duration| {
         if !output.is_json() {
             let kept = if stage == Stage::Compiling && known { "  (kept from before)" } else { "" };
-            println!("{:<10}{:>14}{kept}", verb(stage), milliseconds(took));
+            output::say(format_args!("{:<10}{:>14}{kept}", verb(stage), milliseconds(took)));
         }
     };
     let watch = Stopwatch::new(&print);
@@ -64,9 +65,9 @@ pub async fn run(check: Check) -> Result<(), ToolError> {
                     "reason": error.to_string(),
                     "stages": stages(&before),
                 });
-                println!("{report}");
+                output::say(report);
             } else if let Some(stage) = stage {
-                println!("{:<10}{:>14}", verb(stage), "refused");
+                output::say(format_args!("{:<10}{:>14}", verb(stage), "refused"));
             }
             Err(error.into())
         }

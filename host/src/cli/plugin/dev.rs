@@ -14,6 +14,7 @@ use super::error::ToolError;
 use super::project::{artifact, kind};
 use super::scaffold::project::Project;
 use super::tried::{ToolHost, Tools, milliseconds};
+use crate::cli::output;
 use crate::plugin::files::Directory;
 use crate::plugin::slot::{SlotConfig, SlotName};
 use crate::plugin::workshop::{Candidate, UNHEARD};
@@ -106,7 +107,9 @@ pub async fn run(dev: Dev) -> Result<(), ToolError> {
     let mut source = Source::watch(&rounds.dir, &project)?;
     if !output.is_json() {
         let (name, dir, slot) = (&project.name, rounds.dir.display(), &rounds.slot);
-        println!("{name} in {dir} goes into the slot {slot} on each save; Ctrl-C ends this");
+        output::say(format_args!(
+            "{name} in {dir} goes into the slot {slot} on each save; Ctrl-C ends this"
+        ));
     }
     let ended = tokio::signal::ctrl_c();
     tokio::pin!(ended);

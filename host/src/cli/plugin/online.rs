@@ -97,6 +97,12 @@ pub enum OnlineError {
         /// Why.
         reason: String,
     },
+    /// Somebody else gave the slot another one.
+    #[error(
+        "another component took its place before it was live; `waxwing plugin list` shows which, and \
+         what is installed last counts"
+    )]
+    Superseded,
     /// Nothing happened for long.
     #[error(
         "the server has not finished with the component after {seconds} s; `waxwing plugin list` \

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::error::ToolError;
 use super::project::{Subject, Which};
 use super::tried::{ToolHost, Tools};
+use crate::cli::output;
 use crate::plugin::cases::{self, Case};
 use crate::plugin::placed::Proven;
 
@@ -63,7 +64,7 @@ pub async fn run(test: Test) -> Result<(), ToolError> {
     for case in &golden {
         let outcome = outcome(&host, &subject, &proven, case, test.update).await?;
         if !test.tools.output.is_json() {
-            println!("{}", line(&case.name, &outcome));
+            output::say(line(&case.name, &outcome));
         }
         report.push((case.name.as_str(), outcome));
     }

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use tokio::sync::Notify;
+
 use super::super::board::{CandidateView, SlotView};
 use super::super::files::Stamp;
 use super::super::placed::Proven;
@@ -37,12 +39,22 @@ pub struct Machine {
     pub looked_at: bool,
     /// The number of the newest work; older work sees that it is superseded.
     pub newest: Arc<AtomicU64>,
+    /// Whether the newest examination still waits for its files to stand still.
+    pub settling: Arc<Settling>,
     /// The traps of what is live.
     pub window: TrapWindow,
     /// Whether the operator wants what is looked at now to be live, whatever would change.
     pub is_wanted: bool,
     /// Whether it was refused because another slot answers the calls of its binding.
     pub is_in_the_way: bool,
+}
+
+/// An examination that waits for its files to stand still hears of changes meanwhile; one that
+/// has read them does not, and a change begins another.
+#[derive(Debug)]
+pub struct Settling {
+    changes: AtomicU64,
+    changed: Notify,
 }
 
 /// A generation that runs or ran.
@@ -63,6 +75,50 @@ pub struct Pending {
     pub activation: Activation,
 }
 
+impl Settling {
+    const OVER: u64 = u64::MAX;
+
+    /// It begins.
+    #[must_use]
+    pub fn begun() -> Self {
+        Self { changes: AtomicU64::new(0), changed: Notify::new() }
+    }
+
+    /// Says that the files changed; answers whether somebody still waits for them.
+    #[must_use]
+    pub fn hears_of_a_change(&self) -> bool {
+        let one_more = |changes| (changes != Self::OVER).then(|| changes + 1);
+        let heard = self.changes.fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_more).is_ok();
+        self.changed.notify_one();
+        heard
+    }
+
+    /// The changes so far.
+    #[must_use]
+    pub fn changes(&self) -> u64 {
+        self.changes.load(Ordering::SeqCst)
+    }
+
+    /// Waits for the next change.
+    pub async fn change(&self) {
+        self.changed.notified().await;
+    }
+
+    /// Ends it, if there was no change since there were so many.
+    #[must_use]
+    pub fn ends_at(&self, changes: u64) -> bool {
+        let order = Ordering::SeqCst;
+        self.changes.compare_exchange(changes, Self::OVER, order, order).is_ok()
+    }
+}
+
+impl Default for Settling {
+    /// Nobody waits.
+    fn default() -> Self {
+        Self { changes: AtomicU64::new(Self::OVER), changed: Notify::new() }
+    }
+}
+
 impl Machine {
     /// A machine in which nothing runs yet.
     #[must_use]
@@ -78,6 +134,7 @@ impl Machine {
             is_unsaved: false,
             looked_at: false,
             newest: Arc::default(),
+            settling: Arc::default(),
             window: TrapWindow::default(),
             is_wanted: false,
             is_in_the_way: false,
@@ -86,6 +143,7 @@ impl Machine {
 
     /// Begins new work; what was begun before it is superseded.
     pub fn begin(&mut self) -> u64 {
+        self.settling = Arc::default();
         self.newest.fetch_add(1, Ordering::SeqCst) + 1
     }
 
@@ -163,7 +221,8 @@ impl Machine {
     pub fn may_activate(pending: &Pending) -> bool {
         let shadowed = pending.shadow.as_ref().map_or(0, |it| it.report().different);
         match pending.activation.impact {
-            ImpactRule::Auto => true,
+            // Other answers are what a new policy is for; no answer is a defect.
+            ImpactRule::Auto => pending.impact.would_fail == 0,
             ImpactRule::Ask => false,
             ImpactRule::UpTo(most) => pending.impact.would_change + shadowed <= most,
         }

@@ -4,6 +4,7 @@ use tokio::sync::oneshot;
 
 use super::super::artifact::Artifact;
 use super::super::slot::{Activation, SlotName};
+use super::super::stage::Stage;
 use super::super::state::{Asked, SlotState};
 use super::machine::Machine;
 use super::work::Recorded;
@@ -111,14 +112,22 @@ impl Manager {
                 if !machine.state.disabled && !refused {
                     return Err(OrderError::NothingToActivate(slot.clone()));
                 }
-                machine.is_wanted = true;
+                // Who switches a slot on means what ran in it, and not a component that waited: that
+                // has its own rule.
+                let forgives = !machine.state.disabled;
+                machine.is_wanted = forgives;
                 let active = machine.active.as_ref().map(|it| it.proven.clone());
                 let is_free = active.is_none_or(|it| self.refuse_taken(&it).is_ok());
                 let Some(machine) = self.machines.get_mut(slot) else { return Ok(()) };
                 machine.state.disabled &= !is_free;
                 let stamp = machine.stamp.clone();
                 self.publish(slot);
-                self.examine(slot, stamp, true, work, recorded);
+                self.examine(slot, stamp, forgives, work, recorded);
+                // Whoever asked sees that there is more to come.
+                self.plugins.board.candidate(slot, |it| {
+                    it.stage = Stage::Settling;
+                    it.rejected = None;
+                });
             }
             Order::RollBack if machine.active.is_none() => {
                 return Err(OrderError::NothingBefore(slot.clone()));

@@ -22,7 +22,7 @@ use super::super::stage::Stage;
 use super::super::state::{SlotState, StateDirectory, Stored};
 use super::super::workshop::{Candidate, Impact, Workshop};
 use super::super::{Kind, builtin};
-use super::machine::Live;
+use super::machine::{Live, Settling};
 
 /// Between two readings of files that must be equal.
 const SETTLED_AFTER: Duration = Duration::from_millis(40);
@@ -76,6 +76,7 @@ pub struct Examination {
     pub slot: SlotName,
     pub work: u64,
     pub newest: Arc<AtomicU64>,
+    pub settling: Arc<Settling>,
     pub directory: Directory,
     pub max_bytes: u64,
     pub workshop: Workshop,
@@ -112,20 +113,23 @@ impl Examination {
         Done::Examined(Box::new(Examined { digest, state: self.state, result }))
     }
 
-    /// The same files twice in a row; none where they are gone.
+    /// The same files twice in a row, and no change reported between; none where they are gone.
     async fn settled(&self) -> Result<Option<Contents>, ReadError> {
-        let mut before = self.read().await?;
         loop {
-            let gone = before.component.is_none() && before.config.is_none();
-            tokio::time::sleep(if gone { GONE_AFTER } else { SETTLED_AFTER }).await;
-            let now = self.read().await?;
-            if now == before {
-                return Ok((!gone).then_some(now));
+            let changes = self.settling.changes();
+            let before = self.read().await;
+            let gone = before.as_ref().is_ok_and(Contents::is_empty);
+            let pause = tokio::time::sleep(if gone { GONE_AFTER } else { SETTLED_AFTER });
+            let is_same = tokio::select! {
+                () = pause => match (&before, self.read().await) {
+                    (Ok(before), Ok(now)) => *before == now,
+                    (before, now) => before.is_err() && now.is_err(),
+                },
+                () = self.settling.change() => false,
+            };
+            if (is_same && self.settling.ends_at(changes)) || !self.enter(Stage::Settling) {
+                return before.map(|it| (!it.is_empty()).then_some(it));
             }
-            if !self.enter(Stage::Settling) {
-                return Ok(Some(now));
-            }
-            before = now;
         }
     }
 
@@ -158,7 +162,7 @@ impl Examination {
         let candidate = Candidate {
             slot: self.slot.clone(),
             component: contents.component,
-            signature: contents.signature,
+            signature: contents.signature.clone(),
             config,
             settings_revision,
         };
@@ -174,7 +178,13 @@ impl Examination {
         }
         let impact = self.impact(&proven).await;
         let since = self.now.clone();
-        let stored = Stored { digest, config: text, settings_revision, since };
+        let stored = Stored {
+            digest,
+            signature: contents.signature,
+            config: text,
+            settings_revision,
+            since,
+        };
         Ok((Live { proven, stored }, impact))
     }
 

@@ -77,6 +77,33 @@ async fn a_call_that_the_new_plugin_would_not_answer_is_counted() {
     assert_eq!((impact.compared, impact.would_change, impact.would_fail), (2, 2, 1));
 }
 
+/// Other answers may be what it is for; no answer is not.
+#[tokio::test]
+async fn a_plugin_that_does_not_answer_a_recorded_call_waits_whatever_the_rule() {
+    let home = Home::new();
+    let platform = price_one(&home, "").await;
+    home.put("plan-policy.wasm", waxwing_guests::component("panic-on-poison"));
+    let impact = waiting(&platform, "panic-on-poison").await.impact.expect("it was measured");
+    assert_eq!(impact.would_fail, 1);
+    assert_eq!(platform.reason().await, "price one");
+    platform.order(PLAN, Order::Activate).await.expect("the operator may");
+    platform.live(PLAN, "panic-on-poison").await;
+}
+
+/// Whoever switches a slot on again means what ran in it.
+#[tokio::test]
+async fn a_plugin_that_waited_still_waits_after_its_slot_was_off_and_on() {
+    let home = Home::new();
+    let platform = price_one(&home, ASK).await;
+    home.put("plan-policy.wasm", waxwing_guests::component("price-two"));
+    waiting(&platform, "price-two").await;
+    platform.order(PLAN, Order::Disable).await.expect("switched off");
+    platform.order(PLAN, Order::Activate).await.expect("switched on");
+    assert_eq!(platform.reason().await, "price one");
+    waiting(&platform, "price-two").await;
+    assert_eq!(platform.reason().await, "price one");
+}
+
 #[tokio::test]
 async fn up_to_a_number_of_changes_a_plugin_becomes_live_by_itself() {
     let home = Home::new();

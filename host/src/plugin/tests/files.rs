@@ -139,6 +139,29 @@ async fn files_that_are_no_slots_are_left_alone() {
     assert_eq!(platform.plugins.board().slots().len(), 3, "the slots of the built-in plugins");
 }
 
+#[tokio::test]
+async fn what_is_no_file_is_refused_and_forgotten_once_it_is_gone() {
+    let home = Home::new();
+    let platform = Platform::start(&home).await;
+    let folder = home.directory().join("plan-policy.wasm");
+    std::fs::create_dir(&folder).expect("made");
+    platform.refused(PLAN, "not a regular file").await;
+    std::fs::remove_dir(&folder).expect("removed");
+    let cleared = |view: &SlotView| view.candidate.is_none().then_some(());
+    platform.until(PLAN, "nothing is refused any more", cleared).await;
+}
+
+#[tokio::test]
+async fn a_directory_that_is_removed_and_made_again_is_looked_at_again() {
+    let home = Home::new();
+    let platform = Platform::start(&home).await;
+    home.put("plan-policy.wasm", waxwing_guests::component("price-one"));
+    platform.live(PLAN, "price-one").await;
+    std::fs::remove_dir_all(home.directory()).expect("removed");
+    home.put("plan-policy.wasm", waxwing_guests::component("price-two"));
+    platform.live(PLAN, "price-two").await;
+}
+
 /// While a big component is compiled, a newer file comes: the older never becomes live.
 #[tokio::test]
 async fn a_newer_file_supersedes_one_that_is_still_compiled() {

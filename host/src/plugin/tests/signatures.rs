@@ -60,6 +60,27 @@ async fn a_component_that_was_signed_when_it_came_runs_again_after_a_restart() {
     assert_eq!(second.reason().await, "price one");
 }
 
+/// The rule may have come since, or the key may be trusted no more.
+#[tokio::test]
+async fn what_ran_before_needs_its_signature_again_at_each_start() {
+    let home = Home::new();
+    let (key, _) = SecretKey::generate().expect("random");
+    let (other, _) = SecretKey::generate().expect("random");
+    let one = waxwing_guests::component("price-one");
+    home.put("plan-policy.wasm", &one);
+    let first = platform(&home, SignatureRule::Off, &key).await;
+    first.live(PLAN, "price-one").await;
+    first.stop().await;
+    let second = platform(&home, SignatureRule::Require, &key).await;
+    assert!(second.view(PLAN).is_builtin, "it is not signed");
+    second.refused(PLAN, "not signed").await;
+    home.put("plan-policy.sig", signed_by(&key, &one));
+    second.live(PLAN, "price-one").await;
+    second.stop().await;
+    let third = platform(&home, SignatureRule::Require, &other).await;
+    assert!(third.view(PLAN).is_builtin, "its key is not trusted any more");
+}
+
 #[tokio::test]
 async fn a_warning_about_a_signature_lets_a_component_in() {
     let home = Home::new();

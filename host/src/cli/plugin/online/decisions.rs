@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::slots::{items, text};
 use super::{OnlineError, Server, read};
+use crate::cli::output;
 
 /// List what plugins decided: for each send, which plugin said what, why, and how long it took
 #[derive(Debug, Args)]
@@ -97,16 +98,7 @@ fn line(decision: &Value) -> String {
         text(decision, "messageId"),
     )];
     for plugin in decision["plugins"].as_array().map(Vec::as_slice).unwrap_or_default() {
-        lines.push(format!(
-            "  {}: {} {} (settings {})  {}  {}  {} µs",
-            text(plugin, "slot"),
-            text(plugin, "name"),
-            text(plugin, "version"),
-            text(plugin, "settingsRevision"),
-            text(plugin, "verdict"),
-            text(plugin, "reason"),
-            text(plugin, "micros"),
-        ));
+        lines.push(output::decided(plugin));
     }
     lines.join("\n")
 }

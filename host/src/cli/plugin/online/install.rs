@@ -14,8 +14,8 @@ use crate::plugin::inspect::inspect;
 use crate::plugin::slot::SlotName;
 
 /// How long a component may take to be proven; Python's need half a minute of compilation.
-const PATIENCE: Duration = Duration::from_mins(3);
-const LOOK: Duration = Duration::from_millis(100);
+pub(super) const PATIENCE: Duration = Duration::from_mins(3);
+pub(super) const LOOK: Duration = Duration::from_millis(100);
 
 /// Put a component into a slot; the server proves it, and then it is live
 #[derive(Debug, Args)]
@@ -117,8 +117,11 @@ pub fn summary(impact: &Value) -> String {
     std::iter::once(first).chain(lines).collect::<Vec<_>>().join("\n")
 }
 
+/// How long another component may be on its way before it is the newer one.
+const SUPERSEDED: Duration = Duration::from_secs(10);
+
 async fn settled(server: &Connection, slot: &SlotName, digest: &str) -> Result<Value, OnlineError> {
-    let start = Instant::now();
+    let (start, mut other_since) = (Instant::now(), None);
     while start.elapsed() < PATIENCE {
         let view = server.get(&format!("/v1/plugins/{slot}"), &[]).await?;
         let candidate = &view["candidate"];
@@ -132,6 +135,14 @@ async fn settled(server: &Connection, slot: &SlotName, digest: &str) -> Result<V
             }
         } else if view["active"]["digest"] == digest && candidate.is_null() {
             return Ok(view);
+        }
+        // At first it may be the one that was there before.
+        let other = candidate["digest"].as_str().is_some_and(|it| it != digest);
+        let since = other_since.get_or_insert_with(Instant::now);
+        if !other {
+            other_since = None;
+        } else if since.elapsed() > SUPERSEDED {
+            return Err(OnlineError::Superseded);
         }
         tokio::time::sleep(LOOK).await;
     }

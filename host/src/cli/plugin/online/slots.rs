@@ -1,9 +1,11 @@
 //! `waxwing plugin list`, `logs`, `shadow`, `activate`, `rollback` and `disable`.
 
+use std::time::Instant;
+
 use clap::Args;
 use serde_json::Value;
 
-use super::install::summary;
+use super::install::{LOOK, PATIENCE, summary};
 use super::{OnlineError, Server};
 use crate::plugin::slot::SlotName;
 
@@ -94,9 +96,22 @@ async fn order(
     slot: &SlotName,
     server: &Server,
 ) -> Result<(), OnlineError> {
-    let view = server.connect()?.post(&format!("/v1/plugins/{slot}/{word}"), query).await?;
+    let server_at = server.connect()?;
+    let mut view = server_at.post(&format!("/v1/plugins/{slot}/{word}"), query).await?;
+    let start = Instant::now();
+    while is_on_its_way(&view) && start.elapsed() < PATIENCE {
+        tokio::time::sleep(LOOK).await;
+        view = server_at.get(&format!("/v1/plugins/{slot}"), &[]).await?;
+    }
     server.output.one(&view, || line(&view));
     Ok(())
+}
+
+/// Whether a component is between its file and what the operator may decide.
+fn is_on_its_way(view: &Value) -> bool {
+    let candidate = &view["candidate"];
+    let rests = matches!(candidate["stage"].as_str(), Some("waiting" | "shadow"));
+    !candidate.is_null() && candidate["rejected"].is_null() && !rests
 }
 
 /// The members of a list.
@@ -154,7 +169,11 @@ pub fn line(slot: &Value) -> String {
     for gone in slot["quarantined"].as_array().map(Vec::as_slice).unwrap_or_default() {
         let digest = short(&text(gone, "digest"));
         let (at, reason) = (text(gone, "at"), text(gone, "reason"));
-        lines.push(format!("  in quarantine since {at}: {digest}: {reason}"));
+        let settings = match gone["settingsRevision"].as_u64() {
+            Some(revision) => format!(" with settings {revision}"),
+            None => String::new(),
+        };
+        lines.push(format!("  in quarantine since {at}: {digest}{settings}: {reason}"));
     }
     lines.join("\n")
 }
