@@ -13,22 +13,21 @@ pub mod render;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
-
 use crate::clock::Clock;
 use crate::id::{DecisionId, RequestId};
+use crate::message::address::EmailAddress;
 use crate::plugin::Plugins;
 use crate::plugin::decision::Decision;
 use crate::store::facts::{FactError, Facts, Snapshot};
-use crate::store::records::{Answer, Idempotency, Job, JobOutcome, Slot};
+use crate::store::records::{Acceptance, Answer, Idempotency, Job, NewMessage, Slot};
 use crate::store::seal::Seal;
 use crate::store::sqlite::RefusalRecord;
 use crate::store::{Store, StoreError};
 use accept::authenticate::{Caller, Sender};
 use accept::idempotency::InFlight;
-use accept::refusal::{Refusal, Refused};
+use accept::refusal::{Outage, Refusal, Refused};
 use accept::submission::{Faulty, Submission};
-use commit::batch::{CommitError, Committer};
+use commit::batch::Committer;
 use commit::receipt::Receipt;
 
 /// How long a decision is made again because the facts moved under it.
@@ -53,6 +52,8 @@ pub struct Request {
     pub id: RequestId,
     /// The client's own key for the request.
     pub idempotency: Option<Idempotency>,
+    /// Whether one refusal refuses all.
+    pub acceptance: Acceptance,
     /// The messages, in order; a faulty one only keeps its place.
     pub items: Vec<Result<Submission, Faulty>>,
 }
@@ -71,7 +72,7 @@ enum Stop {
     /// The facts moved; decide again.
     Stale,
     /// The whole request is refused.
-    Refused(Refusal),
+    Refused(Refused),
 }
 
 /// A message that was refused, with what the plugins had decided until then.
@@ -115,7 +116,7 @@ impl Journey {
             let answer = match self.attempt(&snapshot, caller, request).await {
                 Ok(reply) if reply.items.iter().any(Result::is_ok) => return Ok(reply),
                 Ok(reply) => Ok(reply),
-                Err(Stop::Refused(refusal)) => Err(refusal),
+                Err(Stop::Refused(refused)) => Err(refused),
                 Err(Stop::Stale) => {
                     self.have_moved(&snapshot).await?;
                     continue;
@@ -125,12 +126,40 @@ impl Journey {
             if self.have_moved(&snapshot).await? {
                 continue;
             }
-            return match answer {
-                Ok(reply) => Ok(reply),
-                Err(refusal) => Err(refusal.into()),
-            };
+            return answer;
         }
-        Err(Refusal::unavailable("the account's settings are changing; try again").into())
+        Err(Refusal::unavailable(Outage::Busy, "the account's settings are changing; try again")
+            .into())
+    }
+
+    /// Whether an address may be the envelope's sender of the caller's messages: a first look, for a
+    /// door that hears of it before it has the message.
+    ///
+    /// # Errors
+    /// Its domain is not verified, or the caller may not send at all.
+    pub async fn check_sender(
+        &self,
+        caller: &Caller,
+        address: &EmailAddress,
+    ) -> Result<(), Refused> {
+        loop {
+            let snapshot = self.facts.snapshot();
+            let now = self.clock.now();
+            let checked = async {
+                let sender = accept::authenticate::standing(&snapshot, caller, now).await?;
+                policy::sender_domain::check_address(&snapshot, &sender, address).await
+            };
+            let answer = match checked.await {
+                Ok(Ok(_)) => return Ok(()),
+                Ok(Err(refusal)) => Some(refusal.into()),
+                Err(Stop::Refused(refused)) => Some(refused),
+                Err(Stop::Stale) => None,
+            };
+            let moved = self.have_moved(&snapshot).await?;
+            if let (Some(refused), false) = (answer, moved) {
+                return Err(refused);
+            }
+        }
     }
 
     async fn attempt(
@@ -142,22 +171,25 @@ impl Journey {
         let sender = accept::authenticate::standing(snapshot, caller, self.clock.now()).await?;
         let mut slots = Vec::with_capacity(request.items.len());
         let mut refusals = Vec::new();
+        let mut shared = None;
         for item in &request.items {
             let submission = match item {
                 Ok(submission) => submission,
                 Err(faulty) => {
                     let refused = refuse(snapshot, &sender, faulty).await?;
+                    if request.acceptance == Acceptance::Together {
+                        return Err(Stop::Refused(refused));
+                    }
                     slots.push(Slot::Refused(refused.to_json()));
                     continue;
                 }
             };
-            match self.decide(snapshot, &sender, request, submission).await? {
+            match self.decide(snapshot, &sender, request, submission, &mut shared).await? {
                 Ok(message) => slots.push(Slot::Message(Box::new(message))),
                 Err(turned) => {
                     let decision =
                         (!turned.decisions.is_empty()).then(|| DecisionId::new(self.clock.now()));
                     let refused = Refused { refusal: turned.refusal, decision };
-                    slots.push(Slot::Refused(refused.to_json()));
                     if let Some(id) = decision {
                         self.sample(id, &turned.decisions);
                         refusals.push(RefusalRecord {
@@ -167,20 +199,30 @@ impl Journey {
                             plugins: commit::to_json(&turned.decisions).into(),
                         });
                     }
+                    if request.acceptance == Acceptance::Together {
+                        self.record(refusals);
+                        return Err(Stop::Refused(refused));
+                    }
+                    slots.push(Slot::Refused(refused.to_json()));
                 }
             }
         }
-        for refusal in refusals {
-            self.committer.record(refusal);
-        }
+        self.record(refusals);
         let job = Job {
             revision: snapshot.revision(),
             account_id: caller.key.account_id,
             key_id: caller.key.id,
             idempotency: request.idempotency.clone(),
+            acceptance: request.acceptance,
             slots,
         };
         self.commit(&sender, job, request).await
+    }
+
+    fn record(&self, refusals: Vec<RefusalRecord>) {
+        for refusal in refusals {
+            self.committer.record(refusal);
+        }
     }
 
     /// Policy and render for one message.
@@ -190,7 +232,8 @@ impl Journey {
         sender: &Sender,
         request: &Request,
         submission: &Submission,
-    ) -> Result<Result<crate::store::records::NewMessage, Turned>, Stop> {
+        shared: &mut render::Shared,
+    ) -> Result<Result<NewMessage, Turned>, Stop> {
         let context = self.plugins.context(request.id.to_string());
         // One message is decided by the same generations from start to end.
         let plugins = self.plugins.table();
@@ -203,7 +246,8 @@ impl Journey {
         };
         let start = Instant::now();
         let (account, now) = (&sender.account.account, self.clock.now());
-        let rendered = render::render(&plugins, account, &context, admitted, submission, now).await;
+        let rendered =
+            render::render(&plugins, account, &context, admitted, submission, shared, now).await;
         step("render", start);
         Ok(rendered.map(|rendered| {
             let id = DecisionId::new(now);
@@ -217,71 +261,6 @@ impl Journey {
         for sample in commit::sample::seal(&self.seal, id, decisions) {
             self.committer.sample(sample);
         }
-    }
-
-    async fn commit(&self, sender: &Sender, job: Job, request: &Request) -> Result<Reply, Stop> {
-        let all_refused: Option<Vec<Answer>> = job
-            .slots
-            .iter()
-            .map(|slot| match slot {
-                Slot::Refused(refusal) => Some(Answer::Refused { refusal: refusal.clone() }),
-                Slot::Message(_) => None,
-            })
-            .collect();
-        if let Some(refused) = all_refused {
-            return Ok(Reply::new(refused, request, false));
-        }
-        // What was decided of each message, should the balance refuse it in the end.
-        let decided: Vec<Option<(DecisionId, Arc<Value>)>> = job
-            .slots
-            .iter()
-            .map(|slot| match slot {
-                Slot::Message(it) => Some((it.decision_id, Arc::clone(&it.decisions))),
-                Slot::Refused(_) => None,
-            })
-            .collect();
-        let account_id = job.account_id;
-        let start = Instant::now();
-        let outcome = self.committer.commit(job).await;
-        step("commit", start);
-        let (answers, replayed) = match outcome {
-            Ok(JobOutcome::Answered(answers)) => (answers, false),
-            Ok(JobOutcome::Replayed(answers)) => (answers, true),
-            Ok(JobOutcome::Stale) => return Err(Stop::Stale),
-            Ok(JobOutcome::KeyConflict) => return Err(Stop::Refused(Refusal::IdempotencyConflict)),
-            Err(CommitError::ShuttingDown) => {
-                return Err(Stop::Refused(Refusal::unavailable("the server is shutting down")));
-            }
-            Err(CommitError::Store(detail)) => {
-                tracing::error!(detail, "a send could not be stored");
-                return Err(Stop::Refused(Refusal::unavailable(
-                    "the message cannot be stored now",
-                )));
-            }
-        };
-        let mut unpaid = vec![None; answers.len()];
-        if !replayed {
-            for ((answer, decided), unpaid) in answers.iter().zip(decided).zip(&mut unpaid) {
-                match (answer, decided) {
-                    (Answer::Accepted { credits_remaining, .. }, _) => {
-                        sender.account.committed(credits_remaining.0);
-                    }
-                    (Answer::Insufficient { .. }, Some((id, plugins))) => {
-                        let code = "INSUFFICIENT_BALANCE";
-                        self.committer.record(RefusalRecord { id, account_id, code, plugins });
-                        *unpaid = Some(id);
-                    }
-                    (Answer::Insufficient { .. } | Answer::Refused { .. }, _) => {}
-                }
-            }
-        }
-        let mut reply = Reply::new(answers, request, replayed);
-        for (item, decision) in reply.items.iter_mut().zip(unpaid) {
-            if let Err(refused) = item {
-                refused.decision = refused.decision.or(decision);
-            }
-        }
-        Ok(reply)
     }
 
     /// Lets this request be the only one that runs with its key.
@@ -329,11 +308,17 @@ impl Reply {
     }
 }
 
+impl Stop {
+    fn refused(refusal: Refusal) -> Self {
+        Self::Refused(refusal.into())
+    }
+}
+
 impl From<FactError> for Stop {
     fn from(error: FactError) -> Self {
         match error {
             FactError::Stale => Self::Stale,
-            FactError::Store(error) => Self::Refused(unreachable_store(&error)),
+            FactError::Store(error) => Self::refused(unreachable_store(&error)),
         }
     }
 }
@@ -347,7 +332,7 @@ async fn refuse(snapshot: &Snapshot, sender: &Sender, faulty: &Faulty) -> Result
 
 fn unreachable_store(error: &StoreError) -> Refusal {
     tracing::error!(%error, "the store failed");
-    Refusal::unavailable("the store cannot be reached")
+    Refusal::unavailable(Outage::Store, "the store cannot be reached")
 }
 
 fn step(name: &'static str, start: Instant) {

@@ -19,6 +19,7 @@ pub mod upkeep;
 
 pub mod api;
 pub mod inbox;
+pub mod relay;
 
 pub mod config;
 pub mod telemetry;

@@ -1,4 +1,7 @@
 //! Mail as bytes: what a mail library does not already do.
 
+pub mod field;
+pub mod mailbox;
 pub mod mime;
 pub mod path;
+pub mod raw;

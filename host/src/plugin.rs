@@ -351,11 +351,11 @@ impl Plugins {
         let candidate = Candidate {
             slot: slot.clone(),
             component,
-            signature: None,
+            signature: stored.signature.clone(),
             config: Arc::new(SlotConfig::read(slot, &stored.config)?),
             settings_revision: stored.settings_revision,
         };
-        self.workshop.prove_again(&candidate, self.log(slot)).await
+        self.workshop.prove(&candidate, self.log(slot), None, UNHEARD).await
     }
 }
 

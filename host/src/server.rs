@@ -4,7 +4,10 @@ pub mod data_dir;
 mod lifecycle;
 mod listeners;
 pub mod plugins;
+mod relay;
+pub mod smtp;
 mod tasks;
+pub mod tls;
 mod wire;
 
 pub use lifecycle::run;

@@ -126,7 +126,7 @@ const UNSOUND: [(&str, &str); 10] = [
     (
         "a message without its body",
         "SELECT count(*) FROM messages m WHERE NOT EXISTS
-           (SELECT 1 FROM bodies b WHERE b.message_id = m.id)",
+           (SELECT 1 FROM bodies b WHERE b.message_id = coalesce(m.body_of, m.id))",
     ),
     (
         "a message without its decision",

@@ -19,4 +19,6 @@ mod order_of_checks;
 mod plugin_tools;
 mod plugin_languages;
 mod plugins;
+mod relay;
+mod relay_clients;
 mod wire;

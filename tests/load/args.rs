@@ -1,13 +1,53 @@
 //! The command line.
 
+mod smtp;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Parser, ValueEnum};
+use clap::{Args as Arguments, Parser, Subcommand, ValueEnum};
+
+pub use smtp::{Peer, Pipelining, Resumption, Shape, SmtpArgs};
 
 /// Drive a release server on this machine and print what a send costs, as one line of JSON
 #[derive(Debug, Parser)]
-#[command(name = "waxwing-load")]
+#[command(name = "waxwing-load", args_conflicts_with_subcommands = true)]
+pub struct CommandLine {
+    /// Another protocol than HTTP
+    #[command(subcommand)]
+    pub protocol: Option<Protocol>,
+    /// HTTP
+    #[command(flatten)]
+    pub http: Args,
+}
+
+/// What is driven where it is not HTTP.
+#[derive(Debug, Subcommand)]
+pub enum Protocol {
+    /// Drive the SMTP relay, deliveries held back, alone or in turn with another mail server
+    Smtp(SmtpArgs),
+}
+
+/// Arguments of every protocol.
+#[derive(Debug, Clone, Arguments)]
+pub struct Setup {
+    /// The server to measure [default: target/release/waxwing, built if it is missing]
+    #[arg(long, value_name = "PATH")]
+    pub server_bin: Option<PathBuf>,
+    /// The server's log filter
+    #[arg(long, default_value = "info")]
+    pub log: String,
+    /// Where the servers keep their data; it has to be a disk that syncs [default: the temporary
+    /// directory]
+    #[arg(long, value_name = "PATH")]
+    pub work_dir: Option<PathBuf>,
+    /// When to stop at the latest, in seconds
+    #[arg(long, default_value_t = 600, value_parser = clap::value_parser!(u32).range(1..=3_600))]
+    pub seconds: u32,
+}
+
+/// Over HTTP.
+#[derive(Debug, Arguments)]
 pub struct Args {
     /// Sends of one round
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
@@ -37,19 +77,9 @@ pub struct Args {
     /// Processes of the baseline [default: one a core]
     #[arg(long)]
     pub workers: Option<u32>,
-    /// The server to measure [default: target/release/waxwing, built if it is missing]
-    #[arg(long, value_name = "PATH")]
-    pub server_bin: Option<PathBuf>,
-    /// The server's log filter
-    #[arg(long, default_value = "info")]
-    pub log: String,
-    /// Where the servers keep their data; it has to be a disk that syncs [default: the temporary
-    /// directory]
-    #[arg(long, value_name = "PATH")]
-    pub work_dir: Option<PathBuf>,
-    /// When to stop at the latest, in seconds
-    #[arg(long, default_value_t = 600, value_parser = clap::value_parser!(u32).range(1..=3_600))]
-    pub seconds: u32,
+    /// The rest
+    #[command(flatten)]
+    pub setup: Setup,
 }
 
 /// A template of `load/templates`.
@@ -83,7 +113,18 @@ impl Args {
     pub fn mode(&self) -> Mode {
         if self.hold || self.baseline.is_some() { Mode::Hold } else { Mode::Deliver }
     }
+}
 
+impl CommandLine {
+    pub fn setup(&self) -> &Setup {
+        match &self.protocol {
+            Some(Protocol::Smtp(args)) => &args.setup,
+            None => &self.http.setup,
+        }
+    }
+}
+
+impl Setup {
     /// When to stop at the latest.
     pub fn time(&self) -> Duration {
         Duration::from_secs(self.seconds.into())
@@ -135,6 +176,57 @@ impl Mode {
         match self {
             Self::Deliver => "deliver",
             Self::Hold => "hold",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+    use clap::error::ErrorKind;
+
+    use super::*;
+
+    fn parse(line: &str) -> Result<CommandLine, clap::Error> {
+        CommandLine::try_parse_from(line.split_whitespace())
+    }
+
+    fn smtp(line: &str) -> SmtpArgs {
+        match parse(line).expect("a valid line").protocol {
+            Some(Protocol::Smtp(args)) => args,
+            None => panic!("{line} is not about SMTP"),
+        }
+    }
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        CommandLine::command().debug_assert();
+    }
+
+    #[test]
+    fn without_a_protocol_it_is_http() {
+        let line = parse("waxwing-load --sends 5 --seconds 7").expect("a valid line");
+        assert!(line.protocol.is_none());
+        assert_eq!((line.http.sends, line.setup().seconds), (5, 7));
+    }
+
+    #[test]
+    fn smtp_has_its_own_arguments() {
+        let args = smtp("waxwing-load smtp --against haraka --shape fresh --seconds 7");
+        assert_eq!((args.against, args.messages()), (Some(Peer::Haraka), 2_000));
+        assert_eq!((args.resumption(), args.pipelining()), (Resumption::Off, Pipelining::On));
+        assert_eq!(smtp("waxwing-load smtp").messages(), 10_000);
+        let kind = parse("waxwing-load --sends 5 smtp").map_err(|error| error.kind()).err();
+        assert_eq!(kind, Some(ErrorKind::ArgumentConflict));
+    }
+
+    #[test]
+    fn idle_sessions_send_nothing() {
+        assert_eq!(smtp("waxwing-load smtp --idle 9").idle, Some(9));
+        for shape in ["--shape fresh", "--messages 5", "--rounds 2"] {
+            let line = format!("waxwing-load smtp --idle 9 {shape}");
+            let kind = parse(&line).map_err(|error| error.kind()).err();
+            assert_eq!(kind, Some(ErrorKind::ArgumentConflict), "{line}");
         }
     }
 }

@@ -1,27 +1,23 @@
 //! The baseline: Fastify, `LiquidJS` and `BullMQ` on a Redis that syncs every write.
 
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::Stdio;
-use std::time::Duration;
 
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, BufReader};
-use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
 
 use crate::args::Args;
 use crate::process;
 use crate::round::Subject;
-use crate::waxwing::run;
+use crate::start::{free_port, listens, npm_install, run};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/load/baseline");
 const TEMPLATES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/load/templates");
 const FILES: [&str; 3] = ["package.json", "package-lock.json", "server.js"];
 const API_KEY: &str = "baseline";
-const PATIENCE: Duration = Duration::from_secs(10);
-const POLL: Duration = Duration::from_millis(20);
 
 /// Redis and Node. Both are killed when this is dropped; Node's workers end with Node.
 pub struct Node {
@@ -35,7 +31,7 @@ pub struct Node {
 impl Node {
     /// Installs what is missing, and starts both.
     pub async fn start(args: &Args) -> io::Result<Self> {
-        let directory = args.work_dir()?;
+        let directory = args.setup.work_dir()?;
         let redis_port = free_port()?;
         let redis = redis(directory.path(), redis_port).await?;
         install(directory.path()).await?;
@@ -92,12 +88,7 @@ async fn redis(directory: &Path, port: u16) -> io::Result<Child> {
         .stdout(Stdio::null())
         .kill_on_drop(true)
         .spawn()?;
-    let answers = async {
-        while TcpStream::connect(("127.0.0.1", port)).await.is_err() {
-            tokio::time::sleep(POLL).await;
-        }
-    };
-    tokio::time::timeout(PATIENCE, answers).await?;
+    listens(SocketAddr::from(([127, 0, 0, 1], port))).await?;
     Ok(child)
 }
 
@@ -106,13 +97,5 @@ async fn install(directory: &Path) -> io::Result<()> {
     for file in FILES {
         std::fs::copy(Path::new(FOLDER).join(file), directory.join(file))?;
     }
-    let mut npm = Command::new("npm");
-    // Not `npm ci`: it refuses where a registry lacks an optional package of another platform.
-    npm.args(["install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund", "--silent"]);
-    run(npm.current_dir(directory)).await
-}
-
-/// A port that was free a moment ago.
-fn free_port() -> io::Result<u16> {
-    TcpListener::bind(("127.0.0.1", 0))?.local_addr().map(|address| address.port())
+    npm_install(directory, &[]).await
 }

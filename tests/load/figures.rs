@@ -73,8 +73,22 @@ pub fn share(time: Duration, count: u64) -> u64 {
 }
 
 /// `a / b`, to two digits.
-pub fn ratio(a: u64, b: u64) -> f64 {
+fn ratio(a: u64, b: u64) -> f64 {
     (100.0 * a as f64 / b.max(1) as f64).round() / 100.0
+}
+
+/// One against the other, each round against the round beside it; medians.
+pub fn ratios(ours: &[Round], theirs: &[Round]) -> Value {
+    let ratio = |of: fn(&Round) -> u64| {
+        let pairs = ours.iter().zip(theirs);
+        median(pairs.map(|(a, b)| ratio(of(a), of(b))).collect())
+    };
+    json!({
+        "sendsPerSecond": ratio(|round| round.per_second),
+        "cpu": ratio(|round| round.cpu_nanos),
+        "p50": ratio(|round| round.p50_micros),
+        "p99": ratio(|round| round.p99_micros),
+    })
 }
 
 pub fn millis(time: Duration) -> f64 {
@@ -83,6 +97,11 @@ pub fn millis(time: Duration) -> f64 {
 
 pub fn mebibytes(kib: u64) -> f64 {
     (kib as f64 / 102.4).round() / 10.0
+}
+
+/// KiB of one of many, to one digit.
+pub fn kibibytes_each(kib: u64, count: u64) -> f64 {
+    (10.0 * kib as f64 / count.max(1) as f64).round() / 10.0
 }
 
 fn micros(nanos: u64) -> f64 {

@@ -1,5 +1,5 @@
-//! The load generator: starts the release server on loopback, drives it over HTTP, and prints one
-//! line of JSON. It is bounded in count and in time, and ends only what it started.
+//! The load generator: starts the release server on loopback, drives it over HTTP or SMTP, and prints
+//! one line of JSON. It is bounded in count and in time, and ends only what it started.
 
 mod args;
 mod baseline;
@@ -7,9 +7,12 @@ mod client;
 mod drive;
 mod figures;
 mod metrics;
+mod peers;
 mod process;
 mod requests;
 mod round;
+mod smtp;
+mod start;
 mod swap;
 mod waxwing;
 
@@ -21,10 +24,10 @@ use clap::Parser;
 use serde_json::{Value, json};
 use tokio::signal::unix::{SignalKind, signal};
 
-use args::{Args, Baseline};
+use args::{Args, Baseline, CommandLine, Protocol};
 use baseline::Node;
 use figures::Summary;
-use round::{Burst, Round};
+use round::Burst;
 use swap::Swapper;
 use waxwing::Waxwing;
 
@@ -34,8 +37,8 @@ const SETTLE: Duration = Duration::from_secs(2);
 // One thread: the generator shares two cores with the server, and must not take both.
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
-    let args = Args::parse();
-    match bounded(&args).await {
+    let command_line = CommandLine::parse();
+    match bounded(&command_line).await {
         Ok(line) => {
             print(&line);
             ExitCode::SUCCESS
@@ -48,12 +51,19 @@ async fn main() -> ExitCode {
 }
 
 /// Measures until it is done, the time is up, or somebody stops it. What was started ends with it.
-async fn bounded(args: &Args) -> io::Result<Value> {
+async fn bounded(command_line: &CommandLine) -> io::Result<Value> {
     let mut terminate = signal(SignalKind::terminate())?;
+    let setup = command_line.setup();
+    let measuring = async {
+        match &command_line.protocol {
+            Some(Protocol::Smtp(args)) => Box::pin(smtp::measure(args)).await,
+            None => Box::pin(measure(&command_line.http)).await,
+        }
+    };
     tokio::select! {
-        measured = Box::pin(measure(args)) => measured,
-        () = tokio::time::sleep(args.time()) => {
-            Err(io::Error::other(format!("not done after {} s; see --seconds", args.seconds)))
+        measured = measuring => measured,
+        () = tokio::time::sleep(setup.time()) => {
+            Err(io::Error::other(format!("not done after {} s; see --seconds", setup.seconds)))
         }
         _ = tokio::signal::ctrl_c() => Err(io::ErrorKind::Interrupted.into()),
         _ = terminate.recv() => Err(io::ErrorKind::Interrupted.into()),
@@ -61,7 +71,7 @@ async fn bounded(args: &Args) -> io::Result<Value> {
 }
 
 async fn measure(args: &Args) -> io::Result<Value> {
-    let waxwing = Waxwing::start(args).await?;
+    let waxwing = Waxwing::start(&args.setup).await?;
     let idle = process::memory(waxwing.pid())?;
     let node = match args.baseline {
         Some(Baseline::Node) => Some(Node::start(args).await?),
@@ -108,30 +118,16 @@ async fn measure(args: &Args) -> io::Result<Value> {
     if let Some((swapper, _)) = &swapping {
         report["swapping"] = Summary::of(&swapped).to_json();
         report["swapping"]["swaps"] = swapper.count().into();
-        report["ratios"] = ratios(&swapped, &ours);
+        report["ratios"] = figures::ratios(&swapped, &ours);
     }
     if let Some(node) = node {
         report["node"] = Summary::of(&theirs).to_json();
         report["node"]["peakMemoryMb"] = figures::mebibytes(node.peak_kib()?).into();
-        report["ratios"] = ratios(&ours, &theirs);
+        report["ratios"] = figures::ratios(&ours, &theirs);
         node.stop().await?;
     }
     waxwing.stop().await?;
     Ok(report)
-}
-
-/// One against the other, each round against the round beside it; medians.
-fn ratios(ours: &[Round], theirs: &[Round]) -> Value {
-    let ratio = |of: fn(&Round) -> u64| {
-        let pairs = ours.iter().zip(theirs);
-        figures::median(pairs.map(|(a, b)| figures::ratio(of(a), of(b))).collect())
-    };
-    json!({
-        "sendsPerSecond": ratio(|round| round.per_second),
-        "cpu": ratio(|round| round.cpu_nanos),
-        "p50": ratio(|round| round.p50_micros),
-        "p99": ratio(|round| round.p99_micros),
-    })
 }
 
 #[expect(clippy::print_stdout, reason = "the line is what the program is for")]

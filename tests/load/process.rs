@@ -17,18 +17,32 @@ pub struct Memory {
     pub peak_kib: u64,
 }
 
+/// Memory of many processes.
+#[derive(Debug, Clone, Copy)]
+pub struct Resident {
+    /// With shared pages in each.
+    pub own_kib: u64,
+    /// With shared pages divided.
+    pub divided_kib: u64,
+}
+
 /// One line of `/proc/<pid>/stat`.
 struct Stat {
     pid: u32,
     parent: u32,
+    /// Of the process.
     ticks: u32,
+    /// Of its children that have ended, and of theirs.
+    ended_ticks: u32,
 }
 
-/// CPU time, user and system, of these processes and all that descend from them.
+/// CPU time, user and system, of these processes and all that descend from them, also of those
+/// that have ended.
 pub fn cpu(roots: &[u32]) -> io::Result<Duration> {
     let stats = stats()?;
     let tree = tree(&stats, roots);
-    Ok(stats.iter().filter(|it| tree.contains(&it.pid)).map(|it| TICK * it.ticks).sum())
+    let of_tree = stats.iter().filter(|it| tree.contains(&it.pid));
+    Ok(of_tree.map(|it| TICK * it.ticks + TICK * it.ended_ticks).sum())
 }
 
 /// CPU time of this process alone.
@@ -43,14 +57,31 @@ pub fn peak_kib(roots: &[u32]) -> io::Result<u64> {
     tree.into_iter().map(|pid| memory(pid).map(|it| it.peak_kib)).sum()
 }
 
+/// Memory of these processes and all that descend from them: what each has, added up, and what
+/// each has if shared pages are divided among those that share them.
+pub fn resident(roots: &[u32]) -> io::Result<Resident> {
+    let mut sum = Resident { own_kib: 0, divided_kib: 0 };
+    for pid in tree(&stats()?, roots) {
+        // A process may have ended since.
+        let Ok(text) = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")) else { continue };
+        sum.own_kib += kib(&text, "Rss:");
+        sum.divided_kib += kib(&text, "Pss:");
+    }
+    if sum.own_kib == 0 {
+        return Err(io::Error::other("the memory of the server cannot be read"));
+    }
+    Ok(sum)
+}
+
 /// Memory of one process.
 pub fn memory(pid: u32) -> io::Result<Memory> {
     let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
-    let kib = |name: &str| {
-        let line = status.lines().find_map(|line| line.strip_prefix(name));
-        line.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).unwrap_or(0)
-    };
-    Ok(Memory { resident_kib: kib("VmRSS:"), peak_kib: kib("VmHWM:") })
+    Ok(Memory { resident_kib: kib(&status, "VmRSS:"), peak_kib: kib(&status, "VmHWM:") })
+}
+
+fn kib(text: &str, name: &str) -> u64 {
+    let line = text.lines().find_map(|line| line.strip_prefix(name));
+    line.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).unwrap_or(0)
 }
 
 fn tree(stats: &[Stat], roots: &[u32]) -> BTreeSet<u32> {
@@ -78,11 +109,12 @@ fn stats() -> io::Result<Vec<Stat>> {
     Ok(stats)
 }
 
-/// proc(5): fields 4, 14 and 15; the name in field 2 may hold spaces and brackets.
+/// proc(5): fields 4 and 14 to 17; the name in field 2 may hold spaces and brackets.
 fn parse(pid: u32, line: &str) -> Option<Stat> {
     let fields: Vec<&str> = line.rsplit_once(')')?.1.split_whitespace().collect();
     let field = |number: usize| fields.get(number - 3)?.parse::<u32>().ok();
-    Some(Stat { pid, parent: field(4)?, ticks: field(14)?.checked_add(field(15)?)? })
+    let both = |number: usize| field(number)?.checked_add(field(number + 1)?);
+    Some(Stat { pid, parent: field(4)?, ticks: both(14)?, ended_ticks: both(16)? })
 }
 
 #[cfg(test)]
@@ -91,13 +123,16 @@ mod tests {
 
     #[test]
     fn a_name_with_brackets_does_not_shift_the_fields() {
-        let line = "7 (a) b) S 3 7 7 0 -1 4194560 1 2 3 4 50 6 0 0 20 0";
+        let line = "7 (a) b) S 3 7 7 0 -1 4194560 1 2 3 4 50 6 7 1 20 0";
         let stat = parse(7, line).expect("parsed");
-        assert_eq!((stat.parent, stat.ticks), (3, 56));
+        assert_eq!((stat.parent, stat.ticks, stat.ended_ticks), (3, 56, 8));
     }
 
     #[test]
     fn this_process_uses_memory() {
-        assert!(memory(std::process::id()).expect("readable").peak_kib > 0);
+        let own = std::process::id();
+        assert!(memory(own).expect("readable").peak_kib > 0);
+        let resident = resident(&[own]).expect("readable");
+        assert!(resident.divided_kib > 0 && resident.own_kib >= resident.divided_kib);
     }
 }

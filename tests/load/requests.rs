@@ -51,7 +51,7 @@ impl Requests {
 }
 
 /// RFC 3339, by the system's own `date`.
-async fn in_an_hour() -> io::Result<String> {
+pub async fn in_an_hour() -> io::Result<String> {
     let mut date = tokio::process::Command::new("date");
     let output = date.args(["--utc", "--date", "+1 hour", "+%FT%TZ"]).output().await?;
     String::from_utf8(output.stdout)

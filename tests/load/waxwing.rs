@@ -1,6 +1,5 @@
 //! The server under load: the release binary, on a free port, with a data directory of its own.
 
-use std::ffi::OsStr;
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -12,14 +11,17 @@ use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
-use crate::args::{Args, Template};
+use crate::args::{Setup, Template};
 use crate::figures::median;
 use crate::round::Subject;
+use crate::start::run;
 
 /// Starts with compiled code in the cache; the reported time is their median.
 const STARTS: usize = 5;
 /// The server is idle when it has had that long to itself.
 const SETTLE: Duration = Duration::from_secs(1);
+/// All connections come from one address.
+const CONNECTIONS: &str = "10000";
 const TEMPLATES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/load/templates");
 
 /// A running server. It is killed when this is dropped.
@@ -32,10 +34,22 @@ pub struct Waxwing {
     data: TempDir,
 }
 
+/// Where its SMTP relay is.
+pub struct Relay {
+    /// With STARTTLS.
+    pub address: SocketAddr,
+    /// The certificate of the authority that clients must trust; the server's own and its key are
+    /// beside it.
+    pub authority: PathBuf,
+    /// An address that may send.
+    pub from: String,
+}
+
 struct Process {
     child: Child,
     pid: u32,
     address: SocketAddr,
+    relay: Option<Relay>,
     api_key: String,
     account: String,
     took: Duration,
@@ -43,10 +57,10 @@ struct Process {
 
 impl Waxwing {
     /// Starts a server with the templates of this generator, and leaves it alone for a moment.
-    pub async fn start(args: &Args) -> io::Result<Self> {
-        let binary = binary(args).await?;
-        let directory = args.work_dir()?;
-        let mut process = Process::start(&binary, directory.path(), &args.log).await?;
+    pub async fn start(setup: &Setup) -> io::Result<Self> {
+        let binary = binary(setup).await?;
+        let directory = setup.work_dir()?;
+        let mut process = Process::start(&binary, directory.path(), &setup.log).await?;
         let first_start = process.took;
         for template in Template::ALL {
             publish(&binary, directory.path(), &process.account, template).await?;
@@ -54,7 +68,7 @@ impl Waxwing {
         let mut starts = Vec::new();
         for _ in 0..STARTS {
             process.stop().await?;
-            process = Process::start(&binary, directory.path(), &args.log).await?;
+            process = Process::start(&binary, directory.path(), &setup.log).await?;
             starts.push(process.took);
         }
         tokio::time::sleep(SETTLE).await;
@@ -75,6 +89,12 @@ impl Waxwing {
         Subject { address: *address, api_key, pids: vec![*pid] }
     }
 
+    /// Its SMTP relay.
+    pub fn relay(&self) -> io::Result<&Relay> {
+        let relay = self.process.relay.as_ref();
+        relay.ok_or_else(|| io::Error::other("the server does not run its SMTP relay"))
+    }
+
     /// Lets it finish what it does.
     pub async fn stop(self) -> io::Result<()> {
         self.process.stop().await
@@ -88,6 +108,7 @@ impl Process {
             .args(["dev", "--json", "--http", "127.0.0.1:0", "--data-dir"])
             .arg(data)
             .env("WAXWING_LOG__FILTER", log)
+            .env("WAXWING_SMTP__CONNECTIONS_PER_IP", CONNECTIONS)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(std::fs::File::create(data.join("server.log"))?)
@@ -111,6 +132,7 @@ impl Process {
             pid: child.id().ok_or(io::ErrorKind::NotFound)?,
             child,
             address,
+            relay: relay(&line)?,
             api_key: text("apiKey")?,
             account: text("accountId")?,
             took,
@@ -121,6 +143,19 @@ impl Process {
         run(Command::new("kill").args(["-INT", &self.pid.to_string()])).await?;
         self.child.wait().await.map(|_| ())
     }
+}
+
+/// None where it does not run, or has a certificate of somebody else.
+fn relay(line: &Value) -> io::Result<Option<Relay>> {
+    let text = |name: &str| line[name].as_str();
+    let (Some(address), Some(authority)) = (text("smtpStarttls"), text("caFile")) else {
+        return Ok(None);
+    };
+    Ok(Some(Relay {
+        address: address.parse().map_err(io::Error::other)?,
+        authority: PathBuf::from(authority),
+        from: text("from").unwrap_or_default().to_owned(),
+    }))
 }
 
 async fn publish(binary: &Path, data: &Path, account: &str, template: Template) -> io::Result<()> {
@@ -137,8 +172,8 @@ async fn publish(binary: &Path, data: &Path, account: &str, template: Template) 
 }
 
 /// The binary, built where it is missing. This program's own profile does not matter.
-async fn binary(args: &Args) -> io::Result<PathBuf> {
-    if let Some(binary) = &args.server_bin {
+async fn binary(setup: &Setup) -> io::Result<PathBuf> {
+    if let Some(binary) = &setup.server_bin {
         return Ok(binary.clone());
     }
     let own = std::env::current_exe()?;
@@ -154,15 +189,4 @@ async fn binary(args: &Args) -> io::Result<PathBuf> {
         run(&mut build).await?;
     }
     Ok(binary)
-}
-
-/// Runs a command to its end; standard output is kept for this program's one line.
-pub async fn run(command: &mut Command) -> io::Result<()> {
-    command.stdin(Stdio::null()).stdout(Stdio::null()).kill_on_drop(true);
-    let status = command.status().await?;
-    if status.success() {
-        return Ok(());
-    }
-    let program = command.as_std().get_program().to_owned();
-    Err(io::Error::other(format!("{} failed: {status}", OsStr::display(&program))))
 }

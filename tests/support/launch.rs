@@ -76,7 +76,7 @@ impl Launch {
                 let data = Value::from(data.to_str().expect("a path of UTF-8"));
                 let toml = format!(
                     "[http]\nlisten = \"127.0.0.1:0\"\n[store]\ndata_dir = {data}\n\
-                     [log]\nformat = \"json\"\n{sections}"
+                     [smtp]\nenabled = false\n[log]\nformat = \"json\"\n{sections}"
                 );
                 let file = home.join("waxwing.toml");
                 fs::write(&file, toml).expect("the configuration is written");

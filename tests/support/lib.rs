@@ -14,6 +14,7 @@ mod openapi;
 mod plugins;
 mod seed;
 mod server;
+mod smtp;
 mod wait;
 
 pub use account::Account;
@@ -22,4 +23,5 @@ pub use binary::binary;
 pub use inbox::Mail;
 pub use launch::Launch;
 pub use server::Server;
+pub use smtp::{Port, Smtp, SmtpReply};
 pub use wait::{until, until_async};

@@ -89,6 +89,24 @@ impl Server {
         self.told("apiKey")
     }
 
+    /// Where the relay listens with STARTTLS, as in `127.0.0.1:2587`.
+    #[must_use]
+    pub fn smtp_starttls(&self) -> &str {
+        self.told("smtpStarttls")
+    }
+
+    /// Where the relay listens with TLS from the first byte.
+    #[must_use]
+    pub fn smtp_tls(&self) -> &str {
+        self.told("smtpTls")
+    }
+
+    /// What a client of the relay has to trust.
+    #[must_use]
+    pub fn ca_file(&self) -> PathBuf {
+        PathBuf::from(self.told("caFile"))
+    }
+
     /// The data directory.
     #[must_use]
     pub fn data_dir(&self) -> PathBuf {
@@ -132,9 +150,17 @@ impl Server {
     /// # Panics
     /// It is not running.
     pub fn ask_to_stop(&self) {
+        self.signal("TERM");
+    }
+
+    /// Sends it a signal, as in `HUP`.
+    ///
+    /// # Panics
+    /// It is not running.
+    pub fn signal(&self, name: &str) {
         let id = self.process_id().expect("the server runs");
-        let status = Command::new("kill").args(["-TERM", &id.to_string()]).status();
-        assert!(status.expect("kill runs").success(), "SIGTERM reaches the server");
+        let status = Command::new("kill").args([&format!("-{name}"), &id.to_string()]).status();
+        assert!(status.expect("kill runs").success(), "SIG{name} reaches the server");
     }
 
     /// Stops it with SIGTERM and waits for its end.

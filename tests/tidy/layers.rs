@@ -12,7 +12,7 @@ const RANKS: [&[&str]; 12] = [
     &["account", "credit", "template"],
     &["mail", "plugin", "store"],
     &["journey", "upkeep"],
-    &["api", "inbox"],
+    &["api", "inbox", "relay"],
     &["config"],
     &["telemetry"],
     &["server"],

@@ -11,7 +11,9 @@ use waxwing::clock::{Clock, Timestamp};
 use waxwing::credit::{Credits, EntryKind};
 use waxwing::id::{AccountId, DecisionId, KeyId, MessageId};
 use waxwing::store::Store;
-use waxwing::store::records::{Body, Job, NewMessage, RouteChoice, Slot};
+use waxwing::store::records::{
+    Acceptance, Body, BodyOf, Job, NewMessage, ReturnPath, RouteChoice, Slot,
+};
 
 use crate::content;
 
@@ -71,11 +73,13 @@ fn job(revision: i64, account_id: AccountId, body: &Body, now: Timestamp) -> Job
         account_id,
         key_id: KeyId::new(now),
         idempotency: None,
+        acceptance: Acceptance::Each,
         slots: vec![Slot::Message(Box::new(NewMessage {
             id: MessageId::new(now),
             channel: "api",
             template: Some(("invoice".to_owned(), 1)),
             sender: "hello@sandbox.test".parse().expect("an address"),
+            return_path: ReturnPath::Author,
             recipient: "ada@example.com".parse().expect("an address"),
             subject: "Invoice R-2048".to_owned(),
             route: RouteChoice::Sandbox,
@@ -83,7 +87,7 @@ fn job(revision: i64, account_id: AccountId, body: &Body, now: Timestamp) -> Job
             tags: Vec::new(),
             metadata: Map::new(),
             send_at: None,
-            body: body.clone(),
+            body: BodyOf::Own(body.clone()),
             decision_id: DecisionId::new(now),
             decisions: json!([{"kind": "plan", "verdict": "allow", "micros": 20}]).into(),
         }))],

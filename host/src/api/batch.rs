@@ -13,6 +13,7 @@ use crate::journey::accept::rate_limit::Allowance;
 use crate::journey::accept::refusal::Refusal;
 use crate::journey::accept::submission::{Channel, Submission};
 use crate::journey::{self, Reply};
+use crate::store::records::Acceptance;
 
 const MOST: usize = 500;
 
@@ -64,6 +65,7 @@ async fn many(
     let request = journey::Request {
         id: request::current(),
         idempotency: accepted.idempotency,
+        acceptance: Acceptance::Each,
         items: items.into_iter().map(parse).collect(),
     };
     let reply = api.journey.send(&accepted.caller, &request).await;

@@ -12,7 +12,7 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::Api;
 use super::problem::Problem;
-use crate::journey::accept::refusal::Refusal;
+use crate::journey::accept::refusal::{Outage, Refusal};
 
 /// What an early refusal still reads, so that its client gets to see the answer.
 const DRAINED: usize = 32 << 20;
@@ -108,7 +108,7 @@ async fn reserve(length: usize, api: &Api) -> Result<OwnedSemaphorePermit, Probl
     if let Ok(Ok(permit)) = tokio::time::timeout(MEMORY_WAIT, memory).await {
         return Ok(permit);
     }
-    Err(Refusal::unavailable("the server is busy with other large requests").into())
+    Err(Refusal::unavailable(Outage::Busy, "the server is busy with other large requests").into())
 }
 
 fn too_large(limit: usize) -> Problem {

@@ -11,7 +11,7 @@ use super::operator::{Operator, with_body};
 use super::plugins::{component, not_replayed};
 use super::problem::Problem;
 use crate::id::{AccountId, DecisionId, MessageId};
-use crate::journey::accept::refusal::Refusal;
+use crate::journey::accept::refusal::{Outage, Refusal};
 use crate::plugin::Artifact;
 use crate::store::StoreError;
 use crate::store::sqlite::{DecisionFilter, DecisionRef};
@@ -125,5 +125,5 @@ fn not_read(error: &StoreError) -> Problem {
         return Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", error.to_string());
     }
     tracing::error!(%error, "the store failed");
-    Refusal::unavailable("the store cannot be reached").into()
+    Refusal::unavailable(Outage::Store, "the store cannot be reached").into()
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::operator::{Operator, with_body};
 use super::problem::Problem;
 use super::{Api, body};
-use crate::journey::accept::refusal::Refusal;
+use crate::journey::accept::refusal::{Outage, Refusal};
 use crate::plugin::Artifact;
 use crate::plugin::manager::{Order, OrderError};
 use crate::plugin::slot::{Activation, ImpactRule, SlotName};
@@ -235,8 +235,9 @@ async fn give(api: &Api, slot: &SlotName, order: Order) -> Result<(), Problem> {
         | OrderError::NothingToShadow(_) => {
             Problem::new(StatusCode::CONFLICT, "CONFLICT", error.to_string())
         }
-        OrderError::Write(_) | OrderError::ShuttingDown => {
-            Refusal::unavailable(&error.to_string()).into()
+        OrderError::Write(_) => Refusal::unavailable(Outage::Store, &error.to_string()).into(),
+        OrderError::ShuttingDown => {
+            Refusal::unavailable(Outage::Stopping, &error.to_string()).into()
         }
     })
 }

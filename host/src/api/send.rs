@@ -20,7 +20,7 @@ use crate::journey::accept::refusal::Refusal;
 use crate::journey::accept::submission::{Channel, Submission};
 use crate::journey::commit::receipt::Receipt;
 use crate::journey::{self, Reply};
-use crate::store::records::Idempotency;
+use crate::store::records::{Acceptance, Idempotency};
 
 /// A request that came through everything that both send routes have in common.
 pub struct Accepted {
@@ -66,6 +66,7 @@ async fn one(api: &Api, accepted: Accepted) -> Result<Response, Problem> {
     let request = journey::Request {
         id: request::current(),
         idempotency: accepted.idempotency,
+        acceptance: Acceptance::Each,
         items: vec![submission],
     };
     let Reply { items, replayed } = api.journey.send(&accepted.caller, &request).await?;

@@ -1,19 +1,20 @@
 //! `waxwing dev`: everything on this machine, with no configuration, and a curl to paste.
 
 mod seed;
+mod welcome;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::Args;
-use serde_json::{Value, json};
 
 use super::error::CliError;
-use crate::config::Config;
+use crate::cli::output;
+use crate::config::{Config, Listen};
 use crate::server;
 use crate::server::data_dir::DataDir;
 use crate::telemetry;
-use seed::Seed;
+use welcome::Welcome;
 
 const DEV_SENDS: u32 = 100_000;
 
@@ -29,10 +30,10 @@ pub struct Dev {
     /// Where the sandbox inbox takes mail over SMTP [default: 127.0.0.1:2525, or a free port]
     #[arg(long, value_name = "ADDR")]
     inbox_smtp: Option<SocketAddr>,
-    /// Where the SMTP relay listens with STARTTLS; this version has no relay yet
+    /// Where the SMTP relay listens with STARTTLS [default: 127.0.0.1:2587, or a free port]
     #[arg(long, value_name = "ADDR")]
     smtp: Option<SocketAddr>,
-    /// Where the SMTP relay listens with TLS; this version has no relay yet
+    /// Where the SMTP relay listens with TLS [default: 127.0.0.1:2465, or a free port]
     #[arg(long, value_name = "ADDR")]
     smtps: Option<SocketAddr>,
     /// Print one line of JSON when everything listens
@@ -44,19 +45,24 @@ pub struct Dev {
 pub async fn run(dev: Dev) -> Result<(), CliError> {
     let config = configuration(&dev)?;
     telemetry::logs::start(&config.log)?;
-    if dev.smtp.is_some() || dev.smtps.is_some() {
-        tracing::warn!("--smtp and --smtps are ignored: this version has no SMTP relay yet");
-    }
     let running = server::start(&config).await?;
     let data = DataDir::open(&config.store.data_dir)?;
     std::fs::create_dir_all(data.plugins())
         .map_err(|source| CliError::File { path: data.plugins(), source })?;
     let seed = seed::plant(&running, &data).await?;
-    let base = format!("http://{}", running.http);
+    let welcome = Welcome {
+        base: format!("http://{}", running.http),
+        starttls: running.smtp_starttls,
+        tls: running.smtp_tls,
+        ca_file: running.ca_file.clone(),
+        seed,
+        data_dir: dev.data_dir,
+        plugins_dir: data.plugins(),
+    };
     if dev.json {
-        println!("{}", line(&base, &seed, &data));
+        output::say(welcome.line());
     } else {
-        print!("{}", welcome(&base, &seed, &dev.data_dir));
+        print!("{}", welcome.text());
     }
     server::run(running).await.map_err(CliError::Runtime)
 }
@@ -77,65 +83,29 @@ fn configuration(dev: &Dev) -> Result<Config, CliError> {
     if let Some(address) = dev.http {
         config.http.listen = address;
     }
-    match dev.inbox_smtp {
-        Some(address) => config.inbox.smtp_listen = address,
-        // Nobody connects to the inbox but this process, so a taken default port is no reason to
-        // fail, and a free port for HTTP means that nothing shall collide.
-        None if from_environment("WAXWING_INBOX__SMTP_LISTEN") => {}
-        None if config.http.listen.port() == 0 || !is_free(config.inbox.smtp_listen) => {
-            config.inbox.smtp_listen.set_port(0);
+    // A free port for HTTP means that nothing shall collide.
+    let any_port = config.http.listen.port() == 0;
+    let place = |flag: Option<SocketAddr>, variable: &str, configured: SocketAddr| match flag {
+        Some(address) => address,
+        None if from_environment(variable) => configured,
+        // A default that is taken is no reason to fail: the line that is printed says where to go.
+        None if any_port || !is_free(configured) => SocketAddr::new(configured.ip(), 0),
+        None => configured,
+    };
+    let inbox = config.inbox.smtp_listen;
+    config.inbox.smtp_listen = place(dev.inbox_smtp, "WAXWING_INBOX__SMTP_LISTEN", inbox);
+    let smtp = &mut config.smtp;
+    for (flag, variable, listen) in [
+        (dev.smtp, "WAXWING_SMTP__LISTEN_STARTTLS", &mut smtp.listen_starttls),
+        (dev.smtps, "WAXWING_SMTP__LISTEN_TLS", &mut smtp.listen_tls),
+    ] {
+        if let Some(configured) = flag.or(listen.address()) {
+            *listen = Listen::At(place(flag, variable, configured));
         }
-        None => {}
     }
     Ok(config)
 }
 
 fn is_free(address: SocketAddr) -> bool {
     std::net::TcpListener::bind(address).is_ok()
-}
-
-/// The one line of `--json`. What this version does not have yet is null.
-fn line(base: &str, seed: &Seed, data: &DataDir) -> Value {
-    json!({
-        "http": base,
-        "smtpStarttls": null,
-        "smtpTls": null,
-        "apiKey": seed.api_key,
-        "from": seed.from,
-        "caFile": null,
-        "dashboard": null,
-        "template": seed.template,
-        "exampleData": seed.example,
-        "pluginsDir": data.plugins(),
-        "inbox": format!("{base}/inbox"),
-        "accountId": seed.account,
-    })
-}
-
-fn welcome(base: &str, seed: &Seed, data_dir: &std::path::Path) -> String {
-    let body = json!({
-        "to": "ada@example.com",
-        "type": "EMAIL",
-        "template": seed.template,
-        "data": seed.example,
-    });
-    // A quote inside single quotes ends them, stands for itself, and begins them again.
-    let body = body.to_string().replace('\'', r"'\''");
-    format!(
-        "Waxwing is listening on {base}
-
-Paste this into another terminal:
-
-curl -sS {base}/messages/send \\
-  -H 'x-api-key: {}' \\
-  -H 'content-type: application/json' \\
-  -d '{body}'
-
-Then look at {base}/inbox
-
-Data: {}   API: {base}/openapi.json   Stop: Ctrl-C
-",
-        seed.api_key,
-        data_dir.display(),
-    )
 }

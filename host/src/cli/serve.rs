@@ -22,6 +22,15 @@ pub async fn run(serve: Serve) -> Result<(), CliError> {
     let config = Config::load(Some(&serve.config), std::env::vars())?;
     telemetry::logs::start(&config.log)?;
     let running = server::start(&config).await?;
-    tracing::info!(http = %running.http, "waxwing listens");
+    let starttls = running.smtp_starttls.map(tracing::field::display);
+    let tls = running.smtp_tls.map(tracing::field::display);
+    tracing::info!(http = %running.http, smtp_starttls = starttls, smtp_tls = tls, "waxwing listens");
+    if let Some(authority) = &running.ca_file {
+        tracing::warn!(
+            "the SMTP relay shows a self-signed certificate: clients must trust {}, or give it one \
+             of your own with [smtp] certificate and private_key",
+            authority.display()
+        );
+    }
     server::run(running).await.map_err(CliError::Runtime)
 }

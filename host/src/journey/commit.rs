@@ -3,6 +3,7 @@
 
 pub mod batch;
 pub mod receipt;
+mod request;
 pub(super) mod sample;
 
 use serde_json::Value;
@@ -11,7 +12,7 @@ use super::accept::submission::Submission;
 use super::render::Rendered;
 use crate::id::DecisionId;
 use crate::plugin::decision::Decision;
-use crate::store::records::{Body, NewMessage};
+use crate::store::records::NewMessage;
 
 /// A rendered message as the store takes it.
 pub(super) fn message(
@@ -22,8 +23,9 @@ pub(super) fn message(
     NewMessage {
         id: rendered.id,
         channel: submission.channel.word(),
-        template: Some((rendered.template.slug.to_string(), rendered.template.revision)),
+        template: rendered.template,
         sender: rendered.from,
+        return_path: rendered.return_path,
         recipient: submission.to.clone(),
         subject: rendered.subject,
         route: rendered.route,
@@ -31,7 +33,7 @@ pub(super) fn message(
         tags: submission.tags.clone(),
         metadata: submission.metadata.clone(),
         send_at: submission.send_at,
-        body: Body::pack(&rendered.raw),
+        body: rendered.body,
         decision_id,
         decisions: to_json(&rendered.decisions).into(),
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::accept::authenticate::Sender;
 use super::accept::refusal::{Fault, Refusal};
-use super::accept::submission::{Faulty, Submission};
+use super::accept::submission::{Content, Faulty, Filled, Raw, Submission};
 use super::{Stop, Turned};
 use crate::account::key::Mode;
 use crate::credit::Credits;
@@ -22,9 +22,9 @@ use crate::template::version::TemplateVersion;
 
 /// A submission that may be sent. Only `admit` makes one.
 #[derive(Debug)]
-pub struct Admitted {
-    /// The published template.
-    pub template: Arc<TemplateVersion>,
+pub struct Admitted<'a> {
+    /// What it is made of.
+    pub substance: Substance<'a>,
     /// The sender.
     pub from: EmailAddress,
     /// What it costs.
@@ -35,44 +35,47 @@ pub struct Admitted {
     pub decisions: Vec<Decision>,
 }
 
+/// What an admitted message is made of.
+#[derive(Debug, Clone)]
+pub enum Substance<'a> {
+    /// A published template and what fills it.
+    Template(Arc<TemplateVersion>, &'a Filled),
+    /// A message that is whole.
+    Raw(&'a Arc<Raw>),
+}
+
 /// Admits a submission or turns it away, in the contract's order: template, plan, sender domain.
-pub(super) async fn admit(
+pub(super) async fn admit<'a>(
     snapshot: &Snapshot,
     plugins: &Table,
     context: &CallContext,
     sender: &Sender,
-    submission: &Submission,
-) -> Result<Result<Admitted, Turned>, Stop> {
-    let turned = |refusal| Ok(Err(Turned { refusal, decisions: Vec::new() }));
+    submission: &'a Submission,
+) -> Result<Result<Admitted<'a>, Turned>, Stop> {
     let account = sender.account.account.id;
-    let Some(template) = snapshot.template(account, &submission.template).await? else {
-        return turned(unknown_template(submission.template.as_str()));
+    let substance = match substance(snapshot, sender, submission).await? {
+        Ok(substance) => substance,
+        Err(refusal) => return Ok(Err(Turned { refusal, decisions: Vec::new() })),
     };
-    let slug = template.slug.as_str();
-    if !sender.key.templates.is_empty() && !sender.key.templates.iter().any(|it| it == slug) {
-        let message = format!("the key may not send the template {slug}");
-        return turned(Refusal::Forbidden { message, retry_after_s: None });
-    }
-    let from = sender_domain::of(sender, submission, &template);
+    let from = sender_domain::of(sender, &substance);
     let domain = from.and_then(EmailAddress::domain);
     let scope = Scope {
         plan: &sender.account.account.plan.name,
         account: &account.to_string(),
         domain: domain.as_ref().map(|domain| domain.as_str()),
     };
-    let priced = plan::check(plugins, &scope, context, sender, submission, &template).await;
+    let priced = plan::check(plugins, &scope, context, sender, submission, &substance).await;
     let (price, decision) = match priced {
         Ok(priced) => priced,
         Err(turned) => return Ok(Err(turned)),
     };
     let mut decisions = vec![decision];
-    let domain = sender_domain::check(snapshot, sender, submission, &template).await?;
-    match domain {
+    match sender_domain::check(snapshot, sender, &substance).await? {
         Ok(verified) => {
             decisions.push(verified.decision);
             let test = sender.key.mode == Mode::Test;
             Ok(Ok(Admitted {
-                template,
+                substance,
                 from: verified.from,
                 price: if test { Credits(0) } else { price },
                 route: if test { RouteChoice::Sandbox } else { verified.route },
@@ -80,6 +83,33 @@ pub(super) async fn admit(
             }))
         }
         Err(refusal) => Ok(Err(Turned { refusal, decisions })),
+    }
+}
+
+/// Finds the template; a message that is whole needs none. The key may be for some templates only.
+async fn substance<'a>(
+    snapshot: &Snapshot,
+    sender: &Sender,
+    submission: &'a Submission,
+) -> Result<Result<Substance<'a>, Refusal>, Stop> {
+    let allowed = &sender.key.templates;
+    let forbidden = |message| Ok(Err(Refusal::Forbidden { message, retry_after_s: None }));
+    match &submission.content {
+        Content::Raw(_) if !allowed.is_empty() => {
+            forbidden("the key may only send templates".to_owned())
+        }
+        Content::Raw(raw) => Ok(Ok(Substance::Raw(raw))),
+        Content::Filled(filled) => {
+            let slug = filled.template.as_str();
+            let account = sender.account.account.id;
+            let Some(template) = snapshot.template(account, &filled.template).await? else {
+                return Ok(Err(unknown_template(slug)));
+            };
+            if !allowed.is_empty() && !allowed.iter().any(|it| it == slug) {
+                return forbidden(format!("the key may not send the template {slug}"));
+            }
+            Ok(Ok(Substance::Template(template, filled)))
+        }
     }
 }
 

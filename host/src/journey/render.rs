@@ -1,12 +1,11 @@
-//! Render: the template's parts by the renderer plugin, then one RFC 5322 message of them.
+//! Render: the template's parts by the renderer plugin, then one RFC 5322 message of them. A message
+//! that came whole only gets what a submission server may add.
 
 pub mod template;
 
-use std::sync::Arc;
-
 use super::Turned;
 use super::accept::submission::Submission;
-use super::policy::Admitted;
+use super::policy::{Admitted, Substance};
 use crate::account::Account;
 use crate::clock::Timestamp;
 use crate::credit::Credits;
@@ -17,22 +16,23 @@ use crate::plugin::CallContext;
 use crate::plugin::binding::Scope;
 use crate::plugin::decision::Decision;
 use crate::plugin::table::Table;
-use crate::store::records::RouteChoice;
-use crate::template::version::TemplateVersion;
+use crate::store::records::{Body, BodyOf, ReturnPath, RouteChoice};
 
 /// A message that is ready to be stored. Only `render` makes one.
 #[derive(Debug)]
 pub struct Rendered {
-    /// Its identifier; the Message-ID is made of it.
+    /// Its identifier; the Message-ID is made of it where the message has none.
     pub id: MessageId,
-    /// The template's version.
-    pub template: Arc<TemplateVersion>,
-    /// The sender.
+    /// Slug and revision of the template; none for a message that came whole.
+    pub template: Option<(String, u64)>,
+    /// The author.
     pub from: EmailAddress,
+    /// The envelope's sender.
+    pub return_path: ReturnPath,
     /// The subject.
     pub subject: String,
     /// The RFC 5322 message.
-    pub raw: Vec<u8>,
+    pub body: BodyOf,
     /// What it costs.
     pub price: Credits,
     /// Where it may go.
@@ -41,16 +41,42 @@ pub struct Rendered {
     pub decisions: Vec<Decision>,
 }
 
+/// The body of the first of several messages that came as one.
+pub type Shared = Option<MessageId>;
+
 /// Renders an admitted submission.
 pub(super) async fn render(
     plugins: &Table,
     account: &Account,
     context: &CallContext,
-    admitted: Admitted,
+    admitted: Admitted<'_>,
     submission: &Submission,
+    shared: &mut Shared,
     now: Timestamp,
 ) -> Result<Rendered, Turned> {
-    let Admitted { template, from, price, route, mut decisions } = admitted;
+    let Admitted { substance, from, price, route, mut decisions } = admitted;
+    let id = MessageId::new(now);
+    let (version, filled) = match substance {
+        Substance::Template(version, filled) => (version, filled),
+        Substance::Raw(raw) => {
+            let body = match shared {
+                Some(first) => BodyOf::Message(*first),
+                None => BodyOf::Own(Body::pack(&raw.message.relayed(id, now))),
+            };
+            shared.get_or_insert(id);
+            return Ok(Rendered {
+                id,
+                template: None,
+                return_path: ReturnPath::Other(raw.return_path.clone()),
+                subject: raw.message.subject().to_owned(),
+                from,
+                body,
+                price,
+                route,
+                decisions,
+            });
+        }
+    };
     let domain = from.domain();
     let scope = Scope {
         plan: &account.plan.name,
@@ -58,25 +84,34 @@ pub(super) async fn render(
         domain: domain.as_ref().map(|domain| domain.as_str()),
     };
     let (rendered, decision) =
-        template::render(plugins, &scope, context, &template, &submission.data).await;
+        template::render(plugins, &scope, context, &version, &filled.data).await;
     decisions.push(decision);
     let parts = match rendered {
         Ok(parts) => parts,
         Err(refusal) => return Err(Turned { refusal, decisions }),
     };
-    let id = MessageId::new(now);
     let raw = mime::compose(&Outgoing {
         message_id: &format!("{}@{}", id.ulid(), from.host()),
         date: now,
-        from_name: submission.from_name.as_deref(),
+        from_name: filled.from_name.as_deref(),
         from: &from,
         to: &submission.to,
-        reply_to: submission.reply_to.as_ref(),
+        reply_to: filled.reply_to.as_ref(),
         subject: &parts.subject,
         text: parts.text.as_deref(),
         html: parts.html.as_deref(),
-        attachments: &submission.attachments,
-        headers: &submission.headers,
+        attachments: &filled.attachments,
+        headers: &filled.headers,
     });
-    Ok(Rendered { id, template, from, subject: parts.subject, raw, price, route, decisions })
+    Ok(Rendered {
+        id,
+        template: Some((version.slug.to_string(), version.revision)),
+        return_path: ReturnPath::Author,
+        subject: parts.subject,
+        from,
+        body: BodyOf::Own(Body::pack(&raw)),
+        price,
+        route,
+        decisions,
+    })
 }

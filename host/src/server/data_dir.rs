@@ -163,6 +163,14 @@ impl DataDir {
         Ok(path)
     }
 
+    /// The directory of the self-signed certificate, made where it is missing.
+    ///
+    /// # Errors
+    /// See [`DataDirError`].
+    pub fn tls(&self) -> Result<Self, DataDirError> {
+        Self::open(&self.file("tls"))
+    }
+
     /// Compiled plugins.
     #[must_use]
     pub fn compiled_plugins(&self) -> PathBuf {

@@ -1,6 +1,7 @@
 //! Puts the parts together, in the order in which they need each other.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,14 +11,16 @@ use tokio_util::sync::CancellationToken;
 
 use super::data_dir::{DataDir, DataDirError, Lock};
 use super::listeners::{self, Bounds};
-use super::plugins;
 use super::tasks::Tasks;
+use super::tls::CertificateError;
+use super::{plugins, relay};
 use crate::api::operator::ControlToken;
 use crate::api::{self, Api, RequestLimits};
 use crate::clock::Clock;
 use crate::config::{Config, Route};
 use crate::id::RequestId;
 use crate::inbox;
+use crate::inbox::archive::Archive;
 use crate::inbox::smtp::Reach;
 use crate::journey::Journey;
 use crate::journey::accept::rate_limit::RateLimits;
@@ -41,6 +44,12 @@ pub struct Running {
     pub http: SocketAddr,
     /// Where the inbox's SMTP server listens; none where it is switched off.
     pub inbox_smtp: Option<SocketAddr>,
+    /// Where the relay listens with STARTTLS; none where that is switched off.
+    pub smtp_starttls: Option<SocketAddr>,
+    /// Where the relay listens with TLS; none where that is switched off.
+    pub smtp_tls: Option<SocketAddr>,
+    /// What clients of the relay must trust, where its certificate is self-signed.
+    pub ca_file: Option<PathBuf>,
     /// The store, for what `dev` makes at its first start.
     pub store: Store,
     /// The plugins, for the same.
@@ -51,6 +60,7 @@ pub struct Running {
     core: Tasks,
     stop_doors: CancellationToken,
     stop_core: CancellationToken,
+    broken: CancellationToken,
     _lock: Lock,
 }
 
@@ -70,13 +80,21 @@ pub enum StartError {
     #[error(transparent)]
     Inbox(#[from] inbox::InboxError),
     /// A port.
-    #[error("cannot listen on {address}: {source}; choose another with [http] listen or --http")]
+    #[error("cannot listen on {address}: {source}; choose another with {setting}")]
     Listen {
         /// The address.
         address: SocketAddr,
+        /// How to choose another.
+        setting: &'static str,
         /// Why.
         source: std::io::Error,
     },
+    /// The certificate of the relay.
+    #[error(transparent)]
+    Certificate(#[from] CertificateError),
+    /// The operating system does not give signals.
+    #[error("signals cannot be received: {0}")]
+    Signals(std::io::Error),
     /// The metrics.
     #[error("metrics cannot be collected: {0}")]
     Metrics(#[from] metrics_exporter_prometheus::BuildError),
@@ -100,20 +118,18 @@ pub async fn start(config: &Config) -> Result<Running, StartError> {
     let options = plugins::options(config, &data)?;
     let (plugins, plugin_manager) = Plugins::start(options, clock.clone()).await?;
     let facts = Arc::new(Facts::open(store.clone(), clock.clone()).await?);
-    let archive = inbox::archive::Archive::open(&data.inbox()?).await?;
+    let archive = Archive::open(&data.inbox()?).await?;
 
-    let (listener, http) = bind(config.http.listen).await?;
-    let inbox_smtp = if config.inbox.enabled {
-        let (listen, runtime) = (config.inbox.smtp_listen, tokio::runtime::Handle::current());
-        let (archive, clock) = (archive.clone(), clock.clone());
-        Some(inbox::smtp::listen(listen, Reach::Loopback, archive, clock, runtime)?)
-    } else {
-        None
-    };
+    let (listener, http) = bind(config.http.listen, "[http] listen or --http").await?;
+    let relay = relay::Ports::open(&config.smtp, &data, &clock).await?;
+    let (smtp_starttls, smtp_tls) = (relay.starttls_address(), relay.tls_address());
+    let ca_file = relay.ca_file();
+    let inbox_smtp = inbox_smtp(config, &archive, &clock)?;
 
     let control = ControlToken::random();
     data.write_control(http, control.secret())?;
-    let (doors, core) = (Tasks::default(), Tasks::default());
+    let broken = CancellationToken::new();
+    let (doors, core) = (Tasks::vital(broken.clone()), Tasks::vital(broken.clone()));
     let (stop_doors, stop_core) = (CancellationToken::new(), CancellationToken::new());
     let (committer, commit_queue) = batch::channel();
     let commit_queue = commit_queue.keeping_samples(config.plugins.samples_kept);
@@ -128,9 +144,8 @@ pub async fn start(config: &Config) -> Result<Running, StartError> {
     let recorded = plugins::recorded(&store, &seal, config.plugins.impact_calls);
     core.start("plugins", plugin_manager.run(recorded, stop_core.clone()));
     core.start("deliver", worker.run(stop_core.clone()));
-    let samples = Duration::from_hours(24 * u64::from(config.plugins.sample_days));
-    let retention = Retention { samples };
-    core.start("retention", retention.run(store.clone(), clock.clone(), stop_core.clone()));
+    let retention = retention(config).run(store.clone(), clock.clone(), stop_core.clone());
+    core.start("retention", retention);
 
     let limits = &config.limits;
     let rate_limits = Arc::new(RateLimits::new(limits.sends_per_second, limits.send_burst));
@@ -143,6 +158,13 @@ pub async fn start(config: &Config) -> Result<Running, StartError> {
         committer,
         Arc::clone(&seal),
     ));
+    let services = relay::Services {
+        journey: Arc::clone(&journey),
+        facts: Arc::clone(&facts),
+        clock: clock.clone(),
+        rate_limits: Arc::clone(&rate_limits),
+    };
+    relay.serve(config, services, &doors, &stop_doors);
     let api = Api {
         journey,
         facts,
@@ -152,11 +174,7 @@ pub async fn start(config: &Config) -> Result<Running, StartError> {
         control,
         rate_limits,
         clock: clock.clone(),
-        limits: RequestLimits {
-            body_bytes: limits.body_bytes,
-            body_time: Duration::from_secs(limits.body_seconds),
-            impact_calls: config.plugins.impact_calls,
-        },
+        limits: request_limits(config),
         body_memory: Arc::new(Semaphore::new(limits.body_memory_bytes.div_ceil(1_024))),
         metrics,
     };
@@ -173,6 +191,9 @@ pub async fn start(config: &Config) -> Result<Running, StartError> {
     Ok(Running {
         http,
         inbox_smtp,
+        smtp_starttls,
+        smtp_tls,
+        ca_file,
         store,
         plugins,
         clock,
@@ -180,8 +201,34 @@ pub async fn start(config: &Config) -> Result<Running, StartError> {
         core,
         stop_doors,
         stop_core,
+        broken,
         _lock: lock,
     })
+}
+
+fn inbox_smtp(
+    config: &Config,
+    archive: &Archive,
+    clock: &Clock,
+) -> Result<Option<SocketAddr>, StartError> {
+    if !config.inbox.enabled {
+        return Ok(None);
+    }
+    let (listen, runtime) = (config.inbox.smtp_listen, tokio::runtime::Handle::current());
+    let (archive, clock) = (archive.clone(), clock.clone());
+    Ok(Some(inbox::smtp::listen(listen, Reach::Loopback, archive, clock, runtime)?))
+}
+
+fn request_limits(config: &Config) -> RequestLimits {
+    RequestLimits {
+        body_bytes: config.limits.body_bytes,
+        body_time: Duration::from_secs(config.limits.body_seconds),
+        impact_calls: config.plugins.impact_calls,
+    }
+}
+
+fn retention(config: &Config) -> Retention {
+    Retention { samples: Duration::from_hours(24 * u64::from(config.plugins.sample_days)) }
 }
 
 /// What carries messages on, in the way that the configuration names.
@@ -199,14 +246,24 @@ fn worker(
     Worker::new(store, clock, name, Sandbox::new(sandbox), schedule, wake)
 }
 
-async fn bind(address: SocketAddr) -> Result<(TcpListener, SocketAddr), StartError> {
-    let failed = |source| StartError::Listen { address, source };
+/// Binds a port; `setting` says how to choose another.
+pub(super) async fn bind(
+    address: SocketAddr,
+    setting: &'static str,
+) -> Result<(TcpListener, SocketAddr), StartError> {
+    let failed = |source| StartError::Listen { address, setting, source };
     let listener = TcpListener::bind(address).await.map_err(failed)?;
     let bound = listener.local_addr().map_err(failed)?;
     Ok((listener, bound))
 }
 
 impl Running {
+    /// Cancelled when a task panicked without which the server is none.
+    #[must_use]
+    pub fn broken(&self) -> CancellationToken {
+        self.broken.clone()
+    }
+
     /// Stops in two stages: first the doors, then what carries accepted messages on.
     pub async fn drain(self) {
         tracing::info!("stopping: no new requests, running ones finish");

@@ -22,8 +22,19 @@ pub struct Job {
     pub key_id: KeyId,
     /// The client's own key for this request.
     pub idempotency: Option<Idempotency>,
+    /// Whether its messages depend on each other.
+    pub acceptance: Acceptance,
     /// One slot for each message of the request, in order.
     pub slots: Vec<Slot>,
+}
+
+/// What a refusal of one message means for the others of its request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Acceptance {
+    /// Each is taken for itself: a batch over HTTP.
+    Each,
+    /// All or none: the recipients of one SMTP transaction, which has one reply.
+    Together,
 }
 
 /// A client's key for a request, and what the request said.
@@ -53,8 +64,10 @@ pub struct NewMessage {
     pub channel: &'static str,
     /// Slug and revision of its template; none for a raw message.
     pub template: Option<(String, u64)>,
-    /// Envelope sender.
+    /// The author: the address in From.
     pub sender: EmailAddress,
+    /// The envelope's sender.
+    pub return_path: ReturnPath,
     /// Envelope recipient.
     pub recipient: EmailAddress,
     /// The subject, for lists.
@@ -69,12 +82,30 @@ pub struct NewMessage {
     pub metadata: serde_json::Map<String, Value>,
     /// When it may leave; none means now.
     pub send_at: Option<Timestamp>,
-    /// The RFC 5322 message, compressed.
-    pub body: Body,
+    /// The RFC 5322 message.
+    pub body: BodyOf,
     /// The identifier of its decision record.
     pub decision_id: DecisionId,
     /// What each plugin decided, as JSON.
     pub decisions: Arc<Value>,
+}
+
+/// Where bounces of a message go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReturnPath {
+    /// To its author.
+    Author,
+    /// To this address, or, where there is none, nowhere (RFC 5321 section 4.5.5).
+    Other(Option<EmailAddress>),
+}
+
+/// Where a message's body is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BodyOf {
+    /// It has its own, compressed.
+    Own(Body),
+    /// It is that of another message of the same request.
+    Message(MessageId),
 }
 
 /// A stored body.
@@ -175,8 +206,8 @@ pub struct Lease {
     pub message_id: MessageId,
     /// Whose it is.
     pub account_id: AccountId,
-    /// Envelope sender.
-    pub sender: EmailAddress,
+    /// The envelope's sender; none for the empty path.
+    pub sender: Option<EmailAddress>,
     /// Envelope recipient.
     pub recipient: EmailAddress,
     /// Where it may go.

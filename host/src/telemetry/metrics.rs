@@ -29,5 +29,19 @@ fn describe() {
     describe_counter!("waxwing_refusals_total", "Refusals by code");
     describe_counter!("waxwing_deliveries_total", "Delivery attempts by the state they led to");
     describe_counter!("waxwing_plugin_failures_total", "Calls in which a plugin failed closed");
+    describe_gauge!("waxwing_smtp_connections", "SMTP connections now");
+    describe_counter!(
+        "waxwing_smtp_connections_refused_total",
+        "SMTP connections refused, by the bound that was reached"
+    );
+    describe_counter!("waxwing_smtp_handshakes_failed_total", "TLS handshakes that failed");
+    describe_counter!(
+        "waxwing_smtp_out_of_memory_total",
+        "Messages refused because smtp.memory_bytes was used up"
+    );
+    describe_gauge!(
+        "waxwing_tls_certificate_expires_seconds",
+        "When the live TLS certificate ends, Unix time"
+    );
     describe_gauge!("waxwing_queue_length", "Messages that wait for an attempt or a moment");
 }

@@ -5,6 +5,9 @@ use serde::Serialize;
 
 use crate::inbox::archive::{Stored, Summary};
 
+/// Words `multipart` in a message whose parts are shown.
+const MOST_MULTIPARTS: usize = 50;
+
 /// A message, taken apart. A message that no parser understands has no parts.
 #[derive(Debug, Default)]
 pub struct Content {
@@ -70,7 +73,7 @@ impl<'a> Full<'a> {
 impl Content {
     /// Takes a message apart.
     pub fn of(raw: &[u8]) -> Self {
-        let Some(message) = MessageParser::default().parse(raw) else { return Self::default() };
+        let Some(message) = taken_apart(raw) else { return Self::default() };
         Self {
             from: message.from().map(mailboxes),
             to: message.to().map(mailboxes),
@@ -99,6 +102,21 @@ impl Attachment {
             size: part.contents().len(),
         }
     }
+}
+
+/// A message with its parts; of one that holds messages, or very many parts, only the header is
+/// read: mail-parser's tree of those grows without bound, and takes the process with it.
+pub fn taken_apart(raw: &[u8]) -> Option<Message<'_>> {
+    let parser = MessageParser::default();
+    if is_intricate(raw) { parser.parse_headers(raw) } else { parser.parse(raw) }
+}
+
+fn is_intricate(raw: &[u8]) -> bool {
+    let lower = raw.to_ascii_lowercase();
+    let count = |word: &[u8]| lower.windows(word.len()).filter(|it| it == &word).count();
+    let holds_messages =
+        [&b"message/"[..], b"rfc822", b"digest"].into_iter().any(|it| count(it) > 0);
+    holds_messages || count(b"multipart") > MOST_MULTIPARTS
 }
 
 /// The HTML of a message, where the sender wrote any.

@@ -5,9 +5,9 @@ use axum::http::header::{CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_T
 use axum::response::{IntoResponse, Response};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use mail_parser::{Message, MessageParser, MimeHeaders};
+use mail_parser::{Message, MimeHeaders};
 
-use super::content::{Attachment, html_text};
+use super::content::{Attachment, html_text, taken_apart};
 use super::page::percent_encoded;
 
 const PREVIEW: &str = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; \
@@ -16,7 +16,7 @@ const DOWNLOAD: &str = "sandbox; default-src 'none'";
 
 /// The HTML part for a frame, with the images that it brings along.
 pub fn preview(raw: &[u8]) -> Option<Response> {
-    let message = MessageParser::default().parse(raw)?;
+    let message = taken_apart(raw)?;
     let html = with_own_images(html_text(&message)?, &message);
     let headers = [(CONTENT_TYPE, "text/html; charset=utf-8"), (CONTENT_SECURITY_POLICY, PREVIEW)];
     Some((headers, html).into_response())
@@ -24,7 +24,7 @@ pub fn preview(raw: &[u8]) -> Option<Response> {
 
 /// An attachment, to be saved and never to be shown in place.
 pub fn attachment(raw: &[u8], number: usize) -> Option<Response> {
-    let message = MessageParser::default().parse(raw)?;
+    let message = taken_apart(raw)?;
     let part = message.attachments().nth(number)?;
     let about = Attachment::of((number, part));
     let content_type = HeaderValue::from_str(&about.content_type)

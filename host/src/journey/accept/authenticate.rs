@@ -90,12 +90,12 @@ pub(in crate::journey) async fn standing(
         .await?
         .filter(|key| key.is_live_at(now) && key.allows_ip(caller.ip))
         .filter(|key| key.allows(Scope::Send))
-        .ok_or(Stop::Refused(Refusal::Unauthorized))?;
+        .ok_or(Stop::refused(Refusal::Unauthorized))?;
     let account =
-        snapshot.account(key.account_id).await?.ok_or(Stop::Refused(Refusal::Unauthorized))?;
+        snapshot.account(key.account_id).await?.ok_or(Stop::refused(Refusal::Unauthorized))?;
     match account.account.state {
         AccountState::Active => Ok(Sender { key, account }),
-        AccountState::Suspended => Err(Stop::Refused(forbidden(
+        AccountState::Suspended => Err(Stop::refused(forbidden(
             "the account is suspended; ask the operator of this server",
         ))),
     }

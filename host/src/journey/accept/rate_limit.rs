@@ -118,7 +118,8 @@ impl RateLimits {
 }
 
 /// An IPv6 address counts with its /64: a client has a whole one.
-fn network(ip: IpAddr) -> IpAddr {
+#[must_use]
+pub fn network(ip: IpAddr) -> IpAddr {
     match ip.to_canonical() {
         IpAddr::V4(ip) => IpAddr::V4(ip),
         IpAddr::V6(ip) => {

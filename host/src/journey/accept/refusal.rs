@@ -81,13 +81,31 @@ pub enum Refusal {
         /// What the client may know.
         message: String,
     },
-    /// Not now: a plugin failed closed, the store is not reachable, the server is shutting down.
+    /// Not now.
     Unavailable {
+        /// What is out of order.
+        #[serde(default)]
+        outage: Outage,
         /// What the client may know.
         message: String,
         /// When to try again.
         retry_after_s: u32,
     },
+}
+
+/// What is out of order when a message cannot be taken now.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outage {
+    /// A plugin failed, and closed.
+    Plugin,
+    /// The store cannot be reached or written.
+    #[default]
+    Store,
+    /// Too much at one time.
+    Busy,
+    /// The server is shutting down.
+    Stopping,
 }
 
 /// One fault in what a client sent.
@@ -121,8 +139,8 @@ impl Refusal {
 
     /// Not now.
     #[must_use]
-    pub fn unavailable(message: &str) -> Self {
-        Self::Unavailable { message: message.to_owned(), retry_after_s: 5 }
+    pub fn unavailable(outage: Outage, message: &str) -> Self {
+        Self::Unavailable { outage, message: message.to_owned(), retry_after_s: 5 }
     }
 
     /// The code word of the contract.

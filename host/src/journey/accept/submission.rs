@@ -1,8 +1,10 @@
-//! What one message of a request says, parsed and valid: `{to, type, template, data, …}`.
+//! What one message of a request says, parsed and valid: `{to, type, template, data, …}`, or a
+//! message that is whole already and only wants to be relayed.
 
 mod attachments;
 mod fields;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
@@ -10,6 +12,7 @@ use serde_json::{Map, Value};
 use super::refusal::Fault;
 use crate::clock::Timestamp;
 use crate::mail::mime::Attachment;
+use crate::mail::raw::RawMessage;
 use crate::message::address::EmailAddress;
 use crate::template::slug::Slug;
 use fields::Fields;
@@ -31,6 +34,30 @@ pub struct Submission {
     pub channel: Channel,
     /// The recipient.
     pub to: EmailAddress,
+    /// What it is made of.
+    pub content: Content,
+    /// Words to find it by.
+    pub tags: Vec<String>,
+    /// The client's own facts about it.
+    pub metadata: Map<String, Value>,
+    /// When it may leave.
+    pub send_at: Option<Timestamp>,
+    /// What was accepted and ignored.
+    pub warnings: Vec<String>,
+}
+
+/// What a message is made of.
+#[derive(Debug, Clone)]
+pub enum Content {
+    /// A template and its variables; the messages of one SMTP transaction share them.
+    Filled(Arc<Filled>),
+    /// A message that is whole; those of one request share it.
+    Raw(Arc<Raw>),
+}
+
+/// A template and what fills it.
+#[derive(Debug, Clone)]
+pub struct Filled {
     /// The template.
     pub template: Slug,
     /// Its variables.
@@ -41,18 +68,19 @@ pub struct Submission {
     pub from: Option<EmailAddress>,
     /// Where answers go.
     pub reply_to: Option<EmailAddress>,
-    /// Words to find it by.
-    pub tags: Vec<String>,
-    /// The client's own facts about it.
-    pub metadata: Map<String, Value>,
-    /// When it may leave.
-    pub send_at: Option<Timestamp>,
     /// Files that go with it.
     pub attachments: Vec<Attachment>,
     /// Further headers, from the safe list.
     pub headers: Vec<(String, String)>,
-    /// What was accepted and ignored.
-    pub warnings: Vec<String>,
+}
+
+/// A message that is relayed as it is.
+#[derive(Debug)]
+pub struct Raw {
+    /// Where bounces go: the envelope's sender, or nowhere.
+    pub return_path: Option<EmailAddress>,
+    /// The message.
+    pub message: RawMessage,
 }
 
 /// A door.
@@ -60,6 +88,8 @@ pub struct Submission {
 pub enum Channel {
     /// HTTP.
     Api,
+    /// The SMTP relay.
+    Smtp,
 }
 
 /// A submission whose fields have faults, with what is needed to look for more of them.
@@ -103,16 +133,18 @@ impl Submission {
             (Some(to), Some(template), Some(data)) if faults.is_empty() => Ok(Self {
                 channel,
                 to,
-                template,
-                data,
-                from_name: from_name.filter(|name: &String| !name.trim().is_empty()),
-                from,
-                reply_to,
+                content: Content::Filled(Arc::new(Filled {
+                    template,
+                    data,
+                    from_name: from_name.filter(|name: &String| !name.trim().is_empty()),
+                    from,
+                    reply_to,
+                    attachments,
+                    headers,
+                })),
                 tags,
                 metadata,
                 send_at,
-                attachments,
-                headers,
                 warnings,
             }),
             (_, template, data) => Err(Faulty { faults, template, data }),
@@ -126,6 +158,7 @@ impl Channel {
     pub fn word(self) -> &'static str {
         match self {
             Self::Api => "api",
+            Self::Smtp => "smtp",
         }
     }
 }

@@ -66,12 +66,12 @@ impl Sandbox {
         // A kept connection may have been closed meanwhile. That shows at its first command, before
         // anything was sent, so a fresh one can take over.
         while let Some(mut kept) = self.kept() {
-            if begin(&mut kept, &lease.sender).await.is_ok() {
+            if begin(&mut kept, lease.sender.as_ref()).await.is_ok() {
                 return self.finish(kept, lease, raw).await;
             }
         }
         let mut fresh = self.connect().await?;
-        begin(&mut fresh, &lease.sender).await?;
+        begin(&mut fresh, lease.sender.as_ref()).await?;
         self.finish(fresh, lease, raw).await
     }
 
@@ -119,9 +119,9 @@ impl std::fmt::Debug for Sandbox {
 
 async fn begin(
     connection: &mut AsyncSmtpConnection,
-    sender: &EmailAddress,
+    sender: Option<&EmailAddress>,
 ) -> Result<Response, Error> {
-    let from = path::encode(sender);
+    let from = sender.map_or_else(|| path::EMPTY.to_owned(), path::encode);
     connection.command(format!("MAIL FROM:<{from}> BODY=8BITMIME\r\n")).await
 }
 

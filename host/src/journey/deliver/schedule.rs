@@ -87,7 +87,7 @@ mod tests {
         Lease {
             message_id: MessageId::new(at),
             account_id: AccountId::new(at),
-            sender: "a@sandbox.test".parse().expect("valid"),
+            sender: "a@sandbox.test".parse().ok(),
             recipient: "b@example.com".parse().expect("valid"),
             route: RouteChoice::Sandbox,
             attempt,

@@ -2,15 +2,15 @@
 
 use super::super::Turned;
 use super::super::accept::authenticate::Sender;
-use super::super::accept::refusal::Refusal;
+use super::super::accept::refusal::{Outage, Refusal};
 use super::super::accept::submission::{Channel, Submission};
+use super::Substance;
 use crate::account::plan::Billing;
 use crate::credit::Credits;
 use crate::plugin::binding::Scope;
 use crate::plugin::decision::Decision;
 use crate::plugin::table::{Called, Table};
 use crate::plugin::{CallContext, CallFailure, Kind, plan};
-use crate::template::version::TemplateVersion;
 
 /// Asks the plan policy. A policy that fails is closed: nothing is sent.
 pub(in crate::journey) async fn check(
@@ -19,16 +19,16 @@ pub(in crate::journey) async fn check(
     context: &CallContext,
     sender: &Sender,
     submission: &Submission,
-    template: &TemplateVersion,
+    substance: &Substance<'_>,
 ) -> Result<(Credits, Decision), Turned> {
-    let uses = [the_use(submission, template)];
+    let uses = [the_use(submission, substance)];
     let Called { result, decision } = plugins.check(scope, context, &who(sender), &uses).await;
     let refusal = match result.map(|verdicts| verdicts.into_iter().next()) {
         Ok(Some(plan::Verdict::Allow(charge))) => {
             return Ok((Credits(i64::from(charge.credits)), decision));
         }
-        Ok(Some(plan::Verdict::Deny(denial))) => denied(denial, sender, template),
-        Ok(None) => Refusal::unavailable("the plan policy gave no decision"),
+        Ok(Some(plan::Verdict::Deny(denial))) => denied(denial, sender, substance),
+        Ok(None) => Refusal::unavailable(Outage::Plugin, "the plan policy gave no decision"),
         Err(failure) => failed_closed(Kind::Plan, &failure),
     };
     Err(Turned { refusal, decisions: vec![decision] })
@@ -38,7 +38,10 @@ pub(in crate::journey) async fn check(
 pub(in crate::journey) fn failed_closed(kind: Kind, failure: &CallFailure) -> Refusal {
     metrics::counter!("waxwing_plugin_failures_total", "kind" => kind.to_string()).increment(1);
     tracing::error!(%kind, %failure, "a plugin failed closed");
-    Refusal::unavailable(&format!("{failure}; nothing was charged or sent"))
+    Refusal::unavailable(
+        Outage::Plugin,
+        &format!("{}; nothing was charged or sent", failure.for_client()),
+    )
 }
 
 fn who(sender: &Sender) -> plan::Account {
@@ -55,23 +58,31 @@ fn who(sender: &Sender) -> plan::Account {
     }
 }
 
-fn the_use(submission: &Submission, template: &TemplateVersion) -> plan::UseRequest {
-    let attached: usize = submission.attachments.iter().map(|it| it.content.len()).sum();
+fn the_use(submission: &Submission, substance: &Substance<'_>) -> plan::UseRequest {
+    let (template, size) = match substance {
+        Substance::Template(template, filled) => {
+            (Some(template), filled.attachments.iter().map(|it| it.content.len()).sum())
+        }
+        Substance::Raw(raw) => (None, raw.message.size()),
+    };
     plan::UseRequest {
         channel: match submission.channel {
             Channel::Api => plan::Channel::Api,
+            Channel::Smtp => plan::Channel::Smtp,
         },
-        template_slug: Some(template.slug.to_string()),
-        template_required_plan: template.source.required_plan.clone(),
-        template_tags: template.source.tags.clone(),
+        template_slug: template.map(|it| it.slug.to_string()),
+        template_required_plan: template.and_then(|it| it.source.required_plan.clone()),
+        template_tags: template.map(|it| it.source.tags.clone()).unwrap_or_default(),
         recipient_domain: submission.to.host().to_owned(),
         recipients: 1,
-        size_bytes: u64::try_from(attached).unwrap_or(u64::MAX),
+        size_bytes: u64::try_from(size).unwrap_or(u64::MAX),
     }
 }
 
-fn denied(denial: plan::Denial, sender: &Sender, template: &TemplateVersion) -> Refusal {
-    if denial.code == "restricted-template" {
+fn denied(denial: plan::Denial, sender: &Sender, substance: &Substance<'_>) -> Refusal {
+    if denial.code == "restricted-template"
+        && let Substance::Template(template, _) = substance
+    {
         return Refusal::RestrictedTemplate {
             template: template.slug.to_string(),
             plan: sender.account.account.plan.name.clone(),

@@ -4,14 +4,13 @@
 use super::super::Stop;
 use super::super::accept::authenticate::Sender;
 use super::super::accept::refusal::Refusal;
-use super::super::accept::submission::Submission;
+use super::Substance;
 use crate::domain::state::DomainKind;
 use crate::message::address::EmailAddress;
 use crate::plugin::decision::Decision;
 use crate::store::StoreError;
 use crate::store::facts::Snapshot;
 use crate::store::records::RouteChoice;
-use crate::template::version::TemplateVersion;
 
 /// A sender whose domain is verified.
 #[derive(Debug)]
@@ -24,28 +23,55 @@ pub struct Verified {
     pub decision: Decision,
 }
 
-/// The sender: the request's, else the template's, else the account's.
+/// The author: the message's own, or the request's, else the template's, else the account's.
 pub(in crate::journey) fn of<'a>(
     sender: &'a Sender,
-    submission: &'a Submission,
-    template: &'a TemplateVersion,
+    substance: &'a Substance<'_>,
 ) -> Option<&'a EmailAddress> {
-    let of_the_account = sender.account.account.sender.as_ref();
-    submission.from.as_ref().or(template.source.sender.as_ref()).or(of_the_account)
+    match substance {
+        Substance::Template(template, filled) => {
+            let of_the_account = sender.account.account.sender.as_ref();
+            filled.from.as_ref().or(template.source.sender.as_ref()).or(of_the_account)
+        }
+        Substance::Raw(raw) => Some(raw.message.author()),
+    }
 }
 
-/// Finds the sender and its domain.
+/// Finds the sender and its domain. Of a message that is whole, every author and the envelope's
+/// sender are at a verified domain.
 pub(in crate::journey) async fn check(
     snapshot: &Snapshot,
     sender: &Sender,
-    submission: &Submission,
-    template: &TemplateVersion,
+    substance: &Substance<'_>,
 ) -> Result<Result<Verified, Refusal>, Stop> {
-    let account = &sender.account.account;
-    let Some(from) = of(sender, submission, template) else {
+    let Some(from) = of(sender, substance) else {
         let message = "is required: neither the template nor the account has a default sender";
         return Ok(Err(Refusal::fault("from", "missing", message)));
     };
+    let mut verified = match check_address(snapshot, sender, from).await? {
+        Ok(verified) => verified,
+        Err(refusal) => return Ok(Err(refusal)),
+    };
+    if let Substance::Raw(raw) = substance {
+        let others = raw.message.authors().iter().chain(&raw.return_path);
+        for other in others.filter(|it| it.domain() != from.domain()) {
+            match check_address(snapshot, sender, other).await? {
+                Ok(other) if other.route == RouteChoice::Sandbox => verified.route = other.route,
+                Ok(_) => {}
+                Err(refusal) => return Ok(Err(refusal)),
+            }
+        }
+    }
+    Ok(Ok(verified))
+}
+
+/// Whether an address of the account may stand as a sender.
+pub(in crate::journey) async fn check_address(
+    snapshot: &Snapshot,
+    sender: &Sender,
+    from: &EmailAddress,
+) -> Result<Result<Verified, Refusal>, Stop> {
+    let account = &sender.account.account;
     let Some(name) = from.domain() else {
         let message = "must be at a domain, not at an address literal";
         return Ok(Err(Refusal::fault("from", "invalid", message)));
@@ -71,7 +97,7 @@ pub(in crate::journey) async fn check(
     let decision = serde_json::from_value(row.decision.clone()).map_err(|_| {
         let value = row.decision.to_string();
         let error = StoreError::Inconsistent { table: "domains", column: "decision", value };
-        Stop::Refused(super::super::unreachable_store(&error))
+        Stop::refused(super::super::unreachable_store(&error))
     })?;
     let route = match row.domain.kind {
         DomainKind::Sandbox => RouteChoice::Sandbox,

@@ -44,10 +44,10 @@ pub(in crate::journey) async fn render(
             let message = format!("the published template {slug} cannot be rendered: {first}");
             Err(Refusal::Internal { message })
         }
-        Err(CallFailure::InputQuarantined { detail, .. }) => Err(Refusal::Internal {
+        Err(CallFailure::InputQuarantined { .. }) => Err(Refusal::Internal {
             message: format!(
                 "the published template {} is in quarantine, because the renderer broke on it \
-                 twice: {detail}; publish a mended version",
+                 twice; publish a mended version",
                 version.slug
             ),
         }),

@@ -16,7 +16,7 @@ use crate::credit::Credits;
 use crate::id::{AccountId, KeyId};
 use crate::message::state::MessageState;
 use crate::store::StoreError;
-use crate::store::records::{Answer, Job, JobOutcome, NewMessage, Slot};
+use crate::store::records::{Acceptance, Answer, Job, JobOutcome, NewMessage, Slot};
 
 /// What the transaction knows before it decides.
 struct Known {
@@ -31,6 +31,13 @@ struct Accepted<'a> {
     account: AccountId,
     key: KeyId,
     message: &'a NewMessage,
+    state: MessageState,
+    reason: &'static str,
+    charged: Credits,
+}
+
+/// How a message starts.
+struct Start {
     state: MessageState,
     reason: &'static str,
     charged: Credits,
@@ -94,8 +101,10 @@ impl Known {
             return JobOutcome::Stale;
         }
         let before = accepted.len();
-        let answers: Vec<Answer> =
-            job.slots.iter().map(|slot| self.answer(job, slot, now, accepted)).collect();
+        let answers: Vec<Answer> = match self.unpaid_together(job, now) {
+            Some(answer) => vec![answer; job.slots.len()],
+            None => job.slots.iter().map(|slot| self.answer(job, slot, now, accepted)).collect(),
+        };
         if let Some(idempotency) = &job.idempotency
             && accepted.len() > before
         {
@@ -111,6 +120,33 @@ impl Known {
         JobOutcome::Answered(answers)
     }
 
+    /// The answer to all messages of a job that stand or fall together, where they cost too much.
+    fn unpaid_together(&self, job: &Job, now: Timestamp) -> Option<Answer> {
+        if job.acceptance == Acceptance::Each {
+            return None;
+        }
+        let charged = job.slots.iter().map(|slot| match slot {
+            Slot::Message(message) => self.start(job.account_id, message, now).charged.0,
+            Slot::Refused(_) => 0,
+        });
+        let required = Credits(charged.sum());
+        let balance = Credits(self.balances.get(&job.account_id).copied().unwrap_or(0));
+        (required.0 > balance.0).then_some(Answer::Insufficient { required, balance })
+    }
+
+    /// How a message starts, and at what price.
+    fn start(&self, account: AccountId, message: &NewMessage, now: Timestamp) -> Start {
+        if self.suppressed.contains(&(account, message.recipient.folded())) {
+            let reason = "the recipient is on the suppression list";
+            Start { state: MessageState::Suppressed, reason, charged: Credits(0) }
+        } else if message.send_at.is_some_and(|at| at > now) {
+            let reason = "accepted; waits for its sendAt";
+            Start { state: MessageState::Scheduled, reason, charged: message.price }
+        } else {
+            Start { state: MessageState::Queued, reason: "accepted", charged: message.price }
+        }
+    }
+
     fn answer<'a>(
         &mut self,
         job: &'a Job,
@@ -122,15 +158,8 @@ impl Known {
             Slot::Message(message) => message,
             Slot::Refused(refusal) => return Answer::Refused { refusal: refusal.clone() },
         };
+        let Start { state, reason, charged } = self.start(job.account_id, message, now);
         let balance = self.balances.entry(job.account_id).or_insert(0);
-        let suppressed = self.suppressed.contains(&(job.account_id, message.recipient.folded()));
-        let (state, reason, charged) = if suppressed {
-            (MessageState::Suppressed, "the recipient is on the suppression list", Credits(0))
-        } else if message.send_at.is_some_and(|at| at > now) {
-            (MessageState::Scheduled, "accepted; waits for its sendAt", message.price)
-        } else {
-            (MessageState::Queued, "accepted", message.price)
-        };
         if charged.0 > *balance {
             return Answer::Insufficient { required: charged, balance: Credits(*balance) };
         }

@@ -178,8 +178,9 @@ async fn read_leases(
     let ids: Vec<&String> = attempts.keys().collect();
     let rows = sqlx::query(
         "-- claim: read
-         SELECT m.id, m.account_id, m.sender, m.recipient, m.route, b.bytes
-         FROM messages m LEFT JOIN bodies b ON b.message_id = m.id
+         SELECT m.id, m.account_id, coalesce(m.return_path, m.sender) AS return_path, m.recipient,
+                m.route, b.bytes
+         FROM messages m LEFT JOIN bodies b ON b.message_id = coalesce(m.body_of, m.id)
          WHERE m.id IN (SELECT value FROM json_each(?)) ORDER BY m.id",
     )
     .bind(to_json(&ids))
@@ -207,7 +208,10 @@ fn lease(row: &SqliteRow, attempt: u32, first_at: Timestamp) -> Result<Lease, St
     Ok(Lease {
         message_id: parsed(row, "messages", "id")?,
         account_id: parsed(row, "messages", "account_id")?,
-        sender: parsed(row, "messages", "sender")?,
+        sender: match column::<&str>(row, "return_path")? {
+            "" => None,
+            _ => Some(parsed(row, "messages", "return_path")?),
+        },
         recipient: parsed(row, "messages", "recipient")?,
         route: match route.as_str() {
             "sandbox" => RouteChoice::Sandbox,

@@ -13,7 +13,8 @@ use crate::id::{AccountId, DecisionId, KeyId, MessageId};
 use crate::message::state::MessageState;
 use crate::store::StoreError;
 use crate::store::records::{
-    Answer, Body, Idempotency, Job, JobOutcome, NewMessage, RouteChoice, Settlement, Slot,
+    Acceptance, Answer, Body, BodyOf, Idempotency, Job, JobOutcome, NewMessage, ReturnPath,
+    RouteChoice, Settlement, Slot,
 };
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
@@ -48,6 +49,7 @@ impl Fixture {
             account_id: self.account,
             key_id: KeyId::new(NOW),
             idempotency: None,
+            acceptance: Acceptance::Each,
             slots: (0..messages).map(|_| Slot::Message(Box::new(message(price)))).collect(),
         }
     }
@@ -75,6 +77,7 @@ fn message(price: i64) -> NewMessage {
         channel: "api",
         template: Some(("welcome".to_owned(), 1)),
         sender: "a@sandbox.test".parse().expect("valid"),
+        return_path: ReturnPath::Author,
         recipient: "Ada@Example.com".parse().expect("valid"),
         subject: "Hi".to_owned(),
         route: RouteChoice::Sandbox,
@@ -82,7 +85,7 @@ fn message(price: i64) -> NewMessage {
         tags: Vec::new(),
         metadata: Map::new(),
         send_at: None,
-        body: Body::pack(b"Subject: Hi\r\n\r\nHi\r\n"),
+        body: BodyOf::Own(Body::pack(b"Subject: Hi\r\n\r\nHi\r\n")),
         decision_id: DecisionId::new(NOW),
         decisions: json!([]).into(),
     }
@@ -220,7 +223,7 @@ async fn after_a_full_disk_the_store_writes_again_without_a_restart() {
     if let Slot::Message(message) = &mut job.slots[0] {
         let noise: Vec<u8> =
             (0..400_000u32).flat_map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
-        message.body = Body::pack(&noise);
+        message.body = BodyOf::Own(Body::pack(&noise));
     }
     let refused = fixture.store.commit(std::slice::from_ref(&job), NOW).await;
     assert!(refused.is_err_and(|error| error.to_string().contains("full")), "nothing fits");

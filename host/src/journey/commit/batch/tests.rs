@@ -7,7 +7,7 @@ use super::{SAMPLE_BYTES, SAMPLES, channel};
 use crate::clock::{Clock, Timestamp};
 use crate::id::{AccountId, DecisionId, KeyId};
 use crate::store::Store;
-use crate::store::records::{Job, JobOutcome};
+use crate::store::records::{Acceptance, Job, JobOutcome};
 use crate::store::sqlite::{SampleOutcome, SampleRecord};
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
@@ -56,6 +56,7 @@ async fn a_commit_is_answered_while_samples_are_handed_in() {
                 account_id: AccountId::new(NOW),
                 key_id: KeyId::new(NOW),
                 idempotency: None,
+                acceptance: Acceptance::Each,
                 slots: Vec::new(),
             };
             assert_eq!(committer.commit(job).await, Ok(JobOutcome::Stale));

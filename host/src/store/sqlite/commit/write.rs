@@ -8,10 +8,11 @@ use super::super::events::{self, Change, run};
 use super::super::row::{inconsistent, to_json};
 use super::{Accepted, Kept};
 use crate::clock::Timestamp;
-use crate::id::{AccountId, KeyId};
+use crate::id::{AccountId, KeyId, MessageId};
 use crate::store::StoreError;
+use crate::store::records::{Body, BodyOf, ReturnPath};
 
-/// Rows a statement: 100 rows of 17 columns stay far below SQLite's 32,766 parameters.
+/// Rows a statement: 100 rows of 19 columns stay far below SQLite's 32,766 parameters.
 const ROWS: usize = 100;
 const IDEMPOTENCY_KEPT_MS: i64 = 24 * 60 * 60 * 1_000;
 
@@ -60,8 +61,8 @@ async fn write_messages(
 ) -> Result<(), StoreError> {
     let mut query = QueryBuilder::<Driver>::new(
         "INSERT INTO messages (id, account_id, key_id, channel, template_slug, template_revision, \
-         sender, recipient, subject, route, state, reason, credits, tags, metadata, created_at, \
-         updated_at) ",
+         sender, return_path, recipient, subject, route, state, reason, credits, tags, metadata, \
+         body_of, created_at, updated_at) ",
     );
     query.push_values(rows, |mut b, row| {
         let message = row.message;
@@ -73,6 +74,12 @@ async fn write_messages(
             .push_bind(template.map(|(slug, _)| slug.clone()))
             .push_bind(template.map(|(_, revision)| i64::try_from(*revision).unwrap_or(i64::MAX)))
             .push_bind(message.sender.to_string())
+            .push_bind(match &message.return_path {
+                ReturnPath::Author => None,
+                ReturnPath::Other(path) => {
+                    Some(path.as_ref().map(ToString::to_string).unwrap_or_default())
+                }
+            })
             .push_bind(message.recipient.to_string())
             .push_bind(message.subject.clone())
             .push_bind(message.route.word())
@@ -81,18 +88,30 @@ async fn write_messages(
             .push_bind(row.charged.0)
             .push_bind(to_json(&message.tags))
             .push_bind(to_json(&message.metadata))
+            .push_bind(match &message.body {
+                BodyOf::Own(_) => None,
+                BodyOf::Message(other) => Some(other.to_string()),
+            })
             .push_bind(now.millis())
             .push_bind(now.millis());
     });
     run(tx, query, "commit: messages").await?;
 
-    let mut query = QueryBuilder::<Driver>::new("INSERT INTO bodies (message_id, codec, bytes) ");
-    query.push_values(rows, |mut b, row| {
-        b.push_bind(row.message.id.to_string())
-            .push_bind("lz4")
-            .push_bind(row.message.body.bytes().to_vec());
-    });
-    run(tx, query, "commit: bodies").await?;
+    let bodies: Vec<(&MessageId, &Body)> = rows
+        .iter()
+        .filter_map(|row| match &row.message.body {
+            BodyOf::Own(body) => Some((&row.message.id, body)),
+            BodyOf::Message(_) => None,
+        })
+        .collect();
+    if !bodies.is_empty() {
+        let mut query =
+            QueryBuilder::<Driver>::new("INSERT INTO bodies (message_id, codec, bytes) ");
+        query.push_values(bodies, |mut b, (id, body)| {
+            b.push_bind(id.to_string()).push_bind("lz4").push_bind(body.bytes().to_vec());
+        });
+        run(tx, query, "commit: bodies").await?;
+    }
 
     let waiting: Vec<&Accepted<'_>> = rows.iter().filter(|row| !row.state.is_final()).collect();
     if !waiting.is_empty() {

@@ -10,7 +10,9 @@ use crate::clock::Timestamp;
 use crate::credit::{Credits, EntryKind};
 use crate::id::{AccountId, DecisionId, KeyId, MessageId};
 use crate::store::StoreError;
-use crate::store::records::{Body, Job, NewMessage, RouteChoice, Slot};
+use crate::store::records::{
+    Acceptance, Body, BodyOf, Job, NewMessage, ReturnPath, RouteChoice, Slot,
+};
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
@@ -39,6 +41,7 @@ impl Fixture {
             account_id: accounts[0],
             key_id: KeyId::new(NOW),
             idempotency: None,
+            acceptance: Acceptance::Each,
             slots,
         };
         store.commit(&[job], NOW).await.expect("commits");
@@ -92,6 +95,7 @@ fn new_message(decision_id: DecisionId, id: MessageId) -> NewMessage {
         channel: "api",
         template: None,
         sender: "a@sandbox.test".parse().expect("valid"),
+        return_path: ReturnPath::Author,
         recipient: "ada@example.com".parse().expect("valid"),
         subject: "Hi".to_owned(),
         route: RouteChoice::Sandbox,
@@ -99,7 +103,7 @@ fn new_message(decision_id: DecisionId, id: MessageId) -> NewMessage {
         tags: Vec::new(),
         metadata: serde_json::Map::new(),
         send_at: None,
-        body: Body::pack(b"Subject: Hi\r\n\r\nHi\r\n"),
+        body: BodyOf::Own(Body::pack(b"Subject: Hi\r\n\r\nHi\r\n")),
         decision_id,
         decisions: json!([{ "name": "plan-policy", "slot": "plan", "digest": "sha256:p" }]).into(),
     }

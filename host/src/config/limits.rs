@@ -1,0 +1,57 @@
+//! `[limits]`: the bounds of the HTTP door.
+
+use std::num::NonZeroU32;
+
+use serde::Deserialize;
+
+use super::Rules;
+
+/// `[limits]`
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Limits {
+    /// Sends a second, for each key and each account.
+    pub sends_per_second: NonZeroU32,
+    /// Sends at once, for each key and each account.
+    pub send_burst: NonZeroU32,
+    /// Bytes of a request's body.
+    pub body_bytes: usize,
+    /// Seconds for a body to arrive.
+    pub body_seconds: u64,
+    /// Bytes of bodies in memory, all requests together.
+    pub body_memory_bytes: usize,
+    /// Connections at one time.
+    pub connections: usize,
+    /// Seconds for a request's headers to arrive.
+    pub header_seconds: u64,
+}
+
+impl Limits {
+    pub(super) fn check(&self, rules: &mut Rules) {
+        let connections = 1..=1_000_000;
+        rules.must(connections.contains(&self.connections), "limits.connections: 1 to 1000000");
+        let body = 1..=64 << 20;
+        rules.must(body.contains(&self.body_bytes), "limits.body_bytes: 1 to 67108864");
+        rules.must(self.body_seconds >= 1, "limits.body_seconds: at least 1");
+        rules.must(self.header_seconds >= 1, "limits.header_seconds: at least 1");
+        rules.must(
+            (self.body_bytes..=1 << 40).contains(&self.body_memory_bytes),
+            "limits.body_memory_bytes: at least limits.body_bytes, at most 2^40",
+        );
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        let number = |n| NonZeroU32::new(n).expect("not zero");
+        Self {
+            sends_per_second: number(1_000),
+            send_burst: number(2_000),
+            body_bytes: 10 << 20,
+            body_seconds: 30,
+            body_memory_bytes: 64 << 20,
+            connections: 2_048,
+            header_seconds: 10,
+        }
+    }
+}

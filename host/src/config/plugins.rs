@@ -1,0 +1,61 @@
+//! `[plugins]`: the operator's plugins, and what they may use.
+
+use std::path::PathBuf;
+
+use serde::Deserialize;
+
+use super::Rules;
+use crate::plugin::Limits as PluginLimits;
+use crate::plugin::signature::{PublicKey, SignatureRule};
+
+/// `[plugins]`
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Plugins {
+    /// What each kind may use.
+    pub limits: PluginLimits,
+    /// The operator's directory; `plugins` in the data directory where it is left out.
+    pub dir: Option<PathBuf>,
+    /// What is asked of the signatures of components.
+    pub signatures: SignatureRule,
+    /// Whose signatures are trusted.
+    pub trusted_keys: Vec<PublicKey>,
+    /// Bytes of a component; Python's need 32 MiB.
+    pub max_component_bytes: u64,
+    /// Every how many calls of a plugin one is recorded, encrypted; 0 for none.
+    pub sample_every: u64,
+    /// Recorded calls that are kept for each slot.
+    pub samples_kept: u32,
+    /// Days that a recorded call is kept.
+    pub sample_days: u32,
+    /// Recorded calls that a new plugin is compared on.
+    pub impact_calls: u32,
+}
+
+impl Plugins {
+    pub(super) fn check(&self, rules: &mut Rules) {
+        rules.must(
+            (1 << 10..=32 << 20).contains(&self.max_component_bytes),
+            "plugins.max_component_bytes: 1024 to 33554432",
+        );
+        rules.must(self.samples_kept <= 10_000, "plugins.samples_kept: at most 10000");
+        rules.must(self.impact_calls <= 1_000, "plugins.impact_calls: at most 1000");
+        rules.must((1..=365).contains(&self.sample_days), "plugins.sample_days: 1 to 365");
+    }
+}
+
+impl Default for Plugins {
+    fn default() -> Self {
+        Self {
+            limits: PluginLimits::default(),
+            dir: None,
+            signatures: SignatureRule::Off,
+            trusted_keys: Vec::new(),
+            max_component_bytes: 16 << 20,
+            sample_every: 100,
+            samples_kept: 500,
+            sample_days: 7,
+            impact_calls: 100,
+        }
+    }
+}

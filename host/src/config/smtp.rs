@@ -1,0 +1,156 @@
+//! `[smtp]`: the relay's two ports, its certificate, and what one session may use.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use serde::Deserialize;
+
+use super::Rules;
+use super::hostname::Hostname;
+
+const LOOPBACK: [u8; 4] = [127, 0, 0, 1];
+
+/// `[smtp]`
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Smtp {
+    /// Whether the relay runs; `false` switches off both ports.
+    pub enabled: bool,
+    /// Where it listens with STARTTLS; `"off"` for nowhere.
+    pub listen_starttls: Listen,
+    /// Where it listens with TLS from the first byte; `"off"` for nowhere.
+    pub listen_tls: Listen,
+    /// What it calls itself; the machine's host name where it is left out.
+    pub hostname: Option<Hostname>,
+    /// PEM file of the certificate and its chain, the server's own first; with `private_key`.
+    /// Without both, a self-signed certificate is made in the data directory.
+    pub certificate: Option<PathBuf>,
+    /// PEM file of the certificate's key, without a pass phrase.
+    pub private_key: Option<PathBuf>,
+    /// Bytes of a message.
+    pub message_bytes: usize,
+    /// Recipients of a message.
+    pub recipients: usize,
+    /// Connections at one time, on both ports together.
+    pub connections: usize,
+    /// The same from one address; an IPv6 address counts with its /64.
+    pub connections_per_ip: usize,
+    /// Bytes of messages under way, all sessions together.
+    pub memory_bytes: usize,
+    /// Seconds from the connection to a successful login.
+    pub login_seconds: u64,
+    /// Seconds of silence.
+    pub idle_seconds: u64,
+    /// Seconds for a whole message to arrive.
+    pub data_seconds: u64,
+    /// What a client hears that has no credits left.
+    pub insufficient_balance: InsufficientBalance,
+}
+
+/// An address to listen on, or none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub enum Listen {
+    /// `"off"`.
+    Off,
+    /// As in `"127.0.0.1:2587"`.
+    At(SocketAddr),
+}
+
+/// A text that is neither an address nor `off`.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{text:?} is neither an address with a port, as in \"127.0.0.1:2587\", nor \"off\"")]
+pub struct InvalidListen {
+    text: String,
+}
+
+/// How lasting a lack of credits is to an SMTP client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum InsufficientBalance {
+    /// 451: the client's queue keeps the message.
+    Temporary,
+    /// 550: the client's user gets it back.
+    Permanent,
+}
+
+impl Smtp {
+    /// Where the port with STARTTLS listens, if it does.
+    #[must_use]
+    pub fn starttls_address(&self) -> Option<SocketAddr> {
+        self.listen_starttls.address().filter(|_| self.enabled)
+    }
+
+    /// Where the port with TLS listens, if it does.
+    #[must_use]
+    pub fn tls_address(&self) -> Option<SocketAddr> {
+        self.listen_tls.address().filter(|_| self.enabled)
+    }
+
+    pub(super) fn check(&self, rules: &mut Rules) {
+        rules.must(
+            self.certificate.is_some() == self.private_key.is_some(),
+            "smtp.certificate and smtp.private_key: both, or neither",
+        );
+        rules.must(
+            (64 << 10..=128 << 20).contains(&self.message_bytes),
+            "smtp.message_bytes: 65536 to 134217728",
+        );
+        rules.must((1..=1_000).contains(&self.recipients), "smtp.recipients: 1 to 1000");
+        rules.must((1..=1_000_000).contains(&self.connections), "smtp.connections: 1 to 1000000");
+        rules.must(self.connections_per_ip >= 1, "smtp.connections_per_ip: at least 1");
+        rules.must(
+            (self.message_bytes..=1 << 40).contains(&self.memory_bytes),
+            "smtp.memory_bytes: at least smtp.message_bytes, at most 2^40",
+        );
+        let day = 1..=86_400;
+        rules.must(day.contains(&self.login_seconds), "smtp.login_seconds: 1 to 86400");
+        rules.must(day.contains(&self.idle_seconds), "smtp.idle_seconds: 1 to 86400");
+        rules.must(day.contains(&self.data_seconds), "smtp.data_seconds: 1 to 86400");
+    }
+}
+
+impl Default for Smtp {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            listen_starttls: Listen::At(SocketAddr::from((LOOPBACK, 2587))),
+            listen_tls: Listen::At(SocketAddr::from((LOOPBACK, 2465))),
+            hostname: None,
+            certificate: None,
+            private_key: None,
+            message_bytes: 25 << 20,
+            recipients: 100,
+            connections: 10_000,
+            connections_per_ip: 100,
+            memory_bytes: 256 << 20,
+            login_seconds: 60,
+            idle_seconds: 300,
+            data_seconds: 600,
+            insufficient_balance: InsufficientBalance::Temporary,
+        }
+    }
+}
+
+impl Listen {
+    /// The address, if there is one.
+    #[must_use]
+    pub fn address(self) -> Option<SocketAddr> {
+        match self {
+            Self::Off => None,
+            Self::At(address) => Some(address),
+        }
+    }
+}
+
+impl TryFrom<String> for Listen {
+    type Error = InvalidListen;
+
+    fn try_from(text: String) -> Result<Self, InvalidListen> {
+        match text.parse() {
+            Ok(address) => Ok(Self::At(address)),
+            Err(_) if text == "off" => Ok(Self::Off),
+            Err(_) => Err(InvalidListen { text }),
+        }
+    }
+}

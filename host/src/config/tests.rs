@@ -1,0 +1,95 @@
+//! What the file and the environment may say, and what is answered where they are wrong.
+
+use super::*;
+
+fn environment(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+    pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect()
+}
+
+#[test]
+fn every_key_can_come_from_the_environment() {
+    let pairs = [
+        ("WAXWING_HTTP__LISTEN", "127.0.0.1:0"),
+        ("WAXWING_LIMITS__SENDS_PER_SECOND", "7"),
+        ("WAXWING_DELIVERY__RETRY_PAUSES_S", "[1, 2]"),
+        ("WAXWING_PLUGINS__LIMITS__PLAN__CALL_MS", "20"),
+        ("WAXWING_CI", "not ours"),
+    ];
+    let config = Config::load(None, environment(&pairs).into_iter()).expect("valid");
+    assert_eq!(config.http.listen.port(), 0);
+    assert_eq!(config.limits.sends_per_second.get(), 7);
+    assert_eq!(config.delivery.retry_pauses_s, [1, 2]);
+    assert_eq!(config.plugins.limits.plan.call_ms, 20);
+    assert_eq!(config.plugins.limits.plan.prepare_ms, 50, "the others keep their defaults");
+}
+
+#[test]
+fn all_bounds_that_are_broken_are_named_at_once() {
+    let pairs = [
+        ("WAXWING_LIMITS__CONNECTIONS", "0"),
+        ("WAXWING_LIMITS__BODY_MEMORY_BYTES", "0"),
+        ("WAXWING_DELIVERY__RETRY_PAUSES_S", "[0]"),
+    ];
+    let error = Config::load(None, environment(&pairs).into_iter()).expect_err("broken");
+    let text = error.to_string();
+    for name in ["connections", "body_memory_bytes", "retry_pauses_s"] {
+        assert!(text.contains(name), "{text}");
+    }
+}
+
+#[test]
+fn an_unknown_key_is_named_with_the_valid_ones() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("waxwing.toml");
+    std::fs::write(&file, "[http]\nlissten = \"127.0.0.1:1\"\n").expect("written");
+    let error = Config::load(Some(&file), std::iter::empty()).expect_err("unknown key");
+    let text = error.to_string();
+    assert!(text.contains("line 2") && text.contains("lissten") && text.contains("listen"));
+}
+
+#[test]
+fn the_relay_listens_on_loopback_unless_it_is_told_otherwise() {
+    let config = Config::load(None, std::iter::empty()).expect("valid");
+    let port = |address: Option<SocketAddr>| address.map(|it| it.port());
+    assert_eq!(port(config.smtp.starttls_address()), Some(2587));
+    assert_eq!(port(config.smtp.tls_address()), Some(2465));
+    let pairs = [("WAXWING_SMTP__LISTEN_TLS", "off"), ("WAXWING_SMTP__HOSTNAME", "MX-1")];
+    let config = Config::load(None, environment(&pairs).into_iter()).expect("valid");
+    assert_eq!(port(config.smtp.starttls_address()), Some(2587));
+    assert_eq!(config.smtp.tls_address(), None);
+    assert_eq!(config.smtp.hostname.as_ref().map(Hostname::as_str), Some("mx-1"));
+    let pairs = [("WAXWING_SMTP__ENABLED", "false")];
+    let config = Config::load(None, environment(&pairs).into_iter()).expect("valid");
+    assert_eq!((config.smtp.starttls_address(), config.smtp.tls_address()), (None, None));
+}
+
+#[test]
+fn what_is_wrong_with_the_relay_is_said_at_once() {
+    let pairs = [
+        ("WAXWING_SMTP__CERTIFICATE", "/etc/cert.pem"),
+        ("WAXWING_SMTP__MESSAGE_BYTES", "1024"),
+        ("WAXWING_SMTP__MEMORY_BYTES", "1023"),
+        ("WAXWING_SMTP__RECIPIENTS", "0"),
+        ("WAXWING_SMTP__CONNECTIONS", "0"),
+        ("WAXWING_SMTP__CONNECTIONS_PER_IP", "0"),
+        ("WAXWING_SMTP__LOGIN_SECONDS", "0"),
+        ("WAXWING_SMTP__IDLE_SECONDS", "0"),
+        ("WAXWING_SMTP__DATA_SECONDS", "86401"),
+    ];
+    let error = Config::load(None, environment(&pairs).into_iter()).expect_err("broken");
+    let text = error.to_string();
+    for (name, _) in pairs {
+        let key = name.trim_start_matches("WAXWING_SMTP__").to_ascii_lowercase();
+        assert!(text.contains(&format!("smtp.{key}")), "{key} in {text}");
+    }
+}
+
+#[test]
+fn a_listener_that_is_no_address_is_told_what_one_looks_like() {
+    let pairs = [("WAXWING_SMTP__LISTEN_TLS", "2465")];
+    let error = Config::load(None, environment(&pairs).into_iter()).expect_err("a number");
+    assert!(error.to_string().contains("listen_tls"), "{error}");
+    let pairs = [("WAXWING_SMTP__LISTEN_TLS", "localhost:2465")];
+    let error = Config::load(None, environment(&pairs).into_iter()).expect_err("a name");
+    assert!(error.to_string().contains("127.0.0.1:2587"), "{error}");
+}

@@ -1,0 +1,59 @@
+//! The Received field (RFC 5321 section 4.4, RFC 3848). It tells no client's address: that is
+//! personal data, and the recipient needs it for nothing.
+
+use std::net::{IpAddr, Ipv6Addr};
+
+use super::{Arrival, Protocol};
+use crate::clock::Timestamp;
+
+/// Octets of a domain (RFC 5321 section 4.5.3.1.2).
+const MAX_DOMAIN: usize = 255;
+
+/// The whole field.
+pub(super) fn field(arrival: &Arrival, id: &str, date: Timestamp) -> String {
+    let from = presentable(&arrival.hello).unwrap_or("unknown");
+    let protocol = match arrival.protocol {
+        Protocol::Esmtp => "ESMTPSA",
+        Protocol::Utf8Smtp => "UTF8SMTPSA",
+    };
+    let (by, date) = (&arrival.hostname, date.rfc5322());
+    format!("Received: from {from}\r\n by {by} with {protocol} id {id};\r\n {date}\r\n")
+}
+
+/// What the client called itself, if it is a domain, or the address literal of a private network.
+fn presentable(hello: &str) -> Option<&str> {
+    let literal = hello.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    let shown = match literal {
+        Some(literal) => is_private(literal),
+        None => is_domain(hello),
+    };
+    shown.then_some(hello)
+}
+
+/// RFC 5321 section 4.1.2 `Domain`: a single label too, as in `printer`.
+fn is_domain(text: &str) -> bool {
+    let is_label = |label: &str| {
+        !label.is_empty()
+            && label.len() <= 63
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+            && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    };
+    let is_number = |label: &str| label.bytes().all(|byte| byte.is_ascii_digit());
+    text.len() <= MAX_DOMAIN
+        && text.split('.').all(is_label)
+        && !text.rsplit('.').next().is_some_and(is_number)
+}
+
+fn is_private(literal: &str) -> bool {
+    let address = match literal.split_once(':') {
+        Some((tag, v6)) if tag.eq_ignore_ascii_case("IPv6") => {
+            v6.parse::<Ipv6Addr>().map(IpAddr::V6)
+        }
+        _ => literal.parse().map(IpAddr::V4),
+    };
+    address.is_ok_and(|address| match address {
+        IpAddr::V4(v4) => v4.is_loopback() || v4.is_private() || v4.is_link_local(),
+        IpAddr::V6(v6) => v6.is_loopback() || v6.is_unique_local(),
+    })
+}

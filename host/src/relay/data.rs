@@ -1,0 +1,128 @@
+//! The message under way: bounded while it comes, and checked as a whole at its end.
+
+mod receiver;
+
+use std::io::BufRead;
+
+use crate::relay::reply::{Answer, Reply};
+
+pub use receiver::{Progress, Receiver};
+
+/// Octets of a line without its CRLF (RFC 5322 section 2.1.1).
+const LONGEST_LINE: usize = 998;
+
+/// The octets of a message, or the knowledge that they are lost.
+#[derive(Debug)]
+pub struct Content {
+    limit: usize,
+    octets: Result<Vec<u8>, Loss>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Loss {
+    TooLarge,
+    Memory,
+}
+
+impl Content {
+    /// Nothing yet; it keeps at most `limit` octets.
+    #[must_use]
+    pub fn new(limit: usize) -> Self {
+        Self { limit, octets: Ok(Vec::new()) }
+    }
+
+    /// Appends; once the limit is passed, everything is let go.
+    pub fn push(&mut self, piece: &[u8]) {
+        if let Ok(octets) = &mut self.octets {
+            if piece.len() <= self.limit.saturating_sub(octets.len()) {
+                octets.extend_from_slice(piece);
+            } else {
+                self.octets = Err(Loss::TooLarge);
+            }
+        }
+    }
+
+    /// Lets everything go for want of memory.
+    pub fn lose(&mut self) {
+        if self.octets.is_ok() {
+            self.octets = Err(Loss::Memory);
+        }
+    }
+
+    /// The memory that it takes.
+    #[must_use]
+    pub fn held_bytes(&self) -> usize {
+        self.octets.as_ref().map_or(0, Vec::capacity)
+    }
+
+    /// Why it is lost, where it is.
+    #[must_use]
+    pub fn loss(&self) -> Option<Answer> {
+        self.octets.as_ref().err().map(|loss| match loss {
+            Loss::TooLarge => too_large(self.limit),
+            Loss::Memory => Reply::MemoryFull.into(),
+        })
+    }
+
+    /// The message: CRLF lines of allowed length without NUL, the last one ended too.
+    ///
+    /// # Errors
+    /// It is lost, or it is no such message.
+    pub fn into_message(self) -> Result<Vec<u8>, Answer> {
+        if let Some(answer) = self.loss() {
+            return Err(answer);
+        }
+        let mut message = self.octets.unwrap_or_default();
+        if !message.is_empty() && !message.ends_with(b"\r\n") {
+            message.extend_from_slice(b"\r\n");
+        }
+        check(&message)?;
+        Ok(message)
+    }
+}
+
+/// The answer to a message over the limit.
+#[must_use]
+pub fn too_large(limit: usize) -> Answer {
+    Reply::TooLarge.with(format!("PAYLOAD_TOO_LARGE the message has more than {limit} octets"))
+}
+
+/// A line ending that two servers can read differently is the gravest fault, so it is named first.
+fn check(message: &[u8]) -> Result<(), Answer> {
+    let mut long = None;
+    for (index, line) in lines(message).enumerate() {
+        let Some(text) = line.strip_suffix(b"\r\n").filter(|text| !text.contains(&b'\r')) else {
+            return Err(Reply::BareLineEnding.into());
+        };
+        if text.len() > LONGEST_LINE {
+            long = long.or(Some(index + 1));
+        }
+    }
+    if message.contains(&0) {
+        return Err(Reply::BadContent.with("BAD_REQUEST the message holds a NUL octet"));
+    }
+    long.map_or(Ok(()), |line| {
+        Err(Reply::BadContent.with(format!(
+            "BAD_REQUEST line {line} is longer than {LONGEST_LINE} octets; encode the body as \
+             quoted-printable or base64"
+        )))
+    })
+}
+
+/// The lines with their LF; the last one may have none.
+fn lines(mut octets: &[u8]) -> impl Iterator<Item = &[u8]> {
+    std::iter::from_fn(move || {
+        let (line, rest) = octets.split_at_checked(line_length(octets))?;
+        octets = rest;
+        (!line.is_empty()).then_some(line)
+    })
+}
+
+/// Octets up to and with the first LF, or all; the standard library searches with `memchr` here.
+fn line_length(octets: &[u8]) -> usize {
+    let mut rest = octets;
+    rest.skip_until(b'\n').unwrap_or(octets.len())
+}
+
+#[cfg(test)]
+mod tests;

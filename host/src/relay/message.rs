@@ -1,0 +1,144 @@
+//! From a message that the dialog took to what the journey takes: a template send for each
+//! recipient, or one whole message for all of them.
+//!
+//! Nothing is judged here that is judged over HTTP too: tags, metadata, attachments and the like
+//! become the JSON of the send API, and go through the same parser.
+
+mod attachments;
+mod data;
+mod own;
+mod part;
+mod template;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::clock::Timestamp;
+use crate::journey::accept::refusal::{Fault, Refusal};
+use crate::journey::accept::submission::{Channel, Content, Faulty, Raw, Submission};
+use crate::mail::field::Message;
+use crate::mail::raw::{Arrival, Protocol, RawMessage, Unfit};
+use crate::message::address::EmailAddress;
+use crate::relay::dialog::Mail;
+use crate::store::records::Idempotency;
+use own::Own;
+
+/// What the journey takes: a place for each recipient, and the client's own key. Where the fields
+/// have faults, there is one place with all of them.
+pub type Items = (Vec<Result<Submission, Faulty>>, Option<Idempotency>);
+
+/// Reads a message. `hostname` is what this server calls itself.
+///
+/// # Errors
+/// The message cannot be read, or not be relayed as it is: all faults at once.
+pub fn read(mail: Mail, hostname: &str, now: Timestamp) -> Result<Items, Refusal> {
+    let mut faults = Vec::new();
+    let (own, asked) = {
+        let message = match Message::split(&mail.data) {
+            Ok(message) => message,
+            Err(error) => return Err(refuse(vec![unfit(&Unfit::Header(error))])),
+        };
+        let mut own = Own::read(&message, &mut faults);
+        let asked =
+            own.template.take().map(|slug| template::asked(&message, slug, &mut own, &mut faults));
+        (own, asked)
+    };
+    let idempotency = own
+        .idempotency_key
+        .as_ref()
+        .map(|key| Idempotency { key: key.clone(), body_hash: digest(&mail) });
+    let items = match asked {
+        Some(asked) => asked.items(&own, mail.recipients, faults, now),
+        None => whole(&own, mail, hostname, faults, now)?,
+    };
+    Ok((items, idempotency))
+}
+
+/// One message that goes to all recipients as it is.
+fn whole(
+    own: &Own,
+    mail: Mail,
+    hostname: &str,
+    mut faults: Vec<Fault>,
+    now: Timestamp,
+) -> Result<Vec<Result<Submission, Faulty>>, Refusal> {
+    let Mail { hello, sender, recipients, utf8, data } = mail;
+    let protocol = if utf8 { Protocol::Utf8Smtp } else { Protocol::Esmtp };
+    let arrival = Arrival { hello, hostname: hostname.to_owned(), protocol };
+    let message =
+        RawMessage::read(data, arrival).map_err(|errors| faults.extend(errors.iter().map(unfit)));
+    // The parser of the send API judges the fields that a whole message has too. Its content is
+    // put in afterwards, so the template that stands here is never looked up.
+    let body = own.body(Map::from_iter([
+        ("template".to_owned(), json!("none")),
+        ("data".to_owned(), json!({})),
+    ]));
+    let parsed = parse(body, &recipients, now, own).map_err(|faulty| faults.extend(faulty.faults));
+    let (Ok(message), Ok(submission), true) = (message, parsed, faults.is_empty()) else {
+        return Err(refuse(faults));
+    };
+    let content = Content::Raw(Arc::new(Raw { return_path: sender, message }));
+    let submission = Submission { content, ..submission };
+    Ok(each(&submission, recipients))
+}
+
+/// The same for each recipient.
+fn each(submission: &Submission, recipients: Vec<EmailAddress>) -> Vec<Result<Submission, Faulty>> {
+    recipients.into_iter().map(|to| Ok(Submission { to, ..submission.clone() })).collect()
+}
+
+/// Parses the body of the send API for the first recipient, and names faults by header fields.
+fn parse(
+    mut body: Map<String, Value>,
+    recipients: &[EmailAddress],
+    now: Timestamp,
+    own: &Own,
+) -> Result<Submission, Faulty> {
+    let to = recipients.first().map(|to| Value::String(to.to_string()));
+    body.insert("to".to_owned(), to.unwrap_or_default());
+    body.insert("type".to_owned(), json!("EMAIL"));
+    Submission::parse(Channel::Smtp, Value::Object(body), now).map_err(|mut faulty| {
+        for fault in &mut faulty.faults {
+            fault.field = own.header_of(&fault.field);
+        }
+        faulty
+    })
+}
+
+/// SHA-256 of the envelope and the message; every part with its length, so that none can pass for
+/// the beginning of the next one.
+fn digest(mail: &Mail) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    let mut part = |bytes: &[u8]| {
+        hash.update(u64::try_from(bytes.len()).unwrap_or(u64::MAX).to_be_bytes());
+        hash.update(bytes);
+    };
+    part(mail.sender.as_ref().map(ToString::to_string).unwrap_or_default().as_bytes());
+    part(&u64::try_from(mail.recipients.len()).unwrap_or(u64::MAX).to_be_bytes());
+    for recipient in &mail.recipients {
+        part(recipient.to_string().as_bytes());
+    }
+    part(&mail.data);
+    hash.finalize().into()
+}
+
+fn unfit(unfit: &Unfit) -> Fault {
+    let code = match unfit {
+        Unfit::Header(_) => "malformed_header",
+        Unfit::Missing { .. } => "missing",
+        Unfit::Repeated { .. } => "repeated",
+        Unfit::Mailboxes { .. } => "invalid",
+        Unfit::TooMany { .. } => "too_many",
+        Unfit::Loop => "mail_loop",
+    };
+    Fault::new(unfit.field(), code, unfit.to_string())
+}
+
+fn refuse(faults: Vec<Fault>) -> Refusal {
+    Refusal::bad_request(faults)
+}

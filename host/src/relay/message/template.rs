@@ -1,0 +1,116 @@
+//! A message that asks for a template: what it holds becomes the body of the send API.
+
+use serde_json::{Map, Value};
+
+use super::own::{Own, text};
+use super::{attachments, data, each, parse, unfit};
+use crate::clock::Timestamp;
+use crate::journey::accept::refusal::Fault;
+use crate::journey::accept::submission::{Content, Faulty, Submission};
+use crate::mail::field::Message;
+use crate::mail::mailbox::Mailbox;
+use crate::mail::raw::only;
+use crate::message::address::EmailAddress;
+
+/// The message's own fields that go with the template's message.
+const COPIED: [&str; 4] =
+    ["In-Reply-To", "List-Unsubscribe", "List-Unsubscribe-Post", "References"];
+
+/// A template send, as a message asks for it.
+#[derive(Debug)]
+pub struct Asked {
+    body: Map<String, Value>,
+    /// The variables; none where they are malformed.
+    data: Option<Map<String, Value>>,
+}
+
+/// Reads a message that names the template `slug`, and notes its faults.
+pub fn asked(message: &Message<'_>, slug: String, own: &mut Own, faults: &mut Vec<Fault>) -> Asked {
+    let found = attachments::read(message, faults);
+    let data = variables(found.data, own, faults);
+    let from = one(message, "From", faults);
+    let reply_to = one(message, "Reply-To", faults);
+    let mut body = Map::new();
+    body.insert("template".to_owned(), Value::String(slug));
+    body.insert("data".to_owned(), Value::Object(data.clone().unwrap_or_default()));
+    if let Some(name) = own.from_name.clone().or(from.as_ref().and_then(|it| it.name.clone())) {
+        body.insert("fromName".to_owned(), Value::String(name));
+    }
+    for (name, mailbox) in [("from", from), ("replyTo", reply_to)] {
+        if let Some(Mailbox { address, .. }) = mailbox {
+            body.insert(name.to_owned(), Value::String(address.to_string()));
+        }
+    }
+    if !found.attachments.is_empty() {
+        body.insert("attachments".to_owned(), Value::Array(found.attachments));
+    }
+    let mut headers = Map::new();
+    for name in COPIED {
+        let value = message.named(name).next().and_then(text);
+        if let Some(value) = value.filter(|value| !value.is_empty()) {
+            headers.insert(name.to_owned(), Value::String(value));
+        }
+    }
+    if !headers.is_empty() {
+        body.insert("headers".to_owned(), Value::Object(headers));
+    }
+    Asked { body, data }
+}
+
+impl Asked {
+    /// The same send to each recipient; or, in one place, all faults.
+    pub fn items(
+        self,
+        own: &Own,
+        recipients: Vec<EmailAddress>,
+        mut faults: Vec<Fault>,
+        now: Timestamp,
+    ) -> Vec<Result<Submission, Faulty>> {
+        let parsed = parse(own.body(self.body), &recipients, now, own);
+        let template = match parsed {
+            Ok(submission) if faults.is_empty() => return each(&submission, recipients),
+            Ok(Submission { content: Content::Filled(filled), .. }) => {
+                Some(filled.template.clone())
+            }
+            Ok(Submission { content: Content::Raw(_), .. }) => None,
+            Err(Faulty { faults: more, template, .. }) => {
+                faults.extend(more);
+                template
+            }
+        };
+        vec![Err(Faulty { faults, template, data: self.data })]
+    }
+}
+
+/// What the header says is put over what the part says.
+fn variables(
+    part: Option<Result<Map<String, Value>, ()>>,
+    own: &mut Own,
+    faults: &mut Vec<Fault>,
+) -> Option<Map<String, Value>> {
+    let mut merged = part.unwrap_or_else(|| Ok(Map::new())).ok();
+    for text in std::mem::take(&mut own.data) {
+        match (data::object(text.as_bytes(), "the value", faults), &mut merged) {
+            (Some(object), Some(merged)) => data::merge(merged, object),
+            (Some(_), None) => {}
+            (None, merged) => *merged = None,
+        }
+    }
+    merged
+}
+
+/// The one mailbox of a field; none where the field is absent or faulty.
+fn one(message: &Message<'_>, field: &'static str, faults: &mut Vec<Fault>) -> Option<Mailbox> {
+    let mut list = only(message, field)
+        .unwrap_or_else(|error| {
+            faults.push(unfit(&error));
+            None
+        })?
+        .into_iter();
+    let first = list.next();
+    if list.next().is_some() {
+        faults.push(Fault::new(field, "too_many", "must hold exactly one address"));
+        return None;
+    }
+    first
+}

@@ -1,0 +1,135 @@
+//! From the journey's noes to replies: the relay's one mapper.
+
+use super::{Answer, Reply};
+use crate::journey::accept::refusal::{Fault, Outage, Refusal};
+use crate::relay::dialog::Unpaid;
+
+/// Lines of one reply.
+const MOST_LINES: usize = 20;
+
+/// The command that a refusal answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moment {
+    /// AUTH.
+    Login,
+    /// MAIL.
+    Sender,
+    /// RCPT.
+    Recipient,
+    /// The end of the message.
+    End,
+}
+
+impl Answer {
+    /// What is said to a refusal; its code word stands first.
+    #[must_use]
+    pub fn to(moment: Moment, refusal: &Refusal, unpaid: Unpaid) -> Self {
+        let reply = match moment {
+            Moment::Login => login(refusal),
+            Moment::Sender => envelope(refusal, Reply::BadSender, unpaid),
+            Moment::Recipient => envelope(refusal, Reply::BadRecipient, unpaid),
+            Moment::End => message(refusal, unpaid),
+        };
+        let mut lines = words(refusal, reply);
+        if let Some(first) = lines.first_mut() {
+            *first = format!("{} {first}", refusal.code());
+        }
+        Self { reply, lines }
+    }
+}
+
+fn login(refusal: &Refusal) -> Reply {
+    match refusal {
+        Refusal::Unauthorized => Reply::WrongKey,
+        Refusal::RateLimited { .. } => Reply::TooManyLogins,
+        Refusal::Unavailable { outage: Outage::Stopping, .. } => Reply::Stopping,
+        Refusal::Unavailable { outage: Outage::Plugin | Outage::Store | Outage::Busy, .. }
+        | Refusal::Internal { .. } => Reply::LoginOutage,
+        Refusal::Forbidden { .. }
+        | Refusal::BadRequest { .. }
+        | Refusal::InsufficientBalance { .. }
+        | Refusal::DomainNotVerified { .. }
+        | Refusal::RestrictedTemplate { .. }
+        | Refusal::IdempotencyConflict
+        | Refusal::IdempotencyInFlight => Reply::LoginNotAllowed,
+    }
+}
+
+/// There is no content yet that could be wrong: it is the address.
+fn envelope(refusal: &Refusal, bad_address: Reply, unpaid: Unpaid) -> Reply {
+    let reply = message(refusal, unpaid);
+    if reply == Reply::BadContent { bad_address } else { reply }
+}
+
+fn message(refusal: &Refusal, unpaid: Unpaid) -> Reply {
+    match refusal {
+        Refusal::BadRequest { .. } => Reply::BadContent,
+        Refusal::Unauthorized => Reply::KeyGone,
+        Refusal::InsufficientBalance { .. } => match unpaid {
+            Unpaid::Temporary => Reply::Unpaid,
+            Unpaid::Permanent => Reply::UnpaidForGood,
+        },
+        Refusal::DomainNotVerified { .. } => Reply::DomainNotVerified,
+        Refusal::RestrictedTemplate { .. } => Reply::RestrictedTemplate,
+        Refusal::Forbidden { retry_after_s: None, .. } => Reply::Forbidden,
+        Refusal::Forbidden { retry_after_s: Some(_), .. } => Reply::ForbiddenForNow,
+        Refusal::RateLimited { .. } => Reply::RateLimited,
+        Refusal::IdempotencyConflict => Reply::IdempotencyConflict,
+        Refusal::IdempotencyInFlight => Reply::InFlight,
+        Refusal::Internal { .. } => Reply::Internal,
+        Refusal::Unavailable { outage, .. } => match outage {
+            Outage::Plugin => Reply::PluginOutage,
+            Outage::Store => Reply::StoreOutage,
+            Outage::Busy => Reply::Busy,
+            Outage::Stopping => Reply::Stopping,
+        },
+    }
+}
+
+/// The words after the code word, at least one line.
+fn words(refusal: &Refusal, reply: Reply) -> Vec<String> {
+    let again = |what: &str| match refusal.retry_after_s() {
+        Some(seconds) => format!("{what}, try again in {seconds} s"),
+        None => what.to_owned(),
+    };
+    let line = match refusal {
+        Refusal::BadRequest { faults } => return fault_lines(faults),
+        Refusal::Unauthorized | Refusal::IdempotencyConflict | Refusal::IdempotencyInFlight => {
+            reply.text().split_once(' ').map_or("", |(_, words)| words).to_owned()
+        }
+        Refusal::InsufficientBalance { required, balance } => {
+            format!("need {}, have {}", required.0, balance.0)
+        }
+        Refusal::DomainNotVerified { domain, progress, missing } if missing.is_empty() => {
+            format!("{domain} {progress}%")
+        }
+        Refusal::DomainNotVerified { domain, progress, missing } => {
+            format!("{domain} {progress}% (missing {})", missing.join(", "))
+        }
+        Refusal::RateLimited { .. } if reply == Reply::TooManyLogins => {
+            again("too many failed logins")
+        }
+        Refusal::RateLimited { .. } => again("too many messages"),
+        Refusal::Forbidden { message, .. } => again(message),
+        Refusal::RestrictedTemplate { message, .. }
+        | Refusal::Internal { message }
+        | Refusal::Unavailable { message, .. } => message.clone(),
+    };
+    vec![line]
+}
+
+fn fault_lines(faults: &[Fault]) -> Vec<String> {
+    let text = |fault: &Fault| match fault.field.as_str() {
+        "" => fault.message.clone(),
+        field => format!("{field}: {}", fault.message),
+    };
+    let shown = if faults.len() > MOST_LINES { MOST_LINES - 1 } else { faults.len() };
+    let mut lines: Vec<String> = faults.iter().take(shown).map(text).collect();
+    if faults.len() > shown {
+        lines.push(format!("and {} more faults", faults.len() - shown));
+    }
+    if lines.is_empty() {
+        lines.push("the message is not valid".to_owned());
+    }
+    lines
+}

@@ -1,0 +1,64 @@
+use std::path::Path;
+use std::{env, fs};
+
+use super::manual::manual;
+use super::*;
+
+fn written(answer: &Answer) -> String {
+    let mut output = Vec::new();
+    answer.write(&mut output);
+    String::from_utf8(output).expect("replies are ASCII")
+}
+
+#[test]
+fn every_line_has_its_codes() {
+    let lines = vec!["one".to_owned(), "two".to_owned()];
+    let answer = Answer { reply: Reply::BadContent, lines };
+    assert_eq!(written(&answer), "554-5.6.0 one\r\n554 5.6.0 two\r\n");
+    assert_eq!(written(&Reply::Challenge.with("")), "334 \r\n");
+    assert_eq!(written(&Reply::Bye.into()), "221 2.0.0 Bye\r\n");
+}
+
+#[test]
+fn codes_and_enhanced_codes_agree() {
+    for reply in Reply::ALL {
+        let Some(enhanced) = reply.enhanced() else {
+            assert!(matches!(reply.code(), 220 | 250 | 334 | 354), "{reply:?}");
+            continue;
+        };
+        let class = (reply.code() / 100).to_string();
+        assert_eq!(enhanced.split('.').next(), Some(class.as_str()), "{reply:?}");
+        assert_eq!(enhanced.split('.').count(), 3, "{reply:?}");
+    }
+}
+
+#[test]
+fn every_usual_text_fits_into_its_line() {
+    for reply in Reply::ALL {
+        let line = written(&Answer::from(*reply));
+        assert!(line.len() <= 200 && line.ends_with(&format!("{}\r\n", reply.text())), "{line}");
+    }
+}
+
+#[test]
+fn long_and_foreign_texts_are_cut_and_masked() {
+    let line = written(&Reply::Forbidden.with(format!("ü\r\n\0{}", "a".repeat(600))));
+    assert_eq!(line.len(), 512);
+    assert!(line.starts_with("550 5.7.1 ????aaa") && line.ends_with("a...\r\n"), "{line}");
+    let fits = "a".repeat(512 - 2 - "550 5.7.1 ".len());
+    assert!(written(&Reply::Forbidden.with(fits)).ends_with("aa\r\n"));
+}
+
+#[test]
+fn the_manual_is_what_the_code_says() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/relay/REPLIES.md");
+    let manual = manual();
+    if env::var_os("WAXWING_WRITE").is_some() {
+        fs::write(&file, &manual).expect("the manual can be written");
+    }
+    assert!(
+        fs::read_to_string(&file).is_ok_and(|it| it == manual),
+        "src/relay/REPLIES.md is out of date. To write it anew:\n  \
+         WAXWING_WRITE=1 cargo test -p waxwing --lib relay::reply",
+    );
+}

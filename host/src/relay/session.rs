@@ -1,0 +1,340 @@
+//! Drives one SMTP session: reads, writes, shakes hands, keeps the time, and asks the journey what
+//! the dialog wants to know. What is said is decided in [`super::dialog`] and [`super::reply`].
+
+use std::net::IpAddr;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::BytesMut;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::Instant;
+use tokio_rustls::TlsAcceptor;
+use tokio_util::sync::CancellationToken;
+
+use super::Relay;
+use super::dialog::{Accepted, Credentials, Dialog, Dismissal, Mail, Security, Stage, Step};
+use super::message;
+use crate::account::key::Scope;
+use crate::id::RequestId;
+use crate::journey;
+use crate::journey::accept::authenticate::{Caller, authenticate};
+use crate::journey::accept::refusal::{Refusal, Refused};
+use crate::message::address::EmailAddress;
+use crate::store::records::Acceptance;
+
+/// Room to read into: for commands, and for a message.
+const COMMANDS: usize = 1 << 10;
+const CONTENT: usize = 32 << 10;
+/// A buffer that an idle session keeps.
+const KEPT: usize = 4 << 10;
+/// How long a transaction under way may take once the server stops.
+const DRAIN: Duration = Duration::from_secs(25);
+/// Memory is counted in blocks of this size.
+pub(super) const BLOCK: usize = 64 << 10;
+
+/// How the bytes of a new connection are protected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Entry {
+    /// Plain until STARTTLS: port 587.
+    StartTls,
+    /// TLS from the first byte: port 465 (RFC 8314).
+    Implicit,
+}
+
+/// Why talking over one transport ended.
+enum End {
+    /// The client wants TLS.
+    Handshake,
+    /// The session is over.
+    Closed,
+}
+
+/// What came of waiting for the client.
+enum Heard {
+    /// More bytes.
+    Input,
+    /// Nothing more will come.
+    End,
+    /// The server must say why it does not wait any longer.
+    Dismissed(Dismissal),
+}
+
+struct Session<'a> {
+    relay: &'a Relay,
+    peer: IpAddr,
+    stop: CancellationToken,
+    dialog: Dialog,
+    input: BytesMut,
+    caller: Option<Caller>,
+    recipients: usize,
+    memory: Option<OwnedSemaphorePermit>,
+    opened: Instant,
+    content_since: Option<Instant>,
+    stopping_since: Option<Instant>,
+}
+
+/// Serves a client until it, or the server, has had enough.
+pub async fn serve(
+    relay: &Relay,
+    stream: TcpStream,
+    peer: IpAddr,
+    entry: Entry,
+    tls: Arc<rustls::ServerConfig>,
+    stop: CancellationToken,
+) {
+    let security = match entry {
+        Entry::StartTls => Security::Plain,
+        Entry::Implicit => Security::Tls,
+    };
+    let mut session = Session {
+        relay,
+        peer: peer.to_canonical(),
+        stop,
+        dialog: Dialog::new(Arc::clone(&relay.terms), security),
+        input: BytesMut::new(),
+        caller: None,
+        recipients: 0,
+        memory: None,
+        opened: Instant::now(),
+        content_since: None,
+        stopping_since: None,
+    };
+    let mut stream = stream;
+    if entry == Entry::StartTls {
+        match session.talk(&mut stream).await {
+            Ok(End::Handshake) => {}
+            Ok(End::Closed) | Err(_) => return,
+        }
+    }
+    let Some(mut secured) = session.shake_hands(stream, tls).await else { return };
+    if entry == Entry::StartTls {
+        session.dialog.secured(&mut session.input);
+    }
+    let ended = session.talk(&mut *secured).await;
+    if ended.is_ok() {
+        let closed = tokio::time::timeout(relay.bounds.idle, secured.shutdown()).await;
+        drop(closed);
+    }
+}
+
+impl Session<'_> {
+    async fn shake_hands(
+        &self,
+        stream: TcpStream,
+        tls: Arc<rustls::ServerConfig>,
+    ) -> Option<Box<tokio_rustls::server::TlsStream<TcpStream>>> {
+        let accepting = TlsAcceptor::from(tls).accept(stream);
+        let deadline = self.opened + self.relay.bounds.login;
+        let failure = tokio::select! {
+            () = self.stop.cancelled() => return None,
+            shaken = tokio::time::timeout_at(deadline, accepting) => match shaken {
+                Ok(Ok(secured)) => return Some(Box::new(secured)),
+                Ok(Err(error)) => error.to_string(),
+                Err(_) => "it took too long".to_owned(),
+            },
+        };
+        metrics::counter!("waxwing_smtp_handshakes_failed_total").increment(1);
+        tracing::debug!(failure, "a TLS handshake failed");
+        None
+    }
+
+    /// Talks until the session is over, or wants another transport. An error means that the client is
+    /// gone.
+    async fn talk<S>(&mut self, stream: &mut S) -> std::io::Result<End>
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
+        loop {
+            let step = self.dialog.next(&mut self.input);
+            // A message that is handed over keeps its memory until it is stored.
+            if !matches!(step, Step::Submit(_)) {
+                self.cover();
+            }
+            match step {
+                Step::Flush => self.write(stream).await?,
+                Step::StartTls => {
+                    self.write(stream).await?;
+                    return Ok(End::Handshake);
+                }
+                Step::Close => {
+                    self.write(stream).await?;
+                    return Ok(End::Closed);
+                }
+                Step::Wait => {
+                    self.write(stream).await?;
+                    match self.listen(stream).await? {
+                        Heard::Input => {}
+                        Heard::End => return Ok(End::Closed),
+                        Heard::Dismissed(why) => self.dialog.dismiss(why),
+                    }
+                }
+                Step::Authenticate(credentials) => {
+                    let answer = self.authenticate(&credentials).await;
+                    self.dialog.authenticated(answer);
+                }
+                Step::Sender(sender) => {
+                    let answer = self.check_sender(sender.as_ref()).await;
+                    self.dialog.sender_checked(counted(answer));
+                }
+                Step::Recipient(_) => {
+                    let answer = self.check_recipient();
+                    self.dialog.recipient_checked(counted(answer));
+                }
+                Step::Submit(mail) => {
+                    let answer = Box::pin(self.submit(*mail)).await;
+                    self.memory = None;
+                    if let Err(refused) = &answer {
+                        count(&refused.refusal);
+                    }
+                    self.dialog.submitted(answer);
+                }
+            }
+        }
+    }
+
+    async fn write<S: AsyncWrite + Unpin>(&mut self, stream: &mut S) -> std::io::Result<()> {
+        let output = std::mem::take(self.dialog.output());
+        if output.is_empty() {
+            return Ok(());
+        }
+        let writing = async {
+            stream.write_all(&output).await?;
+            stream.flush().await
+        };
+        tokio::time::timeout(self.relay.bounds.idle, writing).await?
+    }
+
+    /// Waits for the client, as long as where the session stands allows.
+    async fn listen<S: AsyncRead + Unpin>(&mut self, stream: &mut S) -> std::io::Result<Heard> {
+        let stage = self.dialog.stage();
+        let now = Instant::now();
+        let room = if stage == Stage::Data { CONTENT } else { COMMANDS };
+        if stage == Stage::Data {
+            self.content_since.get_or_insert(now);
+        } else {
+            self.content_since = None;
+            if self.input.is_empty() && self.input.capacity() > KEPT {
+                self.input = BytesMut::new();
+            }
+        }
+        if self.stop.is_cancelled() {
+            self.stopping_since.get_or_insert(now);
+            if matches!(stage, Stage::Login | Stage::Idle) {
+                return Ok(Heard::Dismissed(Dismissal::Stopping));
+            }
+        }
+        let bounds = &self.relay.bounds;
+        let silence = now + bounds.idle;
+        let deadline = match (stage, self.content_since) {
+            (Stage::Login, _) => silence.min(self.opened + bounds.login),
+            (Stage::Data, Some(since)) => silence.min(since + bounds.data),
+            (Stage::Data | Stage::Idle | Stage::Transaction, _) => silence,
+        };
+        let drained = self.stopping_since.map(|since| since + DRAIN);
+        self.input.reserve(room);
+        tokio::select! {
+            read = stream.read_buf(&mut self.input) => {
+                Ok(if read? == 0 { Heard::End } else { Heard::Input })
+            }
+            () = tokio::time::sleep_until(drained.map_or(deadline, |it| it.min(deadline))) => {
+                let stopping = drained.is_some_and(|it| it <= deadline);
+                Ok(Heard::Dismissed(if stopping { Dismissal::Stopping } else { Dismissal::Idle }))
+            }
+            // Looked at again from the start, with less time.
+            () = self.stop.cancelled(), if self.stopping_since.is_none() => Ok(Heard::Input),
+        }
+    }
+
+    /// Takes as much of the memory for messages as this one holds, or lets the message go.
+    fn cover(&mut self) {
+        let wanted = self.dialog.held_bytes().div_ceil(BLOCK);
+        if wanted == 0 {
+            self.memory = None;
+        }
+        let covered = self.memory.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
+        if wanted <= covered {
+            return;
+        }
+        let more = u32::try_from(wanted - covered).unwrap_or(u32::MAX);
+        let Ok(permit) = Arc::clone(&self.relay.memory).try_acquire_many_owned(more) else {
+            metrics::counter!("waxwing_smtp_out_of_memory_total").increment(1);
+            self.dialog.out_of_memory();
+            self.memory = None;
+            return;
+        };
+        match &mut self.memory {
+            Some(memory) => memory.merge(permit),
+            None => self.memory = Some(permit),
+        }
+    }
+
+    async fn authenticate(&mut self, credentials: &Credentials) -> Result<(), Refusal> {
+        let Relay { facts, clock, rate_limits, .. } = self.relay;
+        let key = credentials.key();
+        match authenticate(facts, clock, key, self.peer, Scope::Send).await {
+            Ok(caller) => {
+                self.caller = Some(caller);
+                Ok(())
+            }
+            Err(Refusal::Unauthorized) => Err(rate_limits.failed_login(self.peer)),
+            Err(refusal) => Err(refusal),
+        }
+        .inspect_err(count)
+    }
+
+    async fn check_sender(&mut self, sender: Option<&EmailAddress>) -> Result<(), Refusal> {
+        self.recipients = 0;
+        let caller = self.caller()?;
+        self.take_one(caller)?;
+        match sender {
+            None => Ok(()),
+            Some(address) => {
+                let checked = self.relay.journey.check_sender(caller, address).await;
+                checked.map_err(|refused| refused.refusal)
+            }
+        }
+    }
+
+    /// The first recipient was taken from the rate limit with MAIL.
+    fn check_recipient(&mut self) -> Result<(), Refusal> {
+        self.recipients += 1;
+        if self.recipients == 1 { Ok(()) } else { self.take_one(self.caller()?) }
+    }
+
+    fn take_one(&self, caller: &Caller) -> Result<(), Refusal> {
+        let (key, account) = (caller.key.id, caller.key.account_id);
+        let taken = self.relay.rate_limits.take(key, account, NonZeroU32::MIN);
+        taken.map(|_| ()).map_err(|(refusal, _)| refusal)
+    }
+
+    async fn submit(&self, mail: Mail) -> Result<Accepted, Refused> {
+        let start = std::time::Instant::now();
+        let caller = self.caller()?;
+        let now = self.relay.clock.now();
+        let (items, idempotency) = message::read(mail, &self.relay.terms.hostname, now)?;
+        let acceptance = Acceptance::Together;
+        let id = RequestId::new(now);
+        let request = journey::Request { id, idempotency, acceptance, items };
+        metrics::histogram!("waxwing_step_seconds", "step" => "accept").record(start.elapsed());
+        let reply = self.relay.journey.send(caller, &request).await?;
+        let receipts = reply.items.into_iter();
+        let ids = receipts.map(|it| it.map(|receipt| receipt.message_id));
+        Ok(Accepted { ids: ids.collect::<Result<_, _>>()? })
+    }
+
+    fn caller(&self) -> Result<&Caller, Refusal> {
+        self.caller.as_ref().ok_or(Refusal::Unauthorized)
+    }
+}
+
+/// Each refusal once, as over HTTP.
+fn count(refusal: &Refusal) {
+    metrics::counter!("waxwing_refusals_total", "code" => refusal.code()).increment(1);
+}
+
+fn counted(answer: Result<(), Refusal>) -> Result<(), Refusal> {
+    answer.inspect_err(count)
+}

@@ -1,0 +1,162 @@
+//! The relay's two ports: sockets, certificate, bounds; all of them are there, or the server does
+//! not start.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use super::data_dir::DataDir;
+use super::smtp::{self, Door, Places};
+use super::tasks::Tasks;
+use super::tls::{Certificates, Watch};
+use super::wire::{StartError, bind};
+use crate::clock::Clock;
+use crate::config::{Config, InsufficientBalance, Smtp};
+use crate::journey::Journey;
+use crate::journey::accept::rate_limit::RateLimits;
+use crate::relay::dialog::{Dialog, Dismissal, Security, Terms, Unpaid};
+use crate::relay::session::{self, Entry};
+use crate::relay::{Bounds, Relay};
+use crate::store::facts::Facts;
+
+/// The ports, bound and not served yet.
+#[derive(Debug)]
+pub struct Ports {
+    starttls: Option<(TcpListener, SocketAddr)>,
+    tls: Option<(TcpListener, SocketAddr)>,
+    certificates: Option<Arc<Certificates>>,
+    watch: Option<Watch>,
+    terms: Arc<Terms>,
+}
+
+/// What a session asks of the rest of the server.
+#[derive(Debug)]
+pub struct Services {
+    /// The way of a message.
+    pub journey: Arc<Journey>,
+    /// What is known of keys.
+    pub facts: Arc<Facts>,
+    /// The time.
+    pub clock: Clock,
+    /// The buckets, shared with HTTP.
+    pub rate_limits: Arc<RateLimits>,
+}
+
+impl Ports {
+    /// Binds what the configuration names, and loads the certificate for it.
+    ///
+    /// # Errors
+    /// A port is taken, or the certificate cannot be used.
+    pub async fn open(smtp: &Smtp, data: &DataDir, clock: &Clock) -> Result<Self, StartError> {
+        let hostname = smtp::hostname(smtp);
+        let terms = Arc::new(Terms {
+            hostname: hostname.as_str().to_owned(),
+            message_bytes: smtp.message_bytes,
+            recipients: smtp.recipients,
+            unpaid: match smtp.insufficient_balance {
+                InsufficientBalance::Temporary => Unpaid::Temporary,
+                InsufficientBalance::Permanent => Unpaid::Permanent,
+            },
+        });
+        let starttls = match smtp.starttls_address() {
+            Some(address) => Some(bind(address, "[smtp] listen_starttls or --smtp").await?),
+            None => None,
+        };
+        let tls = match smtp.tls_address() {
+            Some(address) => Some(bind(address, "[smtp] listen_tls or --smtps").await?),
+            None => None,
+        };
+        let (mut certificates, mut watch) = (None, None);
+        if starttls.is_some() || tls.is_some() {
+            let opened = Arc::new(Certificates::open(smtp, data, &hostname, clock.clone())?);
+            watch = Some(Watch::new(Arc::clone(&opened)).map_err(StartError::Signals)?);
+            certificates = Some(opened);
+        }
+        Ok(Self { starttls, tls, certificates, watch, terms })
+    }
+
+    /// Where the port with STARTTLS listens.
+    #[must_use]
+    pub fn starttls_address(&self) -> Option<SocketAddr> {
+        self.starttls.as_ref().map(|(_, address)| *address)
+    }
+
+    /// Where the port with TLS listens.
+    #[must_use]
+    pub fn tls_address(&self) -> Option<SocketAddr> {
+        self.tls.as_ref().map(|(_, address)| *address)
+    }
+
+    /// What a client must trust, where the certificate is our own.
+    #[must_use]
+    pub fn ca_file(&self) -> Option<PathBuf> {
+        self.certificates.as_ref().and_then(|it| it.ca_file())
+    }
+
+    /// Serves the ports until `stop`.
+    pub fn serve(
+        self,
+        config: &Config,
+        services: Services,
+        doors: &Tasks,
+        stop: &CancellationToken,
+    ) {
+        let smtp = &config.smtp;
+        let Self { starttls, tls, certificates, watch, terms } = self;
+        let Some(certificates) = certificates else { return };
+        if let Some(watch) = watch {
+            doors.start("certificates", watch.run(stop.clone()));
+        }
+        let Services { journey, facts, clock, rate_limits } = services;
+        let relay = Arc::new(Relay {
+            journey,
+            facts,
+            clock,
+            rate_limits,
+            terms: Arc::clone(&terms),
+            bounds: Bounds {
+                login: Duration::from_secs(smtp.login_seconds),
+                idle: Duration::from_secs(smtp.idle_seconds),
+                data: Duration::from_secs(smtp.data_seconds),
+            },
+            memory: Relay::memory(smtp.memory_bytes),
+        });
+        smtp::descriptors::ask_for(smtp.connections.saturating_add(config.limits.connections));
+        let places = Places::new(smtp::Bounds {
+            connections: smtp.connections,
+            connections_per_ip: smtp.connections_per_ip,
+        });
+        let crowded = crowded(&terms);
+        for (port, entry) in [(starttls, Entry::StartTls), (tls, Entry::Implicit)] {
+            let Some((listener, _)) = port else { continue };
+            // Where TLS comes first there are no words before it.
+            let crowded = match entry {
+                Entry::StartTls => crowded.clone(),
+                Entry::Implicit => Vec::new(),
+            };
+            let (relay, acceptor, ending) =
+                (Arc::clone(&relay), certificates.server_config(), stop.clone());
+            let session = move |stream, peer: SocketAddr| {
+                let (relay, acceptor) = (Arc::clone(&relay), Arc::clone(&acceptor));
+                let ending = ending.clone();
+                async move {
+                    session::serve(&relay, stream, peer.ip(), entry, acceptor, ending).await;
+                }
+            };
+            let door = Door { listener, crowded };
+            doors.start("smtp", smtp::serve(door, Arc::clone(&places), session, stop.clone()));
+        }
+    }
+}
+
+/// What a client hears for which there is no place.
+fn crowded(terms: &Arc<Terms>) -> Vec<u8> {
+    let mut dialog = Dialog::new(Arc::clone(terms), Security::Plain);
+    dialog.output().clear();
+    dialog.dismiss(Dismissal::TooManyConnections);
+    std::mem::take(dialog.output())
+}

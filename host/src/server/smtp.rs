@@ -1,0 +1,90 @@
+//! The accept loops of the relay's ports. They give each connection a place, and know nothing of
+//! SMTP but the words for a connection that has none.
+
+pub mod descriptors;
+mod hostname;
+mod places;
+
+use std::future::Future;
+use std::io::Write;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::{TcpListener, TcpStream};
+use tokio_util::sync::CancellationToken;
+
+use super::tasks::Tasks;
+
+pub use hostname::hostname;
+pub use places::{Bounds, Crowded, Place, Places};
+
+/// How long sessions may take after the server was told to stop.
+const DRAIN: Duration = Duration::from_secs(30);
+const STUMBLE: Duration = Duration::from_millis(100);
+
+/// A port.
+#[derive(Debug)]
+pub struct Door {
+    /// Its socket.
+    pub listener: TcpListener,
+    /// What a connection hears that finds no place; nothing where TLS comes first.
+    pub crowded: Vec<u8>,
+}
+
+/// Gives connections to `session` until `stop`; then sessions have 30 s to end, which hear of the
+/// stop themselves.
+pub async fn serve<S, F>(door: Door, places: Arc<Places>, session: S, stop: CancellationToken)
+where
+    S: Fn(TcpStream, SocketAddr) -> F + Send + 'static,
+    F: Future<Output = ()> + Send + 'static,
+{
+    let (sessions, cut) = (Tasks::default(), CancellationToken::new());
+    loop {
+        let accepted = tokio::select! {
+            accepted = door.listener.accept() => accepted,
+            () = stop.cancelled() => break,
+        };
+        let (stream, peer) = match accepted {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                // Most often: no file descriptors left. They come back when connections end.
+                tracing::warn!(%error, "an SMTP connection could not be accepted");
+                tokio::time::sleep(STUMBLE).await;
+                continue;
+            }
+        };
+        let Ok(place) = places.take(peer.ip()) else {
+            turn_away(stream, &door.crowded);
+            continue;
+        };
+        let _best_effort = stream.set_nodelay(true);
+        // On the heap: a task holds what it is given twice, and there may be many idle ones.
+        let session = Box::pin(session(stream, peer));
+        let cut = cut.clone();
+        sessions.start("smtp session", async move {
+            let _cut_off = cut.run_until_cancelled(session).await;
+            drop(place);
+        });
+    }
+    drop(door);
+    end(&sessions, &cut, DRAIN).await;
+}
+
+fn turn_away(stream: TcpStream, reply: &[u8]) {
+    // A new connection's buffer has room, so this neither waits nor is cut short.
+    if let Ok(mut stream) = stream.into_std() {
+        let _best_effort = stream.write(reply);
+    }
+}
+
+async fn end(sessions: &Tasks, cut: &CancellationToken, within: Duration) {
+    if tokio::time::timeout(within, sessions.finish()).await.is_err() {
+        tracing::warn!("some SMTP sessions did not end in time; they are cut off");
+        cut.cancel();
+        sessions.finish().await;
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,256 @@
+//! TLS of the relay's ports: a certificate that is exchanged while they run. What cannot be used
+//! never takes the place of what can, and sessions live on over an exchange.
+
+mod expiry;
+mod own;
+mod pem;
+mod watch;
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arc_swap::ArcSwap;
+use rustls::ServerConfig;
+use rustls::crypto::{CryptoProvider, aws_lc_rs};
+use rustls::server::{ClientHello, NoServerSessionStorage, ResolvesServerCert};
+use rustls::sign::CertifiedKey;
+use rustls::version::{TLS12, TLS13};
+
+use super::data_dir::{DataDir, DataDirError};
+use crate::clock::{Clock, Timestamp};
+use crate::config::{Hostname, Smtp};
+use own::OwnCertificate;
+use pem::{Digest, Files, Loaded, Pair};
+
+pub use pem::{File, Setting};
+pub use watch::Watch;
+
+/// The certificate of the relay's ports.
+#[derive(Debug)]
+pub struct Certificates {
+    pair: Pair,
+    own: Option<OwnCertificate>,
+    live: Arc<Live>,
+    /// What was read last, whether it could be used or not.
+    seen: Mutex<Digest>,
+    config: Arc<ServerConfig>,
+    clock: Clock,
+}
+
+/// Why a certificate cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum CertificateError {
+    /// A file is not there.
+    #[error(
+        "{0} does not exist; correct the path, or leave out both settings for a self-signed \
+         certificate"
+    )]
+    Missing(File),
+    /// A file may not be read.
+    #[error(
+        "{0} may not be read by this user; give it to the user that runs waxwing, or its group"
+    )]
+    Denied(File),
+    /// A file cannot be read.
+    #[error("{file} cannot be read: {source}")]
+    Unreadable {
+        /// The file.
+        file: File,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A file is over 1 MiB.
+    #[error("{0} has more than 1 MiB: it is not a certificate or a key")]
+    TooLarge(File),
+    /// A file is cut off or garbled.
+    #[error("{file} is not whole PEM: {source}; copy it again")]
+    Garbled {
+        /// The file.
+        file: File,
+        /// Why.
+        source: rustls::pki_types::pem::Error,
+    },
+    /// There is no certificate in the file.
+    #[error(
+        "{0} holds no `-----BEGIN CERTIFICATE-----`; where it is DER, \
+         `openssl x509 -inform der -in FILE -out cert.pem` makes PEM of it"
+    )]
+    NoCertificate(File),
+    /// There is no key in the file.
+    #[error(
+        "{0} holds no `-----BEGIN PRIVATE KEY-----`; where it is DER, \
+         `openssl pkey -inform der -in FILE -out key.pem` makes PEM of it"
+    )]
+    NoKey(File),
+    /// The key has a pass phrase.
+    #[error(
+        "{0} has a pass phrase, and there is nobody to ask for it; \
+         `openssl pkey -in FILE -out key.pem` writes the key without"
+    )]
+    Encrypted(File),
+    /// The first certificate is none.
+    #[error("the first certificate in {0} is not a valid X.509 certificate; copy it again")]
+    Malformed(File),
+    /// The key is of a kind that TLS does not use.
+    #[error(
+        "the key in {file} cannot be used: {source}; RSA, ECDSA P-256 to P-521 and Ed25519 can"
+    )]
+    UnusableKey {
+        /// The file.
+        file: File,
+        /// Why.
+        source: rustls::Error,
+    },
+    /// They do not belong together.
+    #[error(
+        "the first certificate in {certificate} was not made for the key in {private_key}; put the \
+         server's own certificate first and its issuers after it, or name the key it was made for"
+    )]
+    Mismatch {
+        /// The certificate's file.
+        certificate: File,
+        /// The key's file.
+        private_key: File,
+    },
+    /// The data directory.
+    #[error(transparent)]
+    DataDir(#[from] DataDirError),
+    /// The self-signed certificate.
+    #[error("a self-signed certificate cannot be made: {0}")]
+    Own(#[from] rcgen::Error),
+    /// The TLS library.
+    #[error("TLS cannot be set up: {0}")]
+    Tls(#[from] rustls::Error),
+}
+
+/// What the next handshake shows.
+#[derive(Debug)]
+struct Live(ArcSwap<Loaded>);
+
+impl Certificates {
+    /// Loads what the configuration names; a self-signed certificate, made where there is none yet
+    /// or where it ends soon, if it names nothing.
+    ///
+    /// # Errors
+    /// See [`CertificateError`].
+    pub fn open(
+        smtp: &Smtp,
+        data: &DataDir,
+        hostname: &Hostname,
+        clock: Clock,
+    ) -> Result<Self, CertificateError> {
+        let (pair, own) = if let (Some(certificate), Some(private_key)) =
+            (&smtp.certificate, &smtp.private_key)
+        {
+            (Pair::new(certificate, private_key), None)
+        } else {
+            let own = OwnCertificate::new(data.tls()?, hostname);
+            (own.pair(), Some(own))
+        };
+        if let Some(own) = &own {
+            own.keep_fresh(clock.now())?;
+        }
+        let files = pair.read()?;
+        let loaded = pair.load(&files)?;
+        let live = Arc::new(Live(ArcSwap::from_pointee(loaded)));
+        let config = Arc::new(server_config(Arc::clone(&live))?);
+        let seen = Mutex::new(files.digest());
+        let certificates = Self { pair, own, live, seen, config, clock };
+        certificates.report();
+        Ok(certificates)
+    }
+
+    /// What an acceptor needs; it shows whatever certificate is live at the moment of a handshake.
+    #[must_use]
+    pub fn server_config(&self) -> Arc<ServerConfig> {
+        Arc::clone(&self.config)
+    }
+
+    /// What a client must trust, where the certificate is self-signed; an absolute path.
+    #[must_use]
+    pub fn ca_file(&self) -> Option<PathBuf> {
+        self.own.as_ref().map(OwnCertificate::ca_file)
+    }
+
+    /// When the live certificate ends.
+    #[must_use]
+    pub fn expires_at(&self) -> Timestamp {
+        self.live.0.load().expires_at
+    }
+
+    /// Loads the files again; the next handshake shows what is in them.
+    ///
+    /// # Errors
+    /// They cannot be used. What was live stays live.
+    pub fn reload(&self) -> Result<(), CertificateError> {
+        self.look_again(None).unwrap_or(Ok(()))
+    }
+
+    /// As [`Certificates::reload`], but only if the files are not those of the last time.
+    ///
+    /// # Errors
+    /// As there; the same files are complained about once.
+    pub fn reload_if_changed(&self) -> Option<Result<(), CertificateError>> {
+        let seen = *self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        self.look_again(Some(seen))
+    }
+
+    fn look_again(&self, seen: Option<Digest>) -> Option<Result<(), CertificateError>> {
+        let read = self.read();
+        let digest = match &read {
+            Ok(files) => files.digest(),
+            Err(error) => Digest::of(error),
+        };
+        if seen == Some(digest) {
+            return None;
+        }
+        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = digest;
+        Some(read.and_then(|files| self.pair.load(&files)).map(|loaded| {
+            self.live.0.store(Arc::new(loaded));
+            self.report();
+        }))
+    }
+
+    fn read(&self) -> Result<Files, CertificateError> {
+        if let Some(own) = &self.own {
+            own.keep_fresh(self.clock.now())?;
+        }
+        self.pair.read()
+    }
+
+    fn report(&self) {
+        #[expect(clippy::cast_precision_loss, reason = "a gauge is a float")]
+        metrics::gauge!("waxwing_tls_certificate_expires_seconds")
+            .set((self.expires_at().millis() / 1_000) as f64);
+        if self.pair.key_is_exposed() {
+            let key = &self.pair.private_key;
+            tracing::warn!("{key} can be read by every user of this machine; chmod o-r it");
+        }
+    }
+}
+
+/// The one provider of cryptography; none is installed for the process.
+fn provider() -> Arc<CryptoProvider> {
+    Arc::new(aws_lc_rs::default_provider())
+}
+
+fn server_config(live: Arc<Live>) -> Result<ServerConfig, rustls::Error> {
+    let mut config = ServerConfig::builder_with_provider(provider())
+        .with_protocol_versions(&[&TLS13, &TLS12])?
+        .with_no_client_auth()
+        .with_cert_resolver(live);
+    // A resumed session saves the signature, which is most of what a short session costs. Tickets
+    // are kept by the clients; nothing is kept here.
+    config.ticketer = aws_lc_rs::Ticketer::new()?;
+    config.session_storage = Arc::new(NoServerSessionStorage {});
+    Ok(config)
+}
+
+impl ResolvesServerCert for Live {
+    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(Arc::clone(&self.0.load().key))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,184 @@
+//! A certificate and its key, read from two PEM files.
+
+use std::fmt;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustls::pki_types::pem::{self, PemObject};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::ParsedCertificate;
+use rustls::sign::CertifiedKey;
+use rustls::{Error, InconsistentKeys};
+use sha2::{Digest as _, Sha256};
+
+use super::{CertificateError, expiry, provider};
+use crate::clock::Timestamp;
+
+const LARGEST: u64 = 1 << 20;
+
+/// A file, and the setting that names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct File {
+    /// The setting.
+    pub setting: Setting,
+    /// The file.
+    pub path: PathBuf,
+}
+
+/// A setting that names a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Setting {
+    /// `smtp.certificate`.
+    Certificate,
+    /// `smtp.private_key`.
+    PrivateKey,
+}
+
+/// Where a certificate and its key are.
+#[derive(Debug, Clone)]
+pub(super) struct Pair {
+    pub certificate: File,
+    pub private_key: File,
+}
+
+/// What is in both files.
+pub(super) struct Files {
+    certificate: Vec<u8>,
+    private_key: Vec<u8>,
+}
+
+/// What tells files, or the failure to read them, from others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Digest([u8; 32]);
+
+/// A certificate that handshakes can show.
+#[derive(Debug)]
+pub(super) struct Loaded {
+    pub key: Arc<CertifiedKey>,
+    pub expires_at: Timestamp,
+}
+
+impl Pair {
+    pub fn new(certificate: &Path, private_key: &Path) -> Self {
+        let file = |setting, path: &Path| File { setting, path: path.to_owned() };
+        Self {
+            certificate: file(Setting::Certificate, certificate),
+            private_key: file(Setting::PrivateKey, private_key),
+        }
+    }
+
+    pub fn read(&self) -> Result<Files, CertificateError> {
+        let (certificate, private_key) = (self.certificate.read()?, self.private_key.read()?);
+        Ok(Files { certificate, private_key })
+    }
+
+    pub fn load(&self, files: &Files) -> Result<Loaded, CertificateError> {
+        let chain = self.chain(&files.certificate)?;
+        let key = self.key(&files.private_key)?;
+        let malformed = || CertificateError::Malformed(self.certificate.clone());
+        let first = chain.first().ok_or_else(malformed)?;
+        ParsedCertificate::try_from(first).map_err(|_| malformed())?;
+        let expires_at = expiry::not_after(first).ok_or_else(malformed)?;
+        let key = CertifiedKey::from_der(chain, key, &provider()).map_err(|source| {
+            let (certificate, private_key) = (self.certificate.clone(), self.private_key.clone());
+            if source == Error::InconsistentKeys(InconsistentKeys::KeyMismatch) {
+                CertificateError::Mismatch { certificate, private_key }
+            } else {
+                CertificateError::UnusableKey { file: private_key, source }
+            }
+        })?;
+        Ok(Loaded { key: Arc::new(key), expires_at })
+    }
+
+    fn chain(&self, text: &[u8]) -> Result<Vec<CertificateDer<'static>>, CertificateError> {
+        let file = || self.certificate.clone();
+        let chain = CertificateDer::pem_slice_iter(text).collect::<Result<Vec<_>, _>>();
+        let chain = chain.map_err(|source| CertificateError::Garbled { file: file(), source })?;
+        if chain.is_empty() {
+            return Err(CertificateError::NoCertificate(file()));
+        }
+        Ok(chain)
+    }
+
+    fn key(&self, text: &[u8]) -> Result<PrivateKeyDer<'static>, CertificateError> {
+        let file = self.private_key.clone();
+        // The old form says it in a header field, the new one in the label.
+        let has_pass_phrase = ["BEGIN ENCRYPTED PRIVATE KEY", "Proc-Type: 4,ENCRYPTED"]
+            .iter()
+            .any(|mark| text.windows(mark.len()).any(|window| window == mark.as_bytes()));
+        if has_pass_phrase {
+            return Err(CertificateError::Encrypted(file));
+        }
+        PrivateKeyDer::from_pem_slice(text).map_err(|source| {
+            if matches!(source, pem::Error::NoItemsFound) {
+                CertificateError::NoKey(file)
+            } else {
+                CertificateError::Garbled { file, source }
+            }
+        })
+    }
+
+    /// Whether users other than the owner and its group can read the key.
+    #[cfg(unix)]
+    pub fn key_is_exposed(&self) -> bool {
+        let metadata = std::fs::metadata(&self.private_key.path);
+        metadata.is_ok_and(|it| std::os::unix::fs::MetadataExt::mode(&it) & 0o004 != 0)
+    }
+
+    #[cfg(not(unix))]
+    pub fn key_is_exposed(&self) -> bool {
+        false
+    }
+}
+
+impl File {
+    fn read(&self) -> Result<Vec<u8>, CertificateError> {
+        let failed = |source: io::Error| {
+            let file = self.clone();
+            if source.kind() == io::ErrorKind::NotFound {
+                CertificateError::Missing(file)
+            } else if source.kind() == io::ErrorKind::PermissionDenied {
+                CertificateError::Denied(file)
+            } else {
+                CertificateError::Unreadable { file, source }
+            }
+        };
+        let mut bytes = Vec::new();
+        let file = std::fs::File::open(&self.path).map_err(failed)?;
+        let read = file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(failed)?;
+        if u64::try_from(read).is_ok_and(|read| read <= LARGEST) {
+            Ok(bytes)
+        } else {
+            Err(CertificateError::TooLarge(self.clone()))
+        }
+    }
+}
+
+impl Files {
+    pub fn digest(&self) -> Digest {
+        let parts = [&self.certificate, &self.private_key].map(Sha256::digest);
+        Digest(Sha256::digest(parts.concat()).into())
+    }
+}
+
+impl Digest {
+    pub fn of(error: &CertificateError) -> Self {
+        Self(Sha256::digest(error.to_string()).into())
+    }
+}
+
+impl fmt::Display for File {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.setting, self.path.display())
+    }
+}
+
+impl fmt::Display for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Certificate => "smtp.certificate",
+            Self::PrivateKey => "smtp.private_key",
+        })
+    }
+}

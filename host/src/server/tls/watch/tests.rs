@@ -1,0 +1,40 @@
+//! Each cause is heard; what happens then is tested with the certificates.
+
+use std::time::Duration;
+
+use super::*;
+use crate::clock::Clock;
+use crate::config::{Hostname, Smtp};
+use crate::server::data_dir::DataDir;
+
+fn certificates(directory: &Path) -> Arc<Certificates> {
+    let data = DataDir::open(directory).expect("a data directory");
+    let (smtp, hostname) = (Smtp::default(), Hostname::localhost());
+    Arc::new(Certificates::open(&smtp, &data, &hostname, Clock::system()).expect("made"))
+}
+
+async fn cause(watch: &mut Watch) -> Cause {
+    tokio::time::timeout(Duration::from_secs(20), watch.next()).await.expect("heard")
+}
+
+#[tokio::test]
+async fn a_file_that_is_renamed_into_place_is_heard_of() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let certificates = certificates(directory.path());
+    let mut watch = Watch::new(Arc::clone(&certificates)).expect("watched");
+    let path = &certificates.pair.certificate.path;
+    let beside = path.with_extension("new");
+    std::fs::copy(path, &beside).expect("copied");
+    std::fs::rename(&beside, path).expect("renamed");
+    assert_eq!(cause(&mut watch).await, Cause::Changed);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_hangup_is_an_order_and_ends_nothing() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut watch = Watch::new(certificates(directory.path())).expect("watched");
+    let own = rustix::process::getpid();
+    rustix::process::kill_process(own, rustix::process::Signal::HUP).expect("sent");
+    assert_eq!(cause(&mut watch).await, Cause::HangUp);
+}

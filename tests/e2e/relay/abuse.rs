@@ -1,0 +1,143 @@
+//! What nobody may do: smuggle, slip commands under TLS, guess keys, send garbage.
+
+use waxwing_tests::{Port, Server, Smtp};
+
+use super::{FROM, whole};
+use crate::fixture::assert_unharmed;
+
+/// Every way to end a message that some server somewhere takes for `<CR><LF>.<CR><LF>`.
+const ENDS: [&str; 13] = [
+    "\n.\n",
+    "\n.\r\n",
+    "\r\n.\n",
+    "\r.\r",
+    "\r.\r\n",
+    "\r\n.\r",
+    "\n.\r",
+    "\r.\n",
+    "\r\n\n.\r\n",
+    "\r\n.\r\r\n",
+    "\n\r.\r\n",
+    "\r\n\0.\r\n",
+    "\n.\r\r\n",
+];
+
+#[tokio::test]
+async fn no_other_end_of_a_message_is_one_and_nothing_is_smuggled() {
+    let server = Server::dev();
+    let mut client = Smtp::authenticated(&server, Port::StartTls).await;
+    for end in ENDS {
+        client.say(&format!("MAIL FROM:<{FROM}>")).await.assert(250);
+        client.say("RCPT TO:<ada@example.com>").await.assert(250);
+        client.say("DATA").await.assert(354);
+        let smuggled = format!(
+            "MAIL FROM:<{FROM}>\r\nRCPT TO:<smuggled@example.com>\r\nDATA\r\n{}",
+            whole("smuggled", "smuggled")
+        );
+        let message = format!("{}{end}{smuggled}\r\n.\r\n", whole("first", "first"));
+        client.write(message.as_bytes()).await.expect("written");
+        let refused = client.reply().await.expect("one reply");
+        let expected = if end.contains('\0') { "554 5.6.0" } else { "550 5.6.11" };
+        refused.assert_begins(expected);
+        // The next reply is that of the next command: nothing else was executed.
+        client.say("NOOP").await.assert_begins("250 2.0.0");
+    }
+    assert_unharmed(&server, 0).await;
+}
+
+#[tokio::test]
+async fn commands_that_were_sent_before_the_handshake_are_never_executed() {
+    let server = Server::dev();
+    let mut client = Smtp::plain(&server).await;
+    client.reply().await.expect("a greeting").assert(220);
+    client.say("EHLO plain.example").await.assert(250);
+    let injected = format!("STARTTLS\r\nEHLO evil.example\r\nMAIL FROM:<{FROM}>\r\nRSET\r\n");
+    client.write(injected.as_bytes()).await.expect("written");
+    client.reply().await.expect("a reply").assert(220);
+    let mut client = client.shake_hands(&server).await;
+    // What was said before TLS is forgotten, the hello too.
+    client.say("MAIL FROM:<a@sandbox.test>").await.assert_begins("503 5.5.1");
+    client.say("EHLO client.example").await.assert(250);
+    client.log_in(server.key()).await.assert(235);
+}
+
+#[tokio::test]
+async fn without_tls_there_is_no_login_and_no_mail() {
+    let server = Server::dev();
+    let mut client = Smtp::plain(&server).await;
+    client.reply().await.expect("a greeting").assert(220);
+    let hello = client.say("EHLO client.example").await;
+    assert!(hello.text.contains("STARTTLS") && !hello.text.contains("AUTH"), "{}", hello.text);
+    client.log_in(server.key()).await.assert_begins("538 5.7.11");
+    client.say(&format!("MAIL FROM:<{FROM}>")).await.assert_begins("530 5.7.0");
+}
+
+#[tokio::test]
+async fn whoever_guesses_keys_is_sent_away_and_others_are_not() {
+    let server = Server::dev();
+    let mut last = String::new();
+    for session in 0..12 {
+        let mut client = Smtp::secured(&server, Port::Implicit).await;
+        let wrong = format!("wx_live_{session:08}_{}", "x".repeat(32));
+        for _ in 0..3 {
+            let refused = client.log_in(&wrong).await;
+            last = format!("{} {}", refused.code, refused.text);
+            if refused.code != 535 {
+                break;
+            }
+        }
+        let rest = client.end().await.expect("the session ends");
+        assert!(last.starts_with("421 4.7.0") || rest.starts_with("421 4.7.0"), "{last} {rest}");
+    }
+    assert!(last.starts_with("421 4.7.0"), "an address that guesses is not even told: {last}");
+    // From the same address: only failures are counted.
+    drop(Smtp::authenticated(&server, Port::Implicit).await);
+}
+
+#[tokio::test]
+async fn garbage_has_its_bound_and_its_reply() {
+    let server = Server::dev();
+    let mut client = Smtp::authenticated(&server, Port::StartTls).await;
+    client
+        .write(&[b"NOOP ".as_slice(), &[b'x'; 100_000], b"\r\n"].concat())
+        .await
+        .expect("written");
+    client.reply().await.expect("a reply").assert(500);
+    client.write(b"NOOP\nNOOP\0\r\n\xff\xfe\r\n").await.expect("written");
+    for _ in 0..3 {
+        client.reply().await.expect("a reply").assert_begins("500 5.5.");
+    }
+    client.say("NOOP").await.assert(250);
+    let long = whole("Hi", &"x".repeat(999));
+    let refused = client.send(FROM, &["ada@example.com"], &long).await;
+    refused.assert_begins("554 5.6.0 BAD_REQUEST");
+    let endless: String = (0..1_001).map(|n| format!("X-{n}: y\r\n")).collect();
+    let endless = format!("{endless}{}", whole("a", "b"));
+    let refused = client.send(FROM, &["ada@example.com"], &endless).await;
+    refused.assert_begins("554 5.6.0 BAD_REQUEST");
+    client.write("RUBBISH\r\n".repeat(100).as_bytes()).await.expect("written");
+    let rest = client.end().await.expect("the session ends");
+    assert!(rest.ends_with("\r\n") && rest.contains("421 4.7.0"), "{rest}");
+    assert_unharmed(&server, 0).await;
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_in_the_middle_of_a_message_leaves_nothing() {
+    let server = Server::dev();
+    for cut in ["MAIL", "RCPT", "DATA", "message"] {
+        let mut client = Smtp::authenticated(&server, Port::StartTls).await;
+        client.say(&format!("MAIL FROM:<{FROM}>")).await.assert(250);
+        if cut == "MAIL" {
+            continue;
+        }
+        client.say("RCPT TO:<ada@example.com>").await.assert(250);
+        if cut == "RCPT" {
+            continue;
+        }
+        client.say("DATA").await.assert(354);
+        if cut == "message" {
+            client.write(whole("Hi", "Hi").as_bytes()).await.expect("written");
+        }
+    }
+    assert_unharmed(&server, 0).await;
+}

@@ -1,0 +1,70 @@
+//! swaks, which speaks SMTP as one would by hand.
+
+use std::io::Write;
+use std::process::Command;
+
+use super::client::{Client, Composition, Door, Letter, Port, Utf8};
+use super::run::{BOUND, Said, run, works};
+
+pub const SWAKS: Client = Client {
+    name: "swaks",
+    missing,
+    send,
+    compose: Some(compose),
+    send_each: None,
+    denied: "No authentication type succeeded",
+    distrusts: "certificate verify failed",
+    utf8: Utf8::Unknown,
+    hops: 1,
+};
+
+fn missing() -> Option<String> {
+    if !works(&["swaks", "--version"]) {
+        return Some("swaks is not installed".to_owned());
+    }
+    let tls = works(&["perl", "-MNet::SSLeay", "-e", "1"]);
+    (!tls).then(|| "Perl's Net::SSLeay is not installed".to_owned())
+}
+
+fn send(door: &Door, letter: &Letter) -> Said {
+    // It ends what it sends with a line break of its own.
+    let file = file_of(letter.open_ended());
+    let data = format!("@{}", file.path().display());
+    let mut command = swaks(door, &letter.from, &letter.to.join(","));
+    run(command.args(["--data", &data, "--suppress-data"]), b"")
+}
+
+fn compose(door: &Door, composition: &Composition) -> Said {
+    let Composition { from, to, subject, text, filename, file } = composition;
+    let file = file_of(file);
+    let mut command = swaks(door, from, to);
+    command.args(["--header", &format!("Subject: {subject}")]);
+    command.args(["--attach-type", "text/plain; charset=utf-8", "--attach-body", text]);
+    command.args(["--attach-name", filename]);
+    command.args(["--attach", &format!("@{}", file.path().display()), "--suppress-data"]);
+    run(&mut command, b"")
+}
+
+fn swaks(door: &Door, from: &str, to: &str) -> Command {
+    let mut command = Command::new("swaks");
+    // The settings of whoever runs the tests are not for it.
+    command.env("SWAKS_HOME", "/nonexistent");
+    command.args(["--server", &door.host, "--port", &door.number]);
+    command.args(["--timeout", &BOUND.as_secs().to_string()]);
+    command.arg(match door.port {
+        Port::StartTls => "--tls",
+        Port::Tls => "--tls-on-connect",
+    });
+    command.arg("--tls-verify");
+    command.args(door.ca().iter().flat_map(|ca| ["--tls-ca-path", ca]));
+    command.args(["--auth", door.port.mechanism()]);
+    command.args(["--auth-user", &door.key, "--auth-password", &door.key]);
+    command.args(["--ehlo", "printer.example", "--from", from, "--to", to]);
+    command
+}
+
+fn file_of(octets: &[u8]) -> tempfile::NamedTempFile {
+    let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
+    file.write_all(octets).expect("it is written");
+    file
+}
