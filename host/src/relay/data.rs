@@ -35,6 +35,12 @@ impl Content {
     pub fn push(&mut self, piece: &[u8]) {
         if let Ok(octets) = &mut self.octets {
             if piece.len() <= self.limit.saturating_sub(octets.len()) {
+                let wanted = octets.len() + piece.len();
+                if wanted > octets.capacity() {
+                    // As a vector grows by itself, but not past what a message may have.
+                    let capacity = wanted.max(2 * octets.capacity()).min(self.limit);
+                    octets.reserve_exact(capacity - octets.len());
+                }
                 octets.extend_from_slice(piece);
             } else {
                 self.octets = Err(Loss::TooLarge);

@@ -19,7 +19,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::clock::Timestamp;
-use crate::journey::accept::refusal::{Fault, Refusal};
+use crate::journey::accept::refusal::{Fault, Refusal, Refused};
 use crate::journey::accept::submission::{Channel, Content, Faulty, Raw, Submission};
 use crate::mail::field::Message;
 use crate::mail::raw::{Arrival, Protocol, RawMessage, Unfit};
@@ -57,6 +57,20 @@ pub fn read(mail: Mail, hostname: &str, now: Timestamp) -> Result<Items, Refusal
         None => whole(&own, mail, hostname, faults, now)?,
     };
     Ok((items, idempotency))
+}
+
+/// A refusal of the journey, with its faults named by header fields.
+pub fn by_header(mut refused: Refused) -> Refused {
+    if let Refusal::BadRequest { faults } = &mut refused.refusal {
+        for fault in faults {
+            match fault.field.as_str() {
+                "template" => "X-Waxwing-Template".clone_into(&mut fault.field),
+                "from" => "From".clone_into(&mut fault.field),
+                _ => {}
+            }
+        }
+    }
+    refused
 }
 
 /// One message that goes to all recipients as it is.

@@ -319,10 +319,11 @@ impl Session<'_> {
         let id = RequestId::new(now);
         let request = journey::Request { id, idempotency, acceptance, items };
         metrics::histogram!("waxwing_step_seconds", "step" => "accept").record(start.elapsed());
-        let reply = self.relay.journey.send(caller, &request).await?;
-        let receipts = reply.items.into_iter();
+        let sent = self.relay.journey.send(caller, &request).await;
+        let receipts = sent.map_err(message::by_header)?.items.into_iter();
         let ids = receipts.map(|it| it.map(|receipt| receipt.message_id));
-        Ok(Accepted { ids: ids.collect::<Result<_, _>>()? })
+        let ids = ids.collect::<Result<_, _>>().map_err(message::by_header)?;
+        Ok(Accepted { ids })
     }
 
     fn caller(&self) -> Result<&Caller, Refusal> {

@@ -102,8 +102,10 @@ async fn sizes_and_recipients_are_refused_where_the_contract_says() {
     client.content(&large).await.assert_begins("552 5.3.4");
     client.say(&format!("MAIL FROM:<{FROM}>")).await.assert(250);
     client.say("RCPT TO:<a@example.com>").await.assert(250);
-    client.say("BDAT 65537 LAST").await;
-    client.say("QUIT").await;
+    let chunk = format!("BDAT 65537 LAST\r\n{}", "x".repeat(65_537));
+    client.write(chunk.as_bytes()).await.expect("written");
+    client.reply().await.expect("a reply").assert_begins("552 5.3.4");
+    client.say("QUIT").await.assert(221);
     assert_unharmed(&server, 0).await;
 }
 

@@ -23,7 +23,7 @@ async fn every_byte_that_may_stay_stays_and_every_recipient_has_a_row() {
     for mail in [&mails[0], &mails[99]] {
         let raw = String::from_utf8(server.raw_mail(mail).await).expect("UTF-8");
         let added = raw.strip_suffix(rest).unwrap_or_else(|| panic!("{raw}"));
-        assert!(added.starts_with("Received: from client.example by "), "{added}");
+        assert!(added.starts_with("Received: from client.example\r\n by "), "{added}");
         assert!(!raw.contains("secret@example.com"));
     }
     let database = Database::of(&server).await;
