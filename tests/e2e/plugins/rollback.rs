@@ -31,11 +31,13 @@ async fn a_plugin_whose_first_three_calls_trap_is_rolled_back_and_nothing_is_cha
         let answer = poisoned(&server).await;
         answer.assert_refused(503, "UNAVAILABLE");
         let words = answer.body["message"].as_str().expect("a message");
-        assert!(words.contains("poisoned by the recipient"), "the guest's own words: {words}");
+        let own = "poisoned by the recipient";
+        assert!(!words.contains(own), "a guest's words are not the client's: {words}");
         assert!(words.contains("nothing was charged or sent"), "{words}");
         let decision = refused(&server, &answer, 503).await;
         let policy = of_kind(&decision, "plan");
         assert_eq!((&policy["digest"], &policy["verdict"]), (&json!(bad.digest), &json!("failed")));
+        assert!(policy["reason"].to_string().contains(own), "but the operator's: {policy}");
     }
     let quarantined = until_rolled_back(&server, &bad).await;
     assert_eq!(quarantined["reason"], "its first 3 calls trapped");
