@@ -132,25 +132,32 @@ impl Journey {
             .into())
     }
 
-    /// Whether an address may be the envelope's sender of the caller's messages: a first look, for a
-    /// door that hears of it before it has the message.
+    /// Whether an address, or the empty path, may be the envelope's sender of the caller's messages: a
+    /// first look, for a door that hears of it before it has the message.
     ///
     /// # Errors
     /// Its domain is not verified, or the caller may not send at all.
     pub async fn check_sender(
         &self,
         caller: &Caller,
-        address: &EmailAddress,
+        address: Option<&EmailAddress>,
     ) -> Result<(), Refused> {
         loop {
             let snapshot = self.facts.snapshot();
             let now = self.clock.now();
             let checked = async {
                 let sender = accept::authenticate::standing(&snapshot, caller, now).await?;
-                policy::sender_domain::check_address(&snapshot, &sender, address).await
+                match address {
+                    Some(address) => {
+                        let checked =
+                            policy::sender_domain::check_address(&snapshot, &sender, address);
+                        Ok(checked.await?.map(|_| ()))
+                    }
+                    None => Ok(Ok(())),
+                }
             };
             let answer = match checked.await {
-                Ok(Ok(_)) => return Ok(()),
+                Ok(Ok(())) => return Ok(()),
                 Ok(Err(refusal)) => Some(refusal.into()),
                 Err(Stop::Refused(refused)) => Some(refused),
                 Err(Stop::Stale) => None,

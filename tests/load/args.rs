@@ -214,8 +214,9 @@ mod tests {
     fn smtp_has_its_own_arguments() {
         let args = smtp("waxwing-load smtp --against haraka --shape fresh --seconds 7");
         assert_eq!((args.against, args.messages()), (Some(Peer::Haraka), 2_000));
-        assert_eq!((args.resumption(), args.pipelining()), (Resumption::Off, Pipelining::On));
-        assert_eq!(smtp("waxwing-load smtp").messages(), 10_000);
+        assert_eq!((args.resumption(), args.pipelining()), (Resumption::Off, Pipelining::Off));
+        let args = smtp("waxwing-load smtp");
+        assert_eq!((args.messages(), args.pipelining()), (10_000, Pipelining::On));
         let kind = parse("waxwing-load --sends 5 smtp").map_err(|error| error.kind()).err();
         assert_eq!(kind, Some(ErrorKind::ArgumentConflict));
     }

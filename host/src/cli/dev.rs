@@ -95,6 +95,7 @@ fn configuration(dev: &Dev) -> Result<Config, CliError> {
     let inbox = config.inbox.smtp_listen;
     config.inbox.smtp_listen = place(dev.inbox_smtp, "WAXWING_INBOX__SMTP_LISTEN", inbox);
     let smtp = &mut config.smtp;
+    smtp.enabled |= dev.smtp.is_some() || dev.smtps.is_some();
     for (flag, variable, listen) in [
         (dev.smtp, "WAXWING_SMTP__LISTEN_STARTTLS", &mut smtp.listen_starttls),
         (dev.smtps, "WAXWING_SMTP__LISTEN_TLS", &mut smtp.listen_tls),

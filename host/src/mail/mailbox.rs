@@ -49,8 +49,8 @@ pub enum InvalidMailbox {
     /// A name or a comment from which some receivers would take another address.
     #[error("a name with an @ that is no address of the sender's domain needs quotes")]
     OtherAddress,
-    /// A local part that readers would decode or take apart.
-    #[error("the part before the @ looks like an encoded word or like another address")]
+    /// What readers would decode or take apart in different ways.
+    #[error("the address looks like an encoded word or like another address")]
     Ambiguous,
     /// Octets that are no text.
     #[error("the field is not UTF-8; encode the name (RFC 2047)")]
@@ -128,7 +128,9 @@ fn address(text: &str) -> Result<EmailAddress, InvalidMailbox> {
     let address: EmailAddress = text.parse()?;
     let local = address.local();
     let decodable = local.contains("=?") && local.contains("?=");
-    if decodable || local.contains(['@', '<', '>']) || local.chars().any(is_invisible) {
+    // A dot of another script, which IDNA reads as a dot and some readers do not.
+    let dotted = text.contains(['\u{3002}', '\u{ff0e}', '\u{ff61}']);
+    if dotted || decodable || local.contains(['@', '<', '>']) || local.chars().any(is_invisible) {
         return Err(InvalidMailbox::Ambiguous);
     }
     Ok(address)

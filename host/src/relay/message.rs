@@ -24,7 +24,7 @@ use crate::journey::accept::submission::{Channel, Content, Faulty, Raw, Submissi
 use crate::mail::field::Message;
 use crate::mail::raw::{Arrival, Protocol, RawMessage, Unfit};
 use crate::message::address::EmailAddress;
-use crate::relay::dialog::Mail;
+use crate::relay::dialog::{Mail, Terms};
 use crate::store::records::Idempotency;
 use own::Own;
 
@@ -32,11 +32,11 @@ use own::Own;
 /// have faults, there is one place with all of them.
 pub type Items = (Vec<Result<Submission, Faulty>>, Option<Idempotency>);
 
-/// Reads a message. `hostname` is what this server calls itself.
+/// Reads a message, under the terms of its session.
 ///
 /// # Errors
 /// The message cannot be read, or not be relayed as it is: all faults at once.
-pub fn read(mail: Mail, hostname: &str, now: Timestamp) -> Result<Items, Refusal> {
+pub fn read(mail: Mail, terms: &Terms, now: Timestamp) -> Result<Items, Refusal> {
     let mut faults = Vec::new();
     let (own, asked) = {
         let message = match Message::split(&mail.data) {
@@ -54,8 +54,9 @@ pub fn read(mail: Mail, hostname: &str, now: Timestamp) -> Result<Items, Refusal
         .map(|key| Idempotency { key: key.clone(), body_hash: digest(&mail) });
     let items = match asked {
         Some(asked) => asked.items(&own, mail.recipients, faults, now),
-        None => whole(&own, mail, hostname, faults, now)?,
+        None => whole(&own, mail, &terms.hostname, faults, now)?,
     };
+    refuse_copies(&items, terms.message_bytes)?;
     Ok((items, idempotency))
 }
 
@@ -71,6 +72,27 @@ pub fn by_header(mut refused: Refused) -> Refused {
         }
     }
     refused
+}
+
+/// A template makes a message for each recipient, and each of them holds all attachments: together
+/// they may be as large as one message.
+fn refuse_copies(items: &[Result<Submission, Faulty>], limit: usize) -> Result<(), Refusal> {
+    let attached = |item: &Result<Submission, Faulty>| match item {
+        Ok(Submission { content: Content::Filled(filled), .. }) => {
+            filled.attachments.iter().map(|it| it.content.len()).sum()
+        }
+        Ok(Submission { content: Content::Raw(_), .. }) | Err(_) => 0,
+    };
+    let copies: usize = items.iter().map(attached).sum();
+    if copies <= limit {
+        return Ok(());
+    }
+    let text = format!(
+        "the attachments, once for each of the {} recipients, have {copies} octets and may have \
+         {limit}; send to fewer recipients at a time",
+        items.len()
+    );
+    Err(refuse(vec![Fault::new("attachments", "too_large", text)]))
 }
 
 /// One message that goes to all recipients as it is.

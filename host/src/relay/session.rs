@@ -72,6 +72,8 @@ struct Session<'a> {
     recipients: usize,
     memory: Option<OwnedSemaphorePermit>,
     opened: Instant,
+    /// When the client was last told something.
+    answered: Instant,
     content_since: Option<Instant>,
     stopping_since: Option<Instant>,
 }
@@ -99,6 +101,7 @@ pub async fn serve(
         recipients: 0,
         memory: None,
         opened: Instant::now(),
+        answered: Instant::now(),
         content_since: None,
         stopping_since: None,
     };
@@ -204,7 +207,9 @@ impl Session<'_> {
             stream.write_all(&output).await?;
             stream.flush().await
         };
-        tokio::time::timeout(self.relay.bounds.idle, writing).await?
+        tokio::time::timeout(self.relay.bounds.idle, writing).await??;
+        self.answered = Instant::now();
+        Ok(())
     }
 
     /// Waits for the client, as long as where the session stands allows.
@@ -227,11 +232,12 @@ impl Session<'_> {
             }
         }
         let bounds = &self.relay.bounds;
-        let silence = now + bounds.idle;
+        // A command has that time as a whole: bytes that never end it are silence too.
+        let command = self.answered + bounds.idle;
         let deadline = match (stage, self.content_since) {
-            (Stage::Login, _) => silence.min(self.opened + bounds.login),
-            (Stage::Data, Some(since)) => silence.min(since + bounds.data),
-            (Stage::Data | Stage::Idle | Stage::Transaction, _) => silence,
+            (Stage::Login, _) => command.min(self.opened + bounds.login),
+            (Stage::Data, Some(since)) => (now + bounds.idle).min(since + bounds.data),
+            (Stage::Data | Stage::Idle | Stage::Transaction, _) => command,
         };
         let drained = self.stopping_since.map(|since| since + DRAIN);
         self.input.reserve(room);
@@ -277,6 +283,7 @@ impl Session<'_> {
         match authenticate(facts, clock, key, self.peer, Scope::Send).await {
             Ok(caller) => {
                 self.caller = Some(caller);
+                metrics::counter!("waxwing_smtp_logins_total").increment(1);
                 Ok(())
             }
             Err(Refusal::Unauthorized) => Err(rate_limits.failed_login(self.peer)),
@@ -289,13 +296,8 @@ impl Session<'_> {
         self.recipients = 0;
         let caller = self.caller()?;
         self.take_one(caller)?;
-        match sender {
-            None => Ok(()),
-            Some(address) => {
-                let checked = self.relay.journey.check_sender(caller, address).await;
-                checked.map_err(|refused| refused.refusal)
-            }
-        }
+        let checked = self.relay.journey.check_sender(caller, sender).await;
+        checked.map_err(|refused| refused.refusal)
     }
 
     /// The first recipient was taken from the rate limit with MAIL.
@@ -314,7 +316,7 @@ impl Session<'_> {
         let start = std::time::Instant::now();
         let caller = self.caller()?;
         let now = self.relay.clock.now();
-        let (items, idempotency) = message::read(mail, &self.relay.terms.hostname, now)?;
+        let (items, idempotency) = message::read(mail, &self.relay.terms, now)?;
         let acceptance = Acceptance::Together;
         let id = RequestId::new(now);
         let request = journey::Request { id, idempotency, acceptance, items };

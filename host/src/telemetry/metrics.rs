@@ -34,6 +34,7 @@ fn describe() {
         "waxwing_smtp_connections_refused_total",
         "SMTP connections refused, by the bound that was reached"
     );
+    describe_counter!("waxwing_smtp_logins_total", "Logins over SMTP; failed ones are refusals");
     describe_counter!("waxwing_smtp_handshakes_failed_total", "TLS handshakes that failed");
     describe_counter!(
         "waxwing_smtp_out_of_memory_total",

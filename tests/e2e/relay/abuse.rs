@@ -6,7 +6,8 @@ use super::{FROM, whole};
 use crate::fixture::assert_unharmed;
 
 /// Every way to end a message that some server somewhere takes for `<CR><LF>.<CR><LF>`.
-const ENDS: [&str; 13] = [
+const ENDS: [&str; 14] = [
+    "\r\r\n.\r\n",
     "\n.\n",
     "\n.\r\n",
     "\r\n.\n",
@@ -25,8 +26,8 @@ const ENDS: [&str; 13] = [
 #[tokio::test]
 async fn no_other_end_of_a_message_is_one_and_nothing_is_smuggled() {
     let server = Server::dev();
-    let mut client = Smtp::authenticated(&server, Port::StartTls).await;
     for end in ENDS {
+        let mut client = Smtp::authenticated(&server, Port::StartTls).await;
         client.say(&format!("MAIL FROM:<{FROM}>")).await.assert(250);
         client.say("RCPT TO:<ada@example.com>").await.assert(250);
         client.say("DATA").await.assert(354);
@@ -34,13 +35,16 @@ async fn no_other_end_of_a_message_is_one_and_nothing_is_smuggled() {
             "MAIL FROM:<{FROM}>\r\nRCPT TO:<smuggled@example.com>\r\nDATA\r\n{}",
             whole("smuggled", "smuggled")
         );
-        let message = format!("{}{end}{smuggled}\r\n.\r\n", whole("first", "first"));
+        let message = format!("{}{end}{smuggled}\r\n.\r\nNOOP\r\n", whole("first", "first"));
         client.write(message.as_bytes()).await.expect("written");
         let refused = client.reply().await.expect("one reply");
         let expected = if end.contains('\0') { "554 5.6.0" } else { "550 5.6.11" };
         refused.assert_begins(expected);
-        // The next reply is that of the next command: nothing else was executed.
-        client.say("NOOP").await.assert_begins("250 2.0.0");
+        if !end.contains('\0') {
+            // Whose commands follow is in doubt, so none is executed.
+            let said = client.end().await.expect("the session ends");
+            assert!(said.starts_with("421 4.7.0") && !said.contains("250"), "{said}");
+        }
     }
     assert_unharmed(&server, 0).await;
 }

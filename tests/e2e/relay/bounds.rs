@@ -1,9 +1,10 @@
 //! What one session, one address and all sessions together may use.
 
 use futures_util::future::join_all;
+use serde_json::json;
 use waxwing_tests::{Launch, Port, Server, Smtp};
 
-use super::{FROM, whole};
+use super::{FROM, filled, whole};
 use crate::fixture::assert_unharmed;
 
 #[tokio::test]
@@ -18,6 +19,9 @@ async fn who_does_not_log_in_or_falls_silent_is_sent_away() {
         let said = client.end().await.expect("the session ends");
         assert!(said.starts_with("421 4.4.2"), "{said}");
     }
+    // A command that never ends is silence too.
+    let mut endless = Smtp::authenticated(&server, Port::Implicit).await;
+    while endless.write(&[b'A'; 1_024]).await.is_ok() {}
     // A handshake that never comes ends without a word.
     let mut half = Smtp::plain(&server).await;
     half.reply().await.expect("a greeting").assert(220);
@@ -105,6 +109,16 @@ async fn sizes_and_recipients_are_refused_where_the_contract_says() {
     let chunk = format!("BDAT 65537 LAST\r\n{}", "x".repeat(65_537));
     client.write(chunk.as_bytes()).await.expect("written");
     client.reply().await.expect("a reply").assert_begins("552 5.3.4");
+    // A template makes each recipient a message of its own, with all attachments.
+    let attached = filled("verification-code", &json!({"code": "1"})).replace(
+        "\r\n\r\n",
+        "\r\nMIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=x\r\n\r\n--x\r\n\
+         Content-Type: application/pdf\r\nContent-Disposition: attachment; filename=a.pdf\r\n\
+         Content-Transfer-Encoding: base64\r\n\r\n",
+    );
+    let attached = format!("{attached}{}--x--\r\n", format!("{}\r\n", "A".repeat(76)).repeat(600));
+    let refused = client.send(FROM, &["a@example.com", "b@example.com"], &attached).await;
+    refused.assert_begins("554 5.6.0 BAD_REQUEST attachments: ");
     client.say("QUIT").await.assert(221);
     assert_unharmed(&server, 0).await;
 }

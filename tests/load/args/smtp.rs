@@ -51,7 +51,7 @@ pub enum Shape {
 pub enum Peer {
     /// The installed Postfix, as a private instance
     Postfix,
-    /// Haraka from npm, one process a core
+    /// Haraka from npm, one process a core; neither server is sent pipelined commands then
     Haraka,
 }
 
@@ -87,7 +87,13 @@ impl SmtpArgs {
     }
 
     pub fn pipelining(&self) -> Pipelining {
-        if self.no_pipelining { Pipelining::Off } else { Pipelining::On }
+        // Haraka writes each of the three replies by itself, so that the second waits for the first
+        // one's delayed acknowledgement: 40 ms, which would say nothing about its speed.
+        match self.against {
+            Some(Peer::Haraka) => Pipelining::Off,
+            Some(Peer::Postfix) | None if self.no_pipelining => Pipelining::Off,
+            Some(Peer::Postfix) | None => Pipelining::On,
+        }
     }
 }
 

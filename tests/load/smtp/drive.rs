@@ -16,7 +16,7 @@ use crate::drive::Answers;
 /// What a client has before it sends.
 enum Client {
     /// A session for all its messages.
-    Reused(Session),
+    Reused(Box<Session>),
     /// Nothing: each message has a session of its own.
     Fresh,
 }
@@ -33,7 +33,7 @@ impl Clients {
         let mut clients = Vec::new();
         for _ in 0..count {
             clients.push(match shape {
-                Shape::Reused => Client::Reused(Session::open(target).await?),
+                Shape::Reused => Client::Reused(Box::new(Session::open(target).await?)),
                 Shape::Fresh => Client::Fresh,
             });
         }

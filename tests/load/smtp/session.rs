@@ -151,7 +151,7 @@ mod tests {
         let long = format!("{}250 end\r\n", "250-line\r\n".repeat(1_000));
         far.write_all(long.as_bytes()).await.expect("written");
         assert_eq!(wire.reply().await.expect("a reply").text.len(), long.len());
-        far.write_all(&[b'2'; 2 * LONGEST]).await.expect("written");
+        far.write_all(&vec![b'2'; 2 * LONGEST]).await.expect("written");
         assert!(wire.reply().await.is_err());
     }
 

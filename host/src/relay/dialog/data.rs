@@ -67,7 +67,12 @@ impl Dialog {
                 })))
             }
             Err(answer) => {
+                let is_ambiguous = answer.reply == Reply::BareLineEnding;
                 self.say(answer);
+                // Where its end was is in doubt too, and so is whose commands follow.
+                if is_ambiguous {
+                    self.say(Reply::Distrust);
+                }
                 None
             }
         }

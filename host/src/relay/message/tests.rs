@@ -8,6 +8,7 @@ mod whole;
 
 use super::*;
 use crate::journey::accept::submission::Filled;
+use crate::relay::dialog::Unpaid;
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
@@ -24,7 +25,10 @@ fn mail(data: &str) -> Mail {
 }
 
 fn read_mail(mail: Mail) -> Result<Items, Refusal> {
-    read(mail, "mx.waxwing.example", NOW)
+    let hostname = "mx.waxwing.example".to_owned();
+    let terms =
+        Terms { hostname, message_bytes: 25 << 20, recipients: 100, unpaid: Unpaid::Temporary };
+    read(mail, &terms, NOW)
 }
 
 /// The submissions of a faultless message, one for each recipient.

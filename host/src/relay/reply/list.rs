@@ -89,15 +89,15 @@ Login {
     WrongKey = 535 "5.7.8" "UNAUTHORIZED the API key is not valid here; it is both the user name and the password", "AUTH",
         "The API key is unknown, expired or switched off, or the user name and the password differ.",
         "Enter one valid API key twice: as user name and as password. Look for a space or a line break that was copied with it.";
-    LoginNotAllowed = 535 "5.7.8" "FORBIDDEN the key is not allowed from this address", "AUTH",
+    LoginNotAllowed = 535 "5.7.8" "FORBIDDEN the key may not be used from this address", "AUTH",
         "The key is valid and may not be used in this way; the text says why.",
-        "Make a key that may send, and that is allowed from the address of this machine; or ask the operator where the account is suspended.";
+        "Make a key that may send, and that is allowed from the address of this machine.";
     TlsRequired = 538 "5.7.11" "UNAUTHORIZED encryption is needed first: STARTTLS, or the port with implicit TLS", "AUTH",
         "The program logs in over a connection that is not encrypted.",
         "Switch on STARTTLS for port 587 or 2587, or SSL/TLS for port 465 or 2465. The key has crossed the network in clear text: make a new one.";
     TooManyLogins = 421 "4.7.0" "RATE_LIMITED too many failed logins, try again in 60 s", "AUTH",
         "Too many failed logins came from this address, over SMTP or HTTP.",
-        "Correct the key in all programs behind this address, and wait as long as the reply says.";
+        "Correct the key in all programs behind this address; the right one is taken at once. Only wrong ones are slowed down.";
     TooManyFailedLogins = 421 "4.7.0" "RATE_LIMITED three failed logins in one session", "AUTH",
         "Three failed logins in one session.",
         "Correct the API key.";
@@ -116,7 +116,7 @@ Login {
 }
 Message {
     DomainNotVerified = 550 "5.7.1" "DOMAIN_NOT_VERIFIED example.com 75% (missing DKIM)", "MAIL, end of data",
-        "The domain of the sender (of the header From, or of the envelope) is not a fully verified domain of the account.",
+        "The domain of a sender (of the header From or Sender, or of the envelope) is not a fully verified domain of the account.",
         "Send from an address of a verified domain; or publish the DNS records that are missing and let the domain be checked again.";
     Unpaid = 451 "4.7.0" "INSUFFICIENT_BALANCE need 3, have 1", "end of data",
         "The account has fewer credits than the message costs. Nothing was charged.",
@@ -127,13 +127,13 @@ Message {
     RestrictedTemplate = 550 "5.7.1" "RESTRICTED_TEMPLATE the template needs the plan pro", "end of data",
         "The account's plan does not allow this template.",
         "Choose another template or another plan.";
-    Forbidden = 550 "5.7.1" "FORBIDDEN the key is not allowed to send from example.com", "MAIL, RCPT, end of data",
+    Forbidden = 550 "5.7.1" "FORBIDDEN the key may not send from example.com", "MAIL, RCPT, end of data",
         "The key, the account or the server's policy does not allow this message; the text says why.",
         "Do what the text says, or ask the operator of the server.";
     ForbiddenForNow = 451 "4.7.1" "FORBIDDEN no messages at night, try again in 3600 s", "MAIL, RCPT, end of data",
         "The server's policy does not allow this message at this time.",
         "Nothing: a client with a queue tries again.";
-    BadContent = 554 "5.6.0" "BAD_REQUEST From: the header is missing", "end of data",
+    BadContent = 554 "5.6.0" "BAD_REQUEST From: is required", "end of data",
         "The message itself is wrong. Each line of the reply names one fault: a header, a variable of the template, a NUL, or a line of over 998 octets.",
         "Correct what the reply names. Lines that are too long: encode the body as quoted-printable or base64.";
     BareLineEnding = 550 "5.6.11" "BAD_REQUEST the message has a CR or an LF that stands alone; lines end in CRLF", "end of data",
@@ -176,7 +176,7 @@ Outage {
     PluginOutage = 451 "4.3.5" "UNAVAILABLE a plugin failed", "MAIL, RCPT, end of data",
         "A policy or renderer plugin of the server failed, and without it no message goes out. Nothing was charged.",
         "Nothing: a client with a queue tries again. The operator finds the cause in the server's log.";
-    StoreOutage = 451 "4.3.0" "UNAVAILABLE the store cannot be reached", "MAIL, RCPT, end of data",
+    StoreOutage = 451 "4.3.0" "UNAVAILABLE the message cannot be stored now", "MAIL, RCPT, end of data",
         "The server's database cannot be reached, or cannot be written. Nothing was charged.",
         "Nothing: a client with a queue tries again. The operator looks at the disk and the log.";
     Busy = 451 "4.3.2" "UNAVAILABLE too much at one time", "MAIL, RCPT, end of data",
@@ -203,8 +203,11 @@ Session {
         "The program made 20 errors in one session.",
         "See the replies before this one.";
     TooMuch = 421 "4.7.0" "the message goes on far beyond the size limit", "DATA",
-        "The program kept on sending a message of more than four times the allowed size.",
+        "The program kept on sending, 1 MiB beyond four times the allowed size.",
         "Send a smaller message. Programs that respect the SIZE that the server announces do not come here.";
+    Distrust = 421 "4.7.0" "after line ends that servers read differently nothing more is taken", "end of data",
+        "The message before it was refused with 550 5.6.11; what follows it may have been smuggled in.",
+        "Let the program end each line with CRLF.";
     LostTrack = 421 "4.7.0" "after this BDAT it is not known what is a command", "BDAT",
         "The size in the command could not be read, so the chunk cannot be told from the commands after it.",
         "Update the program, or switch its CHUNKING off.";

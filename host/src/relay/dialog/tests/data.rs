@@ -86,12 +86,27 @@ fn a_message_that_finds_no_memory_is_swallowed_and_can_be_sent_again() {
 fn content_that_other_servers_choke_on_is_refused() {
     let mut session = Session::logged_in_under(Terms { message_bytes: 2000, ..terms() });
     session.says(&["MAIL FROM:<ada@example.com>", "RCPT TO:<bob@example.net>"]);
-    for content in [&b"a\0b"[..], &[b'a'; 999], b"a\nb", b"a\rb"] {
+    for content in [&b"a\0b"[..], &[b'a'; 999]] {
         session.says(&["DATA"]).sends_quietly(content).says(&["", "."]);
         session.says(&["MAIL FROM:<ada@example.com>", "RCPT TO:<bob@example.net>"]);
     }
     session.says(&["DATA"]).sends_quietly(&[b'a'; 998]).sends_quietly(b"\r\n.\r\n");
     assert_snapshot!(session.replies());
+}
+
+#[test]
+fn after_a_bare_line_ending_nothing_more_is_taken() {
+    let mut transcript = String::new();
+    for content in ["a\nb", "a\rb"] {
+        let mut session = Session::with_envelope();
+        let after =
+            "MAIL FROM:<ada@example.com>\r\nRCPT TO:<bob@example.net>\r\nDATA\r\nb\r\n.\r\n";
+        session.says(&["DATA"]);
+        session.sends_quietly(format!("{content}\r\n.\r\n{after}").as_bytes());
+        assert!(session.mails.is_empty(), "{content:?}");
+        transcript.push_str(&session.replies());
+    }
+    assert_snapshot!(transcript);
 }
 
 #[test]

@@ -8,7 +8,8 @@ const SMUGGLED: &str = "MAIL FROM:<eve@example.com>\r\nRCPT TO:<bob@example.net>
                         smuggled\r\n.\r\n";
 
 /// What stands between two messages in place of CRLF.CRLF.
-const ENDS: [&str; 22] = [
+const ENDS: [&str; 23] = [
+    "\r\r\n.\r\n",
     "\n.\n",
     "\n.\r\n",
     "\r\n.\n",
