@@ -1,5 +1,7 @@
 //! What one session, one address and all sessions together may use.
 
+use std::time::Duration;
+
 use futures_util::future::join_all;
 use serde_json::json;
 use waxwing_tests::{Launch, Port, Server, Smtp};
@@ -7,9 +9,12 @@ use waxwing_tests::{Launch, Port, Server, Smtp};
 use super::{FROM, filled, whole};
 use crate::fixture::assert_unharmed;
 
+/// Between two bytes of a command that never ends.
+const DRIP: Duration = Duration::from_millis(200);
+
 #[tokio::test]
 async fn who_does_not_log_in_or_falls_silent_is_sent_away() {
-    let launch = Launch::dev().with("smtp", "login_seconds", "1").with("smtp", "idle_seconds", "3");
+    let launch = Launch::dev().with("smtp", "login_seconds", "3").with("smtp", "idle_seconds", "4");
     let server = Server::start(launch);
     let mut silent = Smtp::plain(&server).await;
     silent.reply().await.expect("a greeting").assert(220);
@@ -21,7 +26,13 @@ async fn who_does_not_log_in_or_falls_silent_is_sent_away() {
     }
     // A command that never ends is silence too.
     let mut endless = Smtp::authenticated(&server, Port::Implicit).await;
-    while endless.write(&[b'A'; 1_024]).await.is_ok() {}
+    loop {
+        drop(endless.write(b"A").await);
+        if let Ok(said) = tokio::time::timeout(DRIP, endless.reply()).await {
+            said.expect("a reply").assert_begins("421 4.4.2");
+            break;
+        }
+    }
     // A handshake that never comes ends without a word.
     let mut half = Smtp::plain(&server).await;
     half.reply().await.expect("a greeting").assert(220);
@@ -64,7 +75,7 @@ async fn an_address_has_so_many_connections_and_gets_them_back() {
         let greeting = client.reply().await.ok()?;
         (greeting.code == 220).then_some(())
     };
-    waxwing_tests::until_async("a place is free", std::time::Duration::from_secs(30), again).await;
+    waxwing_tests::until_async("a place is free", Duration::from_secs(30), again).await;
 }
 
 #[tokio::test]
