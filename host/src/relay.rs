@@ -25,6 +25,9 @@ use crate::journey::accept::rate_limit::RateLimits;
 use crate::store::facts::Facts;
 use dialog::Terms;
 
+/// Memory for messages is counted in blocks of this size.
+const BLOCK: usize = 64 << 10;
+
 /// What every session of the relay has in common.
 #[derive(Debug)]
 pub struct Relay {
@@ -59,6 +62,6 @@ impl Relay {
     /// The memory for messages under way, all sessions together, of so many bytes.
     #[must_use]
     pub fn memory(bytes: usize) -> Arc<Semaphore> {
-        Arc::new(Semaphore::new(bytes.div_ceil(session::BLOCK)))
+        Arc::new(Semaphore::new(bytes.div_ceil(BLOCK)))
     }
 }

@@ -14,9 +14,9 @@ use tokio::time::Instant;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
-use super::Relay;
 use super::dialog::{Accepted, Credentials, Dialog, Dismissal, Mail, Security, Stage, Step};
 use super::message;
+use super::{BLOCK, Relay};
 use crate::account::key::Scope;
 use crate::id::RequestId;
 use crate::journey;
@@ -32,8 +32,6 @@ const CONTENT: usize = 32 << 10;
 const KEPT: usize = 4 << 10;
 /// How long a transaction under way may take once the server stops.
 const DRAIN: Duration = Duration::from_secs(25);
-/// Memory is counted in blocks of this size.
-pub(super) const BLOCK: usize = 64 << 10;
 
 /// How the bytes of a new connection are protected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

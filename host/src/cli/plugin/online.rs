@@ -5,6 +5,7 @@ pub mod install;
 pub mod slots;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 use reqwest::{Method, RequestBuilder, StatusCode};
@@ -13,6 +14,10 @@ use serde_json::Value;
 use super::super::output::Output;
 use crate::config::{Config, ConfigError};
 use crate::server::data_dir::{DataDir, DataDirError};
+
+/// How long a component may take to be live, or to wait; and how often that is looked at.
+const PATIENCE: Duration = Duration::from_mins(3);
+const LOOK: Duration = Duration::from_millis(100);
 
 /// Which running server, and how to answer.
 #[derive(Debug, Clone, Args)]

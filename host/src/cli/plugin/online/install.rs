@@ -7,15 +7,13 @@ use clap::Args;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::slots::{line, text};
-use super::{Connection, OnlineError, Server, read};
+use super::slots::{line, summary, text};
+use super::{Connection, LOOK, OnlineError, PATIENCE, Server, read};
 use crate::plugin::Artifact;
 use crate::plugin::inspect::inspect;
 use crate::plugin::slot::SlotName;
 
 /// How long a component may take to be proven; Python's need half a minute of compilation.
-pub(super) const PATIENCE: Duration = Duration::from_mins(3);
-pub(super) const LOOK: Duration = Duration::from_millis(100);
 
 /// Put a component into a slot; the server proves it, and then it is live
 #[derive(Debug, Args)]
@@ -96,25 +94,6 @@ pub async fn impact(impact: Impact) -> Result<(), OnlineError> {
     let answer = impact.server.connect()?.send(Method::POST, &path, &query, component).await?;
     impact.server.output.one(&answer, || summary(&answer));
     Ok(())
-}
-
-/// An impact in words.
-pub fn summary(impact: &Value) -> String {
-    let number = |member: &str| impact[member].as_u64().unwrap_or(0);
-    let first = match (number("compared"), number("wouldChange"), number("wouldFail")) {
-        (0, _, _) => "no recorded call to compare on: send some messages first".to_owned(),
-        (compared, changed, 0) => format!("would change: {changed} of {compared}"),
-        (compared, changed, failed) => {
-            format!("would change: {changed} of {compared}, and fail on {failed}")
-        }
-    };
-    let differences = impact["differences"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let lines = differences.iter().map(|it| {
-        let lines = it["lines"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let lines: Vec<&str> = lines.iter().filter_map(Value::as_str).collect();
-        format!("  {}: {}", text(it, "callId"), lines.join("; "))
-    });
-    std::iter::once(first).chain(lines).collect::<Vec<_>>().join("\n")
 }
 
 /// How long another component may be on its way before it is the newer one.

@@ -5,8 +5,7 @@ use std::time::Instant;
 use clap::Args;
 use serde_json::Value;
 
-use super::install::{LOOK, PATIENCE, summary};
-use super::{OnlineError, Server};
+use super::{LOOK, OnlineError, PATIENCE, Server};
 use crate::plugin::slot::SlotName;
 
 /// List the slots: what runs, what is on its way, what was refused and why
@@ -176,6 +175,25 @@ pub fn line(slot: &Value) -> String {
         lines.push(format!("  in quarantine since {at}: {digest}{settings}: {reason}"));
     }
     lines.join("\n")
+}
+
+/// An impact in words.
+pub fn summary(impact: &Value) -> String {
+    let number = |member: &str| impact[member].as_u64().unwrap_or(0);
+    let first = match (number("compared"), number("wouldChange"), number("wouldFail")) {
+        (0, _, _) => "no recorded call to compare on: send some messages first".to_owned(),
+        (compared, changed, 0) => format!("would change: {changed} of {compared}"),
+        (compared, changed, failed) => {
+            format!("would change: {changed} of {compared}, and fail on {failed}")
+        }
+    };
+    let differences = impact["differences"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let lines = differences.iter().map(|it| {
+        let lines = it["lines"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let lines: Vec<&str> = lines.iter().filter_map(Value::as_str).collect();
+        format!("  {}: {}", text(it, "callId"), lines.join("; "))
+    });
+    std::iter::once(first).chain(lines).collect::<Vec<_>>().join("\n")
 }
 
 /// A member as plain text; `-` where there is none.
