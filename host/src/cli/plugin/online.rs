@@ -15,7 +15,8 @@ use super::super::output::Output;
 use crate::config::{Config, ConfigError};
 use crate::server::data_dir::{DataDir, DataDirError};
 
-/// How long a component may take to be live, or to wait; and how often that is looked at.
+/// How long a component may take to be live, or to wait (Python's need half a minute of compilation),
+/// and how often that is looked at.
 const PATIENCE: Duration = Duration::from_mins(3);
 const LOOK: Duration = Duration::from_millis(100);
 

@@ -13,8 +13,6 @@ use crate::plugin::Artifact;
 use crate::plugin::inspect::inspect;
 use crate::plugin::slot::SlotName;
 
-/// How long a component may take to be proven; Python's need half a minute of compilation.
-
 /// Put a component into a slot; the server proves it, and then it is live
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
