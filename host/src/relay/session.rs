@@ -292,6 +292,8 @@ impl Session<'_> {
 
     async fn check_sender(&mut self, sender: Option<&EmailAddress>) -> Result<(), Refusal> {
         self.recipients = 0;
+        // A client may begin the next message in one piece with the end of the last one.
+        self.content_since = None;
         let caller = self.caller()?;
         self.take_one(caller)?;
         let checked = self.relay.journey.check_sender(caller, sender).await;

@@ -55,6 +55,27 @@ async fn a_message_that_trickles_in_has_its_time() {
     assert_unharmed(&server, 0).await;
 }
 
+/// The time is for one message, also where the next one follows it without a pause.
+#[tokio::test]
+async fn messages_that_follow_each_other_at_once_each_have_their_time() {
+    let server = Server::start(Launch::dev().with("smtp", "data_seconds", "4"));
+    let mut client = Smtp::authenticated(&server, Port::Implicit).await;
+    let next = format!("MAIL FROM:<{FROM}>\r\nRCPT TO:<ada@example.com>\r\nDATA\r\n");
+    client.write(next.as_bytes()).await.expect("written");
+    for code in [250, 250, 354] {
+        client.reply().await.expect("a reply").assert(code);
+    }
+    for _ in 0..6 {
+        // Slower than all of them together may be, and quicker than one: nothing is said meanwhile.
+        assert!(tokio::time::timeout(5 * DRIP, client.reply()).await.is_err());
+        let message = format!("{}.\r\n{next}", whole("Hi", "Hi"));
+        client.write(message.as_bytes()).await.expect("written");
+        for code in [250, 250, 250, 354] {
+            client.reply().await.expect("a reply").assert(code);
+        }
+    }
+}
+
 #[tokio::test]
 async fn an_address_has_so_many_connections_and_gets_them_back() {
     let server = Server::start(Launch::dev().with("smtp", "connections_per_ip", "3"));
