@@ -10,6 +10,7 @@ pub mod account;
 pub mod credit;
 pub mod template;
 
+pub mod dns;
 pub mod mail;
 pub mod plugin;
 pub mod store;

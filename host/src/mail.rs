@@ -1,5 +1,6 @@
 //! Mail as bytes: what a mail library does not already do.
 
+pub mod dkim;
 pub mod field;
 pub mod mailbox;
 pub mod mime;

@@ -1,9 +1,15 @@
 //! What DNS records say: their text, tag lists, and what several resolvers mean together.
 
+mod chain;
+mod outcome;
 mod reading;
+mod slip;
 mod tags;
 mod text;
 
-pub use reading::{NoRecords, Reading, read, read_each, records, together};
+pub use chain::is_circle;
+pub use outcome::{NoRecords, records};
+pub use reading::{Reading, read, read_each, together};
+pub use slip::{Slip, slip};
 pub use tags::{TagFault, Tags};
-pub use text::{bare, is_within, same_host, shown, unquoted};
+pub use text::{bare, is_within, quoted, same_host, shown, unquoted};

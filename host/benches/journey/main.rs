@@ -7,6 +7,7 @@ mod content;
 mod native;
 mod plugins;
 mod sample;
+mod sign;
 
 use criterion::{criterion_group, criterion_main};
 
@@ -18,6 +19,7 @@ criterion_group!(
     native::render,
     content::accept,
     content::compose,
-    commit::commit
+    commit::commit,
+    sign::signatures
 );
 criterion_main!(journey);

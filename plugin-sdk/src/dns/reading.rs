@@ -1,8 +1,11 @@
 //! What one resolver's answer means for one requirement, and what several mean together.
 
-use crate::domain_policy::{Observation, Outcome, RecordType, Requirement, Status};
+use crate::domain_policy::{Observation, RecordType, Requirement, Status};
 
-use super::text::{same_host, shown, unquoted};
+use super::chain;
+use super::outcome::{NoRecords, records};
+use super::slip::slip;
+use super::text::{quoted, same_host, shown};
 
 /// The most records of one answer that a finding repeats.
 const SHOWN_RECORDS: usize = 10;
@@ -44,12 +47,24 @@ impl Reading {
     pub fn absent(requirement: &Requirement) -> Self {
         let Requirement { name, suggested_value, .. } = requirement;
         let kind = kind(requirement);
+        let hidden = match requirement.record_type {
+            RecordType::Cname => "does not proxy or flatten the record, which hides it, and ",
+            RecordType::A
+            | RecordType::Aaaa
+            | RecordType::Caa
+            | RecordType::Mx
+            | RecordType::Ns
+            | RecordType::Ptr
+            | RecordType::Srv
+            | RecordType::Tlsa
+            | RecordType::Txt => "",
+        };
         Self::missing(
             &[],
             format!(
                 "There is no {kind} record at {name}. Add one with the value `{suggested_value}`. If \
-                 you have added it, check that your DNS provider did not append the domain a second \
-                 time to the name; a new record can take some minutes to be seen."
+                 you have added it, check that your DNS provider {hidden}did not append the domain a \
+                 second time to the name; a new record can take some minutes to be seen."
             ),
         )
     }
@@ -71,12 +86,21 @@ impl Reading {
             return Self::satisfied(records, "The record is right.");
         }
         let kind = kind(requirement);
+        let nearly = |record: &String| slip(record, |it| right(&it.to_owned()));
+        let why = records.iter().find_map(nearly).map_or_else(
+            || format!("is {}, which is another value", quoted(records)),
+            |it| it.sentence().to_owned(),
+        );
         Self::wrong(
             records,
-            format!(
-                "The {kind} record at {name} has another value. Set it to `{suggested_value}`."
-            ),
+            format!("The {kind} record at {name} {why}. Set it to `{suggested_value}`."),
         )
+    }
+
+    /// Whether the status is satisfied.
+    #[must_use]
+    pub fn is_satisfied(&self) -> bool {
+        self.status == Status::Satisfied
     }
 
     fn new(status: Status, found: &[String], hint: impl Into<String>) -> Self {
@@ -102,41 +126,11 @@ pub fn read(
     observation: &Observation,
     judge: impl FnOnce(&[String]) -> Reading,
 ) -> Reading {
+    let links = &observation.cname_chain;
     match records(&observation.outcome) {
-        Ok(records) => judge(&records),
-        Err(NoRecords::Absent) => Reading::absent(requirement),
-        Err(NoRecords::Failed(why)) => Reading::unknown(format!(
-            "The look-up of {} failed: {why}. It will be tried again; nothing is known to be wrong \
-             with the record.",
-            requirement.name
-        )),
-    }
-}
-
-/// Why an answer has no records.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NoRecords {
-    /// There are none at the name.
-    Absent,
-    /// The look-up failed, and why.
-    Failed(&'static str),
-}
-
-/// The data of an answer's records, out of their quotes.
-///
-/// # Errors
-/// There are none, or the look-up failed.
-pub fn records(outcome: &Outcome) -> Result<Vec<String>, NoRecords> {
-    match outcome {
-        Outcome::Answers(answers) if !answers.is_empty() => {
-            Ok(answers.iter().map(|it| unquoted(&it.data)).collect())
-        }
-        Outcome::Answers(_) | Outcome::NoData | Outcome::NxDomain => Err(NoRecords::Absent),
-        Outcome::ServFail => Err(NoRecords::Failed(
-            "the domain's name servers do not answer properly, or its DNSSEC is broken",
-        )),
-        Outcome::Refused => Err(NoRecords::Failed("the name server refused to answer")),
-        Outcome::TimedOut => Err(NoRecords::Failed("no answer came in time")),
+        Ok(records) => chain::led(requirement, links, judge(&records)),
+        Err(NoRecords::Absent) => chain::dangling(requirement, links),
+        Err(NoRecords::Failed(why)) => chain::failed(requirement, links, why),
     }
 }
 
@@ -165,7 +159,7 @@ pub fn together(mut readings: Vec<(&str, Reading)>) -> Reading {
 }
 
 /// The record's type as an account holder sees it at the DNS provider.
-const fn kind(requirement: &Requirement) -> &'static str {
+pub(super) const fn kind(requirement: &Requirement) -> &'static str {
     match requirement.record_type {
         RecordType::A => "A",
         RecordType::Aaaa => "AAAA",
@@ -198,6 +192,14 @@ mod tests {
         assert_eq!(status(" waxwing-verification =tok3n"), Status::Satisfied);
         assert_eq!(status("waxwing-verification=TOK3N"), Status::Wrong);
         assert_eq!(status(""), Status::Wrong);
+    }
+
+    #[test]
+    fn another_value_is_repeated_and_quotes_in_the_value_are_explained() {
+        let wanted = ownership(&domain("example.com"));
+        let hint = |it: &str| Reading::of_suggested_value(&wanted, &[it.to_owned()]).hint;
+        assert!(hint("tok2n").contains("is `tok2n`, which is another value"));
+        assert!(hint("\"waxwing-verification=tok3n\"").contains("quotation marks"));
     }
 
     #[test]

@@ -1,7 +1,10 @@
 //! The public key that receivers check signatures with (RFC 6376 section 3.6.1, RFC 8463).
 
-use waxwing_plugin::dns::{Reading, Tags};
+use waxwing_plugin::dns::{Reading, Tags, quoted, slip};
 use waxwing_plugin::domain_policy::{DkimKey, Requirement};
+
+/// A key of more characters does not fit into one string of a TXT record.
+const LONG: usize = 230;
 
 /// The record's value for a key.
 pub fn value(key: &DkimKey) -> String {
@@ -10,13 +13,12 @@ pub fn value(key: &DkimKey) -> String {
 
 /// Judges the TXT records at `<selector>._domainkey.<domain>`.
 pub fn judge(requirement: &Requirement, key: &DkimKey, records: &[String]) -> Reading {
-    let name = &requirement.name;
+    let Requirement { name, suggested_value, .. } = requirement;
     let [record] = records else {
         let hint = format!(
-            "There are {} TXT records at {name}, and receivers may take any of them. Keep only \
-             `{}`.",
-            records.len(),
-            requirement.suggested_value
+            "There are {} TXT records at {name}, and receivers may take any of them. Remove all but \
+             `{suggested_value}`.",
+            records.len()
         );
         return Reading::wrong(records, hint);
     };
@@ -27,10 +29,14 @@ pub fn judge(requirement: &Requirement, key: &DkimKey, records: &[String]) -> Re
              are only a test.",
         ),
         None => Reading::satisfied(records, "The record has the right key."),
-        Some(why) => Reading::wrong(
-            records,
-            format!("The TXT record at {name} {why}. Set it to `{}`.", requirement.suggested_value),
-        ),
+        Some(why) => {
+            let found = quoted(records);
+            let why = slip(record, |it| fault(it, key).is_none())
+                .map_or(why, |it| it.sentence().to_owned());
+            let hint =
+                format!("The TXT record {found} at {name} {why}. Set it to `{suggested_value}`.");
+            Reading::wrong(records, hint)
+        }
     }
 }
 
@@ -53,7 +59,11 @@ fn fault(record: &str, key: &DkimKey) -> Option<String> {
     }
     let (kind, expected) = (tags.value("k").unwrap_or("rsa"), key_type(&key.algorithm));
     if kind != expected {
-        return Some(format!("says `k={}`, but this key is `k={expected}`", brief(kind)));
+        let is = match tags.value("k") {
+            Some(_) => format!("says `k={}`", brief(kind)),
+            None => "has no `k=`, which means `k=rsa`".to_owned(),
+        };
+        return Some(format!("{is}, but this key is `k={expected}`"));
     }
     if let Some(hashes) = tags.value("h")
         && !lists(hashes, &["sha256"])
@@ -65,18 +75,30 @@ fn fault(record: &str, key: &DkimKey) -> Option<String> {
     {
         return Some("is not for e-mail: its tag `s=` names another service".to_owned());
     }
-    let wanted = without_space(&key.public_key_base64);
+    other_key(&found, &without_space(&key.public_key_base64))
+}
+
+/// How the key that is published differs from the one that signs.
+fn other_key(found: &str, wanted: &str) -> Option<String> {
     if found == wanted {
-        None
-    } else if wanted.starts_with(&found) {
-        let (have, all) = (found.len(), wanted.len());
-        Some(format!(
-            "has only the first {have} of {all} characters of the key; some DNS providers need a \
-             long value in several quoted strings of at most 255 characters"
-        ))
-    } else {
-        Some("has another key, perhaps that of an earlier set-up".to_owned())
+        return None;
     }
+    let (have, all) = (found.len(), wanted.len());
+    Some(if wanted.starts_with(found) {
+        let pieces = if all > LONG {
+            ". If your DNS provider takes no more than 255 characters at a time, enter the value in \
+             several pieces, one after the other in the same record"
+        } else {
+            ""
+        };
+        format!("has only the first {have} of {all} characters of the key: it was cut off{pieces}")
+    } else if found.starts_with(wanted) {
+        format!("has {} characters behind the end of the key", have - all)
+    } else if found.eq_ignore_ascii_case(wanted) {
+        "has the key with other upper and lower case letters".to_owned()
+    } else {
+        "has another key, perhaps that of another selector or of an earlier set-up".to_owned()
+    })
 }
 
 fn is_testing(record: &str) -> bool {

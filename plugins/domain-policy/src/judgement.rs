@@ -20,7 +20,7 @@ const RECHECK_SATISFIED_S: u32 = 86_400;
 pub fn judge(needs: &[Need], observations: &[Observation]) -> Verdict {
     let own: Vec<&str> = needs.iter().map(|it| it.requirement.id.as_str()).collect();
     let mut seen = Seen::new(observations, &own);
-    let return_path = return_path_in_place(needs, &seen);
+    let return_path = return_path_in_place(needs, &mut seen);
     let readings: Vec<Reading> =
         needs.iter().map(|it| reading(it, return_path, &mut seen)).collect();
     let further = seen.into_further();
@@ -51,7 +51,7 @@ fn reading(need: &Need, return_path: Option<&str>, seen: &mut Seen<'_>) -> Readi
 }
 
 /// The return path's name, if its CNAME is right: SPF may then hold through it.
-fn return_path_in_place<'a>(needs: &'a [Need], seen: &Seen<'_>) -> Option<&'a str> {
+fn return_path_in_place<'a>(needs: &'a [Need], seen: &mut Seen<'_>) -> Option<&'a str> {
     needs.iter().find_map(|need| match &need.rule {
         Rule::ReturnPath { target } => {
             let reading = return_path::judge(&need.requirement, target, seen);

@@ -54,3 +54,13 @@ impl DomainPolicy for DomainRules {
 }
 
 waxwing_plugin::export_domain_policy!(DomainRules);
+
+#[cfg(test)]
+mod tests {
+    use waxwing_plugin::testing::cases;
+
+    #[test]
+    fn each_state_of_a_domain_has_its_words() {
+        cases::<super::DomainRules>("cases");
+    }
+}

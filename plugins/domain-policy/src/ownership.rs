@@ -1,6 +1,6 @@
 //! The proof that the account controls the domain's DNS: a TXT record with its token.
 
-use waxwing_plugin::dns::Reading;
+use waxwing_plugin::dns::{Reading, quoted, slip};
 use waxwing_plugin::domain_policy::Requirement;
 
 /// The tag before the token.
@@ -9,22 +9,44 @@ pub const TAG: &str = "waxwing-verification";
 /// Judges the TXT records at `_waxwing.<domain>`; one that is right is enough. The token itself is
 /// compared exactly.
 pub fn judge(requirement: &Requirement, token: &str, records: &[String]) -> Reading {
-    let right = |record: &&String| {
-        record.split_once('=').is_some_and(|(tag, value)| {
-            tag.trim().eq_ignore_ascii_case(TAG) && value.trim() == token
-        })
-    };
-    if records.iter().any(|it| right(&it)) {
+    if records.iter().any(|it| value(it) == Some(token)) {
         return Reading::satisfied(records, "The record has this domain's token.");
     }
     let Requirement { name, suggested_value, .. } = requirement;
+    let why = fault(token, records);
     Reading::wrong(
         records,
-        format!(
-            "The TXT record at {name} is another one: the token belongs to another domain or \
-             account, or was changed in copying. Set it to `{suggested_value}`."
-        ),
+        format!("The TXT record at {name} {why}. Set it to `{suggested_value}`."),
     )
+}
+
+/// What stands behind the tag.
+fn value(record: &str) -> Option<&str> {
+    let (tag, value) = record.split_once('=')?;
+    tag.trim().eq_ignore_ascii_case(TAG).then(|| value.trim())
+}
+
+/// What is wrong with the records, as the end of "The record …".
+fn fault(token: &str, records: &[String]) -> String {
+    let nearly = |it: &String| slip(it, |mended| value(mended) == Some(token));
+    if let Some(slip) = records.iter().find_map(nearly) {
+        return slip.sentence().to_owned();
+    }
+    let found = quoted(records);
+    if records.iter().filter_map(|it| value(it)).any(|it| it.eq_ignore_ascii_case(token)) {
+        format!("is {found}: the token's upper and lower case letters were changed")
+    } else if records.iter().any(|it| it.trim() == token) {
+        format!("is {found}, the token alone: `{TAG}=` is missing before it")
+    } else if records.iter().any(|it| value(it).is_some()) {
+        format!(
+            "is {found}: its token belongs to another domain or account, or was changed in copying"
+        )
+    } else {
+        format!(
+            "is {found}, which is no proof; if you did not publish it there, a wildcard record `*` \
+             answers, and a record of its own takes its place"
+        )
+    }
 }
 
 #[cfg(test)]
@@ -36,9 +58,13 @@ mod tests {
     use crate::settings::Settings;
 
     fn status(records: &[&str]) -> Status {
+        read(records).status
+    }
+
+    fn read(records: &[&str]) -> super::Reading {
         let needs = needs(&Settings::default(), &domain("example.com")).expect("needs");
         let records: Vec<String> = records.iter().map(|it| (*it).to_owned()).collect();
-        super::judge(&needs[0].requirement, "tok3n", &records).status
+        super::judge(&needs[0].requirement, "tok3n", &records)
     }
 
     #[test]
@@ -51,6 +77,22 @@ mod tests {
     fn another_token_or_another_case_of_it_is_wrong() {
         for record in ["waxwing-verification=TOK3N", "waxwing-verification=", "tok3n"] {
             assert_eq!(status(&[record]), Wrong, "{record}");
+        }
+    }
+
+    #[test]
+    fn each_mistake_has_its_hint_with_what_was_found_and_what_is_expected() {
+        for (record, because) in [
+            ("\"waxwing-verification=tok3n\"", "quotation marks"),
+            ("waxwing-verification=TOK3N", "upper and lower case"),
+            ("tok3n", "the token alone"),
+            ("waxwing-verification=other", "`waxwing-verification=other`: its token belongs"),
+            ("v=spf1 -all", "`v=spf1 -all`, which is no proof"),
+        ] {
+            let reading = read(&[record]);
+            assert_eq!((reading.status, &reading.found[..]), (Wrong, &[record.to_owned()][..]));
+            assert!(reading.hint.contains(because), "{record}: {}", reading.hint);
+            assert!(reading.hint.ends_with("Set it to `waxwing-verification=tok3n`."));
         }
     }
 }

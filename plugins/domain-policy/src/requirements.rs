@@ -36,7 +36,7 @@ pub enum Rule {
 /// Everything that `domain` needs, in the order in which an account holder sees it.
 ///
 /// # Errors
-/// The host gave no token: an empty one would be proven by anybody.
+/// The host gave no token: an empty one would be proven by anybody. Or it gave a selector twice.
 pub fn needs(settings: &Settings, domain: &Domain) -> Result<Vec<Need>, Failure> {
     if extra(domain, "sandbox") == Some("true") {
         return Ok(Vec::new());
@@ -47,10 +47,20 @@ pub fn needs(settings: &Settings, domain: &Domain) -> Result<Vec<Need>, Failure>
     let return_path = ReturnPath::of(settings, domain);
     let mut needs = vec![ownership(domain)];
     needs.extend(domain.dkim.iter().map(|key| dkim(domain, key)));
+    needs.extend(return_path_need(settings, domain, &return_path));
     needs.extend(spf(settings, domain, &return_path));
-    needs.extend(return_path_need(settings, domain, return_path));
     needs.push(dmarc(settings, domain));
-    Ok(needs)
+    match repeated(&needs) {
+        None => Ok(needs),
+        Some(id) => Err(Failure::Internal(format!("{} has two requirements {id}", domain.name))),
+    }
+}
+
+/// Two keys with one selector: a finding could not say which of them it means.
+fn repeated(needs: &[Need]) -> Option<&str> {
+    let mut ids: Vec<&str> = needs.iter().map(|it| it.requirement.id.as_str()).collect();
+    ids.sort_unstable();
+    ids.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
 }
 
 fn ownership(domain: &Domain) -> Need {
@@ -72,8 +82,8 @@ fn dkim(domain: &Domain, key: &DkimKey) -> Need {
     let name = format!("{}._domainkey.{}", key.selector, domain.name);
     let help = format!(
         "Lets receivers check that your mail was not changed and really comes from you. Add a TXT \
-         record {} and copy the value as a whole; it is long, and some providers split it by \
-         themselves.",
+         record {} and copy the value as a whole, without quotation marks; it may be long, and some \
+         providers split it by themselves.",
         entered(&name, domain)
     );
     let id = format!("dkim:{}", key.selector);
@@ -93,15 +103,24 @@ fn spf(settings: &Settings, domain: &Domain, return_path: &ReturnPath) -> Option
         ReturnPath::Host(host) => host.clone(),
         ReturnPath::None | ReturnPath::Alias { .. } => domain.name.clone(),
     };
-    let mut help = format!(
-        "Says which servers may send mail for your domain. Add a TXT record {}. If there is one \
-         that begins with `v=spf1` already, do not add another: put `include:{include}` into it, \
-         before its last word.",
+    let mut help = "Says which servers may send mail for your domain.".to_owned();
+    if let ReturnPath::Alias { name, .. } = return_path {
+        let or = match settings.spf {
+            Weight::Advised => "so this record is advised only, for filters that look here too",
+            Weight::Required => "so either that record or this one must be in place",
+        };
+        let through = format!(
+            " Your mail leaves with an envelope sender at {name}, and receivers look there, where \
+             the return-path record brings SPF along; {or}."
+        );
+        help.push_str(&through);
+    }
+    let how = format!(
+        " Add a TXT record {}. If there is one that begins with `v=spf1` already, do not add \
+         another: put `include:{include}` into it, before its last word.",
         entered(&name, domain)
     );
-    if matches!(return_path, ReturnPath::Alias { .. }) {
-        help.push_str(" The return-path record below can take its place.");
-    }
+    help.push_str(&how);
     let required = settings.spf == Weight::Required;
     let value = spf::value(&include);
     Some(Need {
@@ -110,12 +129,13 @@ fn spf(settings: &Settings, domain: &Domain, return_path: &ReturnPath) -> Option
     })
 }
 
-fn return_path_need(settings: &Settings, domain: &Domain, path: ReturnPath) -> Option<Need> {
+fn return_path_need(settings: &Settings, domain: &Domain, path: &ReturnPath) -> Option<Need> {
     let ReturnPath::Alias { name, target } = path else { return None };
     let help = format!(
-        "Brings back the mail that could not be delivered, so that your bounces are counted. Add a \
-         CNAME record {}. If your provider offers to proxy or flatten it, turn that off.",
-        entered(&name, domain)
+        "Brings back the mail that could not be delivered, and carries SPF: it is the envelope \
+         sender of your mail. Add a CNAME record {}. If your provider offers to proxy or flatten it, \
+         turn that off.",
+        entered(name, domain)
     );
     Some(Need {
         requirement: Requirement {
@@ -124,12 +144,12 @@ fn return_path_need(settings: &Settings, domain: &Domain, path: ReturnPath) -> O
                 "return-path",
                 Purpose::ReturnPath,
                 settings.return_path == ReturnPathWeight::Required,
-                name,
+                name.clone(),
                 target.clone(),
                 help,
             )
         },
-        rule: Rule::ReturnPath { target },
+        rule: Rule::ReturnPath { target: target.clone() },
     })
 }
 

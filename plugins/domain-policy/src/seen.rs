@@ -1,17 +1,27 @@
 //! What was looked up so far, and what to look up next: never the same twice, never without bound.
+//!
+//! The host allows 20 further names, and a domain has up to eight records of its own while keys are
+//! rotated: twelve more are 20 in all, however they are counted. Of these SPF may have ten
+//! for its includes, so that it never takes the place of the rest.
 
 use waxwing_plugin::dns::{NoRecords, records};
 use waxwing_plugin::domain_policy::{Lookup, Observation, RecordType};
 
-/// The host allows 20 names in all; requirements have look-ups of their own.
+/// Further names in all.
 const MOST_FURTHER: usize = 12;
+
+/// Names that SPF records include.
+const MOST_INCLUDES: usize = 10;
+
+/// How the ids of look-ups for includes begin.
+const INCLUDE: &str = "include:";
 
 /// The observations of one judgement, and the look-ups that it still wants.
 pub struct Seen<'a> {
     observations: &'a [Observation],
     further: Vec<Lookup>,
     /// Further look-ups of earlier rounds: those that belong to no requirement.
-    asked: usize,
+    asked: Vec<&'a str>,
 }
 
 /// What a further look-up brought.
@@ -19,6 +29,8 @@ pub enum Further {
     Records(Vec<String>),
     Absent,
     Failed,
+    /// It is not looked up: there were enough.
+    Beyond,
     /// It is being asked for now: the verdict waits for it.
     Pending,
 }
@@ -30,7 +42,7 @@ impl<'a> Seen<'a> {
         asked.retain(|it| !own.contains(it));
         asked.sort_unstable();
         asked.dedup();
-        Self { observations, further: Vec::new(), asked: asked.len() }
+        Self { observations, further: Vec::new(), asked }
     }
 
     /// All observations of one look-up, one for each resolver.
@@ -39,8 +51,12 @@ impl<'a> Seen<'a> {
         self.observations.iter().filter(move |it| it.lookup_id == id)
     }
 
-    /// The TXT records at `name`. Asks for them unless they were looked up; past the bound they
-    /// count as failed.
+    /// The TXT records at a name that an SPF record includes.
+    pub fn included(&mut self, name: &str) -> Further {
+        self.txt(&format!("{INCLUDE}{name}"), name)
+    }
+
+    /// The TXT records at `name`. Asks for them unless they were looked up.
     pub fn txt(&mut self, id: &str, name: &str) -> Further {
         let mut failed = false;
         let mut absent = false;
@@ -60,12 +76,19 @@ impl<'a> Seen<'a> {
         if self.further.iter().any(|it| it.id == id) {
             return Further::Pending;
         }
-        if self.asked + self.further.len() >= MOST_FURTHER {
-            return Further::Failed;
+        if !self.has_room_for(id) {
+            return Further::Beyond;
         }
         let (id, name) = (id.to_owned(), name.to_owned());
         self.further.push(Lookup { id, name, record_type: RecordType::Txt });
         Further::Pending
+    }
+
+    fn has_room_for(&self, id: &str) -> bool {
+        let ids = || self.asked.iter().copied().chain(self.further.iter().map(|it| it.id.as_str()));
+        let includes = || ids().filter(|it| it.starts_with(INCLUDE));
+        ids().count() < MOST_FURTHER
+            && (!id.starts_with(INCLUDE) || includes().count() < MOST_INCLUDES)
     }
 
     /// What the judgement waits for; empty if it waits for nothing.

@@ -1,7 +1,9 @@
 //! Checks over a made-up domain with the operator's own settings.
 
-use waxwing_plugin::dns::same_host;
-use waxwing_plugin::domain_policy::{Domain, Finding, Observation, Outcome, Status, Verdict};
+use waxwing_plugin::dns::{is_within, same_host};
+use waxwing_plugin::domain_policy::{
+    DkimKey, Domain, Finding, Observation, Outcome, Status, Verdict,
+};
 use waxwing_plugin::testing::{answered, domain, observed};
 use waxwing_plugin::{Pair, SelfTestResult, self_check};
 
@@ -11,7 +13,8 @@ use crate::settings::Settings;
 
 /// Every check; the host activates the policy only if all pass.
 pub fn run(settings: &Settings) -> Vec<SelfTestResult> {
-    let made_up = match needs(settings, &domain("self-test.example")) {
+    let domain = both_keys("self-test.example");
+    let made_up = match needs(settings, &domain) {
         Ok(made_up) => made_up,
         Err(failure) => {
             return vec![self_check("a domain has requirements", Err(format!("{failure:?}")))];
@@ -22,6 +25,7 @@ pub fn run(settings: &Settings) -> Vec<SelfTestResult> {
     let no_answer = every(&made_up, &Outcome::ServFail);
     vec![
         self_check("ownership is required", ownership(&made_up)),
+        self_check("all names are inside the domain", inside(&made_up, &domain.name)),
         self_check("the suggested values can stand side by side", side_by_side(&made_up)),
         self_check(
             "the suggested values satisfy",
@@ -39,6 +43,24 @@ fn ownership(needs: &[Need]) -> Result<(), String> {
     let required =
         needs.iter().any(|it| it.requirement.id == "ownership" && it.requirement.required);
     required.then_some(()).ok_or_else(|| "there is no required ownership record".to_owned())
+}
+
+/// A domain as the host gives it: with a key of each algorithm.
+fn both_keys(name: &str) -> Domain {
+    let mut domain = domain(name);
+    domain.dkim.push(DkimKey {
+        selector: "wx2".to_owned(),
+        public_key_base64: "11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=".to_owned(),
+        algorithm: "ed25519-sha256".to_owned(),
+    });
+    domain
+}
+
+fn inside(needs: &[Need], domain: &str) -> Result<(), String> {
+    match needs.iter().find(|it| !is_within(&it.requirement.name, domain)) {
+        None => Ok(()),
+        Some(need) => Err(format!("{} is at {}", need.requirement.id, need.requirement.name)),
+    }
 }
 
 /// RFC 1034 section 3.6.2: a name with a CNAME has no other record.

@@ -10,6 +10,7 @@ pub const SCHEMA: &str = include_str!("settings.schema.json");
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Settings {
+    /// Advised, because SPF is looked up at the envelope sender, which is at the return path.
     pub spf: Weight,
     pub dmarc: Weight,
     pub return_path: ReturnPathWeight,
@@ -45,7 +46,7 @@ impl PluginSettings for Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            spf: Weight::Required,
+            spf: Weight::Advised,
             dmarc: Weight::Advised,
             return_path: ReturnPathWeight::Required,
             return_path_label: "bounce".to_owned(),

@@ -30,6 +30,8 @@ fn wrong(record: &str, because: &str) {
     assert_eq!(reading.status, Wrong, "{record}");
     assert_eq!(reading.found, [record]);
     assert!(reading.hint.contains(because), "{record}: {}", reading.hint);
+    let expected = format!("Set it to `v=DKIM1; k=rsa; p={KEY}`.");
+    assert!(reading.hint.ends_with(&expected), "{record}: {}", reading.hint);
 }
 
 #[test]
@@ -76,14 +78,17 @@ fn an_empty_key_is_revoked() {
 fn another_key_a_cut_key_and_no_key_are_told_apart() {
     wrong("v=DKIM1; p=MIIBXXXX", "another key");
     wrong("v=DKIM1; p=MIIBIjAN", "only the first 8 of 28");
+    wrong(&format!("v=DKIM1; p={KEY}MIIB"), "4 characters behind the end");
     wrong("v=DKIM1; k=rsa", "no key");
     wrong(&format!("v=DKIM1; P={KEY}"), "no key");
-    wrong(&format!("v=DKIM1; p={}", KEY.to_lowercase()), "another key");
+    wrong(&format!("v=DKIM1; p={}", KEY.to_lowercase()), "upper and lower case");
 }
 
 #[test]
 fn a_record_for_another_use_is_wrong() {
-    wrong(&format!("v=DKIM1; k=ed25519; p={KEY}"), "k=ed25519");
+    wrong(&format!("v=DKIM1; k=ed25519; p={KEY}"), "says `k=ed25519`");
+    let reading = read("ed25519-sha256", &[&format!("v=DKIM1; p={KEY}")]);
+    assert!(reading.hint.contains("has no `k=`"), "{}", reading.hint);
     wrong(&format!("v=DKIM1; h=sha1; p={KEY}"), "sha256");
     wrong(&format!("v=DKIM1; s=tlsrpt; p={KEY}"), "not for e-mail");
 }
@@ -91,6 +96,13 @@ fn a_record_for_another_use_is_wrong() {
 #[test]
 fn escaped_semicolons_are_explained() {
     wrong(&format!(r"v=DKIM1\; k=rsa\; p={KEY}"), "backslashes");
+}
+
+#[test]
+fn quotation_marks_in_the_value_are_explained() {
+    wrong(&format!("\"v=DKIM1; k=rsa; p={KEY}\""), "quotation marks");
+    let (start, end) = KEY.split_at(9);
+    wrong(&format!(r#"v=DKIM1; k=rsa; p="{start}" "{end}""#), "quotation marks");
 }
 
 #[test]

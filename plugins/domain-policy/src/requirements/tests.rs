@@ -21,9 +21,21 @@ fn pair(key: &str, value: &str) -> Vec<Pair> {
     vec![Pair { key: key.to_owned(), value: value.to_owned() }]
 }
 
+/// A domain as the host gives it: with a key of each algorithm.
+fn with_both_keys() -> Domain {
+    let mut both = domain("example.com");
+    both.dkim[0].algorithm = "rsa-sha256".to_owned();
+    both.dkim.push(DkimKey {
+        selector: "wx2".to_owned(),
+        public_key_base64: "11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=".to_owned(),
+        algorithm: "ed25519-sha256".to_owned(),
+    });
+    both
+}
+
 #[test]
-fn a_domain_needs_five_records_and_four_are_required() {
-    let records: Vec<_> = default(&domain("example.com"))
+fn a_domain_must_publish_four_records_and_two_are_advice() {
+    let records: Vec<_> = default(&with_both_keys())
         .into_iter()
         .map(|it| (it.id, it.name, it.suggested_value, it.required))
         .collect();
@@ -35,8 +47,14 @@ fn a_domain_needs_five_records_and_four_are_required() {
             "v=DKIM1; k=rsa; p=MIIBIjANBgkqhkiG9w0BAQEFAAOC",
             true,
         ),
-        ("spf", "example.com", "v=spf1 include:spf.waxwing.example ~all", true),
+        (
+            "dkim:wx2",
+            "wx2._domainkey.example.com",
+            "v=DKIM1; k=ed25519; p=11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=",
+            true,
+        ),
         ("return-path", "bounce.example.com", "rp.waxwing.example", true),
+        ("spf", "example.com", "v=spf1 include:spf.waxwing.example ~all", false),
         ("dmarc", "_dmarc.example.com", "v=DMARC1; p=none", false),
     ];
     let expected = expected.map(|(id, name, value, required)| {
@@ -46,20 +64,32 @@ fn a_domain_needs_five_records_and_four_are_required() {
 }
 
 #[test]
+fn while_keys_are_rotated_all_four_are_to_be_published() {
+    let mut rotated = with_both_keys();
+    for (old, new) in [(0, "wx3"), (1, "wx4")] {
+        let key = DkimKey { selector: new.to_owned(), ..rotated.dkim[old].clone() };
+        rotated.dkim.push(key);
+    }
+    let requirements = default(&rotated);
+    let keys: Vec<_> = requirements.iter().filter(|it| it.purpose == Purpose::Dkim).collect();
+    let ids: Vec<_> = keys.iter().map(|it| it.id.as_str()).collect();
+    assert_eq!(ids, ["dkim:wx1", "dkim:wx2", "dkim:wx3", "dkim:wx4"]);
+    assert!(keys.iter().all(|it| it.required && it.name.ends_with("._domainkey.example.com")));
+}
+
+#[test]
+fn two_keys_with_one_selector_are_a_fault_of_the_host() {
+    let mut twice = with_both_keys();
+    twice.dkim[1].selector = "wx1".to_owned();
+    assert!(matches!(needs(&Settings::default(), &twice), Err(Failure::Internal(_))));
+}
+
+#[test]
 fn only_the_return_path_is_a_cname() {
     for it in default(&domain("example.com")) {
         let expected = if it.id == "return-path" { RecordType::Cname } else { RecordType::Txt };
         assert_eq!(it.record_type, expected, "{}", it.id);
     }
-}
-
-#[test]
-fn every_key_has_a_record_of_its_own() {
-    let mut two = domain("example.com");
-    two.dkim.push(DkimKey { selector: "wx2".to_owned(), ..two.dkim[0].clone() });
-    let requirements = default(&two);
-    assert_eq!(one(&requirements, "dkim:wx2").name, "wx2._domainkey.example.com");
-    assert_eq!(requirements.len(), 6);
 }
 
 #[test]
@@ -72,7 +102,7 @@ fn a_sandbox_domain_needs_nothing_and_any_other_word_changes_nothing() {
 #[test]
 fn the_settings_say_what_is_required() {
     let settings = Settings {
-        spf: Weight::Advised,
+        spf: Weight::Required,
         dmarc: Weight::Required,
         return_path: ReturnPathWeight::Advised,
         return_path_label: "Mail.Bounces".to_owned(),
@@ -80,9 +110,21 @@ fn the_settings_say_what_is_required() {
     };
     let requirements = of(&settings, &domain("example.com"));
     let required = |id| one(&requirements, id).required;
-    assert!(!required("spf") && required("dmarc") && !required("return-path"));
+    assert!(required("spf") && required("dmarc") && !required("return-path"));
     assert!(required("ownership") && required("dkim:wx1"));
     assert_eq!(one(&requirements, "return-path").name, "mail.bounces.example.com");
+}
+
+#[test]
+fn help_says_why_spf_is_advised_and_what_is_enough_where_it_is_required() {
+    let help = |spf| {
+        let settings = Settings { spf, ..Settings::default() };
+        one(&of(&settings, &domain("example.com")), "spf").help
+    };
+    let advised = help(Weight::Advised);
+    assert!(advised.contains("envelope sender at bounce.example.com"), "{advised}");
+    assert!(advised.contains("this record is advised only"), "{advised}");
+    assert!(help(Weight::Required).contains("either that record or this one"));
 }
 
 #[test]

@@ -20,8 +20,8 @@ pub enum Term {
     LookUp,
     /// `ip4`, `ip6`: costs nothing.
     Address,
-    /// Nothing after it is read.
-    All,
+    /// Nothing after it is read. It `passes` everybody or nobody.
+    All { passes: bool },
 }
 
 /// Why receivers answer `permerror` to a record.
@@ -90,8 +90,20 @@ impl Record {
         self.redirect.as_deref().filter(|_| self.all().is_none())
     }
 
+    /// Whether the record's `all` passes everybody.
+    pub fn passes_everybody(&self) -> bool {
+        self.all().is_some_and(|it| self.terms[it] == Term::All { passes: true })
+    }
+
+    /// Whether there is any server that it may pass.
+    pub fn may_pass(&self) -> bool {
+        !self.read_terms().is_empty()
+            || self.followed_redirect().is_some()
+            || self.passes_everybody()
+    }
+
     fn all(&self) -> Option<usize> {
-        self.terms.iter().position(|it| *it == Term::All)
+        self.terms.iter().position(|it| matches!(it, Term::All { .. }))
     }
 }
 
@@ -113,7 +125,7 @@ fn mechanism(term: &str) -> Result<Term, SpfFault> {
     let after_colon = value.strip_prefix(':').filter(|it| !it.is_empty());
     let bad = || SpfFault::BadValue(brief(term));
     match name.to_ascii_lowercase().as_str() {
-        "all" if value.is_empty() => Ok(Term::All),
+        "all" if value.is_empty() => Ok(Term::All { passes }),
         "include" => {
             let name = after_colon.ok_or_else(bad)?.to_owned();
             Ok(Term::Include { name, passes })
@@ -164,7 +176,7 @@ mod tests {
                 Term::Address,
                 Term::Address,
                 include("x", false),
-                Term::All
+                Term::All { passes: false }
             ]
         );
     }
@@ -177,6 +189,14 @@ mod tests {
         assert_eq!(record.followed_redirect(), None);
         let record = Record::parse("v=spf1 a redirect=y exp=z unknown=1").expect("a record");
         assert_eq!(record.followed_redirect(), Some("y"));
+    }
+
+    #[test]
+    fn a_record_that_passes_nobody_is_told_from_one_that_passes_everybody() {
+        let of = |it: &str| Record::parse(it).expect("a record");
+        assert!(!of("v=spf1 -all").may_pass() && !of("v=spf1").may_pass());
+        assert!(of("v=spf1 ip4:192.0.2.1 -all").may_pass() && of("v=spf1 redirect=a").may_pass());
+        assert!(of("v=spf1 all").passes_everybody() && !of("v=spf1 ?all").passes_everybody());
     }
 
     #[test]

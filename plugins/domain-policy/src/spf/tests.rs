@@ -41,7 +41,7 @@ fn a_record_with_the_include_is_right_in_any_case_and_place() {
     for record in [
         "v=spf1 include:spf.waxwing.example ~all",
         "V=SPF1  mx +INCLUDE:SPF.Waxwing.Example.  -ALL",
-        "v=spf1 include:other.example include:spf.waxwing.example",
+        "v=spf1 include:spf.waxwing.example include:other.example",
         "v=spf1 redirect=spf.waxwing.example",
     ] {
         let reading = of(&["google-site-verification=x", record]);
@@ -50,9 +50,12 @@ fn a_record_with_the_include_is_right_in_any_case_and_place() {
 }
 
 #[test]
-fn a_direct_include_asks_for_no_further_look_up() {
-    let record = "v=spf1 include:other.example include:spf.waxwing.example ~all";
-    assert_eq!(read(&[answered("spf", &[record])], Some("bounce.example.com")).1, [""; 0]);
+fn only_what_stands_before_the_include_is_looked_up() {
+    let of = |record| read(&[answered("spf", &[record])], Some("bounce.example.com")).1;
+    let first = "v=spf1 mx include:spf.waxwing.example include:other.example ~all";
+    assert_eq!(of(first), [""; 0]);
+    let second = "v=spf1 include:other.example include:spf.waxwing.example ~all";
+    assert!(of(second).contains(&"include:other.example".to_owned()));
 }
 
 #[test]
@@ -76,7 +79,8 @@ fn an_include_that_receivers_do_not_honour_is_wrong() {
     wrong("v=spf1 ~all include:spf.waxwing.example", "after `all`");
     wrong("v=spf1 incude:spf.waxwing.example ~all", "SPF does not know");
     wrong(" v=spf1 include:spf.waxwing.example ~all", "must begin");
-    wrong("v=spf1 -all redirect=spf.waxwing.example", "does not let");
+    wrong(r#""\"v=spf1 include:spf.waxwing.example ~all\"""#, "quotation marks");
+    wrong("v=spf1 -all redirect=spf.waxwing.example", "does not name");
 }
 
 #[test]
@@ -84,6 +88,10 @@ fn eleven_look_ups_before_the_match_are_one_too_many() {
     let ten = "v=spf1 a a a a a a a a a include:spf.waxwing.example ~all";
     assert_eq!(of(&[ten]).status, Satisfied);
     wrong("v=spf1 a a a a a a a a a a include:spf.waxwing.example ~all", "more than 10");
+    let nine = "v=spf1 include:a.example include:spf.waxwing.example";
+    let inner = |count: usize| format!("v=spf1{} ~all", " a".repeat(count));
+    assert_eq!(status_with(nine, &[("include:a.example", &inner(8))]), Satisfied);
+    assert_eq!(status_with(nine, &[("include:a.example", &inner(9))]), Wrong);
     let after = "v=spf1 include:spf.waxwing.example a a a a a a a a a a a ~all";
     assert_eq!(of(&[after]).status, Satisfied);
 }
@@ -101,28 +109,88 @@ fn no_record_of_spf_is_missing_and_a_failure_is_unknown() {
 fn includes_are_looked_up_only_where_they_can_decide() {
     let record = "v=spf1 include:A.example -include:b.example include:%{d}.c redirect=d.example";
     let (_, further) = read(&[answered("spf", &[record])], None);
-    assert_eq!(further, ["include:a.example", "include:d.example"]);
+    assert_eq!(further, ["include:a.example", "include:b.example", "include:d.example"]);
     let behind = "v=spf1 a a a a a a a a a a include:a.example ~all";
     let (reading, further) = read(&[answered("spf", &[behind])], None);
     assert_eq!((reading.status, further.len()), (Wrong, 0));
 }
 
 #[test]
-fn an_include_of_an_include_is_followed_to_the_second_level() {
+fn includes_are_followed_to_the_third_level() {
     let first = ("include:a.example", "v=spf1 include:b.example ~all");
     let observations =
         [answered("spf", &["v=spf1 include:a.example -all"]), answered(first.0, &[first.1])];
     assert_eq!(read(&observations, None).1, ["include:b.example"]);
     let right = ("include:b.example", "v=spf1 include:spf.waxwing.example ~all");
     assert_eq!(status_with("v=spf1 include:a.example -all", &[first, right]), Satisfied);
-    let deeper = ("include:b.example", "v=spf1 include:c.example ~all");
-    assert_eq!(status_with("v=spf1 include:a.example -all", &[first, deeper]), Wrong);
+    let second = ("include:b.example", "v=spf1 include:c.example ~all");
+    let third = ("include:c.example", right.1);
+    assert_eq!(status_with("v=spf1 include:a.example -all", &[first, second, third]), Satisfied);
+    let third = ("include:c.example", "v=spf1 include:d.example ~all");
+    assert_eq!(status_with("v=spf1 include:a.example -all", &[first, second, third]), Wrong);
 }
 
 #[test]
-fn includes_in_a_circle_come_to_an_end() {
+fn what_cannot_be_followed_is_wrong_with_the_way_out() {
+    for record in ["v=spf1 include:%{i}.%{d}.hosted.example -all", "v=spf1 redirect=%{d}.x"] {
+        wrong(record, "as far as its includes can be followed");
+    }
+    let behind = "v=spf1 include:%{i}.x.example include:spf.waxwing.example -all";
+    assert_eq!(of(&[behind]).status, Satisfied);
+}
+
+#[test]
+fn includes_in_a_circle_are_where_receivers_give_up() {
     let circle = ("include:a.example", "v=spf1 include:a.example ~all");
     assert_eq!(status_with("v=spf1 include:a.example -all", &[circle]), Wrong);
+    wrong("v=spf1 include:Example.com -all", "leads to example.com, which leads back to itself");
+    let twice = ("include:a.example", "v=spf1 ip4:192.0.2.1 ~all");
+    let record = "v=spf1 include:a.example include:a.example include:spf.waxwing.example ~all";
+    assert_eq!(status_with(record, &[twice]), Satisfied);
+}
+
+#[test]
+fn an_include_that_receivers_cannot_use_ends_the_evaluation() {
+    let before = "v=spf1 include:a.example include:spf.waxwing.example ~all";
+    let behind = "v=spf1 include:spf.waxwing.example include:a.example ~all";
+    for (records, because) in [
+        (&["google-site-verification=x"][..], "has no SPF record"),
+        (&["v=spf1 mx", "v=spf1 a"], "has several SPF records"),
+        (&["v=spf1 ip4:x"], "not complete or not valid"),
+    ] {
+        let with = |record: &str| {
+            read(&[answered("spf", &[record]), answered("include:a.example", records)], None).0
+        };
+        let reading = with(before);
+        assert_eq!(reading.status, Wrong, "{records:?}");
+        assert!(reading.hint.contains(because), "{}", reading.hint);
+        assert_eq!(with(behind).status, Satisfied);
+    }
+}
+
+#[test]
+fn everybody_is_this_server_too_with_a_word_about_it() {
+    for record in ["v=spf1 +all", "v=spf1 a all"] {
+        let reading = of(&[record]);
+        assert!(reading.status == Satisfied && reading.hint.contains("everybody"));
+    }
+    let all = ("include:a.example", "v=spf1 +all");
+    assert_eq!(status_with("v=spf1 include:a.example -all", &[all]), Satisfied);
+    assert_eq!(status_with("v=spf1 -include:a.example -all", &[all]), Wrong);
+}
+
+#[test]
+fn a_name_that_does_not_exist_is_told_from_one_without_a_record() {
+    let hint = |outcome| read(&[observed("spf", outcome)], None).0.hint;
+    assert!(hint(NxDomain).contains("does not know the name example.com"));
+    assert!(hint(NoData).contains("There is no TXT record at example.com"));
+}
+
+#[test]
+fn a_long_record_is_not_repeated_as_a_whole() {
+    let reading = of(&[&format!("v=spf1{} -all", " ip4:192.0.2.1".repeat(1300))]);
+    assert!(reading.status == Wrong && reading.hint.len() < 400, "{}", reading.hint);
+    assert!(reading.hint.contains("Put `include:spf.waxwing.example` into it"));
 }
 
 #[test]
@@ -156,6 +224,26 @@ fn spf_holds_through_the_return_path() {
         read(&observations, Some("bounce.example.com")).0.status
     };
     assert_eq!(through(&["v=spf1 ip4:192.0.2.1 -all"]), Satisfied);
-    assert_eq!(through(&["v=spf1 -all", "v=spf1 mx -all"]), Missing);
-    assert_eq!(through(&["something"]), Missing);
+    for unusable in [&["v=spf1 -all"][..], &["v=spf1 a", "v=spf1 mx -all"], &["something"]] {
+        assert_eq!(through(unusable), Missing, "{unusable:?}");
+    }
+}
+
+#[test]
+fn what_the_return_path_may_make_good_is_unknown_while_it_is_not_seen() {
+    for own in [observed("spf", NoData), answered("spf", &["v=spf1 -all"])] {
+        let observations = [own, observed(THROUGH_RETURN_PATH, ServFail)];
+        let reading = read(&observations, Some("bounce.example.com")).0;
+        assert_eq!(reading.status, Unknown);
+        assert!(reading.hint.contains("does not count against you"), "{}", reading.hint);
+    }
+}
+
+#[test]
+fn a_broken_record_of_the_domain_is_named_beside_a_good_return_path() {
+    let two = answered("spf", &["v=spf1 a -all", "v=spf1 mx -all"]);
+    let through = answered(THROUGH_RETURN_PATH, &["v=spf1 ip4:192.0.2.1 -all"]);
+    let reading = read(&[two, through], Some("bounce.example.com")).0;
+    assert_eq!((reading.status, reading.found.len()), (Satisfied, 3));
+    assert!(reading.hint.contains("Apart from that: There are 2 SPF"), "{}", reading.hint);
 }

@@ -1,149 +1,201 @@
-//! Whether a record lets this server send, over its includes, within the bounds of RFC 7208 4.6.4.
+//! Whether a record lets this server send, as receivers evaluate it (RFC 7208 sections 4.6.4, 5, 6).
+//!
+//! What stands before this server's include is followed, for it may use up the ten look-ups or end
+//! the evaluation. Look-ups of `a`, `mx` and `exists` count, but whether they are void is not seen.
 
 use waxwing_plugin::dns::{bare, same_host};
 
 use crate::seen::{Further, Seen};
-use crate::spf::record::{Record, Term, is_spf};
+use crate::spf::record::{Record, SpfFault, Term, is_spf};
 
 /// Receivers give up on a record that costs more look-ups.
 pub const MOST_LOOK_UPS: usize = 10;
 
 /// Each level of includes is a round of the host, which has three.
-const DEEPEST: u8 = 2;
+const DEEPEST: usize = 3;
 
 /// What a record means for this server.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Sending {
     Allowed,
-    NotAllowed,
+    /// By `+all`: everybody may send.
+    Everybody,
+    NotNamed,
+    /// The same, as far as the includes can be followed.
+    NotNamedSoFar,
     /// The include is there, with a `-`, `~` or `?` before it.
     Negated,
     /// The include is there, after `all`.
     AfterAll,
     TooManyLookUps,
+    /// Receivers give up at an included name.
+    Broken(String, Broken),
     /// A record on the way could not be seen.
     Unseen(String),
     /// Further look-ups are under way.
     Pending,
 }
 
-/// Evaluates `record` for the server whose own record is at `include`.
-pub fn sending(record: &Record, include: &str, seen: &mut Seen<'_>) -> Sending {
-    directly(record, include).unwrap_or_else(|| {
-        let mut walk = Walk { include, look_ups: 0, visited: Vec::new(), open: None };
-        match (walk.evaluate(record, 1, seen), walk.open) {
-            (Sending::Allowed, _) => Sending::Allowed,
-            (_, Some(open)) => open,
-            (sending, None) => sending,
-        }
-    })
+/// Why receivers give up at an included name.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Broken {
+    NoRecord,
+    SeveralRecords,
+    Fault(SpfFault),
+    /// It includes what it is included by.
+    Circle,
 }
 
-/// What the record says itself; none if only its includes can say. What stands before the match
-/// costs one look-up each, which is the least that it can cost.
-fn directly(record: &Record, include: &str) -> Option<Sending> {
-    let mut look_ups = 0;
-    let within = |look_ups, sending| {
-        Some(if look_ups > MOST_LOOK_UPS { Sending::TooManyLookUps } else { sending })
-    };
-    for term in record.read_terms() {
-        match term {
-            Term::Include { name, passes } => {
-                look_ups += 1;
-                if same_host(name, include) {
-                    let sending = if *passes { Sending::Allowed } else { Sending::Negated };
-                    return within(look_ups, sending);
-                }
-            }
-            Term::LookUp => look_ups += 1,
-            Term::Address | Term::All => {}
+impl Broken {
+    /// What is wrong, as the end of "The record includes a name that …".
+    pub fn sentence(&self) -> String {
+        match self {
+            Self::NoRecord => "has no SPF record".to_owned(),
+            Self::SeveralRecords => "has several SPF records".to_owned(),
+            Self::Fault(fault) => fault.sentence(),
+            Self::Circle => "leads back to itself".to_owned(),
         }
     }
-    if record.followed_redirect().is_some_and(|it| same_host(it, include)) {
-        return within(look_ups + 1, Sending::Allowed);
+}
+
+/// Evaluates the `record` at `name` for the server whose own record is at `include`.
+pub fn sending(name: &str, record: &Record, include: &str, seen: &mut Seen<'_>) -> Sending {
+    let path = vec![bare(name).to_ascii_lowercase()];
+    let mut walk =
+        Walk { include, look_ups: 0, path, open: None, beyond: Beyond::No, by: By::Include };
+    let matched = walk.evaluate(record, seen);
+    if let Some(open) = walk.open {
+        return open;
     }
-    let ours = |it: &Term| matches!(it, Term::Include { name, .. } if same_host(name, include));
-    record.unread_terms().iter().any(ours).then_some(Sending::AfterAll)
+    let ours = |it: &&Term| matches!(it, Term::Include { name, .. } if same_host(name, include));
+    match matched {
+        Matched::Pass => match walk.by {
+            By::Include => Sending::Allowed,
+            By::All => Sending::Everybody,
+        },
+        Matched::Ended(why) => why,
+        Matched::Refused if record.read_terms().iter().any(|it| ours(&it)) => Sending::Negated,
+        Matched::Nobody if record.unread_terms().iter().any(|it| ours(&it)) => Sending::AfterAll,
+        Matched::Refused | Matched::Nobody => match walk.beyond {
+            Beyond::No => Sending::NotNamed,
+            Beyond::Yes => Sending::NotNamedSoFar,
+        },
+    }
+}
+
+/// What one record says of this server.
+enum Matched {
+    Pass,
+    /// It is matched by a mechanism with `-`, `~` or `?`.
+    Refused,
+    Nobody,
+    /// Receivers give up here.
+    Ended(Sending),
+}
+
+/// Whether there are records that were not followed.
+enum Beyond {
+    No,
+    Yes,
+}
+
+/// What matched.
+enum By {
+    Include,
+    All,
 }
 
 /// An evaluation in the order of receivers: depth first, one count of look-ups for all levels.
 struct Walk<'a> {
     include: &'a str,
     look_ups: usize,
-    visited: Vec<String>,
+    /// The names from the domain down to the record that is evaluated.
+    path: Vec<String>,
     /// What could not be decided on the way: pending before unseen.
     open: Option<Sending>,
+    beyond: Beyond,
+    by: By,
 }
 
 impl Walk<'_> {
-    fn evaluate(&mut self, record: &Record, depth: u8, seen: &mut Seen<'_>) -> Sending {
+    fn evaluate(&mut self, record: &Record, seen: &mut Seen<'_>) -> Matched {
         for term in record.read_terms() {
-            let (name, passes) = match term {
-                Term::Address | Term::All => continue,
-                Term::LookUp => (None, false),
-                Term::Include { name, passes } => (Some(name.as_str()), *passes),
+            let matched = match term {
+                Term::Address | Term::All { .. } => continue,
+                Term::LookUp => self.count().unwrap_or(Matched::Nobody),
+                Term::Include { name, .. } => self.over(name, seen),
             };
-            if let Some(end) = self.step(name, passes, depth, seen) {
-                return end;
+            match (matched, term) {
+                (Matched::Pass, Term::Include { passes: false, .. }) => return Matched::Refused,
+                (end @ (Matched::Pass | Matched::Ended(_)), _) => return end,
+                // An include that does not match is passed over (RFC 7208 section 5.2).
+                (Matched::Refused | Matched::Nobody, _) => {}
             }
         }
-        let redirect = record.followed_redirect();
-        redirect
-            .and_then(|it| self.step(Some(it), true, depth, seen))
-            .unwrap_or(Sending::NotAllowed)
+        if record.passes_everybody() {
+            self.by = By::All;
+            return Matched::Pass;
+        }
+        record.followed_redirect().map_or(Matched::Nobody, |it| self.over(it, seen))
     }
 
-    /// One look-up, over `name` if it leads to another record. Some if it ends the evaluation.
-    fn step(
-        &mut self,
-        name: Option<&str>,
-        passes: bool,
-        depth: u8,
-        seen: &mut Seen<'_>,
-    ) -> Option<Sending> {
+    /// One look-up more; some if it is one too many.
+    fn count(&mut self) -> Option<Matched> {
         self.look_ups += 1;
-        if self.look_ups > MOST_LOOK_UPS {
-            return Some(Sending::TooManyLookUps);
-        }
-        let name = name?;
-        if same_host(name, self.include) {
-            return Some(if passes { Sending::Allowed } else { Sending::NotAllowed });
-        }
-        if !passes {
-            return None;
-        }
-        match self.over(name, depth, seen) {
-            Sending::Pending => self.open = Some(Sending::Pending),
-            Sending::Unseen(name) => {
-                self.open.get_or_insert(Sending::Unseen(name));
-            }
-            end @ (Sending::Allowed | Sending::TooManyLookUps) => return Some(end),
-            // An include that does not match is passed over (RFC 7208 section 5.2).
-            Sending::NotAllowed | Sending::Negated | Sending::AfterAll => {}
-        }
-        None
+        (self.look_ups > MOST_LOOK_UPS).then_some(Matched::Ended(Sending::TooManyLookUps))
     }
 
-    fn over(&mut self, name: &str, depth: u8, seen: &mut Seen<'_>) -> Sending {
-        let name = bare(name).to_ascii_lowercase();
-        // Macros depend on the message, so there is no record to look at (RFC 7208 section 7).
-        if name.contains('%') || depth > DEEPEST || self.visited.contains(&name) {
-            return Sending::NotAllowed;
+    /// One look-up, of a name that has a record of its own.
+    fn over(&mut self, name: &str, seen: &mut Seen<'_>) -> Matched {
+        if let Some(end) = self.count() {
+            return end;
         }
-        self.visited.push(name.clone());
-        let records = match seen.txt(&format!("include:{name}"), &name) {
-            Further::Records(records) => records,
-            Further::Absent => return Sending::NotAllowed,
-            Further::Failed => return Sending::Unseen(name),
-            Further::Pending => return Sending::Pending,
+        let name = bare(name).to_ascii_lowercase();
+        if same_host(&name, self.include) {
+            self.by = By::Include;
+            return Matched::Pass;
+        }
+        if self.path.contains(&name) {
+            return Matched::Ended(Sending::Broken(name, Broken::Circle));
+        }
+        // Macros depend on the message, so there is no record to look at (RFC 7208 section 7).
+        if name.contains('%') || self.path.len() > DEEPEST {
+            self.beyond = Beyond::Yes;
+            return Matched::Nobody;
+        }
+        match seen.included(&name) {
+            Further::Records(records) => self.into(name, &records, seen),
+            Further::Absent => Matched::Ended(Sending::Broken(name, Broken::NoRecord)),
+            Further::Failed => {
+                self.open.get_or_insert(Sending::Unseen(name));
+                Matched::Nobody
+            }
+            Further::Beyond => {
+                self.beyond = Beyond::Yes;
+                Matched::Nobody
+            }
+            Further::Pending => {
+                self.open = Some(Sending::Pending);
+                Matched::Nobody
+            }
+        }
+    }
+
+    fn into(&mut self, name: String, records: &[String], seen: &mut Seen<'_>) -> Matched {
+        let policies: Vec<&String> = records.iter().filter(|it| is_spf(it)).collect();
+        let record = match policies[..] {
+            [] => Err(Broken::NoRecord),
+            [policy] => Record::parse(policy).map_err(Broken::Fault),
+            [..] => Err(Broken::SeveralRecords),
         };
-        let mut policies = records.iter().filter(|it| is_spf(it));
-        let (Some(policy), None) = (policies.next(), policies.next()) else {
-            return Sending::NotAllowed;
-        };
-        match Record::parse(policy) {
-            Ok(record) => self.evaluate(&record, depth + 1, seen),
-            Err(_) => Sending::NotAllowed,
+        match record {
+            Ok(record) => {
+                self.path.push(name);
+                let matched = self.evaluate(&record, seen);
+                self.path.pop();
+                matched
+            }
+            Err(broken) => Matched::Ended(Sending::Broken(name, broken)),
         }
     }
 }

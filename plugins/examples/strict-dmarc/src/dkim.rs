@@ -1,19 +1,20 @@
 //! Whether the key that is published is the one that signs (RFC 6376 section 3.6.1).
 
-use waxwing_plugin::dns::{Reading, Tags};
+use waxwing_plugin::dns::{Reading, Tags, slip};
 use waxwing_plugin::domain_policy::Requirement;
 
 /// Reads the TXT records of a selector: other tags than the key and its kind do not matter.
 pub fn read(requirement: &Requirement, records: &[String]) -> Reading {
     let Requirement { name, suggested_value, .. } = requirement;
+    let right = |record: &str| key(record).is_some() && key(record) == key(suggested_value);
     match records {
-        [record] if key(record).is_some() && key(record) == key(suggested_value) => {
-            Reading::satisfied(records, "The record has the right key.")
+        [record] if right(record) => Reading::satisfied(records, "The record has the right key."),
+        _ => {
+            let slip = records.iter().find_map(|it| slip(it, right));
+            let why = slip.map_or("has not this key", |it| it.sentence());
+            let hint = format!("The TXT record at {name} {why}. Set it to `{suggested_value}`.");
+            Reading::wrong(records, hint)
         }
-        _ => Reading::wrong(
-            records,
-            format!("The TXT record at {name} has not this key. Set it to `{suggested_value}`."),
-        ),
     }
 }
 
@@ -38,6 +39,9 @@ mod tests {
         let right = "v=DKIM1; t=s; p=MIIBIjANBgkqhki G9w0BAQEFAAOC";
         assert_eq!(status(&right.replace("hki G9", "hkiG9")), Status::Satisfied);
         assert_eq!(status("p=MIIBIjANBgkqhki\tG9w0BAQEFAAOC"), Status::Satisfied);
+        let quoted = format!("\"{}\"", requirement.suggested_value);
+        let reading = super::read(&requirement, &[quoted]);
+        assert!(reading.hint.contains("quotation marks"), "{}", reading.hint);
         for wrong in ["v=DKIM1; p=", "v=DKIM1; k=ed25519; p=MIIBIjANBgkqhkiG9w0BAQEFAAOC", "x"] {
             assert_eq!(status(wrong), Status::Wrong, "{wrong}");
         }

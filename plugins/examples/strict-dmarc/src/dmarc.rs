@@ -1,6 +1,6 @@
 //! What a DMARC record asks of receivers (RFC 7489 section 6.3).
 
-use waxwing_plugin::dns::{Reading, Tags};
+use waxwing_plugin::dns::{Reading, Tags, slip};
 use waxwing_plugin::domain_policy::Requirement;
 
 use crate::settings::{Alignment, Mildest, Settings};
@@ -35,8 +35,14 @@ pub fn read(
     owner: Owner,
 ) -> Reading {
     let Requirement { name, suggested_value, .. } = requirement;
-    let policies: Vec<&String> = records.iter().filter(|it| it.starts_with("v=DMARC1")).collect();
+    let is_dmarc = |it: &str| it.starts_with("v=DMARC1");
+    let policies: Vec<&String> = records.iter().filter(|it| is_dmarc(it)).collect();
     let [policy] = policies[..] else {
+        if let Some(slip) = records.iter().find_map(|it| slip(it, is_dmarc)) {
+            let why = slip.sentence();
+            let hint = format!("The DMARC record at {name} {why}. Set it to `{suggested_value}`.");
+            return Reading::wrong(records, hint);
+        }
         let hint = format!(
             "There are {} DMARC records at {name}, and receivers want exactly one. Set it to \
              `{suggested_value}`.",

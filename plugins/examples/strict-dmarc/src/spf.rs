@@ -1,6 +1,6 @@
 //! Whether the domain's SPF record names this server (RFC 7208).
 
-use waxwing_plugin::dns::{Reading, same_host};
+use waxwing_plugin::dns::{Reading, same_host, slip};
 use waxwing_plugin::domain_policy::Requirement;
 
 /// Reads the TXT records of the domain; those of other services do not matter.
@@ -8,6 +8,10 @@ pub fn read(include: &str, requirement: &Requirement, records: &[String]) -> Rea
     let Requirement { name, suggested_value, .. } = requirement;
     let spf: Vec<&String> = records.iter().filter(|it| is_spf(it)).collect();
     let [record] = spf[..] else {
+        if let Some(slip) = records.iter().find_map(|it| slip(it, is_spf)) {
+            let hint = format!("The SPF record at {name} {}.", slip.sentence());
+            return Reading::wrong(records, hint);
+        }
         let hint = format!(
             "There are {} records at {name} that begin with `v=spf1`, and receivers want exactly \
              one, for example `{suggested_value}`.",
@@ -55,7 +59,12 @@ mod tests {
     #[test]
     fn none_two_and_a_refusing_one_are_wrong() {
         let right = "v=spf1 include:spf.waxwing.example ~all";
-        for records in [&["other"][..], &[right, right], &["v=spf1 -include:spf.waxwing.example"]] {
+        for records in [
+            &["other"][..],
+            &[right, right],
+            &["v=spf1 -include:spf.waxwing.example"],
+            &["\"v=spf1 include:spf.waxwing.example ~all\""],
+        ] {
             assert_eq!(status(records), Status::Wrong, "{records:?}");
         }
     }

@@ -1,0 +1,163 @@
+//! DNS: facts, never verdicts. What was asked and seen, of whom and when, to the exact byte.
+//!
+//! Names are absolute: no search domain and no hosts file is ever used. "Does not exist" and "no
+//! data" are only said when a name server said so; whatever else goes wrong is a failure.
+
+mod chain;
+mod dispatch;
+mod name;
+mod observation;
+mod server;
+mod text;
+
+#[cfg(test)]
+mod tests;
+
+pub use observation::{Answer, Observation, Outcome, RecordType};
+pub use text::text;
+
+use std::net::SocketAddr;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hickory_resolver::net::NetError;
+use hickory_resolver::system_conf::read_system_conf;
+use tokio::sync::Semaphore;
+
+use crate::clock::Clock;
+
+use chain::{Chain, Step};
+use dispatch::Dispatch;
+
+/// The port of DNS.
+const PORT: u16 = 53;
+
+/// How a [`Resolver`] asks.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Asked in this order; none means those of the system.
+    pub nameservers: Vec<SocketAddr>,
+    /// For one try at one server over UDP, and as much again where the answer needs TCP.
+    pub timeout: Duration,
+    /// Rounds over all servers before a question is given up; at least 1.
+    pub tries: u32,
+    /// Look-ups at one time; at least 1. The others wait.
+    pub concurrent: usize,
+    /// Queries a second, over all servers; a tenth of them may go out at once. The others wait.
+    pub per_second: NonZeroU32,
+}
+
+/// No resolver can be made.
+#[derive(Debug, thiserror::Error)]
+pub enum ResolverError {
+    /// None is configured, and the system has none.
+    #[error(
+        "no name server is known: name some in [dns] nameservers, or repair those of the system"
+    )]
+    NoNameserver(#[source] Box<NetError>),
+}
+
+/// Asks name servers, within limits. Clones share the limits and what is known of the servers.
+#[derive(Debug, Clone)]
+pub struct Resolver(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    dispatch: Dispatch,
+    look_ups: Semaphore,
+    clock: Clock,
+}
+
+impl Resolver {
+    /// A resolver; asks nobody yet.
+    ///
+    /// # Errors
+    /// No name server is configured and the system has none.
+    pub fn new(settings: &Settings, clock: Clock) -> Result<Self, ResolverError> {
+        let servers = match settings.nameservers.as_slice() {
+            [] => system_servers()?,
+            configured => configured.to_vec(),
+        };
+        Ok(Self(Arc::new(Inner {
+            dispatch: Dispatch::new(servers, settings),
+            look_ups: Semaphore::new(settings.concurrent.clamp(1, Semaphore::MAX_PERMITS)),
+            clock,
+        })))
+    }
+
+    /// Looks a name up, along its CNAMEs; waits for its turn and never fails. Dropped, it leaves
+    /// nothing behind.
+    ///
+    /// `name` is A-labels, with or without a last dot. What cannot be a name (an empty label, one
+    /// over 63 octets, more than 253 in all, not ASCII) does not exist: nobody is asked, `resolver`
+    /// is empty. A chain of CNAMEs that loops or has more than 8 links is `ServFail`, as for
+    /// everybody else who asks, and `cname_chain` shows why.
+    pub async fn look_up(&self, name: &str, record_type: RecordType) -> Observation {
+        let inner = &self.0;
+        let Some(asked) = name::askable(name) else {
+            return Observation {
+                resolver: String::new(),
+                outcome: Outcome::NxDomain,
+                cname_chain: Vec::new(),
+                dnssec_secure: false,
+                at: inner.clock.now(),
+            };
+        };
+        // Nobody closes it; were it closed, there would be no limit.
+        let _turn = inner.look_ups.acquire().await;
+        let mut chain = Chain::of(asked);
+        loop {
+            let asked = chain.last().clone();
+            let (server, reply) = match inner.dispatch.ask(&asked, record_type).await {
+                Ok(answered) => answered,
+                Err(failed) => {
+                    return inner.observation(inner.dispatch.all(), failed.into(), &chain);
+                }
+            };
+            match chain.follow(&reply, record_type) {
+                Step::Asks => {}
+                Step::Ends(outcome) => return inner.observation(server, outcome, &chain),
+            }
+        }
+    }
+}
+
+impl Resolver {
+    /// What is said of a look-up that was given up while it waited.
+    #[must_use]
+    pub fn unseen(&self) -> Observation {
+        Observation {
+            resolver: self.0.dispatch.all(),
+            outcome: Outcome::TimedOut,
+            cname_chain: Vec::new(),
+            dnssec_secure: false,
+            at: self.0.clock.now(),
+        }
+    }
+}
+
+impl Inner {
+    fn observation(&self, resolver: String, outcome: Outcome, chain: &Chain) -> Observation {
+        Observation {
+            resolver,
+            dnssec_secure: chain.is_secure() && !outcome.is_failure(),
+            outcome,
+            cname_chain: chain.targets(),
+            at: self.clock.now(),
+        }
+    }
+}
+
+fn system_servers() -> Result<Vec<SocketAddr>, ResolverError> {
+    let none = |error| ResolverError::NoNameserver(Box::new(error));
+    let (config, _) = read_system_conf().map_err(none)?;
+    let mut servers = Vec::new();
+    for server in config.name_servers() {
+        let address = SocketAddr::new(server.ip, PORT);
+        if !servers.contains(&address) {
+            servers.push(address);
+        }
+    }
+    if servers.is_empty() { Err(none(NetError::NoConnections)) } else { Ok(servers) }
+}
