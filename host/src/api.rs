@@ -1,9 +1,11 @@
 //! HTTP with JSON: the first door. It parses, asks the journey, and maps the answer; it decides
 //! nothing.
 
+mod admin;
 mod batch;
 mod body;
 mod decisions;
+mod domains;
 mod health;
 mod openapi;
 pub mod operator;
@@ -30,6 +32,7 @@ use crate::plugin::Plugins;
 use crate::store::Store;
 use crate::store::facts::Facts;
 use crate::store::seal::Seal;
+use crate::upkeep::verify_domains::Verifier;
 use operator::ControlToken;
 
 /// All that the handlers need.
@@ -43,6 +46,8 @@ pub struct Api {
     pub store: Store,
     /// For health.
     pub plugins: Arc<Plugins>,
+    /// For sender domains.
+    pub verifier: Arc<Verifier>,
     /// For recorded calls.
     pub seal: Arc<Seal>,
     /// The secret of this run, for the command line.
@@ -75,6 +80,10 @@ pub fn router(api: Api) -> Router {
     Router::new()
         .route("/messages/send", post(send::send))
         .route("/messages/send/batch", post(batch::send_batch))
+        .route("/v1/domains", get(domains::list).post(domains::add))
+        .route("/v1/domains/{domain}", get(domains::show).delete(domains::delete))
+        .route("/v1/domains/{domain}/check", post(domains::check))
+        .route("/v1/domains/{domain}/rotate", post(domains::rotate))
         .route("/v1/plugins", get(plugins::list))
         .route("/v1/plugins/{slot}", get(plugins::show))
         .route("/v1/plugins/{slot}/component", put(plugins::install))

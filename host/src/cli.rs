@@ -48,7 +48,7 @@ enum Command {
     /// Grant credits, show balance and ledger
     #[command(subcommand)]
     Credits(credits::CreditsCommand),
-    /// Add, list and show sender domains
+    /// Add sender domains, see what to publish, look at DNS, rotate keys
     #[command(subcommand)]
     Domain(domain::DomainCommand),
     /// Make, prove, install and watch plugins

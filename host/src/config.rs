@@ -2,6 +2,8 @@
 //! and `cli` only; everything below takes values.
 
 mod delivery;
+mod dns;
+mod domains;
 mod environment;
 mod hostname;
 mod limits;
@@ -14,6 +16,8 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 pub use delivery::{Delivery, Route};
+pub use dns::{Dns, NameServer};
+pub use domains::Domains;
 pub use hostname::Hostname;
 pub use limits::Limits;
 pub use plugins::Plugins;
@@ -31,6 +35,10 @@ pub struct Config {
     pub store: Store,
     /// How messages leave.
     pub delivery: Delivery,
+    /// Who is asked for DNS records.
+    pub dns: Dns,
+    /// Sender domains.
+    pub domains: Domains,
     /// The sandbox inbox.
     pub inbox: Inbox,
     /// The plugins.
@@ -152,6 +160,8 @@ impl Config {
         self.limits.check(&mut rules);
         self.plugins.check(&mut rules);
         self.delivery.check(&mut rules);
+        self.dns.check(&mut rules);
+        self.domains.check(&mut rules);
         rules.must(!self.store.data_dir.as_os_str().is_empty(), "store.data_dir: not empty");
         if rules.broken.is_empty() {
             return Ok(self);

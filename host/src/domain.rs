@@ -1,4 +1,7 @@
-//! Sender domains: their names, and how far their verification has come.
+//! Sender domains: their names, their DKIM keys, and how far their verification has come.
 
+pub mod key;
+pub mod look_alike;
 pub mod name;
 pub mod state;
+pub mod verification;

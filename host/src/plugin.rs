@@ -385,4 +385,4 @@ fn context(call_id: String, clock: &Clock) -> CallContext {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -1,6 +1,7 @@
 //! From a configuration to a running server, and back.
 
 pub mod data_dir;
+pub mod domains;
 mod lifecycle;
 mod listeners;
 pub mod plugins;

@@ -136,12 +136,12 @@ const UNSOUND: [(&str, &str); 10] = [
     (
         "a message whose last event is not its state",
         "SELECT count(*) FROM messages m WHERE 'message.' || state <>
-           (SELECT type FROM events e WHERE e.message_id = m.id ORDER BY sequence DESC LIMIT 1)",
+           (SELECT type FROM events e WHERE e.subject = m.id ORDER BY sequence DESC LIMIT 1)",
     ),
     (
         "a message whose first event is not its acceptance",
         "SELECT count(*) FROM messages m WHERE
-           (SELECT type FROM events e WHERE e.message_id = m.id ORDER BY sequence LIMIT 1)
+           (SELECT type FROM events e WHERE e.subject = m.id ORDER BY sequence LIMIT 1)
            NOT IN ('message.queued', 'message.scheduled', 'message.suppressed')",
     ),
     (

@@ -3,6 +3,7 @@
 
 #![expect(dead_code, reason = "shapes for the document; nobody makes values of them")]
 
+mod domain;
 mod operator;
 
 use std::collections::BTreeMap;
@@ -10,6 +11,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use utoipa::{IntoParams, IntoResponses, ToSchema};
 
+pub use domain::{AddDomain, AdminRefusals, DeletedDomain, Domain};
 pub use operator::{DecisionRecord, Impact, Installed, Listing, OperatorRefusals, Slot};
 
 /// One message.

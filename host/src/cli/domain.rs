@@ -1,31 +1,34 @@
 //! `waxwing domain`.
 
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::error::CliError;
-use super::open::Target;
+use super::open::{Opened, Target};
 use super::output::{Output, text};
+use crate::domain::look_alike::LookAlikes;
 use crate::domain::name::DomainName;
 use crate::domain::state::DomainKind;
 use crate::id::AccountId;
 use crate::store::StoreError;
-use crate::store::sqlite::DomainRow;
-use crate::upkeep::verify_domains;
+use crate::store::sqlite::DomainFile;
+use crate::upkeep::verify_domains::{Rules, summary, whole};
 
-/// Add, list and show sender domains.
+const EVENTS: u32 = 50;
+
+/// Add sender domains, see what to publish, look at DNS, rotate keys.
 #[derive(Debug, Subcommand)]
 pub enum DomainCommand {
-    /// Add a sender domain and show the records to publish
+    /// Add a sender domain, make its DKIM keys and show the records to publish
     Add {
-        /// `acc_…`
-        #[arg(long)]
-        account: AccountId,
-        /// As in example.com
-        name: DomainName,
+        #[command(flatten)]
+        which: Which,
         /// Count it as verified; its mail can only reach the sandbox inbox
         #[arg(long)]
         sandbox: bool,
+        /// Although it looks like a domain of another account, or mixes scripts
+        #[arg(long)]
+        allow_look_alike: bool,
         #[command(flatten)]
         target: Target,
     },
@@ -37,83 +40,153 @@ pub enum DomainCommand {
         #[command(flatten)]
         target: Target,
     },
-    /// Show a sender domain with its records
+    /// Show the records to publish, and what was seen of them
+    Records {
+        #[command(flatten)]
+        which: Which,
+        #[command(flatten)]
+        target: Target,
+    },
+    /// Show all that is known of a sender domain
     Show {
-        /// `acc_…`
-        #[arg(long)]
-        account: AccountId,
-        /// As in example.com
-        name: DomainName,
+        #[command(flatten)]
+        which: Which,
+        #[command(flatten)]
+        target: Target,
+    },
+    /// Look at DNS now
+    Check {
+        #[command(flatten)]
+        which: Which,
+        #[command(flatten)]
+        target: Target,
+    },
+    /// Begin a rotation of the DKIM keys: new records to publish beside the old ones
+    Rotate {
+        #[command(flatten)]
+        which: Which,
+        #[command(flatten)]
+        target: Target,
+    },
+    /// Remove a sender domain and its keys; mail from it that still waits fails
+    Delete {
+        #[command(flatten)]
+        which: Which,
         #[command(flatten)]
         target: Target,
     },
 }
 
+/// One domain.
+#[derive(Debug, Args)]
+pub struct Which {
+    /// `acc_…`
+    #[arg(long)]
+    account: AccountId,
+    /// As in example.com
+    name: DomainName,
+}
+
 /// Runs it.
 pub async fn run(command: DomainCommand) -> Result<(), CliError> {
     match command {
-        DomainCommand::Add { account, name, sandbox, target } => {
+        DomainCommand::Add { which, sandbox, allow_look_alike, target } => {
             let opened = target.open().await?;
-            let now = opened.clock.now();
-            let account = opened.store.account(account, now).await?.account;
-            let known = opened.store.domains(account.id).await?;
-            if known.iter().any(|row| row.domain.name == name) {
-                let name = name.to_string();
-                return Err(StoreError::Exists { noun: "domain", name }.into());
-            }
+            let account = opened.store.account(which.account, opened.clock.now()).await?.account;
+            let verifier = opened.verifier().await?;
             let kind = if sandbox { DomainKind::Sandbox } else { DomainKind::Dns };
-            let plugins = opened.plugins().await?;
-            let row = verify_domains::add(&plugins, &account, name, kind, now).await?;
-            opened.store.put_domain(&row, now).await?;
-            show(&row, target.output);
+            let look_alikes =
+                if allow_look_alike { LookAlikes::Allowed } else { LookAlikes::Refused };
+            verifier.add(&account, which.name.clone(), kind, look_alikes).await?;
+            let file = find(&opened, &which).await?;
+            show(&opened, &verifier.rules, &file, target.output).await?;
         }
         DomainCommand::List { account, target } => {
-            let rows = target.open().await?.store.domains(account).await?;
-            target.output.list(&rows.iter().map(to_json).collect::<Vec<_>>(), line);
+            let opened = target.open().await?;
+            let rows = opened.store.domains(account, None, u32::MAX >> 1).await?;
+            let rules = opened.domain_rules();
+            let rows: Vec<Value> = rows.iter().map(|row| summary(row, &rules)).collect();
+            target.output.list(&rows, line);
         }
-        DomainCommand::Show { account, name, target } => {
-            let rows = target.open().await?.store.domains(account).await?;
-            let row = rows
-                .into_iter()
-                .find(|row| row.domain.name == name)
-                .ok_or_else(|| StoreError::Missing { noun: "domain", name: name.to_string() })?;
-            show(&row, target.output);
+        DomainCommand::Records { which, target } => {
+            let opened = target.open().await?;
+            let file = find(&opened, &which).await?;
+            let view = whole(&file, &[], &opened.domain_rules());
+            let records = view["records"].as_array().cloned().unwrap_or_default();
+            target.output.list(&records, record);
+        }
+        DomainCommand::Show { which, target } => {
+            let opened = target.open().await?;
+            let file = find(&opened, &which).await?;
+            show(&opened, &opened.domain_rules(), &file, target.output).await?;
+        }
+        DomainCommand::Check { which, target } => {
+            let opened = target.open().await?;
+            let verifier = opened.verifier().await?;
+            let file = find(&opened, &which).await?;
+            let file = verifier.check(file.row.domain.id).await?.ok_or_else(|| none(&which))?;
+            show(&opened, &verifier.rules, &file, target.output).await?;
+        }
+        DomainCommand::Rotate { which, target } => {
+            let opened = target.open().await?;
+            let verifier = opened.verifier().await?;
+            let file = verifier.rotate(find(&opened, &which).await?).await?;
+            show(&opened, &verifier.rules, &file, target.output).await?;
+        }
+        DomainCommand::Delete { which, target } => {
+            let opened = target.open().await?;
+            let domain = find(&opened, &which).await?.row.domain;
+            opened.store.remove_domain(domain.id).await?;
+            let gone = json!({"id": domain.id, "name": domain.name, "deleted": true});
+            target.output.one(&gone, || format!("{} is removed", domain.name));
         }
     }
     Ok(())
 }
 
-fn show(row: &DomainRow, output: Output) {
-    let value = to_json(row);
-    output.one(&value, || {
-        let records = row.requirements.as_array().map(Vec::as_slice).unwrap_or_default();
-        let record = |it: &Value| {
-            let needed = if it["required"] == true { "required" } else { "advised" };
-            let (name, value) = (text(it, "name"), text(it, "value"));
-            format!("  {needed}  {} {name}\n            {value}", text(it, "type"))
-        };
-        let records: Vec<String> = records.iter().map(record).collect();
-        format!("{}\n{}", line(&value), records.join("\n"))
-    });
+async fn find(opened: &Opened, which: &Which) -> Result<DomainFile, CliError> {
+    let row = opened.store.domain_named(which.account, &which.name).await?;
+    let id = row.ok_or_else(|| none(which))?.domain.id;
+    Ok(opened.store.domain_file(id).await?.ok_or_else(|| none(which))?)
 }
 
-fn to_json(row: &DomainRow) -> Value {
-    let domain = &row.domain;
-    json!({
-        "id": domain.id,
-        "accountId": domain.account_id,
-        "name": domain.name,
-        "kind": domain.kind,
-        "verified": domain.standing.is_verified(),
-        "progress": domain.standing.progress,
-        "missing": domain.standing.missing,
-        "records": row.requirements,
-        "decision": row.decision,
-        "createdAt": domain.created_at.rfc3339(),
-    })
+fn none(which: &Which) -> StoreError {
+    StoreError::Missing { noun: "domain", name: which.name.to_string() }
+}
+
+async fn show(
+    opened: &Opened,
+    rules: &Rules,
+    file: &DomainFile,
+    output: Output,
+) -> Result<(), CliError> {
+    let events = opened.store.domain_events(file.row.domain.id, EVENTS).await?;
+    let value = whole(file, &events, rules);
+    output.one(&value, || {
+        let records = value["records"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let mut lines = vec![line(&value)];
+        lines.extend(value["failure"].as_str().map(|it| format!("  could not be judged: {it}")));
+        lines.extend(records.iter().map(record));
+        lines.join("\n")
+    });
+    Ok(())
 }
 
 fn line(value: &Value) -> String {
-    let (id, name, progress) = (text(value, "id"), text(value, "name"), text(value, "progress"));
-    format!("{id}  {name}  {progress}% verified")
+    let [id, name, state, progress] =
+        ["id", "name", "state", "progress"].map(|field| text(value, field));
+    let until = value["sendsUntil"].as_str().map(|it| format!(", sends until {it}"));
+    format!("{id}  {name}  {state}  {progress}% verified{}", until.unwrap_or_default())
+}
+
+fn record(record: &Value) -> String {
+    let needed = match (&record["required"], &record["rotation"]) {
+        (_, Value::String(_)) => "next key",
+        (Value::Bool(true), _) => "required",
+        _ => "advised ",
+    };
+    let [status, kind, name, value] =
+        ["status", "type", "name", "value"].map(|field| text(record, field));
+    let hint = record["hint"].as_str().map(|it| format!("\n            {it}"));
+    format!("  {needed}  {status}  {kind} {name}\n            {value}{}", hint.unwrap_or_default())
 }

@@ -7,7 +7,9 @@ use crate::inbox::InboxError;
 use crate::plugin::{CallFailure, Diagnostic, LoadError, PluginsError};
 use crate::server::StartError;
 use crate::server::data_dir::DataDirError;
+use crate::server::domains::VerifierError;
 use crate::store::StoreError;
+use crate::upkeep::verify_domains::{CheckError, DomainError};
 
 /// Why a command did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -30,6 +32,15 @@ pub enum CliError {
     /// The database.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The name servers, or the master key.
+    #[error(transparent)]
+    Verifier(#[from] VerifierError),
+    /// A sender domain is not added, or its keys are not rotated.
+    #[error(transparent)]
+    Domain(#[from] DomainError),
+    /// A sender domain is not checked.
+    #[error(transparent)]
+    DomainCheck(#[from] CheckError),
     /// The inbox.
     #[error(transparent)]
     Inbox(#[from] InboxError),

@@ -15,6 +15,7 @@ use crate::server;
 use crate::server::data_dir::DataDir;
 use crate::store::Store;
 use crate::telemetry;
+use crate::upkeep::verify_domains::{Rules, Verifier};
 
 /// Which server, and how to answer.
 #[derive(Debug, Clone, Args)]
@@ -71,5 +72,16 @@ impl Opened {
         let options = server::plugins::options(&self.config, &self.data)?;
         let (plugins, _manager) = Plugins::start(options, self.clock.clone()).await?;
         Ok(plugins)
+    }
+
+    /// What verifies sender domains, with the plugins of the server.
+    pub async fn verifier(&self) -> Result<Arc<Verifier>, CliError> {
+        let (plugins, store) = (self.plugins().await?, self.store.clone());
+        Ok(server::domains::verifier(&self.config, &self.data, store, plugins, &self.clock)?)
+    }
+
+    /// The server's own part in the verification of domains.
+    pub fn domain_rules(&self) -> Rules {
+        server::domains::rules(&self.config)
     }
 }

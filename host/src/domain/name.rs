@@ -34,6 +34,12 @@ impl DomainName {
         &self.0
     }
 
+    /// Whether it is on the public suffix list: others register names below it.
+    #[must_use]
+    pub fn is_public_suffix(&self) -> bool {
+        psl::domain_str(&self.0).is_none()
+    }
+
     /// The organizational domain by the public suffix list; the name itself where it has none.
     #[must_use]
     pub fn organizational(&self) -> &str {
@@ -118,5 +124,9 @@ mod tests {
     fn the_organizational_domain_follows_the_public_suffix_list() {
         let name: DomainName = "mail.shop.example.co.uk".parse().expect("valid");
         assert_eq!(name.organizational(), "example.co.uk");
+        assert!(!name.is_public_suffix());
+        for suffix in ["co.uk", "github.io"] {
+            assert!(suffix.parse::<DomainName>().expect("valid").is_public_suffix(), "{suffix}");
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! How far a domain's verification has come.
+//! A sender domain, and what was last judged of it.
 
 use serde::{Deserialize, Serialize};
 
@@ -35,21 +35,41 @@ pub enum DomainKind {
     Sandbox,
 }
 
+/// Where a domain stands between "added" and "verified", and on the way back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Phase {
+    /// It was never verified.
+    Pending,
+    /// It sends.
+    Verified,
+    /// It was verified, and a record is gone or wrong: it sends until its grace is over.
+    Warned,
+    /// It was verified and does not send any more.
+    Degraded,
+    /// It is not checked any more unless somebody asks.
+    Failed,
+}
+
 /// The last judgement of a domain: the policy's findings under the host's floors.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Standing {
-    /// Satisfied of required records, in percent; only 100 sends.
+    /// Where it stands.
+    pub phase: Phase,
+    /// Since when.
+    pub since: Timestamp,
+    /// Satisfied of required records, in percent.
     pub progress: u8,
-    /// What is required and not satisfied, e.g. `DKIM`.
+    /// What is required and not satisfied, e.g. `DKIM (wx1._domainkey.example.com)`.
     pub missing: Vec<String>,
 }
 
 impl Standing {
-    /// Whether mail may be sent from the domain.
+    /// Whether mail may be sent from the domain: all of it was satisfied, and if it is not any more,
+    /// the grace lasts.
     #[must_use]
-    pub fn is_verified(&self) -> bool {
-        self.progress == 100
+    pub fn may_send(&self) -> bool {
+        self.phase.may_send()
     }
 }
 
@@ -61,5 +81,37 @@ impl DomainKind {
             DomainKind::Dns => "dns",
             DomainKind::Sandbox => "sandbox",
         }
+    }
+}
+
+impl Phase {
+    pub(super) const ALL: [Self; 5] =
+        [Self::Pending, Self::Verified, Self::Warned, Self::Degraded, Self::Failed];
+
+    /// Whether mail may be sent from a domain that stands there.
+    #[must_use]
+    pub fn may_send(self) -> bool {
+        match self {
+            Self::Verified | Self::Warned => true,
+            Self::Pending | Self::Degraded | Self::Failed => false,
+        }
+    }
+
+    /// The word in the database and in answers.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Verified => "verified",
+            Self::Warned => "warned",
+            Self::Degraded => "degraded",
+            Self::Failed => "failed",
+        }
+    }
+
+    /// From the word in the database.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.word() == word)
     }
 }

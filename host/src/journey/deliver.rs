@@ -1,8 +1,9 @@
-//! Deliver: lease, attempt, settle. At least once, with a stable Message-ID.
+//! Deliver: lease, sign, attempt, settle. At least once, with a stable Message-ID.
 
 mod attempt;
 pub mod outcome;
 pub mod schedule;
+pub mod sign;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,6 +19,7 @@ use crate::store::{Store, StoreError};
 pub use attempt::Sandbox;
 use outcome::Outcome;
 use schedule::Schedule;
+use sign::{Signatory, Signed};
 
 /// Attempts under way at one time; the inbox serves 8 sessions, and others may want one.
 const CONCURRENT: usize = 6;
@@ -38,6 +40,7 @@ pub struct Worker {
     store: Store,
     clock: Clock,
     owner: String,
+    signatory: Signatory,
     route: Sandbox,
     schedule: Schedule,
     wake: Arc<Notify>,
@@ -50,11 +53,12 @@ impl Worker {
         store: Store,
         clock: Clock,
         owner: String,
+        signatory: Signatory,
         route: Sandbox,
         schedule: Schedule,
         wake: Arc<Notify>,
     ) -> Self {
-        Self { store, clock, owner, route, schedule, wake }
+        Self { store, clock, owner, signatory, route, schedule, wake }
     }
 
     /// Delivers until `stop`; attempts that are under way are brought to their end.
@@ -92,7 +96,11 @@ impl Worker {
 
     async fn claim(&self) -> Result<Vec<Lease>, StoreError> {
         let now = self.clock.now();
-        self.store.claim(&self.owner, CLAIM, now, now.after(LEASE)).await
+        let leases = self.store.claim(&self.owner, CLAIM, now, now.after(LEASE)).await?;
+        if !leases.is_empty() {
+            self.signatory.refresh().await;
+        }
+        Ok(leases)
     }
 
     /// Writes what happened, however often it takes: a message whose end is not written down would
@@ -113,7 +121,12 @@ impl Worker {
         let _connection = connections.acquire().await;
         let start = std::time::Instant::now();
         let outcome = match &lease.raw {
-            Some(raw) => self.route.attempt(&lease, raw).await,
+            Some(raw) => match self.signatory.sign(&lease, raw).await {
+                Signed::Message(signed) => self.route.attempt(&lease, &signed).await,
+                Signed::AsItIs => self.route.attempt(&lease, raw).await,
+                Signed::NotNow(reason) => Outcome::Deferred(reason),
+                Signed::Never(reason) => Outcome::Failed(reason),
+            },
             None => Outcome::Failed("the stored body is missing or damaged".to_owned()),
         };
         metrics::histogram!("waxwing_step_seconds", "step" => "deliver").record(start.elapsed());

@@ -14,7 +14,7 @@ use super::workshop::failed;
 
 const LINES: usize = 8;
 /// Bytes of an input or an answer.
-const LARGEST: u64 = 1 << 20;
+pub const LARGEST: u64 = 1 << 20;
 /// Cases of one plugin.
 const MOST: usize = 1_000;
 

@@ -34,7 +34,7 @@ impl DomainPolicy {
     ///
     /// # Errors
     /// The plugin gave no answer.
-    pub(super) async fn require(
+    pub async fn require(
         &self,
         ctx: &CallContext,
         domain: &Domain,
@@ -55,7 +55,7 @@ impl DomainPolicy {
     ///
     /// # Errors
     /// The plugin gave no answer.
-    pub(super) async fn judge(
+    pub async fn judge(
         &self,
         ctx: &CallContext,
         domain: &Domain,

@@ -222,6 +222,17 @@ impl Table {
         choose(&self.renderers, scope).policy.variables(template).await
     }
 
+    /// What judges domains, in one line: of another line, another verdict may come.
+    #[must_use]
+    pub fn domain_policies(&self) -> String {
+        let one = |placed: &Arc<Placed<DomainPolicy>>| {
+            let identity = placed.policy.generation().identity();
+            let (digest, revision) = (&identity.digest, identity.settings_revision);
+            format!("{}={digest}#{revision}", placed.config.binding)
+        };
+        self.domains.iter().map(one).collect::<Vec<_>>().join(" ")
+    }
+
     /// The records that a domain must or should publish.
     pub async fn require(
         &self,

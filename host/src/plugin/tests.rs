@@ -12,7 +12,7 @@ mod hostile;
 mod interfaces;
 mod kept_cases;
 mod memory;
-mod platform;
+pub(crate) mod platform;
 mod policies;
 mod refused;
 mod rollback;

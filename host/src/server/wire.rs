@@ -13,7 +13,7 @@ use super::data_dir::{DataDir, DataDirError, Lock};
 use super::listeners::{self, Bounds};
 use super::tasks::Tasks;
 use super::tls::CertificateError;
-use super::{plugins, relay};
+use super::{domains, plugins, relay};
 use crate::api::operator::ControlToken;
 use crate::api::{self, Api, RequestLimits};
 use crate::clock::Clock;
@@ -26,13 +26,15 @@ use crate::journey::Journey;
 use crate::journey::accept::rate_limit::RateLimits;
 use crate::journey::commit::batch;
 use crate::journey::deliver::schedule::Schedule;
+use crate::journey::deliver::sign::Signatory;
 use crate::journey::deliver::{Sandbox, Worker};
 use crate::plugin::{Plugins, PluginsError};
 use crate::store::facts::Facts;
-use crate::store::seal::Seal;
+use crate::store::seal::{Purpose, Seal};
 use crate::store::{Store, StoreError};
 use crate::telemetry;
 use crate::upkeep::retention::Retention;
+use crate::upkeep::verify_domains::Verifier;
 
 /// How long deliveries under way may take after the doors are closed.
 const DRAIN: Duration = Duration::from_secs(30);
@@ -54,6 +56,8 @@ pub struct Running {
     pub store: Store,
     /// The plugins, for the same.
     pub plugins: Arc<Plugins>,
+    /// What adds sender domains, for the same.
+    pub verifier: Arc<Verifier>,
     /// The time.
     pub clock: Clock,
     doors: Tasks,
@@ -76,6 +80,9 @@ pub enum StartError {
     /// The plugins.
     #[error(transparent)]
     Plugins(#[from] PluginsError),
+    /// The name servers.
+    #[error(transparent)]
+    Domains(#[from] domains::VerifierError),
     /// The sandbox inbox.
     #[error(transparent)]
     Inbox(#[from] inbox::InboxError),
@@ -114,16 +121,17 @@ pub async fn start(config: &Config) -> Result<Running, StartError> {
     if released > 0 {
         tracing::info!(released, "messages that were being sent when the server stopped are due");
     }
-    let seal = Arc::new(Seal::new(&data.master_key()?));
+    let seal = Arc::new(Seal::new(&data.master_key()?, Purpose::Samples));
     let options = plugins::options(config, &data)?;
     let (plugins, plugin_manager) = Plugins::start(options, clock.clone()).await?;
     let facts = Arc::new(Facts::open(store.clone(), clock.clone()).await?);
+    let verifier = domains::verifier(config, &data, store.clone(), Arc::clone(&plugins), &clock)?;
+    let signatory = domains::signatory(&data, &facts, &clock)?;
     let archive = Archive::open(&data.inbox()?).await?;
 
     let (listener, http) = bind(config.http.listen, "[http] listen or --http").await?;
     let relay = relay::Ports::open(&config.smtp, &data, &clock).await?;
-    let (smtp_starttls, smtp_tls) = (relay.starttls_address(), relay.tls_address());
-    let ca_file = relay.ca_file();
+    let smtp = (relay.starttls_address(), relay.tls_address(), relay.ca_file());
     let inbox_smtp = inbox_smtp(config, &archive, &clock)?;
 
     let control = ControlToken::random();
@@ -131,21 +139,21 @@ pub async fn start(config: &Config) -> Result<Running, StartError> {
     let broken = CancellationToken::new();
     let (doors, core) = (Tasks::vital(broken.clone()), Tasks::vital(broken.clone()));
     let (stop_doors, stop_core) = (CancellationToken::new(), CancellationToken::new());
-    let (committer, commit_queue) = batch::channel();
-    let commit_queue = commit_queue.keeping_samples(config.plugins.samples_kept);
+    let (committer, commits) = batch::channel();
+    let commits = commits.keeping_samples(config.plugins.samples_kept);
     let wake = Arc::new(Notify::new());
 
     let waker = Arc::clone(&wake);
     let on_commit = move || waker.notify_one();
-    let commit = commit_queue.run(store.clone(), clock.clone(), on_commit, stop_core.clone());
-    core.start("commit", commit);
+    core.start("commit", commits.run(store.clone(), clock.clone(), on_commit, stop_core.clone()));
     let sandbox = inbox_smtp.unwrap_or(config.inbox.smtp_listen);
-    let worker = worker(config, store.clone(), clock.clone(), sandbox, wake);
+    core.start("domains", Arc::clone(&verifier).run(stop_core.clone()));
+    let worker = worker(config, store.clone(), clock.clone(), signatory, sandbox, wake);
     let recorded = plugins::recorded(&store, &seal, config.plugins.impact_calls);
     core.start("plugins", plugin_manager.run(recorded, stop_core.clone()));
     core.start("deliver", worker.run(stop_core.clone()));
-    let retention = retention(config).run(store.clone(), clock.clone(), stop_core.clone());
-    core.start("retention", retention);
+    let kept = retention(config);
+    core.start("retention", kept.run(store.clone(), clock.clone(), stop_core.clone()));
 
     let limits = &config.limits;
     let rate_limits = Arc::new(RateLimits::new(limits.sends_per_second, limits.send_burst));
@@ -170,6 +178,7 @@ pub async fn start(config: &Config) -> Result<Running, StartError> {
         facts,
         store: store.clone(),
         plugins: Arc::clone(&plugins),
+        verifier: Arc::clone(&verifier),
         seal,
         control,
         rate_limits,
@@ -186,16 +195,17 @@ pub async fn start(config: &Config) -> Result<Running, StartError> {
         connections: limits.connections,
         headers: Duration::from_secs(limits.header_seconds),
     };
-    let router = api::surround(router);
-    doors.start("http", listeners::http(listener, router, bounds, stop_doors.clone()));
+    let http_door = listeners::http(listener, api::surround(router), bounds, stop_doors.clone());
+    doors.start("http", http_door);
     Ok(Running {
         http,
         inbox_smtp,
-        smtp_starttls,
-        smtp_tls,
-        ca_file,
+        smtp_starttls: smtp.0,
+        smtp_tls: smtp.1,
+        ca_file: smtp.2,
         store,
         plugins,
+        verifier,
         clock,
         doors,
         core,
@@ -236,6 +246,7 @@ fn worker(
     config: &Config,
     store: Store,
     clock: Clock,
+    signatory: Signatory,
     sandbox: SocketAddr,
     wake: Arc<Notify>,
 ) -> Worker {
@@ -243,7 +254,7 @@ fn worker(
     let pauses = config.delivery.retry_pauses_s.iter().copied().map(Duration::from_secs);
     let schedule = Schedule::with_pauses(pauses.collect());
     let name = RequestId::new(clock.now()).to_string();
-    Worker::new(store, clock, name, Sandbox::new(sandbox), schedule, wake)
+    Worker::new(store, clock, name, signatory, Sandbox::new(sandbox), schedule, wake)
 }
 
 /// Binds a port; `setting` says how to choose another.

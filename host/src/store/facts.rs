@@ -59,6 +59,7 @@ struct Epoch {
     accounts: Cache<AccountId, Arc<AccountFacts>>,
     domains: Cache<(AccountId, DomainName), Arc<sqlite::DomainRow>>,
     templates: Cache<(AccountId, Slug), Arc<TemplateVersion>>,
+    signing: Cache<(AccountId, DomainName), Arc<sqlite::SigningKeys>>,
 }
 
 /// An account, and counters that follow its commits on this node.
@@ -161,6 +162,25 @@ impl Snapshot {
         Ok(domain.inspect(|it| self.epoch.domains.insert(at, Arc::clone(it))))
     }
 
+    /// The keys that sign for a domain of an account; none where the account has no such domain.
+    ///
+    /// # Errors
+    /// See [`FactError`].
+    pub async fn signing_keys(
+        &self,
+        account: AccountId,
+        name: &DomainName,
+    ) -> Result<Option<Arc<sqlite::SigningKeys>>, FactError> {
+        let at = (account, name.clone());
+        if let Some(keys) = self.epoch.signing.get(&at) {
+            return Ok(Some(keys));
+        }
+        let query = sqlx::query(sqlite::SIGNING_KEYS);
+        let query = query.bind(account.to_string()).bind(name.as_str().to_owned());
+        let keys = self.read(query, sqlite::signing_keys_row).await?;
+        Ok(keys.inspect(|it| self.epoch.signing.insert(at, Arc::clone(it))))
+    }
+
     /// The published version of a template of an account.
     ///
     /// # Errors
@@ -239,6 +259,7 @@ impl Epoch {
             accounts: Cache::new(KEPT),
             domains: Cache::new(KEPT),
             templates: Cache::new(TEMPLATES_KEPT),
+            signing: Cache::new(KEPT),
         }
     }
 }

@@ -208,6 +208,8 @@ pub struct Lease {
     pub account_id: AccountId,
     /// The envelope's sender; none for the empty path.
     pub sender: Option<EmailAddress>,
+    /// The author: the address in From.
+    pub author: EmailAddress,
     /// Envelope recipient.
     pub recipient: EmailAddress,
     /// Where it may go.
@@ -267,13 +269,13 @@ pub struct MessageRow {
     pub decisions: Value,
 }
 
-/// One change of a message's state.
+/// One change of the state of a message or a domain.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EventRow {
     /// Its identifier.
     pub id: String,
-    /// `message.<state>`.
+    /// `message.<state>` or `domain.<event>`.
     pub r#type: String,
     /// Why.
     pub detail: String,

@@ -1,4 +1,4 @@
-//! Seals what is stored of the senders' own data: compressed, encrypted, and bound to its row.
+//! Seals what is stored of the senders' own data and secrets: compressed, encrypted, and bound to its row.
 //!
 //! AES-256-GCM under a key that HKDF-SHA-256 derives from the server's master key for this one
 //! purpose. A sealed value opens only with the identity of the row that it was made for.
@@ -8,11 +8,26 @@ use std::fmt;
 use aws_lc_rs::aead::{AES_256_GCM, Aad, NONCE_LEN, Nonce, RandomizedNonceKey};
 use aws_lc_rs::hkdf::{HKDF_SHA256, Salt};
 
-/// Of another purpose or another form of the sealed bytes: another key.
-const PURPOSE: &[u8] = b"waxwing samples 1";
-
 /// The key for sealed values.
 pub struct Seal(RandomizedNonceKey);
+
+/// What is sealed. Of another purpose or another form of the sealed bytes: another key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// Recorded calls of plugins.
+    Samples,
+    /// The private halves of DKIM keys.
+    DkimKeys,
+}
+
+impl Purpose {
+    fn word(self) -> &'static [u8] {
+        match self {
+            Self::Samples => b"waxwing samples 1",
+            Self::DkimKeys => b"waxwing dkim keys 1",
+        }
+    }
+}
 
 /// Why a sealed value does not open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -29,16 +44,16 @@ pub enum SealError {
 }
 
 impl Seal {
-    /// The key that belongs to a server's master key.
+    /// The key that belongs to a server's master key, for one purpose.
     ///
     /// # Panics
     /// The cipher takes no key of its own length; it always does.
     #[must_use]
-    pub fn new(master_key: &[u8]) -> Self {
+    pub fn new(master_key: &[u8], purpose: Purpose) -> Self {
         let derived = Salt::new(HKDF_SHA256, &[]).extract(master_key);
         let mut key = [0; 32];
         derived
-            .expand(&[PURPOSE], HKDF_SHA256)
+            .expand(&[purpose.word()], HKDF_SHA256)
             .and_then(|output| output.fill(&mut key))
             .expect("HKDF-SHA-256 gives 32 bytes");
         Self(RandomizedNonceKey::new(&AES_256_GCM, &key).expect("the key has 32 bytes"))
@@ -86,7 +101,7 @@ mod tests {
     const PLAIN: &[u8] = br#"{"uses":[{"recipientDomain":"example.com"}],"data":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}"#;
 
     fn seal() -> Seal {
-        Seal::new(&[7; 32])
+        Seal::new(&[7; 32], Purpose::Samples)
     }
 
     #[test]
@@ -111,9 +126,12 @@ mod tests {
     }
 
     #[test]
-    fn a_value_opens_with_no_other_master_key() {
+    fn a_value_opens_with_no_other_master_key_and_for_no_other_purpose() {
         let sealed = seal().seal("dec_1 plan", PLAIN);
-        assert_eq!(Seal::new(&[8; 32]).open("dec_1 plan", &sealed), Err(SealError::Refused));
+        for other in [Seal::new(&[8; 32], Purpose::Samples), Seal::new(&[7; 32], Purpose::DkimKeys)]
+        {
+            assert_eq!(other.open("dec_1 plan", &sealed), Err(SealError::Refused));
+        }
     }
 
     #[test]

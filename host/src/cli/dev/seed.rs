@@ -8,12 +8,12 @@ use crate::account::{Account, AccountState};
 use crate::cli::error::CliError;
 use crate::cli::starter;
 use crate::credit::{Credits, EntryKind};
+use crate::domain::look_alike::LookAlikes;
 use crate::domain::state::DomainKind;
 use crate::id::{AccountId, KeyId};
 use crate::message::address::EmailAddress;
 use crate::server::Running;
 use crate::server::data_dir::DataDir;
-use crate::upkeep::verify_domains;
 
 const ACCOUNT: &str = "Development";
 const PLAN: &str = "pro";
@@ -85,13 +85,10 @@ async fn credits(running: &Running, account: AccountId) -> Result<(), CliError> 
 }
 
 async fn domain(running: &Running, account: &Account) -> Result<(), CliError> {
-    let now = running.clock.now();
     let name = sender().domain().expect("the sandbox sender has a domain").clone();
-    let known = running.store.domains(account.id).await?;
-    if !known.iter().any(|row| row.domain.name == name) {
-        let (plugins, kind) = (&running.plugins, DomainKind::Sandbox);
-        let row = verify_domains::add(plugins, account, name, kind, now).await?;
-        running.store.put_domain(&row, now).await?;
+    if running.store.domain_named(account.id, &name).await?.is_none() {
+        let (kind, any) = (DomainKind::Sandbox, LookAlikes::Allowed);
+        running.verifier.add(account, name, kind, any).await?;
     }
     Ok(())
 }

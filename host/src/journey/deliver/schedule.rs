@@ -88,6 +88,7 @@ mod tests {
             message_id: MessageId::new(at),
             account_id: AccountId::new(at),
             sender: "a@sandbox.test".parse().ok(),
+            author: "a@sandbox.test".parse().expect("valid"),
             recipient: "b@example.com".parse().expect("valid"),
             route: RouteChoice::Sandbox,
             attempt,

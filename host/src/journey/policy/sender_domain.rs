@@ -87,7 +87,7 @@ pub(in crate::journey) async fn check_address(
         return Ok(Err(Refusal::DomainNotVerified { domain, progress: 0, missing }));
     };
     let standing = &row.domain.standing;
-    if !standing.is_verified() {
+    if !standing.may_send() {
         return Ok(Err(Refusal::DomainNotVerified {
             domain: name.to_string(),
             progress: standing.progress.min(99),

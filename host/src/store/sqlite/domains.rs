@@ -1,13 +1,17 @@
-//! Sender domains and their last judgement.
+//! Sender domains and their last judgement, as sends and lists read them.
 
 use serde_json::Value;
 use sqlx::sqlite::SqliteRow;
+use sqlx::{Sqlite as Driver, Transaction};
 
 use super::Sqlite;
 use super::row::{column, inconsistent, json, parsed, to_json};
 use crate::clock::Timestamp;
-use crate::domain::state::{DomainKind, SenderDomain, Standing};
-use crate::id::AccountId;
+use crate::domain::key::DkimKey;
+use crate::domain::look_alike::{LookAlikes, skeleton_of};
+use crate::domain::name::DomainName;
+use crate::domain::state::{DomainKind, Phase, SenderDomain, Standing};
+use crate::id::{AccountId, DomainId};
 use crate::store::StoreError;
 
 /// A domain with what the policy said of it.
@@ -21,63 +25,265 @@ pub struct DomainRow {
     pub decision: Value,
 }
 
+/// A domain as it is added.
+#[derive(Debug)]
+pub struct NewDomain {
+    /// The domain.
+    pub row: DomainRow,
+    /// Whether that may be as another account's.
+    pub look_alikes: LookAlikes,
+    /// Its keys.
+    pub keys: Vec<DkimKey>,
+    /// When it is checked first; none for one that needs no records.
+    pub first_check: Option<Timestamp>,
+}
+
+/// Why a domain was not added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NotAdded {
+    /// The account has it.
+    #[error("the account has this domain already")]
+    Exists,
+    /// The account has as many as it may have.
+    #[error("the account has {0} domains, the most that it may have; delete one first")]
+    TooMany(u32),
+    /// It could be taken for a verified domain of somebody else.
+    #[error(
+        "the name looks like a domain that another account of this server has verified; if it is \
+         yours nevertheless, ask the operator of this server to add it"
+    )]
+    LooksLikeAnother,
+}
+
 impl Sqlite {
-    /// Adds a domain, or writes a new judgement of one that is there.
+    /// Adds a domain with its keys and its first check, all or nothing.
     ///
     /// # Errors
-    /// The database failed.
-    pub async fn put_domain(&self, row: &DomainRow, now: Timestamp) -> Result<(), StoreError> {
-        let domain = &row.domain;
+    /// The database failed; nothing was added.
+    pub async fn add_domain(
+        &self,
+        new: &NewDomain,
+        most: u32,
+        now: Timestamp,
+    ) -> Result<Result<(), NotAdded>, StoreError> {
+        let mut tx = self.begin().await?;
+        let DomainRow { domain, requirements, decision } = &new.row;
+        let (account, look_alikes) = (domain.account_id, new.look_alikes);
+        if let Some(no) = refuse(&mut tx, account, &domain.name, look_alikes, most).await? {
+            return Ok(Err(no));
+        }
+        let id = domain.id.to_string();
         sqlx::query(
-            "-- put_domain
-             INSERT INTO domains (id, account_id, name, kind, verification_token, progress, missing,
-                                  requirements, decision, created_at, checked_at)
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-             ON CONFLICT (account_id, name) DO UPDATE SET
-                 progress = excluded.progress, missing = excluded.missing,
-                 requirements = excluded.requirements, decision = excluded.decision,
-                 checked_at = excluded.checked_at",
+            "-- add_domain
+             INSERT INTO domains (id, account_id, name, kind, verification_token, phase, since,
+                                  progress, missing, requirements, decision, organizational, skeleton,
+                                  may_look_alike, created_at)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         )
-        .bind(domain.id.to_string())
+        .bind(&id)
         .bind(domain.account_id.to_string())
         .bind(domain.name.as_str())
         .bind(domain.kind.word())
         .bind(&domain.verification_token)
+        .bind(domain.standing.phase.word())
+        .bind(domain.standing.since.millis())
         .bind(i64::from(domain.standing.progress))
         .bind(to_json(&domain.standing.missing))
-        .bind(row.requirements.to_string())
-        .bind(row.decision.to_string())
-        .bind(domain.created_at.millis())
+        .bind(requirements.to_string())
+        .bind(decision.to_string())
+        .bind(domain.name.organizational())
+        .bind(skeleton_of(&domain.name))
+        .bind(new.look_alikes == LookAlikes::Allowed)
         .bind(now.millis())
-        .execute(&self.writer)
+        .execute(&mut *tx)
         .await
-        .map(|_| ())
-        .map_err(StoreError::during("put_domain"))
+        .map_err(StoreError::during("add_domain"))?;
+        if let Some(first) = new.first_check {
+            sqlx::query(
+                "-- add_domain: its first check
+                 INSERT INTO domain_checks (domain_id, number, next_at, findings, observations)
+                 VALUES (?, 0, ?, '[]', '[]')",
+            )
+            .bind(&id)
+            .bind(first.millis())
+            .execute(&mut *tx)
+            .await
+            .map_err(StoreError::during("add_domain: its first check"))?;
+        }
+        super::domain_keys::put(&mut tx, domain.id, &new.keys).await?;
+        tx.commit().await.map_err(StoreError::during("add_domain"))?;
+        Ok(Ok(()))
     }
 
-    /// The domains of an account, by name.
+    /// Domains of an account in the order of their adding, behind `after`.
     ///
     /// # Errors
     /// The database failed.
-    pub async fn domains(&self, account: AccountId) -> Result<Vec<DomainRow>, StoreError> {
+    pub async fn domains(
+        &self,
+        account: AccountId,
+        after: Option<DomainId>,
+        limit: u32,
+    ) -> Result<Vec<DomainRow>, StoreError> {
         let rows = sqlx::query(
             "-- domains
-             SELECT id, account_id, name, kind, verification_token, progress, missing, requirements,
-                    decision, created_at
-             FROM domains WHERE account_id = ? ORDER BY name",
+             SELECT id, account_id, name, kind, verification_token, phase, since, progress, missing,
+                    requirements, decision, created_at
+             FROM domains WHERE account_id = ? AND id > ? ORDER BY id LIMIT ?",
         )
         .bind(account.to_string())
+        .bind(after.map(|it| it.to_string()).unwrap_or_default())
+        .bind(limit)
         .fetch_all(&self.readers)
         .await
         .map_err(StoreError::during("domains"))?;
         rows.iter().map(domain_row).collect()
     }
+
+    /// A domain of an account by its name.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn domain_named(
+        &self,
+        account: AccountId,
+        name: &DomainName,
+    ) -> Result<Option<DomainRow>, StoreError> {
+        sqlx::query(DOMAIN)
+            .bind(account.to_string())
+            .bind(name.as_str())
+            .fetch_optional(&self.readers)
+            .await
+            .map_err(StoreError::during("domain_named"))?
+            .map(|row| domain_row(&row))
+            .transpose()
+    }
+
+    /// Removes a domain with its keys and its checks.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn remove_domain(&self, id: DomainId) -> Result<(), StoreError> {
+        sqlx::query("-- remove_domain\nDELETE FROM domains WHERE id = ?")
+            .bind(id.to_string())
+            .execute(&self.writer)
+            .await
+            .map(|_| ())
+            .map_err(StoreError::during("remove_domain"))
+    }
+
+    /// Why a domain would not be added, if it would not: a look before its keys are made.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn would_refuse(
+        &self,
+        account: AccountId,
+        name: &DomainName,
+        look_alikes: LookAlikes,
+        most: u32,
+    ) -> Result<Option<NotAdded>, StoreError> {
+        let mut tx = self.readers.begin().await.map_err(StoreError::during("would_refuse"))?;
+        let refused = refuse(&mut tx, account, name, look_alikes, most).await?;
+        tx.rollback().await.map_err(StoreError::during("would_refuse"))?;
+        Ok(refused)
+    }
+
+    /// Whether another account has proven a domain of this name since `owned`, when its token was last
+    /// seen here.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn is_taken_over(
+        &self,
+        domain: &SenderDomain,
+        owned: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let row = sqlx::query(
+            "-- is_taken_over
+             SELECT count(*) AS others FROM domains
+             WHERE name = ? AND account_id <> ? AND kind = 'dns' AND phase = 'verified'
+               AND since >= ?",
+        )
+        .bind(domain.name.as_str())
+        .bind(domain.account_id.to_string())
+        .bind(owned.millis())
+        .fetch_one(&self.readers)
+        .await
+        .map_err(StoreError::during("is_taken_over"))?;
+        Ok(column::<i64>(&row, "others")? > 0)
+    }
+
+    /// Whether the domain looks like a verified one of another account, and may not.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn looks_like_another(&self, id: DomainId) -> Result<bool, StoreError> {
+        let mut tx =
+            self.readers.begin().await.map_err(StoreError::during("looks_like_another"))?;
+        let alike = looks_like_another(&mut tx, id).await?;
+        tx.rollback().await.map_err(StoreError::during("looks_like_another"))?;
+        Ok(alike)
+    }
+}
+
+/// Whether the domain looks like a verified one of another account, and may not.
+pub async fn looks_like_another(
+    tx: &mut Transaction<'_, Driver>,
+    id: DomainId,
+) -> Result<bool, StoreError> {
+    let row = sqlx::query(
+        "-- looks_like_another
+         SELECT count(*) AS alike FROM domains own JOIN domains other USING (skeleton)
+         WHERE own.id = ? AND own.skeleton <> '' AND NOT own.may_look_alike
+           AND other.organizational <> own.organizational AND other.account_id <> own.account_id
+           AND other.kind = 'dns' AND other.phase IN ('verified', 'warned')",
+    )
+    .bind(id.to_string())
+    .fetch_one(&mut **tx)
+    .await
+    .map_err(StoreError::during("looks_like_another"))?;
+    Ok(column::<i64>(&row, "alike")? > 0)
+}
+
+async fn refuse(
+    tx: &mut Transaction<'_, Driver>,
+    account: AccountId,
+    name: &DomainName,
+    look_alikes: LookAlikes,
+    most: u32,
+) -> Result<Option<NotAdded>, StoreError> {
+    let row = sqlx::query(
+        "-- add_domain: may it be added
+         SELECT (SELECT count(*) FROM domains WHERE account_id = ?1 AND name = ?2) AS same,
+                (SELECT count(*) FROM domains WHERE account_id = ?1) AS have,
+                (SELECT count(*) FROM domains
+                 WHERE skeleton = ?3 AND kind = 'dns' AND organizational <> ?4
+                   AND account_id <> ?1 AND phase IN ('verified', 'warned')) AS alike",
+    )
+    .bind(account.to_string())
+    .bind(name.as_str())
+    .bind(skeleton_of(name))
+    .bind(name.organizational())
+    .fetch_one(&mut **tx)
+    .await
+    .map_err(StoreError::during("add_domain: may it be added"))?;
+    let count = |name| column::<i64>(&row, name);
+    Ok(if count("same")? > 0 {
+        Some(NotAdded::Exists)
+    } else if count("have")? >= i64::from(most) {
+        Some(NotAdded::TooMany(most))
+    } else if look_alikes == LookAlikes::Refused && count("alike")? > 0 {
+        Some(NotAdded::LooksLikeAnother)
+    } else {
+        None
+    })
 }
 
 /// The statement that finds a domain of an account.
 pub const DOMAIN: &str = "-- domain
-    SELECT id, account_id, name, kind, verification_token, progress, missing, requirements,
-           decision, created_at
+    SELECT id, account_id, name, kind, verification_token, phase, since, progress, missing,
+           requirements, decision, created_at
     FROM domains WHERE account_id = ? AND name = ?";
 
 /// Reads a row of [`DOMAIN`].
@@ -91,9 +297,13 @@ pub fn domain_row(row: &SqliteRow) -> Result<DomainRow, StoreError> {
         "sandbox" => DomainKind::Sandbox,
         _ => return Err(inconsistent("domains", "kind", &kind)),
     };
+    let phase: String = column(row, "phase")?;
+    let phase = Phase::from_word(&phase).ok_or_else(|| inconsistent("domains", "phase", &phase))?;
     let progress: i64 = column(row, "progress")?;
     let progress = u8::try_from(progress)
         .map_err(|_| inconsistent("domains", "progress", &progress.to_string()))?;
+    let missing = json(row, "domains", "missing")?;
+    let since = Timestamp::from_millis(column(row, "since")?);
     Ok(DomainRow {
         domain: SenderDomain {
             id: parsed(row, "domains", "id")?,
@@ -101,7 +311,7 @@ pub fn domain_row(row: &SqliteRow) -> Result<DomainRow, StoreError> {
             name: parsed(row, "domains", "name")?,
             kind,
             verification_token: column(row, "verification_token")?,
-            standing: Standing { progress, missing: json(row, "domains", "missing")? },
+            standing: Standing { phase, since, progress, missing },
             created_at: Timestamp::from_millis(column(row, "created_at")?),
         },
         requirements: json(row, "domains", "requirements")?,

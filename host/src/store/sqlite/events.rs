@@ -1,11 +1,15 @@
-//! The record of what happened: one row for each change of a message's state, in its transaction.
+//! The record of what happened: one row for each change of a message's or a domain's state, in its
+//! transaction.
 
+use sqlx::sqlite::SqliteRow;
 use sqlx::{QueryBuilder, Sqlite as Driver, Transaction};
 
+use super::row::column;
 use crate::clock::Timestamp;
 use crate::id::{AccountId, EventId, MessageId};
 use crate::message::state::MessageState;
 use crate::store::StoreError;
+use crate::store::records::EventRow;
 
 /// A change of a message's state.
 pub struct Change<'a> {
@@ -26,7 +30,7 @@ pub async fn record<'a>(
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let mut query = QueryBuilder::<Driver>::new(
-        "INSERT INTO events (id, message_id, account_id, type, detail, created_at) ",
+        "INSERT INTO events (id, subject, account_id, type, detail, created_at) ",
     );
     query.push_values(changes, |mut b, change| {
         b.push_bind(EventId::new(now).to_string())
@@ -52,4 +56,14 @@ pub async fn run(
         .await
         .map(|_| ())
         .map_err(StoreError::during(operation))
+}
+
+/// Reads a row of events.
+pub fn event_row(row: &SqliteRow) -> Result<EventRow, StoreError> {
+    Ok(EventRow {
+        id: column(row, "id")?,
+        r#type: column(row, "type")?,
+        detail: column(row, "detail")?,
+        at: Timestamp::from_millis(column(row, "created_at")?).rfc3339(),
+    })
 }

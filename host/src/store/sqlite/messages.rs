@@ -6,11 +6,12 @@ use serde_json::Value;
 use sqlx::sqlite::SqliteRow;
 
 use super::Sqlite;
+use super::events::event_row;
 use super::row::{column, json};
 use crate::clock::Timestamp;
 use crate::id::{AccountId, DecisionId, MessageId};
 use crate::store::StoreError;
-use crate::store::records::{Answer, EventRow, Idempotency, MessageRow};
+use crate::store::records::{Answer, Idempotency, MessageRow};
 
 /// A refusal, with what the plugins decided.
 #[derive(Debug, Clone)]
@@ -71,21 +72,14 @@ impl Sqlite {
         .ok_or_else(|| StoreError::Missing { noun: "message", name: id.to_string() })?;
         let events = sqlx::query(
             "-- message: events
-             SELECT id, type, detail, created_at FROM events WHERE message_id = ? ORDER BY sequence",
+             SELECT id, type, detail, created_at FROM events WHERE subject = ? ORDER BY sequence",
         )
         .bind(id.to_string())
         .fetch_all(&self.readers)
         .await
         .map_err(StoreError::during("message: events"))?;
         let mut message = message_row(&row)?;
-        for event in &events {
-            message.events.push(EventRow {
-                id: column(event, "id")?,
-                r#type: column(event, "type")?,
-                detail: column(event, "detail")?,
-                at: Timestamp::from_millis(column(event, "created_at")?).rfc3339(),
-            });
-        }
+        message.events = events.iter().map(event_row).collect::<Result<_, StoreError>>()?;
         Ok(message)
     }
 

@@ -178,8 +178,8 @@ async fn read_leases(
     let ids: Vec<&String> = attempts.keys().collect();
     let rows = sqlx::query(
         "-- claim: read
-         SELECT m.id, m.account_id, coalesce(m.return_path, m.sender) AS return_path, m.recipient,
-                m.route, b.bytes
+         SELECT m.id, m.account_id, m.sender, coalesce(m.return_path, m.sender) AS return_path,
+                m.recipient, m.route, b.bytes
          FROM messages m LEFT JOIN bodies b ON b.message_id = coalesce(m.body_of, m.id)
          WHERE m.id IN (SELECT value FROM json_each(?)) ORDER BY m.id",
     )
@@ -212,6 +212,7 @@ fn lease(row: &SqliteRow, attempt: u32, first_at: Timestamp) -> Result<Lease, St
             "" => None,
             _ => Some(parsed(row, "messages", "return_path")?),
         },
+        author: parsed(row, "messages", "sender")?,
         recipient: parsed(row, "messages", "recipient")?,
         route: match route.as_str() {
             "sandbox" => RouteChoice::Sandbox,
@@ -240,7 +241,7 @@ async fn give_up(
          UPDATE messages SET state = 'failed', reason = ?2, updated_at = ?3
          WHERE id IN (SELECT value FROM json_each(?1))",
         "-- give_up: event
-         INSERT INTO events (id, message_id, account_id, type, detail, created_at)
+         INSERT INTO events (id, subject, account_id, type, detail, created_at)
          SELECT 'evt_' || substr(id, 5), id, account_id, 'message.failed', ?2, ?3
          FROM messages WHERE id IN (SELECT value FROM json_each(?1))",
     ] {

@@ -1,6 +1,8 @@
-//! What is dropped when its time is over, in small bites so that no send waits for it.
+//! What the work in the background reads and writes: what is dropped when its time is over, in small
+//! bites so that no send waits for it, and notes for the next start.
 
 use super::Sqlite;
+use super::row::column;
 use crate::clock::Timestamp;
 use crate::store::StoreError;
 
@@ -37,5 +39,36 @@ impl Sqlite {
         .await
         .map_err(StoreError::during("drop_expired"))?;
         Ok(answers.rows_affected() + refusals.rows_affected())
+    }
+
+    /// What the work in the background has noted under a name.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn noted(&self, name: &str) -> Result<Option<String>, StoreError> {
+        let row = sqlx::query("-- noted\nSELECT value FROM upkeep WHERE name = ?")
+            .bind(name)
+            .fetch_optional(&self.readers)
+            .await
+            .map_err(StoreError::during("noted"))?;
+        row.map(|row| column(&row, "value")).transpose()
+    }
+
+    /// Notes something for the next start.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn note(&self, name: &str, value: &str) -> Result<(), StoreError> {
+        sqlx::query(
+            "-- note
+             INSERT INTO upkeep (name, value) VALUES (?, ?)
+             ON CONFLICT (name) DO UPDATE SET value = excluded.value",
+        )
+        .bind(name)
+        .bind(value)
+        .execute(&self.writer)
+        .await
+        .map(|_| ())
+        .map_err(StoreError::during("note"))
     }
 }

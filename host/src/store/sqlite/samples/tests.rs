@@ -18,7 +18,7 @@ fn at(second: i64) -> Timestamp {
 }
 
 fn seal() -> Seal {
-    Seal::new(&[7; 32])
+    Seal::new(&[7; 32], crate::store::seal::Purpose::Samples)
 }
 
 fn sample(kind: &'static str, slot: &str, outcome: SampleOutcome) -> SampleRecord {

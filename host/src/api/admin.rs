@@ -1,0 +1,43 @@
+//! Who may manage an account: a key of scope `admin`, its own account only.
+
+use axum::extract::{FromRequestParts, Request};
+use http::request::Parts;
+
+use super::problem::Problem;
+use super::{Api, request};
+use crate::account::key::Scope;
+use crate::domain::name::DomainName;
+use crate::id::AccountId;
+use crate::journey::accept::authenticate::{Caller, authenticate};
+use crate::journey::accept::refusal::Refusal;
+
+/// Proof that the request is from somebody who may manage an account.
+#[derive(Debug)]
+pub struct Admin(Caller);
+
+impl Admin {
+    /// The account.
+    pub fn account(&self) -> AccountId {
+        self.0.key.account_id
+    }
+
+    /// Whether the key may have to do with a sender domain.
+    pub fn may_manage(&self, name: &DomainName) -> bool {
+        let domains = &self.0.key.domains;
+        domains.is_empty() || domains.iter().any(|it| it == name.as_str())
+    }
+}
+
+impl FromRequestParts<Api> for Admin {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Self, Problem> {
+        let presented = parts.headers.get("x-api-key").and_then(|value| value.to_str().ok());
+        let ip = request::ip(&Request::from_parts(parts.clone(), axum::body::Body::empty()));
+        match authenticate(&api.facts, &api.clock, presented, ip, Scope::Admin).await {
+            Ok(caller) => Ok(Self(caller)),
+            Err(Refusal::Unauthorized) => Err(api.rate_limits.failed_login(ip).into()),
+            Err(refusal) => Err(refusal.into()),
+        }
+    }
+}

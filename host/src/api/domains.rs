@@ -1,0 +1,274 @@
+//! `/v1/domains`: the sender domains of an account.
+
+use std::time::Duration;
+
+use axum::extract::{Path, Query, Request, State};
+use axum::response::{IntoResponse, Response};
+use http::StatusCode;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::admin::Admin;
+use super::problem::Problem;
+use super::{Api, body};
+use crate::domain::look_alike::LookAlikes;
+use crate::domain::name::DomainName;
+use crate::domain::state::DomainKind;
+use crate::id::DomainId;
+use crate::journey::accept::json;
+use crate::journey::accept::refusal::{Fault, Outage, Refusal};
+use crate::store::StoreError;
+use crate::store::sqlite::{DomainFile, NotAdded};
+use crate::upkeep::verify_domains::{DomainError, Gate, Place, summary, whole};
+
+const LIMIT: u32 = 50;
+const MOST: u32 = 500;
+/// Events that are shown with a domain.
+const EVENTS: u32 = 50;
+/// How long an account waits that has too much under way.
+const BUSY: Duration = Duration::from_secs(1);
+
+/// Which domains.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ListQuery {
+    limit: Option<u32>,
+    after: Option<DomainId>,
+}
+
+/// The account's domains, oldest first.
+#[utoipa::path(get, path = "/v1/domains", operation_id = "list_domains", tag = "domains",
+    security(("apiKey" = [])),
+    params(("limit" = Option<u32>, Query, description = "At most so many; 50"),
+           ("after" = Option<String>, Query, description = "The last one of the page before")),
+    responses((status = 200, description = "Domains", body = super::shapes::Listing),
+              super::shapes::AdminRefusals))]
+pub async fn list(
+    admin: Admin,
+    State(api): State<Api>,
+    Query(query): Query<ListQuery>,
+) -> Result<Response, Problem> {
+    let limit = query.limit.unwrap_or(LIMIT).clamp(1, MOST);
+    let count = |it: u32| usize::try_from(it).unwrap_or(usize::MAX);
+    let (mut found, mut after, mut size) = (Vec::new(), query.after, limit + 1);
+    // A key for some domains passes over all the others, so one page may not be enough.
+    while found.len() <= count(limit) {
+        let page = api.store.domains(admin.account(), after, size).await;
+        let page = page.map_err(|error| failed(&error))?;
+        let is_last = page.len() < count(size);
+        after = page.last().map(|row| row.domain.id);
+        found.extend(page.into_iter().filter(|row| admin.may_manage(&row.domain.name)));
+        if is_last {
+            break;
+        }
+        size = MOST;
+    }
+    let rules = &api.verifier.rules;
+    let data: Vec<Value> = found.iter().take(count(limit)).map(|row| summary(row, rules)).collect();
+    let has_more = found.len() > count(limit);
+    Ok(axum::Json(json!({"data": data, "hasMore": has_more})).into_response())
+}
+
+/// Adds a domain: makes its DKIM keys and answers every record to publish.
+#[utoipa::path(post, path = "/v1/domains", operation_id = "add_domain", tag = "domains",
+    security(("apiKey" = [])),
+    request_body = super::shapes::AddDomain,
+    responses((status = 201, description = "The domain with its records", body = super::shapes::Domain),
+              super::shapes::AdminRefusals))]
+pub async fn add(
+    admin: Result<Admin, Problem>,
+    State(api): State<Api>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let (parts, body) = request.into_parts();
+    let admin = match admin {
+        Ok(admin) => admin,
+        Err(problem) => {
+            body::drain(body).await;
+            return Err(problem);
+        }
+    };
+    body::check(&parts, &api)?;
+    let (bytes, _memory) = body::read(body, &api).await?;
+    let (name, kind) = wanted(&json::parse(&bytes).map_err(Refusal::bad_request)?)?;
+    if !admin.may_manage(&name) {
+        return Err(not_this_key(&name));
+    }
+    let _place = place(&api.verifier.gate, &admin)?;
+    let account = api.store.account(admin.account(), api.clock.now()).await;
+    let account = account.map_err(|error| failed(&error))?.account;
+    let added = api.verifier.add(&account, name, kind, LookAlikes::Refused).await;
+    let id = added.map_err(|error| refused(&error))?;
+    let file = api.store.domain_file(id).await.map_err(|error| failed(&error))?;
+    let view = view(&api, file.ok_or_else(|| unknown(&id.to_string()))?).await?;
+    Ok((StatusCode::CREATED, axum::Json(view)).into_response())
+}
+
+/// One domain: its records, what was seen of them, its keys and events.
+#[utoipa::path(get, path = "/v1/domains/{domain}", operation_id = "show_domain", tag = "domains",
+    security(("apiKey" = [])),
+    params(("domain" = String, Path, description = "`dom_…` or the name")),
+    responses((status = 200, description = "The domain", body = super::shapes::Domain),
+              super::shapes::AdminRefusals))]
+pub async fn show(
+    admin: Admin,
+    State(api): State<Api>,
+    Path(domain): Path<String>,
+) -> Result<Response, Problem> {
+    let file = find(&api, &admin, &domain).await?;
+    Ok(axum::Json(view(&api, file).await?).into_response())
+}
+
+/// Looks at DNS now.
+#[utoipa::path(post, path = "/v1/domains/{domain}/check", operation_id = "check_domain",
+    tag = "domains", security(("apiKey" = [])),
+    params(("domain" = String, Path, description = "`dom_…` or the name")),
+    responses((status = 200, description = "The domain after the check", body = super::shapes::Domain),
+              super::shapes::AdminRefusals))]
+pub async fn check(
+    admin: Admin,
+    State(api): State<Api>,
+    Path(domain): Path<String>,
+) -> Result<Response, Problem> {
+    let file = find(&api, &admin, &domain).await?;
+    let _place = place(&api.verifier.gate, &admin)?;
+    let checked = api.verifier.check(file.row.domain.id).await;
+    let checked = checked.map_err(|error| refused(&error.into()))?;
+    let file = checked.ok_or_else(|| unknown(&domain))?;
+    Ok(axum::Json(view(&api, file).await?).into_response())
+}
+
+/// Begins a rotation of its DKIM keys: new records to publish beside the old ones.
+#[utoipa::path(post, path = "/v1/domains/{domain}/rotate", operation_id = "rotate_domain",
+    tag = "domains", security(("apiKey" = [])),
+    params(("domain" = String, Path, description = "`dom_…` or the name")),
+    responses((status = 200, description = "The domain with the new records", body = super::shapes::Domain),
+              super::shapes::AdminRefusals))]
+pub async fn rotate(
+    admin: Admin,
+    State(api): State<Api>,
+    Path(domain): Path<String>,
+) -> Result<Response, Problem> {
+    let file = find(&api, &admin, &domain).await?;
+    let _place = place(&api.verifier.gate, &admin)?;
+    let file = api.verifier.rotate(file).await.map_err(|error| refused(&error))?;
+    Ok(axum::Json(view(&api, file).await?).into_response())
+}
+
+/// Removes a domain and its keys. What is in the queue from it cannot be signed any more and fails.
+#[utoipa::path(delete, path = "/v1/domains/{domain}", operation_id = "delete_domain", tag = "domains",
+    security(("apiKey" = [])),
+    params(("domain" = String, Path, description = "`dom_…` or the name")),
+    responses((status = 200, description = "It is gone", body = super::shapes::DeletedDomain),
+              super::shapes::AdminRefusals))]
+pub async fn delete(
+    admin: Admin,
+    State(api): State<Api>,
+    Path(domain): Path<String>,
+) -> Result<Response, Problem> {
+    let domain = find(&api, &admin, &domain).await?.row.domain;
+    api.store.remove_domain(domain.id).await.map_err(|error| failed(&error))?;
+    let gone = json!({"id": domain.id, "name": domain.name, "deleted": true});
+    Ok(axum::Json(gone).into_response())
+}
+
+async fn view(api: &Api, file: DomainFile) -> Result<Value, Problem> {
+    let events = api.store.domain_events(file.row.domain.id, EVENTS).await;
+    Ok(whole(&file, &events.map_err(|error| failed(&error))?, &api.verifier.rules))
+}
+
+/// By identifier or by name; another account's domain is not there.
+async fn find(api: &Api, admin: &Admin, domain: &str) -> Result<DomainFile, Problem> {
+    let id = match domain.parse::<DomainId>() {
+        Ok(id) => Some(id),
+        Err(_) => match domain.parse::<DomainName>() {
+            Ok(name) => {
+                let row = api.store.domain_named(admin.account(), &name).await;
+                row.map_err(|error| failed(&error))?.map(|row| row.domain.id)
+            }
+            Err(_) => None,
+        },
+    };
+    let file = match id {
+        Some(id) => api.store.domain_file(id).await.map_err(|error| failed(&error))?,
+        None => None,
+    };
+    let file = file.filter(|it| it.row.domain.account_id == admin.account());
+    let file = file.ok_or_else(|| unknown(domain))?;
+    if admin.may_manage(&file.row.domain.name) {
+        Ok(file)
+    } else {
+        Err(not_this_key(&file.row.domain.name))
+    }
+}
+
+fn wanted(body: &Value) -> Result<(DomainName, DomainKind), Problem> {
+    let mut faults = Vec::new();
+    if !body.is_object() {
+        return Err(Refusal::fault("", "invalid", "the body must be an object").into());
+    }
+    let name = match &body["name"] {
+        Value::String(text) => text.parse::<DomainName>().map_err(|it| ("invalid", it.to_string())),
+        Value::Null => Err(("missing", "is required, as in example.com".to_owned())),
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+            Err(("invalid", "must be a string, as in example.com".to_owned()))
+        }
+    };
+    let kind = match &body["sandbox"] {
+        Value::Null | Value::Bool(false) => Ok(DomainKind::Dns),
+        Value::Bool(true) => Ok(DomainKind::Sandbox),
+        Value::Number(_) | Value::String(_) | Value::Array(_) | Value::Object(_) => {
+            Err(("invalid", "must be true or false".to_owned()))
+        }
+    };
+    let mut fault = |field: &str, (code, message): (&str, String)| {
+        faults.push(Fault::new(field, code, message));
+    };
+    let name = name.map_err(|it| fault("name", it));
+    let kind = kind.map_err(|it| fault("sandbox", it));
+    match (name, kind) {
+        (Ok(name), Ok(kind)) => Ok((name, kind)),
+        (Err(()), _) | (_, Err(())) => Err(Refusal::bad_request(faults).into()),
+    }
+}
+
+fn place(gate: &Gate, admin: &Admin) -> Result<Place, Problem> {
+    let place = gate.enter(admin.account());
+    place.ok_or_else(|| Refusal::RateLimited { retry_after: BUSY }.into())
+}
+
+fn refused(error: &DomainError) -> Problem {
+    match error {
+        DomainError::Name(_) | DomainError::NotAdded(NotAdded::LooksLikeAnother) => {
+            Refusal::fault("name", "refused", error.to_string()).into()
+        }
+        DomainError::NotAdded(NotAdded::Exists) | DomainError::Sandbox | DomainError::Busy => {
+            Problem::new(StatusCode::CONFLICT, "CONFLICT", error.to_string())
+        }
+        DomainError::NotAdded(NotAdded::TooMany(_)) => {
+            Refusal::Forbidden { message: error.to_string(), retry_after_s: None }.into()
+        }
+        DomainError::Policy(failure) => {
+            tracing::error!(%failure, "the domain policy gave no answer");
+            Refusal::unavailable(Outage::Plugin, &failure.for_client()).into()
+        }
+        DomainError::Key(error) => Refusal::Internal { message: error.to_string() }.into(),
+        DomainError::Store(error) => failed(error),
+    }
+}
+
+fn not_this_key(name: &DomainName) -> Problem {
+    let message = format!("the key may not manage {name}");
+    Refusal::Forbidden { message, retry_after_s: None }.into()
+}
+
+fn unknown(domain: &str) -> Problem {
+    let shown: String = domain.chars().take(260).collect();
+    let message = format!("the account has no domain `{shown}`");
+    Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", message)
+}
+
+fn failed(error: &StoreError) -> Problem {
+    tracing::error!(%error, "the store failed");
+    Refusal::unavailable(Outage::Store, "the store cannot be reached").into()
+}

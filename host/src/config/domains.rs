@@ -1,0 +1,65 @@
+//! `[domains]`: what sender domains publish for this server, and when they are looked at.
+
+use serde::Deserialize;
+
+use super::{Hostname, Rules};
+
+const MINUTE: u64 = 60;
+const HOUR: u64 = 60 * MINUTE;
+const DAY: u64 = 24 * HOUR;
+
+/// `[domains]`
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Domains {
+    /// The host whose SPF record names this server's addresses; `spf.<smtp.hostname>`.
+    pub spf_include: Option<Hostname>,
+    /// The host that the return path of a domain points to; `bounce.<smtp.hostname>`.
+    pub return_path_host: Option<Hostname>,
+    /// Seconds until a new domain is first looked at, and the shortest pause between two checks.
+    pub first_check_s: u64,
+    /// Seconds between two checks of a verified domain, and the longest pause of any other.
+    pub check_every_s: u64,
+    /// Seconds that a verified domain goes on sending when it fails.
+    pub grace_s: u64,
+    /// Seconds after which a domain that does not send is not looked at any more.
+    pub give_up_s: u64,
+    /// Checks at one time.
+    pub concurrent_checks: usize,
+    /// Domains of one account.
+    pub per_account: u32,
+}
+
+impl Domains {
+    pub(super) fn check(&self, rules: &mut Rules) {
+        let year = 365 * DAY;
+        let pauses = 1..=self.check_every_s;
+        rules
+            .must((1..=year).contains(&self.check_every_s), "domains.check_every_s: 1 to 31536000");
+        rules.must(
+            pauses.contains(&self.first_check_s),
+            "domains.first_check_s: 1 to check_every_s",
+        );
+        rules.must((0..=year).contains(&self.grace_s), "domains.grace_s: 0 to 31536000");
+        rules.must((1..=10 * year).contains(&self.give_up_s), "domains.give_up_s: 1 to 315360000");
+        let checks = 1..=1_000;
+        rules
+            .must(checks.contains(&self.concurrent_checks), "domains.concurrent_checks: 1 to 1000");
+        rules.must(self.per_account >= 1, "domains.per_account: at least 1");
+    }
+}
+
+impl Default for Domains {
+    fn default() -> Self {
+        Self {
+            spf_include: None,
+            return_path_host: None,
+            first_check_s: MINUTE,
+            check_every_s: DAY,
+            grace_s: 3 * DAY,
+            give_up_s: 30 * DAY,
+            concurrent_checks: 32,
+            per_account: 1_000,
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! The DKIM keys of a sender domain, and where each stands in a rotation.
+//!
+//! A rotation has two pairs: the `next` pair signs nothing until it was seen in DNS; the one that it
+//! replaces stays published for a while, because mail that it signed is still under way.
+
+use crate::clock::Timestamp;
+use crate::id::fill_random;
+
+/// A DKIM key as it is stored.
+#[derive(Debug, Clone)]
+pub struct DkimKey {
+    /// The first label of its record's name (RFC 6376 section 3.1).
+    pub selector: String,
+    /// `rsa-sha256` or `ed25519-sha256` (RFC 6376 section 3.3, RFC 8463).
+    pub algorithm: String,
+    /// The value of the tag `p=`.
+    pub public_base64: String,
+    /// PKCS #8, sealed for [`identity`].
+    pub sealed: Vec<u8>,
+    /// Where it stands.
+    pub phase: KeyPhase,
+    /// Since when.
+    pub since: Timestamp,
+}
+
+/// Where a key stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyPhase {
+    /// It waits to be seen in DNS.
+    Next,
+    /// It signs.
+    Signing,
+    /// It signed; its record is still needed.
+    Retired,
+}
+
+impl KeyPhase {
+    /// The word in the database.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Next => "next",
+            Self::Signing => "signing",
+            Self::Retired => "retired",
+        }
+    }
+
+    /// From the word in the database.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        [Self::Next, Self::Signing, Self::Retired].into_iter().find(|it| it.word() == word)
+    }
+}
+
+/// The identity of a key's row, for which its private half is sealed.
+#[must_use]
+pub fn identity(domain: crate::id::DomainId, selector: &str) -> String {
+    format!("{domain} {selector}")
+}
+
+/// A new name for a pair of keys, to which the letter of the algorithm is appended. Random, so that
+/// what an earlier holder of the domain has left in DNS is never taken for it.
+#[must_use]
+pub fn pair_name() -> String {
+    const LETTERS: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
+    let mut bytes = [0; 8];
+    fill_random(&mut bytes);
+    let letter = |byte: &u8| char::from(LETTERS[usize::from(byte % 32)]);
+    format!("wx{}", bytes.iter().map(letter).collect::<String>())
+}

@@ -1,0 +1,311 @@
+//! The checks of sender domains: which are due, what was seen, and what came of it.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use sqlx::sqlite::SqliteRow;
+use sqlx::{Sqlite as Driver, Transaction};
+
+use super::Sqlite;
+use super::domain_keys;
+use super::domains::{DomainRow, domain_row, looks_like_another};
+use super::row::{column, json, parsed, to_json};
+use crate::clock::Timestamp;
+use crate::domain::key::DkimKey;
+use crate::domain::look_alike::skeleton_of;
+use crate::domain::verification::DomainEvent;
+use crate::id::{DomainId, EventId};
+use crate::store::StoreError;
+use crate::store::records::EventRow;
+
+/// All that is known of a domain.
+#[derive(Debug, Clone)]
+pub struct DomainFile {
+    /// The domain and its last judgement.
+    pub row: DomainRow,
+    /// Its last check; none for a sandbox domain.
+    pub check: Option<CheckRow>,
+    /// Its DKIM keys.
+    pub keys: Vec<DkimKey>,
+}
+
+/// The last check of a domain.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CheckRow {
+    /// How many were written down before.
+    pub number: i64,
+    /// When the next one is due; none where only the account holder asks for one.
+    pub next_at: Option<Timestamp>,
+    /// When it was made; none before the first.
+    pub checked_at: Option<Timestamp>,
+    /// When the proof of ownership was last seen.
+    pub owned_at: Option<Timestamp>,
+    /// Since when required records could not be seen.
+    pub unclear_since: Option<Timestamp>,
+    /// The policy's findings.
+    pub findings: Value,
+    /// The look-ups with their answers.
+    pub observations: Value,
+    /// Why there was no judgement.
+    pub failure: Option<String>,
+}
+
+/// What a check has changed.
+#[derive(Debug)]
+pub struct Checked {
+    /// The domain, where it or its judgement is another one now.
+    pub row: Option<DomainRow>,
+    /// The check; its `number` is that of the one before.
+    pub check: CheckRow,
+    /// All keys of the domain, where one was added, has moved or was dropped.
+    pub keys: Option<Vec<DkimKey>>,
+    /// What happened to the domain, and why.
+    pub event: Option<(DomainEvent, String)>,
+}
+
+impl Sqlite {
+    /// All that is known of a domain; none where there is no such domain.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn domain_file(&self, id: DomainId) -> Result<Option<DomainFile>, StoreError> {
+        let during = || StoreError::during("domain_file");
+        let mut tx = self.readers.begin().await.map_err(during())?;
+        let row = sqlx::query(
+            "-- domain_file
+             SELECT d.*, c.number, c.next_at, c.checked_at, c.owned_at, c.unclear_since,
+                    c.findings, c.observations, c.failure
+             FROM domains d LEFT JOIN domain_checks c ON c.domain_id = d.id WHERE d.id = ?",
+        )
+        .bind(id.to_string())
+        .fetch_optional(&mut *tx)
+        .await
+        .map_err(during())?;
+        let keys = domain_keys::keys(&mut tx, id).await?;
+        tx.rollback().await.map_err(during())?;
+        let Some(row) = row else { return Ok(None) };
+        Ok(Some(DomainFile { row: domain_row(&row)?, check: check_row(&row)?, keys }))
+    }
+
+    /// Takes up to `limit` domains that are due; each is due again at `until` if nothing comes of it.
+    ///
+    /// # Errors
+    /// The database failed; nothing is taken then.
+    pub async fn due_domains(
+        &self,
+        limit: u32,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Result<Vec<DomainId>, StoreError> {
+        let rows = sqlx::query(
+            "-- due_domains
+             UPDATE domain_checks SET next_at = ?1 WHERE domain_id IN
+                 (SELECT domain_id FROM domain_checks WHERE next_at <= ?2 ORDER BY next_at LIMIT ?3)
+             RETURNING domain_id",
+        )
+        .bind(until.millis())
+        .bind(now.millis())
+        .bind(limit)
+        .fetch_all(&self.writer)
+        .await
+        .map_err(StoreError::during("due_domains"))?;
+        rows.iter().map(|row| parsed(row, "domain_checks", "domain_id")).collect()
+    }
+
+    /// When the next check is due; none where none is.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn next_domain_check(&self) -> Result<Option<Timestamp>, StoreError> {
+        let row = sqlx::query(
+            "-- next_domain_check
+             SELECT min(next_at) AS due FROM domain_checks WHERE next_at IS NOT NULL",
+        )
+        .fetch_one(&self.readers)
+        .await
+        .map_err(StoreError::during("next_domain_check"))?;
+        Ok(column::<Option<i64>>(&row, "due")?.map(Timestamp::from_millis))
+    }
+
+    /// Writes a check with all that it has changed, in one transaction. Answers whether it was
+    /// written: it is not when the domain is gone, was checked by somebody else meanwhile, or would be
+    /// verified at the same moment as one that it looks like.
+    ///
+    /// # Errors
+    /// The database failed; nothing was written.
+    pub async fn record_check(
+        &self,
+        id: DomainId,
+        checked: &Checked,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let mut tx = self.begin().await?;
+        let check = &checked.check;
+        let millis = |at: Option<Timestamp>| at.map(Timestamp::millis);
+        let written = sqlx::query(
+            "-- record_check
+             UPDATE domain_checks SET number = number + 1, next_at = ?, checked_at = ?,
+                    owned_at = ?, unclear_since = ?, findings = ?, observations = ?, failure = ?
+             WHERE domain_id = ? AND number = ?",
+        )
+        .bind(millis(check.next_at))
+        .bind(millis(check.checked_at))
+        .bind(millis(check.owned_at))
+        .bind(millis(check.unclear_since))
+        .bind(check.findings.to_string())
+        .bind(check.observations.to_string())
+        .bind(&check.failure)
+        .bind(id.to_string())
+        .bind(check.number)
+        .execute(&mut *tx)
+        .await
+        .map_err(StoreError::during("record_check"))?;
+        if written.rows_affected() == 0 {
+            return Ok(false);
+        }
+        if let Some(row) = &checked.row {
+            put_judgement(&mut tx, row).await?;
+        }
+        if let Some(keys) = &checked.keys {
+            domain_keys::put(&mut tx, id, keys).await?;
+        }
+        if let Some((event, detail)) = &checked.event {
+            if *event == DomainEvent::Verified && looks_like_another(&mut tx, id).await? {
+                return Ok(false);
+            }
+            put_event(&mut tx, id, *event, detail, now).await?;
+        }
+        tx.commit().await.map_err(StoreError::during("record_check"))?;
+        Ok(true)
+    }
+
+    /// Brings all checks that are planned forward: to some time within `each` for each of them, and
+    /// within `all` at most.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn hasten_domain_checks(
+        &self,
+        each: Duration,
+        all: Duration,
+        now: Timestamp,
+    ) -> Result<u64, StoreError> {
+        let millis = |it: Duration| i64::try_from(it.as_millis()).unwrap_or(i64::MAX);
+        sqlx::query(
+            "-- hasten_domain_checks
+             UPDATE domain_checks
+             SET next_at = min(next_at, ?1 + abs(random() %
+                 (SELECT max(1, min(count(*) * ?2, ?3)) FROM domain_checks)))
+             WHERE next_at IS NOT NULL",
+        )
+        .bind(now.millis())
+        .bind(millis(each))
+        .bind(millis(all))
+        .execute(&self.writer)
+        .await
+        .map(|done| done.rows_affected())
+        .map_err(StoreError::during("hasten_domain_checks"))
+    }
+
+    /// What happened to a domain last, newest first.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn domain_events(
+        &self,
+        id: DomainId,
+        limit: u32,
+    ) -> Result<Vec<EventRow>, StoreError> {
+        let rows = sqlx::query(
+            "-- domain_events
+             SELECT id, type, detail, created_at FROM events WHERE subject = ?
+             ORDER BY sequence DESC LIMIT ?",
+        )
+        .bind(id.to_string())
+        .bind(limit)
+        .fetch_all(&self.readers)
+        .await
+        .map_err(StoreError::during("domain_events"))?;
+        rows.iter().map(super::events::event_row).collect()
+    }
+}
+
+async fn put_judgement(
+    tx: &mut Transaction<'_, Driver>,
+    row: &DomainRow,
+) -> Result<(), StoreError> {
+    let standing = &row.domain.standing;
+    sqlx::query(
+        "-- record_check: the judgement
+         UPDATE domains SET phase = ?, since = ?, progress = ?, missing = ?, requirements = ?,
+                            decision = ?, organizational = ?, skeleton = ?
+         WHERE id = ?",
+    )
+    .bind(standing.phase.word())
+    .bind(standing.since.millis())
+    .bind(i64::from(standing.progress))
+    .bind(to_json(&standing.missing))
+    .bind(row.requirements.to_string())
+    .bind(row.decision.to_string())
+    .bind(row.domain.name.organizational())
+    .bind(skeleton_of(&row.domain.name))
+    .bind(row.domain.id.to_string())
+    .execute(&mut **tx)
+    .await
+    .map(|_| ())
+    .map_err(StoreError::during("record_check: the judgement"))
+}
+
+/// Writes what happened. Where a domain was proven, other accounts' domains of this name are due.
+async fn put_event(
+    tx: &mut Transaction<'_, Driver>,
+    id: DomainId,
+    event: DomainEvent,
+    detail: &str,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    sqlx::query(
+        "-- record_check: the event
+         INSERT INTO events (id, subject, account_id, type, detail, created_at)
+         SELECT ?1, id, account_id, ?2, ?3, ?4 FROM domains WHERE id = ?5",
+    )
+    .bind(EventId::new(now).to_string())
+    .bind(event.word())
+    .bind(detail)
+    .bind(now.millis())
+    .bind(id.to_string())
+    .execute(&mut **tx)
+    .await
+    .map_err(StoreError::during("record_check: the event"))?;
+    if event == DomainEvent::Verified {
+        sqlx::query(
+            "-- record_check: who else has this name
+             UPDATE domain_checks SET next_at = ?1 WHERE domain_id IN
+                 (SELECT other.id FROM domains own JOIN domains other USING (name)
+                  WHERE own.id = ?2 AND other.id <> own.id
+                    AND other.phase IN ('verified', 'warned'))",
+        )
+        .bind(now.millis())
+        .bind(id.to_string())
+        .execute(&mut **tx)
+        .await
+        .map_err(StoreError::during("record_check: who else has this name"))?;
+    }
+    Ok(())
+}
+
+/// None where the domain has no checks.
+fn check_row(row: &SqliteRow) -> Result<Option<CheckRow>, StoreError> {
+    let Some(number) = column::<Option<i64>>(row, "number")? else { return Ok(None) };
+    let at = |name| column::<Option<i64>>(row, name).map(|it| it.map(Timestamp::from_millis));
+    Ok(Some(CheckRow {
+        number,
+        next_at: at("next_at")?,
+        checked_at: at("checked_at")?,
+        owned_at: at("owned_at")?,
+        unclear_since: at("unclear_since")?,
+        findings: json(row, "domain_checks", "findings")?,
+        observations: json(row, "domain_checks", "observations")?,
+        failure: column(row, "failure")?,
+    }))
+}

@@ -1,0 +1,125 @@
+//! Adds a domain: which names may be added, with which keys, and what its holder has to publish.
+
+use std::collections::HashSet;
+
+use super::ask::{Looking, Unjudged};
+use super::check::{decision_json, requirements_json};
+use super::judge::judge;
+use super::looks::Looks;
+use super::{DomainError, Verifier};
+use crate::account::Account;
+use crate::domain::key::KeyPhase;
+use crate::domain::look_alike::{LookAlikes, mixes_scripts};
+use crate::domain::name::DomainName;
+use crate::domain::state::{DomainKind, Phase, SenderDomain, Standing};
+use crate::id::{DomainId, fill_random};
+use crate::store::sqlite::{DomainRow, NewDomain};
+
+/// Why a name cannot be a sender domain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NameRefused {
+    /// Others register their names below it.
+    #[error(
+        "the name is a public suffix, below which others have their own domains; add a domain that \
+         is yours alone"
+    )]
+    PublicSuffix,
+    /// One word in two scripts is made to deceive.
+    #[error(
+        "the name mixes scripts in one word, as names do that imitate others; if it is meant so, ask \
+         the operator of this server to add it"
+    )]
+    MixedScripts,
+}
+
+impl Verifier {
+    /// Adds a domain to an account. Nothing of it was seen in DNS yet, so one that needs records
+    /// starts at 0 %; its first check is a little later, so that no resolver remembers the absence
+    /// of what is just being published.
+    ///
+    /// # Errors
+    /// See [`DomainError`].
+    pub async fn add(
+        &self,
+        account: &Account,
+        name: DomainName,
+        kind: DomainKind,
+        look_alikes: LookAlikes,
+    ) -> Result<DomainId, DomainError> {
+        let now = self.clock.now();
+        let id = DomainId::new(now);
+        let most = self.rules.per_account;
+        let refused = self.store.would_refuse(account.id, &name, look_alikes, most).await?;
+        refused.map_or(Ok(()), Err)?;
+        let (keys, first_check) = match kind {
+            DomainKind::Sandbox => (Vec::new(), None),
+            DomainKind::Dns => {
+                admit(&name, look_alikes)?;
+                let first = now.after(self.rules.schedule.first);
+                (self.pair(id, KeyPhase::Signing, now).await?, Some(first))
+            }
+        };
+        let standing =
+            Standing { phase: Phase::Pending, since: now, progress: 0, missing: Vec::new() };
+        let mut domain = SenderDomain {
+            id,
+            account_id: account.id,
+            name,
+            kind,
+            verification_token: token(),
+            standing,
+            created_at: now,
+        };
+        let mut looks = Looks::begin();
+        let (judged, _) = self.ask(account, &domain, &keys, Looking::NotYet, &mut looks).await;
+        let judged = judged.map_err(|unjudged| match unjudged {
+            Unjudged::Policy(failure) => DomainError::Policy(failure),
+            Unjudged::TooManyRecords { ref plugin, .. }
+            | Unjudged::TooManyLookUps { ref plugin } => {
+                DomainError::Policy(crate::plugin::CallFailure::GaveUp {
+                    plugin: plugin.clone(),
+                    call: "require",
+                    detail: unjudged.to_string(),
+                })
+            }
+        })?;
+        let (requirements, none) = (&judged.requirements, HashSet::new());
+        let judgement = judge(&domain, &keys, requirements, &judged.findings, &looks, &none);
+        let mut decision = judged.decision;
+        decision.reason = Some(format!("{}% verified", judgement.progress));
+        domain.standing.progress = judgement.progress;
+        domain.standing.missing = judgement.missing;
+        if judgement.progress == 100 {
+            domain.standing.phase = Phase::Verified;
+        }
+        let row = DomainRow {
+            requirements: requirements_json(requirements),
+            decision: decision_json(&decision),
+            domain,
+        };
+        let new = NewDomain { row, look_alikes, keys, first_check };
+        self.store.add_domain(&new, most, now).await??;
+        Ok(id)
+    }
+}
+
+fn admit(name: &DomainName, look_alikes: LookAlikes) -> Result<(), NameRefused> {
+    if name.is_public_suffix() {
+        return Err(NameRefused::PublicSuffix);
+    }
+    match look_alikes {
+        LookAlikes::Refused if mixes_scripts(name) => Err(NameRefused::MixedScripts),
+        LookAlikes::Refused | LookAlikes::Allowed => Ok(()),
+    }
+}
+
+/// 128 random bits.
+fn token() -> String {
+    use std::fmt::Write as _;
+    let mut bytes = [0; 16];
+    fill_random(&mut bytes);
+    bytes.iter().fold(String::with_capacity(32), |mut text, byte| {
+        let _infallible = write!(text, "{byte:02x}");
+        text
+    })
+}

@@ -1,0 +1,186 @@
+//! Asks the policy what a domain needs, DNS what is there, and the policy again what to make of it.
+
+use std::time::Duration;
+
+use super::Verifier;
+use super::looks::Looks;
+use crate::account::Account;
+use crate::domain::key::{DkimKey, KeyPhase};
+use crate::domain::state::{DomainKind, SenderDomain};
+use crate::plugin::binding::Scope;
+use crate::plugin::decision::Decision;
+use crate::plugin::domain::{self as policy, Domain, Finding, Lookup, Requirement, Verdict};
+use crate::plugin::table::Called;
+use crate::plugin::{CallFailure, Pair};
+
+/// Records that a policy may ask for.
+pub const MOST_RECORDS: usize = 40;
+/// Rounds of further look-ups.
+pub const MOST_ROUNDS: usize = 3;
+/// Names of all rounds together.
+pub const MOST_NAMES: usize = 20;
+
+/// What a policy made of a domain.
+#[derive(Debug)]
+pub struct Judged {
+    /// What the domain needs.
+    pub requirements: Vec<Requirement>,
+    /// What is there of it.
+    pub findings: Vec<Finding>,
+    /// The record of the judgement.
+    pub decision: Decision,
+    /// When the policy would look again.
+    pub wish: Option<Duration>,
+}
+
+/// Why there is no judgement.
+#[derive(Debug, thiserror::Error)]
+pub enum Unjudged {
+    /// The policy gave no answer.
+    #[error(transparent)]
+    Policy(#[from] CallFailure),
+    /// It asks for more than anybody would publish.
+    #[error(
+        "the domain policy `{plugin}` asks for {count} records; at most {MOST_RECORDS} are looked up"
+    )]
+    TooManyRecords {
+        /// Which one.
+        plugin: String,
+        /// How many.
+        count: usize,
+    },
+    /// It never has enough.
+    #[error(
+        "the domain policy `{plugin}` goes on asking for look-ups: a check has at most \
+         {MOST_ROUNDS} rounds of them and {MOST_NAMES} names"
+    )]
+    TooManyLookUps {
+        /// Which one.
+        plugin: String,
+    },
+}
+
+impl Unjudged {
+    /// The words for the account holder; the plugin's own are the operator's.
+    #[must_use]
+    pub fn for_client(&self) -> String {
+        match self {
+            Self::Policy(failure) => failure.for_client(),
+            Self::TooManyRecords { .. } | Self::TooManyLookUps { .. } => self.to_string(),
+        }
+    }
+}
+
+impl Verifier {
+    /// A judgement of the domain by what `looks` shows; what the policy needs is added to it. Without a
+    /// resolver's work when `looking` says so: a domain that is just being added.
+    pub(super) async fn ask(
+        &self,
+        account: &Account,
+        domain: &SenderDomain,
+        keys: &[DkimKey],
+        looking: Looking,
+        looks: &mut Looks,
+    ) -> (Result<Judged, Unjudged>, Vec<Decision>) {
+        let mut decisions = Vec::new();
+        let judged = self.rounds(account, domain, keys, looking, looks, &mut decisions).await;
+        (judged, decisions)
+    }
+
+    async fn rounds(
+        &self,
+        account: &Account,
+        domain: &SenderDomain,
+        keys: &[DkimKey],
+        looking: Looking,
+        looks: &mut Looks,
+        decisions: &mut Vec<Decision>,
+    ) -> Result<Judged, Unjudged> {
+        let table = self.plugins.table();
+        let context = self.plugins.context(domain.id.to_string());
+        let asked = self.described(account, domain, keys);
+        let scope = Scope {
+            plan: &account.plan.name,
+            account: &account.id.to_string(),
+            domain: Some(domain.name.as_str()),
+        };
+        let Called { result, decision } = table.require(&scope, &context, &asked).await;
+        let plugin = decision.identity.name.clone();
+        decisions.push(decision);
+        let requirements = result?;
+        if requirements.len() > MOST_RECORDS {
+            let count = requirements.len();
+            return Err(Unjudged::TooManyRecords { plugin, count });
+        }
+        match looking {
+            Looking::InDns => {
+                looks.make(&self.resolver, requirements.iter().map(lookup).collect()).await;
+            }
+            Looking::NotYet => {}
+        }
+        let mut names = 0;
+        for round in 0..=MOST_ROUNDS {
+            let seen = looks.observations();
+            let Called { result, decision } = table.judge(&scope, &context, &asked, &seen).await;
+            decisions.push(decision.clone());
+            match result? {
+                Verdict::Decided(policy::Judgement { findings, recheck_after_s }) => {
+                    let wish = recheck_after_s.map(|it| Duration::from_secs(u64::from(it)));
+                    return Ok(Judged { requirements, findings, decision, wish });
+                }
+                Verdict::Need(_) if looking == Looking::NotYet => {
+                    let findings = Vec::new();
+                    return Ok(Judged { requirements, findings, decision, wish: None });
+                }
+                Verdict::Need(further) => {
+                    names += further.len();
+                    if round == MOST_ROUNDS || names > MOST_NAMES || further.is_empty() {
+                        break;
+                    }
+                    looks.make(&self.resolver, further).await;
+                }
+            }
+        }
+        Err(Unjudged::TooManyLookUps { plugin })
+    }
+
+    fn described(&self, account: &Account, domain: &SenderDomain, keys: &[DkimKey]) -> Domain {
+        let pair = |key: &str| Pair { key: key.to_owned(), value: "true".to_owned() };
+        let wanted = keys.iter().filter(|key| key.phase != KeyPhase::Retired);
+        Domain {
+            name: domain.name.as_str().to_owned(),
+            organizational_domain: domain.name.organizational().to_owned(),
+            verification_token: domain.verification_token.clone(),
+            dkim: wanted.map(for_policy).collect(),
+            spf_include: self.rules.spf_include.clone(),
+            return_path_host: self.rules.return_path_host.clone(),
+            plan: account.plan.name.clone(),
+            extra: match domain.kind {
+                DomainKind::Sandbox => vec![pair("sandbox")],
+                DomainKind::Dns => Vec::new(),
+            },
+        }
+    }
+}
+
+/// Whether DNS is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Looking {
+    /// It is.
+    InDns,
+    /// Nothing can have been published yet.
+    NotYet,
+}
+
+fn lookup(requirement: &Requirement) -> Lookup {
+    let Requirement { id, name, record_type, .. } = requirement;
+    Lookup { id: id.clone(), name: name.clone(), record_type: *record_type }
+}
+
+fn for_policy(key: &DkimKey) -> policy::DkimKey {
+    policy::DkimKey {
+        selector: key.selector.clone(),
+        public_key_base64: key.public_base64.clone(),
+        algorithm: key.algorithm.clone(),
+    }
+}

@@ -1,0 +1,337 @@
+//! One check of one domain: look, judge, and write down what has changed.
+
+use std::collections::HashSet;
+
+use serde_json::{Value, json};
+
+use super::Verifier;
+use super::ask::{Judged, Looking, Unjudged};
+use super::judge::{Judgement, judge, standing};
+use super::looks::Looks;
+use super::{rotate, words};
+use crate::account::Account;
+use crate::clock::Timestamp;
+use crate::domain::key::KeyPhase;
+use crate::domain::state::{SenderDomain, Standing};
+use crate::domain::verification::{DomainEvent, Shown, Step, spread};
+use crate::id::{DecisionId, DomainId, fill_random};
+use crate::mail::dkim::KeyError;
+use crate::plugin::decision::Decision;
+use crate::plugin::domain::{Finding, Requirement};
+use crate::store::StoreError;
+use crate::store::sqlite::{
+    CheckRow, Checked, DomainFile, DomainRow, SampleOutcome, SampleRecord, sample_identity,
+};
+
+/// Why a check came to nothing; the domain stands where it stood.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckError {
+    /// The database.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A domain of an earlier version has no keys, and none could be made.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+}
+
+impl Verifier {
+    /// Looks at a domain now. Answers what is known of it then; none if there is no such domain.
+    ///
+    /// # Errors
+    /// See [`CheckError`].
+    pub async fn check(&self, id: DomainId) -> Result<Option<DomainFile>, CheckError> {
+        let Some(mut file) = self.store.domain_file(id).await? else { return Ok(None) };
+        let Some(check) = file.check.clone() else { return Ok(Some(file)) };
+        let keyless = file.keys.is_empty();
+        if keyless {
+            file.keys = self.pair(id, KeyPhase::Signing, self.clock.now()).await?;
+        }
+        let domain = &file.row.domain;
+        let account = self.store.account(domain.account_id, self.clock.now()).await?.account;
+        let checked = self.look(&file, check, &account).await?;
+        let checked = if keyless {
+            let (row, keys) = (checked.row.or(Some(file.row.clone())), Some(file.keys.clone()));
+            Checked { row, keys, ..checked }
+        } else {
+            checked
+        };
+        // Where somebody else has checked it meanwhile, that check is as good as this one.
+        if self.store.record_check(id, &checked, self.clock.now()).await? {
+            report(domain, &checked);
+        }
+        Ok(self.store.domain_file(id).await?)
+    }
+
+    async fn look(
+        &self,
+        file: &DomainFile,
+        check: CheckRow,
+        account: &Account,
+    ) -> Result<Checked, CheckError> {
+        let mut looks = Looks::begin();
+        let domain = &file.row.domain;
+        let (judged, decisions) =
+            self.ask(account, domain, &file.keys, Looking::InDns, &mut looks).await;
+        self.keep_samples(&decisions).await;
+        let now = self.clock.now();
+        let check = CheckRow { observations: looks.to_json(), checked_at: Some(now), ..check };
+        match judged {
+            Ok(judged) => self.conclude(file, check, judged, &looks, now).await,
+            Err(unjudged) => Ok(self.without_judgement(file, check, &unjudged, now)),
+        }
+    }
+
+    /// The last verdict stands.
+    fn without_judgement(
+        &self,
+        file: &DomainFile,
+        mut check: CheckRow,
+        unjudged: &Unjudged,
+        now: Timestamp,
+    ) -> Checked {
+        let domain = &file.row.domain;
+        tracing::warn!(domain = %domain.name, reason = %unjudged, "a domain could not be judged");
+        let Standing { phase, since, .. } = domain.standing;
+        let step = Step { phase, since, event: None };
+        check.unclear_since = check.unclear_since.or(Some(now));
+        check.failure = Some(unjudged.for_client());
+        check.next_at = self.next(&step, &check, None, now);
+        Checked { row: None, check, keys: None, event: None }
+    }
+
+    async fn conclude(
+        &self,
+        file: &DomainFile,
+        mut check: CheckRow,
+        judged: Judged,
+        looks: &Looks,
+        now: Timestamp,
+    ) -> Result<Checked, CheckError> {
+        let Judged { requirements, findings, mut decision, wish } = judged;
+        let domain = &file.row.domain;
+        let all = (requirements.as_slice(), findings.as_slice());
+        let keys = rotate::advance(&domain.name, &file.keys, looks, all, now);
+        let current = keys.as_ref().unwrap_or(&file.keys);
+        let before = satisfied_before(&check.findings);
+        let mut judgement = judge(domain, current, &requirements, &findings, looks, &before);
+        let shown = self.shown(domain, &check, &mut judgement).await?;
+        let step = self.rules.schedule.step(&domain.standing, shown, now);
+
+        check.failure = None;
+        if judgement.owned {
+            check.owned_at = Some(now);
+        }
+        check.findings = findings_json(&requirements, domain, &findings, looks);
+        check.unclear_since = match shown {
+            Shown::Unclear => check.unclear_since.or(Some(now)),
+            Shown::Complete | Shown::Lacking | Shown::TakenOver => None,
+        };
+        check.next_at = self.next(&step, &check, wish, now);
+        let event =
+            step.event.map(|event| (event, self.told(event, &judgement, shown, step.since)));
+        decision.reason = Some(format!("{}% verified", judgement.progress));
+        let standing = match shown {
+            // What cannot be seen takes nothing away from a domain that sends.
+            Shown::Unclear if domain.standing.may_send() => domain.standing.clone(),
+            Shown::Complete | Shown::Lacking | Shown::TakenOver | Shown::Unclear => Standing {
+                phase: step.phase,
+                since: step.since,
+                progress: judgement.progress,
+                missing: judgement.missing,
+            },
+        };
+        let row = DomainRow {
+            domain: SenderDomain { standing, ..domain.clone() },
+            requirements: requirements_json(&requirements),
+            decision: decision_json(&decision),
+        };
+        let row = is_other(&row, &file.row).then_some(row);
+        Ok(Checked { row, check, keys, event })
+    }
+
+    /// What the judgement means, with what only the other accounts' domains can say.
+    async fn shown(
+        &self,
+        domain: &SenderDomain,
+        check: &CheckRow,
+        judgement: &mut Judgement,
+    ) -> Result<Shown, StoreError> {
+        if judgement.missing.is_empty() {
+            if !domain.standing.may_send() && self.store.looks_like_another(domain.id).await? {
+                judgement.progress = 99;
+                let missing = "the name: it looks like a domain that another account of this server \
+                               has verified; ask the operator of this server";
+                judgement.missing.push(missing.to_owned());
+                return Ok(Shown::Lacking);
+            }
+            return Ok(Shown::Complete);
+        }
+        if !judgement.lacks {
+            return Ok(Shown::Unclear);
+        }
+        let lost = judgement.lacks_ownership && domain.standing.may_send();
+        let owned = check.owned_at.unwrap_or(domain.created_at);
+        if lost && self.store.is_taken_over(domain, owned).await? {
+            return Ok(Shown::TakenOver);
+        }
+        Ok(Shown::Lacking)
+    }
+
+    fn told(
+        &self,
+        event: DomainEvent,
+        judgement: &Judgement,
+        shown: Shown,
+        since: Timestamp,
+    ) -> String {
+        let missing = judgement.missing.join(", ");
+        match event {
+            DomainEvent::Verified => "every required record is there".to_owned(),
+            DomainEvent::Warning => {
+                let end = since.after(self.rules.schedule.grace).rfc3339();
+                format!("not as it should be: {missing}; mail is sent until {end}")
+            }
+            DomainEvent::Degraded if shown == Shown::TakenOver => {
+                format!("another account has proven the domain, and here is missing: {missing}")
+            }
+            DomainEvent::Degraded => {
+                format!("not as it should be, and no mail is sent any more: {missing}")
+            }
+            DomainEvent::Failed => {
+                format!("not checked any more unless somebody asks for it: {missing}")
+            }
+        }
+    }
+
+    fn next(
+        &self,
+        step: &Step,
+        check: &CheckRow,
+        wish: Option<std::time::Duration>,
+        now: Timestamp,
+    ) -> Option<Timestamp> {
+        let mut random = [0; 2];
+        fill_random(&mut random);
+        let pause = self.rules.schedule.pause(step, check.unclear_since, wish, now)?;
+        Some(now.after(spread(pause, u16::from_be_bytes(random))))
+    }
+
+    /// Keeps what went into the policy and came out, for the calls that are in the sample.
+    async fn keep_samples(&self, decisions: &[Decision]) {
+        let now = self.clock.now();
+        let record = |decision: &Decision| {
+            let (id, kind) = (DecisionId::new(now), decision.kind.word());
+            let sample = decision.sample.as_ref()?;
+            Some(SampleRecord {
+                decision_id: id,
+                kind,
+                slot: sample.slot.clone(),
+                digest: sample.digest.clone(),
+                outcome: if sample.trapped {
+                    SampleOutcome::Trapped
+                } else {
+                    SampleOutcome::Answered
+                },
+                sealed: self.samples.seal(&sample_identity(id, kind), &sample.to_bytes()),
+            })
+        };
+        let records: Vec<SampleRecord> = decisions.iter().filter_map(record).collect();
+        if records.is_empty() {
+            return;
+        }
+        let kept = self.store.record_samples(&records, now, self.rules.samples_kept).await;
+        if let Err(error) = kept {
+            tracing::warn!(%error, "recorded calls of the domain policy could not be kept");
+        }
+    }
+}
+
+/// The records to publish, for answers.
+pub fn requirements_json(requirements: &[Requirement]) -> Value {
+    let requirement = |it: &Requirement| {
+        json!({
+            "id": it.id,
+            "purpose": words::purpose(it.purpose),
+            "required": it.required,
+            "type": words::record_type(it.record_type),
+            "name": it.name,
+            "value": it.suggested_value,
+            "help": it.help,
+        })
+    };
+    requirements.iter().map(requirement).collect()
+}
+
+/// The record of a judgement.
+pub fn decision_json(decision: &Decision) -> Value {
+    serde_json::to_value(decision).expect("a decision has string keys only")
+}
+
+/// What is there of each record, with the status that counts.
+fn findings_json(
+    requirements: &[Requirement],
+    domain: &SenderDomain,
+    findings: &[Finding],
+    looks: &Looks,
+) -> Value {
+    let finding = |requirement: &Requirement| {
+        let of_it = findings.iter().find(|it| it.requirement_id == requirement.id);
+        let counted = standing(requirement, domain, findings, looks);
+        let overruled = of_it.is_some_and(|it| it.status != counted);
+        let hint = if overruled {
+            "The server itself does not see this domain's token in this record, inside the domain and \
+             not behind an alias that leads out of it."
+        } else {
+            of_it.map_or("The domain policy says nothing about this record.", |it| it.hint.as_str())
+        };
+        json!({
+            "id": requirement.id,
+            "status": words::status(counted),
+            "found": of_it.map(|it| it.found.as_slice()).unwrap_or_default(),
+            "hint": hint,
+        })
+    };
+    requirements.iter().map(finding).collect()
+}
+
+fn satisfied_before(findings: &Value) -> HashSet<String> {
+    let satisfied =
+        |it: &&Value| it["status"] == words::status(crate::plugin::domain::Status::Satisfied);
+    let findings = findings.as_array().map(Vec::as_slice).unwrap_or_default();
+    findings
+        .iter()
+        .filter(satisfied)
+        .filter_map(|it| it["id"].as_str())
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Whether it says something else: how long the policy took for it does not count.
+fn is_other(new: &DomainRow, old: &DomainRow) -> bool {
+    let timeless = |row: &DomainRow| {
+        let mut decision = row.decision.clone();
+        if let Some(decision) = decision.as_object_mut() {
+            decision.remove("micros");
+        }
+        decision
+    };
+    new.domain.standing != old.domain.standing
+        || new.requirements != old.requirements
+        || timeless(new) != timeless(old)
+}
+
+fn report(domain: &SenderDomain, checked: &Checked) {
+    let result = match (&checked.check.failure, checked.check.unclear_since) {
+        (Some(_), _) => "failed",
+        (None, Some(_)) => "unclear",
+        (None, None) => "clear",
+    };
+    metrics::counter!("waxwing_domain_checks_total", "result" => result).increment(1);
+    if let Some((event, detail)) = &checked.event {
+        let (name, event) = (&domain.name, event.word());
+        tracing::info!(domain = %name, account = %domain.account_id, event, detail, "domain");
+    }
+    if checked.keys.is_some() {
+        tracing::info!(domain = %domain.name, "its DKIM keys have moved on");
+    }
+}

@@ -1,0 +1,145 @@
+//! The floors: what must hold before a domain is at 100 %, whatever the policy says.
+//!
+//! The proof of ownership counts only if the host itself has seen the domain's token in it, at a name
+//! inside the domain and not behind an alias that leaves it; every required record must be satisfied.
+
+use std::collections::HashSet;
+
+use super::looks::Looks;
+use super::words;
+use crate::dns::{Outcome, text};
+use crate::domain::key::{DkimKey, KeyPhase};
+use crate::domain::state::{DomainKind, SenderDomain};
+use crate::plugin::domain::{Finding, Purpose, Requirement, Status};
+
+/// What one check says of a domain.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Judgement {
+    /// Satisfied of required records, in percent; 100 only if all of them were seen now.
+    pub progress: u8,
+    /// What is required and not satisfied.
+    pub missing: Vec<String>,
+    /// Whether a required record was seen to be absent or wrong.
+    pub lacks: bool,
+    /// Whether the proof of ownership is among them.
+    pub lacks_ownership: bool,
+    /// Whether the proof of ownership was seen.
+    pub owned: bool,
+}
+
+/// Judges by what the policy found and the host saw. `before` has the ids of records that were
+/// satisfied when they could last be seen: one that cannot be seen now counts as far as the progress
+/// goes, and never completes it.
+pub fn judge(
+    domain: &SenderDomain,
+    keys: &[DkimKey],
+    requirements: &[Requirement],
+    findings: &[Finding],
+    looks: &Looks,
+    before: &HashSet<String>,
+) -> Judgement {
+    let required: Vec<&Requirement> =
+        requirements.iter().filter(|it| it.required && counts(it, domain, keys)).collect();
+    let asks_for_proof = required.iter().any(|it| it.purpose == Purpose::Ownership);
+    let owned = domain.kind == DomainKind::Sandbox || asks_for_proof;
+    let mut judgement = Judgement {
+        progress: 0,
+        missing: Vec::new(),
+        lacks: false,
+        lacks_ownership: false,
+        owned: false,
+    };
+    let mut known = 0;
+    for requirement in &required {
+        match standing(requirement, domain, findings, looks) {
+            Status::Satisfied => {
+                known += 1;
+                judgement.owned |= requirement.purpose == Purpose::Ownership;
+                continue;
+            }
+            Status::Unknown => known += usize::from(before.contains(&requirement.id)),
+            Status::Missing | Status::Wrong | Status::Propagating => {
+                judgement.lacks = true;
+                judgement.lacks_ownership |= requirement.purpose == Purpose::Ownership;
+            }
+        }
+        judgement.missing.push(named(requirement));
+    }
+    if !owned {
+        judgement.missing.push("ownership: the domain policy does not ask for it".to_owned());
+    }
+    let wanted = required.len() + usize::from(!owned);
+    let percent = (known * 100).checked_div(wanted).unwrap_or(100);
+    let most = if judgement.missing.is_empty() { 100 } else { 99 };
+    judgement.progress = u8::try_from(percent).unwrap_or(0).min(most);
+    judgement
+}
+
+/// Whether a policy is content with a record.
+pub fn is_satisfied(requirement: &Requirement, findings: &[Finding]) -> bool {
+    status(requirement, findings) == Status::Satisfied
+}
+
+/// The status that counts: the policy's; of a proof of ownership the host's own, where the host has
+/// seen that it is not there, or the policy has not seen what the host has not.
+pub fn standing(
+    requirement: &Requirement,
+    domain: &SenderDomain,
+    findings: &[Finding],
+    looks: &Looks,
+) -> Status {
+    let found = status(requirement, findings);
+    if requirement.purpose != Purpose::Ownership {
+        return found;
+    }
+    match (found, proof(requirement, domain, looks)) {
+        (Status::Unknown, seen @ (Status::Missing | Status::Wrong)) | (Status::Satisfied, seen) => {
+            seen
+        }
+        (found, _) => found,
+    }
+}
+
+/// A record without a finding was not judged, so nothing is known of it.
+fn status(requirement: &Requirement, findings: &[Finding]) -> Status {
+    let of_it = findings.iter().find(|finding| finding.requirement_id == requirement.id);
+    of_it.map_or(Status::Unknown, |finding| finding.status)
+}
+
+/// The host's own look at a proof of ownership.
+fn proof(requirement: &Requirement, domain: &SenderDomain, looks: &Looks) -> Status {
+    let Some(look) = looks.by_id(&requirement.id) else { return Status::Unknown };
+    let inside = |name: &str| {
+        let name = name.trim_end_matches('.').to_ascii_lowercase();
+        let above = name.strip_suffix(domain.name.as_str());
+        above.is_some_and(|it| it.is_empty() || it.ends_with('.'))
+    };
+    let token = domain.verification_token.as_bytes();
+    let has_token = |data: &str| {
+        text(data).windows(token.len().max(1)).any(|piece| piece.eq_ignore_ascii_case(token))
+    };
+    match &look.seen.outcome {
+        Outcome::Answers(answers) => {
+            let stays = inside(&look.name) && look.seen.cname_chain.iter().all(|it| inside(it));
+            let proven = stays && answers.iter().any(|answer| has_token(&answer.data));
+            if proven { Status::Satisfied } else { Status::Wrong }
+        }
+        Outcome::NoData | Outcome::NxDomain => Status::Missing,
+        Outcome::ServFail | Outcome::Refused | Outcome::TimedOut => Status::Unknown,
+    }
+}
+
+/// The records of keys that do not sign do not count: those of a pair that waits, or that has signed.
+pub fn counts(requirement: &Requirement, domain: &SenderDomain, keys: &[DkimKey]) -> bool {
+    let mut others = keys.iter().filter(|key| key.phase != KeyPhase::Signing);
+    !others.any(|key| {
+        super::keys::record_name(&domain.name, key).eq_ignore_ascii_case(&requirement.name)
+    })
+}
+
+fn named(requirement: &Requirement) -> String {
+    format!("{} ({})", words::purpose(requirement.purpose), requirement.name)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,113 @@
+use super::*;
+use crate::clock::Timestamp;
+use crate::dns::{Answer, Observation};
+use crate::domain::state::{Phase, Standing};
+use crate::id::{AccountId, DomainId};
+use crate::plugin::domain::RecordType;
+use crate::upkeep::verify_domains::looks::Look;
+
+const NOW: Timestamp = Timestamp::from_millis(0);
+const TOKEN: &str = "0123456789abcdef";
+
+fn domain(kind: DomainKind) -> SenderDomain {
+    SenderDomain {
+        id: DomainId::new(NOW),
+        account_id: AccountId::new(NOW),
+        name: "example.com".parse().expect("a name"),
+        kind,
+        verification_token: TOKEN.to_owned(),
+        standing: Standing { phase: Phase::Pending, since: NOW, progress: 0, missing: Vec::new() },
+        created_at: NOW,
+    }
+}
+
+fn requirement(id: &str, purpose: Purpose) -> Requirement {
+    Requirement {
+        id: id.to_owned(),
+        purpose,
+        required: true,
+        name: format!("{id}.example.com"),
+        record_type: RecordType::Txt,
+        suggested_value: String::new(),
+        help: String::new(),
+    }
+}
+
+fn finding(id: &str, status: Status) -> Finding {
+    Finding { requirement_id: id.to_owned(), status, found: Vec::new(), hint: String::new() }
+}
+
+fn seen(name: &str, outcome: Outcome, chain: &[&str]) -> Looks {
+    let seen = Observation {
+        resolver: String::new(),
+        outcome,
+        cname_chain: chain.iter().map(|it| (*it).to_owned()).collect(),
+        dnssec_secure: false,
+        at: NOW,
+    };
+    let (id, name) = ("own".to_owned(), name.to_owned());
+    Looks::of_tests(vec![Look { id, name, record_type: RecordType::Txt, seen }])
+}
+
+fn with_token() -> Outcome {
+    let data = format!("\"waxwing-verify={TOKEN}\"");
+    Outcome::Answers(vec![Answer { data, ttl: 60 }])
+}
+
+fn judged(findings: &[Finding], looks: &Looks, before: &[&str]) -> Judgement {
+    let required = [requirement("own", Purpose::Ownership), requirement("spf", Purpose::Spf)];
+    let before = before.iter().map(|it| (*it).to_owned()).collect();
+    judge(&domain(DomainKind::Dns), &[], &required, findings, looks, &before)
+}
+
+fn content() -> [Finding; 2] {
+    [finding("own", Status::Satisfied), finding("spf", Status::Satisfied)]
+}
+
+#[test]
+fn a_policy_that_asks_for_nothing_verifies_nothing() {
+    let (looks, none) = (Looks::begin(), HashSet::new());
+    let dns = judge(&domain(DomainKind::Dns), &[], &[], &[], &looks, &none);
+    assert_eq!((dns.progress, dns.missing.len(), dns.lacks), (0, 1, false));
+    let sandbox = judge(&domain(DomainKind::Sandbox), &[], &[], &[], &looks, &none);
+    assert_eq!((sandbox.progress, sandbox.missing.len()), (100, 0));
+}
+
+#[test]
+fn only_satisfied_required_records_count() {
+    let looks = seen("own.example.com", with_token(), &[]);
+    let half =
+        judged(&[finding("own", Status::Satisfied), finding("spf", Status::Wrong)], &looks, &[]);
+    assert_eq!((half.progress, half.lacks, half.lacks_ownership), (50, true, false));
+    assert_eq!(half.missing, ["SPF (spf.example.com)"]);
+    assert_eq!(judged(&content(), &looks, &[]).progress, 100);
+}
+
+#[test]
+fn a_policy_that_is_content_with_everything_proves_nothing() {
+    for (name, outcome, chain) in [
+        ("own.example.com", Outcome::Answers(Vec::new()), &[][..]),
+        ("own.example.org", with_token(), &[]),
+        ("own.notexample.com", with_token(), &[]),
+        ("own.example.com", with_token(), &["proof.example.org"]),
+        ("own.example.com", Outcome::NxDomain, &[]),
+    ] {
+        let judgement = judged(&content(), &seen(name, outcome, chain), &[]);
+        assert_eq!((judgement.progress, judgement.lacks_ownership), (50, true), "{name} {chain:?}");
+    }
+    let gone = seen("own.example.com", Outcome::NxDomain, &[]);
+    let silent = [finding("spf", Status::Satisfied)];
+    assert!(judged(&silent, &gone, &[]).lacks_ownership, "a policy that will not see it");
+    let inside = seen("own.example.com", with_token(), &["a.example.com"]);
+    assert_eq!(judged(&content(), &inside, &[]).progress, 100);
+}
+
+#[test]
+fn what_cannot_be_seen_neither_lacks_nor_completes() {
+    let looks = seen("own.example.com", Outcome::TimedOut, &[]);
+    let unclear = judged(&content(), &looks, &["own"]);
+    assert_eq!((unclear.progress, unclear.lacks, unclear.missing.len()), (99, false, 1));
+    assert_eq!(judged(&content(), &looks, &[]).progress, 50);
+    let silent = judged(&[], &seen("own.example.com", with_token(), &[]), &[]);
+    assert_eq!((silent.progress, silent.lacks), (0, false), "a policy without findings");
+}

@@ -1,0 +1,122 @@
+//! The look-ups of one check, each made once.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+use tokio::time::{Instant, timeout_at};
+
+use super::words;
+use crate::dns::{self, Outcome, Resolver};
+use crate::plugin::domain::{Lookup, Observation, RecordType};
+
+/// What the look-ups of a check may take together.
+const TIME: Duration = Duration::from_mins(1);
+/// Octets of answers that are kept of one check; what is beyond is judged and not kept.
+const KEPT: usize = 512 << 10;
+
+/// One look-up and what was seen.
+#[derive(Debug)]
+pub struct Look {
+    /// The id by which the policy knows it.
+    pub id: String,
+    /// The name.
+    pub name: String,
+    /// The type.
+    pub record_type: RecordType,
+    /// What was seen.
+    pub seen: dns::Observation,
+}
+
+/// All look-ups of a check.
+#[derive(Debug)]
+pub struct Looks {
+    made: Vec<Look>,
+    until: Instant,
+}
+
+impl Looks {
+    /// None yet; what is not answered by `TIME` from now has timed out, so that slow name servers
+    /// delay a check and never keep it from its end.
+    #[must_use]
+    pub fn begin() -> Self {
+        Self { made: Vec::new(), until: Instant::now() + TIME }
+    }
+
+    /// Look-ups that were made.
+    #[cfg(test)]
+    #[must_use]
+    pub fn of_tests(made: Vec<Look>) -> Self {
+        Self { made, ..Self::begin() }
+    }
+
+    /// Makes look-ups beside each other; one that was made before is not made again.
+    pub async fn make(&mut self, resolver: &Resolver, lookups: Vec<Lookup>) {
+        let (known, until) = (&self, self.until);
+        let seen = lookups.into_iter().map(|it| async move {
+            let known = known.of(&it.name, it.record_type).map(|known| known.seen.clone());
+            let seen = if let Some(seen) = known {
+                seen
+            } else {
+                let look_up = resolver.look_up(&it.name, words::asked(it.record_type));
+                timeout_at(until, look_up).await.unwrap_or_else(|_| resolver.unseen())
+            };
+            Look { id: it.id, name: it.name, record_type: it.record_type, seen }
+        });
+        let seen = join_all(seen).await;
+        self.made.extend(seen);
+    }
+
+    /// The look-up that a policy asked for under an id.
+    #[must_use]
+    pub fn by_id(&self, id: &str) -> Option<&Look> {
+        self.made.iter().find(|look| look.id == id)
+    }
+
+    /// A look-up of a name and type.
+    #[must_use]
+    pub fn of(&self, name: &str, record_type: RecordType) -> Option<&Look> {
+        let same = |it: &&Look| it.record_type == record_type && it.name.eq_ignore_ascii_case(name);
+        self.made.iter().find(same)
+    }
+
+    /// What the policy is shown.
+    #[must_use]
+    pub fn observations(&self) -> Vec<Observation> {
+        self.made.iter().map(|look| words::observation(&look.id, &look.seen)).collect()
+    }
+
+    /// What is kept: the exact data in presentation format, who answered, and when.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let mut left = KEPT;
+        let keep = |look: &Look| {
+            let answers = match &look.seen.outcome {
+                Outcome::Answers(answers) => answers.as_slice(),
+                Outcome::NoData
+                | Outcome::NxDomain
+                | Outcome::ServFail
+                | Outcome::Refused
+                | Outcome::TimedOut => &[],
+            };
+            let size: usize = answers.iter().map(|answer| answer.data.len()).sum();
+            let fits = size <= left;
+            left -= if fits { size } else { 0 };
+            let answer = |it: &dns::Answer| json!({"data": it.data, "ttl": it.ttl});
+            let kept: Vec<Value> = answers.iter().filter(|_| fits).map(answer).collect();
+            json!({
+                "id": look.id,
+                "name": look.name,
+                "type": words::record_type(look.record_type),
+                "outcome": words::outcome(&look.seen.outcome),
+                "answers": kept,
+                "tooLargeToKeep": !fits,
+                "cnameChain": look.seen.cname_chain,
+                "dnssecSecure": look.seen.dnssec_secure,
+                "resolver": look.seen.resolver,
+                "at": look.seen.at.rfc3339(),
+            })
+        };
+        self.made.iter().map(keep).collect()
+    }
+}

@@ -1,0 +1,93 @@
+//! DKIM rotation: a new pair is published beside the old one, signs once it was seen in DNS, and the
+//! old one stays published until the mail that it signed has arrived.
+
+use std::time::Duration;
+
+use super::judge::is_satisfied;
+use super::keys::{is_published, record_name};
+use super::looks::Looks;
+use super::{DomainError, Verifier};
+use crate::clock::Timestamp;
+use crate::domain::key::{DkimKey, KeyPhase};
+use crate::domain::name::DomainName;
+use crate::domain::state::DomainKind;
+use crate::plugin::domain::{Finding, Requirement};
+use crate::store::sqlite::{Checked, DomainFile};
+
+/// How often a rotation is begun again beside checks that are written at the same time.
+const TRIES: usize = 5;
+/// How long a record is still needed after its key has signed the last message: receivers that defer
+/// a message for days verify it late.
+pub const RETIRED: Duration = Duration::from_hours(7 * 24);
+
+impl Verifier {
+    /// Begins a rotation. One that has begun goes on with the same keys. A domain that does not send
+    /// signs nothing meanwhile, so its new keys take the place of the old ones at once.
+    ///
+    /// # Errors
+    /// See [`DomainError`].
+    pub async fn rotate(&self, file: DomainFile) -> Result<DomainFile, DomainError> {
+        let domain = file.row.domain.clone();
+        if domain.kind == DomainKind::Sandbox {
+            return Err(DomainError::Sandbox);
+        }
+        let now = self.clock.now();
+        let sends = domain.standing.may_send();
+        let phase = if sends { KeyPhase::Next } else { KeyPhase::Signing };
+        let pair = self.pair(domain.id, phase, now).await?;
+        let mut current = Some(file);
+        for _ in 0..TRIES {
+            let Some(file) = current else { break };
+            if file.keys.iter().any(|key| key.phase == KeyPhase::Next) {
+                return Ok(file);
+            }
+            let Some(check) = file.check.clone() else { break };
+            let mut keys = if sends { file.keys } else { Vec::new() };
+            keys.extend(pair.clone());
+            let checked = Checked { row: None, check, keys: Some(keys), event: None };
+            if self.store.record_check(domain.id, &checked, now).await? {
+                tracing::info!(domain = %domain.name, "a rotation of its DKIM keys has begun");
+                // What to publish for the new keys is the policy's to say.
+                return self.check(domain.id).await?.ok_or(DomainError::Busy);
+            }
+            // A check was written meanwhile.
+            current = self.store.domain_file(domain.id).await?;
+        }
+        Err(DomainError::Busy)
+    }
+}
+
+/// The keys after a check, if any has moved: the next pair signs when the host has seen both of its
+/// records and the policy finds nothing wrong with them; what has been retired for long is dropped.
+pub fn advance(
+    domain: &DomainName,
+    keys: &[DkimKey],
+    looks: &Looks,
+    judged: (&[Requirement], &[Finding]),
+    now: Timestamp,
+) -> Option<Vec<DkimKey>> {
+    let next = || keys.iter().filter(|key| key.phase == KeyPhase::Next);
+    let ready = next().next().is_some()
+        && next().all(|key| {
+            is_published(domain, key, looks) && !is_faulted(&record_name(domain, key), judged)
+        });
+    let is_over = |key: &DkimKey| key.phase == KeyPhase::Retired && now >= key.since.after(RETIRED);
+    if !ready && !keys.iter().any(is_over) {
+        return None;
+    }
+    let moved = |key: &DkimKey| match key.phase {
+        KeyPhase::Next if ready => DkimKey { phase: KeyPhase::Signing, since: now, ..key.clone() },
+        KeyPhase::Signing if ready => {
+            // Its private half is of no use to anybody who should have it.
+            let sealed = Vec::new();
+            DkimKey { phase: KeyPhase::Retired, since: now, sealed, ..key.clone() }
+        }
+        KeyPhase::Next | KeyPhase::Signing | KeyPhase::Retired => key.clone(),
+    };
+    Some(keys.iter().filter(|key| !is_over(key)).map(moved).collect())
+}
+
+fn is_faulted(name: &str, (requirements, findings): (&[Requirement], &[Finding])) -> bool {
+    let mut of_key = requirements.iter().filter(|it| it.name.eq_ignore_ascii_case(name));
+    of_key.any(|requirement| !is_satisfied(requirement, findings))
+}

@@ -1,0 +1,148 @@
+//! Domains over days and months: the built-in policy as a component, real DNS on loopback, and a clock
+//! that is moved by hand.
+
+mod rotation;
+mod rules;
+mod schedule;
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tempfile::TempDir;
+use waxwing_dns::DnsServer;
+
+use super::{DomainError, Gate, Rules, Verifier};
+use crate::account::plan::Plan;
+use crate::account::{Account, AccountState};
+use crate::clock::{Clock, Timestamp};
+use crate::dns::{Resolver, Settings};
+use crate::domain::look_alike::LookAlikes;
+use crate::domain::state::{DomainKind, Phase};
+use crate::domain::verification::Schedule;
+use crate::id::{AccountId, DomainId};
+use crate::plugin::Plugins;
+use crate::plugin::tests::platform::Home;
+use crate::store::Store;
+use crate::store::seal::{Purpose, Seal};
+use crate::store::sqlite::DomainFile;
+
+const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
+const HOUR: Duration = Duration::from_hours(1);
+const DAY: Duration = Duration::from_hours(24);
+
+/// A server's domains without the server.
+struct Bench {
+    verifier: Arc<Verifier>,
+    dns: DnsServer,
+    clock: Clock,
+    account: Account,
+    _home: Home,
+    _data: TempDir,
+}
+
+impl Bench {
+    async fn new() -> Self {
+        let (home, data, dns) =
+            (Home::new(), tempfile::tempdir().expect("a directory"), DnsServer::start().await);
+        let clock = Clock::manual(NOW);
+        let store = Store::open(&data.path().join("test.db")).await.expect("opens");
+        let started = Plugins::start(home.options(), clock.clone()).await;
+        let settings = Settings {
+            nameservers: vec![dns.address()],
+            timeout: Duration::from_millis(300),
+            tries: 1,
+            concurrent: 16,
+            per_second: NonZeroU32::new(10_000).expect("not zero"),
+        };
+        let verifier = Verifier {
+            store: store.clone(),
+            plugins: started.expect("the built-ins start").0,
+            resolver: Resolver::new(&settings, clock.clone()).expect("a server is named"),
+            keys: Seal::new(&[7; 32], Purpose::DkimKeys),
+            samples: Arc::new(Seal::new(&[7; 32], Purpose::Samples)),
+            clock: clock.clone(),
+            gate: Gate::default(),
+            rules: Rules {
+                spf_include: "spf.mail.example.net".to_owned(),
+                return_path_host: "bounce.mail.example.net".to_owned(),
+                schedule: Schedule::default(),
+                concurrent: 4,
+                per_account: 3,
+                samples_kept: 10,
+            },
+        };
+        let account = open_account(&store).await;
+        let verifier = Arc::new(verifier);
+        Self { verifier, dns, clock, account, _home: home, _data: data }
+    }
+
+    async fn add(&self, name: &str) -> DomainFile {
+        self.add_to(&self.account, name).await.expect("added")
+    }
+
+    async fn add_to(&self, account: &Account, name: &str) -> Result<DomainFile, DomainError> {
+        let (kind, look_alikes) = (DomainKind::Dns, LookAlikes::Refused);
+        let name = name.parse().expect("a name");
+        let id = self.verifier.add(account, name, kind, look_alikes).await?;
+        Ok(self.verifier.store.domain_file(id).await?.expect("it is there"))
+    }
+
+    /// A domain whose records are all there.
+    async fn verified(&self, name: &str) -> DomainFile {
+        let file = self.add(name).await;
+        self.publish(&file, |_| true);
+        let file = self.check(file.row.domain.id).await;
+        assert_eq!(phase(&file), Phase::Verified, "{:?}", file.row.domain.standing);
+        file
+    }
+
+    async fn check(&self, id: DomainId) -> DomainFile {
+        self.verifier.check(id).await.expect("checked").expect("it is there")
+    }
+
+    /// Publishes the records whose purpose is wanted.
+    fn publish(&self, file: &DomainFile, wanted: impl Fn(&str) -> bool) {
+        for record in file.row.requirements.as_array().expect("records") {
+            let [name, value, purpose, kind] =
+                ["name", "value", "purpose", "type"].map(|it| record[it].as_str().expect("text"));
+            if wanted(purpose) && kind == "CNAME" {
+                self.dns.cname(name, value);
+            } else if wanted(purpose) {
+                self.dns.txt(name, value);
+            }
+        }
+    }
+
+    async fn events(&self, id: DomainId) -> Vec<String> {
+        let events = self.verifier.store.domain_events(id, 100).await.expect("readable");
+        events.into_iter().rev().map(|it| it.r#type).collect()
+    }
+}
+
+async fn open_account(store: &Store) -> Account {
+    let account = Account {
+        id: AccountId::new(NOW),
+        name: "test".to_owned(),
+        plan: Plan::named("pro"),
+        state: AccountState::Active,
+        sender: None,
+        created_at: NOW,
+    };
+    store.create_account(&account).await.expect("created");
+    account
+}
+
+fn phase(file: &DomainFile) -> Phase {
+    file.row.domain.standing.phase
+}
+
+fn progress(file: &DomainFile) -> u8 {
+    file.row.domain.standing.progress
+}
+
+/// How long until the next check.
+fn pause(bench: &Bench, file: &DomainFile) -> Option<Duration> {
+    let next = file.check.as_ref().expect("it is checked").next_at;
+    next.map(|next| bench.clock.now().until(next))
+}

@@ -1,0 +1,66 @@
+//! New keys beside old ones.
+
+use super::*;
+use crate::domain::key::KeyPhase;
+
+/// How many keys wait, sign and have signed.
+fn keys(file: &DomainFile) -> [usize; 3] {
+    [KeyPhase::Next, KeyPhase::Signing, KeyPhase::Retired]
+        .map(|phase| file.keys.iter().filter(|key| key.phase == phase).count())
+}
+
+fn signing(file: &DomainFile) -> Vec<String> {
+    let signing = file.keys.iter().filter(|key| key.phase == KeyPhase::Signing);
+    signing.map(|key| key.selector.clone()).collect()
+}
+
+#[tokio::test]
+async fn new_keys_sign_only_after_both_were_seen_and_old_ones_stay_for_a_week() {
+    let bench = Bench::new().await;
+    let before = bench.verified("example.com").await;
+    let id = before.row.domain.id;
+    let begun = bench.verifier.rotate(before.clone()).await.expect("begun");
+    assert_eq!((keys(&begun), phase(&begun), progress(&begun)), ([2, 2, 0], Phase::Verified, 100));
+    assert_eq!(signing(&begun), signing(&before));
+    let again = bench.verifier.rotate(begun.clone()).await.expect("goes on");
+    assert_eq!(again.keys.len(), 4, "a second order begins no second rotation");
+
+    let new: Vec<_> = begun.keys.iter().filter(|key| key.phase == KeyPhase::Next).collect();
+    let publish = |index: usize, value: String| {
+        let key = new[index];
+        let kind = if key.algorithm.starts_with("rsa") { "rsa" } else { "ed25519" };
+        let name = format!("{}._domainkey.example.com", key.selector);
+        bench.dns.txt(&name, &format!("v=DKIM1; k={kind}; p={value}"));
+        name
+    };
+    publish(0, new[0].public_base64.clone());
+    assert_eq!(keys(&bench.check(id).await), [2, 2, 0], "one of two");
+    let wrong = publish(1, new[0].public_base64.clone());
+    assert_eq!(keys(&bench.check(id).await), [2, 2, 0], "the second has another key");
+    bench.dns.remove_all(&wrong);
+    publish(1, new[1].public_base64.clone());
+    let rotated = bench.check(id).await;
+    assert_eq!((keys(&rotated), phase(&rotated)), ([0, 2, 2], Phase::Verified));
+    assert_ne!(signing(&rotated), signing(&before));
+
+    for selector in signing(&before) {
+        bench.dns.remove_all(&format!("{selector}._domainkey.example.com"));
+    }
+    let file = bench.check(id).await;
+    assert_eq!(
+        (phase(&file), progress(&file)),
+        (Phase::Verified, 100),
+        "the old ones do not count"
+    );
+    bench.clock.advance(8 * DAY);
+    assert_eq!(keys(&bench.check(id).await), [0, 2, 0]);
+}
+
+#[tokio::test]
+async fn a_domain_that_does_not_send_gets_its_new_keys_at_once() {
+    let bench = Bench::new().await;
+    let file = bench.add("example.com").await;
+    let rotated = bench.verifier.rotate(file.clone()).await.expect("rotated");
+    assert_eq!(keys(&rotated), [0, 2, 0]);
+    assert_ne!(signing(&rotated), signing(&file));
+}

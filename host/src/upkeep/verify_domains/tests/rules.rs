@@ -1,0 +1,88 @@
+//! Who may hold which name.
+
+use super::*;
+use crate::store::sqlite::NotAdded;
+use crate::upkeep::verify_domains::NameRefused;
+
+#[tokio::test]
+async fn whoever_proves_a_domain_ends_the_grace_of_one_who_cannot_any_more() {
+    let bench = Bench::new().await;
+    let old = bench.verified("example.com").await;
+    let id = old.row.domain.id;
+    // The name was sold: of the old records none is left.
+    for record in old.row.requirements.as_array().expect("records") {
+        bench.dns.remove_all(record["name"].as_str().expect("text"));
+    }
+    let owner = open_account(&bench.verifier.store).await;
+    let new = bench.add_to(&owner, "example.com").await.expect("added");
+    assert_eq!(phase(&bench.check(new.row.domain.id).await), Phase::Pending);
+    assert_eq!(phase(&bench.check(id).await), Phase::Warned, "nobody else has proven it yet");
+    bench.publish(&new, |_| true);
+    assert_eq!(phase(&bench.check(new.row.domain.id).await), Phase::Verified);
+    let due = bench.verifier.store.next_domain_check().await.expect("readable");
+    assert_eq!(due, Some(bench.clock.now()), "the other is looked at now");
+    assert_eq!(phase(&bench.check(id).await), Phase::Degraded);
+}
+
+#[tokio::test]
+async fn two_accounts_hold_a_domain_as_long_as_it_has_the_records_of_both() {
+    let bench = Bench::new().await;
+    let first = bench.verified("example.com").await;
+    let other = open_account(&bench.verifier.store).await;
+    let second = bench.add_to(&other, "example.com").await.expect("added");
+    assert_eq!(progress(&bench.check(second.row.domain.id).await), 25, "the same return path");
+    bench.publish(&second, |it| it != "return path" && it != "DMARC");
+    assert_eq!(phase(&bench.check(second.row.domain.id).await), Phase::Verified);
+    assert_eq!(phase(&bench.check(first.row.domain.id).await), Phase::Verified);
+}
+
+#[tokio::test]
+async fn a_name_that_looks_like_a_verified_one_of_another_account_is_not_added() {
+    let bench = Bench::new().await;
+    let late = open_account(&bench.verifier.store).await;
+    let early = bench.add_to(&late, "paypa1.example").await.expect("added before the original");
+    bench.verified("paypal.example").await;
+    let refused = bench.add_to(&late, "раураӏ.example").await;
+    assert!(
+        matches!(refused, Err(DomainError::NotAdded(NotAdded::LooksLikeAnother))),
+        "{refused:?}"
+    );
+    bench.publish(&early, |_| true);
+    let file = bench.check(early.row.domain.id).await;
+    assert_eq!((phase(&file), progress(&file)), (Phase::Pending, 99), "nor is it verified later");
+    let own = bench.add("paypaI.example").await;
+    assert_eq!(phase(&own), Phase::Pending, "the same account may have both");
+}
+
+#[tokio::test]
+async fn names_that_nobody_can_own_alone_and_names_beyond_the_bound_are_refused() {
+    let bench = Bench::new().await;
+    let refused = |name| bench.add_to(&bench.account, name);
+    let suffix = refused("co.uk").await;
+    assert!(matches!(suffix, Err(DomainError::Name(NameRefused::PublicSuffix))), "{suffix:?}");
+    let mixed = refused("аpple.example").await;
+    assert!(matches!(mixed, Err(DomainError::Name(NameRefused::MixedScripts))), "{mixed:?}");
+    for name in ["a.example", "b.example", "c.example"] {
+        bench.add(name).await;
+    }
+    let twice = refused("a.example").await;
+    assert!(matches!(twice, Err(DomainError::NotAdded(NotAdded::Exists))), "{twice:?}");
+    let many = refused("d.example").await;
+    assert!(matches!(many, Err(DomainError::NotAdded(NotAdded::TooMany(3)))), "{many:?}");
+}
+
+#[tokio::test]
+async fn a_domain_that_comes_back_has_a_new_proof_and_new_keys() {
+    let bench = Bench::new().await;
+    let before = bench.verified("example.com").await;
+    bench.verifier.store.remove_domain(before.row.domain.id).await.expect("removed");
+    let after = bench.add("example.com").await;
+    let file = bench.check(after.row.domain.id).await;
+    assert_eq!(
+        (phase(&file), progress(&file)),
+        (Phase::Pending, 25),
+        "the old records do not count"
+    );
+    assert_ne!(after.row.domain.verification_token, before.row.domain.verification_token);
+    assert!(after.keys.iter().all(|key| before.keys.iter().all(|it| it.selector != key.selector)));
+}

@@ -1,0 +1,115 @@
+//! From 0 % to 100 % and back, by the clock.
+
+use tokio_util::sync::CancellationToken;
+use waxwing_dns::Fault;
+
+use super::*;
+
+#[tokio::test]
+async fn a_domain_goes_from_0_to_100_percent_record_by_record() {
+    let bench = Bench::new().await;
+    let file = bench.add("example.com").await;
+    let id = file.row.domain.id;
+    assert_eq!((phase(&file), progress(&file)), (Phase::Pending, 0));
+    assert_eq!(pause(&bench, &file), Some(Duration::from_mins(1)));
+    for (purpose, percent) in [("ownership", 25), ("DKIM", 75), ("return path", 100)] {
+        bench.publish(&file, |it| it == purpose);
+        assert_eq!(progress(&bench.check(id).await), percent, "with {purpose}");
+    }
+    let file = bench.check(id).await;
+    assert_eq!(phase(&file), Phase::Verified);
+    assert!(file.row.domain.standing.missing.is_empty());
+    // The policy wants another look at what is only advised, within the host's bounds.
+    let pause = pause(&bench, &file).expect("checked from time to time");
+    assert!((DAY / 5..=DAY * 11 / 10).contains(&pause), "{pause:?}");
+    assert_eq!(bench.events(id).await, ["domain.verified"]);
+}
+
+#[tokio::test]
+async fn a_verified_domain_that_fails_is_warned_sends_on_and_is_degraded_after_its_grace() {
+    let bench = Bench::new().await;
+    let id = bench.verified("example.com").await.row.domain.id;
+    let return_path = "bounce.example.com";
+    bench.dns.remove_all(return_path);
+    let file = bench.check(id).await;
+    assert_eq!((phase(&file), progress(&file)), (Phase::Warned, 75));
+    assert!(file.row.domain.standing.may_send());
+    bench.clock.advance(71 * HOUR);
+    assert_eq!(phase(&bench.check(id).await), Phase::Warned);
+    bench.clock.advance(2 * HOUR);
+    let file = bench.check(id).await;
+    assert_eq!(phase(&file), Phase::Degraded);
+    assert!(!file.row.domain.standing.may_send());
+    bench.dns.cname(return_path, "bounce.mail.example.net");
+    assert_eq!(phase(&bench.check(id).await), Phase::Verified);
+    let events = ["domain.verified", "domain.warning", "domain.degraded", "domain.verified"];
+    assert_eq!(bench.events(id).await, events);
+}
+
+#[tokio::test]
+async fn a_dead_resolver_never_degrades_a_domain() {
+    let bench = Bench::new().await;
+    let id = bench.verified("example.com").await.row.domain.id;
+    for fault in [Fault::ServFail, Fault::Refused, Fault::Silent] {
+        bench.dns.fault_everything(Some(fault));
+        let soon = bench.check(id).await;
+        assert!(pause(&bench, &soon).expect("looked at again") < HOUR, "{fault:?}");
+        bench.clock.advance(100 * DAY);
+        let file = bench.check(id).await;
+        assert_eq!((phase(&file), progress(&file)), (Phase::Verified, 100), "{fault:?}");
+        assert!(file.check.expect("it is checked").unclear_since.is_some());
+        bench.dns.fault_everything(None);
+        let seen = bench.check(id).await;
+        assert!(seen.check.expect("it is checked").unclear_since.is_none());
+    }
+    // Nor does it bring one that fails nearer to its end.
+    bench.dns.fault_everything(None);
+    bench.dns.remove_all("bounce.example.com");
+    assert_eq!(phase(&bench.check(id).await), Phase::Warned);
+    bench.dns.fault_everything(Some(Fault::ServFail));
+    bench.clock.advance(100 * DAY);
+    assert_eq!(phase(&bench.check(id).await), Phase::Warned);
+}
+
+#[tokio::test]
+async fn a_domain_that_is_never_proven_is_given_up_and_still_answers_when_asked() {
+    let bench = Bench::new().await;
+    let file = bench.add("example.com").await;
+    let id = file.row.domain.id;
+    bench.clock.advance(29 * DAY);
+    assert_eq!(phase(&bench.check(id).await), Phase::Pending);
+    bench.clock.advance(2 * DAY);
+    let given_up = bench.check(id).await;
+    assert_eq!((phase(&given_up), pause(&bench, &given_up)), (Phase::Failed, None));
+    bench.publish(&file, |_| true);
+    assert_eq!(phase(&bench.check(id).await), Phase::Verified);
+    assert_eq!(bench.events(id).await, ["domain.failed", "domain.verified"]);
+}
+
+#[tokio::test]
+async fn checks_that_are_due_are_made_without_being_asked_for() {
+    let bench = Bench::new().await;
+    let names = ["a.example", "b.example", "c.example"];
+    let mut ids = Vec::new();
+    for name in names {
+        let file = bench.add(name).await;
+        bench.publish(&file, |_| true);
+        ids.push(file.row.domain.id);
+    }
+    bench.clock.advance(Duration::from_mins(2));
+    let stop = CancellationToken::new();
+    let sweep = tokio::spawn(Arc::clone(&bench.verifier).run(stop.clone()));
+    let store = &bench.verifier.store;
+    let all_verified = async {
+        for id in ids {
+            while phase(&store.domain_file(id).await.expect("readable").expect("there"))
+                != Phase::Verified
+            {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        }
+    };
+    tokio::time::timeout(Duration::from_mins(1), all_verified).await.expect("all are verified");
+    stop.cancel();
+    sweep.await.expect("it ends");
+}

@@ -1,0 +1,86 @@
+//! The policy's types in the words of answers, and DNS's facts in the policy's types.
+
+use crate::dns;
+use crate::plugin::domain::{Answer, Observation, Outcome, Purpose, RecordType, Status};
+
+/// The type as DNS writes it.
+pub fn record_type(record_type: RecordType) -> &'static str {
+    asked(record_type).word()
+}
+
+/// What the resolver is asked for.
+pub fn asked(record_type: RecordType) -> dns::RecordType {
+    match record_type {
+        RecordType::A => dns::RecordType::A,
+        RecordType::Aaaa => dns::RecordType::Aaaa,
+        RecordType::Caa => dns::RecordType::Caa,
+        RecordType::Cname => dns::RecordType::Cname,
+        RecordType::Mx => dns::RecordType::Mx,
+        RecordType::Ns => dns::RecordType::Ns,
+        RecordType::Ptr => dns::RecordType::Ptr,
+        RecordType::Srv => dns::RecordType::Srv,
+        RecordType::Tlsa => dns::RecordType::Tlsa,
+        RecordType::Txt => dns::RecordType::Txt,
+    }
+}
+
+/// What a record is for.
+pub fn purpose(purpose: Purpose) -> &'static str {
+    match purpose {
+        Purpose::Ownership => "ownership",
+        Purpose::Spf => "SPF",
+        Purpose::Dkim => "DKIM",
+        Purpose::Dmarc => "DMARC",
+        Purpose::ReturnPath => "return path",
+        Purpose::Mx => "MX",
+        Purpose::Tracking => "tracking",
+        Purpose::Bimi => "BIMI",
+        Purpose::Tls => "TLS",
+        Purpose::Other => "other",
+    }
+}
+
+/// How a record stands.
+pub fn status(status: Status) -> &'static str {
+    match status {
+        Status::Satisfied => "satisfied",
+        Status::Missing => "missing",
+        Status::Wrong => "wrong",
+        Status::Propagating => "propagating",
+        Status::Unknown => "unknown",
+    }
+}
+
+/// How a look-up ended.
+pub fn outcome(outcome: &dns::Outcome) -> &'static str {
+    match outcome {
+        dns::Outcome::Answers(_) => "answers",
+        dns::Outcome::NoData => "no data",
+        dns::Outcome::NxDomain => "no such name",
+        dns::Outcome::ServFail => "server failure",
+        dns::Outcome::Refused => "refused",
+        dns::Outcome::TimedOut => "timed out",
+    }
+}
+
+/// What the policy is shown of a look-up.
+pub fn observation(id: &str, seen: &dns::Observation) -> Observation {
+    let answer = |it: &dns::Answer| Answer { data: it.data.clone(), ttl: it.ttl };
+    Observation {
+        lookup_id: id.to_owned(),
+        resolver: seen.resolver.clone(),
+        outcome: match &seen.outcome {
+            dns::Outcome::Answers(answers) => {
+                Outcome::Answers(answers.iter().map(answer).collect())
+            }
+            dns::Outcome::NoData => Outcome::NoData,
+            dns::Outcome::NxDomain => Outcome::NxDomain,
+            dns::Outcome::ServFail => Outcome::ServFail,
+            dns::Outcome::Refused => Outcome::Refused,
+            dns::Outcome::TimedOut => Outcome::TimedOut,
+        },
+        cname_chain: seen.cname_chain.clone(),
+        dnssec_secure: seen.dnssec_secure,
+        at_unix_ms: seen.at.unsigned_millis(),
+    }
+}
