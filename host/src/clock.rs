@@ -78,6 +78,12 @@ impl Timestamp {
         Self(self.0.saturating_add(millis(by)))
     }
 
+    /// A duration before this moment.
+    #[must_use]
+    pub fn before(self, by: Duration) -> Self {
+        Self(self.0.saturating_sub(millis(by)))
+    }
+
     /// How long until `later`; zero when it is past.
     #[must_use]
     pub fn until(self, later: Self) -> Duration {

@@ -35,7 +35,8 @@ CREATE TABLE domain_checks (
     -- Why the last check came to no judgement; null where it did.
     failure       TEXT
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX domain_checks_by_next ON domain_checks (next_at) WHERE next_at IS NOT NULL;
+CREATE INDEX domain_checks_clear ON domain_checks (next_at) WHERE unclear_since IS NULL;
+CREATE INDEX domain_checks_unclear ON domain_checks (next_at) WHERE unclear_since IS NOT NULL;
 -- Domains of an earlier version are due now; they get their keys then.
 INSERT INTO domain_checks (domain_id, number, next_at, findings, observations)
     SELECT id, 0, 0, '[]', '[]' FROM domains WHERE kind = 'dns';

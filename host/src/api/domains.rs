@@ -81,14 +81,14 @@ pub async fn add(
     request: Request,
 ) -> Result<Response, Problem> {
     let (parts, body) = request.into_parts();
-    let admin = match admin {
+    let admitted = admin.and_then(|admin| body::check(&parts, &api).map(|()| admin));
+    let admin = match admitted {
         Ok(admin) => admin,
         Err(problem) => {
             body::drain(body).await;
             return Err(problem);
         }
     };
-    body::check(&parts, &api)?;
     let (bytes, _memory) = body::read(body, &api).await?;
     let (name, kind) = wanted(&json::parse(&bytes).map_err(Refusal::bad_request)?)?;
     if !admin.may_manage(&name) {

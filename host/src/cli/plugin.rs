@@ -9,6 +9,7 @@ mod inspect;
 mod new;
 mod online;
 mod project;
+mod record;
 mod scaffold;
 mod sign;
 mod test;
@@ -35,6 +36,8 @@ pub enum PluginCommand {
     Check(check::Check),
     /// Run the golden cases of a project, and update them
     Test(test::Test),
+    /// Record what DNS has of a real domain, as a golden case of a domain policy
+    Record(record::Record),
     /// Measure what calls cost: cold, warm, p50, p99, memory, the distance to each limit
     Bench(bench::Bench),
     /// Show what a component is: kind, manifest, imports, exports, sections, digest
@@ -76,6 +79,7 @@ pub async fn run(command: PluginCommand) -> Result<(), CliError> {
         PluginCommand::Build(it) => Ok(build::run(&it)?),
         PluginCommand::Check(it) => Ok(Box::pin(check::run(it)).await?),
         PluginCommand::Test(it) => Ok(Box::pin(test::run(it)).await?),
+        PluginCommand::Record(it) => Ok(Box::pin(record::run(it)).await?),
         PluginCommand::Bench(it) => Ok(Box::pin(bench::run(it)).await?),
         PluginCommand::Inspect(it) => Ok(Box::pin(inspect::run(it)).await?),
         PluginCommand::Keygen(it) => Ok(sign::keygen(&it)?),

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::clock::Clock;
 use crate::store::records::{Lease, Settlement};
-use crate::store::{Store, StoreError};
+use crate::store::{Store, StoreError, beside};
 pub use attempt::Sandbox;
 use outcome::Outcome;
 use schedule::Schedule;
@@ -65,9 +65,10 @@ impl Worker {
     pub async fn run(self, stop: CancellationToken) {
         let connections = Semaphore::new(CONCURRENT);
         let mut running = FuturesUnordered::new();
+        let mut done = Vec::new();
         loop {
             if running.len() <= REFILL && !stop.is_cancelled() {
-                match self.claim().await {
+                match beside(self.claim(), &mut running, &mut done).await {
                     Ok(leases) => {
                         let attempts =
                             leases.into_iter().map(|lease| self.attempt(lease, &connections));
@@ -75,22 +76,26 @@ impl Worker {
                     }
                     Err(error) => {
                         tracing::error!(%error, "the queue cannot be read; trying again");
-                        self.pause(STUMBLE, &stop).await;
+                        let pause = self.pause(STUMBLE, &stop);
+                        beside(pause, &mut running, &mut done).await;
                     }
                 }
             }
-            let Some(first) = running.next().await else {
-                if stop.is_cancelled() {
-                    return;
-                }
-                self.pause(self.until_next().await, &stop).await;
-                continue;
-            };
-            let mut settled = vec![first];
-            while let Some(Some(another)) = running.next().now_or_never() {
-                settled.push(another);
+            if done.is_empty() {
+                let Some(first) = running.next().await else {
+                    if stop.is_cancelled() {
+                        return;
+                    }
+                    self.pause(self.until_next().await, &stop).await;
+                    continue;
+                };
+                done.push(first);
             }
-            self.settle(&settled).await;
+            while let Some(Some(another)) = running.next().now_or_never() {
+                done.push(another);
+            }
+            let settled = std::mem::take(&mut done);
+            beside(self.settle(&settled), &mut running, &mut done).await;
         }
     }
 

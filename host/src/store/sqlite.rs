@@ -32,7 +32,7 @@ use super::StoreError;
 use crate::clock::Timestamp;
 pub use accounts::{ACCOUNT, AccountRow, LedgerRow, account_row};
 pub use decisions::{DecisionFilter, DecisionPage, DecisionRef, DecisionRow, InvalidDecisionRef};
-pub use domain_checks::{CheckRow, Checked, DomainFile};
+pub use domain_checks::{CheckRow, Checked, DomainFile, Sight};
 pub use domain_keys::{SIGNING_KEYS, SealedKey, SigningKeys, signing_keys_row};
 pub use domains::{DOMAIN, DomainRow, NewDomain, NotAdded, domain_row};
 pub use keys::{KEY, key_row};

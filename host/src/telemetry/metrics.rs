@@ -44,5 +44,7 @@ fn describe() {
         "waxwing_tls_certificate_expires_seconds",
         "When the live TLS certificate ends, Unix time"
     );
+    describe_counter!("waxwing_dns_queries_total", "DNS queries by outcome");
+    describe_counter!("waxwing_domain_checks_total", "Checks of sender domains by result");
     describe_gauge!("waxwing_queue_length", "Messages that wait for an attempt or a moment");
 }

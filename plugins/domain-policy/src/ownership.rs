@@ -10,7 +10,8 @@ pub const TAG: &str = "waxwing-verification";
 /// compared exactly.
 pub fn judge(requirement: &Requirement, token: &str, records: &[String]) -> Reading {
     if records.iter().any(|it| value(it) == Some(token)) {
-        return Reading::satisfied(records, "The record has this domain's token.");
+        let others = records.iter().filter(|it| value(it).is_some_and(|it| it != token)).count();
+        return Reading::satisfied(records, satisfied(others));
     }
     let Requirement { name, suggested_value, .. } = requirement;
     let why = fault(token, records);
@@ -18,6 +19,22 @@ pub fn judge(requirement: &Requirement, token: &str, records: &[String]) -> Read
         records,
         format!("The TXT record at {name} {why}. Set it to `{suggested_value}`."),
     )
+}
+
+/// Only here can the owner notice that somebody before them is still let in.
+fn satisfied(others: usize) -> String {
+    let right = "The record has this domain's token.";
+    match others {
+        0 => right.to_owned(),
+        1 => format!(
+            "{right} Another token stands beside it: whoever it was made for may send in this \
+             domain's name too. Remove it if you do not know whose it is."
+        ),
+        _ => format!(
+            "{right} {others} other tokens stand beside it: whoever they were made for may send in \
+             this domain's name too. Remove those that you do not know."
+        ),
+    }
 }
 
 /// What stands behind the tag.
@@ -71,6 +88,13 @@ mod tests {
     fn the_token_is_accepted_among_other_records_and_with_white_space() {
         assert_eq!(status(&["waxwing-verification=tok3n"]), Satisfied);
         assert_eq!(status(&["other", " Waxwing-Verification = tok3n "]), Satisfied);
+    }
+
+    #[test]
+    fn a_token_of_somebody_else_beside_the_right_one_is_pointed_out() {
+        let both = read(&["waxwing-verification=tok3n", "waxwing-verification=other", "v=spf1"]);
+        assert_eq!(both.status, Satisfied);
+        assert!(both.hint.contains("Another token stands beside it"), "{}", both.hint);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::build::BuildError;
+use super::record::RecordError;
 use super::scaffold::project::ProjectError;
 use crate::config::ConfigError;
 use crate::plugin::files::ReadError;
@@ -80,6 +81,9 @@ pub enum ToolError {
         /// The file.
         path: PathBuf,
     },
+    /// Nothing was recorded.
+    #[error(transparent)]
+    Record(#[from] RecordError),
     /// There is no case of that name.
     #[error("there is no case `{name}` in {}; there are: {there_are}", cases.display())]
     NoCase {

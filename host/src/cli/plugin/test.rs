@@ -113,7 +113,7 @@ async fn outcome(
 }
 
 /// Beside the file and then renamed: a case is never half written.
-fn write(path: &Path, answer: &Value) -> Result<(), ToolError> {
+pub fn write(path: &Path, answer: &Value) -> Result<(), ToolError> {
     let partial = path.with_extension("json.partial");
     std::fs::write(&partial, format!("{answer:#}\n")).map_err(ToolError::write(&partial))?;
     std::fs::rename(&partial, path).map_err(ToolError::write(path))

@@ -50,6 +50,15 @@ pub struct CheckRow {
     pub failure: Option<String>,
 }
 
+/// Whether the records of a domain could be seen at its last check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sight {
+    /// They could, or it was never checked.
+    Clear,
+    /// Its name servers are slow or silent, and its checks take long.
+    Unclear,
+}
+
 /// What a check has changed.
 #[derive(Debug)]
 pub struct Checked {
@@ -93,22 +102,34 @@ impl Sqlite {
     /// The database failed; nothing is taken then.
     pub async fn due_domains(
         &self,
+        sight: Sight,
         limit: u32,
         now: Timestamp,
         until: Timestamp,
     ) -> Result<Vec<DomainId>, StoreError> {
-        let rows = sqlx::query(
-            "-- due_domains
-             UPDATE domain_checks SET next_at = ?1 WHERE domain_id IN
-                 (SELECT domain_id FROM domain_checks WHERE next_at <= ?2 ORDER BY next_at LIMIT ?3)
-             RETURNING domain_id",
-        )
-        .bind(until.millis())
-        .bind(now.millis())
-        .bind(limit)
-        .fetch_all(&self.writer)
-        .await
-        .map_err(StoreError::during("due_domains"))?;
+        let statement = match sight {
+            Sight::Clear => {
+                "-- due_domains: clear
+                 UPDATE domain_checks SET next_at = ?1 WHERE domain_id IN
+                     (SELECT domain_id FROM domain_checks
+                      WHERE next_at <= ?2 AND unclear_since IS NULL ORDER BY next_at LIMIT ?3)
+                 RETURNING domain_id"
+            }
+            Sight::Unclear => {
+                "-- due_domains: unclear
+                 UPDATE domain_checks SET next_at = ?1 WHERE domain_id IN
+                     (SELECT domain_id FROM domain_checks
+                      WHERE next_at <= ?2 AND unclear_since IS NOT NULL ORDER BY next_at LIMIT ?3)
+                 RETURNING domain_id"
+            }
+        };
+        let rows = sqlx::query(statement)
+            .bind(until.millis())
+            .bind(now.millis())
+            .bind(limit)
+            .fetch_all(&self.writer)
+            .await
+            .map_err(StoreError::during("due_domains"))?;
         rows.iter().map(|row| parsed(row, "domain_checks", "domain_id")).collect()
     }
 
@@ -119,7 +140,10 @@ impl Sqlite {
     pub async fn next_domain_check(&self) -> Result<Option<Timestamp>, StoreError> {
         let row = sqlx::query(
             "-- next_domain_check
-             SELECT min(next_at) AS due FROM domain_checks WHERE next_at IS NOT NULL",
+             SELECT min(due) AS due FROM
+                 (SELECT min(next_at) AS due FROM domain_checks WHERE unclear_since IS NULL
+                  UNION ALL
+                  SELECT min(next_at) FROM domain_checks WHERE unclear_since IS NOT NULL)",
         )
         .fetch_one(&self.readers)
         .await

@@ -189,15 +189,14 @@ impl Sqlite {
         Ok(refused)
     }
 
-    /// Whether another account has proven a domain of this name since `owned`, when its token was last
-    /// seen here.
+    /// Whether another account has proven a domain of this name after `since`.
     ///
     /// # Errors
     /// The database failed.
     pub async fn is_taken_over(
         &self,
         domain: &SenderDomain,
-        owned: Timestamp,
+        since: Timestamp,
     ) -> Result<bool, StoreError> {
         let row = sqlx::query(
             "-- is_taken_over
@@ -207,7 +206,7 @@ impl Sqlite {
         )
         .bind(domain.name.as_str())
         .bind(domain.account_id.to_string())
-        .bind(owned.millis())
+        .bind(since.millis())
         .fetch_one(&self.readers)
         .await
         .map_err(StoreError::during("is_taken_over"))?;

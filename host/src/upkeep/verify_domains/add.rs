@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::ask::{Looking, Unjudged};
+use super::ask::{Asked, Looking, Unjudged};
 use super::check::{decision_json, requirements_json};
 use super::judge::judge;
 use super::looks::Looks;
@@ -71,7 +71,8 @@ impl Verifier {
             created_at: now,
         };
         let mut looks = Looks::begin();
-        let (judged, _) = self.ask(account, &domain, &keys, Looking::NotYet, &mut looks).await;
+        let Asked { requirements, judged, .. } =
+            self.ask(account, &domain, &keys, Looking::NotYet, &mut looks).await;
         let judged = judged.map_err(|unjudged| match unjudged {
             Unjudged::Policy(failure) => DomainError::Policy(failure),
             Unjudged::TooManyRecords { ref plugin, .. }
@@ -83,8 +84,8 @@ impl Verifier {
                 })
             }
         })?;
-        let (requirements, none) = (&judged.requirements, HashSet::new());
-        let judgement = judge(&domain, &keys, requirements, &judged.findings, &looks, &none);
+        let none = HashSet::new();
+        let judgement = judge(&domain, &keys, &requirements, &judged.findings, &looks, &none);
         let mut decision = judged.decision;
         decision.reason = Some(format!("{}% verified", judgement.progress));
         domain.standing.progress = judgement.progress;
@@ -93,7 +94,7 @@ impl Verifier {
             domain.standing.phase = Phase::Verified;
         }
         let row = DomainRow {
-            requirements: requirements_json(requirements),
+            requirements: requirements_json(&requirements),
             decision: decision_json(&decision),
             domain,
         };

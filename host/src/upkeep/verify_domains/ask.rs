@@ -1,5 +1,6 @@
 //! Asks the policy what a domain needs, DNS what is there, and the policy again what to make of it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::Verifier;
@@ -10,8 +11,8 @@ use crate::domain::state::{DomainKind, SenderDomain};
 use crate::plugin::binding::Scope;
 use crate::plugin::decision::Decision;
 use crate::plugin::domain::{self as policy, Domain, Finding, Lookup, Requirement, Verdict};
-use crate::plugin::table::Called;
-use crate::plugin::{CallFailure, Pair};
+use crate::plugin::table::{Called, Table};
+use crate::plugin::{CallContext, CallFailure, Pair};
 
 /// Records that a policy may ask for.
 pub const MOST_RECORDS: usize = 40;
@@ -20,11 +21,20 @@ pub const MOST_ROUNDS: usize = 3;
 /// Names of all rounds together.
 pub const MOST_NAMES: usize = 20;
 
+/// What came of asking a policy.
+#[derive(Debug)]
+pub struct Asked {
+    /// What the domain needs; nothing where the policy did not say.
+    pub requirements: Vec<Requirement>,
+    /// What it makes of what is there.
+    pub judged: Result<Judged, Unjudged>,
+    /// The record of each call, at least one.
+    pub decisions: Vec<Decision>,
+}
+
 /// What a policy made of a domain.
 #[derive(Debug)]
 pub struct Judged {
-    /// What the domain needs.
-    pub requirements: Vec<Requirement>,
     /// What is there of it.
     pub findings: Vec<Finding>,
     /// The record of the judgement.
@@ -81,56 +91,60 @@ impl Verifier {
         keys: &[DkimKey],
         looking: Looking,
         looks: &mut Looks,
-    ) -> (Result<Judged, Unjudged>, Vec<Decision>) {
-        let mut decisions = Vec::new();
-        let judged = self.rounds(account, domain, keys, looking, looks, &mut decisions).await;
-        (judged, decisions)
-    }
-
-    async fn rounds(
-        &self,
-        account: &Account,
-        domain: &SenderDomain,
-        keys: &[DkimKey],
-        looking: Looking,
-        looks: &mut Looks,
-        decisions: &mut Vec<Decision>,
-    ) -> Result<Judged, Unjudged> {
+    ) -> Asked {
         let table = self.plugins.table();
         let context = self.plugins.context(domain.id.to_string());
-        let asked = self.described(account, domain, keys);
+        let described = self.described(account, domain, keys);
+        let account_id = account.id.to_string();
         let scope = Scope {
             plan: &account.plan.name,
-            account: &account.id.to_string(),
+            account: &account_id,
             domain: Some(domain.name.as_str()),
         };
-        let Called { result, decision } = table.require(&scope, &context, &asked).await;
+        let Called { result, decision } = table.require(&scope, &context, &described).await;
         let plugin = decision.identity.name.clone();
-        decisions.push(decision);
-        let requirements = result?;
-        if requirements.len() > MOST_RECORDS {
-            let count = requirements.len();
-            return Err(Unjudged::TooManyRecords { plugin, count });
-        }
+        let mut decisions = vec![decision];
+        let requirements = match result {
+            Ok(requirements) if requirements.len() <= MOST_RECORDS => requirements,
+            Ok(requirements) => {
+                let judged = Err(Unjudged::TooManyRecords { plugin, count: requirements.len() });
+                return Asked { requirements: Vec::new(), judged, decisions };
+            }
+            Err(failure) => {
+                let judged = Err(failure.into());
+                return Asked { requirements: Vec::new(), judged, decisions };
+            }
+        };
         match looking {
             Looking::InDns => {
                 looks.make(&self.resolver, requirements.iter().map(lookup).collect()).await;
             }
             Looking::NotYet => {}
         }
+        let policy = Policy { table, scope, context, described };
+        let judged = self.rounds(&policy, plugin, looking, looks, &mut decisions).await;
+        Asked { requirements, judged, decisions }
+    }
+
+    async fn rounds(
+        &self,
+        policy: &Policy<'_>,
+        plugin: String,
+        looking: Looking,
+        looks: &mut Looks,
+        decisions: &mut Vec<Decision>,
+    ) -> Result<Judged, Unjudged> {
         let mut names = 0;
         for round in 0..=MOST_ROUNDS {
-            let seen = looks.observations();
-            let Called { result, decision } = table.judge(&scope, &context, &asked, &seen).await;
+            let Called { result, decision } = policy.judge(looks).await;
             decisions.push(decision.clone());
             match result? {
                 Verdict::Decided(policy::Judgement { findings, recheck_after_s }) => {
                     let wish = recheck_after_s.map(|it| Duration::from_secs(u64::from(it)));
-                    return Ok(Judged { requirements, findings, decision, wish });
+                    return Ok(Judged { findings, decision, wish });
                 }
                 Verdict::Need(_) if looking == Looking::NotYet => {
-                    let findings = Vec::new();
-                    return Ok(Judged { requirements, findings, decision, wish: None });
+                    return Ok(Judged { findings: Vec::new(), decision, wish: None });
                 }
                 Verdict::Need(further) => {
                     names += further.len();
@@ -160,6 +174,21 @@ impl Verifier {
                 DomainKind::Dns => Vec::new(),
             },
         }
+    }
+}
+
+/// The policy and the domain of one check: all its calls go to one generation.
+struct Policy<'a> {
+    table: Arc<Table>,
+    scope: Scope<'a>,
+    context: CallContext,
+    described: Domain,
+}
+
+impl Policy<'_> {
+    async fn judge(&self, looks: &Looks) -> Called<Verdict> {
+        let Self { table, scope, context, described } = self;
+        table.judge(scope, context, described, &looks.observations()).await
     }
 }
 

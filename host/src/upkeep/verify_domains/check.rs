@@ -1,12 +1,13 @@
 //! One check of one domain: look, judge, and write down what has changed.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::Verifier;
-use super::ask::{Judged, Looking, Unjudged};
-use super::judge::{Judgement, judge, standing};
+use super::ask::{Asked, Judged, Looking, Unjudged};
+use super::judge::{Judgement, is_disowned, judge, standing};
 use super::looks::Looks;
 use super::{rotate, words};
 use crate::account::Account;
@@ -22,6 +23,10 @@ use crate::store::StoreError;
 use crate::store::sqlite::{
     CheckRow, Checked, DomainFile, DomainRow, SampleOutcome, SampleRecord, sample_identity,
 };
+
+/// How long the tokens of an old and a new owner may stand beside each other before one of them is no
+/// newcomer any more.
+const HANDOVER: Duration = Duration::from_hours(30 * 24);
 
 /// Why a check came to nothing; the domain stands where it stood.
 #[derive(Debug, thiserror::Error)]
@@ -40,8 +45,17 @@ impl Verifier {
     /// # Errors
     /// See [`CheckError`].
     pub async fn check(&self, id: DomainId) -> Result<Option<DomainFile>, CheckError> {
-        let Some(mut file) = self.store.domain_file(id).await? else { return Ok(None) };
-        let Some(check) = file.check.clone() else { return Ok(Some(file)) };
+        self.examine(id).await?;
+        Ok(self.store.domain_file(id).await?)
+    }
+
+    /// Looks at a domain now, if there is such a domain and it has records.
+    ///
+    /// # Errors
+    /// See [`CheckError`].
+    pub(super) async fn examine(&self, id: DomainId) -> Result<(), CheckError> {
+        let Some(mut file) = self.store.domain_file(id).await? else { return Ok(()) };
+        let Some(check) = file.check.clone() else { return Ok(()) };
         let keyless = file.keys.is_empty();
         if keyless {
             file.keys = self.pair(id, KeyPhase::Signing, self.clock.now()).await?;
@@ -59,7 +73,7 @@ impl Verifier {
         if self.store.record_check(id, &checked, self.clock.now()).await? {
             report(domain, &checked);
         }
-        Ok(self.store.domain_file(id).await?)
+        Ok(())
     }
 
     async fn look(
@@ -70,13 +84,22 @@ impl Verifier {
     ) -> Result<Checked, CheckError> {
         let mut looks = Looks::begin();
         let domain = &file.row.domain;
-        let (judged, decisions) =
+        let Asked { requirements, judged, decisions } =
             self.ask(account, domain, &file.keys, Looking::InDns, &mut looks).await;
         self.keep_samples(&decisions).await;
         let now = self.clock.now();
         let check = CheckRow { observations: looks.to_json(), checked_at: Some(now), ..check };
         match judged {
-            Ok(judged) => self.conclude(file, check, judged, &looks, now).await,
+            Ok(judged) => self.conclude(file, check, requirements, judged, &looks, now).await,
+            // The policy may fail as it likes: the host has seen that the proof is gone.
+            Err(unjudged) if is_disowned(&requirements, domain, &looks) => {
+                let nothing =
+                    Judged { findings: Vec::new(), decision: last(decisions), wish: None };
+                let mut checked =
+                    self.conclude(file, check, requirements, nothing, &looks, now).await?;
+                checked.check.failure = Some(unjudged.for_client());
+                Ok(checked)
+            }
             Err(unjudged) => Ok(self.without_judgement(file, check, &unjudged, now)),
         }
     }
@@ -103,11 +126,12 @@ impl Verifier {
         &self,
         file: &DomainFile,
         mut check: CheckRow,
+        requirements: Vec<Requirement>,
         judged: Judged,
         looks: &Looks,
         now: Timestamp,
     ) -> Result<Checked, CheckError> {
-        let Judged { requirements, findings, mut decision, wish } = judged;
+        let Judged { findings, mut decision, wish } = judged;
         let domain = &file.row.domain;
         let all = (requirements.as_slice(), findings.as_slice());
         let keys = rotate::advance(&domain.name, &file.keys, looks, all, now);
@@ -171,7 +195,7 @@ impl Verifier {
         }
         let lost = judgement.lacks_ownership && domain.standing.may_send();
         let owned = check.owned_at.unwrap_or(domain.created_at);
-        if lost && self.store.is_taken_over(domain, owned).await? {
+        if lost && self.store.is_taken_over(domain, owned.before(HANDOVER)).await? {
             return Ok(Shown::TakenOver);
         }
         Ok(Shown::Lacking)
@@ -189,7 +213,10 @@ impl Verifier {
             DomainEvent::Verified => "every required record is there".to_owned(),
             DomainEvent::Warning => {
                 let end = since.after(self.rules.schedule.grace).rfc3339();
-                format!("not as it should be: {missing}; mail is sent until {end}")
+                format!(
+                    "not as it should be: {missing}; mail is sent until {end}, and longer only while \
+                     DNS cannot be seen"
+                )
             }
             DomainEvent::Degraded if shown == Shown::TakenOver => {
                 format!("another account has proven the domain, and here is missing: {missing}")
@@ -207,7 +234,7 @@ impl Verifier {
         &self,
         step: &Step,
         check: &CheckRow,
-        wish: Option<std::time::Duration>,
+        wish: Option<Duration>,
         now: Timestamp,
     ) -> Option<Timestamp> {
         let mut random = [0; 2];
@@ -260,6 +287,11 @@ pub fn requirements_json(requirements: &[Requirement]) -> Value {
         })
     };
     requirements.iter().map(requirement).collect()
+}
+
+/// The record of the call that failed.
+fn last(decisions: Vec<Decision>) -> Decision {
+    decisions.into_iter().last().expect("the policy was asked what it requires")
 }
 
 /// The record of a judgement.

@@ -100,6 +100,13 @@ pub fn standing(
     }
 }
 
+/// Whether the host has seen that a proof of ownership is not there, whatever a policy would say.
+pub fn is_disowned(requirements: &[Requirement], domain: &SenderDomain, looks: &Looks) -> bool {
+    let mut proofs =
+        requirements.iter().filter(|it| it.required && it.purpose == Purpose::Ownership);
+    proofs.any(|it| matches!(proof(it, domain, looks), Status::Missing | Status::Wrong))
+}
+
 /// A record without a finding was not judged, so nothing is known of it.
 fn status(requirement: &Requirement, findings: &[Finding]) -> Status {
     let of_it = findings.iter().find(|finding| finding.requirement_id == requirement.id);

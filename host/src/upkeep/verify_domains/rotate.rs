@@ -32,9 +32,7 @@ impl Verifier {
             return Err(DomainError::Sandbox);
         }
         let now = self.clock.now();
-        let sends = domain.standing.may_send();
-        let phase = if sends { KeyPhase::Next } else { KeyPhase::Signing };
-        let pair = self.pair(domain.id, phase, now).await?;
+        let pair = self.pair(domain.id, KeyPhase::Next, now).await?;
         let mut current = Some(file);
         for _ in 0..TRIES {
             let Some(file) = current else { break };
@@ -42,8 +40,14 @@ impl Verifier {
                 return Ok(file);
             }
             let Some(check) = file.check.clone() else { break };
-            let mut keys = if sends { file.keys } else { Vec::new() };
-            keys.extend(pair.clone());
+            let mut keys = pair.clone();
+            if file.row.domain.standing.may_send() {
+                keys.extend(file.keys);
+            } else {
+                for key in &mut keys {
+                    key.phase = KeyPhase::Signing;
+                }
+            }
             let checked = Checked { row: None, check, keys: Some(keys), event: None };
             if self.store.record_check(domain.id, &checked, now).await? {
                 tracing::info!(domain = %domain.name, "a rotation of its DKIM keys has begun");

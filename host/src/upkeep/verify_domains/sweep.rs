@@ -10,7 +10,8 @@ use tokio_util::sync::CancellationToken;
 use super::Verifier;
 use crate::clock::Timestamp;
 use crate::id::DomainId;
-use crate::store::StoreError;
+use crate::store::sqlite::Sight;
+use crate::store::{StoreError, beside};
 
 /// How often is looked for domains that another process has added.
 const LOOK: Duration = Duration::from_secs(5);
@@ -23,41 +24,70 @@ const ALL: Duration = Duration::from_hours(1);
 /// Under which name the policy is noted that the domains were last judged by.
 const POLICY: &str = "domain policy";
 
+/// What is under way.
+#[derive(Debug, Default)]
+struct UnderWay {
+    clear: usize,
+    unclear: usize,
+}
+
 impl Verifier {
     /// Runs until `stop`. A check that is under way is broken off then: nothing of it was written.
     pub async fn run(self: Arc<Self>, stop: CancellationToken) {
         let mut running = FuturesUnordered::new();
+        let (mut under_way, mut done) = (UnderWay::default(), Vec::new());
         let mut policy = None;
         while !stop.is_cancelled() {
             let now = self.clock.now();
-            let room = self.rules.concurrent.saturating_sub(running.len());
-            if running.len() <= self.rules.concurrent / 2 {
-                match self.due(&mut policy, room, now).await {
-                    Ok(due) => running.extend(due.into_iter().map(|id| self.one(id))),
-                    Err(error) => tracing::error!(%error, "domains that are due cannot be read"),
+            let due = beside(self.due(&mut policy, &under_way, now), &mut running, &mut done).await;
+            match due {
+                Ok(due) => {
+                    for (sight, id) in due {
+                        under_way.add(sight);
+                        running.push(self.one(sight, id));
+                    }
+                }
+                Err(error) => tracing::error!(%error, "domains that are due cannot be read"),
+            }
+            if done.is_empty() {
+                let pause = if running.is_empty() { self.until_next(now).await } else { LOOK };
+                tokio::select! {
+                    () = stop.cancelled() => return,
+                    Some(sight) = running.next() => done.push(sight),
+                    () = tokio::time::sleep(pause) => {}
                 }
             }
-            let pause = if running.is_empty() { self.until_next(now).await } else { LOOK };
-            tokio::select! {
-                () = stop.cancelled() => return,
-                Some(()) = running.next() => {}
-                () = tokio::time::sleep(pause) => {}
-            }
+            done.drain(..).for_each(|sight| under_way.remove(sight));
         }
     }
 
+    /// What may begin now. Domains that could not be seen have a quarter of the places, so that silent
+    /// name servers hold up nobody else.
     async fn due(
         &self,
         policy: &mut Option<String>,
-        room: usize,
+        under_way: &UnderWay,
         now: Timestamp,
-    ) -> Result<Vec<DomainId>, StoreError> {
+    ) -> Result<Vec<(Sight, DomainId)>, StoreError> {
+        let places = self.rules.concurrent;
+        if under_way.all() > places / 2 {
+            return Ok(Vec::new());
+        }
         self.notice_policy(policy, now).await?;
         if self.store.next_domain_check().await?.is_none_or(|due| due > now) {
             return Ok(Vec::new());
         }
-        let limit = u32::try_from(room).unwrap_or(u32::MAX);
-        self.store.due_domains(limit, now, now.after(LEASE)).await
+        let mut due = Vec::new();
+        let unclear = (places / 4).max(1).saturating_sub(under_way.unclear);
+        for (sight, room) in [(Sight::Unclear, unclear), (Sight::Clear, places)] {
+            let room = room.min(places.saturating_sub(under_way.all() + due.len()));
+            if room > 0 {
+                let limit = u32::try_from(room).unwrap_or(u32::MAX);
+                let taken = self.store.due_domains(sight, limit, now, now.after(LEASE)).await?;
+                due.extend(taken.into_iter().map(|id| (sight, id)));
+            }
+        }
+        Ok(due)
     }
 
     /// After another policy has become live, all domains are judged by it, one after the other.
@@ -79,12 +109,13 @@ impl Verifier {
         Ok(())
     }
 
-    async fn one(&self, id: DomainId) {
-        match tokio::time::timeout(CHECK, self.check(id)).await {
-            Ok(Ok(_)) => {}
+    async fn one(&self, sight: Sight, id: DomainId) -> Sight {
+        match tokio::time::timeout(CHECK, self.examine(id)).await {
+            Ok(Ok(())) => {}
             Ok(Err(error)) => tracing::error!(domain = %id, %error, "a domain was not checked"),
             Err(_) => tracing::warn!(domain = %id, "the check of a domain took too long"),
         }
+        sight
     }
 
     async fn until_next(&self, now: Timestamp) -> Duration {
@@ -92,5 +123,26 @@ impl Verifier {
             Ok(Some(due)) => now.until(due).min(LOOK).max(Duration::from_millis(10)),
             Ok(None) | Err(_) => LOOK,
         }
+    }
+}
+
+impl UnderWay {
+    fn all(&self) -> usize {
+        self.clear + self.unclear
+    }
+
+    fn of(&mut self, sight: Sight) -> &mut usize {
+        match sight {
+            Sight::Clear => &mut self.clear,
+            Sight::Unclear => &mut self.unclear,
+        }
+    }
+
+    fn add(&mut self, sight: Sight) {
+        *self.of(sight) += 1;
+    }
+
+    fn remove(&mut self, sight: Sight) {
+        *self.of(sight) -= 1;
     }
 }

@@ -68,7 +68,7 @@ impl Bench {
                 return_path_host: "bounce.mail.example.net".to_owned(),
                 schedule: Schedule::default(),
                 concurrent: 4,
-                per_account: 3,
+                per_account: 30,
                 samples_kept: 10,
             },
         };

@@ -87,12 +87,11 @@ async fn a_domain_that_is_never_proven_is_given_up_and_still_answers_when_asked(
 }
 
 #[tokio::test]
-async fn checks_that_are_due_are_made_without_being_asked_for() {
+async fn more_checks_than_there_are_places_are_made_without_being_asked_for() {
     let bench = Bench::new().await;
-    let names = ["a.example", "b.example", "c.example"];
     let mut ids = Vec::new();
-    for name in names {
-        let file = bench.add(name).await;
+    for number in 0..24 {
+        let file = bench.add(&format!("d{}.example", "x".repeat(number))).await;
         bench.publish(&file, |_| true);
         ids.push(file.row.domain.id);
     }
@@ -110,6 +109,31 @@ async fn checks_that_are_due_are_made_without_being_asked_for() {
         }
     };
     tokio::time::timeout(Duration::from_mins(1), all_verified).await.expect("all are verified");
+    stop.cancel();
+    sweep.await.expect("it ends");
+}
+
+#[tokio::test]
+async fn another_policy_judges_all_domains_soon() {
+    let bench = Bench::new().await;
+    let id = bench.verified("example.com").await.row.domain.id;
+    let store = &bench.verifier.store;
+    store.note("domain policy", "server=sha256:another#0").await.expect("noted");
+    bench.clock.advance(Duration::from_mins(1));
+    let stop = CancellationToken::new();
+    let sweep = tokio::spawn(Arc::clone(&bench.verifier).run(stop.clone()));
+    let judged_again = async {
+        let number = || async {
+            let file = store.domain_file(id).await.expect("readable").expect("there");
+            file.check.expect("it is checked").number
+        };
+        let before = number().await;
+        while number().await == before {
+            bench.clock.advance(Duration::from_secs(1));
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_mins(1), judged_again).await.expect("it is judged again");
     stop.cancel();
     sweep.await.expect("it ends");
 }
