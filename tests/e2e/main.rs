@@ -9,6 +9,7 @@ mod cli;
 mod crash;
 mod credits;
 mod delivery;
+mod domains;
 mod errors;
 mod first_send;
 mod idempotency;

@@ -2,6 +2,7 @@
 //! `plugin dev`, which swaps what it builds into a server that runs.
 
 mod dev;
+mod record;
 mod verdicts;
 
 use std::fs;
@@ -209,7 +210,7 @@ fn assert_private(_file: &Path) {}
 #[test]
 fn every_command_teaches_with_an_example() {
     let desk = Desk::new();
-    for name in ["check", "test", "bench", "inspect", "keygen", "sign", "verify", "dev"] {
+    for name in ["check", "test", "record", "bench", "inspect", "keygen", "sign", "verify", "dev"] {
         let help = desk.says(&[name, "--help"]);
         let example = format!("waxwing plugin {name}");
         let after_usage = help.split_once("Example").map(|(_, rest)| rest).expect("an example");

@@ -1,5 +1,6 @@
 //! The command line.
 
+mod domains;
 mod smtp;
 
 use std::path::PathBuf;
@@ -7,6 +8,7 @@ use std::time::Duration;
 
 use clap::{Args as Arguments, Parser, Subcommand, ValueEnum};
 
+pub use domains::DomainsArgs;
 pub use smtp::{Peer, Pipelining, Resumption, Shape, SmtpArgs};
 
 /// Drive a release server on this machine and print what a send costs, as one line of JSON
@@ -26,6 +28,8 @@ pub struct CommandLine {
 pub enum Protocol {
     /// Drive the SMTP relay, deliveries held back, alone or in turn with another mail server
     Smtp(SmtpArgs),
+    /// Check sender domains in DNS, in turn with the same look-ups by a plain resolver
+    Domains(DomainsArgs),
 }
 
 /// Arguments of every protocol.
@@ -119,6 +123,7 @@ impl CommandLine {
     pub fn setup(&self) -> &Setup {
         match &self.protocol {
             Some(Protocol::Smtp(args)) => &args.setup,
+            Some(Protocol::Domains(args)) => &args.setup,
             None => &self.http.setup,
         }
     }
@@ -194,7 +199,7 @@ mod tests {
     fn smtp(line: &str) -> SmtpArgs {
         match parse(line).expect("a valid line").protocol {
             Some(Protocol::Smtp(args)) => args,
-            None => panic!("{line} is not about SMTP"),
+            Some(Protocol::Domains(_)) | None => panic!("{line} is not about SMTP"),
         }
     }
 

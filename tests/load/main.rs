@@ -4,6 +4,7 @@
 mod args;
 mod baseline;
 mod client;
+mod domains;
 mod drive;
 mod figures;
 mod metrics;
@@ -57,6 +58,7 @@ async fn bounded(command_line: &CommandLine) -> io::Result<Value> {
     let measuring = async {
         match &command_line.protocol {
             Some(Protocol::Smtp(args)) => Box::pin(smtp::measure(args)).await,
+            Some(Protocol::Domains(args)) => Box::pin(domains::measure(args)).await,
             None => Box::pin(measure(&command_line.http)).await,
         }
     };

@@ -172,7 +172,7 @@ async fn publish(binary: &Path, data: &Path, account: &str, template: Template) 
 }
 
 /// The binary, built where it is missing. This program's own profile does not matter.
-async fn binary(setup: &Setup) -> io::Result<PathBuf> {
+pub async fn binary(setup: &Setup) -> io::Result<PathBuf> {
     if let Some(binary) = &setup.server_bin {
         return Ok(binary.clone());
     }

@@ -1,6 +1,6 @@
 //! The command line, as a script uses it.
 
-use std::process::{Output, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use crate::launch::waxwing;
 use crate::server::Server;
 
 impl Server {
-    /// Runs a command with `--json` on the server's data directory.
+    /// Runs a command with `--json` on the server's data directory, in the server's environment.
     ///
     /// # Panics
     /// It fails, or does not print JSON.
@@ -32,14 +32,30 @@ impl Server {
         String::from_utf8(output.stderr).expect("UTF-8")
     }
 
+    /// Runs a command as a person does, without `--json`; answers what it prints.
+    ///
+    /// # Panics
+    /// It fails.
+    #[must_use = "what it prints is the point"]
+    pub fn cli_text(&self, arguments: &[&str]) -> String {
+        let output = self.command(arguments).output().expect("the binary runs");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "waxwing {arguments:?}: {errors}");
+        String::from_utf8(output.stdout).expect("UTF-8")
+    }
+
     fn run(&self, arguments: &[&str]) -> Output {
-        waxwing()
+        self.command(arguments).arg("--json").output().expect("the binary runs")
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = waxwing();
+        command
+            .envs(self.environment().iter().map(|(name, value)| (name, value)))
             .args(arguments)
-            .arg("--json")
             .arg("--data-dir")
             .arg(self.data_dir())
-            .stdin(Stdio::null())
-            .output()
-            .expect("the binary runs")
+            .stdin(Stdio::null());
+        command
     }
 }

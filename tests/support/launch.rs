@@ -59,6 +59,11 @@ impl Launch {
         &self.command
     }
 
+    /// What was set through the environment.
+    pub(crate) fn environment(&self) -> &[(String, String)] {
+        &self.environment
+    }
+
     /// The command for a data directory in `home`.
     pub(crate) fn command(&self, home: &Path) -> Command {
         let data = home.join("data");

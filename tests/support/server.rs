@@ -199,6 +199,11 @@ impl Server {
         self.restart();
     }
 
+    /// What the environment sets for it, and so for commands beside it.
+    pub(crate) fn environment(&self) -> &[(String, String)] {
+        self.launch.environment()
+    }
+
     fn log_file(&self) -> PathBuf {
         self.home.path().join("server.log")
     }

@@ -21,6 +21,7 @@ pub const NAMES: &[&str] = &[
     "huge-answer",
     "huge-body",
     "leaks",
+    "lenient-domain",
     "memory-bomb",
     "newline-subject",
     "no-bodies",

@@ -67,7 +67,7 @@ pub async fn keys(
     let rows = sqlx::query(
         "-- domain keys
          SELECT selector, algorithm, public_key, private_key, phase, since FROM dkim_keys
-         WHERE domain_id = ? ORDER BY since, algorithm DESC",
+         WHERE domain_id = ? ORDER BY since, phase, algorithm DESC",
     )
     .bind(id.to_string())
     .fetch_all(&mut **tx)

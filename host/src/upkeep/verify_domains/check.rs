@@ -92,7 +92,7 @@ impl Verifier {
         match judged {
             Ok(judged) => self.conclude(file, check, requirements, judged, &looks, now).await,
             // The policy may fail as it likes: the host has seen that the proof is gone.
-            Err(unjudged) if is_disowned(&requirements, domain, &looks) => {
+            Err(unjudged) if is_disowned(&requirements, &file.row, &looks) => {
                 let nothing =
                     Judged { findings: Vec::new(), decision: last(decisions), wish: None };
                 let mut checked =

@@ -11,6 +11,7 @@ use crate::dns::{Outcome, text};
 use crate::domain::key::{DkimKey, KeyPhase};
 use crate::domain::state::{DomainKind, SenderDomain};
 use crate::plugin::domain::{Finding, Purpose, Requirement, Status};
+use crate::store::sqlite::DomainRow;
 
 /// What one check says of a domain.
 #[derive(Debug, PartialEq, Eq)]
@@ -100,11 +101,14 @@ pub fn standing(
     }
 }
 
-/// Whether the host has seen that a proof of ownership is not there, whatever a policy would say.
-pub fn is_disowned(requirements: &[Requirement], domain: &SenderDomain, looks: &Looks) -> bool {
-    let mut proofs =
-        requirements.iter().filter(|it| it.required && it.purpose == Purpose::Ownership);
-    proofs.any(|it| matches!(proof(it, domain, looks), Status::Missing | Status::Wrong))
+/// Whether the host has seen that a proof of ownership is not there, whatever a policy would say: one
+/// that the last judgement asked for too, so that its holder has had to publish it.
+pub fn is_disowned(requirements: &[Requirement], row: &DomainRow, looks: &Looks) -> bool {
+    let known = row.requirements.as_array().map(Vec::as_slice).unwrap_or_default();
+    let is_known = |it: &Requirement| known.iter().any(|known| known["name"] == it.name.as_str());
+    let proofs = requirements.iter().filter(|it| it.required && it.purpose == Purpose::Ownership);
+    let lost = |it| matches!(proof(it, &row.domain, looks), Status::Missing | Status::Wrong);
+    proofs.filter(|it| is_known(it)).any(lost)
 }
 
 /// A record without a finding was not judged, so nothing is known of it.

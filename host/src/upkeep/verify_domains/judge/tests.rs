@@ -1,3 +1,5 @@
+use serde_json::json;
+
 use super::*;
 use crate::clock::Timestamp;
 use crate::dns::{Answer, Observation};
@@ -110,4 +112,23 @@ fn what_cannot_be_seen_neither_lacks_nor_completes() {
     assert_eq!(judged(&content(), &looks, &[]).progress, 50);
     let silent = judged(&[], &seen("own.example.com", with_token(), &[]), &[]);
     assert_eq!((silent.progress, silent.lacks), (0, false), "a policy without findings");
+}
+
+#[test]
+fn a_proof_that_was_asked_for_before_and_is_gone_is_gone_for_the_host_alone() {
+    let required = [requirement("own", Purpose::Ownership)];
+    let row = |name: &str| DomainRow {
+        domain: domain(DomainKind::Dns),
+        requirements: json!([{"name": name}]),
+        decision: json!({}),
+    };
+    let gone = |name: &str, outcome| {
+        is_disowned(&required, &row(name), &seen("own.example.com", outcome, &[]))
+    };
+    let own = "own.example.com";
+    for outcome in [Outcome::NxDomain, Outcome::NoData, Outcome::Answers(Vec::new())] {
+        assert!(gone(own, outcome.clone()));
+        assert!(!gone("elsewhere.example.com", outcome), "a new policy asks for it elsewhere");
+    }
+    assert!(!gone(own, with_token()) && !gone(own, Outcome::ServFail));
 }

@@ -25,6 +25,39 @@ async fn whoever_proves_a_domain_ends_the_grace_of_one_who_cannot_any_more() {
 }
 
 #[tokio::test]
+async fn an_old_token_beside_the_new_one_does_not_give_the_old_account_its_grace_back() {
+    let bench = Bench::new().await;
+    let old = bench.verified("example.com").await;
+    let id = old.row.domain.id;
+    bench.clock.advance(100 * DAY);
+    let owner = open_account(&bench.verifier.store).await;
+    let new = bench.add_to(&owner, "example.com").await.expect("added");
+    bench.publish(&new, |it| it != "return path" && it != "DMARC");
+    assert_eq!(phase(&bench.check(new.row.domain.id).await), Phase::Verified);
+    bench.clock.advance(HOUR);
+    assert_eq!(phase(&bench.check(id).await), Phase::Verified, "both tokens are there");
+    bench.clock.advance(10 * DAY);
+    bench.dns.remove_all("_waxwing.example.com");
+    bench.publish(&new, |it| it == "ownership");
+    assert_eq!(phase(&bench.check(id).await), Phase::Degraded);
+}
+
+#[tokio::test]
+async fn of_two_accounts_that_held_a_domain_for_long_one_that_loses_its_token_has_its_grace() {
+    let bench = Bench::new().await;
+    let one = bench.verified("example.com").await;
+    let other = open_account(&bench.verifier.store).await;
+    let two = bench.add_to(&other, "example.com").await.expect("added");
+    bench.publish(&two, |it| it != "return path" && it != "DMARC");
+    assert_eq!(phase(&bench.check(two.row.domain.id).await), Phase::Verified);
+    bench.clock.advance(300 * DAY);
+    assert_eq!(phase(&bench.check(one.row.domain.id).await), Phase::Verified);
+    bench.dns.remove_all("_waxwing.example.com");
+    bench.publish(&two, |it| it == "ownership");
+    assert_eq!(phase(&bench.check(one.row.domain.id).await), Phase::Warned);
+}
+
+#[tokio::test]
 async fn two_accounts_hold_a_domain_as_long_as_it_has_the_records_of_both() {
     let bench = Bench::new().await;
     let first = bench.verified("example.com").await;
