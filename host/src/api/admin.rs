@@ -5,11 +5,12 @@ use http::request::Parts;
 
 use super::problem::Problem;
 use super::{Api, request};
+use crate::account::AccountState;
 use crate::account::key::Scope;
 use crate::domain::name::DomainName;
 use crate::id::AccountId;
 use crate::journey::accept::authenticate::{Caller, authenticate};
-use crate::journey::accept::refusal::Refusal;
+use crate::journey::accept::refusal::{Outage, Refusal};
 
 /// Proof that the request is from somebody who may manage an account.
 #[derive(Debug)]
@@ -35,7 +36,22 @@ impl FromRequestParts<Api> for Admin {
         let presented = parts.headers.get("x-api-key").and_then(|value| value.to_str().ok());
         let ip = request::ip(&Request::from_parts(parts.clone(), axum::body::Body::empty()));
         match authenticate(&api.facts, &api.clock, presented, ip, Scope::Admin).await {
-            Ok(caller) => Ok(Self(caller)),
+            Ok(caller) => {
+                let account = api.store.account(caller.key.account_id, api.clock.now()).await;
+                match account.map(|it| it.account.state) {
+                    Ok(AccountState::Active) => Ok(Self(caller)),
+                    Ok(AccountState::Suspended) => {
+                        let message = "the account is suspended; ask the operator of this server";
+                        let message = message.to_owned();
+                        Err(Refusal::Forbidden { message, retry_after_s: None }.into())
+                    }
+                    Err(error) => {
+                        tracing::error!(%error, "the store failed");
+                        let outage = Outage::Store;
+                        Err(Refusal::unavailable(outage, "the store cannot be reached").into())
+                    }
+                }
+            }
             Err(Refusal::Unauthorized) => Err(api.rate_limits.failed_login(ip).into()),
             Err(refusal) => Err(refusal.into()),
         }

@@ -90,7 +90,8 @@ pub async fn add(
         }
     };
     let (bytes, _memory) = body::read(body, &api).await?;
-    let (name, kind) = wanted(&json::parse(&bytes).map_err(Refusal::bad_request)?)?;
+    let body = json::parse(&bytes).map_err(Refusal::bad_request)?;
+    let (name, kind) = wanted(&body)?;
     if !admin.may_manage(&name) {
         return Err(not_this_key(&name));
     }
@@ -100,7 +101,13 @@ pub async fn add(
     let added = api.verifier.add(&account, name, kind, LookAlikes::Refused).await;
     let id = added.map_err(|error| refused(&error))?;
     let file = api.store.domain_file(id).await.map_err(|error| failed(&error))?;
-    let view = view(&api, file.ok_or_else(|| unknown(&id.to_string()))?).await?;
+    let mut view = view(&api, file.ok_or_else(|| unknown(&id.to_string()))?).await?;
+    let members = body.as_object().into_iter().flat_map(|it| it.keys());
+    let ignored = members.filter(|it| !["name", "sandbox"].contains(&it.as_str()));
+    let ignored: Vec<String> = ignored.map(|it| format!("unknown field `{it}`")).collect();
+    if !ignored.is_empty() {
+        view["warnings"] = json!(ignored);
+    }
     Ok((StatusCode::CREATED, axum::Json(view)).into_response())
 }
 
@@ -242,9 +249,10 @@ fn refused(error: &DomainError) -> Problem {
         DomainError::Name(_) | DomainError::NotAdded(NotAdded::LooksLikeAnother) => {
             Refusal::fault("name", "refused", error.to_string()).into()
         }
-        DomainError::NotAdded(NotAdded::Exists) | DomainError::Sandbox | DomainError::Busy => {
-            Problem::new(StatusCode::CONFLICT, "CONFLICT", error.to_string())
-        }
+        DomainError::NotAdded(NotAdded::Exists)
+        | DomainError::Sandbox
+        | DomainError::RotatedTooOften
+        | DomainError::Busy => Problem::new(StatusCode::CONFLICT, "CONFLICT", error.to_string()),
         DomainError::NotAdded(NotAdded::TooMany(_)) => {
             Refusal::Forbidden { message: error.to_string(), retry_after_s: None }.into()
         }

@@ -173,20 +173,28 @@ async fn show(
 }
 
 fn line(value: &Value) -> String {
-    let [id, name, state, progress] =
+    let [id, mut name, state, progress] =
         ["id", "name", "state", "progress"].map(|field| text(value, field));
+    if value["unicodeName"] != value["name"] {
+        name = format!("{name} ({})", text(value, "unicodeName"));
+    }
     let until = value["sendsUntil"].as_str().map(|it| format!(", sends until {it}"));
     format!("{id}  {name}  {state}  {progress}% verified{}", until.unwrap_or_default())
 }
 
 fn record(record: &Value) -> String {
-    let needed = match (&record["required"], &record["rotation"]) {
-        (_, Value::String(_)) => "next key",
-        (Value::Bool(true), _) => "required",
-        _ => "advised ",
+    let needed = match (record["rotation"].as_str(), record["required"].as_bool()) {
+        (Some("retired"), _) => "old key ",
+        (Some(_), _) => "next key",
+        (None, Some(true)) => "required",
+        (None, _) => "advised ",
     };
     let [status, kind, name, value] =
         ["status", "type", "name", "value"].map(|field| text(record, field));
-    let hint = record["hint"].as_str().map(|it| format!("\n            {it}"));
+    let hint = record["hint"].as_str().or(match needed {
+        "old key " => record["help"].as_str(),
+        _ => None,
+    });
+    let hint = hint.map(|it| format!("\n            {it}"));
     format!("  {needed}  {status}  {kind} {name}\n            {value}{}", hint.unwrap_or_default())
 }

@@ -7,7 +7,7 @@ use crate::inbox::InboxError;
 use crate::plugin::{CallFailure, Diagnostic, LoadError, PluginsError};
 use crate::server::StartError;
 use crate::server::data_dir::DataDirError;
-use crate::server::domains::VerifierError;
+use crate::server::domains::{MasterKeyError, VerifierError};
 use crate::store::StoreError;
 use crate::upkeep::verify_domains::{CheckError, DomainError};
 
@@ -32,6 +32,9 @@ pub enum CliError {
     /// The database.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The master key.
+    #[error(transparent)]
+    MasterKey(#[from] MasterKeyError),
     /// The name servers, or the master key.
     #[error(transparent)]
     Verifier(#[from] VerifierError),

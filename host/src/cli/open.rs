@@ -62,6 +62,10 @@ impl Target {
             tracing::warn!(%directory, "there was no data here; a new, empty store is made");
         }
         let store = Store::open(&data.database()?).await?;
+        // A file that is named stands above what a server has noted, unless that server runs.
+        if self.config.is_none() || data.lock().is_err() {
+            server::domains::adopt_settings(&mut config, &store).await?;
+        }
         Ok(Opened { store, clock: Clock::system(), config, data })
     }
 }
@@ -76,6 +80,7 @@ impl Opened {
 
     /// What verifies sender domains, with the plugins of the server.
     pub async fn verifier(&self) -> Result<Arc<Verifier>, CliError> {
+        server::domains::prove_master_key(&self.data, &self.store).await?;
         let (plugins, store) = (self.plugins().await?, self.store.clone());
         Ok(server::domains::verifier(&self.config, &self.data, store, plugins, &self.clock)?)
     }

@@ -3,14 +3,14 @@
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU32;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::Rules;
 
 const DNS_PORT: u16 = 53;
 
 /// `[dns]`
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Dns {
     /// Recursive name servers, in the order in which they are asked, as in `"127.0.0.1:5300"` or
@@ -27,8 +27,8 @@ pub struct Dns {
 }
 
 /// The address of a name server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "String")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct NameServer(pub SocketAddr);
 
 /// A text that is no address.
@@ -66,5 +66,11 @@ impl TryFrom<String> for NameServer {
         let address =
             address.or_else(|| Some(SocketAddr::new(text.parse::<IpAddr>().ok()?, DNS_PORT)));
         address.map(Self).ok_or(InvalidNameServer { text })
+    }
+}
+
+impl From<NameServer> for String {
+    fn from(server: NameServer) -> Self {
+        server.0.to_string()
     }
 }

@@ -1,6 +1,6 @@
 //! `[domains]`: what sender domains publish for this server, and when they are looked at.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Hostname, Rules};
 
@@ -9,7 +9,7 @@ const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
 
 /// `[domains]`
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Domains {
     /// The host whose SPF record names this server's addresses; `spf.<smtp.hostname>`.

@@ -3,13 +3,13 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::domain::name::{DomainName, InvalidDomain};
 
 /// A host name in lower case, A-labels.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "String")]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Hostname(String);
 
 impl Hostname {
@@ -23,6 +23,12 @@ impl Hostname {
     #[must_use]
     pub fn localhost() -> Self {
         Self("localhost".to_owned())
+    }
+}
+
+impl From<Hostname> for String {
+    fn from(name: Hostname) -> Self {
+        name.0
     }
 }
 

@@ -78,6 +78,11 @@ impl Chain {
             Step::Ends(Outcome::NxDomain)
         } else if self.targets.len() > already {
             Step::Asks
+        } else if !reply.answers.iter().any(|it| it.name == *self.last())
+            && !reply.answers.is_empty()
+        {
+            // Answers, and none of them to the question: nothing is known.
+            Step::Ends(Outcome::ServFail)
         } else {
             Step::Ends(Outcome::NoData)
         }

@@ -80,6 +80,9 @@ pub enum StartError {
     /// The plugins.
     #[error(transparent)]
     Plugins(#[from] PluginsError),
+    /// The master key.
+    #[error(transparent)]
+    MasterKey(#[from] domains::MasterKeyError),
     /// The name servers.
     #[error(transparent)]
     Domains(#[from] domains::VerifierError),
@@ -117,10 +120,9 @@ pub async fn start(config: &Config) -> Result<Running, StartError> {
     let lock = data.lock()?;
     let metrics = telemetry::metrics::start()?;
     let store = Store::open(&data.database()?).await?;
-    let released = store.release_leases(clock.now()).await?;
-    if released > 0 {
-        tracing::info!(released, "messages that were being sent when the server stopped are due");
-    }
+    domains::prove_master_key(&data, &store).await?;
+    domains::note_settings(config, &store).await?;
+    release_leases(&store, &clock).await?;
     let seal = Arc::new(Seal::new(&data.master_key()?, Purpose::Samples));
     let options = plugins::options(config, &data)?;
     let (plugins, plugin_manager) = Plugins::start(options, clock.clone()).await?;
@@ -214,6 +216,15 @@ pub async fn start(config: &Config) -> Result<Running, StartError> {
         broken,
         _lock: lock,
     })
+}
+
+/// What a run before this one has left in the middle is due now.
+async fn release_leases(store: &Store, clock: &Clock) -> Result<(), StoreError> {
+    let released = store.release_leases(clock.now()).await?;
+    if released > 0 {
+        tracing::info!(released, "messages that were being sent when the server stopped are due");
+    }
+    Ok(())
 }
 
 fn inbox_smtp(

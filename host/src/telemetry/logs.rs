@@ -25,6 +25,8 @@ pub fn start(log: &Log) -> Result<(), tracing_subscriber::filter::ParseError> {
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal())
+        // It would complain on stderr that stderr cannot be written, and panic.
+        .log_internal_errors(false)
         .with_span_events(FmtSpan::NONE);
     // The only error is that there is a subscriber already.
     let _already_started = match log.format {

@@ -88,6 +88,12 @@ pub enum DomainError {
     /// A sandbox domain has no keys.
     #[error("a sandbox domain has no DKIM keys")]
     Sandbox,
+    /// Its holder would have to keep ever more records.
+    #[error(
+        "the keys were rotated five times within a week, and the records of all of them are still \
+         needed; rotate again when the oldest is not"
+    )]
+    RotatedTooOften,
     /// It changes all the time, or has just been removed.
     #[error("the domain is being changed by somebody else; try again")]
     Busy,

@@ -60,6 +60,8 @@ pub struct Domain {
     /// The look-ups of the last check: exact data, resolver, time.
     #[schema(value_type = Vec<Object>)]
     lookups: Vec<serde_json::Value>,
+    /// Members of the request that mean nothing here.
+    warnings: Option<Vec<String>>,
     /// The record of the judgement.
     #[schema(value_type = Object)]
     decision: serde_json::Value,
@@ -92,7 +94,8 @@ pub struct DomainRecord {
     found: Vec<String>,
     /// What was expected and what to change.
     hint: Option<String>,
-    /// `next` for the record of a key that will sign once it was seen.
+    /// `next` for the record of a key that will sign once it was seen, `retired` for one that signs no
+    /// more.
     rotation: Option<String>,
 }
 

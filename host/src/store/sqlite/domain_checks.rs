@@ -203,6 +203,22 @@ impl Sqlite {
         Ok(true)
     }
 
+    /// Brings checks that are planned for later than `latest` forward to it: a clock that was wrong
+    /// must not keep a domain from being looked at.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn clamp_domain_checks(&self, latest: Timestamp) -> Result<(), StoreError> {
+        sqlx::query(
+            "-- clamp_domain_checks\nUPDATE domain_checks SET next_at = ?1 WHERE next_at > ?1",
+        )
+        .bind(latest.millis())
+        .execute(&self.writer)
+        .await
+        .map(|_| ())
+        .map_err(StoreError::during("clamp_domain_checks"))
+    }
+
     /// Brings all checks that are planned forward: to some time within `each` for each of them, and
     /// within `all` at most.
     ///

@@ -189,28 +189,28 @@ impl Sqlite {
         Ok(refused)
     }
 
-    /// Whether another account has proven a domain of this name after `since`.
+    /// The tokens by which other accounts have proven a domain of this name after `since`.
     ///
     /// # Errors
     /// The database failed.
-    pub async fn is_taken_over(
+    pub async fn proofs_of_others(
         &self,
         domain: &SenderDomain,
         since: Timestamp,
-    ) -> Result<bool, StoreError> {
-        let row = sqlx::query(
-            "-- is_taken_over
-             SELECT count(*) AS others FROM domains
+    ) -> Result<Vec<String>, StoreError> {
+        let rows = sqlx::query(
+            "-- proofs_of_others
+             SELECT verification_token FROM domains
              WHERE name = ? AND account_id <> ? AND kind = 'dns' AND phase = 'verified'
                AND since >= ?",
         )
         .bind(domain.name.as_str())
         .bind(domain.account_id.to_string())
         .bind(since.millis())
-        .fetch_one(&self.readers)
+        .fetch_all(&self.readers)
         .await
-        .map_err(StoreError::during("is_taken_over"))?;
-        Ok(column::<i64>(&row, "others")? > 0)
+        .map_err(StoreError::during("proofs_of_others"))?;
+        rows.iter().map(|row| column(row, "verification_token")).collect()
     }
 
     /// Whether the domain looks like a verified one of another account, and may not.

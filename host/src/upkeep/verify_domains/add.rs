@@ -15,6 +15,9 @@ use crate::domain::state::{DomainKind, Phase, SenderDomain, Standing};
 use crate::id::{DomainId, fill_random};
 use crate::store::sqlite::{DomainRow, NewDomain};
 
+/// Of 253 octets of a name (RFC 1035 section 2.3.4), what a DKIM key's record needs before it.
+const LONGEST: usize = 253 - "wx00000000r._domainkey.".len();
+
 /// Why a name cannot be a sender domain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NameRefused {
@@ -24,6 +27,11 @@ pub enum NameRefused {
          is yours alone"
     )]
     PublicSuffix,
+    /// There would be no room for its records.
+    #[error(
+        "the name has more than {LONGEST} octets, so that its DKIM keys could not be published"
+    )]
+    TooLong,
     /// One word in two scripts is made to deceive.
     #[error(
         "the name mixes scripts in one word, as names do that imitate others; if it is meant so, ask \
@@ -48,13 +56,15 @@ impl Verifier {
     ) -> Result<DomainId, DomainError> {
         let now = self.clock.now();
         let id = DomainId::new(now);
+        if kind == DomainKind::Dns {
+            admit(&name, look_alikes)?;
+        }
         let most = self.rules.per_account;
         let refused = self.store.would_refuse(account.id, &name, look_alikes, most).await?;
         refused.map_or(Ok(()), Err)?;
         let (keys, first_check) = match kind {
             DomainKind::Sandbox => (Vec::new(), None),
             DomainKind::Dns => {
-                admit(&name, look_alikes)?;
                 let first = now.after(self.rules.schedule.first);
                 (self.pair(id, KeyPhase::Signing, now).await?, Some(first))
             }
@@ -107,6 +117,9 @@ impl Verifier {
 fn admit(name: &DomainName, look_alikes: LookAlikes) -> Result<(), NameRefused> {
     if name.is_public_suffix() {
         return Err(NameRefused::PublicSuffix);
+    }
+    if name.as_str().len() > LONGEST {
+        return Err(NameRefused::TooLong);
     }
     match look_alikes {
         LookAlikes::Refused if mixes_scripts(name) => Err(NameRefused::MixedScripts),

@@ -138,7 +138,7 @@ impl Verifier {
         let current = keys.as_ref().unwrap_or(&file.keys);
         let before = satisfied_before(&check.findings);
         let mut judgement = judge(domain, current, &requirements, &findings, looks, &before);
-        let shown = self.shown(domain, &check, &mut judgement).await?;
+        let shown = self.shown(domain, &check, looks, &mut judgement).await?;
         let step = self.rules.schedule.step(&domain.standing, shown, now);
 
         check.failure = None;
@@ -178,6 +178,7 @@ impl Verifier {
         &self,
         domain: &SenderDomain,
         check: &CheckRow,
+        looks: &Looks,
         judgement: &mut Judgement,
     ) -> Result<Shown, StoreError> {
         if judgement.missing.is_empty() {
@@ -195,10 +196,13 @@ impl Verifier {
         }
         let lost = judgement.lacks_ownership && domain.standing.may_send();
         let owned = check.owned_at.unwrap_or(domain.created_at);
-        if lost && self.store.is_taken_over(domain, owned.before(HANDOVER)).await? {
-            return Ok(Shown::TakenOver);
+        if !lost {
+            return Ok(Shown::Lacking);
         }
-        Ok(Shown::Lacking)
+        // A zone without any of the proofs has had an accident; one with another's has another owner.
+        let others = self.store.proofs_of_others(domain, owned.before(HANDOVER)).await?;
+        let taken = others.iter().any(|token| looks.show(token));
+        Ok(if taken { Shown::TakenOver } else { Shown::Lacking })
     }
 
     fn told(
@@ -311,8 +315,8 @@ fn findings_json(
         let counted = standing(requirement, domain, findings, looks);
         let overruled = of_it.is_some_and(|it| it.status != counted);
         let hint = if overruled {
-            "The server itself does not see this domain's token in this record, inside the domain and \
-             not behind an alias that leads out of it."
+            "The server itself does not see this domain's token here. Publish the record at this very \
+             name: an alias (CNAME) that leads out of the domain proves nothing, so remove it."
         } else {
             of_it.map_or("The domain policy says nothing about this record.", |it| it.hint.as_str())
         };

@@ -5,9 +5,9 @@
 
 use std::collections::HashSet;
 
-use super::looks::Looks;
+use super::looks::{Looks, shows};
 use super::words;
-use crate::dns::{Outcome, text};
+use crate::dns::Outcome;
 use crate::domain::key::{DkimKey, KeyPhase};
 use crate::domain::state::{DomainKind, SenderDomain};
 use crate::plugin::domain::{Finding, Purpose, Requirement, Status};
@@ -125,14 +125,10 @@ fn proof(requirement: &Requirement, domain: &SenderDomain, looks: &Looks) -> Sta
         let above = name.strip_suffix(domain.name.as_str());
         above.is_some_and(|it| it.is_empty() || it.ends_with('.'))
     };
-    let token = domain.verification_token.as_bytes();
-    let has_token = |data: &str| {
-        text(data).windows(token.len().max(1)).any(|piece| piece.eq_ignore_ascii_case(token))
-    };
     match &look.seen.outcome {
-        Outcome::Answers(answers) => {
+        outcome @ Outcome::Answers(_) => {
             let stays = inside(&look.name) && look.seen.cname_chain.iter().all(|it| inside(it));
-            let proven = stays && answers.iter().any(|answer| has_token(&answer.data));
+            let proven = stays && shows(outcome, &domain.verification_token);
             if proven { Status::Satisfied } else { Status::Wrong }
         }
         Outcome::NoData | Outcome::NxDomain => Status::Missing,

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
 use super::words;
-use crate::dns::{self, Outcome, Resolver};
+use crate::dns::{self, Outcome, Resolver, text};
 use crate::plugin::domain::{Lookup, Observation, RecordType};
 
 /// What the look-ups of a check may take together.
@@ -80,6 +80,12 @@ impl Looks {
         self.made.iter().find(same)
     }
 
+    /// Whether a text was seen in any record, in letters of either case.
+    #[must_use]
+    pub fn show(&self, wanted: &str) -> bool {
+        self.made.iter().any(|look| shows(&look.seen.outcome, wanted))
+    }
+
     /// What the policy is shown.
     #[must_use]
     pub fn observations(&self) -> Vec<Observation> {
@@ -91,14 +97,7 @@ impl Looks {
     pub fn to_json(&self) -> Value {
         let mut left = KEPT;
         let keep = |look: &Look| {
-            let answers = match &look.seen.outcome {
-                Outcome::Answers(answers) => answers.as_slice(),
-                Outcome::NoData
-                | Outcome::NxDomain
-                | Outcome::ServFail
-                | Outcome::Refused
-                | Outcome::TimedOut => &[],
-            };
+            let answers = look.seen.outcome.answers();
             let size: usize = answers.iter().map(|answer| answer.data.len()).sum();
             let fits = size <= left;
             left -= if fits { size } else { 0 };
@@ -119,4 +118,13 @@ impl Looks {
         };
         self.made.iter().map(keep).collect()
     }
+}
+
+/// Whether a text stands in an answer, in letters of either case.
+pub fn shows(outcome: &Outcome, wanted: &str) -> bool {
+    let has = |data: &str| {
+        let text = text(data);
+        text.windows(wanted.len().max(1)).any(|it| it.eq_ignore_ascii_case(wanted.as_bytes()))
+    };
+    outcome.answers().iter().any(|answer| has(&answer.data))
 }

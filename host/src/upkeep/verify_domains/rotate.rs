@@ -16,6 +16,8 @@ use crate::store::sqlite::{Checked, DomainFile};
 
 /// How often a rotation is begun again beside checks that are written at the same time.
 const TRIES: usize = 5;
+/// Retired keys of a domain, whose records its holder has to keep: five pairs.
+const MOST_RETIRED: usize = 10;
 /// How long a record is still needed after its key has signed the last message: receivers that defer
 /// a message for days verify it late.
 pub const RETIRED: Duration = Duration::from_hours(7 * 24);
@@ -38,6 +40,10 @@ impl Verifier {
             let Some(file) = current else { break };
             if file.keys.iter().any(|key| key.phase == KeyPhase::Next) {
                 return Ok(file);
+            }
+            let retired = file.keys.iter().filter(|key| key.phase == KeyPhase::Retired);
+            if retired.count() >= MOST_RETIRED {
+                return Err(DomainError::RotatedTooOften);
             }
             let Some(check) = file.check.clone() else { break };
             let mut keys = pair.clone();

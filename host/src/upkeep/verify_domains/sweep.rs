@@ -37,6 +37,10 @@ impl Verifier {
         let mut running = FuturesUnordered::new();
         let (mut under_way, mut done) = (UnderWay::default(), Vec::new());
         let mut policy = None;
+        let latest = self.clock.now().after(self.rules.schedule.regular * 11 / 10);
+        if let Err(error) = self.store.clamp_domain_checks(latest).await {
+            tracing::error!(%error, "planned checks of domains cannot be looked through");
+        }
         while !stop.is_cancelled() {
             let now = self.clock.now();
             let due = beside(self.due(&mut policy, &under_way, now), &mut running, &mut done).await;
@@ -47,7 +51,16 @@ impl Verifier {
                         running.push(self.one(sight, id));
                     }
                 }
-                Err(error) => tracing::error!(%error, "domains that are due cannot be read"),
+                Err(error) => {
+                    tracing::error!(%error, "domains that are due cannot be read; trying again");
+                    let pause = async {
+                        tokio::select! {
+                            () = stop.cancelled() => {}
+                            () = tokio::time::sleep(LOOK) => {}
+                        }
+                    };
+                    beside(pause, &mut running, &mut done).await;
+                }
             }
             if done.is_empty() {
                 let pause = if running.is_empty() { self.until_next(now).await } else { LOOK };

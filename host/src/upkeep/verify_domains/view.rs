@@ -72,7 +72,34 @@ fn records(row: &DomainRow, check: Option<&CheckRow>, dkim: &[DkimKey]) -> Value
         record["rotation"] = if of_next { json!("next") } else { Value::Null };
         record
     };
-    array(&row.requirements).into_iter().map(record).collect()
+    let needed = array(&row.requirements).into_iter().map(record);
+    let needed: Vec<Value> = needed.collect();
+    let is_listed = |it: &Value| needed.iter().any(|listed| listed["name"] == it["name"]);
+    let retired = dkim.iter().filter(|key| key.phase == KeyPhase::Retired);
+    let retired: Vec<Value> =
+        retired.map(|key| retired_record(&row.domain, key)).filter(|it| !is_listed(it)).collect();
+    needed.into_iter().chain(retired).collect()
+}
+
+/// The record of a key that signs no more: the policy does not know of it, and verifiers still ask.
+fn retired_record(domain: &SenderDomain, key: &DkimKey) -> Value {
+    let kind = key.algorithm.split('-').next().unwrap_or_default();
+    let until = key.since.after(RETIRED).rfc3339();
+    json!({
+        "id": format!("dkim:{}", key.selector),
+        "purpose": "DKIM",
+        "required": false,
+        "type": "TXT",
+        "name": keys::record_name(&domain.name, key),
+        "value": format!("v=DKIM1; k={kind}; p={}", key.public_base64),
+        "help": format!(
+            "Mail that was signed with this key may still be under way. Leave the record until {until}."
+        ),
+        "status": "unchecked",
+        "found": [],
+        "hint": null,
+        "rotation": "retired",
+    })
 }
 
 fn key(domain: &SenderDomain, key: &DkimKey) -> Value {

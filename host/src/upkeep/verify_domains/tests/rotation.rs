@@ -64,3 +64,26 @@ async fn a_domain_that_does_not_send_gets_its_new_keys_at_once() {
     assert_eq!(keys(&rotated), [0, 2, 0]);
     assert_ne!(signing(&rotated), signing(&file));
 }
+
+#[tokio::test]
+async fn a_holder_never_has_to_keep_more_than_five_old_pairs() {
+    let bench = Bench::new().await;
+    let mut file = bench.verified("example.com").await;
+    for _ in 0..5 {
+        file = bench.verifier.rotate(file).await.expect("begun");
+        bench.publish(&file, |it| it == "DKIM");
+        for key in &file.keys {
+            // What was there already would stand twice.
+            let name = format!("{}._domainkey.example.com", key.selector);
+            bench.dns.remove_all(&name);
+        }
+        bench.publish(&file, |it| it == "DKIM");
+        file = bench.check(file.row.domain.id).await;
+        assert_eq!(keys(&file)[0], 0, "the new pair signs");
+    }
+    let refused = bench.verifier.rotate(file.clone()).await;
+    assert!(matches!(refused, Err(DomainError::RotatedTooOften)), "{refused:?}");
+    bench.clock.advance(8 * DAY);
+    let file = bench.check(file.row.domain.id).await;
+    assert_eq!(keys(&bench.verifier.rotate(file).await.expect("begun again")), [2, 2, 0]);
+}

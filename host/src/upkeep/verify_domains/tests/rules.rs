@@ -25,6 +25,19 @@ async fn whoever_proves_a_domain_ends_the_grace_of_one_who_cannot_any_more() {
 }
 
 #[tokio::test]
+async fn an_accident_that_takes_the_proofs_of_two_accounts_is_no_takeover() {
+    let bench = Bench::new().await;
+    let one = bench.verified("example.com").await;
+    let other = open_account(&bench.verifier.store).await;
+    let two = bench.add_to(&other, "example.com").await.expect("added");
+    bench.publish(&two, |it| it != "return path" && it != "DMARC");
+    assert_eq!(phase(&bench.check(two.row.domain.id).await), Phase::Verified);
+    bench.dns.remove_all("_waxwing.example.com");
+    assert_eq!(phase(&bench.check(one.row.domain.id).await), Phase::Warned);
+    assert_eq!(phase(&bench.check(two.row.domain.id).await), Phase::Warned);
+}
+
+#[tokio::test]
 async fn an_old_token_beside_the_new_one_does_not_give_the_old_account_its_grace_back() {
     let bench = Bench::new().await;
     let old = bench.verified("example.com").await;
@@ -98,6 +111,10 @@ async fn names_that_nobody_can_own_alone_and_names_beyond_the_bound_are_refused(
     for number in 0..30 {
         bench.add(&format!("a{}.example", "b".repeat(number))).await;
     }
+    let label = "a".repeat(60);
+    let long = format!("{label}.{label}.{label}.{label}.ex");
+    let long = refused(&long).await;
+    assert!(matches!(long, Err(DomainError::Name(NameRefused::TooLong))), "{long:?}");
     let twice = refused("ab.example").await;
     assert!(matches!(twice, Err(DomainError::NotAdded(NotAdded::Exists))), "{twice:?}");
     let many = refused("c.example").await;
