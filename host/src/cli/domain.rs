@@ -97,6 +97,12 @@ pub async fn run(command: DomainCommand) -> Result<(), CliError> {
             let kind = if sandbox { DomainKind::Sandbox } else { DomainKind::Dns };
             let look_alikes =
                 if allow_look_alike { LookAlikes::Allowed } else { LookAlikes::Refused };
+            let host = &verifier.rules.return_path_host;
+            if !sandbox && host.strip_prefix("bounce.").is_some_and(|it| !it.contains('.')) {
+                let set =
+                    "set smtp.hostname to the server's public name, or domains.return_path_host";
+                tracing::warn!(host, set, "nobody can look up what the domain is to point to");
+            }
             verifier.add(&account, which.name.clone(), kind, look_alikes).await?;
             let file = find(&opened, &which).await?;
             show(&opened, &verifier.rules, &file, target.output).await?;
