@@ -10,7 +10,7 @@ ALTER TABLE domains ADD COLUMN organizational TEXT NOT NULL DEFAULT '';
 ALTER TABLE domains ADD COLUMN skeleton TEXT NOT NULL DEFAULT '';
 -- Whether the operator allows it to look like another account's.
 ALTER TABLE domains ADD COLUMN may_look_alike INTEGER NOT NULL DEFAULT 0 CHECK (may_look_alike IN (0, 1));
-UPDATE domains SET phase = CASE WHEN progress = 100 THEN 'verified' ELSE 'pending' END,
+UPDATE domains SET phase = CASE WHEN kind = 'sandbox' THEN 'verified' ELSE 'pending' END,
                    since = checked_at;
 ALTER TABLE domains DROP COLUMN checked_at;
 CREATE INDEX domains_by_name ON domains (name);
@@ -25,7 +25,8 @@ CREATE TABLE domain_checks (
     -- When the next one is due; null where only the account holder asks for one.
     next_at       INTEGER,
     checked_at    INTEGER,
-    -- When the proof of ownership was last seen.
+    -- Since when the proof of ownership is there without a gap, and when it was last seen.
+    owned_since   INTEGER,
     owned_at      INTEGER,
     -- Since when required records could not be seen.
     unclear_since INTEGER,

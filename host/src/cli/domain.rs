@@ -26,7 +26,8 @@ pub enum DomainCommand {
         /// Count it as verified; its mail can only reach the sandbox inbox
         #[arg(long)]
         sandbox: bool,
-        /// Although it looks like a domain of another account, or mixes scripts
+        /// Although it looks like a domain of another account, or mixes scripts; also for one that the
+        /// account has already
         #[arg(long)]
         allow_look_alike: bool,
         #[command(flatten)]
@@ -97,13 +98,22 @@ pub async fn run(command: DomainCommand) -> Result<(), CliError> {
             let kind = if sandbox { DomainKind::Sandbox } else { DomainKind::Dns };
             let look_alikes =
                 if allow_look_alike { LookAlikes::Allowed } else { LookAlikes::Refused };
+            let known = opened.store.domain_named(account.id, &which.name).await?;
+            match known {
+                Some(known) if allow_look_alike => {
+                    let (id, now) = (known.domain.id, opened.clock.now());
+                    opened.store.allow_look_alike(id, now).await?;
+                }
+                Some(_) | None => {
+                    verifier.add(&account, which.name.clone(), kind, look_alikes).await?;
+                }
+            }
             let host = &verifier.rules.return_path_host;
             if !sandbox && host.strip_prefix("bounce.").is_some_and(|it| !it.contains('.')) {
                 let set =
                     "set smtp.hostname to the server's public name, or domains.return_path_host";
                 tracing::warn!(host, set, "nobody can look up what the domain is to point to");
             }
-            verifier.add(&account, which.name.clone(), kind, look_alikes).await?;
             let file = find(&opened, &which).await?;
             show(&opened, &verifier.rules, &file, target.output).await?;
         }

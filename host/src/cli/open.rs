@@ -12,7 +12,7 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::plugin::Plugins;
 use crate::server;
-use crate::server::data_dir::DataDir;
+use crate::server::data_dir::{DataDir, DataDirError};
 use crate::store::Store;
 use crate::telemetry;
 use crate::upkeep::verify_domains::{Rules, Verifier};
@@ -62,12 +62,23 @@ impl Target {
             tracing::warn!(%directory, "there was no data here; a new, empty store is made");
         }
         let store = Store::open(&data.database()?).await?;
-        // A file that is named stands above what a server has noted, unless that server runs.
-        if self.config.is_none() || data.lock().is_err() {
+        // What is said here stands above what a server has noted, unless that server runs.
+        let runs = matches!(data.lock(), Err(DataDirError::Locked { .. }));
+        if runs || (self.config.is_none() && !is_configured()) {
             server::domains::adopt_settings(&mut config, &store).await?;
         }
         Ok(Opened { store, clock: Clock::system(), config, data })
     }
+}
+
+/// Whether the environment says something about DNS or sender domains.
+fn is_configured() -> bool {
+    let about = |name: &str| {
+        ["WAXWING_DNS__", "WAXWING_DOMAINS__", "WAXWING_SMTP__HOSTNAME"]
+            .iter()
+            .any(|it| name.starts_with(it))
+    };
+    std::env::vars().any(|(name, _)| about(&name))
 }
 
 impl Opened {

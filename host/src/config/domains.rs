@@ -42,9 +42,9 @@ impl Domains {
         );
         rules.must((0..=year).contains(&self.grace_s), "domains.grace_s: 0 to 31536000");
         rules.must((1..=10 * year).contains(&self.give_up_s), "domains.give_up_s: 1 to 315360000");
-        let checks = 1..=1_000;
+        let checks = 2..=1_000;
         rules
-            .must(checks.contains(&self.concurrent_checks), "domains.concurrent_checks: 1 to 1000");
+            .must(checks.contains(&self.concurrent_checks), "domains.concurrent_checks: 2 to 1000");
         rules.must(self.per_account >= 1, "domains.per_account: at least 1");
     }
 }

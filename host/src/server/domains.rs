@@ -60,6 +60,14 @@ pub enum VerifierError {
 struct Noted {
     dns: Dns,
     domains: Domains,
+    plugins: NotedPlugins,
+}
+
+/// Where the policy is, and how many of its recorded calls are kept.
+#[derive(Debug, Deserialize)]
+struct NotedPlugins {
+    dir: Option<PathBuf>,
+    samples_kept: u32,
 }
 
 const SETTINGS: &str = "settings of sender domains";
@@ -77,7 +85,9 @@ pub async fn note_settings(config: &Config, store: &Store) -> Result<(), StoreEr
         return_path_host: host(&rules.return_path_host),
         ..config.domains.clone()
     };
-    let noted = json!({"dns": config.dns, "domains": domains}).to_string();
+    let dir = config.plugins.dir.as_ref().and_then(|dir| std::path::absolute(dir).ok());
+    let plugins = json!({"dir": dir, "samples_kept": config.plugins.samples_kept});
+    let noted = json!({"dns": config.dns, "domains": domains, "plugins": plugins}).to_string();
     // A full disk is no reason not to start.
     if store.noted(SETTINGS).await?.as_ref() == Some(&noted) {
         return Ok(());
@@ -93,6 +103,8 @@ pub async fn adopt_settings(config: &mut Config, store: &Store) -> Result<(), St
     let noted = store.noted(SETTINGS).await?;
     if let Some(noted) = noted.and_then(|it| serde_json::from_str::<Noted>(&it).ok()) {
         (config.dns, config.domains) = (noted.dns, noted.domains);
+        config.plugins.dir = noted.plugins.dir;
+        config.plugins.samples_kept = noted.plugins.samples_kept;
     }
     Ok(())
 }

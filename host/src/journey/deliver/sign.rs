@@ -2,6 +2,7 @@
 //! that are published now.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use moka::sync::Cache;
 
@@ -16,6 +17,8 @@ use crate::store::sqlite::{SealedKey, SigningKeys};
 
 /// Keys that are kept ready: to read an RSA key costs half as much as to sign with it.
 const READY: u64 = 10_000;
+/// How long one is kept that does not sign.
+const IDLE: Duration = Duration::from_hours(1);
 /// How often the keys are looked for again while the facts move.
 const LOOKS: usize = 5;
 
@@ -45,7 +48,8 @@ impl Signatory {
     /// Signs with the keys of domains, which `seal` opens.
     #[must_use]
     pub fn new(facts: Arc<Facts>, seal: Seal, clock: Clock) -> Self {
-        Self { facts, seal, clock, ready: Cache::new(READY) }
+        let ready = Cache::builder().max_capacity(READY).time_to_idle(IDLE).build();
+        Self { facts, seal, clock, ready }
     }
 
     /// Looks whether keys have changed; once for many messages.

@@ -38,6 +38,8 @@ pub struct CheckRow {
     pub next_at: Option<Timestamp>,
     /// When it was made; none before the first.
     pub checked_at: Option<Timestamp>,
+    /// Since when the proof of ownership is there without a gap.
+    pub owned_since: Option<Timestamp>,
     /// When the proof of ownership was last seen.
     pub owned_at: Option<Timestamp>,
     /// Since when required records could not be seen.
@@ -82,8 +84,8 @@ impl Sqlite {
         let mut tx = self.readers.begin().await.map_err(during())?;
         let row = sqlx::query(
             "-- domain_file
-             SELECT d.*, c.number, c.next_at, c.checked_at, c.owned_at, c.unclear_since,
-                    c.findings, c.observations, c.failure
+             SELECT d.*, c.number, c.next_at, c.checked_at, c.owned_since, c.owned_at,
+                    c.unclear_since, c.findings, c.observations, c.failure
              FROM domains d LEFT JOIN domain_checks c ON c.domain_id = d.id WHERE d.id = ?",
         )
         .bind(id.to_string())
@@ -169,11 +171,12 @@ impl Sqlite {
         let written = sqlx::query(
             "-- record_check
              UPDATE domain_checks SET number = number + 1, next_at = ?, checked_at = ?,
-                    owned_at = ?, unclear_since = ?, findings = ?, observations = ?, failure = ?
+                    owned_since = ?, owned_at = ?, unclear_since = ?, findings = ?, observations = ?, failure = ?
              WHERE domain_id = ? AND number = ?",
         )
         .bind(millis(check.next_at))
         .bind(millis(check.checked_at))
+        .bind(millis(check.owned_since))
         .bind(millis(check.owned_at))
         .bind(millis(check.unclear_since))
         .bind(check.findings.to_string())
@@ -209,17 +212,22 @@ impl Sqlite {
     /// # Errors
     /// The database failed.
     pub async fn clamp_domain_checks(&self, latest: Timestamp) -> Result<(), StoreError> {
-        sqlx::query(
-            "-- clamp_domain_checks\nUPDATE domain_checks SET next_at = ?1 WHERE next_at > ?1",
-        )
-        .bind(latest.millis())
-        .execute(&self.writer)
-        .await
-        .map(|_| ())
-        .map_err(StoreError::during("clamp_domain_checks"))
+        for statement in [
+            "-- clamp_domain_checks: clear
+             UPDATE domain_checks SET next_at = ?1 WHERE next_at > ?1 AND unclear_since IS NULL",
+            "-- clamp_domain_checks: unclear
+             UPDATE domain_checks SET next_at = ?1 WHERE next_at > ?1 AND unclear_since IS NOT NULL",
+        ] {
+            sqlx::query(statement)
+                .bind(latest.millis())
+                .execute(&self.writer)
+                .await
+                .map_err(StoreError::during("clamp_domain_checks"))?;
+        }
+        Ok(())
     }
 
-    /// Brings all checks that are planned forward: to some time within `each` for each of them, and
+    /// Brings all checks that are planned forward, and discards those that are under way: to some time within `each` for each of them, and
     /// within `all` at most.
     ///
     /// # Errors
@@ -234,7 +242,7 @@ impl Sqlite {
         sqlx::query(
             "-- hasten_domain_checks
              UPDATE domain_checks
-             SET next_at = min(next_at, ?1 + abs(random() %
+             SET number = number + 1, next_at = min(next_at, ?1 + abs(random() %
                  (SELECT max(1, min(count(*) * ?2, ?3)) FROM domain_checks)))
              WHERE next_at IS NOT NULL",
         )
@@ -320,7 +328,7 @@ async fn put_event(
     if event == DomainEvent::Verified {
         sqlx::query(
             "-- record_check: who else has this name
-             UPDATE domain_checks SET next_at = ?1 WHERE domain_id IN
+             UPDATE domain_checks SET next_at = ?1, number = number + 1 WHERE domain_id IN
                  (SELECT other.id FROM domains own JOIN domains other USING (name)
                   WHERE own.id = ?2 AND other.id <> own.id
                     AND other.phase IN ('verified', 'warned'))",
@@ -342,6 +350,7 @@ fn check_row(row: &SqliteRow) -> Result<Option<CheckRow>, StoreError> {
         number,
         next_at: at("next_at")?,
         checked_at: at("checked_at")?,
+        owned_since: at("owned_since")?,
         owned_at: at("owned_at")?,
         unclear_since: at("unclear_since")?,
         findings: json(row, "domain_checks", "findings")?,

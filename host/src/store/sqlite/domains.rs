@@ -159,6 +159,29 @@ impl Sqlite {
             .transpose()
     }
 
+    /// Lets a domain look like another account's, and brings its next check forward to `now`.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn allow_look_alike(&self, id: DomainId, now: Timestamp) -> Result<(), StoreError> {
+        let during = || StoreError::during("allow_look_alike");
+        let mut tx = self.begin().await?;
+        sqlx::query("-- allow_look_alike\nUPDATE domains SET may_look_alike = 1 WHERE id = ?")
+            .bind(id.to_string())
+            .execute(&mut *tx)
+            .await
+            .map_err(during())?;
+        sqlx::query(
+            "-- allow_look_alike\nUPDATE domain_checks SET next_at = ? WHERE domain_id = ?",
+        )
+        .bind(now.millis())
+        .bind(id.to_string())
+        .execute(&mut *tx)
+        .await
+        .map_err(during())?;
+        tx.commit().await.map_err(during())
+    }
+
     /// Removes a domain with its keys and its checks.
     ///
     /// # Errors
@@ -189,7 +212,8 @@ impl Sqlite {
         Ok(refused)
     }
 
-    /// The tokens by which other accounts have proven a domain of this name after `since`.
+    /// The tokens of other accounts whose proof of a domain of this name is there since `since` or
+    /// later.
     ///
     /// # Errors
     /// The database failed.
@@ -200,9 +224,9 @@ impl Sqlite {
     ) -> Result<Vec<String>, StoreError> {
         let rows = sqlx::query(
             "-- proofs_of_others
-             SELECT verification_token FROM domains
-             WHERE name = ? AND account_id <> ? AND kind = 'dns' AND phase = 'verified'
-               AND since >= ?",
+             SELECT d.verification_token FROM domains d JOIN domain_checks c ON c.domain_id = d.id
+             WHERE d.name = ? AND d.account_id <> ? AND d.phase IN ('verified', 'warned')
+               AND c.owned_since >= ?",
         )
         .bind(domain.name.as_str())
         .bind(domain.account_id.to_string())

@@ -7,18 +7,18 @@ use serde_json::{Value, json};
 
 use super::Verifier;
 use super::ask::{Asked, Judged, Looking, Unjudged};
-use super::judge::{Judgement, is_disowned, judge, standing};
+use super::judge::{Judgement, judge, known_proofs, standing};
 use super::looks::Looks;
 use super::{rotate, words};
 use crate::account::Account;
 use crate::clock::Timestamp;
-use crate::domain::key::KeyPhase;
+use crate::domain::key::{DkimKey, KeyPhase};
 use crate::domain::state::{SenderDomain, Standing};
 use crate::domain::verification::{DomainEvent, Shown, Step, spread};
 use crate::id::{DecisionId, DomainId, fill_random};
 use crate::mail::dkim::KeyError;
 use crate::plugin::decision::Decision;
-use crate::plugin::domain::{Finding, Requirement};
+use crate::plugin::domain::{Finding, Requirement, Status};
 use crate::store::StoreError;
 use crate::store::sqlite::{
     CheckRow, Checked, DomainFile, DomainRow, SampleOutcome, SampleRecord, sample_identity,
@@ -87,39 +87,47 @@ impl Verifier {
         let Asked { requirements, judged, decisions } =
             self.ask(account, domain, &file.keys, Looking::InDns, &mut looks).await;
         self.keep_samples(&decisions).await;
+        let proofs = known_proofs(&file.row);
+        let unseen = proofs.iter().filter(|it| looks.of(&it.name, it.record_type).is_none());
+        looks.make(&self.resolver, unseen.cloned().collect()).await;
         let now = self.clock.now();
         let check = CheckRow { observations: looks.to_json(), checked_at: Some(now), ..check };
         match judged {
             Ok(judged) => self.conclude(file, check, requirements, judged, &looks, now).await,
-            // The policy may fail as it likes: the host has seen that the proof is gone.
-            Err(unjudged) if is_disowned(&requirements, &file.row, &looks) => {
-                let nothing =
-                    Judged { findings: Vec::new(), decision: last(decisions), wish: None };
-                let mut checked =
-                    self.conclude(file, check, requirements, nothing, &looks, now).await?;
-                checked.check.failure = Some(unjudged.for_client());
-                Ok(checked)
-            }
-            Err(unjudged) => Ok(self.without_judgement(file, check, &unjudged, now)),
+            Err(unjudged) => self.without_judgement(file, check, &unjudged, &looks, now).await,
         }
     }
 
-    /// The last verdict stands.
-    fn without_judgement(
+    /// The last verdict stands, but for a proof of ownership that the host itself has seen to be gone:
+    /// the policy may fail as it likes.
+    async fn without_judgement(
         &self,
         file: &DomainFile,
         mut check: CheckRow,
         unjudged: &Unjudged,
+        looks: &Looks,
         now: Timestamp,
-    ) -> Checked {
+    ) -> Result<Checked, CheckError> {
         let domain = &file.row.domain;
         tracing::warn!(domain = %domain.name, reason = %unjudged, "a domain could not be judged");
-        let Standing { phase, since, .. } = domain.standing;
-        let step = Step { phase, since, event: None };
+        let mut judgement = Judgement::unchanged(&domain.standing);
+        judgement.disown(&file.row, looks);
+        let shown = if judgement.lacks {
+            self.shown(domain, &check, looks, &mut judgement).await?
+        } else {
+            Shown::Unclear
+        };
+        let step = self.rules.schedule.step(&domain.standing, shown, now);
         check.unclear_since = check.unclear_since.or(Some(now));
         check.failure = Some(unjudged.for_client());
-        check.next_at = self.next(&step, &check, None, now);
-        Checked { row: None, check, keys: None, event: None }
+        check.next_at = self.next(&step, &check, &file.keys, None, now);
+        let event =
+            step.event.map(|event| (event, self.told(event, &judgement, shown, step.since)));
+        let row = (shown != Shown::Unclear).then(|| DomainRow {
+            domain: SenderDomain { standing: stands(&step, judgement), ..domain.clone() },
+            ..file.row.clone()
+        });
+        Ok(Checked { row, check, keys: None, event })
     }
 
     async fn conclude(
@@ -138,31 +146,32 @@ impl Verifier {
         let current = keys.as_ref().unwrap_or(&file.keys);
         let before = satisfied_before(&check.findings);
         let mut judgement = judge(domain, current, &requirements, &findings, looks, &before);
+        judgement.disown(&file.row, looks);
         let shown = self.shown(domain, &check, looks, &mut judgement).await?;
         let step = self.rules.schedule.step(&domain.standing, shown, now);
 
         check.failure = None;
         if judgement.owned {
             check.owned_at = Some(now);
+            check.owned_since = check.owned_since.or(Some(now));
+        } else if judgement.lacks_ownership {
+            check.owned_since = None;
         }
-        check.findings = findings_json(&requirements, domain, &findings, looks);
+        check.findings = findings_json(&requirements, domain, &findings, looks, &before);
         check.unclear_since = match shown {
             Shown::Unclear => check.unclear_since.or(Some(now)),
             Shown::Complete | Shown::Lacking | Shown::TakenOver => None,
         };
-        check.next_at = self.next(&step, &check, wish, now);
+        check.next_at = self.next(&step, &check, current, wish, now);
         let event =
             step.event.map(|event| (event, self.told(event, &judgement, shown, step.since)));
         decision.reason = Some(format!("{}% verified", judgement.progress));
         let standing = match shown {
             // What cannot be seen takes nothing away from a domain that sends.
             Shown::Unclear if domain.standing.may_send() => domain.standing.clone(),
-            Shown::Complete | Shown::Lacking | Shown::TakenOver | Shown::Unclear => Standing {
-                phase: step.phase,
-                since: step.since,
-                progress: judgement.progress,
-                missing: judgement.missing,
-            },
+            Shown::Complete | Shown::Lacking | Shown::TakenOver | Shown::Unclear => {
+                stands(&step, judgement)
+            }
         };
         let row = DomainRow {
             domain: SenderDomain { standing, ..domain.clone() },
@@ -238,12 +247,16 @@ impl Verifier {
         &self,
         step: &Step,
         check: &CheckRow,
+        keys: &[DkimKey],
         wish: Option<Duration>,
         now: Timestamp,
     ) -> Option<Timestamp> {
+        // A rotation that waits for its records is in motion like a domain that waits for its own.
+        let next = keys.iter().filter(|key| key.phase == KeyPhase::Next).map(|key| key.since);
+        let moving = check.unclear_since.into_iter().chain(next).max();
         let mut random = [0; 2];
         fill_random(&mut random);
-        let pause = self.rules.schedule.pause(step, check.unclear_since, wish, now)?;
+        let pause = self.rules.schedule.pause(step, moving, wish, now)?;
         Some(now.after(spread(pause, u16::from_be_bytes(random))))
     }
 
@@ -293,9 +306,10 @@ pub fn requirements_json(requirements: &[Requirement]) -> Value {
     requirements.iter().map(requirement).collect()
 }
 
-/// The record of the call that failed.
-fn last(decisions: Vec<Decision>) -> Decision {
-    decisions.into_iter().last().expect("the policy was asked what it requires")
+/// Where a domain stands after a step.
+fn stands(step: &Step, judgement: Judgement) -> Standing {
+    let Judgement { progress, missing, .. } = judgement;
+    Standing { phase: step.phase, since: step.since, progress, missing }
 }
 
 /// The record of a judgement.
@@ -309,6 +323,7 @@ fn findings_json(
     domain: &SenderDomain,
     findings: &[Finding],
     looks: &Looks,
+    before: &HashSet<String>,
 ) -> Value {
     let finding = |requirement: &Requirement| {
         let of_it = findings.iter().find(|it| it.requirement_id == requirement.id);
@@ -323,6 +338,8 @@ fn findings_json(
         json!({
             "id": requirement.id,
             "status": words::status(counted),
+            "wasSatisfied": counted == Status::Satisfied
+                || counted == Status::Unknown && before.contains(&requirement.id),
             "found": of_it.map(|it| it.found.as_slice()).unwrap_or_default(),
             "hint": hint,
         })
@@ -330,16 +347,11 @@ fn findings_json(
     requirements.iter().map(finding).collect()
 }
 
+/// What was satisfied when it could last be seen.
 fn satisfied_before(findings: &Value) -> HashSet<String> {
-    let satisfied =
-        |it: &&Value| it["status"] == words::status(crate::plugin::domain::Status::Satisfied);
     let findings = findings.as_array().map(Vec::as_slice).unwrap_or_default();
-    findings
-        .iter()
-        .filter(satisfied)
-        .filter_map(|it| it["id"].as_str())
-        .map(str::to_owned)
-        .collect()
+    let satisfied = findings.iter().filter(|it| it["wasSatisfied"] == true);
+    satisfied.filter_map(|it| it["id"].as_str()).map(str::to_owned).collect()
 }
 
 /// Whether it says something else: how long the policy took for it does not count.

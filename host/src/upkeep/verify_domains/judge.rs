@@ -5,12 +5,14 @@
 
 use std::collections::HashSet;
 
+use serde_json::Value;
+
 use super::looks::{Looks, shows};
 use super::words;
 use crate::dns::Outcome;
 use crate::domain::key::{DkimKey, KeyPhase};
-use crate::domain::state::{DomainKind, SenderDomain};
-use crate::plugin::domain::{Finding, Purpose, Requirement, Status};
+use crate::domain::state::{DomainKind, SenderDomain, Standing};
+use crate::plugin::domain::{Finding, Lookup, Purpose, RecordType, Requirement, Status};
 use crate::store::sqlite::DomainRow;
 
 /// What one check says of a domain.
@@ -76,6 +78,26 @@ pub fn judge(
     judgement
 }
 
+impl Judgement {
+    /// Nothing new: what was known stays, and nothing of it was seen.
+    pub fn unchanged(standing: &Standing) -> Self {
+        let (progress, missing) = (standing.progress, standing.missing.clone());
+        Self { progress, missing, lacks: false, lacks_ownership: false, owned: false }
+    }
+
+    /// Takes a domain whose known proof the host has seen to be gone for one without an owner, whatever
+    /// the policy asks for now.
+    pub fn disown(&mut self, row: &DomainRow, looks: &Looks) {
+        if self.owned || self.lacks_ownership || !is_disowned(row, looks) {
+            return;
+        }
+        self.progress = self.progress.min(99);
+        (self.lacks, self.lacks_ownership) = (true, true);
+        let proof = |it: Lookup| format!("{} ({})", words::purpose(Purpose::Ownership), it.name);
+        self.missing.extend(known_proofs(row).into_iter().map(proof));
+    }
+}
+
 /// Whether a policy is content with a record.
 pub fn is_satisfied(requirement: &Requirement, findings: &[Finding]) -> bool {
     status(requirement, findings) == Status::Satisfied
@@ -93,7 +115,7 @@ pub fn standing(
     if requirement.purpose != Purpose::Ownership {
         return found;
     }
-    match (found, proof(requirement, domain, looks)) {
+    match (found, proof(&requirement.name, requirement.record_type, domain, looks)) {
         (Status::Unknown, seen @ (Status::Missing | Status::Wrong)) | (Status::Satisfied, seen) => {
             seen
         }
@@ -101,14 +123,27 @@ pub fn standing(
     }
 }
 
-/// Whether the host has seen that a proof of ownership is not there, whatever a policy would say: one
-/// that the last judgement asked for too, so that its holder has had to publish it.
-pub fn is_disowned(requirements: &[Requirement], row: &DomainRow, looks: &Looks) -> bool {
+/// The proofs of ownership that the last judgement asked for, so that the holder has had to publish
+/// them: the host looks at them whatever the policy asks for now.
+pub fn known_proofs(row: &DomainRow) -> Vec<Lookup> {
     let known = row.requirements.as_array().map(Vec::as_slice).unwrap_or_default();
-    let is_known = |it: &Requirement| known.iter().any(|known| known["name"] == it.name.as_str());
-    let proofs = requirements.iter().filter(|it| it.required && it.purpose == Purpose::Ownership);
-    let lost = |it| matches!(proof(it, &row.domain, looks), Status::Missing | Status::Wrong);
-    proofs.filter(|it| is_known(it)).any(lost)
+    let is_proof =
+        |it: &&Value| it["required"] == true && it["purpose"] == words::purpose(Purpose::Ownership);
+    let look_up = |it: &Value| {
+        let [id, name] = ["id", "name"].map(|member| it[member].as_str().map(str::to_owned));
+        let record_type = words::parsed_type(it["type"].as_str()?)?;
+        Some(Lookup { id: id?, name: name?, record_type })
+    };
+    known.iter().filter(is_proof).filter_map(look_up).collect()
+}
+
+/// Whether the host has seen that one of them is not there.
+fn is_disowned(row: &DomainRow, looks: &Looks) -> bool {
+    let lost = |it: Lookup| {
+        let seen = proof(&it.name, it.record_type, &row.domain, looks);
+        matches!(seen, Status::Missing | Status::Wrong)
+    };
+    known_proofs(row).into_iter().any(lost)
 }
 
 /// A record without a finding was not judged, so nothing is known of it.
@@ -118,8 +153,8 @@ fn status(requirement: &Requirement, findings: &[Finding]) -> Status {
 }
 
 /// The host's own look at a proof of ownership.
-fn proof(requirement: &Requirement, domain: &SenderDomain, looks: &Looks) -> Status {
-    let Some(look) = looks.by_id(&requirement.id) else { return Status::Unknown };
+fn proof(name: &str, record_type: RecordType, domain: &SenderDomain, looks: &Looks) -> Status {
+    let Some(look) = looks.of(name, record_type) else { return Status::Unknown };
     let inside = |name: &str| {
         let name = name.trim_end_matches('.').to_ascii_lowercase();
         let above = name.strip_suffix(domain.name.as_str());

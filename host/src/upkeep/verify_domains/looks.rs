@@ -67,12 +67,6 @@ impl Looks {
         self.made.extend(seen);
     }
 
-    /// The look-up that a policy asked for under an id.
-    #[must_use]
-    pub fn by_id(&self, id: &str) -> Option<&Look> {
-        self.made.iter().find(|look| look.id == id)
-    }
-
     /// A look-up of a name and type.
     #[must_use]
     pub fn of(&self, name: &str, record_type: RecordType) -> Option<&Look> {

@@ -10,7 +10,7 @@ use super::{DomainError, Verifier};
 use crate::clock::Timestamp;
 use crate::domain::key::{DkimKey, KeyPhase};
 use crate::domain::name::DomainName;
-use crate::domain::state::DomainKind;
+use crate::domain::state::{DomainKind, Phase};
 use crate::plugin::domain::{Finding, Requirement};
 use crate::store::sqlite::{Checked, DomainFile};
 
@@ -24,7 +24,7 @@ pub const RETIRED: Duration = Duration::from_hours(7 * 24);
 
 impl Verifier {
     /// Begins a rotation. One that has begun goes on with the same keys. A domain that does not send
-    /// signs nothing meanwhile, so its new keys take the place of the old ones at once.
+    /// signs nothing meanwhile, so its new keys sign at once when it does.
     ///
     /// # Errors
     /// See [`DomainError`].
@@ -46,12 +46,17 @@ impl Verifier {
                 return Err(DomainError::RotatedTooOften);
             }
             let Some(check) = file.check.clone() else { break };
+            let standing = &file.row.domain.standing;
             let mut keys = pair.clone();
-            if file.row.domain.standing.may_send() {
+            if standing.may_send() {
                 keys.extend(file.keys);
             } else {
                 for key in &mut keys {
                     key.phase = KeyPhase::Signing;
+                }
+                // One that was never verified has signed nothing.
+                if standing.phase != Phase::Pending {
+                    keys.extend(file.keys.iter().map(|key| retire(key, now)));
                 }
             }
             let checked = Checked { row: None, check, keys: Some(keys), event: None };
@@ -87,14 +92,20 @@ pub fn advance(
     }
     let moved = |key: &DkimKey| match key.phase {
         KeyPhase::Next if ready => DkimKey { phase: KeyPhase::Signing, since: now, ..key.clone() },
-        KeyPhase::Signing if ready => {
-            // Its private half is of no use to anybody who should have it.
-            let sealed = Vec::new();
-            DkimKey { phase: KeyPhase::Retired, since: now, sealed, ..key.clone() }
-        }
+        KeyPhase::Signing if ready => retire(key, now),
         KeyPhase::Next | KeyPhase::Signing | KeyPhase::Retired => key.clone(),
     };
     Some(keys.iter().filter(|key| !is_over(key)).map(moved).collect())
+}
+
+/// Its private half is of no use any more to anybody who should have it.
+fn retire(key: &DkimKey, now: Timestamp) -> DkimKey {
+    match key.phase {
+        KeyPhase::Retired => key.clone(),
+        KeyPhase::Next | KeyPhase::Signing => {
+            DkimKey { phase: KeyPhase::Retired, since: now, sealed: Vec::new(), ..key.clone() }
+        }
+    }
 }
 
 fn is_faulted(name: &str, (requirements, findings): (&[Requirement], &[Finding])) -> bool {

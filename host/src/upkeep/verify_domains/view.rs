@@ -65,11 +65,17 @@ fn records(row: &DomainRow, check: Option<&CheckRow>, dkim: &[DkimKey]) -> Value
         record["status"] = finding.map_or_else(|| json!("unchecked"), |it| it["status"].clone());
         record["found"] = finding.map_or_else(|| json!(empty), |it| it["found"].clone());
         record["hint"] = finding.map_or(Value::Null, |it| it["hint"].clone());
-        let of_next = dkim.iter().any(|key| {
-            key.phase == KeyPhase::Next
-                && record["name"] == keys::record_name(&row.domain.name, key)
-        });
-        record["rotation"] = if of_next { json!("next") } else { Value::Null };
+        let of_key =
+            dkim.iter().find(|key| record["name"] == keys::record_name(&row.domain.name, key));
+        record["rotation"] = match of_key.map(|key| (key.phase, key.since)) {
+            Some((KeyPhase::Next, _)) => json!("next"),
+            Some((KeyPhase::Retired, since)) => {
+                record["required"] = json!(false);
+                record["help"] = json!(until(since));
+                json!("retired")
+            }
+            Some((KeyPhase::Signing, _)) | None => Value::Null,
+        };
         record
     };
     let needed = array(&row.requirements).into_iter().map(record);
@@ -84,7 +90,6 @@ fn records(row: &DomainRow, check: Option<&CheckRow>, dkim: &[DkimKey]) -> Value
 /// The record of a key that signs no more: the policy does not know of it, and verifiers still ask.
 fn retired_record(domain: &SenderDomain, key: &DkimKey) -> Value {
     let kind = key.algorithm.split('-').next().unwrap_or_default();
-    let until = key.since.after(RETIRED).rfc3339();
     json!({
         "id": format!("dkim:{}", key.selector),
         "purpose": "DKIM",
@@ -92,14 +97,20 @@ fn retired_record(domain: &SenderDomain, key: &DkimKey) -> Value {
         "type": "TXT",
         "name": keys::record_name(&domain.name, key),
         "value": format!("v=DKIM1; k={kind}; p={}", key.public_base64),
-        "help": format!(
-            "Mail that was signed with this key may still be under way. Leave the record until {until}."
-        ),
+        "help": until(key.since),
         "status": "unchecked",
         "found": [],
         "hint": null,
         "rotation": "retired",
     })
+}
+
+/// What there is to say about the record of a key that is retired since then.
+fn until(since: Timestamp) -> String {
+    let until = since.after(RETIRED).rfc3339();
+    format!(
+        "Mail that was signed with this key may still be under way. Leave the record until {until}."
+    )
 }
 
 fn key(domain: &SenderDomain, key: &DkimKey) -> Value {

@@ -8,6 +8,23 @@ pub fn record_type(record_type: RecordType) -> &'static str {
     asked(record_type).word()
 }
 
+/// From the type as DNS writes it.
+pub fn parsed_type(word: &str) -> Option<RecordType> {
+    const ALL: [RecordType; 10] = [
+        RecordType::A,
+        RecordType::Aaaa,
+        RecordType::Caa,
+        RecordType::Cname,
+        RecordType::Mx,
+        RecordType::Ns,
+        RecordType::Ptr,
+        RecordType::Srv,
+        RecordType::Tlsa,
+        RecordType::Txt,
+    ];
+    ALL.into_iter().find(|it| record_type(*it) == word)
+}
+
 /// What the resolver is asked for.
 pub fn asked(record_type: RecordType) -> dns::RecordType {
     match record_type {

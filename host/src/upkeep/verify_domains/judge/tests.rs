@@ -57,7 +57,12 @@ fn with_token() -> Outcome {
 }
 
 fn judged(findings: &[Finding], looks: &Looks, before: &[&str]) -> Judgement {
-    let required = [requirement("own", Purpose::Ownership), requirement("spf", Purpose::Spf)];
+    judged_at("own.example.com", findings, looks, before)
+}
+
+fn judged_at(name: &str, findings: &[Finding], looks: &Looks, before: &[&str]) -> Judgement {
+    let own = Requirement { name: name.to_owned(), ..requirement("own", Purpose::Ownership) };
+    let required = [own, requirement("spf", Purpose::Spf)];
     let before = before.iter().map(|it| (*it).to_owned()).collect();
     judge(&domain(DomainKind::Dns), &[], &required, findings, looks, &before)
 }
@@ -94,7 +99,7 @@ fn a_policy_that_is_content_with_everything_proves_nothing() {
         ("own.example.com", with_token(), &["proof.example.org"]),
         ("own.example.com", Outcome::NxDomain, &[]),
     ] {
-        let judgement = judged(&content(), &seen(name, outcome, chain), &[]);
+        let judgement = judged_at(name, &content(), &seen(name, outcome, chain), &[]);
         assert_eq!((judgement.progress, judgement.lacks_ownership), (50, true), "{name} {chain:?}");
     }
     let gone = seen("own.example.com", Outcome::NxDomain, &[]);
@@ -116,14 +121,17 @@ fn what_cannot_be_seen_neither_lacks_nor_completes() {
 
 #[test]
 fn a_proof_that_was_asked_for_before_and_is_gone_is_gone_for_the_host_alone() {
-    let required = [requirement("own", Purpose::Ownership)];
     let row = |name: &str| DomainRow {
         domain: domain(DomainKind::Dns),
-        requirements: json!([{"name": name}]),
+        requirements: json!([{"id": "own", "required": true, "purpose": "ownership", "type": "TXT",
+                              "name": name}]),
         decision: json!({}),
     };
     let gone = |name: &str, outcome| {
-        is_disowned(&required, &row(name), &seen("own.example.com", outcome, &[]))
+        let looks = seen("own.example.com", outcome, &[]);
+        let mut judgement = Judgement::unchanged(&row(name).domain.standing);
+        judgement.disown(&row(name), &looks);
+        judgement.lacks_ownership
     };
     let own = "own.example.com";
     for outcome in [Outcome::NxDomain, Outcome::NoData, Outcome::Answers(Vec::new())] {

@@ -87,3 +87,27 @@ async fn a_holder_never_has_to_keep_more_than_five_old_pairs() {
     let file = bench.check(file.row.domain.id).await;
     assert_eq!(keys(&bench.verifier.rotate(file).await.expect("begun again")), [2, 2, 0]);
 }
+
+#[tokio::test]
+async fn mail_that_a_degraded_domain_has_signed_can_be_verified_after_a_rotation() {
+    let bench = Bench::new().await;
+    let before = bench.verified("example.com").await;
+    let id = before.row.domain.id;
+    bench.dns.remove_all("bounce.example.com");
+    bench.check(id).await;
+    bench.clock.advance(4 * DAY);
+    let degraded = bench.check(id).await;
+    assert_eq!(phase(&degraded), Phase::Degraded);
+    let rotated = bench.verifier.rotate(degraded).await.expect("rotated");
+    assert_eq!(keys(&rotated), [0, 2, 2], "the records of the old pair are still needed");
+    assert_ne!(signing(&rotated), signing(&before));
+}
+
+#[tokio::test]
+async fn a_rotation_is_looked_at_as_often_as_a_new_domain() {
+    let bench = Bench::new().await;
+    let file = bench.verified("example.com").await;
+    assert!(pause(&bench, &file).expect("looked at") > HOUR);
+    let begun = bench.verifier.rotate(file).await.expect("begun");
+    assert!(pause(&bench, &begun).expect("looked at") < 2 * Duration::from_mins(1));
+}

@@ -137,3 +137,20 @@ async fn another_policy_judges_all_domains_soon() {
     stop.cancel();
     sweep.await.expect("it ends");
 }
+
+#[tokio::test]
+async fn what_a_pending_domain_has_come_to_is_not_lost_while_dns_cannot_be_seen() {
+    let bench = Bench::new().await;
+    let file = bench.add("example.com").await;
+    let id = file.row.domain.id;
+    bench.publish(&file, |it| it == "ownership" || it == "DKIM");
+    assert_eq!(progress(&bench.check(id).await), 75);
+    bench.dns.fault_everything(Some(Fault::ServFail));
+    for _ in 0..3 {
+        let file = bench.check(id).await;
+        assert_eq!((phase(&file), progress(&file)), (Phase::Pending, 75));
+    }
+    bench.dns.fault_everything(None);
+    bench.publish(&file, |it| it == "return path");
+    assert_eq!(phase(&bench.check(id).await), Phase::Verified);
+}
