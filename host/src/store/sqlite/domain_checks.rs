@@ -9,7 +9,7 @@ use sqlx::{Sqlite as Driver, Transaction};
 use super::Sqlite;
 use super::domain_keys;
 use super::domains::{DomainRow, domain_row, looks_like_another};
-use super::row::{column, json, parsed, to_json};
+use super::row::{column, inconsistent, json, parsed, to_json};
 use crate::clock::Timestamp;
 use crate::domain::key::DkimKey;
 use crate::domain::look_alike::skeleton_of;
@@ -227,32 +227,58 @@ impl Sqlite {
         Ok(())
     }
 
-    /// Brings all checks that are planned forward, and discards those that are under way: to some time within `each` for each of them, and
-    /// within `all` at most.
+    /// Brings planned checks of up to `bite` domains behind `after` forward, and discards those that
+    /// are under way: each is due at some time within `over`. Answers the last of them; none at the end.
     ///
     /// # Errors
     /// The database failed.
     pub async fn hasten_domain_checks(
         &self,
-        each: Duration,
-        all: Duration,
+        after: Option<DomainId>,
+        bite: u32,
+        over: Duration,
         now: Timestamp,
-    ) -> Result<u64, StoreError> {
-        let millis = |it: Duration| i64::try_from(it.as_millis()).unwrap_or(i64::MAX);
+    ) -> Result<Option<DomainId>, StoreError> {
+        let after = after.map(|it| it.to_string()).unwrap_or_default();
+        let row = sqlx::query(
+            "-- hasten_domain_checks: a bite
+             SELECT max(domain_id) AS last FROM
+                 (SELECT domain_id FROM domain_checks WHERE domain_id > ? ORDER BY domain_id LIMIT ?)",
+        )
+        .bind(&after)
+        .bind(bite)
+        .fetch_one(&self.readers)
+        .await
+        .map_err(StoreError::during("hasten_domain_checks"))?;
+        let Some(last) = column::<Option<String>>(&row, "last")? else { return Ok(None) };
         sqlx::query(
             "-- hasten_domain_checks
              UPDATE domain_checks
-             SET number = number + 1, next_at = min(next_at, ?1 + abs(random() %
-                 (SELECT max(1, min(count(*) * ?2, ?3)) FROM domain_checks)))
-             WHERE next_at IS NOT NULL",
+             SET number = number + 1, next_at = min(next_at, ?1 + abs(random() % ?2))
+             WHERE domain_id > ?3 AND domain_id <= ?4 AND next_at IS NOT NULL",
         )
         .bind(now.millis())
-        .bind(millis(each))
-        .bind(millis(all))
+        .bind(i64::try_from(over.as_millis()).unwrap_or(i64::MAX).max(1))
+        .bind(after)
+        .bind(&last)
         .execute(&self.writer)
         .await
-        .map(|done| done.rows_affected())
-        .map_err(StoreError::during("hasten_domain_checks"))
+        .map_err(StoreError::during("hasten_domain_checks"))?;
+        let no_id = |_| inconsistent("domain_checks", "domain_id", &last);
+        last.parse().map(Some).map_err(no_id)
+    }
+
+    /// How many domains are checked.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn count_domain_checks(&self) -> Result<u32, StoreError> {
+        let row =
+            sqlx::query("-- count_domain_checks\nSELECT count(*) AS domains FROM domain_checks")
+                .fetch_one(&self.readers)
+                .await
+                .map_err(StoreError::during("count_domain_checks"))?;
+        Ok(u32::try_from(column::<i64>(&row, "domains")?).unwrap_or(u32::MAX))
     }
 
     /// What happened to a domain last, newest first.

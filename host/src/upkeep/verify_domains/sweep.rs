@@ -21,6 +21,8 @@ const LEASE: Duration = Duration::from_mins(5);
 /// How the work is spread when the policy has changed: for each domain, and at most in all.
 const EACH: Duration = Duration::from_millis(20);
 const ALL: Duration = Duration::from_hours(1);
+/// Domains that are rewritten in one transaction; between two of them others may write.
+const BITE: u32 = 500;
 /// Under which name the policy is noted that the domains were last judged by.
 const POLICY: &str = "domain policy";
 
@@ -114,7 +116,15 @@ impl Verifier {
             return Ok(());
         }
         if self.store.noted(POLICY).await?.is_some_and(|noted| noted != live) {
-            let domains = self.store.hasten_domain_checks(EACH, ALL, now).await?;
+            let domains = self.store.count_domain_checks().await?;
+            let over = EACH.saturating_mul(domains).min(ALL);
+            let mut after = None;
+            loop {
+                after = self.store.hasten_domain_checks(after, BITE, over, now).await?;
+                if after.is_none() {
+                    break;
+                }
+            }
             tracing::info!(domains, "the domain policy has changed; all domains are judged anew");
         }
         self.store.note(POLICY, &live).await?;
