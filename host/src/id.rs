@@ -30,12 +30,6 @@ macro_rules! identifiers {
                 Self(Ulid::from_parts(now.unsigned_millis(), random_u128()))
             }
 
-            /// When it was made.
-            #[must_use]
-            pub fn made_at(self) -> Timestamp {
-                Timestamp::from_millis(i64::try_from(self.0.timestamp_ms()).unwrap_or(i64::MAX))
-            }
-
             /// The ULID without its prefix, in lower case.
             #[must_use]
             pub fn ulid(self) -> String {

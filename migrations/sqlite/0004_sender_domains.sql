@@ -68,6 +68,10 @@ CREATE TABLE upkeep (
     value TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- The domain that a message was accepted for: one that is added again under the same name is another.
+-- Null for messages of an earlier version.
+ALTER TABLE messages ADD COLUMN domain_id TEXT;
+
 -- An event is about a message or about a domain.
 CREATE TABLE events_of_anything (
     sequence   INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -9,7 +9,7 @@ use waxwing::account::plan::Plan;
 use waxwing::account::{Account, AccountState};
 use waxwing::clock::{Clock, Timestamp};
 use waxwing::credit::{Credits, EntryKind};
-use waxwing::id::{AccountId, DecisionId, KeyId, MessageId};
+use waxwing::id::{AccountId, DecisionId, DomainId, KeyId, MessageId};
 use waxwing::store::Store;
 use waxwing::store::records::{
     Acceptance, Body, BodyOf, Job, NewMessage, ReturnPath, RouteChoice, Slot,
@@ -79,6 +79,7 @@ fn job(revision: i64, account_id: AccountId, body: &Body, now: Timestamp) -> Job
             channel: "api",
             template: Some(("invoice".to_owned(), 1)),
             sender: "hello@sandbox.test".parse().expect("an address"),
+            domain: DomainId::new(now),
             return_path: ReturnPath::Author,
             recipient: "ada@example.com".parse().expect("an address"),
             subject: "Invoice R-2048".to_owned(),

@@ -25,6 +25,7 @@ pub(super) fn message(
         channel: submission.channel.word(),
         template: rendered.template,
         sender: rendered.from,
+        domain: rendered.domain,
         return_path: rendered.return_path,
         recipient: submission.to.clone(),
         subject: rendered.subject,

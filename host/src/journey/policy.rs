@@ -11,6 +11,7 @@ use super::accept::submission::{Content, Faulty, Filled, Raw, Submission};
 use super::{Stop, Turned};
 use crate::account::key::Mode;
 use crate::credit::Credits;
+use crate::id::DomainId;
 use crate::message::address::EmailAddress;
 use crate::plugin::CallContext;
 use crate::plugin::binding::Scope;
@@ -27,6 +28,8 @@ pub struct Admitted<'a> {
     pub substance: Substance<'a>,
     /// The sender.
     pub from: EmailAddress,
+    /// The sender's domain.
+    pub domain: DomainId,
     /// What it costs.
     pub price: Credits,
     /// Where it may go.
@@ -77,6 +80,7 @@ pub(super) async fn admit<'a>(
             Ok(Ok(Admitted {
                 substance,
                 from: verified.from,
+                domain: verified.domain,
                 price: if test { Credits(0) } else { price },
                 route: if test { RouteChoice::Sandbox } else { verified.route },
                 decisions,

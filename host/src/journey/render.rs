@@ -9,7 +9,7 @@ use super::policy::{Admitted, Substance};
 use crate::account::Account;
 use crate::clock::Timestamp;
 use crate::credit::Credits;
-use crate::id::MessageId;
+use crate::id::{DomainId, MessageId};
 use crate::mail::mime::{self, Outgoing};
 use crate::message::address::EmailAddress;
 use crate::plugin::CallContext;
@@ -27,6 +27,8 @@ pub struct Rendered {
     pub template: Option<(String, u64)>,
     /// The author.
     pub from: EmailAddress,
+    /// The sender's domain.
+    pub domain: DomainId,
     /// The envelope's sender.
     pub return_path: ReturnPath,
     /// The subject.
@@ -54,7 +56,7 @@ pub(super) async fn render(
     shared: &mut Shared,
     now: Timestamp,
 ) -> Result<Rendered, Turned> {
-    let Admitted { substance, from, price, route, mut decisions } = admitted;
+    let Admitted { substance, from, domain: domain_id, price, route, mut decisions } = admitted;
     let id = MessageId::new(now);
     let (version, filled) = match substance {
         Substance::Template(version, filled) => (version, filled),
@@ -70,6 +72,7 @@ pub(super) async fn render(
                 return_path: ReturnPath::Other(raw.return_path.clone()),
                 subject: raw.message.subject().to_owned(),
                 from,
+                domain: domain_id,
                 body,
                 price,
                 route,
@@ -109,6 +112,7 @@ pub(super) async fn render(
         return_path: ReturnPath::Author,
         subject: parts.subject,
         from,
+        domain: domain_id,
         body: BodyOf::Own(Body::pack(&raw)),
         price,
         route,

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::clock::Timestamp;
 use crate::credit::Credits;
-use crate::id::{AccountId, DecisionId, KeyId, MessageId};
+use crate::id::{AccountId, DecisionId, DomainId, KeyId, MessageId};
 use crate::message::address::EmailAddress;
 use crate::message::state::MessageState;
 
@@ -66,6 +66,8 @@ pub struct NewMessage {
     pub template: Option<(String, u64)>,
     /// The author: the address in From.
     pub sender: EmailAddress,
+    /// The author's domain.
+    pub domain: DomainId,
     /// The envelope's sender.
     pub return_path: ReturnPath,
     /// Envelope recipient.
@@ -210,6 +212,8 @@ pub struct Lease {
     pub sender: Option<EmailAddress>,
     /// The author: the address in From.
     pub author: EmailAddress,
+    /// The domain that it was accepted for; none for a message of an earlier version.
+    pub domain: Option<DomainId>,
     /// Envelope recipient.
     pub recipient: EmailAddress,
     /// Where it may go.

@@ -89,6 +89,7 @@ mod tests {
             account_id: AccountId::new(at),
             sender: "a@sandbox.test".parse().ok(),
             author: "a@sandbox.test".parse().expect("valid"),
+            domain: None,
             recipient: "b@example.com".parse().expect("valid"),
             route: RouteChoice::Sandbox,
             attempt,

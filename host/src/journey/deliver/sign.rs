@@ -72,7 +72,7 @@ impl Signatory {
             None if sandbox => return Signed::AsItIs,
             Some(keys) if sandbox && keys.keys.is_empty() => return Signed::AsItIs,
             // One that was added again is another one: it has to be proven anew.
-            Some(keys) if lease.message_id.made_at() >= keys.created_at => keys,
+            Some(keys) if lease.domain.is_none_or(|it| it == keys.domain) => keys,
             Some(_) | None => {
                 return Signed::Never(format!("{domain} was removed from the account"));
             }

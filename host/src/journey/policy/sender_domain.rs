@@ -6,6 +6,7 @@ use super::super::accept::authenticate::Sender;
 use super::super::accept::refusal::Refusal;
 use super::Substance;
 use crate::domain::state::DomainKind;
+use crate::id::DomainId;
 use crate::message::address::EmailAddress;
 use crate::plugin::decision::Decision;
 use crate::store::StoreError;
@@ -17,6 +18,8 @@ use crate::store::records::RouteChoice;
 pub struct Verified {
     /// The address.
     pub from: EmailAddress,
+    /// Its domain.
+    pub domain: DomainId,
     /// Where its mail may go.
     pub route: RouteChoice,
     /// The judgement that verified the domain.
@@ -103,5 +106,5 @@ pub(in crate::journey) async fn check_address(
         DomainKind::Sandbox => RouteChoice::Sandbox,
         DomainKind::Dns => RouteChoice::Configured,
     };
-    Ok(Ok(Verified { from: from.clone(), route, decision }))
+    Ok(Ok(Verified { from: from.clone(), domain: row.domain.id, route, decision }))
 }

@@ -18,8 +18,6 @@ pub struct SigningKeys {
     pub domain: DomainId,
     /// Where the domain stands: its keys sign only while it may send.
     pub phase: Phase,
-    /// When it was added.
-    pub created_at: Timestamp,
     /// The keys, RSA first; none for a sandbox domain.
     pub keys: Vec<SealedKey>,
 }
@@ -38,7 +36,7 @@ pub struct SealedKey {
 
 /// The statement that finds the signing keys of a domain of an account, in one row.
 pub const SIGNING_KEYS: &str = "-- signing_keys
-    SELECT d.id, d.phase, d.created_at,
+    SELECT d.id, d.phase,
            (SELECT json_group_array(json_object('selector', selector, 'algorithm', algorithm,
                                                 'sealed', hex(private_key))
                                     ORDER BY algorithm DESC)
@@ -54,7 +52,6 @@ pub fn signing_keys_row(row: &SqliteRow) -> Result<SigningKeys, StoreError> {
     Ok(SigningKeys {
         domain: parsed(row, "domains", "id")?,
         phase: Phase::from_word(&phase).ok_or_else(|| inconsistent("domains", "phase", &phase))?,
-        created_at: Timestamp::from_millis(column(row, "created_at")?),
         keys: json(row, "dkim_keys", "keys")?,
     })
 }

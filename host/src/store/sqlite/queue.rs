@@ -178,7 +178,7 @@ async fn read_leases(
     let ids: Vec<&String> = attempts.keys().collect();
     let rows = sqlx::query(
         "-- claim: read
-         SELECT m.id, m.account_id, m.sender, coalesce(m.return_path, m.sender) AS return_path,
+         SELECT m.id, m.account_id, m.sender, m.domain_id, coalesce(m.return_path, m.sender) AS return_path,
                 m.recipient, m.route, b.bytes
          FROM messages m LEFT JOIN bodies b ON b.message_id = coalesce(m.body_of, m.id)
          WHERE m.id IN (SELECT value FROM json_each(?)) ORDER BY m.id",
@@ -213,6 +213,10 @@ fn lease(row: &SqliteRow, attempt: u32, first_at: Timestamp) -> Result<Lease, St
             _ => Some(parsed(row, "messages", "return_path")?),
         },
         author: parsed(row, "messages", "sender")?,
+        domain: match column::<Option<&str>>(row, "domain_id")? {
+            Some(_) => Some(parsed(row, "messages", "domain_id")?),
+            None => None,
+        },
         recipient: parsed(row, "messages", "recipient")?,
         route: match route.as_str() {
             "sandbox" => RouteChoice::Sandbox,

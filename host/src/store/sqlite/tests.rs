@@ -9,7 +9,7 @@ use crate::account::plan::Plan;
 use crate::account::{Account, AccountState};
 use crate::clock::Timestamp;
 use crate::credit::{Credits, EntryKind};
-use crate::id::{AccountId, DecisionId, KeyId, MessageId};
+use crate::id::{AccountId, DecisionId, DomainId, KeyId, MessageId};
 use crate::message::state::MessageState;
 use crate::store::StoreError;
 use crate::store::records::{
@@ -77,6 +77,7 @@ fn message(price: i64) -> NewMessage {
         channel: "api",
         template: Some(("welcome".to_owned(), 1)),
         sender: "a@sandbox.test".parse().expect("valid"),
+        domain: DomainId::new(NOW),
         return_path: ReturnPath::Author,
         recipient: "Ada@Example.com".parse().expect("valid"),
         subject: "Hi".to_owned(),

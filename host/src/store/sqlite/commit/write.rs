@@ -61,7 +61,7 @@ async fn write_messages(
 ) -> Result<(), StoreError> {
     let mut query = QueryBuilder::<Driver>::new(
         "INSERT INTO messages (id, account_id, key_id, channel, template_slug, template_revision, \
-         sender, return_path, recipient, subject, route, state, reason, credits, tags, metadata, \
+         sender, domain_id, return_path, recipient, subject, route, state, reason, credits, tags, metadata, \
          body_of, created_at, updated_at) ",
     );
     query.push_values(rows, |mut b, row| {
@@ -74,6 +74,7 @@ async fn write_messages(
             .push_bind(template.map(|(slug, _)| slug.clone()))
             .push_bind(template.map(|(_, revision)| i64::try_from(*revision).unwrap_or(i64::MAX)))
             .push_bind(message.sender.to_string())
+            .push_bind(message.domain.to_string())
             .push_bind(match &message.return_path {
                 ReturnPath::Author => None,
                 ReturnPath::Other(path) => {

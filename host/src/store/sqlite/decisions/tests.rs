@@ -8,7 +8,7 @@ use crate::account::plan::Plan;
 use crate::account::{Account, AccountState};
 use crate::clock::Timestamp;
 use crate::credit::{Credits, EntryKind};
-use crate::id::{AccountId, DecisionId, KeyId, MessageId};
+use crate::id::{AccountId, DecisionId, DomainId, KeyId, MessageId};
 use crate::store::StoreError;
 use crate::store::records::{
     Acceptance, Body, BodyOf, Job, NewMessage, ReturnPath, RouteChoice, Slot,
@@ -95,6 +95,7 @@ fn new_message(decision_id: DecisionId, id: MessageId) -> NewMessage {
         channel: "api",
         template: None,
         sender: "a@sandbox.test".parse().expect("valid"),
+        domain: DomainId::new(NOW),
         return_path: ReturnPath::Author,
         recipient: "ada@example.com".parse().expect("valid"),
         subject: "Hi".to_owned(),
