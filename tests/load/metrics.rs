@@ -18,12 +18,17 @@ pub struct Counters {
 
 /// Asks for them.
 pub async fn read(address: SocketAddr) -> io::Result<Counters> {
+    Ok(parse(&text(address).await?))
+}
+
+/// What `/metrics` says.
+pub async fn text(address: SocketAddr) -> io::Result<String> {
     let mut connection = Connection::open(address).await?;
     let answer = connection.exchange(b"GET /metrics HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n").await?;
     if answer.status != 200 {
         return Err(io::Error::other(format!("/metrics answers {}", answer.status)));
     }
-    Ok(parse(&String::from_utf8_lossy(answer.body)))
+    Ok(String::from_utf8_lossy(answer.body).into_owned())
 }
 
 fn parse(text: &str) -> Counters {

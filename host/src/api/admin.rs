@@ -1,4 +1,5 @@
-//! Who may manage an account: a key of scope `admin`, its own account only.
+//! Who may manage an account: a key of scope `admin`, its own account only; and how the key of any
+//! request that manages something is found.
 
 use axum::extract::{FromRequestParts, Request};
 use http::request::Parts;
@@ -33,27 +34,30 @@ impl FromRequestParts<Api> for Admin {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Self, Problem> {
-        let presented = parts.headers.get("x-api-key").and_then(|value| value.to_str().ok());
-        let ip = request::ip(&Request::from_parts(parts.clone(), axum::body::Body::empty()));
-        match authenticate(&api.facts, &api.clock, presented, ip, Scope::Admin).await {
-            Ok(caller) => {
-                let account = api.store.account(caller.key.account_id, api.clock.now()).await;
-                match account.map(|it| it.account.state) {
-                    Ok(AccountState::Active) => Ok(Self(caller)),
-                    Ok(AccountState::Suspended) => {
-                        let message = "the account is suspended; ask the operator of this server";
-                        let message = message.to_owned();
-                        Err(Refusal::Forbidden { message, retry_after_s: None }.into())
-                    }
-                    Err(error) => {
-                        tracing::error!(%error, "the store failed");
-                        let outage = Outage::Store;
-                        Err(Refusal::unavailable(outage, "the store cannot be reached").into())
-                    }
-                }
+        let caller = authenticated(parts, api, Scope::Admin).await?;
+        let account = api.store.account(caller.key.account_id, api.clock.now()).await;
+        match account.map(|it| it.account.state) {
+            Ok(AccountState::Active) => Ok(Self(caller)),
+            Ok(AccountState::Suspended) => {
+                let message =
+                    "the account is suspended; ask the operator of this server".to_owned();
+                Err(Refusal::Forbidden { message, retry_after_s: None }.into())
             }
-            Err(Refusal::Unauthorized) => Err(api.rate_limits.failed_login(ip).into()),
-            Err(refusal) => Err(refusal.into()),
+            Err(error) => {
+                tracing::error!(%error, "the store failed");
+                Err(Refusal::unavailable(Outage::Store, "the store cannot be reached").into())
+            }
         }
+    }
+}
+
+/// Finds the key of a request; failures are counted against the address that it comes from.
+pub async fn authenticated(parts: &Parts, api: &Api, scope: Scope) -> Result<Caller, Problem> {
+    let presented = parts.headers.get("x-api-key").and_then(|value| value.to_str().ok());
+    let ip = request::ip(&Request::from_parts(parts.clone(), axum::body::Body::empty()));
+    match authenticate(&api.facts, &api.clock, presented, ip, scope).await {
+        Ok(caller) => Ok(caller),
+        Err(Refusal::Unauthorized) => Err(api.rate_limits.failed_login(ip).into()),
+        Err(refusal) => Err(refusal.into()),
     }
 }

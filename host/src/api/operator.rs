@@ -5,12 +5,11 @@ use axum::extract::{FromRequestParts, Request};
 use http::request::Parts;
 use subtle::ConstantTimeEq;
 
+use super::admin::authenticated;
 use super::problem::Problem;
-use super::{Api, body, request};
+use super::{Api, body};
 use crate::account::key::Scope;
 use crate::id::fill_random;
-use crate::journey::accept::authenticate::authenticate;
-use crate::journey::accept::refusal::Refusal;
 
 /// A secret of this run of the server, for the command line on the same machine.
 #[derive(Clone)]
@@ -70,12 +69,7 @@ impl FromRequestParts<Api> for Operator {
         if presented.is_some_and(|presented| api.control.is(presented)) {
             return Ok(Self(()));
         }
-        let ip = request::ip(&Request::from_parts(parts.clone(), axum::body::Body::empty()));
-        match authenticate(&api.facts, &api.clock, presented, ip, Scope::Operator).await {
-            Ok(_) => Ok(Self(())),
-            Err(Refusal::Unauthorized) => Err(api.rate_limits.failed_login(ip).into()),
-            Err(refusal) => Err(refusal.into()),
-        }
+        authenticated(parts, api, Scope::Operator).await.map(|_| Self(()))
     }
 }
 

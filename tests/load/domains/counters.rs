@@ -3,7 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 
-use crate::client::Connection;
+use crate::metrics;
 
 /// Since the server's start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -16,12 +16,7 @@ pub struct Counters {
 
 /// Asks for them.
 pub async fn read(address: SocketAddr) -> io::Result<Counters> {
-    let mut connection = Connection::open(address).await?;
-    let answer = connection.exchange(b"GET /metrics HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n").await?;
-    if answer.status != 200 {
-        return Err(io::Error::other(format!("/metrics answers {}", answer.status)));
-    }
-    Ok(parse(&String::from_utf8_lossy(answer.body)))
+    Ok(parse(&metrics::text(address).await?))
 }
 
 fn parse(text: &str) -> Counters {
