@@ -50,8 +50,8 @@ impl Retention {
     }
 
     async fn bite(self, store: &Store, now: Timestamp) -> Result<More, StoreError> {
-        let rows = store.drop_expired(now, before(now, REFUSALS_KEPT), BITE).await?;
-        let samples = store.drop_samples(before(now, self.samples), SAMPLES_BITE).await?;
+        let rows = store.drop_expired(now, now.before(REFUSALS_KEPT), BITE).await?;
+        let samples = store.drop_samples(now.before(self.samples), SAMPLES_BITE).await?;
         if rows >= u64::from(BITE) || samples >= u64::from(SAMPLES_BITE) {
             return Ok(More::Perhaps);
         }
@@ -63,11 +63,6 @@ impl Retention {
 enum More {
     Perhaps,
     No,
-}
-
-fn before(now: Timestamp, kept: Duration) -> Timestamp {
-    let kept = i64::try_from(kept.as_millis()).unwrap_or(i64::MAX);
-    Timestamp::from_millis(now.millis().saturating_sub(kept))
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::Verifier;
 use super::ask::{Asked, Judged, Looking, Unjudged};
 use super::judge::{Judgement, judge, known_proofs, standing};
+use super::keys::next_keys;
 use super::looks::Looks;
 use super::{rotate, words};
 use crate::account::Account;
@@ -87,9 +88,10 @@ impl Verifier {
         let Asked { requirements, judged, decisions } =
             self.ask(account, domain, &file.keys, Looking::InDns, &mut looks).await;
         self.keep_samples(&decisions).await;
-        let proofs = known_proofs(&file.row);
-        let unseen = proofs.iter().filter(|it| looks.of(&it.name, it.record_type).is_none());
-        looks.make(&self.resolver, unseen.cloned().collect()).await;
+        // What the host itself decides by, it looks at itself, whatever the policy asks for.
+        let own = known_proofs(&file.row).into_iter().chain(next_keys(&domain.name, &file.keys));
+        let unseen = own.filter(|it| looks.of(&it.name, it.record_type).is_none()).collect();
+        looks.make(&self.resolver, unseen).await;
         let now = self.clock.now();
         let check = CheckRow { observations: looks.to_json(), checked_at: Some(now), ..check };
         match judged {
@@ -118,6 +120,9 @@ impl Verifier {
             Shown::Unclear
         };
         let step = self.rules.schedule.step(&domain.standing, shown, now);
+        if judgement.lacks_ownership {
+            check.owned_since = None;
+        }
         check.unclear_since = check.unclear_since.or(Some(now));
         check.failure = Some(unjudged.for_client());
         check.next_at = self.next(&step, &check, &file.keys, None, now);

@@ -172,7 +172,7 @@ fn proof(name: &str, record_type: RecordType, domain: &SenderDomain, looks: &Loo
 }
 
 /// The records of keys that do not sign do not count: those of a pair that waits, or that has signed.
-pub fn counts(requirement: &Requirement, domain: &SenderDomain, keys: &[DkimKey]) -> bool {
+fn counts(requirement: &Requirement, domain: &SenderDomain, keys: &[DkimKey]) -> bool {
     let mut others = keys.iter().filter(|key| key.phase != KeyPhase::Signing);
     !others.any(|key| {
         super::keys::record_name(&domain.name, key).eq_ignore_ascii_case(&requirement.name)

@@ -8,7 +8,7 @@ use crate::domain::key::{DkimKey, KeyPhase, identity, pair_name};
 use crate::domain::name::DomainName;
 use crate::id::DomainId;
 use crate::mail::dkim::{Algorithm, Generated, KeyError, SigningKey};
-use crate::plugin::domain::RecordType;
+use crate::plugin::domain::{Lookup, RecordType};
 use crate::store::seal::Seal;
 
 impl Verifier {
@@ -19,7 +19,7 @@ impl Verifier {
         phase: KeyPhase,
         now: Timestamp,
     ) -> Result<Vec<DkimKey>, KeyError> {
-        // A quarter of a second of arithmetic, in which this thread would answer nobody.
+        // About 80 ms of arithmetic, in which this thread would answer nobody.
         let made = tokio::task::spawn_blocking(|| {
             [Algorithm::Rsa, Algorithm::Ed25519].map(|it| (it, SigningKey::generate(it)))
         });
@@ -59,6 +59,17 @@ fn stored(
 /// The name of a key's record.
 pub fn record_name(domain: &DomainName, key: &DkimKey) -> String {
     format!("{}._domainkey.{domain}", key.selector)
+}
+
+/// Where the keys are looked for that wait to be published.
+pub fn next_keys(domain: &DomainName, keys: &[DkimKey]) -> Vec<Lookup> {
+    let next = keys.iter().filter(|key| key.phase == KeyPhase::Next);
+    next.map(|key| Lookup {
+        id: format!("next:{}", key.selector),
+        name: record_name(domain, key),
+        record_type: RecordType::Txt,
+    })
+    .collect()
 }
 
 /// Whether the key's record was seen, alone and with this key: the host's own look, whatever the policy
