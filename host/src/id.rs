@@ -30,6 +30,12 @@ macro_rules! identifiers {
                 Self(Ulid::from_parts(now.unsigned_millis(), random_u128()))
             }
 
+            /// None that was made at that moment or later comes before it.
+            #[must_use]
+            pub fn first_of(moment: Timestamp) -> Self {
+                Self(Ulid::from_parts(moment.unsigned_millis(), 0))
+            }
+
             /// The ULID without its prefix, in lower case.
             #[must_use]
             pub fn ulid(self) -> String {
@@ -47,7 +53,9 @@ macro_rules! identifiers {
             type Err = InvalidId;
 
             fn from_str(text: &str) -> Result<Self, InvalidId> {
+                // One name a thing: over 128 bits, two texts would mean the same.
                 text.strip_prefix($prefix)
+                    .filter(|ulid| ulid.starts_with(|first: char| ('0'..='7').contains(&first)))
                     .and_then(|ulid| Ulid::from_string(ulid).ok())
                     .map(Self)
                     .ok_or_else(|| InvalidId { text: text.to_owned(), prefix: $prefix })
@@ -83,6 +91,8 @@ identifiers! {
     MessageId = "msg_";
     /// A change of a message's state.
     EventId = "evt_";
+    /// A webhook of an account.
+    WebhookId = "whk_";
     /// One request to the server.
     RequestId = "req_";
     /// What the plugins decided about one send.

@@ -2,3 +2,4 @@
 
 pub mod address;
 pub mod state;
+pub mod status;

@@ -84,6 +84,8 @@ pub struct NewMessage {
     pub metadata: serde_json::Map<String, Value>,
     /// When it may leave; none means now.
     pub send_at: Option<Timestamp>,
+    /// The message that it sends once more.
+    pub resent_from: Option<MessageId>,
     /// The RFC 5322 message.
     pub body: BodyOf,
     /// The identifier of its decision record.
@@ -127,6 +129,12 @@ impl Body {
         lz4_flex::decompress_size_prepended(&self.0).ok()
     }
 
+    /// Octets of the message, by the beginning of its compressed bytes.
+    #[must_use]
+    pub fn octets_of(beginning: &[u8]) -> Option<u32> {
+        beginning.first_chunk().map(|size| u32::from_le_bytes(*size))
+    }
+
     /// The compressed bytes.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
@@ -151,6 +159,15 @@ pub enum RouteChoice {
 }
 
 impl RouteChoice {
+    /// The lane of the queue in which a message to that recipient waits.
+    #[must_use]
+    pub fn lane(self, recipient: &EmailAddress) -> String {
+        match self {
+            Self::Sandbox => self.word().to_owned(),
+            Self::Configured => recipient.host().to_ascii_lowercase(),
+        }
+    }
+
     /// The word in the database.
     #[must_use]
     pub fn word(self) -> &'static str {
@@ -201,6 +218,19 @@ pub enum Answer {
     },
 }
 
+/// A message that is due, before anybody has leased it.
+#[derive(Debug, Clone)]
+pub struct Due {
+    /// Its identifier.
+    pub message_id: MessageId,
+    /// Whose it is.
+    pub account_id: AccountId,
+    /// `sandbox`, or its recipient's domain in lower case, which may be an address literal.
+    pub lane: String,
+    /// Since when.
+    pub due_at: Timestamp,
+}
+
 /// A message that a worker has leased for one attempt.
 #[derive(Debug, Clone)]
 pub struct Lease {
@@ -208,7 +238,7 @@ pub struct Lease {
     pub message_id: MessageId,
     /// Whose it is.
     pub account_id: AccountId,
-    /// The envelope's sender; none for the empty path.
+    /// The envelope's sender as the client gave it; none for the empty path.
     pub sender: Option<EmailAddress>,
     /// The author: the address in From.
     pub author: EmailAddress,
@@ -222,8 +252,8 @@ pub struct Lease {
     pub attempt: u32,
     /// When the first attempt began.
     pub first_at: Timestamp,
-    /// The message; none when its stored body is missing or damaged.
-    pub raw: Option<Vec<u8>>,
+    /// Octets of the message; none when its stored body is missing.
+    pub octets: Option<u32>,
 }
 
 /// How an attempt ended, to be written in one transaction.
@@ -239,38 +269,80 @@ pub struct Settlement {
     pub reason: String,
     /// When the next attempt is due; none where it rests.
     pub next_attempt: Option<Timestamp>,
+    /// What happened in the attempt.
+    pub attempt: AttemptRecord,
+    /// What puts the recipient on the account's suppression list.
+    pub suppression: Option<NewSuppression>,
 }
 
-/// A message as lists and scripts see it.
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct MessageRow {
-    /// Its identifier.
-    pub id: String,
-    /// Whose it is.
-    pub account_id: String,
-    /// Its template; none for a raw message.
-    pub template: Option<String>,
-    /// From.
-    pub from: String,
-    /// To.
-    pub to: String,
-    /// Subject.
-    pub subject: String,
-    /// Where it stands.
-    pub state: String,
-    /// Why it stands there.
+/// What happened in one attempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AttemptRecord {
+    /// Which attempt of its message, from 1.
+    pub number: u32,
+    /// When it began.
+    pub started_at: Timestamp,
+    /// When it ended.
+    pub ended_at: Timestamp,
+    /// `sandbox`, `direct`, or the name of a smarthost.
+    pub route: String,
+    /// The host that answered, or did not.
+    pub host: Option<String>,
+    /// Its address and port.
+    pub address: Option<String>,
+    /// How the connection was encrypted.
+    pub tls: Option<String>,
+    /// The state that the attempt led to.
+    pub outcome: MessageState,
+    /// The reply's code (RFC 5321 section 4.2).
+    pub code: Option<u16>,
+    /// Its enhanced status code (RFC 3463), as in `5.1.1`.
+    pub enhanced: Option<String>,
+    /// Its words, or what happened where there was no reply.
+    pub reply: String,
+    /// The dialog, line by line, without the message's content and any secret.
+    pub conversation: String,
+}
+
+/// Why an address is on a suppression list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SuppressionKind {
+    /// The address does not take mail for good.
+    Bounce,
+    /// Its holder has called a message spam.
+    Complaint,
+    /// Somebody of the account has put it there.
+    Manual,
+}
+
+impl SuppressionKind {
+    /// The word in the database and in answers.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Bounce => "bounce",
+            Self::Complaint => "complaint",
+            Self::Manual => "manual",
+        }
+    }
+}
+
+/// An address for an account's suppression list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewSuppression {
+    /// Whose list.
+    pub account_id: AccountId,
+    /// The address in lower case throughout ([`EmailAddress::folded`]).
+    pub address: String,
+    /// Why it is there.
+    pub kind: SuppressionKind,
+    /// In the words of whoever put it there.
     pub reason: String,
-    /// What it cost.
-    pub credits: i64,
-    /// When it is attempted next, RFC 3339; none where it rests.
-    pub next_attempt_at: Option<String>,
-    /// When it was accepted, RFC 3339.
-    pub created_at: String,
-    /// Its events, oldest first.
-    pub events: Vec<EventRow>,
-    /// What each plugin decided.
-    pub decisions: Value,
+    /// The message that bounced or was complained about.
+    pub message_id: Option<MessageId>,
+    /// When it is taken off; none for never.
+    pub expires_at: Option<Timestamp>,
 }
 
 /// One change of the state of a message or a domain.

@@ -18,6 +18,10 @@ pub enum Purpose {
     Samples,
     /// The private halves of DKIM keys.
     DkimKeys,
+    /// The secrets of webhooks.
+    Webhooks,
+    /// The codes in return paths; nothing is sealed with it.
+    ReturnPaths,
 }
 
 impl Purpose {
@@ -25,8 +29,25 @@ impl Purpose {
         match self {
             Self::Samples => b"waxwing samples 1",
             Self::DkimKeys => b"waxwing dkim keys 1",
+            Self::Webhooks => b"waxwing webhooks 1",
+            Self::ReturnPaths => b"waxwing return paths 1",
         }
     }
+}
+
+/// The key that belongs to a server's master key, for one purpose.
+///
+/// # Panics
+/// HKDF does not give as many bytes as its hash has; it always does.
+#[must_use]
+pub fn derived_key(master_key: &[u8], purpose: Purpose) -> [u8; 32] {
+    let derived = Salt::new(HKDF_SHA256, &[]).extract(master_key);
+    let mut key = [0; 32];
+    derived
+        .expand(&[purpose.word()], HKDF_SHA256)
+        .and_then(|output| output.fill(&mut key))
+        .expect("HKDF-SHA-256 gives 32 bytes");
+    key
 }
 
 /// Why a sealed value does not open.
@@ -50,12 +71,7 @@ impl Seal {
     /// The cipher takes no key of its own length; it always does.
     #[must_use]
     pub fn new(master_key: &[u8], purpose: Purpose) -> Self {
-        let derived = Salt::new(HKDF_SHA256, &[]).extract(master_key);
-        let mut key = [0; 32];
-        derived
-            .expand(&[purpose.word()], HKDF_SHA256)
-            .and_then(|output| output.fill(&mut key))
-            .expect("HKDF-SHA-256 gives 32 bytes");
+        let key = derived_key(master_key, purpose);
         Self(RandomizedNonceKey::new(&AES_256_GCM, &key).expect("the key has 32 bytes"))
     }
 

@@ -1,19 +1,32 @@
 //! The embedded store: one SQLite file in WAL mode, `synchronous=FULL`, one writer, many readers.
 
 mod accounts;
+mod attempts;
+mod bites;
 mod commit;
 mod decisions;
 mod domain_checks;
 mod domain_keys;
 mod domains;
 mod events;
+mod gauges;
 mod keys;
+mod message_file;
+mod message_pages;
 mod messages;
 mod queue;
+mod recall;
+mod reports;
+mod retention;
 mod row;
 mod samples;
+mod settle;
+mod shrink;
+mod sts;
+mod suppressions;
 mod templates;
 mod upkeep;
+mod webhooks;
 
 #[cfg(test)]
 mod tests;
@@ -35,10 +48,26 @@ pub use decisions::{DecisionFilter, DecisionPage, DecisionRef, DecisionRow, Inva
 pub use domain_checks::{CheckRow, Checked, DomainFile, Sight};
 pub use domain_keys::{SIGNING_KEYS, SealedKey, SigningKeys, signing_keys_row};
 pub use domains::{DOMAIN, DomainRow, NewDomain, NotAdded, domain_row};
+pub use gauges::Gauges;
 pub use keys::{KEY, key_row};
+pub use message_file::{AttemptRow, MessageFile, StoredMessage};
+pub use message_pages::{MessageFilter, MessagePage, MessageRow};
 pub use messages::RefusalRecord;
+pub use recall::Recall;
+pub use reports::{NewReport, Recorded, ReportKind, Reported};
+pub use retention::{RestingPlace, Walked};
 pub use samples::{SampleOutcome, SampleRecord, SampleRow, sample_identity};
+pub use shrink::{
+    Conversion, begin as begin_shrinkable, convert as convert_to_shrinkable, cut, excess,
+};
+pub use sts::StsRow;
+pub use suppressions::{Suppressed, SuppressionPage, SuppressionRow};
 pub use templates::{TEMPLATE, template_row};
+pub use webhooks::{
+    About, Behind, DeliveryPage, DeliveryRow, DeliveryState, DueDelivery, FannedEvent,
+    MessageAbout, NewDelivery, NewWebhook, NextTry, TestDelivery, Tried, Waiting, WebhookChange,
+    WebhookOwner, WebhookRow, WebhookState,
+};
 
 const READERS: u32 = 4;
 const IMMEDIATE: &str = "BEGIN IMMEDIATE";
@@ -49,6 +78,8 @@ const REVISION: &str = "-- revision\nSELECT value FROM revision";
 pub struct Sqlite {
     writer: SqlitePool,
     readers: SqlitePool,
+    /// The balance below which an account is told that its credits are low.
+    low_credits: i64,
 }
 
 impl Sqlite {
@@ -67,6 +98,7 @@ impl Sqlite {
             .pragma("journal_size_limit", "67108864")
             .pragma("wal_autocheckpoint", "4000")
             .statement_cache_capacity(256);
+        shrink::begin(&options, file).await.map_err(StoreError::during("open"))?;
         let writer = SqlitePoolOptions::new()
             .max_connections(1)
             .acquire_timeout(Duration::from_secs(30))
@@ -82,7 +114,14 @@ impl Sqlite {
             .connect_with(options.read_only(true).create_if_missing(false))
             .await
             .map_err(StoreError::during("open"))?;
-        Ok(Self { writer, readers })
+        Ok(Self { writer, readers, low_credits: 0 })
+    }
+
+    /// Tells an account that its credits are low when they fall below `balance`.
+    #[must_use]
+    pub fn telling_credits_below(mut self, balance: i64) -> Self {
+        self.low_credits = balance;
+        self
     }
 
     /// Whether the database can be written: a full disk can still be read.

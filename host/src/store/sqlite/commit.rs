@@ -4,6 +4,7 @@
 //! job sees already holds the debits of the jobs before it. The rows are then written table by
 //! table, many a statement.
 
+mod credits;
 mod known;
 mod write;
 
@@ -63,6 +64,7 @@ impl Sqlite {
     ) -> Result<Vec<JobOutcome>, StoreError> {
         let mut tx = self.begin().await?;
         let mut known = known::known(&mut tx, jobs, now).await?;
+        let balances = known.balances.clone();
         let mut accepted = Vec::new();
         let mut kept = Vec::new();
         let mut outcomes = Vec::with_capacity(jobs.len());
@@ -74,6 +76,8 @@ impl Sqlite {
             return Ok(outcomes);
         }
         write::write(&mut tx, &accepted, &kept, now).await?;
+        let low = self.low_credits;
+        credits::tell_balances(&mut tx, &balances, &known.balances, low, now).await?;
         tx.commit().await.map_err(StoreError::during("commit"))?;
         Ok(outcomes)
     }

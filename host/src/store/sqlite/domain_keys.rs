@@ -7,6 +7,7 @@ use sqlx::{Sqlite as Driver, Transaction};
 use super::row::{column, inconsistent, json, parsed, to_json};
 use crate::clock::Timestamp;
 use crate::domain::key::{DkimKey, KeyPhase};
+use crate::domain::name::DomainName;
 use crate::domain::state::Phase;
 use crate::id::DomainId;
 use crate::store::StoreError;
@@ -20,6 +21,8 @@ pub struct SigningKeys {
     pub phase: Phase,
     /// The keys, RSA first; none for a sandbox domain.
     pub keys: Vec<SealedKey>,
+    /// The domain's own alias of the host to which reports come back, while that can be seen.
+    pub return_path: Option<DomainName>,
 }
 
 /// A key that signs.
@@ -40,7 +43,12 @@ pub const SIGNING_KEYS: &str = "-- signing_keys
            (SELECT json_group_array(json_object('selector', selector, 'algorithm', algorithm,
                                                 'sealed', hex(private_key))
                                     ORDER BY algorithm DESC)
-            FROM dkim_keys k WHERE k.domain_id = d.id AND phase = 'signing') AS keys
+            FROM dkim_keys k WHERE k.domain_id = d.id AND phase = 'signing') AS keys,
+           (SELECT r.value ->> 'name'
+            FROM domain_checks c, json_each(d.requirements) r, json_each(c.findings) f
+            WHERE c.domain_id = d.id AND r.value ->> 'id' = 'return-path'
+              AND r.value ->> 'type' = 'CNAME' AND f.value ->> 'id' = 'return-path'
+              AND f.value ->> 'wasSatisfied') AS return_path
     FROM domains d WHERE d.account_id = ? AND d.name = ?";
 
 /// Reads a row of [`SIGNING_KEYS`].
@@ -53,6 +61,8 @@ pub fn signing_keys_row(row: &SqliteRow) -> Result<SigningKeys, StoreError> {
         domain: parsed(row, "domains", "id")?,
         phase: Phase::from_word(&phase).ok_or_else(|| inconsistent("domains", "phase", &phase))?,
         keys: json(row, "dkim_keys", "keys")?,
+        // A policy may name what is no host: then there is none.
+        return_path: column::<Option<String>>(row, "return_path")?.and_then(|it| it.parse().ok()),
     })
 }
 

@@ -1,9 +1,11 @@
 //! The record of what happened: one row for each change of a message's or a domain's state, in its
 //! transaction.
 
+use serde_json::Value;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{QueryBuilder, Sqlite as Driver, Transaction};
 
+use super::Sqlite;
 use super::row::column;
 use crate::clock::Timestamp;
 use crate::id::{AccountId, EventId, MessageId};
@@ -12,6 +14,7 @@ use crate::store::StoreError;
 use crate::store::records::EventRow;
 
 /// A change of a message's state.
+#[derive(Clone, Copy)]
 pub struct Change<'a> {
     /// Which message.
     pub message: MessageId,
@@ -41,6 +44,51 @@ pub async fn record<'a>(
             .push_bind(now.millis());
     });
     run(tx, query, "record events").await
+}
+
+/// Records something that is neither a message's nor a domain's: who reads it, a webhook, is told the
+/// facts. `account` is empty for what is the server's.
+pub async fn tell(
+    tx: &mut Transaction<'_, Driver>,
+    what: &'static str,
+    subject: &str,
+    account: &str,
+    facts: &Value,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    sqlx::query(
+        "-- tell
+         INSERT INTO events (id, subject, account_id, type, detail, created_at)
+         VALUES (?, ?, ?, ?, ?, ?)",
+    )
+    .bind(EventId::new(now).to_string())
+    .bind(subject)
+    .bind(account)
+    .bind(what)
+    .bind(facts.to_string())
+    .bind(now.millis())
+    .execute(&mut **tx)
+    .await
+    .map(|_| ())
+    .map_err(StoreError::during("tell"))
+}
+
+impl Sqlite {
+    /// Records something that has happened to the server itself, and not to an account.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn record_server_event(
+        &self,
+        what: &'static str,
+        subject: &str,
+        facts: &Value,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let mut tx = self.begin().await?;
+        tell(&mut tx, what, subject, "", facts, now).await?;
+        tx.commit().await.map_err(StoreError::during("record_server_event"))
+    }
 }
 
 /// Runs a statement whose text depends on the number of its rows, so that it is not kept prepared.

@@ -3,123 +3,127 @@
 //! A lease moves a row's due time to the lease's end: if its worker dies, the row is due again by
 //! itself. A worker may only settle what it still holds.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 
-use serde_json::json;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Sqlite as Driver, Transaction};
 
 use super::Sqlite;
-use super::events::{self, Change};
+use super::events::Change;
 use super::row::{column, inconsistent, parsed, to_json};
+use super::settle::{give_up, write_states};
 use crate::clock::Timestamp;
 use crate::id::MessageId;
 use crate::message::state::MessageState;
 use crate::store::StoreError;
-use crate::store::records::{Body, Lease, RouteChoice, Settlement};
+use crate::store::records::{Body, Due, Lease, RouteChoice};
 
 impl Sqlite {
-    /// Leases up to `limit` due messages to `owner` until `until`; each is `sending` from now on.
+    /// Messages that are due, the longest waiting first, behind `after`; those of the `passed` lanes
+    /// are passed over.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn due(
+        &self,
+        now: Timestamp,
+        after: Option<&Due>,
+        passed: &BTreeSet<String>,
+        limit: u32,
+    ) -> Result<Vec<Due>, StoreError> {
+        let (since, id) = match after {
+            Some(due) => (due.due_at.millis(), due.message_id.to_string()),
+            None => (i64::MIN, String::new()),
+        };
+        let rows = sqlx::query(
+            "-- due
+             SELECT message_id, account_id, lane, due_at FROM queue
+             WHERE due_at <= ?1 AND due_at >= ?2 AND (due_at > ?2 OR message_id > ?3)
+               AND lane NOT IN (SELECT value FROM json_each(?4))
+             ORDER BY due_at, message_id LIMIT ?5",
+        )
+        .bind(now.millis())
+        .bind(since)
+        .bind(id)
+        .bind(to_json(passed))
+        .bind(limit)
+        .fetch_all(&self.readers)
+        .await
+        .map_err(StoreError::during("due"))?;
+        rows.iter()
+            .map(|row| {
+                Ok(Due {
+                    message_id: parsed(row, "queue", "message_id")?,
+                    account_id: parsed(row, "queue", "account_id")?,
+                    lane: column(row, "lane")?,
+                    due_at: Timestamp::from_millis(column(row, "due_at")?),
+                })
+            })
+            .collect()
+    }
+
+    /// Leases those of `wanted` that are still due to `owner` until `until`; each is `sending` from
+    /// now on.
     ///
     /// # Errors
     /// The database failed; nothing is leased then.
-    pub async fn claim(
+    pub async fn lease(
         &self,
         owner: &str,
-        limit: u32,
+        wanted: &[MessageId],
         now: Timestamp,
         until: Timestamp,
     ) -> Result<Vec<Lease>, StoreError> {
-        if self.next_due().await?.is_none_or(|due| due > now) {
-            return Ok(Vec::new());
-        }
         let mut tx = self.begin().await?;
         let claimed = sqlx::query(
-            "-- claim
+            "-- lease
              UPDATE queue SET lease_owner = ?1, lease_until = ?2, due_at = ?2,
                               attempts = attempts + 1, first_at = coalesce(first_at, ?3)
-             WHERE message_id IN
-                 (SELECT message_id FROM queue WHERE due_at <= ?3 ORDER BY due_at LIMIT ?4)
+             WHERE message_id IN (SELECT value FROM json_each(?4)) AND due_at <= ?3
              RETURNING message_id, attempts, first_at",
         )
         .bind(owner)
         .bind(until.millis())
         .bind(now.millis())
-        .bind(limit)
+        .bind(to_json(wanted))
         .fetch_all(&mut *tx)
         .await
-        .map_err(StoreError::during("claim"))?;
+        .map_err(StoreError::during("lease"))?;
         let (leases, unreadable) = read_leases(&mut tx, &claimed).await?;
         give_up(&mut tx, &unreadable, now).await?;
-        let changes: Vec<Settlement> = leases
+        let reasons: Vec<String> =
+            leases.iter().map(|lease| format!("attempt {}", lease.attempt)).collect();
+        let changes: Vec<Change<'_>> = leases
             .iter()
-            .map(|lease| Settlement {
-                message_id: lease.message_id,
-                account_id: lease.account_id,
+            .zip(&reasons)
+            .map(|(lease, reason)| Change {
+                message: lease.message_id,
+                account: lease.account_id,
                 state: MessageState::Sending,
-                reason: format!("attempt {}", lease.attempt),
-                next_attempt: None,
+                reason,
             })
             .collect();
         write_states(&mut tx, &changes, now).await?;
-        tx.commit().await.map_err(StoreError::during("claim"))?;
+        tx.commit().await.map_err(StoreError::during("lease"))?;
         Ok(leases)
     }
 
-    /// Writes how attempts ended, each with its event; what is no longer held is left alone.
+    /// The RFC 5322 message of a lease; none when its stored body is missing or damaged.
     ///
     /// # Errors
-    /// The database failed; nothing was written then.
-    pub async fn settle(
-        &self,
-        owner: &str,
-        settlements: &[Settlement],
-        now: Timestamp,
-    ) -> Result<(), StoreError> {
-        let mut tx = self.begin().await?;
-        let (waiting, resting): (Vec<&Settlement>, Vec<&Settlement>) =
-            settlements.iter().partition(|it| it.next_attempt.is_some());
-        let resting: Vec<MessageId> = resting.into_iter().map(|it| it.message_id).collect();
-        let mut held = sqlx::query(
-            "-- settle: at rest
-             DELETE FROM queue
-             WHERE lease_owner = ?1 AND message_id IN (SELECT value FROM json_each(?2))
-             RETURNING message_id",
+    /// The database failed.
+    pub async fn body(&self, id: MessageId) -> Result<Option<Vec<u8>>, StoreError> {
+        let row = sqlx::query(
+            "-- body
+             SELECT b.bytes FROM messages m JOIN bodies b ON b.message_id = coalesce(m.body_of, m.id)
+             WHERE m.id = ?",
         )
-        .bind(owner)
-        .bind(to_json(&resting))
-        .fetch_all(&mut *tx)
+        .bind(id.to_string())
+        .fetch_optional(&self.readers)
         .await
-        .map_err(StoreError::during("settle"))?;
-        if !waiting.is_empty() {
-            let due = waiting.iter().map(|it| json!({"id": it.message_id, "due": it.next_attempt}));
-            let updated = sqlx::query(
-                "-- settle: another attempt
-                 UPDATE queue SET due_at = j.value ->> 'due', lease_owner = NULL, lease_until = NULL
-                 FROM json_each(?2) AS j
-                 WHERE message_id = j.value ->> 'id' AND lease_owner = ?1
-                 RETURNING message_id",
-            )
-            .bind(owner)
-            .bind(to_json(&due.collect::<Vec<_>>()))
-            .fetch_all(&mut *tx)
-            .await
-            .map_err(StoreError::during("settle"))?;
-            held.extend(updated);
-        }
-        let held: HashSet<MessageId> = held
-            .iter()
-            .map(|row| parsed(row, "queue", "message_id"))
-            .collect::<Result<_, StoreError>>()?;
-        let changes: Vec<Settlement> =
-            settlements.iter().filter(|it| held.contains(&it.message_id)).cloned().collect();
-        write_states(&mut tx, &changes, now).await?;
-        let failed = changes.iter().filter(|it| it.state == MessageState::Failed);
-        let failed: Vec<MessageId> = failed.map(|it| it.message_id).collect();
-        if !failed.is_empty() {
-            refund(&mut tx, &to_json(&failed), now).await?;
-        }
-        tx.commit().await.map_err(StoreError::during("settle"))
+        .map_err(StoreError::during("body"))?;
+        let bytes = row.map(|row| column::<Vec<u8>>(&row, "bytes")).transpose()?;
+        Ok(bytes.and_then(|bytes| Body::from_stored(bytes).unpack()))
     }
 
     /// Gives back what a worker before this one held: with one store there is one server.
@@ -137,6 +141,26 @@ impl Sqlite {
         .await
         .map(|done| done.rows_affected())
         .map_err(StoreError::during("release_leases"))
+    }
+
+    /// Makes messages due again as early as they would be if the clock had never shown a later time
+    /// than `now`. Answers how many.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn mend_due_times(&self, now: Timestamp) -> Result<u64, StoreError> {
+        sqlx::query(
+            "-- mend_due_times
+             UPDATE queue SET due_at = ?1 + max(0, due_at - m.updated_at),
+                              first_at = min(first_at, ?1)
+             FROM messages m
+             WHERE m.id = queue.message_id AND m.updated_at > ?1 AND m.state IN ('queued', 'deferred')",
+        )
+        .bind(now.millis())
+        .execute(&self.writer)
+        .await
+        .map(|done| done.rows_affected())
+        .map_err(StoreError::during("mend_due_times"))
     }
 
     /// When the next message is due; none for an empty queue.
@@ -177,16 +201,16 @@ async fn read_leases(
     }
     let ids: Vec<&String> = attempts.keys().collect();
     let rows = sqlx::query(
-        "-- claim: read
+        "-- lease: read
          SELECT m.id, m.account_id, m.sender, m.domain_id, coalesce(m.return_path, m.sender) AS return_path,
-                m.recipient, m.route, b.bytes
+                m.recipient, m.route, substr(b.bytes, 1, 4) AS size
          FROM messages m LEFT JOIN bodies b ON b.message_id = coalesce(m.body_of, m.id)
          WHERE m.id IN (SELECT value FROM json_each(?)) ORDER BY m.id",
     )
     .bind(to_json(&ids))
     .fetch_all(&mut **tx)
     .await
-    .map_err(StoreError::during("claim: read"))?;
+    .map_err(StoreError::during("lease: read"))?;
     let mut leases = Vec::with_capacity(rows.len());
     for row in &rows {
         let id: String = column(row, "id")?;
@@ -204,7 +228,7 @@ async fn read_leases(
 
 fn lease(row: &SqliteRow, attempt: u32, first_at: Timestamp) -> Result<Lease, StoreError> {
     let route: String = column(row, "route")?;
-    let bytes: Option<Vec<u8>> = column(row, "bytes")?;
+    let size: Option<Vec<u8>> = column(row, "size")?;
     Ok(Lease {
         message_id: parsed(row, "messages", "id")?,
         account_id: parsed(row, "messages", "account_id")?,
@@ -225,100 +249,6 @@ fn lease(row: &SqliteRow, attempt: u32, first_at: Timestamp) -> Result<Lease, St
         },
         attempt,
         first_at,
-        raw: bytes.and_then(|bytes| Body::from_stored(bytes).unpack()),
+        octets: size.and_then(|it| Body::octets_of(&it)),
     })
-}
-
-/// Ends messages whose rows cannot be read, by their identifiers alone.
-async fn give_up(
-    tx: &mut Transaction<'_, Driver>,
-    unreadable: &[String],
-    now: Timestamp,
-) -> Result<(), StoreError> {
-    if unreadable.is_empty() {
-        return Ok(());
-    }
-    let reason = "the stored message cannot be read by this version of the server";
-    let ids = to_json(unreadable);
-    for statement in [
-        "-- give_up: state
-         UPDATE messages SET state = 'failed', reason = ?2, updated_at = ?3
-         WHERE id IN (SELECT value FROM json_each(?1))",
-        "-- give_up: event
-         INSERT INTO events (id, subject, account_id, type, detail, created_at)
-         SELECT 'evt_' || substr(id, 5), id, account_id, 'message.failed', ?2, ?3
-         FROM messages WHERE id IN (SELECT value FROM json_each(?1))",
-    ] {
-        sqlx::query(statement)
-            .bind(&ids)
-            .bind(reason)
-            .bind(now.millis())
-            .execute(&mut **tx)
-            .await
-            .map_err(StoreError::during("give_up"))?;
-    }
-    sqlx::query(
-        "-- give_up: queue
-         DELETE FROM queue WHERE message_id IN (SELECT value FROM json_each(?))",
-    )
-    .bind(&ids)
-    .execute(&mut **tx)
-    .await
-    .map_err(StoreError::during("give_up"))?;
-    refund(tx, &ids, now).await
-}
-
-/// Gives back the price of messages that have failed, which is to say never left; once, by the
-/// ledger's own constraint.
-async fn refund(
-    tx: &mut Transaction<'_, Driver>,
-    ids: &str,
-    now: Timestamp,
-) -> Result<(), StoreError> {
-    sqlx::query(
-        "-- refund
-         INSERT INTO ledger (account_id, kind, amount, message_id, reason, created_at)
-         SELECT account_id, 'refund', credits, id, 'the message never left', ?2
-         FROM messages
-         WHERE id IN (SELECT value FROM json_each(?1)) AND state = 'failed' AND credits > 0
-         ON CONFLICT (message_id, kind) DO NOTHING",
-    )
-    .bind(ids)
-    .bind(now.millis())
-    .execute(&mut **tx)
-    .await
-    .map(|_| ())
-    .map_err(StoreError::during("refund"))
-}
-
-/// A change of state and its event, for many messages.
-async fn write_states(
-    tx: &mut Transaction<'_, Driver>,
-    changes: &[Settlement],
-    now: Timestamp,
-) -> Result<(), StoreError> {
-    if changes.is_empty() {
-        return Ok(());
-    }
-    let states = changes
-        .iter()
-        .map(|it| json!({"id": it.message_id, "state": it.state, "reason": it.reason}));
-    sqlx::query(
-        "-- write_states
-         UPDATE messages SET state = j.value ->> 'state', reason = j.value ->> 'reason',
-                             updated_at = ?2
-         FROM json_each(?1) AS j WHERE messages.id = j.value ->> 'id'",
-    )
-    .bind(to_json(&states.collect::<Vec<_>>()))
-    .bind(now.millis())
-    .execute(&mut **tx)
-    .await
-    .map_err(StoreError::during("write_states"))?;
-    let changes = changes.iter().map(|change| Change {
-        message: change.message_id,
-        account: change.account_id,
-        state: change.state,
-        reason: &change.reason,
-    });
-    events::record(tx, changes, now).await
 }

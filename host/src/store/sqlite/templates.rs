@@ -1,8 +1,10 @@
 //! Templates and their versions.
 
+use serde_json::json;
 use sqlx::sqlite::SqliteRow;
 
 use super::Sqlite;
+use super::events::tell;
 use super::row::{column, inconsistent, json, parsed, to_json};
 use crate::clock::Timestamp;
 use crate::id::{AccountId, TemplateId};
@@ -54,6 +56,9 @@ impl Sqlite {
         .execute(&mut *tx)
         .await
         .map_err(StoreError::during("publish_template"))?;
+        let facts = json!({"templateId": template_id, "slug": slug.as_str(), "revision": revision});
+        let (subject, owner) = (template_id.to_string(), account.to_string());
+        tell(&mut tx, "template.published", &subject, &owner, &facts, now).await?;
         tx.commit().await.map_err(StoreError::during("publish_template"))?;
         Ok(TemplateVersion {
             template_id,

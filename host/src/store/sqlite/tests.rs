@@ -1,10 +1,18 @@
 //! What every store must hold, on the embedded one.
 
+mod credits;
+mod gauges;
+mod message_pages;
+mod recall;
+mod retention;
+mod suppressions;
+
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde_json::{Map, json};
 
-use super::Sqlite;
+use super::{MessageFilter, Sqlite};
 use crate::account::plan::Plan;
 use crate::account::{Account, AccountState};
 use crate::clock::Timestamp;
@@ -13,8 +21,8 @@ use crate::id::{AccountId, DecisionId, DomainId, KeyId, MessageId};
 use crate::message::state::MessageState;
 use crate::store::StoreError;
 use crate::store::records::{
-    Acceptance, Answer, Body, BodyOf, Idempotency, Job, JobOutcome, NewMessage, ReturnPath,
-    RouteChoice, Settlement, Slot,
+    Acceptance, Answer, AttemptRecord, Body, BodyOf, Due, Idempotency, Job, JobOutcome, Lease,
+    NewMessage, NewSuppression, ReturnPath, RouteChoice, Settlement, Slot, SuppressionKind,
 };
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
@@ -22,7 +30,7 @@ const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 struct Fixture {
     store: Sqlite,
     account: AccountId,
-    _directory: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 impl Fixture {
@@ -40,7 +48,7 @@ impl Fixture {
         store.create_account(&account).await.expect("created");
         let grant = Credits(credits);
         store.add_credits(account.id, EntryKind::Grant, grant, "test", NOW).await.expect("granted");
-        Self { store, account: account.id, _directory: directory }
+        Self { store, account: account.id, directory }
     }
 
     async fn job(&self, messages: usize, price: i64) -> Job {
@@ -67,7 +75,8 @@ impl Fixture {
     }
 
     async fn stored(&self) -> usize {
-        self.store.messages(self.account, 1_000).await.expect("readable").len()
+        let all = MessageFilter::default();
+        self.store.messages(self.account, &all, None, 1_000).await.expect("readable").messages.len()
     }
 }
 
@@ -86,6 +95,7 @@ fn message(price: i64) -> NewMessage {
         tags: Vec::new(),
         metadata: Map::new(),
         send_at: None,
+        resent_from: None,
         body: BodyOf::Own(Body::pack(b"Subject: Hi\r\n\r\nHi\r\n")),
         decision_id: DecisionId::new(NOW),
         decisions: json!([]).into(),
@@ -163,12 +173,24 @@ async fn a_refusal_is_not_kept_under_its_idempotency_key() {
 async fn a_suppressed_recipient_costs_nothing_and_is_never_due() {
     let fixture = Fixture::with_credits(1).await;
     let (store, account) = (&fixture.store, fixture.account);
-    store.suppress(account, "ada@example.com", "test", NOW).await.expect("suppressed");
+    let new = NewSuppression {
+        account_id: account,
+        address: "ada@example.com".to_owned(),
+        kind: SuppressionKind::Manual,
+        reason: "test".to_owned(),
+        message_id: None,
+        expires_at: Some(NOW.after(Duration::from_hours(1))),
+    };
+    store.suppress(&new, NOW).await.expect("suppressed");
     let outcomes = fixture.commit(&[fixture.job(1, 1).await]).await;
     let JobOutcome::Answered(answers) = &outcomes[0] else { panic!("{outcomes:?}") };
     assert!(matches!(answers[0], Answer::Accepted { state: MessageState::Suppressed, .. }));
     assert_eq!(fixture.balance().await, 1);
     assert_eq!(store.next_due().await.expect("readable"), None);
+    let job = fixture.job(1, 1).await;
+    let outcomes = store.commit(&[job], NOW.after(Duration::from_hours(1))).await.expect("commits");
+    let JobOutcome::Answered(answers) = &outcomes[0] else { panic!("{outcomes:?}") };
+    assert!(matches!(answers[0], Answer::Accepted { state: MessageState::Queued, .. }), "expired");
 }
 
 #[tokio::test]
@@ -184,27 +206,55 @@ async fn the_ledger_cannot_be_rewritten_and_no_balance_goes_below_zero() {
     assert_eq!(fixture.balance().await, 5);
 }
 
+/// Leases all that is due for a minute.
+async fn lease(store: &Sqlite, owner: &str, now: Timestamp) -> Vec<Lease> {
+    let due = store.due(now, None, &BTreeSet::new(), 10).await.expect("readable");
+    let ids: Vec<MessageId> = due.iter().map(|it| it.message_id).collect();
+    let until = now.after(Duration::from_mins(1));
+    store.lease(owner, &ids, now, until).await.expect("leases")
+}
+
+fn settled(lease: &Lease, state: MessageState, next_attempt: Option<Timestamp>) -> Settlement {
+    Settlement {
+        message_id: lease.message_id,
+        account_id: lease.account_id,
+        state,
+        reason: "250 OK".to_owned(),
+        next_attempt,
+        attempt: AttemptRecord {
+            number: lease.attempt,
+            started_at: NOW,
+            ended_at: NOW,
+            route: "direct".to_owned(),
+            host: None,
+            address: None,
+            tls: None,
+            outcome: state,
+            code: Some(250),
+            enhanced: None,
+            reply: "250 OK".to_owned(),
+            conversation: "S: 250 OK".to_owned(),
+        },
+        suppression: None,
+    }
+}
+
 #[tokio::test]
 async fn a_lease_is_settled_by_its_owner_only_and_comes_back_when_it_ends() {
     let fixture = Fixture::with_credits(5).await;
     fixture.commit(&[fixture.job(1, 1).await]).await;
     let store = &fixture.store;
     let end = NOW.after(Duration::from_mins(1));
-    let leases = store.claim("one", 10, NOW, end).await.expect("claims");
-    assert_eq!(leases[0].raw.as_deref(), Some(&b"Subject: Hi\r\n\r\nHi\r\n"[..]));
-    assert!(store.claim("two", 10, NOW, end).await.expect("claims").is_empty());
-    let settlement = Settlement {
-        message_id: leases[0].message_id,
-        account_id: fixture.account,
-        state: MessageState::Delivered,
-        reason: "250 OK".to_owned(),
-        next_attempt: None,
-    };
+    let leases = lease(store, "one", NOW).await;
+    let body = store.body(leases[0].message_id).await.expect("readable");
+    assert_eq!(body.as_deref(), Some(&b"Subject: Hi\r\n\r\nHi\r\n"[..]));
+    assert_eq!(leases[0].octets, Some(19));
+    assert!(lease(store, "two", NOW).await.is_empty());
+    let settlement = settled(&leases[0], MessageState::Delivered, None);
     store.settle("two", std::slice::from_ref(&settlement), NOW).await.expect("settles");
-    let state = async || store.message(settlement.message_id).await.expect("there").state;
+    let state = async || store.message(settlement.message_id).await.expect("there").row.state;
     assert_eq!(state().await, "sending");
-    let again = store.claim("two", 10, end, end.after(Duration::from_mins(1))).await;
-    let again = again.expect("claims");
+    let again = lease(store, "two", end).await;
     assert_eq!((again[0].attempt, again[0].first_at), (2, NOW), "given up by the first attempt");
     store.settle("two", std::slice::from_ref(&settlement), end).await.expect("settles");
     assert_eq!(state().await, "delivered");
@@ -213,6 +263,41 @@ async fn a_lease_is_settled_by_its_owner_only_and_comes_back_when_it_ends() {
     let types: Vec<&str> = events.iter().map(|event| event.r#type.as_str()).collect();
     let wanted = ["message.queued", "message.sending", "message.sending", "message.delivered"];
     assert_eq!(types, wanted);
+}
+
+#[tokio::test]
+async fn lanes_without_a_place_are_passed_over_and_pages_follow_one_another() {
+    let fixture = Fixture::with_credits(5).await;
+    fixture.commit(&[fixture.job(3, 1).await]).await;
+    let store = &fixture.store;
+    let none = BTreeSet::new();
+    let mut seen = Vec::new();
+    let mut after: Option<Due> = None;
+    while let Some(due) = store.due(NOW, after.as_ref(), &none, 1).await.expect("readable").pop() {
+        seen.push(due.message_id);
+        after = Some(due);
+    }
+    seen.dedup();
+    assert_eq!(seen.len(), 3);
+    let lane = after.expect("the last one").lane;
+    let passed = BTreeSet::from([lane]);
+    assert!(store.due(NOW, None, &passed, 10).await.expect("readable").is_empty());
+}
+
+#[tokio::test]
+async fn a_clock_that_was_ahead_leaves_nothing_waiting_for_its_time() {
+    let fixture = Fixture::with_credits(5).await;
+    fixture.commit(&[fixture.job(1, 1).await]).await;
+    let store = &fixture.store;
+    let ahead = NOW.after(Duration::from_hours(24));
+    let leases = lease(store, "one", ahead).await;
+    let next = ahead.after(Duration::from_mins(5));
+    let deferred = settled(&leases[0], MessageState::Deferred, Some(next));
+    store.settle("one", &[deferred], ahead).await.expect("settles");
+    assert_eq!(store.mend_due_times(ahead).await.expect("mended"), 0, "the time is right");
+    assert_eq!(store.mend_due_times(NOW).await.expect("mended"), 1);
+    let due = store.next_due().await.expect("readable");
+    assert_eq!(due, Some(NOW.after(Duration::from_mins(5))));
 }
 
 #[tokio::test]
@@ -242,8 +327,7 @@ async fn a_row_that_cannot_be_read_fails_alone_and_is_paid_back() {
                   WHERE id = (SELECT min(id) FROM messages) RETURNING id";
     let row = sqlx::query(broken).fetch_one(&fixture.store.writer).await.expect("one row");
     let id: MessageId = super::row::parsed(&row, "messages", "id").expect("an id");
-    let end = NOW.after(Duration::from_mins(1));
-    let leases = fixture.store.claim("one", 10, NOW, end).await.expect("claims");
+    let leases = lease(&fixture.store, "one", NOW).await;
     assert_eq!(leases.len(), 2, "the others are on their way");
     let ledger = fixture.store.ledger(fixture.account, 1).await.expect("readable");
     assert_eq!((ledger[0].kind.as_str(), ledger[0].amount), ("refund", 1));
@@ -256,20 +340,12 @@ async fn a_message_that_never_left_is_paid_back_once() {
     let fixture = Fixture::with_credits(1).await;
     fixture.commit(&[fixture.job(1, 1).await]).await;
     for _ in 0..2 {
-        let end = NOW.after(Duration::from_mins(1));
-        let leases = fixture.store.claim("one", 10, NOW, end).await.expect("claims");
-        let settlements: Vec<Settlement> = leases
-            .iter()
-            .map(|lease| Settlement {
-                message_id: lease.message_id,
-                account_id: fixture.account,
-                state: MessageState::Failed,
-                reason: "given up".to_owned(),
-                next_attempt: None,
-            })
-            .collect();
+        let leases = lease(&fixture.store, "one", NOW).await;
+        let settlements: Vec<Settlement> =
+            leases.iter().map(|lease| settled(lease, MessageState::Failed, None)).collect();
         fixture.store.settle("one", &settlements, NOW).await.expect("settles");
-        let requeue = "INSERT INTO queue (message_id, due_at) SELECT id, 0 FROM messages";
+        let requeue = "INSERT INTO queue (message_id, account_id, lane, due_at)
+                       SELECT id, account_id, 'example.com', 0 FROM messages";
         sqlx::query(requeue).execute(&fixture.store.writer).await.expect("requeued");
     }
     assert_eq!(fixture.balance().await, 1);

@@ -51,10 +51,12 @@ pub async fn known(
         "-- commit: suppressions
          SELECT account_id, address FROM suppressions
          WHERE account_id IN (SELECT value FROM json_each(?1))
-           AND address IN (SELECT value FROM json_each(?2))",
+           AND address IN (SELECT value FROM json_each(?2))
+           AND (expires_at IS NULL OR expires_at > ?3)",
     )
     .bind(to_json(&accounts))
     .bind(to_json(&recipients))
+    .bind(now.millis())
     .fetch_all(&mut **tx)
     .await
     .map_err(during())?;

@@ -12,7 +12,7 @@ use crate::id::{AccountId, KeyId, MessageId};
 use crate::store::StoreError;
 use crate::store::records::{Body, BodyOf, ReturnPath};
 
-/// Rows a statement: 100 rows of 19 columns stay far below SQLite's 32,766 parameters.
+/// Rows a statement: 100 rows of 21 columns stay far below SQLite's 32,766 parameters.
 const ROWS: usize = 100;
 const IDEMPOTENCY_KEPT_MS: i64 = 24 * 60 * 60 * 1_000;
 
@@ -62,7 +62,7 @@ async fn write_messages(
     let mut query = QueryBuilder::<Driver>::new(
         "INSERT INTO messages (id, account_id, key_id, channel, template_slug, template_revision, \
          sender, domain_id, return_path, recipient, subject, route, state, reason, credits, tags, metadata, \
-         body_of, created_at, updated_at) ",
+         body_of, resent_from, created_at, updated_at) ",
     );
     query.push_values(rows, |mut b, row| {
         let message = row.message;
@@ -93,6 +93,7 @@ async fn write_messages(
                 BodyOf::Own(_) => None,
                 BodyOf::Message(other) => Some(other.to_string()),
             })
+            .push_bind(message.resent_from.map(|it| it.to_string()))
             .push_bind(now.millis())
             .push_bind(now.millis());
     });
@@ -116,10 +117,15 @@ async fn write_messages(
 
     let waiting: Vec<&Accepted<'_>> = rows.iter().filter(|row| !row.state.is_final()).collect();
     if !waiting.is_empty() {
-        let mut query = QueryBuilder::<Driver>::new("INSERT INTO queue (message_id, due_at) ");
+        let mut query = QueryBuilder::<Driver>::new(
+            "INSERT INTO queue (message_id, account_id, lane, due_at) ",
+        );
         query.push_values(waiting, |mut b, row| {
             let due = row.message.send_at.map_or(now, |at| at.max(now));
-            b.push_bind(row.message.id.to_string()).push_bind(due.millis());
+            b.push_bind(row.message.id.to_string())
+                .push_bind(row.account.to_string())
+                .push_bind(row.message.route.lane(&row.message.recipient))
+                .push_bind(due.millis());
         });
         run(tx, query, "commit: queue").await?;
     }

@@ -104,6 +104,7 @@ fn new_message(decision_id: DecisionId, id: MessageId) -> NewMessage {
         tags: Vec::new(),
         metadata: serde_json::Map::new(),
         send_at: None,
+        resent_from: None,
         body: BodyOf::Own(Body::pack(b"Subject: Hi\r\n\r\nHi\r\n")),
         decision_id,
         decisions: json!([{ "name": "plan-policy", "slot": "plan", "digest": "sha256:p" }]).into(),

@@ -1,0 +1,207 @@
+//! Status codes of mail systems (RFC 3463), and what a refusal means for the address that it names.
+//!
+//! Only a refusal of the address itself is `Hard`: whoever is suppressed by mistake gets no mail.
+
+use std::fmt;
+use std::str::FromStr;
+
+mod words;
+#[cfg(test)]
+mod tests;
+
+/// An enhanced status code (RFC 3463 section 2), as in `5.1.1`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct EnhancedCode {
+    class: Class,
+    subject: u16,
+    detail: u16,
+}
+
+/// The first number of an enhanced status code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Class {
+    /// It has worked.
+    Success,
+    /// It may work later.
+    Temporary,
+    /// It will not work.
+    Permanent,
+}
+
+/// Why a text is no enhanced status code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("an enhanced status code is 2, 4 or 5 and two numbers of at most three digits, with dots")]
+pub struct InvalidCode;
+
+/// What a server said about a message, or a report about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Said<'a> {
+    /// The reply's code; none in a report without one.
+    pub code: Option<u16>,
+    /// The enhanced status code.
+    pub enhanced: Option<EnhancedCode>,
+    /// The words.
+    pub text: &'a str,
+    /// Where it was said.
+    pub stage: Stage,
+}
+
+/// Where in its conversation a server said something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// Before RCPT: about us, not about the address.
+    Session,
+    /// In answer to RCPT: about the address, or so it should be.
+    Recipient,
+    /// After RCPT, or in a report: about the address or the message.
+    Later,
+}
+
+/// What a refusal means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Judgement {
+    /// The address takes no mail for good: it goes on the suppression list.
+    Hard,
+    /// This message was refused for good; another one may be taken.
+    Refused,
+    /// It may be taken later.
+    Temporary,
+}
+
+/// What was said, in three kinds.
+///
+/// The reply's code decides between now and for good; it is the enhanced code and, where that is missing
+/// or says nothing, the words that tell a dead address from a refused message.
+#[must_use]
+pub fn judge(said: Said<'_>) -> Judgement {
+    let class = match (said.code, said.enhanced) {
+        (Some(code), _) => Class::of_reply(code),
+        (None, Some(enhanced)) => Some(enhanced.class),
+        (None, None) => None,
+    };
+    if class != Some(Class::Permanent) {
+        return Judgement::Temporary;
+    }
+    if dead(said) { Judgement::Hard } else { Judgement::Refused }
+}
+
+/// Whether a permanent refusal is one of the address.
+fn dead(said: Said<'_>) -> bool {
+    if said.stage == Stage::Session {
+        return false;
+    }
+    match said.enhanced.map(EnhancedCode::parts) {
+        // No such mailbox, no such system, bad syntax, moved, no mail here (RFC 7505).
+        Some((Class::Permanent, 1, 1 | 2 | 3 | 6 | 10)) => !words::blocks_us(said.text),
+        // Disabled; Gmail says it also of one that gets too much.
+        Some((Class::Permanent, 2, 1)) => !words::about_us(said.text),
+        // No route; Postfix says it also of a name server that answers nonsense.
+        Some((Class::Permanent, 4, 4)) => !words::about_name_servers(said.text),
+        // Exchange Online says this of an address that its directory does not hold.
+        Some((Class::Permanent, 4, 1)) => words::not_in_directory(said.text),
+        // These say no more than 550 does; the last one is Exchange Online's for another server's no.
+        Some((Class::Permanent, 0 | 1 | 2 | 3 | 5, 0) | (Class::Permanent, 1, 351)) => {
+            words::no_mailbox(said.text)
+        }
+        // The code of another class contradicts the reply's.
+        Some(_) => false,
+        None => match (said.stage, said.code) {
+            (Stage::Recipient, Some(550 | 551 | 553)) => !words::about_us(said.text),
+            (_, Some(550 | 551 | 553 | 554) | None) => words::no_mailbox(said.text),
+            (_, Some(_)) => false,
+        },
+    }
+}
+
+impl EnhancedCode {
+    /// The code of those three numbers; none where RFC 3463 knows no such code.
+    #[must_use]
+    pub fn new(class: Class, subject: u16, detail: u16) -> Option<Self> {
+        (subject < 1000 && detail < 1000).then_some(Self { class, subject, detail })
+    }
+
+    /// Its first number.
+    #[must_use]
+    pub fn class(self) -> Class {
+        self.class
+    }
+
+    /// Whether it says no more than its class and where to look, as in `5.0.0` and `5.1.0`.
+    #[must_use]
+    pub fn is_general(self) -> bool {
+        self.detail == 0
+    }
+
+    /// The code with which a reply's text begins (RFC 2034), or that stands in it as `#5.1.1`.
+    ///
+    /// The second form is qmail's, and has outlived it. A code anywhere else may be a version, an address
+    /// or somebody else's.
+    #[must_use]
+    pub fn find(text: &str) -> Option<Self> {
+        let first = text.split_whitespace().next()?;
+        let hashed = || {
+            text.match_indices('#').find_map(|(at, _)| {
+                let rest = text.get(at + 1..)?;
+                let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.');
+                rest.get(..end.unwrap_or(rest.len()))?.trim_end_matches('.').parse().ok()
+            })
+        };
+        first.trim_end_matches([':', ';', ',']).parse().ok().or_else(hashed)
+    }
+
+    fn parts(self) -> (Class, u16, u16) {
+        (self.class, self.subject, self.detail)
+    }
+}
+
+impl Class {
+    fn of_reply(code: u16) -> Option<Self> {
+        match code {
+            200..300 => Some(Self::Success),
+            400..500 => Some(Self::Temporary),
+            500..600 => Some(Self::Permanent),
+            _ => None,
+        }
+    }
+
+    fn digit(self) -> u8 {
+        match self {
+            Self::Success => 2,
+            Self::Temporary => 4,
+            Self::Permanent => 5,
+        }
+    }
+}
+
+impl FromStr for EnhancedCode {
+    type Err = InvalidCode;
+
+    fn from_str(text: &str) -> Result<Self, InvalidCode> {
+        let mut numbers = text.split('.');
+        let class = match numbers.next() {
+            Some("2") => Class::Success,
+            Some("4") => Class::Temporary,
+            Some("5") => Class::Permanent,
+            Some(_) | None => return Err(InvalidCode),
+        };
+        let mut number = || {
+            let digits = numbers.next().filter(|it| (1..=3).contains(&it.len()))?;
+            if digits.bytes().all(|b| b.is_ascii_digit()) {
+                digits.parse::<u16>().ok()
+            } else {
+                None
+            }
+        };
+        let (Some(subject), Some(detail)) = (number(), number()) else { return Err(InvalidCode) };
+        if numbers.next().is_some() {
+            return Err(InvalidCode);
+        }
+        Self::new(class, subject, detail).ok_or(InvalidCode)
+    }
+}
+
+impl fmt::Display for EnhancedCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}.{}", self.class.digit(), self.subject, self.detail)
+    }
+}

@@ -1,0 +1,49 @@
+//! What the metrics show of the store, each by one look at an index or at the file's first page.
+
+use std::time::Duration;
+
+use super::Sqlite;
+use super::row::column;
+use crate::clock::Timestamp;
+use crate::store::StoreError;
+
+/// How the queue and the file stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Gauges {
+    /// For how long the longest waiting message has been due. Nothing is due while an attempt is under
+    /// way: its row is due again when the lease ends.
+    pub oldest_due: Duration,
+    /// Messages that wait for an attempt or a moment.
+    pub waiting: i64,
+    /// Bytes of the database, without its write-ahead log.
+    pub bytes: i64,
+    /// Bytes of it that are free, and used before it grows.
+    pub free_bytes: i64,
+}
+
+const QUEUE: &str = "-- gauges: queue\nSELECT min(due_at) AS due FROM queue";
+const WAITING: &str = "-- gauges: waiting\nSELECT count(*) AS waiting FROM queue";
+const FILE: &str = "-- gauges: file
+    SELECT p.page_count * s.page_size AS bytes, f.freelist_count * s.page_size AS free
+    FROM pragma_page_count() p, pragma_freelist_count() f, pragma_page_size() s";
+
+impl Sqlite {
+    /// How the queue and the file stand.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn gauges(&self, now: Timestamp) -> Result<Gauges, StoreError> {
+        let during = || StoreError::during("gauges");
+        let mut connection = self.readers.acquire().await.map_err(during())?;
+        let queue = sqlx::query(QUEUE).fetch_one(&mut *connection).await.map_err(during())?;
+        let waiting = sqlx::query(WAITING).fetch_one(&mut *connection).await.map_err(during())?;
+        let file = sqlx::query(FILE).fetch_one(&mut *connection).await.map_err(during())?;
+        let due = column::<Option<i64>>(&queue, "due")?.map(Timestamp::from_millis);
+        Ok(Gauges {
+            oldest_due: due.map_or(Duration::ZERO, |due| due.until(now)),
+            waiting: column(&waiting, "waiting")?,
+            bytes: column(&file, "bytes")?,
+            free_bytes: column(&file, "free")?,
+        })
+    }
+}

@@ -1,0 +1,184 @@
+//! What reports say about messages that have left: written once, with its event and what it puts on
+//! the suppression list, in one transaction.
+
+use sqlx::{Sqlite as Driver, Transaction};
+
+use super::events::{self, Change};
+use super::row::{column, parsed};
+use super::{Sqlite, suppressions};
+use crate::clock::Timestamp;
+use crate::id::{AccountId, EventId, MessageId};
+use crate::message::address::EmailAddress;
+use crate::message::state::MessageState;
+use crate::store::StoreError;
+use crate::store::records::NewSuppression;
+
+#[cfg(test)]
+mod tests;
+
+/// A message, as far as a report is about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reported {
+    /// Its identifier.
+    pub message_id: MessageId,
+    /// Whose it is.
+    pub account_id: AccountId,
+    /// The author: the address in From.
+    pub author: EmailAddress,
+    /// Envelope recipient.
+    pub recipient: EmailAddress,
+}
+
+/// A report to write down.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewReport {
+    /// The message that it is about.
+    pub message_id: MessageId,
+    /// What it says.
+    pub kind: ReportKind,
+    /// In the words of whoever said it.
+    pub reason: String,
+    /// What puts the recipient on the account's suppression list.
+    pub suppression: Option<NewSuppression>,
+}
+
+/// What a report says of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReportKind {
+    /// It did not arrive.
+    Bounce,
+    /// Its recipient does not want it.
+    Complaint,
+}
+
+/// What became of a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Recorded {
+    /// It is written down.
+    Now,
+    /// It changes nothing: it came before, or the message is not one that can bounce.
+    Before,
+}
+
+impl Sqlite {
+    /// The message that a report is about; none if it is not kept any more, or never was.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn reported(&self, id: MessageId) -> Result<Option<Reported>, StoreError> {
+        let row = sqlx::query(
+            "-- reported
+             SELECT id, account_id, sender, recipient FROM messages WHERE id = ?",
+        )
+        .bind(id.to_string())
+        .fetch_optional(&self.readers)
+        .await
+        .map_err(StoreError::during("reported"))?;
+        row.map(|row| {
+            Ok(Reported {
+                message_id: parsed(&row, "messages", "id")?,
+                account_id: parsed(&row, "messages", "account_id")?,
+                author: parsed(&row, "messages", "sender")?,
+                recipient: parsed(&row, "messages", "recipient")?,
+            })
+        })
+        .transpose()
+    }
+
+    /// Writes a report down, once: a second one changes nothing.
+    ///
+    /// # Errors
+    /// The database failed; nothing was written then.
+    pub async fn record_report(
+        &self,
+        report: &NewReport,
+        now: Timestamp,
+    ) -> Result<Recorded, StoreError> {
+        let mut tx = self.begin().await?;
+        let recorded = match report.kind {
+            ReportKind::Bounce => bounce(&mut tx, report, now).await?,
+            ReportKind::Complaint => complain(&mut tx, report, now).await?,
+        };
+        if recorded == Recorded::Before {
+            return Ok(recorded);
+        }
+        if let Some(suppression) = &report.suppression {
+            suppressions::put(&mut tx, suppression, now).await?;
+        }
+        tx.commit().await.map_err(StoreError::during("record_report"))?;
+        Ok(recorded)
+    }
+}
+
+/// Ends a message that has left. One that is still tried is tried no more: its attempts may have
+/// succeeded without our hearing of it.
+async fn bounce(
+    tx: &mut Transaction<'_, Driver>,
+    report: &NewReport,
+    now: Timestamp,
+) -> Result<Recorded, StoreError> {
+    let id = report.message_id.to_string();
+    let row = sqlx::query(
+        "-- bounce
+         UPDATE messages SET state = 'bounced', reason = ?2, updated_at = ?3
+         WHERE id = ?1 AND state IN ('delivered', 'relayed', 'deferred', 'sending')
+         RETURNING account_id",
+    )
+    .bind(&id)
+    .bind(&report.reason)
+    .bind(now.millis())
+    .fetch_optional(&mut **tx)
+    .await
+    .map_err(StoreError::during("bounce"))?;
+    let Some(row) = row else { return Ok(Recorded::Before) };
+    sqlx::query("-- bounce: queue\nDELETE FROM queue WHERE message_id = ?")
+        .bind(&id)
+        .execute(&mut **tx)
+        .await
+        .map_err(StoreError::during("bounce: queue"))?;
+    let change = Change {
+        message: report.message_id,
+        account: parsed(&row, "messages", "account_id")?,
+        state: MessageState::Bounced,
+        reason: &report.reason,
+    };
+    events::record(tx, std::iter::once(change), now).await?;
+    Ok(Recorded::Now)
+}
+
+/// Marks a message: a complaint is no state, for the message has arrived.
+async fn complain(
+    tx: &mut Transaction<'_, Driver>,
+    report: &NewReport,
+    now: Timestamp,
+) -> Result<Recorded, StoreError> {
+    let id = report.message_id.to_string();
+    let row = sqlx::query(
+        "-- complain
+         UPDATE messages SET complained_at = ?2
+         WHERE id = ?1 AND complained_at IS NULL
+           AND state IN ('delivered', 'relayed', 'deferred', 'sending', 'bounced')
+         RETURNING account_id",
+    )
+    .bind(&id)
+    .bind(now.millis())
+    .fetch_optional(&mut **tx)
+    .await
+    .map_err(StoreError::during("complain"))?;
+    let Some(row) = row else { return Ok(Recorded::Before) };
+    let account: String = column(&row, "account_id")?;
+    sqlx::query(
+        "-- complain: event
+         INSERT INTO events (id, subject, account_id, type, detail, created_at)
+         VALUES (?, ?, ?, 'message.complained', ?, ?)",
+    )
+    .bind(EventId::new(now).to_string())
+    .bind(&id)
+    .bind(account)
+    .bind(&report.reason)
+    .bind(now.millis())
+    .execute(&mut **tx)
+    .await
+    .map(|_| Recorded::Now)
+    .map_err(StoreError::during("complain: event"))
+}

@@ -1,0 +1,173 @@
+//! Writes how attempts ended: state, event, attempt, suppression and refund in one transaction.
+
+use std::collections::HashSet;
+
+use serde_json::json;
+use sqlx::{Sqlite as Driver, Transaction};
+
+use super::events::{self, Change};
+use super::row::{parsed, to_json};
+use super::{Sqlite, attempts, suppressions};
+use crate::clock::Timestamp;
+use crate::id::MessageId;
+use crate::message::state::MessageState;
+use crate::store::StoreError;
+use crate::store::records::Settlement;
+
+impl Sqlite {
+    /// Writes how attempts ended, each with its event; what is no longer held is left alone.
+    ///
+    /// # Errors
+    /// The database failed; nothing was written then.
+    pub async fn settle(
+        &self,
+        owner: &str,
+        settlements: &[Settlement],
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let mut tx = self.begin().await?;
+        let (waiting, resting): (Vec<&Settlement>, Vec<&Settlement>) =
+            settlements.iter().partition(|it| it.next_attempt.is_some());
+        let resting: Vec<MessageId> = resting.into_iter().map(|it| it.message_id).collect();
+        let mut held = sqlx::query(
+            "-- settle: at rest
+             DELETE FROM queue
+             WHERE lease_owner = ?1 AND message_id IN (SELECT value FROM json_each(?2))
+             RETURNING message_id",
+        )
+        .bind(owner)
+        .bind(to_json(&resting))
+        .fetch_all(&mut *tx)
+        .await
+        .map_err(StoreError::during("settle"))?;
+        if !waiting.is_empty() {
+            let due = waiting.iter().map(|it| json!({"id": it.message_id, "due": it.next_attempt}));
+            let updated = sqlx::query(
+                "-- settle: another attempt
+                 UPDATE queue SET due_at = j.value ->> 'due', lease_owner = NULL, lease_until = NULL
+                 FROM json_each(?2) AS j
+                 WHERE message_id = j.value ->> 'id' AND lease_owner = ?1
+                 RETURNING message_id",
+            )
+            .bind(owner)
+            .bind(to_json(&due.collect::<Vec<_>>()))
+            .fetch_all(&mut *tx)
+            .await
+            .map_err(StoreError::during("settle"))?;
+            held.extend(updated);
+        }
+        let held: HashSet<MessageId> = held
+            .iter()
+            .map(|row| parsed(row, "queue", "message_id"))
+            .collect::<Result<_, StoreError>>()?;
+        let settled: Vec<&Settlement> =
+            settlements.iter().filter(|it| held.contains(&it.message_id)).collect();
+        let changes: Vec<Change<'_>> = settled
+            .iter()
+            .map(|it| Change {
+                message: it.message_id,
+                account: it.account_id,
+                state: it.state,
+                reason: &it.reason,
+            })
+            .collect();
+        write_states(&mut tx, &changes, now).await?;
+        attempts::put(&mut tx, &settled).await?;
+        for suppression in settled.iter().filter_map(|it| it.suppression.as_ref()) {
+            suppressions::put(&mut tx, suppression, now).await?;
+        }
+        let failed = settled.iter().filter(|it| it.state == MessageState::Failed);
+        let failed: Vec<MessageId> = failed.map(|it| it.message_id).collect();
+        if !failed.is_empty() {
+            refund(&mut tx, &to_json(&failed), now).await?;
+        }
+        tx.commit().await.map_err(StoreError::during("settle"))
+    }
+}
+
+/// Ends messages whose rows cannot be read, by their identifiers alone.
+pub async fn give_up(
+    tx: &mut Transaction<'_, Driver>,
+    unreadable: &[String],
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    if unreadable.is_empty() {
+        return Ok(());
+    }
+    let reason = "the stored message cannot be read by this version of the server";
+    let ids = to_json(unreadable);
+    for statement in [
+        "-- give_up: state
+         UPDATE messages SET state = 'failed', reason = ?2, updated_at = ?3
+         WHERE id IN (SELECT value FROM json_each(?1))",
+        "-- give_up: event
+         INSERT INTO events (id, subject, account_id, type, detail, created_at)
+         SELECT 'evt_' || substr(id, 5), id, account_id, 'message.failed', ?2, ?3
+         FROM messages WHERE id IN (SELECT value FROM json_each(?1))",
+    ] {
+        sqlx::query(statement)
+            .bind(&ids)
+            .bind(reason)
+            .bind(now.millis())
+            .execute(&mut **tx)
+            .await
+            .map_err(StoreError::during("give_up"))?;
+    }
+    sqlx::query(
+        "-- give_up: queue
+         DELETE FROM queue WHERE message_id IN (SELECT value FROM json_each(?))",
+    )
+    .bind(&ids)
+    .execute(&mut **tx)
+    .await
+    .map_err(StoreError::during("give_up"))?;
+    refund(tx, &ids, now).await
+}
+
+/// Gives back the price of messages that have failed, which is to say never left; once, by the
+/// ledger's own constraint.
+async fn refund(
+    tx: &mut Transaction<'_, Driver>,
+    ids: &str,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    sqlx::query(
+        "-- refund
+         INSERT INTO ledger (account_id, kind, amount, message_id, reason, created_at)
+         SELECT account_id, 'refund', credits, id, 'the message never left', ?2
+         FROM messages
+         WHERE id IN (SELECT value FROM json_each(?1)) AND state = 'failed' AND credits > 0
+         ON CONFLICT (message_id, kind) DO NOTHING",
+    )
+    .bind(ids)
+    .bind(now.millis())
+    .execute(&mut **tx)
+    .await
+    .map(|_| ())
+    .map_err(StoreError::during("refund"))
+}
+
+/// A change of state and its event, for many messages.
+pub async fn write_states(
+    tx: &mut Transaction<'_, Driver>,
+    changes: &[Change<'_>],
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    if changes.is_empty() {
+        return Ok(());
+    }
+    let states =
+        changes.iter().map(|it| json!({"id": it.message, "state": it.state, "reason": it.reason}));
+    sqlx::query(
+        "-- write_states
+         UPDATE messages SET state = j.value ->> 'state', reason = j.value ->> 'reason',
+                             updated_at = ?2
+         FROM json_each(?1) AS j WHERE messages.id = j.value ->> 'id'",
+    )
+    .bind(to_json(&states.collect::<Vec<_>>()))
+    .bind(now.millis())
+    .execute(&mut **tx)
+    .await
+    .map_err(StoreError::during("write_states"))?;
+    events::record(tx, changes.iter().copied(), now).await
+}

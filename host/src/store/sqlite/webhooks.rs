@@ -1,0 +1,382 @@
+//! Webhooks: where events are told. Their secrets come and go sealed; who may open them is decided
+//! elsewhere.
+
+mod deliveries;
+mod fan_out;
+mod tries;
+
+#[cfg(test)]
+mod tests;
+
+use serde_json::json;
+use sqlx::sqlite::SqliteRow;
+use sqlx::{Sqlite as Driver, Transaction};
+
+use super::Sqlite;
+use super::events::tell;
+use super::row::{column, inconsistent, json, parsed, to_json};
+use crate::clock::Timestamp;
+use crate::id::{AccountId, WebhookId};
+use crate::store::StoreError;
+
+pub use deliveries::{DeliveryPage, DeliveryRow, DeliveryState, TestDelivery};
+pub use fan_out::{About, Behind, FannedEvent, MessageAbout, NewDelivery};
+pub use tries::{DueDelivery, NextTry, Tried, Waiting};
+
+/// A webhook.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WebhookRow {
+    /// Its identifier.
+    pub id: WebhookId,
+    /// Whose it is.
+    pub owner: WebhookOwner,
+    /// Where events are posted to.
+    pub url: String,
+    /// What its owner says about it.
+    pub description: String,
+    /// The wanted types of events; empty for all.
+    pub types: Vec<String>,
+    /// The sealed secret.
+    pub secret: Vec<u8>,
+    /// The sealed secret before it, and until when that signs too.
+    pub earlier: Option<(Vec<u8>, Timestamp)>,
+    /// Whether it is told anything.
+    pub state: WebhookState,
+    /// Why it is in its state.
+    pub reason: String,
+    /// Since when it is in its state.
+    pub since: Timestamp,
+    /// Only what happened behind this event is told.
+    pub after_sequence: i64,
+    /// When it last took an event.
+    pub succeeded_at: Option<Timestamp>,
+    /// The first failure since the last success.
+    pub failing_since: Option<Timestamp>,
+    /// When it was made.
+    pub created_at: Timestamp,
+}
+
+/// Whose a webhook is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum WebhookOwner {
+    /// An account's.
+    Account(AccountId),
+    /// The server's operator's.
+    Server,
+}
+
+/// Whether a webhook is told anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WebhookState {
+    /// It is.
+    Active,
+    /// It is not.
+    Disabled,
+}
+
+/// A webhook to add.
+#[derive(Debug)]
+pub struct NewWebhook {
+    /// Its identifier.
+    pub id: WebhookId,
+    /// Whose it is.
+    pub owner: WebhookOwner,
+    /// Where events are posted to.
+    pub url: String,
+    /// What its owner says about it.
+    pub description: String,
+    /// The wanted types of events; empty for all.
+    pub types: Vec<String>,
+    /// The sealed secret.
+    pub secret: Vec<u8>,
+}
+
+/// What is to be another; none stays as it is.
+#[derive(Debug, Default)]
+pub struct WebhookChange {
+    /// Where events are posted to.
+    pub url: Option<String>,
+    /// What its owner says about it.
+    pub description: Option<String>,
+    /// The wanted types of events.
+    pub types: Option<Vec<String>>,
+    /// Its state, and why.
+    pub state: Option<(WebhookState, String)>,
+}
+
+impl Sqlite {
+    /// Adds a webhook, unless its owner has `most`. It is told what happens from now on. Answers whether
+    /// it was added.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn add_webhook(
+        &self,
+        new: &NewWebhook,
+        most: u32,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let during = || StoreError::during("add_webhook");
+        let mut tx = self.begin().await?;
+        let added = sqlx::query(
+            "-- add_webhook
+             INSERT INTO webhooks (id, account_id, url, description, types, secret, state, reason, since,
+                                   after_sequence, created_at)
+             SELECT ?1, ?2, ?3, ?4, ?5, ?6, 'active', 'created', ?7,
+                    (SELECT coalesce(max(sequence), 0) FROM events), ?7
+             WHERE (SELECT count(*) FROM webhooks WHERE account_id IS ?2) < ?8",
+        )
+        .bind(new.id.to_string())
+        .bind(new.owner.column())
+        .bind(&new.url)
+        .bind(&new.description)
+        .bind(to_json(&new.types))
+        .bind(&new.secret)
+        .bind(now.millis())
+        .bind(most)
+        .execute(&mut *tx)
+        .await
+        .map_err(during())?;
+        tx.commit().await.map_err(during())?;
+        Ok(added.rows_affected() == 1)
+    }
+
+    /// Webhooks of an owner in the order of their making, behind `after`.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn webhooks(
+        &self,
+        owner: WebhookOwner,
+        after: Option<WebhookId>,
+        limit: u32,
+    ) -> Result<Vec<WebhookRow>, StoreError> {
+        let rows = sqlx::query(
+            "-- webhooks
+             SELECT id, account_id, url, description, types, secret, earlier_secret, earlier_until, state,
+                    reason, since, after_sequence, succeeded_at, failing_since, created_at
+             FROM webhooks WHERE account_id IS ? AND id > ? ORDER BY id LIMIT ?",
+        )
+        .bind(owner.column())
+        .bind(after.map(|it| it.to_string()).unwrap_or_default())
+        .bind(limit)
+        .fetch_all(&self.readers)
+        .await
+        .map_err(StoreError::during("webhooks"))?;
+        rows.iter().map(webhook_row).collect()
+    }
+
+    /// One webhook; none where there is none.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn webhook(&self, id: WebhookId) -> Result<Option<WebhookRow>, StoreError> {
+        sqlx::query(
+            "-- webhook
+             SELECT id, account_id, url, description, types, secret, earlier_secret, earlier_until, state,
+                    reason, since, after_sequence, succeeded_at, failing_since, created_at
+             FROM webhooks WHERE id = ?",
+        )
+        .bind(id.to_string())
+        .fetch_optional(&self.readers)
+        .await
+        .map_err(StoreError::during("webhook"))?
+        .map(|row| webhook_row(&row))
+        .transpose()
+    }
+
+    /// Changes a webhook; answers whether there is one. One that becomes active again is told what
+    /// happens from now on.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn change_webhook(
+        &self,
+        id: WebhookId,
+        change: &WebhookChange,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let during = || StoreError::during("change_webhook");
+        let mut tx = self.begin().await?;
+        let changed = sqlx::query(
+            "-- change_webhook
+             UPDATE webhooks SET url = coalesce(?2, url), description = coalesce(?3, description),
+                                 types = coalesce(?4, types)
+             WHERE id = ?1",
+        )
+        .bind(id.to_string())
+        .bind(&change.url)
+        .bind(&change.description)
+        .bind(change.types.as_ref().map(to_json))
+        .execute(&mut *tx)
+        .await
+        .map_err(during())?;
+        match &change.state {
+            Some((WebhookState::Active, reason)) => {
+                sqlx::query(
+                    "-- change_webhook: active again
+                     UPDATE webhooks SET state = 'active', reason = ?2, since = ?3, failing_since = NULL,
+                            after_sequence = (SELECT coalesce(max(sequence), 0) FROM events)
+                     WHERE id = ?1 AND state = 'disabled'",
+                )
+                .bind(id.to_string())
+                .bind(reason)
+                .bind(now.millis())
+                .execute(&mut *tx)
+                .await
+                .map_err(during())?;
+            }
+            Some((WebhookState::Disabled, reason)) => disable(&mut tx, id, reason, now).await?,
+            None => {}
+        }
+        tx.commit().await.map_err(during())?;
+        Ok(changed.rows_affected() == 1)
+    }
+
+    /// Gives a webhook another secret; the one that it has signs too until `until`. Answers whether there
+    /// is such a webhook.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn rotate_webhook(
+        &self,
+        id: WebhookId,
+        secret: &[u8],
+        until: Timestamp,
+    ) -> Result<bool, StoreError> {
+        sqlx::query(
+            "-- rotate_webhook
+             UPDATE webhooks SET earlier_secret = secret, earlier_until = ?3, secret = ?2 WHERE id = ?1",
+        )
+        .bind(id.to_string())
+        .bind(secret)
+        .bind(until.millis())
+        .execute(&self.writer)
+        .await
+        .map(|done| done.rows_affected() == 1)
+        .map_err(StoreError::during("rotate_webhook"))
+    }
+
+    /// Removes a webhook with its deliveries: at most `bite` of them a transaction, so that no send waits
+    /// long; nothing is told to it meanwhile.
+    ///
+    /// # Errors
+    /// The database failed; what is left of it is disabled.
+    pub async fn remove_webhook(
+        &self,
+        id: WebhookId,
+        bite: u32,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let during = || StoreError::during("remove_webhook");
+        sqlx::query(
+            "-- remove_webhook: no more for it
+             UPDATE webhooks SET state = 'disabled', reason = 'it is being deleted', since = ?2
+             WHERE id = ?1",
+        )
+        .bind(id.to_string())
+        .bind(now.millis())
+        .execute(&self.writer)
+        .await
+        .map_err(during())?;
+        loop {
+            let gone = sqlx::query(
+                "-- remove_webhook: its deliveries
+                 DELETE FROM webhook_deliveries WHERE rowid IN
+                     (SELECT rowid FROM webhook_deliveries WHERE webhook_id = ? LIMIT ?)",
+            )
+            .bind(id.to_string())
+            .bind(bite)
+            .execute(&self.writer)
+            .await
+            .map_err(during())?;
+            if gone.rows_affected() < u64::from(bite) {
+                break;
+            }
+        }
+        sqlx::query("-- remove_webhook\nDELETE FROM webhooks WHERE id = ?")
+            .bind(id.to_string())
+            .execute(&self.writer)
+            .await
+            .map(|_| ())
+            .map_err(during())
+    }
+}
+
+/// Switches an active webhook off, with its event.
+async fn disable(
+    tx: &mut Transaction<'_, Driver>,
+    id: WebhookId,
+    reason: &str,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let row = sqlx::query(
+        "-- disable
+         UPDATE webhooks SET state = 'disabled', reason = ?2, since = ?3
+         WHERE id = ?1 AND state = 'active' RETURNING account_id, url",
+    )
+    .bind(id.to_string())
+    .bind(reason)
+    .bind(now.millis())
+    .fetch_optional(&mut **tx)
+    .await
+    .map_err(StoreError::during("disable"))?;
+    let Some(row) = row else { return Ok(()) };
+    let account: Option<String> = column(&row, "account_id")?;
+    let detail = json!({"webhookId": id, "url": column::<String>(&row, "url")?, "reason": reason});
+    let account = account.unwrap_or_default();
+    tell(tx, "webhook.disabled", &id.to_string(), &account, &detail, now).await
+}
+
+fn webhook_row(row: &SqliteRow) -> Result<WebhookRow, StoreError> {
+    let at = |name| column::<Option<i64>>(row, name).map(|it| it.map(Timestamp::from_millis));
+    let state: String = column(row, "state")?;
+    let earlier: Option<Vec<u8>> = column(row, "earlier_secret")?;
+    Ok(WebhookRow {
+        id: parsed(row, "webhooks", "id")?,
+        owner: match column::<Option<String>>(row, "account_id")? {
+            Some(_) => WebhookOwner::Account(parsed(row, "webhooks", "account_id")?),
+            None => WebhookOwner::Server,
+        },
+        url: column(row, "url")?,
+        description: column(row, "description")?,
+        types: json(row, "webhooks", "types")?,
+        secret: column(row, "secret")?,
+        earlier: earlier.zip(at("earlier_until")?),
+        state: WebhookState::of_word(&state)
+            .ok_or_else(|| inconsistent("webhooks", "state", &state))?,
+        reason: column(row, "reason")?,
+        since: Timestamp::from_millis(column(row, "since")?),
+        after_sequence: column(row, "after_sequence")?,
+        succeeded_at: at("succeeded_at")?,
+        failing_since: at("failing_since")?,
+        created_at: Timestamp::from_millis(column(row, "created_at")?),
+    })
+}
+
+impl WebhookOwner {
+    /// What stands in the database; none for the server's.
+    fn column(self) -> Option<String> {
+        match self {
+            Self::Account(id) => Some(id.to_string()),
+            Self::Server => None,
+        }
+    }
+}
+
+impl WebhookState {
+    /// The word in the database and in answers.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Disabled => "disabled",
+        }
+    }
+
+    /// The state of that word.
+    #[must_use]
+    pub fn of_word(word: &str) -> Option<Self> {
+        [Self::Active, Self::Disabled].into_iter().find(|it| it.word() == word)
+    }
+}

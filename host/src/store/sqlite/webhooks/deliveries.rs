@@ -1,0 +1,272 @@
+//! Deliveries: the log, tests, and tries that are asked for again.
+
+use serde::Serialize;
+use serde_json::Value;
+use sqlx::sqlite::SqliteRow;
+use sqlx::{QueryBuilder, Sqlite as Driver};
+
+use super::super::Sqlite;
+use super::super::row::{column, inconsistent, json as read_json, to_json};
+use crate::clock::Timestamp;
+use crate::id::{EventId, WebhookId};
+use crate::store::StoreError;
+
+/// What a delivery can be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DeliveryState {
+    /// Another try follows.
+    Pending,
+    /// The end point took it.
+    Delivered,
+    /// It did not, and no try follows unless somebody asks for one.
+    Failed,
+}
+
+/// A delivery as lists show it.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DeliveryRow {
+    /// The event, and the header `webhook-id` of every try.
+    pub id: String,
+    /// Its type.
+    pub r#type: String,
+    /// What it is.
+    pub state: DeliveryState,
+    /// When the next try is due, RFC 3339.
+    pub next_attempt_at: Option<String>,
+    /// When it was handed to the webhook, RFC 3339.
+    pub created_at: String,
+    /// The last tries, oldest first.
+    pub attempts: Value,
+    /// What is posted.
+    pub body: Value,
+}
+
+/// Some deliveries, and whether there are older ones.
+#[derive(Debug, Clone)]
+pub struct DeliveryPage {
+    /// Newest first.
+    pub deliveries: Vec<DeliveryRow>,
+    /// Whether there are more after the last one.
+    pub has_more: bool,
+}
+
+/// A test that was made, for the log.
+#[derive(Debug)]
+pub struct TestDelivery<'a> {
+    /// Which webhook.
+    pub webhook: WebhookId,
+    /// The made-up event.
+    pub event: EventId,
+    /// What was posted.
+    pub body: &'a str,
+    /// What came of it.
+    pub log: &'a Value,
+    /// What it is.
+    pub state: DeliveryState,
+}
+
+impl Sqlite {
+    /// The deliveries of a webhook in a state, or in any; newest first, behind `after`.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn webhook_deliveries(
+        &self,
+        webhook: WebhookId,
+        state: Option<DeliveryState>,
+        after: Option<EventId>,
+        limit: u32,
+    ) -> Result<DeliveryPage, StoreError> {
+        let mut query = QueryBuilder::<Driver>::new(
+            "-- webhook_deliveries
+             SELECT event_id, type, body, state, due_at, log, created_at FROM webhook_deliveries
+             WHERE webhook_id = ",
+        );
+        query.push_bind(webhook.to_string());
+        if let Some(after) = after {
+            query.push(" AND event_id < ").push_bind(after.to_string());
+        }
+        match state {
+            // In the words of the index.
+            Some(DeliveryState::Failed) => drop(query.push(" AND state = 'failed'")),
+            Some(DeliveryState::Pending) => drop(query.push(" AND due_at IS NOT NULL")),
+            Some(DeliveryState::Delivered) => drop(query.push(" AND state = 'delivered'")),
+            None => {}
+        }
+        query.push(" ORDER BY event_id DESC LIMIT ").push_bind(i64::from(limit) + 1);
+        let rows = query
+            .build()
+            .persistent(false)
+            .fetch_all(&self.readers)
+            .await
+            .map_err(StoreError::during("webhook_deliveries"))?;
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        let deliveries = rows.iter().take(limit).map(delivery_row).collect::<Result<_, _>>()?;
+        Ok(DeliveryPage { deliveries, has_more: rows.len() > limit })
+    }
+
+    /// One delivery; none where there is none.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn webhook_delivery(
+        &self,
+        webhook: WebhookId,
+        event: EventId,
+    ) -> Result<Option<DeliveryRow>, StoreError> {
+        sqlx::query(
+            "-- webhook_delivery
+             SELECT event_id, type, body, state, due_at, log, created_at FROM webhook_deliveries
+             WHERE webhook_id = ? AND event_id = ?",
+        )
+        .bind(webhook.to_string())
+        .bind(event.to_string())
+        .fetch_optional(&self.readers)
+        .await
+        .map_err(StoreError::during("webhook_delivery"))?
+        .map(|row| delivery_row(&row))
+        .transpose()
+    }
+
+    /// Makes a delivery due now, with all its tries before it. Answers whether there is one.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn replay_delivery(
+        &self,
+        webhook: WebhookId,
+        event: EventId,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        sqlx::query(
+            "-- replay_delivery
+             UPDATE webhook_deliveries SET state = 'pending', attempts = 0, due_at = ?3
+             WHERE webhook_id = ?1 AND event_id = ?2",
+        )
+        .bind(webhook.to_string())
+        .bind(event.to_string())
+        .bind(now.millis())
+        .execute(&self.writer)
+        .await
+        .map(|done| done.rows_affected() == 1)
+        .map_err(StoreError::during("replay_delivery"))
+    }
+
+    /// Makes up to `limit` failed deliveries due that were handed out from `since` to `until`; those
+    /// behind the event `after`. Answers how many, and the last of them.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn replay_failed(
+        &self,
+        webhook: WebhookId,
+        (since, until): (Timestamp, Timestamp),
+        after: &str,
+        limit: u32,
+        now: Timestamp,
+    ) -> Result<(u64, Option<String>), StoreError> {
+        let rows = sqlx::query(
+            "-- replay_failed
+             UPDATE webhook_deliveries SET state = 'pending', attempts = 0, due_at = ?6
+             WHERE rowid IN (SELECT rowid FROM webhook_deliveries
+                             WHERE webhook_id = ?1 AND state = 'failed' AND event_id > ?2
+                               AND created_at BETWEEN ?3 AND ?4 ORDER BY event_id LIMIT ?5)
+             RETURNING event_id",
+        )
+        .bind(webhook.to_string())
+        .bind(after)
+        .bind(since.millis())
+        .bind(until.millis())
+        .bind(limit)
+        .bind(now.millis())
+        .fetch_all(&self.writer)
+        .await
+        .map_err(StoreError::during("replay_failed"))?;
+        let mut last: Option<String> = None;
+        for row in &rows {
+            last = last.max(Some(column(row, "event_id")?));
+        }
+        Ok((u64::try_from(rows.len()).unwrap_or(u64::MAX), last))
+    }
+
+    /// Keeps a test in the log.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn note_test(
+        &self,
+        test: &TestDelivery<'_>,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        sqlx::query(
+            "-- note_test
+             INSERT INTO webhook_deliveries
+                 (webhook_id, event_id, type, body, state, attempts, due_at, log, created_at)
+             SELECT id, ?2, 'webhook.test', ?3, ?4, 1, NULL, json_array(json(?5)), ?6
+             FROM webhooks WHERE id = ?1",
+        )
+        .bind(test.webhook.to_string())
+        .bind(test.event.to_string())
+        .bind(test.body)
+        .bind(test.state.word())
+        .bind(to_json(test.log))
+        .bind(now.millis())
+        .execute(&self.writer)
+        .await
+        .map(|_| ())
+        .map_err(StoreError::during("note_test"))
+    }
+
+    /// Drops up to `limit` deliveries from before `before`; answers how many.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn drop_deliveries(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
+        sqlx::query(
+            "-- drop_deliveries
+             DELETE FROM webhook_deliveries WHERE rowid IN
+                 (SELECT rowid FROM webhook_deliveries WHERE created_at < ? ORDER BY created_at LIMIT ?)",
+        )
+        .bind(before.millis())
+        .bind(limit)
+        .execute(&self.writer)
+        .await
+        .map(|done| done.rows_affected())
+        .map_err(StoreError::during("drop_deliveries"))
+    }
+}
+
+fn delivery_row(row: &SqliteRow) -> Result<DeliveryRow, StoreError> {
+    let state: String = column(row, "state")?;
+    let due: Option<i64> = column(row, "due_at")?;
+    Ok(DeliveryRow {
+        id: column(row, "event_id")?,
+        r#type: column(row, "type")?,
+        state: DeliveryState::of_word(&state)
+            .ok_or_else(|| inconsistent("webhook_deliveries", "state", &state))?,
+        next_attempt_at: due.map(|it| Timestamp::from_millis(it).rfc3339()),
+        created_at: Timestamp::from_millis(column(row, "created_at")?).rfc3339(),
+        attempts: read_json(row, "webhook_deliveries", "log")?,
+        body: read_json(row, "webhook_deliveries", "body")?,
+    })
+}
+
+impl DeliveryState {
+    /// The word in the database and in answers.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Delivered => "delivered",
+            Self::Failed => "failed",
+        }
+    }
+
+    /// The state of that word.
+    #[must_use]
+    pub fn of_word(word: &str) -> Option<Self> {
+        [Self::Pending, Self::Delivered, Self::Failed].into_iter().find(|it| it.word() == word)
+    }
+}

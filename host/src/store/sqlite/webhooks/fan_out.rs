@@ -1,0 +1,257 @@
+//! From events to deliveries: what happened behind the cursor is read in its order, and handed to the
+//! webhooks in the transaction that moves the cursor.
+
+use serde_json::{Map, Value, json};
+use sqlx::sqlite::SqliteRow;
+
+use super::super::Sqlite;
+use super::super::row::{column, json as read_json, parsed, to_json};
+use super::{WebhookOwner, WebhookRow, webhook_row};
+use crate::clock::Timestamp;
+use crate::id::{AccountId, EventId, WebhookId};
+use crate::store::StoreError;
+
+/// Events that are looked through at one time, most of which may be nobody's.
+const REACH: i64 = 20_000;
+
+/// What is behind the cursor.
+#[derive(Debug)]
+pub struct Behind {
+    /// Where the cursor stands.
+    pub from: i64,
+    /// Where it stands when all of this is handed out.
+    pub to: i64,
+    /// The active webhooks.
+    pub webhooks: Vec<WebhookRow>,
+    /// The events of their owners, in their order.
+    pub events: Vec<FannedEvent>,
+}
+
+/// An event, with what is known of its subject.
+#[derive(Debug, Clone)]
+pub struct FannedEvent {
+    /// Its place in the order of all events.
+    pub sequence: i64,
+    /// Its identifier.
+    pub id: EventId,
+    /// Whose webhooks are told.
+    pub owner: WebhookOwner,
+    /// What it is about.
+    pub subject: String,
+    /// As in `message.delivered`.
+    pub r#type: String,
+    /// Why, or the facts as JSON.
+    pub detail: String,
+    /// When.
+    pub at: Timestamp,
+    /// What is known of the subject.
+    pub about: About,
+}
+
+/// What is known of an event's subject.
+#[derive(Debug, Clone)]
+pub enum About {
+    /// A message.
+    Message(Box<MessageAbout>),
+    /// The name of a domain.
+    Domain(String),
+    /// All is in the detail, or the subject is gone.
+    Nothing,
+}
+
+/// A message, as webhooks are told of it.
+#[derive(Debug, Clone)]
+pub struct MessageAbout {
+    /// To.
+    pub recipient: String,
+    /// From.
+    pub sender: String,
+    /// The subject.
+    pub subject: String,
+    /// The slug of its template.
+    pub template: Option<String>,
+    /// The sender's own words to find it by.
+    pub tags: Value,
+    /// The sender's own facts about it.
+    pub metadata: Map<String, Value>,
+    /// What it cost.
+    pub credits: i64,
+    /// How many attempts had begun.
+    pub attempt: i64,
+}
+
+/// An event for a webhook.
+#[derive(Debug)]
+pub struct NewDelivery {
+    /// For which webhook.
+    pub webhook: WebhookId,
+    /// The event's place in the order.
+    pub sequence: i64,
+    /// Which event.
+    pub event: EventId,
+    /// Its type.
+    pub r#type: String,
+    /// The body of every try.
+    pub body: String,
+}
+
+impl Sqlite {
+    /// Up to `limit` events behind the cursor for webhooks that are active; none where there is nothing
+    /// behind it, or no webhook at all.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn events_behind(&self, limit: u32) -> Result<Option<Behind>, StoreError> {
+        let during = || StoreError::during("events_behind");
+        let mut tx = self.readers.begin().await.map_err(during())?;
+        let heads = sqlx::query(
+            "-- events_behind: how far
+             SELECT (SELECT sequence FROM webhook_cursor) AS cursor,
+                    (SELECT min(after_sequence) FROM webhooks WHERE state = 'active') AS first,
+                    (SELECT coalesce(max(sequence), 0) FROM events) AS last",
+        )
+        .fetch_one(&mut *tx)
+        .await
+        .map_err(during())?;
+        let (from, last): (i64, i64) = (column(&heads, "cursor")?, column(&heads, "last")?);
+        let Some(first) = column::<Option<i64>>(&heads, "first")? else { return Ok(None) };
+        let begin = from.max(first);
+        if begin >= last {
+            return Ok(None);
+        }
+        let rows = sqlx::query(
+            "-- events_behind: webhooks
+             SELECT id, account_id, url, description, types, secret, earlier_secret, earlier_until, state,
+                    reason, since, after_sequence, succeeded_at, failing_since, created_at
+             FROM webhooks WHERE state = 'active'",
+        )
+        .fetch_all(&mut *tx)
+        .await
+        .map_err(during())?;
+        let webhooks = readable("webhooks", rows.iter().map(webhook_row));
+        let mut owners: Vec<String> =
+            webhooks.iter().map(|it| it.owner.column().unwrap_or_default()).collect();
+        owners.sort_unstable();
+        owners.dedup();
+        let mut to = last.min(begin + REACH);
+        let rows = sqlx::query(
+            "-- events_behind
+             SELECT e.sequence, e.id, e.subject, e.account_id, e.type, e.detail, e.created_at,
+                    m.recipient, m.sender, m.subject AS title, m.template_slug, m.tags, m.metadata, m.credits,
+                    d.name AS domain,
+                    (SELECT count(*) FROM events s WHERE s.subject = e.subject
+                       AND s.type = 'message.sending' AND s.sequence <= e.sequence) AS attempt
+             FROM events e LEFT JOIN messages m ON m.id = e.subject LEFT JOIN domains d ON d.id = e.subject
+             WHERE e.sequence > ?1 AND e.sequence <= ?2
+               AND e.account_id IN (SELECT value FROM json_each(?3))
+             ORDER BY e.sequence LIMIT ?4",
+        )
+        .bind(begin)
+        .bind(to)
+        .bind(to_json(&owners))
+        .bind(limit)
+        .fetch_all(&mut *tx)
+        .await
+        .map_err(during())?;
+        tx.rollback().await.map_err(during())?;
+        if let Some(row) = rows.last()
+            && rows.len() >= usize::try_from(limit).unwrap_or(usize::MAX)
+        {
+            to = column(row, "sequence")?;
+        }
+        let events = readable("events", rows.iter().map(event));
+        Ok(Some(Behind { from, to, webhooks, events }))
+    }
+
+    /// Hands events out and moves the cursor, in one transaction. Answers whether it was done: it is not
+    /// when the cursor stands elsewhere. A webhook that is not active any more gets nothing.
+    ///
+    /// # Errors
+    /// The database failed; nothing was handed out.
+    pub async fn hand_out(
+        &self,
+        behind: &Behind,
+        deliveries: &[NewDelivery],
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let during = || StoreError::during("hand_out");
+        let rows: Vec<Value> = deliveries
+            .iter()
+            .map(|it| {
+                json!({"webhook": it.webhook, "sequence": it.sequence, "event": it.event,
+                       "type": it.r#type, "body": it.body})
+            })
+            .collect();
+        let mut tx = self.begin().await?;
+        let moved = sqlx::query(
+            "-- hand_out: the cursor
+             UPDATE webhook_cursor SET sequence = ?2 WHERE id = 1 AND sequence = ?1",
+        )
+        .bind(behind.from)
+        .bind(behind.to)
+        .execute(&mut *tx)
+        .await
+        .map_err(during())?;
+        if moved.rows_affected() == 0 {
+            return Ok(false);
+        }
+        if !rows.is_empty() {
+            sqlx::query(
+                "-- hand_out
+                 INSERT INTO webhook_deliveries
+                     (webhook_id, event_id, type, body, state, attempts, due_at, log, created_at)
+                 SELECT w.id, j.value ->> 'event', j.value ->> 'type', j.value ->> 'body', 'pending', 0, ?2,
+                        '[]', ?2
+                 FROM json_each(?1) AS j JOIN webhooks w ON w.id = j.value ->> 'webhook'
+                 WHERE w.state = 'active' AND w.after_sequence < j.value ->> 'sequence'
+                 ON CONFLICT (webhook_id, event_id) DO NOTHING",
+            )
+            .bind(to_json(&rows))
+            .bind(now.millis())
+            .execute(&mut *tx)
+            .await
+            .map_err(during())?;
+        }
+        tx.commit().await.map_err(during())?;
+        Ok(true)
+    }
+}
+
+/// The rows that this version can read: a broken one must not hold up the others.
+fn readable<T>(table: &str, rows: impl Iterator<Item = Result<T, StoreError>>) -> Vec<T> {
+    let log = |error| tracing::error!(table, %error, "a row is passed over by webhooks");
+    rows.filter_map(|row| row.map_err(log).ok()).collect()
+}
+
+fn event(row: &SqliteRow) -> Result<FannedEvent, StoreError> {
+    let account: String = column(row, "account_id")?;
+    let owner = if account.is_empty() {
+        WebhookOwner::Server
+    } else {
+        WebhookOwner::Account(parsed::<AccountId>(row, "events", "account_id")?)
+    };
+    let domain: Option<String> = column(row, "domain")?;
+    Ok(FannedEvent {
+        sequence: column(row, "sequence")?,
+        id: parsed(row, "events", "id")?,
+        owner,
+        subject: column(row, "subject")?,
+        r#type: column(row, "type")?,
+        detail: column(row, "detail")?,
+        at: Timestamp::from_millis(column(row, "created_at")?),
+        about: match (column::<Option<String>>(row, "recipient")?, domain) {
+            (Some(recipient), _) => About::Message(Box::new(MessageAbout {
+                recipient,
+                sender: column(row, "sender")?,
+                subject: column(row, "title")?,
+                template: column(row, "template_slug")?,
+                tags: read_json(row, "messages", "tags")?,
+                metadata: read_json(row, "messages", "metadata")?,
+                credits: column(row, "credits")?,
+                attempt: column(row, "attempt")?,
+            })),
+            (None, Some(name)) => About::Domain(name),
+            (None, None) => About::Nothing,
+        },
+    })
+}
