@@ -7,6 +7,7 @@ mod chain;
 mod dispatch;
 mod name;
 mod observation;
+mod reach;
 mod server;
 mod text;
 
@@ -14,6 +15,7 @@ mod text;
 mod tests;
 
 pub use observation::{Answer, Observation, Outcome, RecordType};
+pub use reach::Reach;
 pub use text::text;
 
 use std::net::SocketAddr;

@@ -20,6 +20,8 @@ pub const OWN_PREFIX: &str = "X-Waxwing-";
 const ENVELOPE_FIELDS: [&str; 3] = ["Bcc", "Resent-Bcc", "Return-Path"];
 /// RFC 5321 section 6.3: a message that has been through so many servers goes in circles.
 const MAX_RECEIVED: usize = 100;
+/// Fields of an earlier sending: its time, its name, its way, and signatures that cover them.
+const SENDING_FIELDS: [&str; 4] = ["Date", "Message-ID", "Received", "DKIM-Signature"];
 /// Characters of the subject that lists show.
 const MAX_SUBJECT: usize = 500;
 
@@ -27,7 +29,7 @@ const MAX_SUBJECT: usize = 500;
 #[derive(Debug)]
 pub struct RawMessage {
     original: Vec<u8>,
-    arrival: Arrival,
+    arrival: Option<Arrival>,
     author: EmailAddress,
     authors: Vec<EmailAddress>,
     subject: String,
@@ -56,8 +58,8 @@ pub enum Protocol {
 /// What [`relayed`] puts in front of a message.
 #[derive(Debug, Clone, Copy)]
 pub struct Additions<'a> {
-    /// How the message came.
-    pub arrival: &'a Arrival,
+    /// How the message came; none for one that was here already.
+    pub arrival: Option<&'a Arrival>,
     /// Its identifier.
     pub id: MessageId,
     /// Its author, at whose host a new Message-ID is.
@@ -124,6 +126,23 @@ impl RawMessage {
     /// # Errors
     /// All that keeps it from being relayed; at least one thing.
     pub fn read(original: Vec<u8>, arrival: Arrival) -> Result<Self, Vec<Unfit>> {
+        Self::with(original, Some(arrival))
+    }
+
+    /// Reads a message that was sent before, to be sent anew: with another Date and Message-ID, and
+    /// without what it got on its way.
+    ///
+    /// # Errors
+    /// As for [`Self::read`].
+    pub fn renewed(sent: &[u8]) -> Result<Self, Vec<Unfit>> {
+        let message = Message::split(sent).map_err(|error| vec![error.into()])?;
+        let stays = |field: &&Field<'_>| !SENDING_FIELDS.iter().any(|name| field.is(name));
+        let fields = message.fields.iter().filter(stays).map(|field| field.whole);
+        let original = fields.chain([message.tail]).collect::<Vec<_>>().concat();
+        Self::with(original, None)
+    }
+
+    fn with(original: Vec<u8>, arrival: Option<Arrival>) -> Result<Self, Vec<Unfit>> {
         let message = Message::split(&original).map_err(|error| vec![error.into()])?;
         let mut unfit = Vec::new();
         let mut keep = |read: Result<Vec<Mailbox>, Unfit>| {
@@ -182,18 +201,20 @@ impl RawMessage {
     #[must_use]
     pub fn relayed(&self, id: MessageId, date: Timestamp) -> Vec<u8> {
         let message = Message::split(&self.original).expect("it was split when it was read");
-        let (arrival, author) = (&self.arrival, &self.author);
+        let (arrival, author) = (self.arrival.as_ref(), &self.author);
         relayed(&message, &Additions { arrival, id, author, date })
     }
 }
 
-/// The message as it goes on: without the fields of the envelope and our own, with Received, and
-/// with Date and Message-ID where it has none.
+/// The message as it goes on: without the fields of the envelope and our own, with Received where it
+/// came from elsewhere, and with Date and Message-ID where it has none.
 #[must_use]
 pub fn relayed(message: &Message<'_>, additions: &Additions<'_>) -> Vec<u8> {
     let Additions { arrival, id, author, date } = *additions;
     let ulid = id.ulid();
-    let mut output = received::field(arrival, &ulid, date).into_bytes();
+    let mut output = arrival
+        .map(|arrival| received::field(arrival, &ulid, date).into_bytes())
+        .unwrap_or_default();
     if message.named("Date").next().is_none() {
         output.extend_from_slice(format!("Date: {}\r\n", date.rfc5322()).as_bytes());
     }

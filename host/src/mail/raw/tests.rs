@@ -62,6 +62,24 @@ fn date_and_message_id_are_added_where_missing() {
 }
 
 #[test]
+fn a_message_that_is_renewed_keeps_all_but_what_belonged_to_its_first_sending() {
+    let (first, old) = relay(&COMPLETE.replace("To:", "DKIM-Signature: v=1;\n b=x\nTo:"));
+    let sent = first.replace('\n', "\r\n");
+    let renewed = RawMessage::renewed(sent.as_bytes()).expect("fit");
+    let (id, later) = (MessageId::new(NOW), Timestamp::from_millis(NOW.millis() + 3_600_000));
+    let again = String::from_utf8(renewed.relayed(id, later)).expect("UTF-8").replace("\r\n", "\n");
+    assert_eq!(
+        again,
+        format!(
+            "Date: Fri, 15 Jan 2027 09:00:00 +0000\nMessage-ID: <{}@example.com>\n\
+             From: Ada <ada@example.com>\nTo: b@example.net\nSubject: Hi\n\nBody\n",
+            id.ulid()
+        )
+    );
+    assert!(!again.contains(&old) && !again.contains("<1@example.com>"));
+}
+
+#[test]
 fn fields_of_the_envelope_and_our_own_do_not_travel() {
     let secret = "Bcc: secret@example.org,\n secret2@example.org\nbCC:\nResent-Bcc: secret3@x.example\n\
                   Return-Path: <secret4@x.example>\nX-WAXWING-Tag: secret5\nx-waxwing-Data: {\n \"a\":1}\n";

@@ -1,0 +1,86 @@
+//! Content without parts, in the shortest of the encodings that leave ASCII (RFC 2045 section 6).
+
+use mail_builder::encoders::{Base64Encoder, QuotedPrintableEncoder};
+
+/// Octets of a line without its end (RFC 5322 section 2.1.1).
+const MAX_LINE: usize = 998;
+
+/// Content and its encoding.
+pub(super) struct Leaf<'a> {
+    content: &'a [u8],
+    encoding: Encoding,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Encoding {
+    SevenBit,
+    QuotedPrintable,
+    Base64,
+}
+
+impl<'a> Leaf<'a> {
+    pub fn new(content: &'a [u8]) -> Self {
+        let escapes = content.iter().filter(|byte| **byte >= 127 || **byte == b'=').count();
+        let quoted_printable = content.len() + 2 * escapes;
+        let base64 = content.len().div_ceil(3) * 4;
+        let encoding = if is_plain(content) {
+            Encoding::SevenBit
+        } else if is_text(content) && quoted_printable <= base64 {
+            Encoding::QuotedPrintable
+        } else {
+            Encoding::Base64
+        };
+        Self { content, encoding }
+    }
+
+    /// As Content-Transfer-Encoding calls it.
+    pub fn encoding(&self) -> &'static str {
+        match self.encoding {
+            Encoding::SevenBit => "7bit",
+            Encoding::QuotedPrintable => "quoted-printable",
+            Encoding::Base64 => "base64",
+        }
+    }
+
+    /// Whether the line end of the content is in the encoding, and none behind it.
+    pub fn has_lost_its_end(&self) -> bool {
+        self.encoding == Encoding::Base64
+    }
+
+    pub fn write(&self, output: &mut Vec<u8>) {
+        match self.encoding {
+            Encoding::SevenBit => output.extend_from_slice(self.content),
+            Encoding::QuotedPrintable => {
+                // The encoder wants line feeds, and there is no CR without one.
+                let lines = self.content.iter().copied().filter(|byte| *byte != b'\r');
+                let lines: Vec<u8> = lines.collect();
+                QuotedPrintableEncoder::new().preserve_line_breaks().encode_into(&lines, output);
+            }
+            Encoding::Base64 => {
+                Base64Encoder::new().wrap_lines().encode_into(self.content, output);
+                if output.ends_with(b"\r\n") {
+                    output.truncate(output.len() - 2);
+                }
+            }
+        }
+    }
+}
+
+/// Whether it needs no encoding.
+fn is_plain(content: &[u8]) -> bool {
+    let fits = |line: &[u8]| line.len() <= MAX_LINE + 2;
+    content.is_ascii()
+        && !content.contains(&0)
+        && content.split_inclusive(|byte| *byte == b'\n').all(fits)
+}
+
+/// Whether quoted-printable holds it: line ends are CRLF, and there are no further control octets.
+fn is_text(content: &[u8]) -> bool {
+    let is_bare = |(index, byte): (usize, &u8)| match byte {
+        b'\r' => content.get(index + 1) != Some(&b'\n'),
+        b'\n' => index == 0 || content.get(index - 1) != Some(&b'\r'),
+        b'\t' | b' '.. => false,
+        _ => true,
+    };
+    !content.iter().enumerate().any(is_bare)
+}

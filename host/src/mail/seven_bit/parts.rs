@@ -1,0 +1,76 @@
+//! The parts of a multipart (RFC 2046 section 5.1.1), with all that stands between them.
+
+use super::{CannotConvert, Kind, Place, convert};
+
+/// Writes a multipart's body with its parts in seven bits.
+pub(super) fn write(
+    body: &[u8],
+    boundary: &str,
+    kind: &Kind,
+    depth: usize,
+    output: &mut Vec<u8>,
+) -> Result<(), CannotConvert> {
+    // The text before the first part, and all that follows it.
+    let (before, mut rest) = until_delimiter(body, boundary);
+    if rest.is_empty() {
+        return Err(CannotConvert::NoBoundary);
+    }
+    write_aside(before, output);
+    loop {
+        let (delimiter, after) = rest.split_at(line_len(rest));
+        output.extend_from_slice(delimiter);
+        if is_delimiter(delimiter, boundary) == Some(Delimiter::Close) {
+            write_aside(after, output);
+            return Ok(());
+        }
+        let (part, next) = until_delimiter(after, boundary);
+        // The line end before a delimiter belongs to it.
+        let content = part.strip_suffix(b"\r\n").filter(|_| !next.is_empty()).unwrap_or(part);
+        convert(content, kind.clone(), Place::Part, depth, output)?;
+        output.extend_from_slice(part.get(content.len()..).unwrap_or_default());
+        if next.is_empty() {
+            // The message was cut off.
+            return Ok(());
+        }
+        rest = next;
+    }
+}
+
+/// What no reader shows may lose its octets over 127.
+fn write_aside(text: &[u8], output: &mut Vec<u8>) {
+    output.extend(text.iter().map(|byte| if byte.is_ascii() { *byte } else { b'?' }));
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Delimiter {
+    Open,
+    Close,
+}
+
+/// The lines before the next delimiter, and the rest from there.
+fn until_delimiter<'a>(text: &'a [u8], boundary: &str) -> (&'a [u8], &'a [u8]) {
+    let mut at = 0;
+    while let Some(rest @ [_, ..]) = text.get(at..) {
+        let end = line_len(rest);
+        let line = rest.get(..end).unwrap_or(rest);
+        if is_delimiter(line, boundary).is_some() {
+            break;
+        }
+        at += end;
+    }
+    text.split_at_checked(at).unwrap_or((text, &[]))
+}
+
+fn is_delimiter(line: &[u8], boundary: &str) -> Option<Delimiter> {
+    let rest = line.strip_prefix(b"--")?.strip_prefix(boundary.as_bytes())?;
+    match rest.trim_ascii_end() {
+        b"" => Some(Delimiter::Open),
+        b"--" => Some(Delimiter::Close),
+        _ => None,
+    }
+}
+
+/// Octets of the first line, its end included.
+fn line_len(text: &[u8]) -> usize {
+    text.iter().position(|byte| *byte == b'\n').map_or(text.len(), |at| at + 1)
+}
