@@ -171,8 +171,11 @@ pub(crate) fn parsed(record_type: RecordType, presentation: &str) -> RData {
     RData::try_from_str(record_type, presentation).expect("record data in presentation form")
 }
 
-/// A name without its last dot, as an absolute one.
+/// A name without its last dot, as an absolute one; the root is "" or ".".
 pub(crate) fn absolute(name: &str) -> Name {
+    if name.is_empty() || name == "." {
+        return Name::root();
+    }
     Name::from_ascii(format!("{name}.")).expect("a domain name")
 }
 

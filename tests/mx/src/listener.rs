@@ -1,0 +1,117 @@
+//! The server's thread: its port, its connections, its orders.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::mpsc::SyncSender;
+use std::time::Duration;
+
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::runtime::Builder;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::oneshot;
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+
+use crate::record::Shared;
+use crate::session;
+
+const BACKLOG: u32 = 1_024;
+
+/// What the server is told to do. It is done when the sender in it is dropped.
+pub(crate) enum Order {
+    Stop(SyncSender<()>),
+    Start(SyncSender<()>),
+    Cut(SyncSender<()>),
+    Alarm(Duration, oneshot::Sender<()>),
+}
+
+/// A port that is the server's own.
+enum Port {
+    Listening(TcpListener),
+    /// Bound and not listened on: it refuses, and nobody else gets it.
+    Held(TcpSocket),
+}
+
+/// Serves until nobody can give orders any more.
+pub(crate) fn run(
+    address: SocketAddr,
+    shared: &Arc<Shared>,
+    orders: UnboundedReceiver<Order>,
+    started: &SyncSender<SocketAddr>,
+) {
+    let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(async move {
+        let listener = bind(address).and_then(|it| it.listen(BACKLOG)).expect("a free port");
+        let address = listener.local_addr().expect("a bound socket has an address");
+        if started.send(address).is_ok() {
+            serve(address, Port::Listening(listener), shared, orders).await;
+        }
+    });
+}
+
+async fn serve(
+    address: SocketAddr,
+    mut port: Port,
+    shared: &Arc<Shared>,
+    mut orders: UnboundedReceiver<Order>,
+) {
+    let mut connections = JoinSet::new();
+    let mut alarms = JoinSet::new();
+    loop {
+        tokio::select! {
+            order = orders.recv() => match order {
+                None => return,
+                Some(Order::Stop(done)) => {
+                    drop(port);
+                    port = Port::Held(bind(address).expect("its port is its own"));
+                    connections.shutdown().await;
+                    drop(done);
+                }
+                Some(Order::Start(done)) => {
+                    port = match port {
+                        Port::Held(socket) => {
+                            Port::Listening(socket.listen(BACKLOG).expect("its port is its own"))
+                        }
+                        listening @ Port::Listening(_) => listening,
+                    };
+                    drop(done);
+                }
+                Some(Order::Cut(done)) => {
+                    connections.shutdown().await;
+                    drop(done);
+                }
+                Some(Order::Alarm(after, alarm)) => {
+                    alarms.spawn(async move {
+                        sleep(after).await;
+                        drop(alarm);
+                    });
+                }
+            },
+            stream = accept(&port) => {
+                connections.spawn(session::serve(stream, Arc::clone(shared)));
+            }
+            Some(_) = connections.join_next() => {}
+            Some(_) = alarms.join_next() => {}
+        }
+    }
+}
+
+async fn accept(port: &Port) -> TcpStream {
+    match port {
+        Port::Held(_) => std::future::pending().await,
+        Port::Listening(listener) => loop {
+            // A client that is gone already is no connection.
+            if let Ok((stream, _)) = listener.accept().await {
+                return stream;
+            }
+        },
+    }
+}
+
+fn bind(address: SocketAddr) -> io::Result<TcpSocket> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    Ok(socket)
+}
