@@ -7,6 +7,7 @@
 pub mod accept;
 pub mod commit;
 pub mod deliver;
+pub mod event;
 pub mod policy;
 pub mod render;
 

@@ -5,4 +5,5 @@ pub mod idempotency;
 pub mod json;
 pub mod rate_limit;
 pub mod refusal;
+pub mod resend;
 pub mod submission;

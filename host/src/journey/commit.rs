@@ -8,7 +8,7 @@ pub(super) mod sample;
 
 use serde_json::Value;
 
-use super::accept::submission::Submission;
+use super::accept::submission::{Content, Submission};
 use super::render::Rendered;
 use crate::id::DecisionId;
 use crate::plugin::decision::Decision;
@@ -34,6 +34,10 @@ pub(super) fn message(
         tags: submission.tags.clone(),
         metadata: submission.metadata.clone(),
         send_at: submission.send_at,
+        resent_from: match &submission.content {
+            Content::Again(again) => Some(again.id),
+            Content::Filled(_) | Content::Raw(_) => None,
+        },
         body: rendered.body,
         decision_id,
         decisions: to_json(&rendered.decisions).into(),

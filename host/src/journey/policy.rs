@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::accept::authenticate::Sender;
 use super::accept::refusal::{Fault, Refusal};
-use super::accept::submission::{Content, Faulty, Filled, Raw, Submission};
+use super::accept::submission::{Again, Content, Faulty, Filled, Raw, Submission};
 use super::{Stop, Turned};
 use crate::account::key::Mode;
 use crate::credit::Credits;
@@ -45,6 +45,8 @@ pub enum Substance<'a> {
     Template(Arc<TemplateVersion>, &'a Filled),
     /// A message that is whole.
     Raw(&'a Arc<Raw>),
+    /// A message that was sent before, and its template as it is published now, if it still is.
+    Again(&'a Arc<Again>, Option<Arc<TemplateVersion>>),
 }
 
 /// Admits a submission or turns it away, in the contract's order: template, plan, sender domain.
@@ -90,7 +92,8 @@ pub(super) async fn admit<'a>(
     }
 }
 
-/// Finds the template; a message that is whole needs none. The key may be for some templates only.
+/// Finds the template; a message that is whole, or was sent before, needs none. The key may be for some
+/// templates only.
 async fn substance<'a>(
     snapshot: &Snapshot,
     sender: &Sender,
@@ -103,6 +106,18 @@ async fn substance<'a>(
             forbidden("the key may only send templates".to_owned())
         }
         Content::Raw(raw) => Ok(Ok(Substance::Raw(raw))),
+        Content::Again(again) => {
+            let slug = again.template.as_ref().map(|(slug, _)| slug.as_str());
+            if !allowed.is_empty() && !slug.is_some_and(|it| allowed.iter().any(|name| name == it))
+            {
+                return forbidden("the key may not send this message".to_owned());
+            }
+            let template = match slug.and_then(|it| it.parse().ok()) {
+                Some(slug) => snapshot.template(sender.account.account.id, &slug).await?,
+                None => None,
+            };
+            Ok(Ok(Substance::Again(again, template)))
+        }
         Content::Filled(filled) => {
             let slug = filled.template.as_str();
             let account = sender.account.account.id;

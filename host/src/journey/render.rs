@@ -60,6 +60,20 @@ pub(super) async fn render(
     let id = MessageId::new(now);
     let (version, filled) = match substance {
         Substance::Template(version, filled) => (version, filled),
+        Substance::Again(again, _) => {
+            return Ok(Rendered {
+                id,
+                template: again.template.clone(),
+                return_path: again.return_path.clone(),
+                subject: again.message.subject().to_owned(),
+                from,
+                domain: domain_id,
+                body: BodyOf::Own(Body::pack(&again.message.relayed(id, now))),
+                price,
+                route,
+                decisions,
+            });
+        }
         Substance::Raw(raw) => {
             let body = match shared {
                 Some(first) => BodyOf::Message(*first),

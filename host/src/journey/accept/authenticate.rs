@@ -17,6 +17,8 @@ pub struct Caller {
     pub key: Arc<ApiKey>,
     /// Where the request came from.
     pub ip: IpAddr,
+    /// What it was presented for.
+    pub scope: Scope,
 }
 
 /// A caller's standing in one snapshot of the facts.
@@ -45,7 +47,7 @@ pub async fn authenticate(
         let snapshot = facts.snapshot();
         let refusal = match snapshot.key(presented.lookup()).await {
             Ok(key) => match allowed(key, &presented, clock.now(), ip, scope) {
-                Ok(key) => return Ok(Caller { key, ip }),
+                Ok(key) => return Ok(Caller { key, ip, scope }),
                 Err(refusal) => Some(refusal),
             },
             Err(FactError::Stale) => None,
@@ -89,7 +91,7 @@ pub(in crate::journey) async fn standing(
         .key(&caller.key.lookup)
         .await?
         .filter(|key| key.is_live_at(now) && key.allows_ip(caller.ip))
-        .filter(|key| key.allows(Scope::Send))
+        .filter(|key| key.allows(caller.scope))
         .ok_or(Stop::refused(Refusal::Unauthorized))?;
     let account =
         snapshot.account(key.account_id).await?.ok_or(Stop::refused(Refusal::Unauthorized))?;

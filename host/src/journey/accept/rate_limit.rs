@@ -13,10 +13,6 @@ use crate::id::{AccountId, KeyId};
 
 type Limiter<K> = RateLimiter<K, DashMapStateStore<K>, DefaultClock, StateInformationMiddleware>;
 
-/// Failed logins that are forgiven at once, and how many more each minute.
-const FAILURES: NonZeroU32 = NonZeroU32::new(20).expect("not zero");
-const FORGIVEN_A_MINUTE: NonZeroU32 = NonZeroU32::new(10).expect("not zero");
-
 /// The buckets of this node.
 #[derive(Debug)]
 pub struct RateLimits {
@@ -39,11 +35,13 @@ pub struct Allowance {
 }
 
 impl RateLimits {
-    /// Buckets that hold `burst` sends and regain `per_second`.
+    /// Buckets that hold `burst` sends and regain `per_second`. An address may fail to log in `failures`
+    /// times at once, and half as many each minute.
     #[must_use]
-    pub fn new(per_second: NonZeroU32, burst: NonZeroU32) -> Self {
+    pub fn new(per_second: NonZeroU32, burst: NonZeroU32, failures: NonZeroU32) -> Self {
         let quota = Quota::per_second(per_second).allow_burst(burst);
-        let patience = Quota::per_minute(FORGIVEN_A_MINUTE).allow_burst(FAILURES);
+        let forgiven = NonZeroU32::new(failures.get() / 2).unwrap_or(NonZeroU32::MIN);
+        let patience = Quota::per_minute(forgiven).allow_burst(failures);
         Self {
             quota,
             keys: RateLimiter::dashmap(quota).with_middleware(),
@@ -134,9 +132,11 @@ mod tests {
     use super::*;
     use crate::clock::Timestamp;
 
+    const FAILURES: u32 = 20;
+
     fn limits(burst: u32) -> RateLimits {
         let number = |n| NonZeroU32::new(n).expect("not zero");
-        RateLimits::new(number(1), number(burst))
+        RateLimits::new(number(1), number(burst), number(FAILURES))
     }
 
     #[test]
@@ -159,7 +159,7 @@ mod tests {
         let limits = limits(1);
         let guesser: IpAddr = "2001:db8::1".parse().expect("ip");
         let neighbour: IpAddr = "2001:db8::2".parse().expect("ip");
-        for _ in 0..FAILURES.get() {
+        for _ in 0..FAILURES {
             assert_eq!(limits.failed_login(guesser), Refusal::Unauthorized);
         }
         assert_eq!(limits.failed_login(guesser).code(), "RATE_LIMITED");

@@ -11,9 +11,11 @@ use serde_json::{Map, Value};
 
 use super::refusal::Fault;
 use crate::clock::Timestamp;
+use crate::id::MessageId;
 use crate::mail::mime::Attachment;
 use crate::mail::raw::RawMessage;
 use crate::message::address::EmailAddress;
+use crate::store::records::ReturnPath;
 use crate::template::slug::Slug;
 use fields::Fields;
 
@@ -53,6 +55,8 @@ pub enum Content {
     Filled(Arc<Filled>),
     /// A message that is whole; those of one request share it.
     Raw(Arc<Raw>),
+    /// A message that was sent before.
+    Again(Arc<Again>),
 }
 
 /// A template and what fills it.
@@ -80,6 +84,19 @@ pub struct Raw {
     /// Where bounces go: the envelope's sender, or nowhere.
     pub return_path: Option<EmailAddress>,
     /// The message.
+    pub message: RawMessage,
+}
+
+/// A message of the account that is sent once more: the same content under a new identifier.
+#[derive(Debug)]
+pub struct Again {
+    /// The message that it was.
+    pub id: MessageId,
+    /// Slug and revision of its template; none for one that came whole.
+    pub template: Option<(String, u64)>,
+    /// Where bounces go.
+    pub return_path: ReturnPath,
+    /// The content, without what belonged to its first sending.
     pub message: RawMessage,
 }
 

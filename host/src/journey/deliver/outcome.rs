@@ -1,14 +1,95 @@
 //! How one attempt for one recipient ended: data, not an error.
 
-/// The end of an attempt, with the words of whoever decided it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+use crate::clock::Timestamp;
+use crate::message::status::{EnhancedCode, Judgement, Said, Stage, judge};
+
+/// The end of an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
     /// The recipient's server, or the sandbox inbox, took it.
-    Delivered(String),
+    Delivered,
+    /// A smarthost took it.
+    Relayed,
     /// Not now: a 4xx reply, or no connection.
-    Deferred(String),
-    /// Never: a 5xx reply.
-    Bounced(String),
-    /// It cannot be sent at all.
-    Failed(String),
+    Deferred,
+    /// Never: a 5xx reply of the other side.
+    Bounced,
+    /// It cannot be sent at all; no server was asked, or none has said so.
+    Failed,
+}
+
+/// What is known of an attempt when it is over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// Its end.
+    pub verdict: Verdict,
+    /// The reply's code.
+    pub code: Option<u16>,
+    /// The enhanced status code, as in `5.1.1`.
+    pub enhanced: Option<String>,
+    /// The other side's words, or what happened.
+    pub words: String,
+    /// Whether the address takes no mail for good.
+    pub is_dead: bool,
+    /// `sandbox`, `direct`, or the name of a smarthost.
+    pub route: String,
+    /// The host.
+    pub host: Option<String>,
+    /// Its address and port.
+    pub address: Option<String>,
+    /// How the connection was encrypted.
+    pub tls: Option<String>,
+    /// What was said.
+    pub conversation: String,
+    /// The moment before which another attempt is of no use.
+    pub not_before: Option<Timestamp>,
+}
+
+impl Report {
+    /// An attempt that came to no reply.
+    #[must_use]
+    pub fn new(verdict: Verdict, route: &str, words: impl Into<String>) -> Self {
+        Self {
+            verdict,
+            code: None,
+            enhanced: None,
+            words: words.into(),
+            is_dead: false,
+            route: route.to_owned(),
+            host: None,
+            address: None,
+            tls: None,
+            conversation: String::new(),
+            not_before: None,
+        }
+    }
+
+    /// An attempt that ended with a refusal, at that stage of the conversation.
+    #[must_use]
+    pub fn refused(
+        route: &str,
+        stage: Stage,
+        code: u16,
+        enhanced: Option<String>,
+        text: &str,
+    ) -> Self {
+        let known = enhanced.as_deref().and_then(|it| it.parse::<EnhancedCode>().ok());
+        let reply = Said { code: Some(code), enhanced: known, text, stage };
+        let (verdict, is_dead) = match judge(reply) {
+            Judgement::Hard => (Verdict::Bounced, true),
+            Judgement::Refused => (Verdict::Bounced, false),
+            Judgement::Temporary => (Verdict::Deferred, false),
+        };
+        let words = said(code, enhanced.as_deref(), text);
+        Self { code: Some(code), enhanced, is_dead, ..Self::new(verdict, route, words) }
+    }
+}
+
+/// A reply as it was said.
+#[must_use]
+pub fn said(code: u16, enhanced: Option<&str>, text: &str) -> String {
+    match enhanced {
+        Some(enhanced) => format!("{code} {enhanced} {text}"),
+        None => format!("{code} {text}"),
+    }
 }

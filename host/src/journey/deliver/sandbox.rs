@@ -1,4 +1,4 @@
-//! One attempt over the route `sandbox`: real SMTP on loopback into the embedded inbox, over
+//! The way into the sandbox inbox: real SMTP on loopback into the embedded inbox, over
 //! connections that are kept for the next message.
 
 use std::io;
@@ -13,7 +13,8 @@ use lettre::transport::smtp::response::Response;
 
 use tokio::net::TcpStream;
 
-use super::outcome::Outcome;
+use super::outcome::{Report, Verdict};
+use super::route::SANDBOX;
 use crate::mail::path;
 use crate::message::address::EmailAddress;
 use crate::store::records::Lease;
@@ -48,18 +49,31 @@ impl Sandbox {
     }
 
     /// Makes one attempt.
-    pub(super) async fn attempt(&self, lease: &Lease, raw: &[u8]) -> Outcome {
-        match tokio::time::timeout(ATTEMPT, self.send(lease, raw)).await {
-            Ok(Ok(response)) => Outcome::Delivered(words(&response)),
+    pub(super) async fn attempt(&self, lease: &Lease, raw: &[u8]) -> Report {
+        let ended = tokio::time::timeout(ATTEMPT, self.send(lease, raw)).await;
+        let report = match ended {
+            Ok(Ok(response)) => Report::new(Verdict::Delivered, SANDBOX, words(&response)),
             Ok(Err(AttemptError::Smtp(error))) if error.is_permanent() => {
-                Outcome::Bounced(error_words(&error))
+                Report::new(Verdict::Bounced, SANDBOX, error_words(&error))
             }
-            Ok(Err(AttemptError::Smtp(error))) => Outcome::Deferred(error_words(&error)),
+            Ok(Err(AttemptError::Smtp(error))) => {
+                Report::new(Verdict::Deferred, SANDBOX, error_words(&error))
+            }
             Ok(Err(AttemptError::Connect(error))) => {
-                Outcome::Deferred(format!("no connection to {}: {error}", self.inbox))
+                let words = format!("no connection to {}: {error}", self.inbox);
+                Report::new(Verdict::Deferred, SANDBOX, words)
             }
-            Err(_) => Outcome::Deferred("the inbox did not answer in 60 s".to_owned()),
-        }
+            Err(_) => Report::new(Verdict::Deferred, SANDBOX, "the inbox did not answer in 60 s"),
+        };
+        let conversation = format!(
+            "C: MAIL FROM:<{}>\nC: RCPT TO:<{}>\nC: DATA ({} octets)\nS: {}",
+            lease.sender.as_ref().map(ToString::to_string).unwrap_or_default(),
+            lease.recipient,
+            raw.len(),
+            report.words
+        );
+        let address = Some(self.inbox.to_string());
+        Report { address, host: Some("the sandbox inbox".to_owned()), conversation, ..report }
     }
 
     async fn send(&self, lease: &Lease, raw: &[u8]) -> Result<Response, AttemptError> {

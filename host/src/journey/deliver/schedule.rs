@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use super::outcome::Outcome;
+use super::outcome::{Report, Verdict};
 use crate::clock::Timestamp;
 use crate::message::state::MessageState;
-use crate::store::records::{Lease, Settlement};
+use crate::store::records::{AttemptRecord, Lease, NewSuppression, Settlement, SuppressionKind};
 
 const MINUTE: u64 = 60;
 const HOUR: u64 = 3_600;
@@ -20,6 +20,7 @@ const REASON: usize = 500;
 pub struct Schedule {
     pauses: Vec<Duration>,
     give_up_after: Duration,
+    suppressed_for: Option<Duration>,
 }
 
 impl Default for Schedule {
@@ -27,6 +28,7 @@ impl Default for Schedule {
         Self {
             pauses: PAUSES_S.into_iter().map(Duration::from_secs).collect(),
             give_up_after: GIVE_UP_AFTER,
+            suppressed_for: None,
         }
     }
 }
@@ -38,42 +40,87 @@ impl Schedule {
         if pauses.is_empty() { Self::default() } else { Self { pauses, ..Self::default() } }
     }
 
-    /// What an outcome means for the message.
+    /// The same, with addresses that are dead suppressed for so long; for ever where there is none.
     #[must_use]
-    pub fn settle(&self, lease: &Lease, outcome: Outcome, now: Timestamp) -> Settlement {
-        let (state, reason, next_attempt) = match outcome {
-            Outcome::Delivered(reply) => (MessageState::Delivered, reply, None),
-            Outcome::Bounced(reply) => (MessageState::Bounced, reply, None),
-            Outcome::Failed(reason) => (MessageState::Failed, reason, None),
-            Outcome::Deferred(reason) => {
+    pub fn suppressing_for(self, suppressed_for: Option<Duration>) -> Self {
+        Self { suppressed_for, ..self }
+    }
+
+    /// What the end of an attempt means for its message.
+    #[must_use]
+    pub fn settle(
+        &self,
+        lease: &Lease,
+        report: Report,
+        started_at: Timestamp,
+        now: Timestamp,
+    ) -> Settlement {
+        let said = tidied(&report.words, REASON);
+        let (state, reason, next_attempt) = match report.verdict {
+            Verdict::Delivered => (MessageState::Delivered, said.clone(), None),
+            Verdict::Relayed => (MessageState::Relayed, said.clone(), None),
+            Verdict::Bounced => (MessageState::Bounced, said.clone(), None),
+            Verdict::Failed => (MessageState::Failed, said.clone(), None),
+            Verdict::Deferred => {
                 if let Some(next) = self.next(lease, now) {
-                    (MessageState::Deferred, reason, Some(next))
+                    let next = report.not_before.map_or(next, |it| it.max(next));
+                    (MessageState::Deferred, said.clone(), Some(next))
                 } else {
                     let hours = self.give_up_after.as_secs() / HOUR;
-                    let reason = format!("given up after {hours} hours: {reason}");
+                    let reason = format!("given up after {hours} hours: {said}");
                     (MessageState::Failed, reason, None)
                 }
             }
         };
-        let reason = reason.chars().filter(|c| !c.is_control()).take(REASON).collect();
+        let suppression = report.is_dead.then(|| NewSuppression {
+            account_id: lease.account_id,
+            address: lease.recipient.folded(),
+            kind: SuppressionKind::Bounce,
+            reason: said.clone(),
+            message_id: Some(lease.message_id),
+            expires_at: self.suppressed_for.map(|it| now.after(it)),
+        });
         Settlement {
             message_id: lease.message_id,
             account_id: lease.account_id,
             state,
             reason,
             next_attempt,
+            attempt: AttemptRecord {
+                number: lease.attempt,
+                started_at,
+                ended_at: now,
+                route: report.route,
+                host: report.host,
+                address: report.address,
+                tls: report.tls,
+                outcome: state,
+                code: report.code,
+                enhanced: report.enhanced,
+                reply: said,
+                conversation: report.conversation,
+            },
+            suppression,
         }
     }
 
     /// The pause grows with the attempts and is spread by up to a tenth, by the message's own id,
-    /// so that what failed together does not come back together.
+    /// so that what failed together does not come back together. However late it is, a message gets
+    /// as many attempts as there are pauses: a clock that jumps, or a server that was off for a week,
+    /// gives nothing up.
     fn next(&self, lease: &Lease, now: Timestamp) -> Option<Timestamp> {
         let index = usize::try_from(lease.attempt.saturating_sub(1)).unwrap_or(usize::MAX);
         let pause = *self.pauses.get(index).or(self.pauses.last())?;
         let spread = lease.message_id.ulid().bytes().map(u32::from).sum::<u32>() % 100;
         let next = now.after(pause + pause * spread / 1_000);
-        (next < lease.first_at.after(self.give_up_after)).then_some(next)
+        let in_time = next < lease.first_at.after(self.give_up_after);
+        (in_time || index < PAUSES_S.len()).then_some(next)
     }
+}
+
+/// Words of the other side: without what would break a line, and not endless.
+fn tidied(words: &str, most: usize) -> String {
+    words.chars().filter(|c| !c.is_control()).take(most).collect()
 }
 
 #[cfg(test)]
@@ -94,12 +141,13 @@ mod tests {
             route: RouteChoice::Sandbox,
             attempt,
             first_at: at,
-            raw: None,
+            octets: None,
         }
     }
 
     fn deferred(attempt: u32, now: Timestamp) -> Settlement {
-        Schedule::default().settle(&lease(attempt), Outcome::Deferred("busy".to_owned()), now)
+        let report = Report::new(Verdict::Deferred, "direct", "busy");
+        Schedule::default().settle(&lease(attempt), report, now, now)
     }
 
     #[test]
@@ -118,5 +166,39 @@ mod tests {
         let settlement = deferred(20, late);
         assert_eq!((settlement.state, settlement.next_attempt), (MessageState::Failed, None));
         assert_eq!(settlement.reason, "given up after 48 hours: busy");
+    }
+
+    #[test]
+    fn a_clock_that_jumps_a_week_ahead_gives_nothing_up() {
+        let late = Timestamp::from_millis(0).after(Duration::from_hours(7 * 24));
+        assert_eq!(deferred(2, late).state, MessageState::Deferred);
+        assert_eq!(deferred(7, late).state, MessageState::Deferred);
+        assert_eq!(deferred(8, late).state, MessageState::Failed);
+    }
+
+    #[test]
+    fn a_destination_that_rests_is_not_asked_before_its_time() {
+        let now = Timestamp::from_millis(0);
+        let rest = now.after(Duration::from_mins(9));
+        let report = Report {
+            not_before: Some(rest),
+            ..Report::new(Verdict::Deferred, "direct", "it rests")
+        };
+        let settlement = Schedule::default().settle(&lease(1), report, now, now);
+        assert_eq!(settlement.next_attempt, Some(rest));
+    }
+
+    #[test]
+    fn a_dead_address_is_suppressed_and_a_refused_message_is_not() {
+        let now = Timestamp::from_millis(0);
+        let settle = |is_dead| {
+            let report = Report { is_dead, ..Report::new(Verdict::Bounced, "direct", "550 no") };
+            let schedule = Schedule::default().suppressing_for(Some(Duration::from_hours(1)));
+            schedule.settle(&lease(1), report, now, now).suppression
+        };
+        assert_eq!(settle(false), None);
+        let suppression = settle(true).expect("suppressed");
+        assert_eq!(suppression.address, "b@example.com");
+        assert_eq!(suppression.expires_at, Some(now.after(Duration::from_hours(1))));
     }
 }

@@ -64,13 +64,14 @@ fn the_use(submission: &Submission, substance: &Substance<'_>) -> plan::UseReque
             (Some(template), filled.attachments.iter().map(|it| it.content.len()).sum())
         }
         Substance::Raw(raw) => (None, raw.message.size()),
+        Substance::Again(again, template) => (template.as_ref(), again.message.size()),
     };
     plan::UseRequest {
         channel: match submission.channel {
             Channel::Api => plan::Channel::Api,
             Channel::Smtp => plan::Channel::Smtp,
         },
-        template_slug: template.map(|it| it.slug.to_string()),
+        template_slug: slug_of(substance),
         template_required_plan: template.and_then(|it| it.source.required_plan.clone()),
         template_tags: template.map(|it| it.source.tags.clone()).unwrap_or_default(),
         recipient_domain: submission.to.host().to_owned(),
@@ -81,14 +82,22 @@ fn the_use(submission: &Submission, substance: &Substance<'_>) -> plan::UseReque
 
 fn denied(denial: plan::Denial, sender: &Sender, substance: &Substance<'_>) -> Refusal {
     if denial.code == "restricted-template"
-        && let Substance::Template(template, _) = substance
+        && let Some(template) = slug_of(substance)
     {
         return Refusal::RestrictedTemplate {
-            template: template.slug.to_string(),
+            template,
             plan: sender.account.account.plan.name.clone(),
             required_plan: denial.required_plan,
             message: denial.message,
         };
     }
     Refusal::Forbidden { message: denial.message, retry_after_s: denial.retry_after_s }
+}
+
+fn slug_of(substance: &Substance<'_>) -> Option<String> {
+    match substance {
+        Substance::Template(template, _) => Some(template.slug.to_string()),
+        Substance::Raw(_) => None,
+        Substance::Again(again, _) => again.template.as_ref().map(|(slug, _)| slug.clone()),
+    }
 }

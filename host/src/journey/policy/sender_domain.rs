@@ -11,7 +11,7 @@ use crate::message::address::EmailAddress;
 use crate::plugin::decision::Decision;
 use crate::store::StoreError;
 use crate::store::facts::Snapshot;
-use crate::store::records::RouteChoice;
+use crate::store::records::{ReturnPath, RouteChoice};
 
 /// A sender whose domain is verified.
 #[derive(Debug)]
@@ -37,6 +37,7 @@ pub(in crate::journey) fn of<'a>(
             filled.from.as_ref().or(template.source.sender.as_ref()).or(of_the_account)
         }
         Substance::Raw(raw) => Some(raw.message.author()),
+        Substance::Again(again, _) => Some(again.message.author()),
     }
 }
 
@@ -55,17 +56,30 @@ pub(in crate::journey) async fn check(
         Ok(verified) => verified,
         Err(refusal) => return Ok(Err(refusal)),
     };
-    if let Substance::Raw(raw) = substance {
-        let others = raw.message.authors().iter().chain(&raw.return_path);
-        for other in others.filter(|it| it.domain() != from.domain()) {
-            match check_address(snapshot, sender, other).await? {
-                Ok(other) if other.route == RouteChoice::Sandbox => verified.route = other.route,
-                Ok(_) => {}
-                Err(refusal) => return Ok(Err(refusal)),
-            }
+    for other in further_senders(substance).filter(|it| it.domain() != from.domain()) {
+        match check_address(snapshot, sender, other).await? {
+            Ok(other) if other.route == RouteChoice::Sandbox => verified.route = other.route,
+            Ok(_) => {}
+            Err(refusal) => return Ok(Err(refusal)),
         }
     }
     Ok(Ok(verified))
+}
+
+/// Every author of a message that is whole, and the envelope's sender.
+fn further_senders<'a>(substance: &'a Substance<'_>) -> impl Iterator<Item = &'a EmailAddress> {
+    let (message, return_path) = match substance {
+        Substance::Template(..) => (None, None),
+        Substance::Raw(raw) => (Some(&raw.message), raw.return_path.as_ref()),
+        Substance::Again(again, _) => {
+            let return_path = match &again.return_path {
+                ReturnPath::Author => None,
+                ReturnPath::Other(path) => path.as_ref(),
+            };
+            (Some(&again.message), return_path)
+        }
+    };
+    message.into_iter().flat_map(|it| it.authors()).chain(return_path)
 }
 
 /// Whether an address of the account may stand as a sender.

@@ -1,0 +1,234 @@
+//! One attempt for one message: its content, its envelope, its signature, its way.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use tokio::sync::Semaphore;
+
+use super::carry::{Carrier, Errand, Target};
+use super::destination::Place;
+use super::exchange::{Exchange, Hosts};
+use super::letter::Letter;
+use super::outcome::{Report, Verdict};
+use super::placement::{Course, DIRECT, Placement};
+use super::return_path::ReturnPaths;
+use super::route::Smarthost;
+use super::sandbox::Sandbox;
+use super::sign::Signatory;
+use super::smtp::Security;
+use crate::mail::mta_sts::StsPolicy;
+use crate::message::address::EmailAddress;
+use crate::store::Store;
+use crate::store::records::Lease;
+
+/// How long an attempt may take in all; its lease is longer.
+const LONGEST: Duration = Duration::from_mins(15);
+/// Octets in a unit of the memory that attempts share.
+const UNIT: u32 = 1_024;
+
+/// What all attempts share.
+#[derive(Debug)]
+pub struct Attempts {
+    /// Where the content is.
+    pub store: Store,
+    /// Who signs.
+    pub signatory: Signatory,
+    /// Where bounces go.
+    pub return_paths: ReturnPaths,
+    /// The way into the sandbox inbox.
+    pub sandbox: Sandbox,
+    /// The way to everywhere else.
+    pub carrier: Carrier,
+    /// For a further smarthost.
+    pub placement: Arc<Placement>,
+    /// KiB of content that may be in memory at one time.
+    pub memory: Semaphore,
+    /// How many there are in all.
+    pub memory_kib: u32,
+}
+
+impl Attempts {
+    /// Makes one attempt. A panic in it is the end of this attempt and of nothing else.
+    pub async fn make(&self, lease: &Lease, course: Course) -> Report {
+        let attempt = AssertUnwindSafe(self.within_time(lease, course)).catch_unwind();
+        attempt.await.unwrap_or_else(|_| {
+            tracing::error!(message = %lease.message_id, "an attempt panicked");
+            Report::new(Verdict::Deferred, "", "the server failed in this attempt; see its log")
+        })
+    }
+
+    async fn within_time(&self, lease: &Lease, course: Course) -> Report {
+        let _turn = match &course {
+            Course::Sandbox(place) | Course::Smarthosts(place, _) | Course::Direct(place, ..) => {
+                place.destination.turn().await
+            }
+            Course::Over(report) => return report.clone(),
+        };
+        let attempt = self.begin(lease, course);
+        tokio::time::timeout(LONGEST, attempt).await.unwrap_or_else(|_| {
+            let minutes = LONGEST.as_secs() / 60;
+            Report::new(Verdict::Deferred, "", format!("not done after {minutes} minutes"))
+        })
+    }
+
+    async fn begin(&self, lease: &Lease, course: Course) -> Report {
+        // Content, its signed copy and the one that is being written.
+        let units = lease.octets.unwrap_or(0).saturating_mul(3).div_ceil(UNIT);
+        // Never closed, so the only answer is the memory.
+        let _memory = self.memory.acquire_many(units.clamp(1, self.memory_kib)).await;
+        let raw = match self.store.body(lease.message_id).await {
+            Ok(Some(raw)) => raw,
+            Ok(None) => {
+                let words = "the stored body is missing or damaged";
+                return Report::new(Verdict::Failed, "", words);
+            }
+            Err(error) => {
+                tracing::error!(message = %lease.message_id, %error, "a body cannot be read");
+                return Report::new(Verdict::Deferred, "", "the stored body cannot be read now");
+            }
+        };
+        let mut letter = match Letter::sign(lease, raw, &self.signatory).await {
+            Ok(letter) => letter,
+            Err(report) => return report,
+        };
+        match course {
+            Course::Sandbox(_place) => self.sandbox.attempt(lease, letter.content()).await,
+            Course::Smarthosts(place, smarthosts) => {
+                self.smarthosts(lease, place, &smarthosts, &mut letter).await
+            }
+            Course::Direct(place, exchange, port) => match &*exchange {
+                Exchange::Hosts(hosts) => {
+                    self.direct(lease, &place, hosts, port, &mut letter).await
+                }
+                Exchange::Never { reason, .. } | Exchange::NotNow { reason } => {
+                    Report::new(Verdict::Deferred, DIRECT, reason.clone())
+                }
+            },
+            Course::Over(report) => report,
+        }
+    }
+
+    async fn sender(&self, lease: &Lease) -> Result<Option<EmailAddress>, Report> {
+        let path = self.return_paths.of(lease).await;
+        path.map_err(|reason| Report::new(Verdict::Deferred, "", reason))
+    }
+
+    /// The first one, and where that cannot be reached, the others in their order.
+    async fn smarthosts(
+        &self,
+        lease: &Lease,
+        place: Place,
+        smarthosts: &[Smarthost],
+        letter: &mut Letter<'_>,
+    ) -> Report {
+        let sender = match self.sender(lease).await {
+            Ok(sender) => sender,
+            Err(report) => return report,
+        };
+        let mut place = Some(place);
+        let mut last: Option<Report> = None;
+        for smarthost in smarthosts {
+            let place = match place.take() {
+                Some(place) => place,
+                None => match self.placement.next(smarthost) {
+                    Some(place) => place,
+                    None => continue,
+                },
+            };
+            // The turn of the first one is held already.
+            let _turn = if last.is_some() { Some(place.destination.turn().await) } else { None };
+            let errand = Errand {
+                route: &smarthost.name,
+                taken: Verdict::Relayed,
+                destination: &place.destination,
+                sender: sender.as_ref(),
+                recipient: &lease.recipient,
+            };
+            let report = self.through(&errand, smarthost, letter).await;
+            let report = match last.take() {
+                Some(before) => Report {
+                    conversation: format!("{}\n{}", before.conversation, report.conversation),
+                    ..report
+                },
+                None => report,
+            };
+            // Only one that would not hear of the message leaves it to the next.
+            if report.not_before.is_none() {
+                return report;
+            }
+            last = Some(Report { not_before: None, ..report });
+        }
+        last.unwrap_or_else(|| Report::new(Verdict::Deferred, "", "no smarthost has a place now"))
+    }
+
+    async fn through(
+        &self,
+        errand: &Errand<'_>,
+        smarthost: &Smarthost,
+        letter: &mut Letter<'_>,
+    ) -> Report {
+        // The operator's own hosts may stand where only the operating system knows them.
+        let found = tokio::net::lookup_host((smarthost.host.as_str(), smarthost.port)).await;
+        let addresses = match found {
+            Ok(addresses) => addresses,
+            Err(error) => {
+                let words = format!("{} has no address: {error}", smarthost.host);
+                let rest = errand.destination.has_failed(&words, self.carrier.clock.now());
+                let report = Report::new(Verdict::Deferred, &smarthost.name, words);
+                return Report { not_before: Some(rest.until), ..report };
+            }
+        };
+        let targets: Vec<Target<'_>> = addresses
+            .map(|address| Target {
+                host: &smarthost.host,
+                address,
+                security: smarthost.security,
+                login: smarthost.login.as_ref(),
+            })
+            .collect();
+        self.carrier.carry(errand, &targets, letter, &self.signatory).await
+    }
+
+    async fn direct(
+        &self,
+        lease: &Lease,
+        place: &Place,
+        hosts: &Hosts,
+        port: u16,
+        letter: &mut Letter<'_>,
+    ) -> Report {
+        let sender = match self.sender(lease).await {
+            Ok(sender) => sender,
+            Err(report) => return report,
+        };
+        let is_enforced = hosts.policy.as_ref().is_some_and(StsPolicy::is_enforced);
+        let security = if is_enforced { Security::Verified } else { Security::Opportunistic };
+        let targets: Vec<Target<'_>> = hosts
+            .hosts
+            .iter()
+            .filter(|host| host.allowed_by_policy || !is_enforced)
+            .flat_map(|host| {
+                host.addresses.iter().map(|address| Target {
+                    host: &host.name,
+                    address: (*address, port).into(),
+                    security,
+                    login: None,
+                })
+            })
+            .collect();
+        if targets.is_empty() && is_enforced {
+            let words = "its MTA-STS policy allows none of its mail exchangers (RFC 8461)";
+            return Report::new(Verdict::Deferred, DIRECT, words);
+        }
+        let errand = Errand {
+            route: DIRECT,
+            taken: Verdict::Delivered,
+            destination: &place.destination,
+            sender: sender.as_ref(),
+            recipient: &lease.recipient,
+        };
+        self.carrier.carry(&errand, &targets, letter, &self.signatory).await
+    }
+}

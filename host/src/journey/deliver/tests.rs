@@ -1,0 +1,11 @@
+//! Delivery over hours and days, with everything that goes wrong on the way: a real queue, the real
+//! worker, servers that misbehave on loopback, and a clock that is moved by hand.
+
+mod bench;
+mod direct;
+mod encryption;
+mod limits;
+mod outages;
+mod smarthosts;
+mod time;
+mod verdicts;

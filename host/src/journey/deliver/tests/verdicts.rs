@@ -1,0 +1,100 @@
+//! What each refusal at each stage makes of a message and of its address.
+
+use waxwing_mx::{Behaviour, MxServer, Stage};
+
+use super::bench::{Bench, HOUR, NOW, Setup, smarthost};
+use crate::store::sqlite::SuppressionRow;
+
+/// What becomes of the address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Address {
+    Dead,
+    Alive,
+}
+
+/// Stage, code and words, and what they come to.
+const REFUSALS: [(Stage, u16, &str, &str, Address); 26] = [
+    (Stage::Rcpt, 550, "5.1.1 no such user", "bounced", Address::Dead),
+    (Stage::Rcpt, 550, "5.1.2 no such system", "bounced", Address::Dead),
+    (Stage::Rcpt, 550, "5.1.6 has moved", "bounced", Address::Dead),
+    (Stage::Rcpt, 550, "5.1.10 takes no mail", "bounced", Address::Dead),
+    (Stage::Rcpt, 550, "5.2.1 mailbox disabled", "bounced", Address::Dead),
+    (Stage::Rcpt, 550, "User unknown", "bounced", Address::Dead),
+    (Stage::Rcpt, 550, "5.7.1 blocked", "bounced", Address::Alive),
+    (Stage::Rcpt, 550, "5.7.606 banned sending IP", "bounced", Address::Alive),
+    (Stage::Rcpt, 552, "5.2.2 mailbox full", "bounced", Address::Alive),
+    (Stage::Rcpt, 450, "4.2.1 try later", "deferred", Address::Alive),
+    (Stage::Rcpt, 451, "4.7.1 greylisted", "deferred", Address::Alive),
+    (Stage::Rcpt, 452, "4.5.3 too many recipients", "deferred", Address::Alive),
+    // The reply's code counts where the two contradict each other.
+    (Stage::Rcpt, 450, "5.1.1 no such user", "deferred", Address::Alive),
+    (Stage::Mail, 550, "5.7.1 not from you", "bounced", Address::Alive),
+    (Stage::Mail, 553, "5.1.8 no such sender domain", "bounced", Address::Alive),
+    (Stage::Mail, 451, "4.7.1 not now", "deferred", Address::Alive),
+    (Stage::Mail, 530, "5.7.0 log in first", "deferred", Address::Alive),
+    (Stage::Data, 554, "5.6.0 no", "bounced", Address::Alive),
+    (Stage::Data, 451, "4.3.0 not now", "deferred", Address::Alive),
+    (Stage::EndOfData, 554, "5.7.1 this is spam", "bounced", Address::Alive),
+    (Stage::EndOfData, 550, "5.1.1 no such user", "bounced", Address::Dead),
+    (Stage::EndOfData, 552, "5.3.4 too large", "bounced", Address::Alive),
+    (Stage::EndOfData, 452, "4.3.1 disk full", "deferred", Address::Alive),
+    (Stage::EndOfData, 451, "4.7.1 later", "deferred", Address::Alive),
+    // About us, and not about any message.
+    (Stage::Connect, 554, "5.3.2 no service for you", "deferred", Address::Alive),
+    (Stage::Connect, 450, "4.3.2 busy", "deferred", Address::Alive),
+];
+
+#[tokio::test]
+async fn each_refusal_at_each_stage_has_its_meaning() {
+    let server = MxServer::start(Behaviour::new());
+    let bench = Bench::new(Setup::smarthosts(&[smarthost("post", &server)])).await;
+    for (number, (stage, code, text, state, address)) in REFUSALS.into_iter().enumerate() {
+        // Each in its own hour, so that no rest of the one before is left.
+        bench.set_clock(NOW.after(HOUR * u32::try_from(number).expect("small")));
+        if stage == Stage::Connect {
+            server.cut_connections();
+        }
+        server.set(Behaviour::new().reject(stage, code, text));
+        let to = format!("n{number}@example.com");
+        let id = bench.send(&to).await;
+        let file = bench.after_attempts(id, 1).await;
+        let what = format!("{stage:?} {code} {text}: {}", file.row.reason);
+        assert_eq!(file.row.state, state, "{what}");
+        let attempt = &file.attempts[0];
+        assert_eq!(attempt.code, Some(code), "{what}");
+        assert!(attempt.reply.contains(text), "{what}");
+        // One that contradicts the reply's code says nothing.
+        let class = code.to_string();
+        let enhanced = text.split(' ').next();
+        let enhanced = enhanced.filter(|it| it.contains('.') && it.get(..1) == class.get(..1));
+        assert_eq!(attempt.enhanced.as_deref(), enhanced, "{what}");
+        assert!(attempt.conversation.contains(text), "{what}: {}", attempt.conversation);
+        let suppressed = suppression(&bench, &to).await.is_some();
+        assert_eq!(suppressed, address == Address::Dead, "{what}");
+        // What was put off is taken in the end.
+        server.set(Behaviour::new());
+        if state == "deferred" {
+            assert_eq!(bench.retry(id).await.1.row.state, "relayed", "{what}");
+        }
+        assert_eq!(bench.message(id).await.row.refunded, 0, "it left, or a server has decided it");
+    }
+    bench.finish().await;
+}
+
+#[tokio::test]
+async fn a_dead_address_is_suppressed_with_the_message_that_found_out() {
+    let server = MxServer::start(Behaviour::new().reject(Stage::Rcpt, 550, "5.1.1 no such user"));
+    let bench = Bench::new(Setup::smarthosts(&[smarthost("post", &server)])).await;
+    let id = bench.send("Ada@Example.com").await;
+    bench.until_state(id, "bounced").await;
+    let row = suppression(&bench, "ada@example.com").await.expect("it is on the list");
+    let told = serde_json::to_value(&row).expect("JSON");
+    assert_eq!((&told["kind"], &told["messageId"]), (&"bounce".into(), &id.to_string().into()));
+    assert!(told["reason"].as_str().is_some_and(|it| it.contains("no such user")), "{told}");
+    bench.finish().await;
+}
+
+async fn suppression(bench: &Bench, address: &str) -> Option<SuppressionRow> {
+    let now = bench.clock.now();
+    bench.store.suppression(bench.account, address, now).await.expect("readable")
+}

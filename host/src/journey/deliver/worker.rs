@@ -1,0 +1,321 @@
+//! The worker that empties the queue: rounds of placing and leasing, attempts as tasks of their own,
+//! ends written down in groups.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::{Notify, mpsc};
+use tokio_util::sync::CancellationToken;
+
+use super::attempt::Attempts;
+use super::placement::{Course, Found, Passed, Placement};
+use super::schedule::Schedule;
+use crate::clock::{Clock, Timestamp};
+use crate::id::MessageId;
+use crate::store::records::{Due, Lease, Settlement};
+use crate::store::{Store, StoreError};
+
+/// Due messages that are looked at in one query, and how many queries a round makes at most.
+const PAGE: u32 = 256;
+const PAGES: usize = 16;
+/// Messages of one lease.
+const LEASED: usize = 64;
+/// Domains that are looked up at one time.
+const LOOKUPS: usize = 128;
+/// Ends of attempts that are written in one transaction.
+const SETTLED: usize = 256;
+/// How long a worker may hold a message. It may wait for a connection behind others, and its own
+/// attempt has a quarter of an hour.
+const LEASE: Duration = Duration::from_hours(1);
+/// How often the queue is looked at when nothing wakes the worker.
+const IDLE: Duration = Duration::from_secs(30);
+/// The same where messages are due and find no place.
+const CROWDED: Duration = Duration::from_secs(1);
+/// How long it waits after the database failed.
+const STUMBLE: Duration = Duration::from_secs(1);
+/// How often kept connections are looked at.
+const TIDY: Duration = Duration::from_secs(5);
+/// A clock that differs by more than this from what has passed was set.
+const JUMP: Duration = Duration::from_secs(30);
+
+/// A task for a [`Spawner`].
+pub type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Starts tasks; what that means is the server's business.
+#[derive(Clone)]
+pub struct Spawner(Arc<dyn Fn(Task) + Send + Sync>);
+
+/// The worker that empties the queue.
+#[derive(Debug)]
+pub struct Worker {
+    /// The queue.
+    pub store: Store,
+    /// The time.
+    pub clock: Clock,
+    /// Names this process in its leases.
+    pub owner: String,
+    /// Makes the attempts.
+    pub attempts: Arc<Attempts>,
+    /// Finds places for them.
+    pub placement: Arc<Placement>,
+    /// When there is another one.
+    pub schedule: Arc<Schedule>,
+    /// Attempts at one time, at least 1.
+    pub concurrent: usize,
+    /// Tells of new messages.
+    pub wake: Arc<Notify>,
+    /// Starts the attempts.
+    pub spawner: Spawner,
+}
+
+/// What a task of the worker tells it.
+enum Event {
+    Settled(Box<Settlement>),
+    LookedUp(String),
+}
+
+/// What is under way.
+struct UnderWay {
+    tell: mpsc::Sender<Event>,
+    attempts: usize,
+    lookups: BTreeSet<String>,
+}
+
+impl Worker {
+    /// Delivers until `stop`; attempts that are under way are brought to their end.
+    pub async fn run(self, stop: CancellationToken) {
+        let (tell, mut told) = mpsc::channel(self.concurrent.max(SETTLED));
+        let mut under_way = UnderWay { tell, attempts: 0, lookups: BTreeSet::new() };
+        let mut watch = Watch::new(&self.clock);
+        // What is in the queue may have been written under a clock that was ahead.
+        self.after_the_clock_was_set_back().await;
+        loop {
+            let is_stopping = stop.is_cancelled();
+            if is_stopping && under_way.attempts == 0 {
+                return;
+            }
+            let pause = if is_stopping { IDLE } else { self.fill(&mut under_way).await };
+            tokio::select! {
+                Some(first) = told.recv() => {
+                    let mut settled = Vec::new();
+                    under_way.hear(first, &mut settled);
+                    while settled.len() < SETTLED && let Ok(another) = told.try_recv() {
+                        under_way.hear(another, &mut settled);
+                    }
+                    if !settled.is_empty() {
+                        self.settle(&settled).await;
+                    }
+                }
+                () = self.wake.notified() => {}
+                () = stop.cancelled(), if !is_stopping => {}
+                () = tokio::time::sleep(pause) => {}
+            }
+            if watch.was_set_back(&self.clock) {
+                self.after_the_clock_was_set_back().await;
+            }
+            if watch.is_time_to_tidy() {
+                self.placement.destinations.tidy(self.clock.now());
+            }
+        }
+    }
+
+    /// Begins what can be begun, and says how long there is nothing more to do.
+    async fn fill(&self, under_way: &mut UnderWay) -> Duration {
+        let room = self.concurrent.saturating_sub(under_way.attempts);
+        // Not for every attempt that ends: one query serves many.
+        if under_way.attempts > 0 && room < LEASED.min(self.concurrent / 4) {
+            return IDLE;
+        }
+        match self.round(room, under_way).await {
+            Ok(pause) => pause,
+            Err(error) => {
+                tracing::error!(%error, "the queue cannot be read; trying again");
+                STUMBLE
+            }
+        }
+    }
+
+    async fn round(&self, room: usize, under_way: &mut UnderWay) -> Result<Duration, StoreError> {
+        let now = self.clock.now();
+        let mut passed = Passed::default();
+        passed.lanes.extend(under_way.lookups.iter().cloned());
+        let chosen = self.choose(room.min(LEASED), now, &mut passed, under_way).await?;
+        if chosen.is_empty() {
+            return if passed.lanes.is_empty() {
+                let due = self.store.next_due().await?;
+                Ok(due.map_or(IDLE, |due| self.clock.now().until(due)).min(IDLE))
+            } else {
+                Ok(passed.until.unwrap_or(CROWDED).min(CROWDED))
+            };
+        }
+        let ids: Vec<MessageId> = chosen.keys().copied().collect();
+        let leases = self.store.lease(&self.owner, &ids, now, now.after(LEASE)).await?;
+        self.attempts.signatory.refresh().await;
+        let mut chosen = chosen;
+        for lease in leases {
+            if let Some(course) = chosen.remove(&lease.message_id) {
+                under_way.attempts += 1;
+                self.begin(lease, course, under_way.tell.clone());
+            }
+        }
+        Ok(Duration::ZERO)
+    }
+
+    /// Due messages that have a place.
+    async fn choose(
+        &self,
+        most: usize,
+        now: Timestamp,
+        passed: &mut Passed,
+        under_way: &mut UnderWay,
+    ) -> Result<HashMap<MessageId, Course>, StoreError> {
+        let mut chosen = HashMap::new();
+        let mut after: Option<Due> = None;
+        for _ in 0..PAGES {
+            let page = self.store.due(now, after.as_ref(), &passed.lanes, PAGE).await?;
+            let is_last = page.len() < usize::try_from(PAGE).unwrap_or(usize::MAX);
+            for due in page {
+                if chosen.len() >= most {
+                    return Ok(chosen);
+                }
+                if !passed.lanes.contains(&due.lane) {
+                    match self.placement.find(&due) {
+                        Found::Course(course) => {
+                            chosen.insert(due.message_id, course);
+                        }
+                        Found::Full(wait) => passed.pass(due.lane.clone(), wait),
+                        Found::Unknown => {
+                            passed.lanes.insert(due.lane.clone());
+                            self.look_up(&due.lane, under_way);
+                        }
+                    }
+                }
+                after = Some(due);
+            }
+            if is_last {
+                break;
+            }
+        }
+        Ok(chosen)
+    }
+
+    fn look_up(&self, lane: &str, under_way: &mut UnderWay) {
+        if under_way.lookups.len() >= LOOKUPS || !under_way.lookups.insert(lane.to_owned()) {
+            return;
+        }
+        let (exchanges, tell) = (Arc::clone(&self.placement.exchanges), under_way.tell.clone());
+        let lane = lane.to_owned();
+        (self.spawner.0)(Box::pin(async move {
+            exchanges.look_up(&lane).await;
+            // Nobody listens any more when the worker has ended.
+            drop(tell.send(Event::LookedUp(lane)).await);
+        }));
+    }
+
+    fn begin(&self, lease: Lease, course: Course, tell: mpsc::Sender<Event>) {
+        let (attempts, schedule) = (Arc::clone(&self.attempts), Arc::clone(&self.schedule));
+        let clock = self.clock.clone();
+        (self.spawner.0)(Box::pin(async move {
+            let (start, started_at) = (Instant::now(), clock.now());
+            let report = attempts.make(&lease, course).await;
+            metrics::histogram!("waxwing_step_seconds", "step" => "deliver")
+                .record(start.elapsed());
+            let settlement = schedule.settle(&lease, report, started_at, clock.now());
+            let state = settlement.state.word();
+            metrics::counter!("waxwing_deliveries_total", "state" => state).increment(1);
+            tracing::info!(
+                message = %lease.message_id,
+                attempt = lease.attempt,
+                state,
+                route = settlement.attempt.route,
+                "delivery attempted"
+            );
+            drop(tell.send(Event::Settled(Box::new(settlement))).await);
+        }));
+    }
+
+    /// Writes what happened, however often it takes: a message whose end is not written down would
+    /// be sent again. It gives up only with the lease, when the message is due again anyway.
+    async fn settle(&self, settled: &[Settlement]) {
+        let begun = Instant::now();
+        while let Err(error) = self.store.settle(&self.owner, settled, self.clock.now()).await {
+            tracing::error!(%error, count = settled.len(), "deliveries cannot be written down");
+            if begun.elapsed() > LEASE {
+                return;
+            }
+            tokio::time::sleep(STUMBLE).await;
+        }
+    }
+
+    async fn after_the_clock_was_set_back(&self) {
+        match self.store.mend_due_times(self.clock.now()).await {
+            Ok(0) => {}
+            Ok(mended) => tracing::warn!(
+                mended,
+                "the clock was set back: messages that waited for a moment of the other time are due \
+                 earlier now"
+            ),
+            Err(error) => tracing::error!(%error, "due times could not be looked at"),
+        }
+    }
+}
+
+impl UnderWay {
+    fn hear(&mut self, event: Event, settled: &mut Vec<Settlement>) {
+        match event {
+            Event::Settled(settlement) => {
+                self.attempts -= 1;
+                settled.push(*settlement);
+            }
+            Event::LookedUp(lane) => {
+                self.lookups.remove(&lane);
+            }
+        }
+    }
+}
+
+impl Spawner {
+    /// Starts tasks with that function.
+    pub fn new(start: impl Fn(Task) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(start))
+    }
+}
+
+impl fmt::Debug for Spawner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Spawner")
+    }
+}
+
+/// Notices a clock that was set, and when it is time to tidy.
+struct Watch {
+    wall: Timestamp,
+    since: Instant,
+    tidied: Instant,
+}
+
+impl Watch {
+    fn new(clock: &Clock) -> Self {
+        let now = Instant::now();
+        Self { wall: clock.now(), since: now, tidied: now }
+    }
+
+    fn was_set_back(&mut self, clock: &Clock) -> bool {
+        let now = clock.now();
+        let expected = self.wall.after(self.since.elapsed());
+        (self.wall, self.since) = (now, Instant::now());
+        now.after(JUMP) < expected
+    }
+
+    fn is_time_to_tidy(&mut self) -> bool {
+        let is_time = self.tidied.elapsed() >= TIDY;
+        if is_time {
+            self.tidied = Instant::now();
+        }
+        is_time
+    }
+}

@@ -1,0 +1,83 @@
+//! Events: what happened is told to webhooks, at least once (Standard Webhooks).
+//!
+//! An event is a row that was written in the transaction which changed the state. [`publish`] hands it
+//! to each webhook that wants it, exactly once and with its final body; [`sender`] posts it until it is
+//! taken or its tries are used up. `WEBHOOKS.md` beside this is for whoever receives.
+
+pub mod body;
+pub mod guard;
+pub mod manage;
+mod names;
+pub mod post;
+pub mod publish;
+pub mod schedule;
+pub mod sender;
+pub mod signature;
+pub mod types;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+
+use crate::clock::Clock;
+use crate::id::WebhookId;
+use crate::store::Store;
+use crate::store::seal::Seal;
+use guard::Guard;
+use post::Poster;
+use schedule::Schedule;
+
+/// The webhooks of a server.
+pub struct Webhooks {
+    store: Store,
+    secrets: Seal,
+    clock: Clock,
+    guard: Arc<Guard>,
+    poster: Poster,
+    rules: Rules,
+    wake: Notify,
+    tests: Mutex<HashSet<WebhookId>>,
+}
+
+/// What the operator decides about webhooks.
+#[derive(Debug, Clone)]
+pub struct Rules {
+    /// When a delivery is tried again.
+    pub schedule: Schedule,
+    /// Tries at one time.
+    pub concurrent: usize,
+    /// Tries at one time for one webhook.
+    pub concurrent_per_webhook: usize,
+    /// Webhooks that an owner may have.
+    pub per_owner: u32,
+    /// A webhook that takes nothing for so long is disabled.
+    pub give_up: Duration,
+}
+
+impl Webhooks {
+    /// Puts them together.
+    #[must_use]
+    pub fn new(
+        store: Store,
+        secrets: Seal,
+        clock: Clock,
+        guard: Arc<Guard>,
+        poster: Poster,
+        rules: Rules,
+    ) -> Self {
+        let (wake, tests) = (Notify::new(), Mutex::default());
+        Self { store, secrets, clock, guard, poster, rules, wake, tests }
+    }
+}
+
+impl fmt::Debug for Webhooks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Webhooks").field("rules", &self.rules).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,71 @@
+//! What is posted: `{"type", "timestamp", "data"}`, written once for an event.
+
+use serde_json::{Map, Value, json};
+
+use crate::clock::Timestamp;
+use crate::id::WebhookId;
+use crate::store::sqlite::{About, FannedEvent, WebhookOwner};
+
+/// The body for an event.
+#[must_use]
+pub fn of_event(event: &FannedEvent) -> String {
+    let mut data = Map::new();
+    let mut put = |name: &str, value: Value| drop(data.insert(name.to_owned(), value));
+    let (group, word) = event.r#type.split_once('.').unwrap_or((&event.r#type, ""));
+    match group {
+        "message" => {
+            put("messageId", json!(event.subject));
+            put("accountId", account(event));
+            put("state", json!(word));
+            put("reason", json!(event.detail));
+            if let About::Message(about) = &event.about {
+                put("to", json!(about.recipient));
+                put("from", json!(about.sender));
+                put("subject", json!(about.subject));
+                put("template", json!(about.template));
+                put("tags", about.tags.clone());
+                put("metadata", Value::Object(about.metadata.clone()));
+                put("credits", json!(about.credits));
+                put("attempt", json!(about.attempt));
+            }
+        }
+        "domain" => {
+            put("domainId", json!(event.subject));
+            put("accountId", account(event));
+            if let About::Domain(name) = &event.about {
+                put("name", json!(name));
+            }
+            put("reason", json!(event.detail));
+        }
+        _ => {
+            if let WebhookOwner::Account(id) = event.owner {
+                put("accountId", json!(id));
+            }
+            match serde_json::from_str(&event.detail) {
+                Ok(Value::Object(facts)) => {
+                    facts.into_iter().for_each(|(name, value)| put(&name, value));
+                }
+                Ok(_) | Err(_) => put("reason", json!(event.detail)),
+            }
+        }
+    }
+    whole(&event.r#type, event.at, &Value::Object(data))
+}
+
+/// The body of a test of a webhook.
+#[must_use]
+pub fn of_test(webhook: WebhookId, now: Timestamp) -> String {
+    let message = "this is a test; nothing has happened";
+    whole("webhook.test", now, &json!({"webhookId": webhook, "message": message}))
+}
+
+fn whole(name: &str, at: Timestamp, data: &Value) -> String {
+    json!({"type": name, "timestamp": at.rfc3339(), "data": data}).to_string()
+}
+
+fn account(event: &FannedEvent) -> Value {
+    match event.owner {
+        WebhookOwner::Account(id) => json!(id),
+        WebhookOwner::Server => Value::Null,
+    }
+}

@@ -1,0 +1,213 @@
+//! One try: a POST over HTTP/1.1 that follows nothing, waits a bounded time and reads a bounded answer.
+
+use std::error::Error;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use http::header::{CONTENT_TYPE, HeaderMap, RETRY_AFTER};
+use reqwest::redirect::Policy;
+use reqwest::{Client, Response, Url};
+use serde_json::{Value, json};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc2822;
+
+use super::guard::{Guard, Schemes};
+use super::names::{Names, NoAddress};
+use crate::clock::{Clock, Timestamp};
+use crate::dns::Resolver;
+
+const USER_AGENT: &str = concat!("Waxwing/", env!("CARGO_PKG_VERSION"), " (webhooks)");
+/// Bytes of an answer that are read, and that are kept.
+const READ: usize = 4 << 10;
+const KEPT: usize = 1 << 10;
+const IDLE: Duration = Duration::from_secs(30);
+const IDLE_PER_HOST: usize = 8;
+
+/// Posts to end points.
+#[derive(Debug, Clone)]
+pub struct Poster {
+    client: Client,
+    guard: Arc<Guard>,
+    clock: Clock,
+    time: Duration,
+}
+
+/// No client can be made of these settings.
+#[derive(Debug, thiserror::Error)]
+#[error("webhooks cannot be posted: {0}")]
+pub struct NoClient(#[from] reqwest::Error);
+
+/// What is posted.
+#[derive(Debug, Clone, Copy)]
+pub struct Letter<'a> {
+    /// The header `webhook-id`.
+    pub id: &'a str,
+    /// The header `webhook-timestamp`.
+    pub timestamp: i64,
+    /// The header `webhook-signature`.
+    pub signature: &'a str,
+    /// The body.
+    pub body: &'a str,
+}
+
+/// What came of a try.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reply {
+    /// The status; none where there was no answer.
+    pub status: Option<u16>,
+    /// Why it was not taken; none where it was.
+    pub error: Option<String>,
+    /// How long it took.
+    pub took: Duration,
+    /// The beginning of the answer's body.
+    pub response: String,
+    /// For how long the end point wants to be left alone.
+    pub retry_after: Option<Duration>,
+}
+
+impl Poster {
+    /// A poster that looks names up with `resolver`, trusts by `tls` and gives a try `time`.
+    ///
+    /// # Errors
+    /// See [`NoClient`].
+    pub fn new(
+        guard: Arc<Guard>,
+        resolver: Resolver,
+        tls: rustls::ClientConfig,
+        time: Duration,
+        clock: Clock,
+    ) -> Result<Self, NoClient> {
+        let client = Client::builder()
+            .tls_backend_preconfigured(tls)
+            .https_only(guard.schemes == Schemes::Https)
+            .dns_resolver(Names::new(resolver, Arc::clone(&guard)))
+            .redirect(Policy::none())
+            .referer(false)
+            .no_proxy()
+            .http1_only()
+            .user_agent(USER_AGENT)
+            .timeout(time)
+            .pool_idle_timeout(IDLE)
+            .pool_max_idle_per_host(IDLE_PER_HOST)
+            .build()?;
+        Ok(Self { client, guard, clock, time })
+    }
+
+    /// Makes one try.
+    pub async fn post(&self, url: &str, letter: Letter<'_>) -> Reply {
+        let start = Instant::now();
+        let nothing = |error: String| Reply {
+            status: None,
+            error: Some(error),
+            took: start.elapsed(),
+            response: String::new(),
+            retry_after: None,
+        };
+        // Judged again: what the operator allows may have changed since the URL was taken.
+        let url = match self.guard.url(url) {
+            Ok(url) => url,
+            Err(error) => return nothing(format!("the URL {error}")),
+        };
+        let mut response = match self.send(url, letter).await {
+            Ok(response) => response,
+            Err(error) => return nothing(self.explain(&error)),
+        };
+        let status = response.status();
+        let retry_after = retry_after(response.headers(), self.clock.now());
+        let read = read(&mut response).await;
+        let error = if status.is_success() {
+            None
+        } else if status.is_redirection() {
+            Some(format!("{status}: a redirect is not followed; change the URL"))
+        } else {
+            Some(format!("the end point answered {status}"))
+        };
+        Reply {
+            status: Some(status.as_u16()),
+            error,
+            took: start.elapsed(),
+            response: excerpt(&read),
+            retry_after: retry_after.filter(|_| matches!(status.as_u16(), 429 | 503)),
+        }
+    }
+
+    async fn send(&self, url: Url, letter: Letter<'_>) -> Result<Response, reqwest::Error> {
+        self.client
+            .post(url)
+            .header(CONTENT_TYPE, "application/json")
+            .header("webhook-id", letter.id)
+            .header("webhook-timestamp", letter.timestamp.to_string())
+            .header("webhook-signature", letter.signature)
+            .body(letter.body.to_owned())
+            .send()
+            .await
+    }
+
+    fn explain(&self, error: &reqwest::Error) -> String {
+        let first: Option<&(dyn Error + 'static)> = error.source();
+        let causes = || std::iter::successors(first, |it: &&(dyn Error + 'static)| (*it).source());
+        if let Some(no_address) = causes().find_map(|it| it.downcast_ref::<NoAddress>()) {
+            return no_address.to_string();
+        }
+        if error.is_timeout() {
+            return format!("no answer within {} s", self.time.as_secs());
+        }
+        let root = causes().last().map_or_else(|| error.to_string(), ToString::to_string);
+        let what = if error.is_connect() { "cannot connect" } else { "the connection broke" };
+        format!("{what}: {root}")
+    }
+}
+
+impl Reply {
+    /// Whether it was taken.
+    #[must_use]
+    pub fn is_taken(&self) -> bool {
+        self.error.is_none()
+    }
+
+    /// There was no try: the event could not even be signed.
+    #[must_use]
+    pub fn not_made(why: &impl ToString) -> Self {
+        let (error, took) = (Some(why.to_string()), Duration::ZERO);
+        Self { status: None, error, took, response: String::new(), retry_after: None }
+    }
+
+    /// As the log shows it.
+    #[must_use]
+    pub fn log(&self, at: Timestamp) -> Value {
+        json!({
+            "at": at.rfc3339(),
+            "status": self.status,
+            "error": self.error,
+            "millis": u64::try_from(self.took.as_millis()).unwrap_or(u64::MAX),
+            "response": self.response,
+        })
+    }
+}
+
+/// The beginning of an answer. The status says what became of the event; where the rest breaks off, the
+/// log has less of it.
+async fn read(response: &mut Response) -> Vec<u8> {
+    let mut read = Vec::new();
+    while read.len() < READ {
+        match response.chunk().await {
+            Ok(Some(chunk)) => read.extend_from_slice(&chunk),
+            Ok(None) | Err(_) => break,
+        }
+    }
+    read
+}
+
+fn excerpt(read: &[u8]) -> String {
+    String::from_utf8_lossy(read.get(..KEPT).unwrap_or(read)).into_owned()
+}
+
+/// RFC 9110 section 10.2.3: seconds, or a date.
+fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
+    let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
+    if let Ok(seconds) = text.parse::<u64>() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let at = OffsetDateTime::parse(text, &Rfc2822).ok()?;
+    Some(now.until(Timestamp::from_millis(at.unix_timestamp() * 1_000)))
+}

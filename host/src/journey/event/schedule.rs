@@ -1,0 +1,105 @@
+//! When a delivery is tried again.
+
+use std::time::Duration;
+
+use crate::clock::Timestamp;
+use crate::id::fill_random;
+
+const SECOND: u64 = 1;
+const MINUTE: u64 = 60;
+const HOUR: u64 = 60 * MINUTE;
+/// The pauses after the first try, the second, and so on.
+const PAUSES: [u64; 9] = [
+    5 * SECOND,
+    5 * MINUTE,
+    30 * MINUTE,
+    2 * HOUR,
+    5 * HOUR,
+    10 * HOUR,
+    14 * HOUR,
+    20 * HOUR,
+    24 * HOUR,
+];
+/// The longest that an end point may put a try off (`Retry-After`).
+const LONGEST: Duration = Duration::from_hours(24);
+
+/// When a delivery is tried again; the first try is at once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Schedule {
+    pauses: Vec<Duration>,
+}
+
+impl Default for Schedule {
+    fn default() -> Self {
+        Self { pauses: PAUSES.into_iter().map(Duration::from_secs).collect() }
+    }
+}
+
+impl Schedule {
+    /// Another schedule, for labs; the usual one where there are no pauses.
+    #[must_use]
+    pub fn with_pauses(pauses: Vec<Duration>) -> Self {
+        if pauses.is_empty() { Self::default() } else { Self { pauses } }
+    }
+
+    /// When the try after `made` tries is due; none where they are used up. The pause varies by a tenth,
+    /// so that what failed together does not come back together. An end point that asks for a longer one
+    /// gets it.
+    #[must_use]
+    pub fn next(&self, made: u32, asked: Option<Duration>, now: Timestamp) -> Option<Timestamp> {
+        let index = usize::try_from(made).unwrap_or(usize::MAX).checked_sub(1)?;
+        let pause = varied(*self.pauses.get(index)?, random());
+        Some(now.after(asked.unwrap_or_default().min(LONGEST).max(pause)))
+    }
+}
+
+/// A pause from nine to eleven tenths.
+fn varied(pause: Duration, random: u32) -> Duration {
+    pause * (9_000 + random % 2_001) / 10_000
+}
+
+fn random() -> u32 {
+    let mut bytes = [0; 4];
+    fill_random(&mut bytes);
+    u32::from_be_bytes(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ten_tries_are_made_over_about_three_days() {
+        let (schedule, now) = (Schedule::default(), Timestamp::from_millis(0));
+        let hours = |made| schedule.next(made, None, now).map(|it| now.until(it));
+        for (made, pause) in (1..).zip(PAUSES.map(Duration::from_secs)) {
+            let found = hours(made).expect("another try");
+            assert!(found >= pause * 9 / 10 && found <= pause * 11 / 10, "{made}: {found:?}");
+        }
+        assert_eq!(hours(10), None, "ten are enough");
+        let all: u64 = PAUSES.iter().sum();
+        assert_eq!(all, 75 * HOUR + 35 * MINUTE + 5);
+    }
+
+    #[test]
+    fn the_pause_varies_by_a_tenth_and_no_more() {
+        let pause = Duration::from_secs(100);
+        assert_eq!(varied(pause, 0), Duration::from_secs(90));
+        assert_eq!(varied(pause, 1_000), pause);
+        assert_eq!(varied(pause, 2_000), Duration::from_secs(110));
+        assert!(varied(pause, u32::MAX) <= Duration::from_secs(110));
+    }
+
+    #[test]
+    fn an_end_point_may_put_a_try_off_but_not_hasten_it_and_not_for_ever() {
+        let schedule = Schedule::with_pauses(vec![Duration::from_secs(100)]);
+        let now = Timestamp::from_millis(0);
+        let after = |seconds| {
+            let asked = Some(Duration::from_secs(seconds));
+            schedule.next(1, asked, now).map(|it| now.until(it).as_secs())
+        };
+        assert!(after(1) >= Some(90), "not sooner");
+        assert_eq!(after(500), Some(500));
+        assert_eq!(after(u64::MAX), Some(24 * HOUR));
+    }
+}

@@ -1,0 +1,254 @@
+//! Posts what is due, a bounded number at a time. End points that fail or are slow share a quarter of
+//! the places, so that they hold up nobody else. Deliveries are begun in the order of their due times;
+//! several are under way at one time, and a failed one comes back later: order is best effort.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use futures_util::future::BoxFuture;
+use futures_util::stream::FuturesUnordered;
+use tokio_util::sync::CancellationToken;
+
+use super::Webhooks;
+use super::post::Reply;
+use crate::clock::Timestamp;
+use crate::id::{EventId, WebhookId};
+use crate::store::sqlite::{DueDelivery, NextTry, Tried, Waiting, WebhookRow, WebhookState};
+use crate::store::{StoreError, beside};
+
+/// How often is looked for what another process has made due.
+const LOOK: Duration = Duration::from_millis(500);
+/// The pause after the database has failed.
+const STUMBLE: Duration = Duration::from_secs(1);
+/// How long tries under way have when the server stops; those that are cut are made again.
+const LAST: Duration = Duration::from_secs(5);
+/// An end point that takes longer is slow.
+const SLOW: Duration = Duration::from_secs(2);
+/// Tries at one time for a webhook that is slow, fails, or is not known yet.
+const CAREFUL: usize = 2;
+/// Deliveries of a disabled webhook that are ended in one transaction.
+const BITE: u32 = 500;
+/// Webhooks whose pace is remembered.
+const REMEMBERED: usize = 10_000;
+
+/// A try that has ended.
+struct Ended {
+    pace: Pace,
+    tried: Tried,
+}
+
+/// How an end point answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pace {
+    Quick,
+    Slow,
+}
+
+/// What is under way, and what is known of the end points.
+#[derive(Debug, Default)]
+struct UnderWay {
+    events: HashMap<WebhookId, HashSet<EventId>>,
+    slow: HashSet<(WebhookId, EventId)>,
+    paces: HashMap<WebhookId, Pace>,
+}
+
+type Running = FuturesUnordered<BoxFuture<'static, Ended>>;
+
+impl Webhooks {
+    /// Runs until `stop`.
+    pub async fn send(self: Arc<Self>, stop: CancellationToken) {
+        let (mut running, mut done) = (Running::new(), Vec::new());
+        let mut under_way = UnderWay::default();
+        while !stop.is_cancelled() {
+            self.settle(&mut under_way, &mut running, &mut done).await;
+            let begun = beside(self.begin(&under_way), &mut running, &mut done).await;
+            let pause = match begun {
+                Ok(begun) => {
+                    for (waiting, webhook, delivery) in begun.tries {
+                        under_way.add(&waiting, delivery.event);
+                        running.push(Box::pin(Arc::clone(&self).attempt(webhook, delivery)));
+                    }
+                    begun.pause
+                }
+                Err(error) => {
+                    tracing::error!(%error, "due webhooks cannot be read; trying again");
+                    STUMBLE
+                }
+            };
+            if done.is_empty() {
+                tokio::select! {
+                    () = stop.cancelled() => {}
+                    Some(ended) = running.next() => done.push(ended),
+                    () = self.wake.notified() => {}
+                    () = tokio::time::sleep(pause) => {}
+                }
+            }
+        }
+        let rest = async {
+            while let Some(ended) = running.next().await {
+                done.push(ended);
+            }
+        };
+        // What is cut off now was not taken as far as anybody knows; the next start tries it again.
+        let _cut_off = tokio::time::timeout(LAST, rest).await;
+        self.settle(&mut under_way, &mut Running::new(), &mut done).await;
+    }
+
+    /// Writes what came of tries. While the database fails it goes on trying: what is not written down
+    /// would be posted again.
+    async fn settle(&self, under_way: &mut UnderWay, running: &mut Running, done: &mut Vec<Ended>) {
+        if done.is_empty() {
+            return;
+        }
+        let ended = std::mem::take(done);
+        let tried: Vec<Tried> = ended.iter().map(|it| it.tried.clone()).collect();
+        let mut failures = 0;
+        loop {
+            let now = self.clock.now();
+            let failing_before = now.before(self.rules.give_up);
+            let settled = self.store.settle_deliveries(&tried, failing_before, now);
+            match beside(settled, running, done).await {
+                Ok(()) => break,
+                Err(error) if failures < 60 => {
+                    failures += 1;
+                    tracing::error!(%error, count = tried.len(), "webhooks cannot be written down");
+                    beside(tokio::time::sleep(STUMBLE), running, done).await;
+                }
+                Err(error) => {
+                    tracing::error!(%error, "webhooks were not written down; they are posted again");
+                    break;
+                }
+            }
+        }
+        for it in ended {
+            under_way.remove(&it);
+        }
+    }
+
+    /// What may begin now, and when to look again.
+    async fn begin(&self, under_way: &UnderWay) -> Result<Begun, StoreError> {
+        let now = self.clock.now();
+        let mut waiting = self.store.waiting_webhooks().await?;
+        waiting.sort_by_key(|it| (under_way.of(it.webhook), it.due));
+        let mut places = self.rules.concurrent.saturating_sub(under_way.all());
+        let mut slow_places =
+            (self.rules.concurrent / 4).max(1).saturating_sub(under_way.slow.len());
+        let mut begun = Begun { tries: Vec::new(), pause: LOOK };
+        for it in waiting {
+            if it.state == WebhookState::Disabled {
+                if self.store.end_deliveries(it.webhook, BITE).await? == u64::from(BITE) {
+                    begun.pause = Duration::ZERO;
+                }
+                continue;
+            }
+            if it.due > now {
+                begun.pause = begun.pause.min(now.until(it.due));
+                continue;
+            }
+            let (own, pace) = (under_way.of(it.webhook), under_way.pace(&it));
+            let mut room = match pace {
+                Some(Pace::Quick) => self.rules.concurrent_per_webhook,
+                Some(Pace::Slow) | None => CAREFUL.min(self.rules.concurrent_per_webhook),
+            };
+            room = room.saturating_sub(own).min(places);
+            if pace == Some(Pace::Slow) {
+                room = room.min(slow_places);
+            }
+            if room == 0 {
+                continue;
+            }
+            let due = self.due(under_way, it.webhook, room, now).await?;
+            let Some(webhook) = self.store.webhook(it.webhook).await? else { continue };
+            places -= due.len();
+            if pace == Some(Pace::Slow) {
+                slow_places -= due.len();
+            }
+            begun.tries.extend(due.into_iter().map(|due| (it, webhook.clone(), due)));
+        }
+        Ok(begun)
+    }
+
+    /// Up to `room` deliveries of a webhook that are due and not under way.
+    async fn due(
+        &self,
+        under_way: &UnderWay,
+        webhook: WebhookId,
+        room: usize,
+        now: Timestamp,
+    ) -> Result<Vec<DueDelivery>, StoreError> {
+        let own = under_way.events.get(&webhook);
+        let taken = own.map_or(0, HashSet::len);
+        let mut due = self.store.due_deliveries(webhook, room + taken, now).await?;
+        due.retain(|it| own.is_none_or(|own| !own.contains(&it.event)));
+        due.truncate(room);
+        Ok(due)
+    }
+
+    async fn attempt(self: Arc<Self>, webhook: WebhookRow, delivery: DueDelivery) -> Ended {
+        let event = delivery.event;
+        let reply = self.post(&webhook, event, &delivery.body).await;
+        let reply = reply.unwrap_or_else(|error| Reply::not_made(&error));
+        let now = self.clock.now();
+        let next = if reply.is_taken() {
+            NextTry::None
+        } else if reply.status == Some(410) {
+            NextTry::Gone
+        } else {
+            let next = self.rules.schedule.next(delivery.attempts + 1, reply.retry_after, now);
+            next.map_or(NextTry::Spent, NextTry::At)
+        };
+        let outcome = if reply.is_taken() { "taken" } else { "not taken" };
+        metrics::counter!("waxwing_webhook_tries_total", "outcome" => outcome).increment(1);
+        metrics::histogram!("waxwing_step_seconds", "step" => "event").record(reply.took);
+        if let Some(error) = &reply.error {
+            tracing::info!(webhook = %webhook.id, %event, error, ?next, "a webhook did not take an event");
+        }
+        let pace = if reply.took > SLOW { Pace::Slow } else { Pace::Quick };
+        let log = reply.log(now);
+        Ended { pace, tried: Tried { webhook: webhook.id, event, at: now, log, next } }
+    }
+}
+
+/// What may begin.
+struct Begun {
+    tries: Vec<(Waiting, WebhookRow, DueDelivery)>,
+    pause: Duration,
+}
+
+impl UnderWay {
+    fn all(&self) -> usize {
+        self.events.values().map(HashSet::len).sum()
+    }
+
+    fn of(&self, webhook: WebhookId) -> usize {
+        self.events.get(&webhook).map_or(0, HashSet::len)
+    }
+
+    fn pace(&self, waiting: &Waiting) -> Option<Pace> {
+        if waiting.fails { Some(Pace::Slow) } else { self.paces.get(&waiting.webhook).copied() }
+    }
+
+    fn add(&mut self, waiting: &Waiting, event: EventId) {
+        if self.pace(waiting) == Some(Pace::Slow) {
+            self.slow.insert((waiting.webhook, event));
+        }
+        self.events.entry(waiting.webhook).or_default().insert(event);
+    }
+
+    fn remove(&mut self, ended: &Ended) {
+        let Tried { webhook, event, .. } = ended.tried;
+        self.slow.remove(&(webhook, event));
+        if let Some(own) = self.events.get_mut(&webhook) {
+            own.remove(&event);
+            if own.is_empty() {
+                self.events.remove(&webhook);
+            }
+        }
+        if self.paces.len() >= REMEMBERED {
+            self.paces.clear();
+        }
+        self.paces.insert(webhook, ended.pace);
+    }
+}
