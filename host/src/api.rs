@@ -7,13 +7,17 @@ mod body;
 mod decisions;
 mod domains;
 mod health;
+mod messages;
 mod openapi;
 pub mod operator;
 mod plugins;
 pub mod problem;
+mod query;
 pub mod request;
 mod send;
 mod shapes;
+mod suppressions;
+mod webhooks;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,6 +32,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use crate::clock::Clock;
 use crate::journey::Journey;
 use crate::journey::accept::rate_limit::RateLimits;
+use crate::journey::event::Webhooks;
 use crate::plugin::Plugins;
 use crate::store::Store;
 use crate::store::facts::Facts;
@@ -48,6 +53,8 @@ pub struct Api {
     pub plugins: Arc<Plugins>,
     /// For sender domains.
     pub verifier: Arc<Verifier>,
+    /// For webhooks.
+    pub webhooks: Arc<Webhooks>,
     /// For recorded calls.
     pub seal: Arc<Seal>,
     /// The secret of this run, for the command line.
@@ -84,6 +91,26 @@ pub fn router(api: Api) -> Router {
         .route("/v1/domains/{domain}", get(domains::show).delete(domains::delete))
         .route("/v1/domains/{domain}/check", post(domains::check))
         .route("/v1/domains/{domain}/rotate", post(domains::rotate))
+        .route("/v1/messages", get(messages::list))
+        .route("/v1/messages/{id}", get(messages::show))
+        .route("/v1/messages/{id}/events", get(messages::events))
+        .route("/v1/messages/{id}/attempts", get(messages::attempts))
+        .route("/v1/messages/{id}/raw", get(messages::raw))
+        .route("/v1/messages/{id}/cancel", post(messages::cancel))
+        .route("/v1/messages/{id}/resend", post(messages::resend))
+        .route("/v1/suppressions", get(suppressions::list).post(suppressions::add))
+        .route("/v1/suppressions/batch", post(suppressions::add_batch))
+        .route("/v1/suppressions/{address}", get(suppressions::show).delete(suppressions::delete))
+        .route("/v1/webhooks", get(webhooks::list).post(webhooks::create))
+        .route(
+            "/v1/webhooks/{webhook}",
+            get(webhooks::show).patch(webhooks::change).delete(webhooks::delete),
+        )
+        .route("/v1/webhooks/{webhook}/rotate", post(webhooks::rotate))
+        .route("/v1/webhooks/{webhook}/test", post(webhooks::test))
+        .route("/v1/webhooks/{webhook}/replay", post(webhooks::replay_failed))
+        .route("/v1/webhooks/{webhook}/deliveries", get(webhooks::deliveries))
+        .route("/v1/webhooks/{webhook}/deliveries/{delivery}/replay", post(webhooks::replay))
         .route("/v1/plugins", get(plugins::list))
         .route("/v1/plugins/{slot}", get(plugins::show))
         .route("/v1/plugins/{slot}/component", put(plugins::install))

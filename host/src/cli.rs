@@ -14,7 +14,9 @@ mod output;
 mod plugin;
 mod serve;
 mod starter;
+mod suppression;
 mod template;
+mod webhook;
 
 use std::process::ExitCode;
 
@@ -54,9 +56,15 @@ enum Command {
     /// Make, prove, install and watch plugins
     #[command(subcommand)]
     Plugin(plugin::PluginCommand),
-    /// List and show messages; suppress an address
+    /// List, show, call back and resend messages; suppress an address
     #[command(subcommand)]
     Message(message::MessageCommand),
+    /// Put addresses on the list of those that nothing more is sent to, list them, take them off
+    #[command(subcommand)]
+    Suppression(suppression::SuppressionCommand),
+    /// Make, list, change, test and replay webhooks
+    #[command(subcommand)]
+    Webhook(webhook::WebhookCommand),
 }
 
 /// Runs the command line of this process.
@@ -88,5 +96,7 @@ async fn run(command: Command) -> Result<(), CliError> {
         Command::Domain(command) => Box::pin(domain::run(command)).await,
         Command::Plugin(command) => Box::pin(plugin::run(command)).await,
         Command::Message(command) => message::run(command).await,
+        Command::Suppression(command) => suppression::run(command).await,
+        Command::Webhook(command) => Box::pin(webhook::run(command)).await,
     }
 }

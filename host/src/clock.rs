@@ -39,6 +39,13 @@ impl Clock {
         }
     }
 
+    /// Sets a manual clock, backwards too; the system's clock stays as it is.
+    pub fn set(&self, to: Timestamp) {
+        if let Some(manual) = &self.0 {
+            manual.store(to.0, Ordering::SeqCst);
+        }
+    }
+
     /// Moves a manual clock; the system's clock stays as it is.
     pub fn advance(&self, by: Duration) {
         if let Some(manual) = &self.0 {

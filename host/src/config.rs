@@ -1,6 +1,8 @@
 //! The configuration: one TOML file, every key also as `WAXWING_SECTION__KEY`. Read by `server`
 //! and `cli` only; everything below takes values.
 
+mod bounces;
+mod credits;
 mod delivery;
 mod dns;
 mod domains;
@@ -8,20 +10,26 @@ mod environment;
 mod hostname;
 mod limits;
 mod plugins;
+mod retention;
 mod smtp;
+mod webhooks;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-pub use delivery::{Delivery, Route};
+pub use bounces::Bounces;
+pub use credits::Credits;
+pub use delivery::{Addresses, Delivery, Route, Security, Smarthost};
 pub use dns::{Dns, NameServer};
 pub use domains::Domains;
 pub use hostname::Hostname;
 pub use limits::Limits;
 pub use plugins::Plugins;
+pub use retention::Retention;
 pub use smtp::{InsufficientBalance, InvalidListen, Listen, Smtp};
+pub use webhooks::Webhooks;
 
 /// All of it. Every key has a default.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -35,14 +43,22 @@ pub struct Config {
     pub store: Store,
     /// How messages leave.
     pub delivery: Delivery,
+    /// The listener for reports.
+    pub bounces: Bounces,
     /// Who is asked for DNS records.
     pub dns: Dns,
     /// Sender domains.
     pub domains: Domains,
+    /// Where events are posted to.
+    pub webhooks: Webhooks,
+    /// When accounts are told of their credits.
+    pub credits: Credits,
     /// The sandbox inbox.
     pub inbox: Inbox,
     /// The plugins.
     pub plugins: Plugins,
+    /// For how long is kept what has been sent.
+    pub retention: Retention,
     /// Bounds.
     pub limits: Limits,
     /// The log.
@@ -160,8 +176,12 @@ impl Config {
         self.limits.check(&mut rules);
         self.plugins.check(&mut rules);
         self.delivery.check(&mut rules);
+        self.bounces.check(&mut rules);
         self.dns.check(&mut rules);
         self.domains.check(&mut rules);
+        self.webhooks.check(&mut rules);
+        self.credits.check(&mut rules);
+        self.retention.check(&mut rules);
         rules.must(!self.store.data_dir.as_os_str().is_empty(), "store.data_dir: not empty");
         if rules.broken.is_empty() {
             return Ok(self);

@@ -3,6 +3,7 @@
 //! [`dialog`] speaks the protocol and does no I/O, [`reply`] is the only place with codes,
 //! `message` makes of what came what the journey takes, [`session`] drives all of it.
 
+pub mod bounces;
 pub mod dialog;
 pub mod reply;
 pub mod session;

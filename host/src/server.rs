@@ -1,6 +1,8 @@
 //! From a configuration to a running server, and back.
 
+mod bounces;
 pub mod data_dir;
+mod delivery;
 pub mod domains;
 mod lifecycle;
 mod listeners;
@@ -9,6 +11,7 @@ mod relay;
 pub mod smtp;
 mod tasks;
 pub mod tls;
+pub mod webhooks;
 mod wire;
 
 pub use lifecycle::run;

@@ -88,6 +88,7 @@ fn job(revision: i64, account_id: AccountId, body: &Body, now: Timestamp) -> Job
             tags: Vec::new(),
             metadata: Map::new(),
             send_at: None,
+            resent_from: None,
             body: BodyOf::Own(body.clone()),
             decision_id: DecisionId::new(now),
             decisions: json!([{"kind": "plan", "verdict": "allow", "micros": 20}]).into(),

@@ -23,7 +23,7 @@ const MOST: usize = 500;
     post,
     path = "/messages/send/batch",
     tag = "messages",
-    request_body = Vec<super::shapes::SendRequest>,
+    request_body = super::shapes::SendBatch,
     params(super::shapes::IdempotencyKey),
     responses(
         (status = 200, description = "One result for each message, in order", body = super::shapes::BatchResponse),

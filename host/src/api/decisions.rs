@@ -44,13 +44,13 @@ pub struct ReplayQuery {
 /// Decisions, newest first.
 #[utoipa::path(get, path = "/v1/decisions", operation_id = "list_decisions", tag = "decisions",
     security(("apiKey" = [])),
-    params(("account" = Option<String>, Query, description = "`acc_…`"),
-           ("message" = Option<String>, Query, description = "`msg_…`"),
+    params(("account" = inline(Option<super::shapes::AccountRef>), Query, description = "`acc_…`"),
+           ("message" = inline(Option<super::shapes::MessageRef>), Query, description = "`msg_…`"),
            ("plugin" = Option<String>, Query, description = "A plugin's name, slot or digest"),
            ("outcome" = Option<String>, Query, description = "`accepted`, or the code of a refusal"),
            ("refusals" = Option<bool>, Query, description = "Only those of refusals"),
-           ("limit" = Option<u32>, Query, description = "At most so many; 50"),
-           ("after" = Option<String>, Query, description = "The last one of the page before")),
+           ("limit" = inline(Option<super::shapes::Limit>), Query, description = "At most so many; 50"),
+           ("after" = inline(Option<super::shapes::DecisionRef>), Query, description = "The last one of the page before")),
     responses((status = 200, description = "Decisions", body = super::shapes::Listing),
               super::shapes::OperatorRefusals))]
 pub async fn list(
@@ -74,7 +74,7 @@ pub async fn list(
 /// One decision, by its own identifier or by that of its message.
 #[utoipa::path(get, path = "/v1/decisions/{id}", operation_id = "show_decision", tag = "decisions",
     security(("apiKey" = [])),
-    params(("id" = String, Path, description = "`dec_…` or `msg_…`")),
+    params(("id" = inline(super::shapes::DecisionOrMessage), Path, description = "`dec_…` or `msg_…`")),
     responses((status = 200, description = "The decision", body = super::shapes::DecisionRecord),
               super::shapes::OperatorRefusals))]
 pub async fn show(
@@ -92,9 +92,9 @@ pub async fn show(
 /// Makes the recorded calls of a decision again; with a component in the body, to that one.
 #[utoipa::path(post, path = "/v1/decisions/{id}/replay", tag = "decisions",
     security(("apiKey" = [])),
-    params(("id" = String, Path, description = "`dec_…` or `msg_…`"),
+    params(("id" = inline(super::shapes::DecisionOrMessage), Path, description = "`dec_…` or `msg_…`"),
            ("signature" = Option<String>, Query, description = "wxsig_…")),
-    request_body(content = Vec<u8>, content_type = "application/wasm"),
+    request_body(content = inline(Option<super::shapes::Component>), content_type = "application/wasm"),
     responses((status = 200, description = "The calls", body = super::shapes::Listing),
               super::shapes::OperatorRefusals))]
 pub async fn replayed(

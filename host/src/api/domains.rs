@@ -39,8 +39,8 @@ pub struct ListQuery {
 /// The account's domains, oldest first.
 #[utoipa::path(get, path = "/v1/domains", operation_id = "list_domains", tag = "domains",
     security(("apiKey" = [])),
-    params(("limit" = Option<u32>, Query, description = "At most so many; 50"),
-           ("after" = Option<String>, Query, description = "The last one of the page before")),
+    params(("limit" = inline(Option<super::shapes::Limit>), Query, description = "At most so many; 50"),
+           ("after" = inline(Option<super::shapes::DomainRef>), Query, description = "The last one of the page before")),
     responses((status = 200, description = "Domains", body = super::shapes::Listing),
               super::shapes::AdminRefusals))]
 pub async fn list(

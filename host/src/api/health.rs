@@ -39,10 +39,25 @@ pub async fn ready(State(api): State<Api>) -> Response {
     responses((status = 200, description = "Prometheus text format", body = String,
                content_type = "text/plain")))]
 pub async fn metrics(State(api): State<Api>) -> Response {
-    if let Ok(waiting) = api.store.queue_length().await {
-        #[expect(clippy::cast_precision_loss, reason = "a gauge is a float")]
-        metrics::gauge!("waxwing_queue_length").set(waiting as f64);
-    }
+    measure_store(&api).await;
     let format = "text/plain; version=0.0.4; charset=utf-8";
     ([(header::CONTENT_TYPE, format)], api.metrics.render()).into_response()
+}
+
+/// Sets the gauges of the store. What cannot be read is not a number, rather than what it last was.
+async fn measure_store(api: &Api) {
+    let gauges = api.store.gauges(api.clock.now()).await;
+    if let Err(error) = &gauges {
+        tracing::warn!(%error, "the store's metrics cannot be read");
+    }
+    #[expect(clippy::cast_precision_loss, reason = "a gauge is a float")]
+    let float = |number: i64| number as f64;
+    let [oldest, waiting, bytes, free] = gauges.map_or([f64::NAN; 4], |it| {
+        let oldest = it.oldest_due.as_secs_f64();
+        [oldest, float(it.waiting), float(it.bytes), float(it.free_bytes)]
+    });
+    metrics::gauge!("waxwing_queue_oldest_due_seconds").set(oldest);
+    metrics::gauge!("waxwing_queue_length").set(waiting);
+    metrics::gauge!("waxwing_database_bytes").set(bytes);
+    metrics::gauge!("waxwing_database_free_bytes").set(free);
 }

@@ -1,10 +1,15 @@
 //! `/openapi.json`, generated from the handlers and their shapes.
 
 use axum::response::{IntoResponse, Response};
+use utoipa::openapi::path::{HttpMethod, OperationBuilder, PathItem, PathsBuilder};
+use utoipa::openapi::request_body::RequestBodyBuilder;
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, SecurityScheme};
+use utoipa::openapi::{ContentBuilder, Ref, Required, ResponseBuilder};
 use utoipa::{Modify, OpenApi};
 
-use super::shapes::{Attachment, BatchResponse, Fault, Health, Problem, SendRequest, SendResponse};
+use super::shapes::{
+    Attachment, BatchResponse, Fault, Health, Problem, SendRequest, SendResponse, WebhookEvent,
+};
 
 /// The document.
 #[derive(OpenApi)]
@@ -22,6 +27,28 @@ use super::shapes::{Attachment, BatchResponse, Fault, Health, Problem, SendReque
         super::domains::delete,
         super::domains::check,
         super::domains::rotate,
+        super::messages::list,
+        super::messages::show,
+        super::messages::events,
+        super::messages::attempts,
+        super::messages::raw,
+        super::messages::cancel,
+        super::messages::resend,
+        super::suppressions::list,
+        super::suppressions::add,
+        super::suppressions::add_batch,
+        super::suppressions::show,
+        super::suppressions::delete,
+        super::webhooks::list,
+        super::webhooks::create,
+        super::webhooks::show,
+        super::webhooks::change,
+        super::webhooks::delete,
+        super::webhooks::rotate,
+        super::webhooks::test,
+        super::webhooks::deliveries,
+        super::webhooks::replay,
+        super::webhooks::replay_failed,
         super::plugins::list,
         super::plugins::show,
         super::plugins::install,
@@ -35,8 +62,10 @@ use super::shapes::{Attachment, BatchResponse, Fault, Health, Problem, SendReque
         super::decisions::show,
         super::decisions::replayed,
     ),
-    components(schemas(SendRequest, Attachment, SendResponse, BatchResponse, Problem, Fault, Health)),
-    modifiers(&Security),
+    components(schemas(
+        SendRequest, Attachment, SendResponse, BatchResponse, Problem, Fault, Health, WebhookEvent
+    )),
+    modifiers(&Security, &Webhooks),
 )]
 struct Document;
 
@@ -46,6 +75,29 @@ impl Modify for Security {
     fn modify(&self, document: &mut utoipa::openapi::OpenApi) {
         let key = SecurityScheme::ApiKey(ApiKey::Header(ApiKeyValue::new("x-api-key")));
         document.components.get_or_insert_default().add_security_scheme("apiKey", key);
+    }
+}
+
+/// What this server posts, as the document's own section for it.
+struct Webhooks;
+
+impl Modify for Webhooks {
+    fn modify(&self, document: &mut utoipa::openapi::OpenApi) {
+        let schema = Ref::from_schema_name("WebhookEvent");
+        let content = ContentBuilder::new().schema(Some(schema)).build();
+        let body = RequestBodyBuilder::new()
+            .content("application/json", content)
+            .required(Some(Required::True))
+            .build();
+        let taken =
+            ResponseBuilder::new().description("It was taken; every other status is a failure");
+        let operation = OperationBuilder::new()
+            .operation_id(Some("webhook_event"))
+            .summary(Some("An event, posted to the webhooks that want it (Standard Webhooks)"))
+            .request_body(Some(body))
+            .response("200", taken.build());
+        let item = PathItem::new(HttpMethod::Post, operation);
+        document.webhooks = Some(PathsBuilder::new().path("event", item).build());
     }
 }
 

@@ -16,7 +16,7 @@ use crate::plugin::manager::{Order, OrderError};
 use crate::plugin::slot::{Activation, ImpactRule, SlotName};
 use crate::upkeep::replay::{self, Brought, ReplayError};
 
-const LOG_LINES: usize = 100;
+const LOG_LINES: u32 = 100;
 
 /// How a component that is installed becomes live, if not as the slot's file says.
 #[derive(Debug, Default, Deserialize)]
@@ -34,7 +34,7 @@ pub struct InstallQuery {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LogQuery {
-    limit: Option<usize>,
+    limit: Option<u32>,
 }
 
 /// How many calls.
@@ -58,7 +58,7 @@ pub async fn list(_: Operator, State(api): State<Api>) -> Response {
 /// One slot.
 #[utoipa::path(get, path = "/v1/plugins/{slot}", operation_id = "show_plugin", tag = "plugins",
     security(("apiKey" = [])),
-    params(("slot" = String, Path, description = "The slot's name")),
+    params(("slot" = inline(super::shapes::SlotRef), Path, description = "The slot's name")),
     responses((status = 200, description = "The slot", body = super::shapes::Slot),
               super::shapes::OperatorRefusals))]
 pub async fn show(
@@ -73,11 +73,11 @@ pub async fn show(
 /// Puts a component into a slot; it is proven, and then becomes live by the slot's rules.
 #[utoipa::path(put, path = "/v1/plugins/{slot}/component", tag = "plugins",
     security(("apiKey" = [])),
-    params(("slot" = String, Path, description = "The slot's name"),
-           ("impact" = Option<String>, Query, description = "auto, ask, or a number of answers that may change"),
-           ("shadow" = Option<u32>, Query, description = "live calls that are also made to it first"),
+    params(("slot" = inline(super::shapes::SlotRef), Path, description = "The slot's name"),
+           ("impact" = inline(Option<super::shapes::ImpactRule>), Query, description = "auto, ask, or a number of answers that may change"),
+           ("shadow" = inline(Option<super::shapes::Count>), Query, description = "live calls that are also made to it first"),
            ("signature" = Option<String>, Query, description = "wxsig_…")),
-    request_body(content = Vec<u8>, content_type = "application/wasm"),
+    request_body(content = inline(super::shapes::Component), content_type = "application/wasm"),
     responses((status = 202, description = "It is being proven", body = super::shapes::Installed),
               super::shapes::OperatorRefusals))]
 pub async fn install(
@@ -91,6 +91,9 @@ pub async fn install(
     let slot = named(&slot)?;
     let activation = activation(&query)?;
     let component = component(&api, request).await?;
+    if component.is_empty() {
+        return Err(Refusal::fault("component", "missing", "the body is the component").into());
+    }
     let digest = Artifact::new(component.clone()).digest().to_owned();
     let order = Order::Install { component, signature: query.signature, activation };
     give(&api, &slot, order).await?;
@@ -99,7 +102,7 @@ pub async fn install(
 
 /// The component that waits becomes live; one in quarantine is forgiven.
 #[utoipa::path(post, path = "/v1/plugins/{slot}/activate", tag = "plugins",
-    security(("apiKey" = [])), params(("slot" = String, Path, description = "The slot's name")),
+    security(("apiKey" = [])), params(("slot" = inline(super::shapes::SlotRef), Path, description = "The slot's name")),
     responses((status = 200, description = "The slot", body = super::shapes::Slot),
               super::shapes::OperatorRefusals))]
 pub async fn activate(
@@ -112,7 +115,7 @@ pub async fn activate(
 
 /// What ran before comes back.
 #[utoipa::path(post, path = "/v1/plugins/{slot}/rollback", tag = "plugins",
-    security(("apiKey" = [])), params(("slot" = String, Path, description = "The slot's name")),
+    security(("apiKey" = [])), params(("slot" = inline(super::shapes::SlotRef), Path, description = "The slot's name")),
     responses((status = 200, description = "The slot", body = super::shapes::Slot),
               super::shapes::OperatorRefusals))]
 pub async fn roll_back(
@@ -125,7 +128,7 @@ pub async fn roll_back(
 
 /// The slot is switched off; a broader plugin takes its calls.
 #[utoipa::path(post, path = "/v1/plugins/{slot}/disable", tag = "plugins",
-    security(("apiKey" = [])), params(("slot" = String, Path, description = "The slot's name")),
+    security(("apiKey" = [])), params(("slot" = inline(super::shapes::SlotRef), Path, description = "The slot's name")),
     responses((status = 200, description = "The slot", body = super::shapes::Slot),
               super::shapes::OperatorRefusals))]
 pub async fn disable(
@@ -139,8 +142,8 @@ pub async fn disable(
 /// The next calls are also made to the component that waits.
 #[utoipa::path(post, path = "/v1/plugins/{slot}/shadow", tag = "plugins",
     security(("apiKey" = [])),
-    params(("slot" = String, Path, description = "The slot's name"),
-           ("calls" = u32, Query, description = "How many calls")),
+    params(("slot" = inline(super::shapes::SlotRef), Path, description = "The slot's name"),
+           ("calls" = inline(super::shapes::Count), Query, description = "How many calls")),
     responses((status = 200, description = "The slot", body = super::shapes::Slot),
               super::shapes::OperatorRefusals))]
 pub async fn shadow(
@@ -155,9 +158,9 @@ pub async fn shadow(
 /// What a component would change of the recorded calls; nothing becomes live.
 #[utoipa::path(post, path = "/v1/plugins/{slot}/impact", tag = "plugins",
     security(("apiKey" = [])),
-    params(("slot" = String, Path, description = "The slot's name"),
+    params(("slot" = inline(super::shapes::SlotRef), Path, description = "The slot's name"),
            ("signature" = Option<String>, Query, description = "wxsig_…")),
-    request_body(content = Vec<u8>, content_type = "application/wasm"),
+    request_body(content = inline(super::shapes::Component), content_type = "application/wasm"),
     responses((status = 200, description = "What would change", body = super::shapes::Impact),
               super::shapes::OperatorRefusals))]
 pub async fn impact(
@@ -180,8 +183,8 @@ pub async fn impact(
 /// What the plugins of a slot logged last.
 #[utoipa::path(get, path = "/v1/plugins/{slot}/logs", tag = "plugins",
     security(("apiKey" = [])),
-    params(("slot" = String, Path, description = "The slot's name"),
-           ("limit" = Option<usize>, Query, description = "At most so many lines; 100")),
+    params(("slot" = inline(super::shapes::SlotRef), Path, description = "The slot's name"),
+           ("limit" = inline(Option<super::shapes::Count>), Query, description = "At most so many lines; 100")),
     responses((status = 200, description = "The lines, oldest first", body = super::shapes::Listing),
               super::shapes::OperatorRefusals))]
 pub async fn logs(
@@ -192,7 +195,8 @@ pub async fn logs(
 ) -> Result<Response, Problem> {
     let slot = named(&slot)?;
     view(&api, &slot)?;
-    let (lines, dropped) = api.plugins.log_lines(&slot, limit.unwrap_or(LOG_LINES));
+    let most = usize::try_from(limit.unwrap_or(LOG_LINES)).unwrap_or(usize::MAX);
+    let (lines, dropped) = api.plugins.log_lines(&slot, most);
     Ok(axum::Json(json!({"data": lines, "hasMore": false, "dropped": dropped})).into_response())
 }
 

@@ -133,7 +133,7 @@ async fn read(
 }
 
 /// 1-256 visible ASCII characters.
-fn idempotency_key(parts: &Parts) -> Result<Option<String>, Refusal> {
+pub fn idempotency_key(parts: &Parts) -> Result<Option<String>, Refusal> {
     let Some(value) = parts.headers.get("idempotency-key") else { return Ok(None) };
     let bytes = value.as_bytes();
     let visible = bytes.iter().all(u8::is_ascii_graphic);

@@ -4,7 +4,11 @@
 #![expect(dead_code, reason = "shapes for the document; nobody makes values of them")]
 
 mod domain;
+mod message;
 mod operator;
+mod reference;
+mod suppression;
+mod webhook;
 
 use std::collections::BTreeMap;
 
@@ -12,11 +16,37 @@ use serde::Serialize;
 use utoipa::{IntoParams, IntoResponses, ToSchema};
 
 pub use domain::{AddDomain, AdminRefusals, DeletedDomain, Domain};
+pub use message::{
+    AttemptList, CancelRefusals, EventList, Message, MessagePage, MessageState, ReadRefusals,
+    ResendRefusals, Resent,
+};
 pub use operator::{DecisionRecord, Impact, Installed, Listing, OperatorRefusals, Slot};
+pub use reference::{
+    AccountRef, Component, Count, DecisionOrMessage, DecisionRef, DomainRef, EventRef, ImpactRule,
+    Limit, MessageRef, SlotRef, WebhookRef,
+};
+pub use suppression::{
+    DeletedSuppression, NewSuppression, NewSuppressions, Suppression, SuppressionKind,
+    SuppressionPage, SuppressionResults,
+};
+pub use webhook::{
+    ChangeWebhook, CreateWebhook, DeletedWebhook, DeliveryState, NewWebhook, ReplayWebhook,
+    Replayed, Webhook, WebhookDelivery, WebhookDeliveryList, WebhookEvent, WebhookList,
+    WebhookOwner, WebhookTest,
+};
+
+/// Messages to send.
+#[derive(Serialize, ToSchema)]
+#[schema(min_items = 1, max_items = 500)]
+pub struct SendBatch(Vec<SendRequest>);
 
 /// One message.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(example = json!({
+    "to": "ada@example.com", "type": "EMAIL", "template": "verification-code",
+    "data": {"code": "481 902"},
+}))]
 pub struct SendRequest {
     /// One recipient address.
     #[schema(format = "email", max_length = 254)]

@@ -54,9 +54,10 @@ pub async fn run(dev: Dev) -> Result<(), CliError> {
         base: format!("http://{}", running.http),
         starttls: running.smtp_starttls,
         tls: running.smtp_tls,
+        reports: running.reports,
         ca_file: running.ca_file.clone(),
         seed,
-        data_dir: dev.data_dir,
+        data_dir: dev.data_dir.clone(),
         plugins_dir: data.plugins(),
     };
     if dev.json {
@@ -64,7 +65,7 @@ pub async fn run(dev: Dev) -> Result<(), CliError> {
     } else {
         print!("{}", welcome.text());
     }
-    server::run(running).await.map_err(CliError::Runtime)
+    server::run(running, || configuration(&dev)).await.map_err(CliError::Runtime)
 }
 
 /// Embedded defaults, then the environment, then the flags.

@@ -4,10 +4,12 @@ use std::path::PathBuf;
 
 use crate::config::ConfigError;
 use crate::inbox::InboxError;
+use crate::journey::event::manage::WebhookError;
 use crate::plugin::{CallFailure, Diagnostic, LoadError, PluginsError};
 use crate::server::StartError;
 use crate::server::data_dir::DataDirError;
 use crate::server::domains::{MasterKeyError, VerifierError};
+use crate::server::webhooks::WebhooksError;
 use crate::store::StoreError;
 use crate::upkeep::verify_domains::{CheckError, DomainError};
 
@@ -44,6 +46,12 @@ pub enum CliError {
     /// A sender domain is not checked.
     #[error(transparent)]
     DomainCheck(#[from] CheckError),
+    /// What posts to webhooks.
+    #[error(transparent)]
+    Webhooks(#[from] WebhooksError),
+    /// A webhook is not as it was wanted.
+    #[error(transparent)]
+    Webhook(#[from] WebhookError),
     /// The inbox.
     #[error(transparent)]
     Inbox(#[from] InboxError),

@@ -137,7 +137,8 @@ impl From<ScopeArg> for Scope {
     }
 }
 
-fn moment(text: &str) -> Result<Timestamp, String> {
+/// A moment as the command line takes it.
+pub fn moment(text: &str) -> Result<Timestamp, String> {
     Timestamp::parse_rfc3339(text)
         .ok_or_else(|| "must be RFC 3339, as in 2027-01-01T00:00:00Z".to_owned())
 }

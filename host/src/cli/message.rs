@@ -1,15 +1,27 @@
 //! `waxwing message`.
 
+mod filter;
+mod view;
+
 use clap::Subcommand;
 use serde_json::{Value, json};
 
 use super::error::CliError;
-use super::open::Target;
-use super::output::{decided, text};
+use super::open::{Opened, Target};
+use super::output::{dump, text};
+use super::plugin::OnlineServer;
 use crate::id::{AccountId, MessageId};
 use crate::message::address::EmailAddress;
+use crate::store::StoreError;
+use crate::store::records::{NewSuppression, SuppressionKind};
+use crate::store::sqlite::{MessageRow, Recall};
+use filter::Filter;
+use view::{attempt, event, line, whole};
 
-/// List and show messages; suppress an address.
+/// Messages of one question to the store.
+const PAGE: u32 = 500;
+
+/// List, show, call back and resend messages; suppress an address.
 #[derive(Debug, Subcommand)]
 pub enum MessageCommand {
     /// List the newest messages of an account
@@ -20,15 +32,56 @@ pub enum MessageCommand {
         /// Messages to show
         #[arg(long, default_value_t = 50)]
         limit: u32,
+        /// Only those behind this one
+        #[arg(long)]
+        after: Option<MessageId>,
+        #[command(flatten)]
+        filter: Box<Filter>,
         #[command(flatten)]
         target: Target,
     },
-    /// Show a message with its events and what each plugin decided
+    /// Show a message with its events, its attempts and what each plugin decided
     Show {
         /// `msg_…`
         id: MessageId,
         #[command(flatten)]
         target: Target,
+    },
+    /// List what happened to a message
+    Events {
+        /// `msg_…`
+        id: MessageId,
+        #[command(flatten)]
+        target: Target,
+    },
+    /// List each attempt to hand a message over, with the whole conversation
+    Attempts {
+        /// `msg_…`
+        id: MessageId,
+        #[command(flatten)]
+        target: Target,
+    },
+    /// Print the message itself, as it was accepted
+    Raw {
+        /// `msg_…`
+        id: MessageId,
+        #[command(flatten)]
+        target: Target,
+    },
+    /// Call back a message that waits: it is not sent, and its price is given back
+    Cancel {
+        /// `msg_…`
+        id: MessageId,
+        #[command(flatten)]
+        target: Target,
+    },
+    /// Send the content of a message once more, as a new one; asks the running server, with a key of
+    /// the account and the scope `admin`
+    Resend {
+        /// `msg_…`
+        id: MessageId,
+        #[command(flatten)]
+        server: OnlineServer,
     },
     /// Put an address on an account's suppression list: nothing more is sent to it
     Suppress {
@@ -48,30 +101,60 @@ pub enum MessageCommand {
 /// Runs it.
 pub async fn run(command: MessageCommand) -> Result<(), CliError> {
     match command {
-        MessageCommand::List { account, limit, target } => {
-            let rows = target.open().await?.store.messages(account, limit).await?;
+        MessageCommand::List { account, limit, after, filter, target } => {
+            let opened = target.open().await?;
+            let rows = list(&opened, account, *filter, after, limit).await?;
             let values: Vec<Value> = rows.iter().map(|row| json!(row)).collect();
             target.output.list(&values, line);
         }
         MessageCommand::Show { id, target } => {
-            let row = target.open().await?.store.message(id).await?;
-            let value = json!(row);
-            target.output.one(&value, || {
-                let events = row
-                    .events
-                    .iter()
-                    .map(|it| format!("  {}  {}  {}", it.at, it.r#type, it.detail));
-                let decisions = value["decisions"].as_array().map(Vec::as_slice);
-                let decisions = decisions.unwrap_or_default().iter().map(decided);
-                let lines = std::iter::once(line(&value)).chain(events).chain(decisions);
-                lines.collect::<Vec<_>>().join("\n")
+            let value = json!(target.open().await?.store.message(id).await?);
+            target.output.one(&value, || whole(&value));
+        }
+        MessageCommand::Events { id, target } => {
+            let value = json!(target.open().await?.store.message(id).await?.events);
+            target.output.list(value.as_array().map_or(&[], Vec::as_slice), event);
+        }
+        MessageCommand::Attempts { id, target } => {
+            let value = json!(target.open().await?.store.message(id).await?.attempts);
+            target.output.list(value.as_array().map_or(&[], Vec::as_slice), attempt);
+        }
+        MessageCommand::Raw { id, target } => raw(id, &target).await?,
+        MessageCommand::Cancel { id, target } => {
+            let opened = target.open().await?;
+            match opened.store.cancel(id, opened.clock.now()).await? {
+                Recall::Canceled => {}
+                Recall::TooLate(state) => {
+                    return Err(CliError::Usage(format!(
+                        "{id} is {state}; only a message that is scheduled, queued or deferred can be \
+                         called back"
+                    )));
+                }
+            }
+            let value = json!(opened.store.message(id).await?.row);
+            target.output.one(&value, || line(&value));
+        }
+        MessageCommand::Resend { id, server } => {
+            let path = format!("/v1/messages/{id}/resend");
+            let sent = server.connect_as_holder()?.post(&path, &[]).await?;
+            server.output.one(&sent, || {
+                let [new, state] = ["messageId", "state"].map(|it| text(&sent, it));
+                format!("{new}  {state}  resent from {id}")
             });
         }
         MessageCommand::Suppress { account, address, reason, target } => {
             let opened = target.open().await?;
             let now = opened.clock.now();
             opened.store.account(account, now).await?;
-            opened.store.suppress(account, &address.folded(), &reason, now).await?;
+            let new = NewSuppression {
+                account_id: account,
+                address: address.folded(),
+                kind: SuppressionKind::Manual,
+                reason: reason.clone(),
+                message_id: None,
+                expires_at: None,
+            };
+            opened.store.suppress(&new, now).await?;
             let value = json!({"accountId": account, "address": address, "reason": reason});
             target.output.one(&value, || format!("{address}  suppressed"));
         }
@@ -79,12 +162,40 @@ pub async fn run(command: MessageCommand) -> Result<(), CliError> {
     Ok(())
 }
 
-fn line(value: &Value) -> String {
-    format!(
-        "{}  {}  {}  {}",
-        text(value, "id"),
-        text(value, "state"),
-        text(value, "to"),
-        text(value, "subject"),
-    )
+/// One page after the other, until there are as many as wanted.
+async fn list(
+    opened: &Opened,
+    account: AccountId,
+    filter: Filter,
+    mut after: Option<MessageId>,
+    limit: u32,
+) -> Result<Vec<MessageRow>, StoreError> {
+    let (filter, mut left) = (filter.into(), limit);
+    let mut rows = Vec::new();
+    while left > 0 {
+        let page = opened.store.messages(account, &filter, after, left.min(PAGE)).await?;
+        left = left.saturating_sub(u32::try_from(page.messages.len()).unwrap_or(u32::MAX));
+        rows.extend(page.messages);
+        match page.next {
+            Some(next) => after = Some(next),
+            None => break,
+        }
+    }
+    Ok(rows)
+}
+
+async fn raw(id: MessageId, target: &Target) -> Result<(), CliError> {
+    let store = target.open().await?.store;
+    let file = store.message(id).await?;
+    let content = store.body(id).await?;
+    let content = content.ok_or_else(|| {
+        CliError::Usage(format!("the content of {} is no longer kept", file.row.id))
+    })?;
+    if target.output.is_json() {
+        let text = String::from_utf8_lossy(&content);
+        target.output.one(&json!({"id": id, "raw": text}), String::new);
+    } else {
+        dump(&content);
+    }
+    Ok(())
 }

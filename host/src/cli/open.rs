@@ -10,6 +10,7 @@ use super::error::CliError;
 use super::output::Output;
 use crate::clock::Clock;
 use crate::config::Config;
+use crate::journey::event::Webhooks;
 use crate::plugin::Plugins;
 use crate::server;
 use crate::server::data_dir::{DataDir, DataDirError};
@@ -66,15 +67,16 @@ impl Target {
         let runs = matches!(data.lock(), Err(DataDirError::Locked { .. }));
         if runs || (self.config.is_none() && !is_configured()) {
             server::domains::adopt_settings(&mut config, &store).await?;
+            server::webhooks::adopt_settings(&mut config, &store).await?;
         }
         Ok(Opened { store, clock: Clock::system(), config, data })
     }
 }
 
-/// Whether the environment says something about DNS or sender domains.
+/// Whether the environment says something about DNS, sender domains or webhooks.
 fn is_configured() -> bool {
     let about = |name: &str| {
-        ["WAXWING_DNS__", "WAXWING_DOMAINS__", "WAXWING_SMTP__HOSTNAME"]
+        ["WAXWING_DNS__", "WAXWING_DOMAINS__", "WAXWING_SMTP__HOSTNAME", "WAXWING_WEBHOOKS__"]
             .iter()
             .any(|it| name.starts_with(it))
     };
@@ -94,6 +96,12 @@ impl Opened {
         server::domains::prove_master_key(&self.data, &self.store).await?;
         let (plugins, store) = (self.plugins().await?, self.store.clone());
         Ok(server::domains::verifier(&self.config, &self.data, store, plugins, &self.clock)?)
+    }
+
+    /// What posts to webhooks.
+    pub fn webhooks(&self) -> Result<Arc<Webhooks>, CliError> {
+        let store = self.store.clone();
+        Ok(server::webhooks::webhooks(&self.config, &self.data, store, &self.clock)?)
     }
 
     /// The server's own part in the verification of domains.

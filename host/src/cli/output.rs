@@ -51,6 +51,13 @@ pub fn say(line: impl Display) {
     }
 }
 
+/// Prints bytes as they are.
+pub fn dump(bytes: &[u8]) {
+    if io::stdout().write_all(bytes).is_err() {
+        std::process::exit(0);
+    }
+}
+
 /// What one plugin decided, on one line.
 pub fn decided(plugin: &Value) -> String {
     format!(

@@ -21,7 +21,7 @@ use super::error::CliError;
 pub use build::BuildError;
 pub use error::ToolError;
 pub use new::NewError;
-pub use online::OnlineError;
+pub use online::{OnlineError, Server as OnlineServer};
 
 use online::{decisions, install, slots};
 

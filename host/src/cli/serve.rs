@@ -19,7 +19,8 @@ pub struct Serve {
 
 /// Runs until a signal.
 pub async fn run(serve: Serve) -> Result<(), CliError> {
-    let config = Config::load(Some(&serve.config), std::env::vars())?;
+    let configuration = || Config::load(Some(&serve.config), std::env::vars());
+    let config = configuration()?;
     telemetry::logs::start(&config.log)?;
     let running = server::start(&config).await?;
     let starttls = running.smtp_starttls.map(tracing::field::display);
@@ -32,5 +33,5 @@ pub async fn run(serve: Serve) -> Result<(), CliError> {
             authority.display()
         );
     }
-    server::run(running).await.map_err(CliError::Runtime)
+    server::run(running, configuration).await.map_err(CliError::Runtime)
 }

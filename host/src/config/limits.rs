@@ -14,6 +14,9 @@ pub struct Limits {
     pub sends_per_second: NonZeroU32,
     /// Sends at once, for each key and each account.
     pub send_burst: NonZeroU32,
+    /// Failed logins at once, for each address (each /64 of IPv6), by whichever door; half as many are
+    /// forgiven each minute.
+    pub failed_logins: NonZeroU32,
     /// Bytes of a request's body.
     pub body_bytes: usize,
     /// Seconds for a body to arrive.
@@ -47,6 +50,7 @@ impl Default for Limits {
         Self {
             sends_per_second: number(1_000),
             send_burst: number(2_000),
+            failed_logins: number(20),
             body_bytes: 10 << 20,
             body_seconds: 30,
             body_memory_bytes: 64 << 20,

@@ -15,7 +15,7 @@ use sqlx::sqlite::{
 
 use super::InboxError;
 use crate::clock::Timestamp;
-use crate::store::sqlite::begin_immediate;
+use crate::store::sqlite::{begin_immediate, begin_shrinkable, convert_to_shrinkable};
 pub use keep::Bounds;
 pub use row::{MailId, NoMailId, Stored, Summary};
 
@@ -73,6 +73,7 @@ impl Archive {
             .synchronous(SqliteSynchronous::Normal)
             .busy_timeout(PATIENCE)
             .pragma("journal_size_limit", "67108864");
+        begin_shrinkable(&options, file).await.map_err(InboxError::during("open"))?;
         let pool = SqlitePoolOptions::new().acquire_timeout(PATIENCE);
         let writer = pool
             .clone()
@@ -80,6 +81,7 @@ impl Archive {
             .connect_with(options.clone())
             .await
             .map_err(InboxError::during("open"))?;
+        convert_to_shrinkable(&writer, file).await.map_err(InboxError::during("open"))?;
         sqlx::raw_sql(row::SCHEMA).execute(&writer).await.map_err(InboxError::during("open"))?;
         let readers = pool
             .max_connections(READERS)

@@ -2,14 +2,15 @@
 //! traps, and moves each slot's machine. Nothing is unloaded before its successor is proven.
 
 mod machine;
+mod news;
 mod orders;
 mod traps;
 mod watched;
 mod work;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
@@ -21,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 use super::Plugins;
 use super::binding::Binding;
 use super::board::CandidateView;
-use super::error::LoadError;
+use super::error::{CallFailure, LoadError};
 use super::files::Stamp;
 use super::placed::Proven;
 use super::shadow::Shadow;
@@ -35,6 +36,7 @@ use watched::Watched;
 use work::{Done, Examination, Examined};
 
 pub use machine::{Live, Machine};
+pub use news::{Listener, News, What};
 pub use orders::{Command, Order, OrderError};
 pub use work::Recorded;
 
@@ -53,6 +55,8 @@ pub struct Manager {
     commands: mpsc::Receiver<Command>,
     traps: mpsc::Receiver<TrapReport>,
     judging: Judging,
+    listener: Listener,
+    told_traps: HashMap<SlotName, Instant>,
 }
 
 type Work = FuturesUnordered<BoxFuture<'static, (SlotName, u64, Done)>>;
@@ -65,8 +69,9 @@ impl Manager {
         commands: mpsc::Receiver<Command>,
         traps: mpsc::Receiver<TrapReport>,
     ) -> Self {
-        let judging = Judging::default();
-        let manager = Self { plugins, machines, commands, traps, judging };
+        let (judging, listener) = (Judging::default(), Listener::default());
+        let told_traps = HashMap::new();
+        let manager = Self { plugins, machines, commands, traps, judging, listener, told_traps };
         manager.publish_all();
         manager
     }
@@ -280,7 +285,9 @@ impl Manager {
         let settings = identity.settings_revision;
         tracing::info!(%slot, plugin, version, digest, settings, "a plugin is live");
         machine.state.forgive(&digest.clone(), settings);
+        let proven = live.proven.clone();
         machine.activate(live);
+        self.tell(What::Activated, &proven, "it is live");
         metrics::counter!("waxwing_plugin_activations_total", "slot" => slot.to_string())
             .increment(1);
         self.changed(slot);

@@ -75,15 +75,31 @@ impl Content {
     /// # Errors
     /// It is lost, or it is no such message.
     pub fn into_message(self) -> Result<Vec<u8>, Answer> {
+        let message = self.ended()?;
+        check(&message)?;
+        Ok(message)
+    }
+
+    /// A report: CRLF lines of any length, for mail systems put whole diagnostics into one.
+    ///
+    /// # Errors
+    /// It is lost, or its lines end otherwise.
+    pub fn into_report(self) -> Result<Vec<u8>, Answer> {
+        let report = self.ended()?;
+        let whole = |line: &[u8]| line.strip_suffix(b"\r\n").is_some_and(|it| !it.contains(&b'\r'));
+        if lines(&report).all(whole) { Ok(report) } else { Err(Reply::BareLineEnding.into()) }
+    }
+
+    /// All of it, its last line ended too.
+    fn ended(self) -> Result<Vec<u8>, Answer> {
         if let Some(answer) = self.loss() {
             return Err(answer);
         }
-        let mut message = self.octets.unwrap_or_default();
-        if !message.is_empty() && !message.ends_with(b"\r\n") {
-            message.extend_from_slice(b"\r\n");
+        let mut octets = self.octets.unwrap_or_default();
+        if !octets.is_empty() && !octets.ends_with(b"\r\n") {
+            octets.extend_from_slice(b"\r\n");
         }
-        check(&message)?;
-        Ok(message)
+        Ok(octets)
     }
 }
 

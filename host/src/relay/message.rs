@@ -81,7 +81,7 @@ fn refuse_copies(items: &[Result<Submission, Faulty>], limit: usize) -> Result<(
         Ok(Submission { content: Content::Filled(filled), .. }) => {
             filled.attachments.iter().map(|it| it.content.len()).sum()
         }
-        Ok(Submission { content: Content::Raw(_), .. }) | Err(_) => 0,
+        Ok(Submission { content: Content::Raw(_) | Content::Again(_), .. }) | Err(_) => 0,
     };
     let copies: usize = items.iter().map(attached).sum();
     if copies <= limit {

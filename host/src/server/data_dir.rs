@@ -155,6 +155,11 @@ impl DataDir {
 
     fn private_file(&self, name: &str) -> Result<PathBuf, DataDirError> {
         let path = self.file(name);
+        // Only where it is missing: to close a database's file takes away all locks that this process
+        // holds on it (fcntl), and another process would then take it for unused.
+        if path.is_file() {
+            return Ok(path);
+        }
         let mut options = OpenOptions::new();
         options.append(true).create(true);
         #[cfg(unix)]

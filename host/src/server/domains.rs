@@ -1,6 +1,7 @@
 //! What verifies sender domains, by the configuration, and what signs for them.
 
 use std::net::SocketAddr;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -162,23 +163,36 @@ pub fn signatory(
     Ok(Signatory::new(Arc::clone(facts), keys, clock.clone()))
 }
 
+/// What asks for the records of sender domains, in bounds.
+///
+/// # Errors
+/// No name server is known.
+pub fn resolver(config: &Config, clock: &Clock) -> Result<Resolver, ResolverError> {
+    paced(config, config.dns.concurrent, config.dns.queries_per_second, clock)
+}
+
 /// A machine that names no server has one of its own, as its C library has it: so a laptop without a
 /// network still starts.
 ///
 /// # Errors
 /// No name server is known.
-pub fn resolver(config: &Config, clock: &Clock) -> Result<Resolver, ResolverError> {
+pub fn paced(
+    config: &Config,
+    concurrent: usize,
+    per_second: NonZeroU32,
+    clock: &Clock,
+) -> Result<Resolver, ResolverError> {
     let dns = &config.dns;
     let mut settings = Settings {
         nameservers: dns.nameservers.iter().map(|it| it.0).collect(),
         timeout: Duration::from_millis(dns.timeout_ms),
         tries: dns.tries,
-        concurrent: dns.concurrent,
-        per_second: dns.queries_per_second,
+        concurrent,
+        per_second,
     };
     match Resolver::new(&settings, clock.clone()) {
         Err(error) if settings.nameservers.is_empty() => {
-            tracing::warn!(%error, "sender domains are looked up at 127.0.0.1:53");
+            tracing::warn!(%error, "domains are looked up at 127.0.0.1:53");
             settings.nameservers = vec![SocketAddr::from(([127, 0, 0, 1], 53))];
             Resolver::new(&settings, clock.clone())
         }

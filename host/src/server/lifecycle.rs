@@ -1,20 +1,27 @@
 //! When to stop: Ctrl-C, SIGTERM, or a part of the server that has panicked. The first one drains,
-//! a second signal does not wait for anything.
+//! a second signal does not wait for anything. A hang-up reads the configuration again.
 
+use std::fmt;
 use std::io;
 
 use super::Running;
+use crate::config::Config;
 
 /// Runs until the first signal or the first broken part, drains, and stops at once at another signal.
+/// At a hang-up the routes of what `configuration` answers replace those in use.
 ///
 /// # Errors
 /// The operating system does not give signals, or a part of the server has panicked.
-pub async fn run(running: Running) -> io::Result<()> {
+pub async fn run<E: fmt::Display>(
+    running: Running,
+    configuration: impl Fn() -> Result<Config, E>,
+) -> io::Result<()> {
     let broken = running.broken();
     tokio::select! {
         stop = stop_signal() => stop?,
         // Half a server looks alive and is not; whoever supervises this one starts a whole one.
         () = broken.cancelled() => {}
+        never = reload(&running, configuration) => never?,
     }
     tokio::select! {
         () = running.drain() => {
@@ -28,12 +35,35 @@ pub async fn run(running: Running) -> io::Result<()> {
     }
 }
 
+/// Takes new routes at each hang-up; what is wrong with them is said, and the old ones stay.
+#[cfg(unix)]
+async fn reload<E: fmt::Display>(
+    running: &Running,
+    configuration: impl Fn() -> Result<Config, E>,
+) -> io::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut hangup = signal(SignalKind::hangup())?;
+    while hangup.recv().await.is_some() {
+        match configuration() {
+            Ok(config) => running.take_routes(&config),
+            Err(error) => tracing::error!(%error, "the configuration was not read again"),
+        }
+    }
+    std::future::pending().await
+}
+
+#[cfg(not(unix))]
+async fn reload<E: fmt::Display>(
+    _running: &Running,
+    _configuration: impl Fn() -> Result<Config, E>,
+) -> io::Result<()> {
+    std::future::pending().await
+}
+
 #[cfg(unix)]
 async fn stop_signal() -> io::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut terminate = signal(SignalKind::terminate())?;
-    // A hang-up asks for a reload; where there is nothing to reload it must not end the server.
-    let _reload = signal(SignalKind::hangup())?;
     tokio::select! {
         interrupted = tokio::signal::ctrl_c() => interrupted,
         _ = terminate.recv() => Ok(()),

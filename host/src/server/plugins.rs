@@ -2,14 +2,21 @@
 
 use std::sync::Arc;
 
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
 use super::data_dir::{DataDir, DataDirError};
+use crate::clock::Clock;
 use crate::config::Config;
 use crate::plugin::Options;
-use crate::plugin::manager::Recorded;
+use crate::plugin::manager::{Listener, News, Recorded, What};
 use crate::plugin::slot::SlotName;
 use crate::store::Store;
 use crate::store::seal::Seal;
 use crate::upkeep::replay;
+
+/// Events that may wait.
+const NEWS: usize = 256;
 
 /// Recorded calls for the impact of a new plugin; without the store it is shown on none.
 #[must_use]
@@ -26,6 +33,50 @@ pub fn recorded(store: &Store, seal: &Arc<Seal>, limit: u32) -> Recorded {
             })
         })
     })
+}
+
+/// What happens to plugins becomes events; they wait here for the database.
+#[derive(Debug)]
+pub struct NewsRoom {
+    news: mpsc::Receiver<News>,
+}
+
+/// Who listens to the manager of the plugins, and what writes down what they hear.
+#[must_use]
+pub fn news() -> (Listener, NewsRoom) {
+    let (sender, news) = mpsc::channel(NEWS);
+    let listener = Listener::new(move |it| {
+        if sender.try_send(it).is_err() {
+            metrics::counter!("waxwing_plugin_events_dropped_total").increment(1);
+        }
+    });
+    (listener, NewsRoom { news })
+}
+
+impl NewsRoom {
+    /// Runs until `stop`, and writes what still waits then.
+    pub async fn run(mut self, store: Store, clock: Clock, stop: CancellationToken) {
+        loop {
+            let news = tokio::select! {
+                news = self.news.recv() => news,
+                () = stop.cancelled() => self.news.try_recv().ok(),
+            };
+            let Some(news) = news else { return };
+            let (what, slot) = (event(news.what), news.slot.as_str());
+            let recorded = store.record_server_event(what, slot, &news.facts, clock.now()).await;
+            if let Err(error) = recorded {
+                tracing::error!(%error, what, slot, "an event of a plugin is not written down");
+            }
+        }
+    }
+}
+
+fn event(what: What) -> &'static str {
+    match what {
+        What::Activated => "plugin.activated",
+        What::RolledBack => "plugin.rolled_back",
+        What::Trapped => "plugin.trapped",
+    }
 }
 
 /// What the plugin host is started with, by the configuration.

@@ -97,6 +97,12 @@ impl Ports {
         self.certificates.as_ref().and_then(|it| it.ca_file())
     }
 
+    /// The certificate, for another port; none where neither of these is there.
+    #[must_use]
+    pub fn tls(&self) -> Option<Arc<rustls::ServerConfig>> {
+        self.certificates.as_ref().map(|it| it.server_config())
+    }
+
     /// Serves the ports until `stop`.
     pub fn serve(
         self,

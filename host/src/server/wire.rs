@@ -10,30 +10,27 @@ use tokio::sync::{Notify, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use super::data_dir::{DataDir, DataDirError, Lock};
+use super::delivery::DeliveryError;
 use super::listeners::{self, Bounds};
 use super::tasks::Tasks;
 use super::tls::CertificateError;
-use super::{domains, plugins, relay};
+use super::{bounces, delivery, domains, plugins, relay, webhooks};
 use crate::api::operator::ControlToken;
 use crate::api::{self, Api, RequestLimits};
 use crate::clock::Clock;
-use crate::config::{Config, Route};
-use crate::id::RequestId;
+use crate::config::Config;
 use crate::inbox;
 use crate::inbox::archive::Archive;
 use crate::inbox::smtp::Reach;
 use crate::journey::Journey;
 use crate::journey::accept::rate_limit::RateLimits;
 use crate::journey::commit::batch;
-use crate::journey::deliver::schedule::Schedule;
-use crate::journey::deliver::sign::Signatory;
-use crate::journey::deliver::{Sandbox, Worker};
 use crate::plugin::{Plugins, PluginsError};
 use crate::store::facts::Facts;
 use crate::store::seal::{Purpose, Seal};
 use crate::store::{Store, StoreError};
 use crate::telemetry;
-use crate::upkeep::retention::Retention;
+use crate::upkeep::retention::{Kept, Retention};
 use crate::upkeep::verify_domains::Verifier;
 
 /// How long deliveries under way may take after the doors are closed.
@@ -50,6 +47,8 @@ pub struct Running {
     pub smtp_starttls: Option<SocketAddr>,
     /// Where the relay listens with TLS; none where that is switched off.
     pub smtp_tls: Option<SocketAddr>,
+    /// Where the listener for reports listens; none where that is switched off.
+    pub reports: Option<SocketAddr>,
     /// What clients of the relay must trust, where its certificate is self-signed.
     pub ca_file: Option<PathBuf>,
     /// The store, for what `dev` makes at its first start.
@@ -65,6 +64,7 @@ pub struct Running {
     stop_doors: CancellationToken,
     stop_core: CancellationToken,
     broken: CancellationToken,
+    routes: delivery::Book,
     _lock: Lock,
 }
 
@@ -86,6 +86,12 @@ pub enum StartError {
     /// The name servers.
     #[error(transparent)]
     Domains(#[from] domains::VerifierError),
+    /// What delivers.
+    #[error(transparent)]
+    Delivery(#[from] DeliveryError),
+    /// What posts to webhooks.
+    #[error(transparent)]
+    Webhooks(#[from] webhooks::WebhooksError),
     /// The sandbox inbox.
     #[error(transparent)]
     Inbox(#[from] inbox::InboxError),
@@ -119,21 +125,19 @@ pub async fn start(config: &Config) -> Result<Running, StartError> {
     let data = DataDir::open(&config.store.data_dir)?;
     let lock = data.lock()?;
     let metrics = telemetry::metrics::start()?;
-    let store = Store::open(&data.database()?).await?;
-    domains::prove_master_key(&data, &store).await?;
-    domains::note_settings(config, &store).await?;
-    release_leases(&store, &clock).await?;
+    let store = store(config, &data, &clock).await?;
     let seal = Arc::new(Seal::new(&data.master_key()?, Purpose::Samples));
     let options = plugins::options(config, &data)?;
     let (plugins, plugin_manager) = Plugins::start(options, clock.clone()).await?;
     let facts = Arc::new(Facts::open(store.clone(), clock.clone()).await?);
     let verifier = domains::verifier(config, &data, store.clone(), Arc::clone(&plugins), &clock)?;
-    let signatory = domains::signatory(&data, &facts, &clock)?;
     let archive = Archive::open(&data.inbox()?).await?;
 
     let (listener, http) = bind(config.http.listen, "[http] listen or --http").await?;
     let relay = relay::Ports::open(&config.smtp, &data, &clock).await?;
-    let smtp = (relay.starttls_address(), relay.tls_address(), relay.ca_file());
+    let reports = bounces::Port::open(config, &data, &store, &clock).await?;
+    let reports_address = reports.as_ref().map(bounces::Port::address);
+    let smtp_ports = (relay.starttls_address(), relay.tls_address(), relay.ca_file());
     let inbox_smtp = inbox_smtp(config, &archive, &clock)?;
 
     let control = ControlToken::random();
@@ -150,15 +154,26 @@ pub async fn start(config: &Config) -> Result<Running, StartError> {
     core.start("commit", commits.run(store.clone(), clock.clone(), on_commit, stop_core.clone()));
     let sandbox = inbox_smtp.unwrap_or(config.inbox.smtp_listen);
     core.start("domains", Arc::clone(&verifier).run(stop_core.clone()));
-    let worker = worker(config, store.clone(), clock.clone(), signatory, sandbox, wake);
+    let parts = delivery::Parts {
+        store: store.clone(),
+        clock: clock.clone(),
+        facts: Arc::clone(&facts),
+        inbox: sandbox,
+        wake,
+    };
+    let (worker, routes) = delivery::worker(config, &data, parts)?;
     let recorded = plugins::recorded(&store, &seal, config.plugins.impact_calls);
+    let (hears, news) = plugins::news();
+    let plugin_manager = plugin_manager.telling(hears);
     core.start("plugins", plugin_manager.run(recorded, stop_core.clone()));
+    core.start("plugin events", news.run(store.clone(), clock.clone(), stop_core.clone()));
+    let webhooks = webhooks::start(config, &data, &store, &clock, (&core, &stop_core)).await?;
     core.start("deliver", worker.run(stop_core.clone()));
     let kept = retention(config);
     core.start("retention", kept.run(store.clone(), clock.clone(), stop_core.clone()));
 
     let limits = &config.limits;
-    let rate_limits = Arc::new(RateLimits::new(limits.sends_per_second, limits.send_burst));
+    let rate_limits = rate_limits(config);
     core.start("tidy", tidy(Arc::clone(&rate_limits), metrics.clone(), stop_core.clone()));
     let journey = Arc::new(Journey::new(
         clock.clone(),
@@ -174,6 +189,9 @@ pub async fn start(config: &Config) -> Result<Running, StartError> {
         clock: clock.clone(),
         rate_limits: Arc::clone(&rate_limits),
     };
+    if let Some(reports) = reports {
+        reports.serve(config, relay.tls(), &doors, &stop_doors);
+    }
     relay.serve(config, services, &doors, &stop_doors);
     let api = Api {
         journey,
@@ -181,6 +199,7 @@ pub async fn start(config: &Config) -> Result<Running, StartError> {
         store: store.clone(),
         plugins: Arc::clone(&plugins),
         verifier: Arc::clone(&verifier),
+        webhooks,
         seal,
         control,
         rate_limits,
@@ -202,9 +221,10 @@ pub async fn start(config: &Config) -> Result<Running, StartError> {
     Ok(Running {
         http,
         inbox_smtp,
-        smtp_starttls: smtp.0,
-        smtp_tls: smtp.1,
-        ca_file: smtp.2,
+        smtp_starttls: smtp_ports.0,
+        smtp_tls: smtp_ports.1,
+        reports: reports_address,
+        ca_file: smtp_ports.2,
         store,
         plugins,
         verifier,
@@ -214,17 +234,23 @@ pub async fn start(config: &Config) -> Result<Running, StartError> {
         stop_doors,
         stop_core,
         broken,
+        routes,
         _lock: lock,
     })
 }
 
-/// What a run before this one has left in the middle is due now.
-async fn release_leases(store: &Store, clock: &Clock) -> Result<(), StoreError> {
+/// The store, in order and ready: what a run before this one has left in the middle is due now.
+async fn store(config: &Config, data: &DataDir, clock: &Clock) -> Result<Store, StartError> {
+    let file = data.database()?;
+    let store = Store::open(&file).await?.telling_credits_below(config.credits.low);
+    store.make_shrinkable(&file).await?;
+    domains::prove_master_key(data, &store).await?;
+    domains::note_settings(config, &store).await?;
     let released = store.release_leases(clock.now()).await?;
     if released > 0 {
         tracing::info!(released, "messages that were being sent when the server stopped are due");
     }
-    Ok(())
+    Ok(store)
 }
 
 fn inbox_smtp(
@@ -240,6 +266,12 @@ fn inbox_smtp(
     Ok(Some(inbox::smtp::listen(listen, Reach::Loopback, archive, clock, runtime)?))
 }
 
+fn rate_limits(config: &Config) -> Arc<RateLimits> {
+    let limits = &config.limits;
+    let (a_second, burst) = (limits.sends_per_second, limits.send_burst);
+    Arc::new(RateLimits::new(a_second, burst, limits.failed_logins))
+}
+
 fn request_limits(config: &Config) -> RequestLimits {
     RequestLimits {
         body_bytes: config.limits.body_bytes,
@@ -249,23 +281,13 @@ fn request_limits(config: &Config) -> RequestLimits {
 }
 
 fn retention(config: &Config) -> Retention {
-    Retention { samples: Duration::from_hours(24 * u64::from(config.plugins.sample_days)) }
-}
-
-/// What carries messages on, in the way that the configuration names.
-fn worker(
-    config: &Config,
-    store: Store,
-    clock: Clock,
-    signatory: Signatory,
-    sandbox: SocketAddr,
-    wake: Arc<Notify>,
-) -> Worker {
-    let Route::Sandbox = config.delivery.route;
-    let pauses = config.delivery.retry_pauses_s.iter().copied().map(Duration::from_secs);
-    let schedule = Schedule::with_pauses(pauses.collect());
-    let name = RequestId::new(clock.now()).to_string();
-    Worker::new(store, clock, name, signatory, Sandbox::new(sandbox), schedule, wake)
+    let days = |days: u32| Duration::from_hours(24 * u64::from(days));
+    Retention {
+        content: Kept::days(config.retention.content_days),
+        messages: Kept::days(config.retention.message_days),
+        samples: days(config.plugins.sample_days),
+        deliveries: days(config.webhooks.kept_days),
+    }
 }
 
 /// Binds a port; `setting` says how to choose another.
@@ -284,6 +306,17 @@ impl Running {
     #[must_use]
     pub fn broken(&self) -> CancellationToken {
         self.broken.clone()
+    }
+
+    /// Puts the routes of a configuration in the place of those in use: from the next attempt on.
+    pub fn take_routes(&self, config: &Config) {
+        match delivery::route_book(config) {
+            Ok(book) => {
+                self.routes.store(Arc::new(book));
+                tracing::info!("the routes were read again");
+            }
+            Err(error) => tracing::error!(%error, "the routes stay as they were"),
+        }
     }
 
     /// Stops in two stages: first the doors, then what carries accepted messages on.

@@ -47,4 +47,14 @@ fn describe() {
     describe_counter!("waxwing_dns_queries_total", "DNS queries by outcome");
     describe_counter!("waxwing_domain_checks_total", "Checks of sender domains by result");
     describe_gauge!("waxwing_queue_length", "Messages that wait for an attempt or a moment");
+    describe_gauge!(
+        "waxwing_queue_oldest_due_seconds",
+        "For how long the longest waiting message has been due; 0 when nothing is due"
+    );
+    describe_gauge!("waxwing_database_bytes", "Bytes of the database without its write-ahead log");
+    describe_gauge!(
+        "waxwing_database_free_bytes",
+        "Bytes of the database that are free to use again"
+    );
+    describe_counter!("waxwing_dropped_total", "What retention has dropped, by what it was");
 }

@@ -19,6 +19,8 @@ pub struct Welcome {
     pub starttls: Option<SocketAddr>,
     /// Where it listens with TLS, if it does.
     pub tls: Option<SocketAddr>,
+    /// Where the listener for reports listens, if it does.
+    pub reports: Option<SocketAddr>,
     /// What a client of the relay must trust, where its certificate is self-signed.
     pub ca_file: Option<PathBuf>,
     /// What the first start made.
@@ -44,6 +46,7 @@ impl Welcome {
             "exampleData": self.seed.example,
             "pluginsDir": self.plugins_dir,
             "inbox": format!("{}/inbox", self.base),
+            "bounces": self.reports.map(|it| it.to_string()),
             "accountId": self.seed.account,
         })
     }
@@ -118,6 +121,7 @@ mod tests {
             base: "http://127.0.0.1:8080".to_owned(),
             starttls: starttls.map(address),
             tls: tls.map(address),
+            reports: None,
             ca_file: Some(PathBuf::from("/srv/tern's/tls/ca.pem")),
             seed: Seed {
                 account: AccountId::new(Timestamp::from_millis(0)),

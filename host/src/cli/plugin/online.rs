@@ -26,7 +26,7 @@ pub struct Server {
     /// The server's address, such as `http://127.0.0.1:8080`; then --key is needed too
     #[arg(long, requires = "key", env = "WAXWING_URL")]
     url: Option<String>,
-    /// An API key of scope `operator`
+    /// An API key of the scope that the command needs: `operator` for what concerns the server
     #[arg(long, env = "WAXWING_API_KEY", hide_env_values = true)]
     key: Option<String>,
     /// The configuration file of the server on this machine
@@ -65,6 +65,9 @@ pub enum OnlineError {
         /// Where one was looked for.
         data_dir: PathBuf,
     },
+    /// Only an account's own key can do it.
+    #[error("give a key of the account with --key or WAXWING_API_KEY; it needs the scope `admin`")]
+    NoKey,
     /// Nothing answers.
     #[error(
         "no answer from the server at {base}: {reason}; is it running? `waxwing dev` and `waxwing \
@@ -135,6 +138,22 @@ impl Server {
             let base = base.trim_end_matches('/').to_owned();
             return Ok(Connection { base, key: key.clone(), client });
         }
+        let (base, key) = self.local()?;
+        Ok(Connection { base, key, client })
+    }
+
+    /// The way of an account holder, whose own key must be given.
+    pub fn connect_as_holder(&self) -> Result<Connection, OnlineError> {
+        let key = self.key.clone().ok_or(OnlineError::NoKey)?;
+        let base = match &self.url {
+            Some(base) => base.trim_end_matches('/').to_owned(),
+            None => self.local()?.0,
+        };
+        Ok(Connection { base, key, client: reqwest::Client::new() })
+    }
+
+    /// Where the server on this machine listens, and what it left for whoever may read that.
+    fn local(&self) -> Result<(String, String), OnlineError> {
         let mut config = Config::load(self.config.as_deref(), std::env::vars())?;
         if let Some(directory) = &self.data_dir {
             config.store.data_dir.clone_from(directory);
@@ -144,8 +163,7 @@ impl Server {
         if !data_dir.exists() {
             return Err(none());
         }
-        let (base, key) = DataDir::open(&data_dir)?.control().ok_or_else(none)?;
-        Ok(Connection { base, key, client })
+        DataDir::open(&data_dir)?.control().ok_or_else(none)
     }
 }
 

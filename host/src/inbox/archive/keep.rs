@@ -2,6 +2,11 @@
 
 use sqlx::SqlitePool;
 
+use crate::store::sqlite::{cut, excess};
+
+/// Free pages that one arrival gives back to the disk at most, when it made older messages go.
+const PAGES: u32 = 500;
+
 /// The most that is kept. The totals are counted by triggers, never by a walk over the table.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
@@ -17,8 +22,18 @@ impl Default for Bounds {
     }
 }
 
-/// Deletes what is too much, at most 64 messages a statement, so that arrivals get between.
+/// Deletes what is too much, at most 64 messages a statement, so that arrivals get between, and gives
+/// some of the room back that nothing will soon use again.
 pub async fn trim(writer: &SqlitePool, bounds: Bounds) -> Result<(), sqlx::Error> {
+    if !is_over(writer, bounds).await? {
+        return Ok(());
+    }
+    drop_oldest(writer, bounds).await?;
+    let excess = excess(writer).await?;
+    if excess > 0 { cut(writer, excess.min(PAGES)).await } else { Ok(()) }
+}
+
+async fn drop_oldest(writer: &SqlitePool, bounds: Bounds) -> Result<(), sqlx::Error> {
     while is_over(writer, bounds).await? {
         let deleted = sqlx::query(
             "-- inbox_trim

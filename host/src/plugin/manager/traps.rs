@@ -9,7 +9,7 @@ use super::super::placed::Proven;
 use super::super::slot::SlotName;
 use super::super::table::TrapReport;
 use super::machine::Machine;
-use super::{Manager, Work, work};
+use super::{Manager, What, Work, work};
 
 /// Inputs that are looked at at one time; traps on more are not counted.
 const JUDGED: usize = 8;
@@ -61,6 +61,7 @@ impl Manager {
     ) {
         let slot = plugin.slot().clone();
         let traps = self.judging.remove(&(slot.clone(), input)).unwrap_or_default();
+        self.tell_trap(plugin, failure);
         if input_is_to_blame {
             tracing::error!(%slot, %failure, "an input is in quarantine: two plugins trapped on it");
             plugin.pulse().quarantine(input, failure);
@@ -100,6 +101,7 @@ impl Manager {
         let now = now.unwrap_or_else(|| "the built-in or a broader plugin".to_owned());
         let (plugin, version, digest) = (&identity.name, &identity.version, &identity.digest);
         tracing::error!(%slot, plugin, version, digest, reason, now, "a plugin was rolled back");
+        self.tell(What::RolledBack, &gone.proven, reason);
         metrics::counter!("waxwing_plugin_rollbacks_total", "slot" => slot.to_string())
             .increment(1);
         self.changed(slot);

@@ -72,7 +72,7 @@ impl Asked {
             Ok(Submission { content: Content::Filled(filled), .. }) => {
                 Some(filled.template.clone())
             }
-            Ok(Submission { content: Content::Raw(_), .. }) => None,
+            Ok(Submission { content: Content::Raw(_) | Content::Again(_), .. }) => None,
             Err(Faulty { faults: more, template, .. }) => {
                 faults.extend(more);
                 template

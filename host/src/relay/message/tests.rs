@@ -46,7 +46,7 @@ fn filled(data: &str) -> (Submission, Filled) {
     let submission = submissions(data).swap_remove(0);
     match submission.content.clone() {
         Content::Filled(filled) => (submission, Arc::unwrap_or_clone(filled)),
-        Content::Raw(_) => panic!("the message has a template"),
+        Content::Raw(_) | Content::Again(_) => panic!("the message has a template"),
     }
 }
 
@@ -55,7 +55,7 @@ fn raw(data: &str) -> (Submission, Arc<Raw>) {
     let submission = submissions(data).swap_remove(0);
     match submission.content.clone() {
         Content::Raw(raw) => (submission, raw),
-        Content::Filled(_) => panic!("the message has no template"),
+        Content::Filled(_) | Content::Again(_) => panic!("the message has no template"),
     }
 }
 

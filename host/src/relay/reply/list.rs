@@ -15,6 +15,8 @@ pub enum Topic {
     Outage,
     /// The client does not speak SMTP as it should.
     Protocol,
+    /// A report comes back, at the listener for reports.
+    Report,
     /// Nothing is wrong.
     Success,
 }
@@ -234,6 +236,13 @@ Protocol {
     NotOffered = 502 "5.5.1" "not offered here", "EXPN",
         "The command exists and is not offered.",
         "Nothing.";
+}
+Report {
+    NoReturnPath = 550 "5.1.1" "no such address here; only reports about this server's messages are taken", "RCPT",
+        "The address is no return path that this server has made.",
+        "Nothing: mail for people goes elsewhere. If it was a report, its address was changed on the way.";
+    ReportTaken = 250 "2.0.0" "Ok: taken", "end of data",
+        "What the report says is on disk.", "Nothing.";
 }
 Success {
     Greeting = 220 "" "mail.example.com ESMTP Waxwing", "on connecting",

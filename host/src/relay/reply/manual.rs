@@ -19,13 +19,18 @@ several rows have the same numbers, the words tell them apart.
   as password; a sender address on a verified domain.
 ";
 
-const CHAPTERS: [(Topic, &str, &str); 7] = [
+const CHAPTERS: [(Topic, &str, &str); 8] = [
     (Topic::Login, "Logging in", ""),
     (Topic::Message, "The message is refused", "Nothing is charged for a message that is refused."),
     (Topic::Envelope, "Addresses and size", ""),
     (Topic::Outage, "The server cannot take it now", ""),
     (Topic::Session, "The session is ended", "The server says this and closes the connection."),
     (Topic::Protocol, "The program does not speak SMTP as it should", ""),
+    (
+        Topic::Report,
+        "Reports come back",
+        "Said by the listener for reports (`[bounces] listen`) only.",
+    ),
     (Topic::Success, "Nothing is wrong", ""),
 ];
 

@@ -1,0 +1,265 @@
+//! `/v1/messages`: what an account has sent, and what became of it.
+
+mod filter;
+
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Path, Query, Request, State};
+use axum::response::{IntoResponse, Response};
+use http::{HeaderValue, StatusCode, header};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use std::num::NonZeroU32;
+
+use super::admin::Admin;
+use super::problem::Problem;
+use super::send::{self, idempotency_key, mark_replayed, with_allowance};
+use super::{Api, body, query, request};
+use crate::id::MessageId;
+use crate::journey::accept::rate_limit::Allowance;
+use crate::journey::accept::refusal::{Outage, Refusal};
+use crate::journey::accept::resend;
+use crate::journey::{self, Reply};
+use crate::message::state::MessageState;
+use crate::store::StoreError;
+use crate::store::records::{Acceptance, Idempotency};
+use crate::store::sqlite::{MessageRow, Recall};
+use filter::ListQuery;
+
+/// The account's messages, newest first.
+///
+/// A request looks at some 50,000 messages at most. Where none, or few, of them pass the filter, the
+/// page is short and `hasMore` is true; `next` is where the search goes on.
+#[utoipa::path(get, path = "/v1/messages", operation_id = "list_messages", tag = "messages",
+    security(("apiKey" = [])), params(ListQuery),
+    responses((status = 200, description = "Messages", body = super::shapes::MessagePage),
+              super::shapes::ReadRefusals))]
+pub async fn list(
+    admin: Admin,
+    State(api): State<Api>,
+    query: Result<Query<ListQuery>, QueryRejection>,
+) -> Result<Response, Problem> {
+    let query = query::read(query)?;
+    let (filter, after) = query.filter(&admin)?;
+    let limit = query::limit(query.limit);
+    let page = api.store.messages(admin.account(), &filter, after, limit).await;
+    let page = page.map_err(|error| failed(&error))?;
+    let mut body = json!({"data": page.messages, "hasMore": page.next.is_some()});
+    if let Some(next) = page.next {
+        body["next"] = json!(next);
+    }
+    Ok(axum::Json(body).into_response())
+}
+
+/// One message: its fields, its timeline, every attempt with its conversation, what plugins decided.
+#[utoipa::path(get, path = "/v1/messages/{id}", operation_id = "show_message", tag = "messages",
+    security(("apiKey" = [])), params(("id" = String, Path, description = "`msg_…`")),
+    responses((status = 200, description = "The message", body = super::shapes::Message),
+              super::shapes::ReadRefusals))]
+pub async fn show(
+    admin: Admin,
+    State(api): State<Api>,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    let row = find(&api, &admin, &id).await?;
+    whole(&api, row.id).await
+}
+
+/// What happened to a message, oldest first.
+#[utoipa::path(get, path = "/v1/messages/{id}/events", operation_id = "list_message_events",
+    tag = "messages", security(("apiKey" = [])),
+    params(("id" = String, Path, description = "`msg_…`")),
+    responses((status = 200, description = "Events", body = super::shapes::EventList),
+              super::shapes::ReadRefusals))]
+pub async fn events(
+    admin: Admin,
+    State(api): State<Api>,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    let row = find(&api, &admin, &id).await?;
+    let events = api.store.message_events(row.id).await.map_err(|error| failed(&error))?;
+    Ok(axum::Json(json!({"data": events, "hasMore": false})).into_response())
+}
+
+/// Each attempt to hand a message over, oldest first, with the reply and the whole conversation.
+#[utoipa::path(get, path = "/v1/messages/{id}/attempts", operation_id = "list_message_attempts",
+    tag = "messages", security(("apiKey" = [])),
+    params(("id" = String, Path, description = "`msg_…`")),
+    responses((status = 200, description = "Attempts", body = super::shapes::AttemptList),
+              super::shapes::ReadRefusals))]
+pub async fn attempts(
+    admin: Admin,
+    State(api): State<Api>,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    let row = find(&api, &admin, &id).await?;
+    let attempts = api.store.message_attempts(row.id).await.map_err(|error| failed(&error))?;
+    Ok(axum::Json(json!({"data": attempts, "hasMore": false})).into_response())
+}
+
+/// The message itself (RFC 5322), as it was accepted: before it is signed.
+#[utoipa::path(get, path = "/v1/messages/{id}/raw", operation_id = "show_message_raw",
+    tag = "messages", security(("apiKey" = [])),
+    params(("id" = String, Path, description = "`msg_…`")),
+    responses((status = 200, description = "The message", content_type = "message/rfc822", body = String),
+              super::shapes::ReadRefusals))]
+pub async fn raw(
+    admin: Admin,
+    State(api): State<Api>,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    let row = find(&api, &admin, &id).await?;
+    let content = api.store.body(row.id).await.map_err(|error| failed(&error))?;
+    let content = content.ok_or_else(|| {
+        let message = format!("the content of {} is no longer kept", row.id);
+        Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", message)
+    })?;
+    let mut response = content.into_response();
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("message/rfc822"));
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    let disposition = format!("attachment; filename=\"{}.eml\"", row.id);
+    if let Ok(disposition) = HeaderValue::from_str(&disposition) {
+        headers.insert(header::CONTENT_DISPOSITION, disposition);
+    }
+    Ok(response)
+}
+
+/// Calls a message back that waits: it is not sent, and its price is given back. One that is canceled
+/// already stays so.
+#[utoipa::path(post, path = "/v1/messages/{id}/cancel", operation_id = "cancel_message",
+    tag = "messages", security(("apiKey" = [])),
+    params(("id" = String, Path, description = "`msg_…`")),
+    responses((status = 200, description = "The message, canceled", body = super::shapes::Message),
+              super::shapes::CancelRefusals))]
+pub async fn cancel(
+    admin: Admin,
+    State(api): State<Api>,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    let row = find(&api, &admin, &id).await?;
+    let recall = api.store.cancel(row.id, api.clock.now()).await.map_err(|error| failed(&error))?;
+    match recall {
+        Recall::Canceled => whole(&api, row.id).await,
+        Recall::TooLate(state) => {
+            Err(Problem::new(StatusCode::CONFLICT, "CONFLICT", too_late(state)))
+        }
+    }
+}
+
+/// Sends the content of a message once more, to the same recipient: a new message with its own
+/// identifier, price and Message-ID. Every check of a send is made again, but it is not rendered anew.
+#[utoipa::path(post, path = "/v1/messages/{id}/resend", operation_id = "resend_message",
+    tag = "messages", security(("apiKey" = [])),
+    params(("id" = String, Path, description = "`msg_…`"), super::shapes::IdempotencyKey),
+    responses((status = 201, description = "Stored, charged and queued, durably", body = super::shapes::Resent),
+              super::shapes::ResendRefusals))]
+pub async fn resend(
+    admin: Result<Admin, Problem>,
+    State(api): State<Api>,
+    Path(id): Path<String>,
+    request: Request,
+) -> Response {
+    let (parts, body) = request.into_parts();
+    // It has no meaning here, and the client waits until it is read.
+    body::drain(body).await;
+    let admin = match admin {
+        Ok(admin) => admin,
+        Err(problem) => return problem.into_response(),
+    };
+    let key = &admin.caller().key;
+    let (allowance, answer) = match api.rate_limits.take(key.id, key.account_id, NonZeroU32::MIN) {
+        Ok(allowance) => {
+            let key = idempotency_key(&parts).map_err(Problem::from);
+            let sent = match key {
+                Ok(key) => send_again(&api, &admin, &id, key).await,
+                Err(problem) => Err(problem),
+            };
+            (allowance, sent)
+        }
+        Err((refusal, allowance)) => (allowance, Err(refusal.into())),
+    };
+    let response = answer.unwrap_or_else(IntoResponse::into_response);
+    with_allowance(response, Some::<Allowance>(allowance))
+}
+
+async fn send_again(
+    api: &Api,
+    admin: &Admin,
+    id: &str,
+    key: Option<String>,
+) -> Result<Response, Problem> {
+    let row = find(api, admin, id).await?;
+    let stored = api.store.stored_message(row.id).await.map_err(|error| failed(&error))?;
+    let stored = stored.ok_or_else(|| unknown(id))?;
+    let submission = resend::submission(stored)
+        .map_err(|error| Problem::new(StatusCode::CONFLICT, "CONFLICT", error.to_string()))?;
+    let body_hash = Sha256::digest(json!({"resend": row.id}).to_string()).into();
+    let request = journey::Request {
+        id: request::current(),
+        idempotency: key.map(|key| Idempotency { key, body_hash }),
+        acceptance: Acceptance::Each,
+        items: vec![Ok(submission)],
+    };
+    let Reply { items, replayed } = api.journey.send(admin.caller(), &request).await?;
+    let receipt = items.into_iter().next().ok_or_else(|| {
+        Problem::from(Refusal::Internal { message: "the message has no answer".to_owned() })
+    })??;
+    let mut body = send::sent(&receipt);
+    body["resentFrom"] = json!(row.id);
+    let mut response = (StatusCode::CREATED, axum::Json(body)).into_response();
+    mark_replayed(&mut response, replayed);
+    Ok(response)
+}
+
+async fn whole(api: &Api, id: MessageId) -> Result<Response, Problem> {
+    let file = api.store.message(id).await.map_err(|error| failed(&error))?;
+    let value: Value = json!(file);
+    Ok(axum::Json(value).into_response())
+}
+
+/// Another account's message is not there.
+async fn find(api: &Api, admin: &Admin, id: &str) -> Result<MessageRow, Problem> {
+    let row = match id.parse::<MessageId>() {
+        Ok(id) => api.store.message_row(id).await.map_err(|error| failed(&error))?,
+        Err(_) => None,
+    };
+    let row = row.filter(|row| row.account_id == admin.account()).ok_or_else(|| unknown(id))?;
+    let domain = row.from.rsplit_once('@').map_or("", |(_, domain)| domain);
+    if admin.may_see(domain, row.template.as_deref()) {
+        return Ok(row);
+    }
+    let message = "the key is for other domains or templates than this message's".to_owned();
+    Err(Refusal::Forbidden { message, retry_after_s: None }.into())
+}
+
+fn too_late(state: MessageState) -> &'static str {
+    match state {
+        MessageState::Scheduled
+        | MessageState::Queued
+        | MessageState::Deferred
+        | MessageState::Sending => {
+            "the message is being sent at this moment; if it is deferred, it can be called back then"
+        }
+        MessageState::Delivered | MessageState::Relayed => {
+            "the message has left; nothing can be called back any more"
+        }
+        MessageState::Bounced => "the message was refused by the recipient's server already",
+        MessageState::Failed => "the message has failed already, and its price was given back",
+        MessageState::Suppressed => {
+            "the message was never to be sent: its recipient is on the suppression list"
+        }
+        MessageState::Canceled => "the message is canceled already",
+    }
+}
+
+fn unknown(id: &str) -> Problem {
+    let shown: String = id.chars().take(260).collect();
+    let message = format!("the account has no message `{shown}`");
+    Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", message)
+}
+
+fn failed(error: &StoreError) -> Problem {
+    tracing::error!(%error, "the store failed");
+    Refusal::unavailable(Outage::Store, "the store cannot be reached").into()
+}

@@ -1,0 +1,60 @@
+//! The query of a request: what is wrong with it is said.
+
+use axum::extract::Query;
+use axum::extract::rejection::QueryRejection;
+use http::StatusCode;
+
+use super::problem::Problem;
+use crate::clock::Timestamp;
+use crate::journey::accept::refusal::Fault;
+
+/// What a list gives where nothing else is asked for.
+const LIMIT: u32 = 50;
+/// What it gives at most.
+const MOST: u32 = 500;
+
+/// A query that could be read.
+///
+/// # Errors
+/// A parameter is unknown, stands twice, or is of another type.
+pub fn read<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, Problem> {
+    query.map(|Query(query)| query).map_err(|rejection| {
+        let text = rejection.body_text();
+        let reason = text.rsplit_once("query string: ").map_or(text.as_str(), |(_, it)| it);
+        let message = format!("the query is not valid: {reason}");
+        Problem::new(StatusCode::BAD_REQUEST, "BAD_REQUEST", message)
+    })
+}
+
+/// How many things a page has.
+pub fn limit(asked: Option<u32>) -> u32 {
+    asked.unwrap_or(LIMIT).clamp(1, MOST)
+}
+
+/// The faults of a query whose parameters are read one by one.
+#[derive(Debug, Default)]
+pub struct Faults(pub Vec<Fault>);
+
+impl Faults {
+    /// A parameter that may be absent.
+    pub fn read<T, E: std::fmt::Display>(
+        &mut self,
+        field: &str,
+        text: Option<&str>,
+        parse: impl FnOnce(&str) -> Result<T, E>,
+    ) -> Option<T> {
+        match parse(text?) {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.0.push(Fault::new(field, "invalid", error.to_string()));
+                None
+            }
+        }
+    }
+
+    /// A moment that may be absent.
+    pub fn moment(&mut self, field: &str, text: Option<&str>) -> Option<Timestamp> {
+        let wanted = "must be RFC 3339, as in 2026-12-24T18:00:00Z";
+        self.read(field, text, |text| Timestamp::parse_rfc3339(text).ok_or(wanted))
+    }
+}

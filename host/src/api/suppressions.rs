@@ -1,0 +1,240 @@
+//! `/v1/suppressions`: the addresses that an account sends nothing more to.
+
+mod wanted;
+
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Path, Query, Request, State};
+use axum::response::{IntoResponse, Response};
+use http::StatusCode;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use utoipa::IntoParams;
+
+use super::admin::Admin;
+use super::problem::Problem;
+use super::query::Faults;
+use super::{Api, body, query};
+use crate::id::AccountId;
+use crate::journey::accept::json;
+use crate::journey::accept::refusal::{Fault, Outage, Refusal};
+use crate::message::address::EmailAddress;
+use crate::store::StoreError;
+use crate::store::records::{NewSuppression, SuppressionKind};
+use crate::store::sqlite::Suppressed;
+use wanted::{FIELDS, items, wanted};
+
+const KINDS: [SuppressionKind; 3] =
+    [SuppressionKind::Bounce, SuppressionKind::Complaint, SuppressionKind::Manual];
+
+/// Which addresses.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct ListQuery {
+    /// At most so many; 50 where nothing is said, and never more than 500.
+    #[param(inline, value_type = Option<super::shapes::Limit>)]
+    limit: Option<u32>,
+    /// Those behind this address: the last one of the page before, or its `next`.
+    after: Option<String>,
+    /// Those of one kind.
+    #[param(inline, value_type = Option<super::shapes::SuppressionKind>)]
+    kind: Option<String>,
+    /// This one only; letter case does not matter.
+    #[param(format = "email")]
+    address: Option<String>,
+}
+
+/// The account's suppression list, in the order of the addresses.
+#[utoipa::path(get, path = "/v1/suppressions", operation_id = "list_suppressions",
+    tag = "suppressions", security(("apiKey" = [])), params(ListQuery),
+    responses((status = 200, description = "Addresses", body = super::shapes::SuppressionPage),
+              super::shapes::ReadRefusals))]
+pub async fn list(
+    admin: Admin,
+    State(api): State<Api>,
+    query: Result<Query<ListQuery>, QueryRejection>,
+) -> Result<Response, Problem> {
+    let account = account(&admin)?;
+    let query = query::read(query)?;
+    let mut faults = Faults::default();
+    let kind = faults.read("kind", query.kind.as_deref(), kind);
+    let address = faults.read("address", query.address.as_deref(), str::parse::<EmailAddress>);
+    let Faults(faults) = faults;
+    if !faults.is_empty() {
+        return Err(Refusal::bad_request(faults).into());
+    }
+    let now = api.clock.now();
+    if let Some(address) = address {
+        let found = api.store.suppression(account, &address.folded(), now).await;
+        let found = found.map_err(|error| failed(&error))?;
+        let data: Vec<_> =
+            found.into_iter().filter(|it| kind.is_none_or(|kind| it.kind == kind.word())).collect();
+        return Ok(axum::Json(json!({"data": data, "hasMore": false})).into_response());
+    }
+    let limit = query::limit(query.limit);
+    let page = api.store.suppressions(account, kind, query.after.as_deref(), limit, now).await;
+    let page = page.map_err(|error| failed(&error))?;
+    let mut body = json!({"data": page.suppressions, "hasMore": page.next.is_some()});
+    if let Some(next) = page.next {
+        body["next"] = json!(next);
+    }
+    Ok(axum::Json(body).into_response())
+}
+
+/// Puts an address on the list. What stands there already and is stronger, such as a complaint or an
+/// entry without an end, stays; the answer says how the address stands there now.
+#[utoipa::path(post, path = "/v1/suppressions", operation_id = "add_suppression",
+    tag = "suppressions", security(("apiKey" = [])),
+    request_body = super::shapes::NewSuppression,
+    responses((status = 200, description = "It was there before", body = super::shapes::Suppression),
+              (status = 201, description = "It is there now", body = super::shapes::Suppression),
+              super::shapes::AdminRefusals))]
+pub async fn add(
+    admin: Result<Admin, Problem>,
+    State(api): State<Api>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let (account, body, _memory) = accepted(admin, &api, request).await?;
+    let now = api.clock.now();
+    let new = wanted(account, &body, now).map_err(Refusal::bad_request)?;
+    let added = api.store.suppress_all(&[new], now).await.map_err(|error| failed(&error))?;
+    let added = added.into_iter().next().ok_or_else(|| {
+        Problem::from(Refusal::Internal { message: "the address has no answer".to_owned() })
+    })?;
+    let status = if added.before { StatusCode::OK } else { StatusCode::CREATED };
+    Ok((status, axum::Json(with_warnings(&added, &body))).into_response())
+}
+
+/// Puts up to 1,000 addresses on the list: one result for each, in the same order. Those that are wrong
+/// do not hold up the others.
+#[utoipa::path(post, path = "/v1/suppressions/batch", operation_id = "add_suppressions",
+    tag = "suppressions", security(("apiKey" = [])),
+    request_body = super::shapes::NewSuppressions,
+    responses((status = 200, description = "One result for each address, in order", body = super::shapes::SuppressionResults),
+              super::shapes::AdminRefusals))]
+pub async fn add_batch(
+    admin: Result<Admin, Problem>,
+    State(api): State<Api>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let (account, body, _memory) = accepted(admin, &api, request).await?;
+    let items = items(&body)?;
+    let now = api.clock.now();
+    let wanted: Vec<Result<NewSuppression, Vec<Fault>>> =
+        items.iter().map(|item| wanted(account, item, now)).collect();
+    let new: Vec<NewSuppression> =
+        wanted.iter().filter_map(|it| it.as_ref().ok()).cloned().collect();
+    let added = api.store.suppress_all(&new, now).await.map_err(|error| failed(&error))?;
+    let success = new.len() == items.len();
+    let mut added = added.into_iter();
+    let results = wanted.into_iter().zip(items).map(|(wanted, item)| match wanted {
+        Ok(_) => added.next().map(|it| with_warnings(&it, item)).unwrap_or_default(),
+        Err(faults) => Problem::from(Refusal::bad_request(faults)).body(),
+    });
+    let data: Vec<Value> = results.collect();
+    Ok(axum::Json(json!({"success": success, "data": data})).into_response())
+}
+
+/// One address of the list.
+#[utoipa::path(get, path = "/v1/suppressions/{address}", operation_id = "show_suppression",
+    tag = "suppressions", security(("apiKey" = [])),
+    params(("address" = String, Path, description = "The address; letter case does not matter")),
+    responses((status = 200, description = "The address", body = super::shapes::Suppression),
+              super::shapes::ReadRefusals))]
+pub async fn show(
+    admin: Admin,
+    State(api): State<Api>,
+    Path(address): Path<String>,
+) -> Result<Response, Problem> {
+    let account = account(&admin)?;
+    let found = api.store.suppression(account, &folded(&address), api.clock.now()).await;
+    let found = found.map_err(|error| failed(&error))?;
+    Ok(axum::Json(found.ok_or_else(|| unknown(&address))?).into_response())
+}
+
+/// Takes an address off the list: the next message to it is sent.
+#[utoipa::path(delete, path = "/v1/suppressions/{address}", operation_id = "delete_suppression",
+    tag = "suppressions", security(("apiKey" = [])),
+    params(("address" = String, Path, description = "The address; letter case does not matter")),
+    responses((status = 200, description = "It is off the list", body = super::shapes::DeletedSuppression),
+              super::shapes::ReadRefusals))]
+pub async fn delete(
+    admin: Admin,
+    State(api): State<Api>,
+    Path(address): Path<String>,
+) -> Result<Response, Problem> {
+    let account = account(&admin)?;
+    let folded = folded(&address);
+    let stood = api.store.unsuppress(account, &folded, api.clock.now()).await;
+    if !stood.map_err(|error| failed(&error))? {
+        return Err(unknown(&address));
+    }
+    Ok(axum::Json(json!({"address": folded, "deleted": true})).into_response())
+}
+
+/// The list is that of the whole account: a key for some of it may neither read nor change it.
+fn account(admin: &Admin) -> Result<AccountId, Problem> {
+    if admin.is_for_all() {
+        return Ok(admin.account());
+    }
+    let message = "the key is for some domains or templates only, and suppressions hold for all";
+    Err(Refusal::Forbidden { message: message.to_owned(), retry_after_s: None }.into())
+}
+
+async fn accepted(
+    admin: Result<Admin, Problem>,
+    api: &Api,
+    request: Request,
+) -> Result<(AccountId, Value, body::Memory), Problem> {
+    let (parts, body) = request.into_parts();
+    let admitted = admin.and_then(|admin| account(&admin));
+    let admitted = admitted.and_then(|account| body::check(&parts, api).map(|()| account));
+    let account = match admitted {
+        Ok(account) => account,
+        Err(problem) => {
+            body::drain(body).await;
+            return Err(problem);
+        }
+    };
+    let (bytes, memory) = body::read(body, api).await?;
+    let body = json::parse(&bytes).map_err(Refusal::bad_request)?;
+    Ok((account, body, memory))
+}
+
+fn with_warnings(added: &Suppressed, asked: &Value) -> Value {
+    let mut view = json!(added.row);
+    let members = asked.as_object().into_iter().flat_map(|it| it.keys());
+    let ignored = members.filter(|it| !FIELDS.contains(&it.as_str()));
+    let ignored: Vec<String> = ignored
+        .take(50)
+        .map(|it| format!("the field `{}` is unknown and was ignored", shown(it)))
+        .collect();
+    if !ignored.is_empty() {
+        view["warnings"] = json!(ignored);
+    }
+    view
+}
+
+fn kind(text: &str) -> Result<SuppressionKind, &'static str> {
+    let known = KINDS.into_iter().find(|kind| kind.word() == text);
+    known.ok_or("must be bounce, complaint or manual")
+}
+
+/// As it stands on the list; what is no address is on no list.
+fn folded(address: &str) -> String {
+    address.parse::<EmailAddress>().map_or_else(|_| address.to_owned(), |it| it.folded())
+}
+
+fn shown(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(260).collect()
+}
+
+fn unknown(address: &str) -> Problem {
+    let message = format!("the account's suppression list does not have `{}`", shown(address));
+    Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", message)
+}
+
+fn failed(error: &StoreError) -> Problem {
+    tracing::error!(%error, "the store failed");
+    Refusal::unavailable(Outage::Store, "the store cannot be reached").into()
+}

@@ -1,0 +1,354 @@
+//! `/v1/webhooks`: where the events of an account are posted to, and what came of it. A key of scope
+//! `operator` manages those of the server, which are told of plugins.
+
+mod fields;
+
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{FromRequestParts, Path, Query, Request, State};
+use axum::response::{IntoResponse, Response};
+use http::StatusCode;
+use http::request::Parts;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::admin::Admin;
+use super::operator::Operator;
+use super::problem::Problem;
+use super::{Api, body, query};
+use crate::clock::Timestamp;
+use crate::id::{EventId, WebhookId};
+use crate::journey::accept::json;
+use crate::journey::accept::refusal::{Fault, Outage, Refusal};
+use crate::journey::event::manage::{Wanted, WebhookError};
+use crate::store::StoreError;
+use crate::store::sqlite::{DeliveryState, WebhookOwner, WebhookRow, WebhookState};
+
+/// How long somebody waits whose test cannot begin.
+const BUSY: std::time::Duration = std::time::Duration::from_secs(1);
+
+/// Proof that the request is from somebody who has webhooks: an account, or the server's operator.
+#[derive(Debug)]
+pub struct Holder(WebhookOwner);
+
+/// Whose webhooks are meant.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Whose {
+    #[default]
+    Account,
+    Server,
+}
+
+/// The part of the query that every route takes.
+#[derive(Debug, Deserialize)]
+struct OwnerQuery {
+    #[serde(default)]
+    owner: Whose,
+}
+
+impl FromRequestParts<Api> for Holder {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Self, Problem> {
+        match query::read(Query::<OwnerQuery>::try_from_uri(&parts.uri))?.owner {
+            Whose::Account => {
+                let admin = Admin::from_request_parts(parts, api).await?;
+                Ok(Self(WebhookOwner::Account(admin.account())))
+            }
+            Whose::Server => {
+                Operator::from_request_parts(parts, api).await?;
+                Ok(Self(WebhookOwner::Server))
+            }
+        }
+    }
+}
+
+/// Which webhooks.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ListQuery {
+    #[expect(dead_code, reason = "read by the extractor of the holder")]
+    owner: Option<String>,
+    limit: Option<u32>,
+    after: Option<WebhookId>,
+}
+
+/// Which deliveries.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DeliveriesQuery {
+    #[expect(dead_code, reason = "read by the extractor of the holder")]
+    owner: Option<String>,
+    state: Option<String>,
+    limit: Option<u32>,
+    after: Option<EventId>,
+}
+
+/// The webhooks, oldest first.
+#[utoipa::path(get, path = "/v1/webhooks", operation_id = "list_webhooks", tag = "webhooks",
+    security(("apiKey" = [])),
+    params(("owner" = inline(Option<super::shapes::WebhookOwner>), Query, description = "Whose; the account's"),
+           ("limit" = inline(Option<super::shapes::Limit>), Query, description = "At most so many; 50"),
+           ("after" = inline(Option<super::shapes::WebhookRef>), Query, description = "The last one of the page before")),
+    responses((status = 200, description = "Webhooks", body = super::shapes::WebhookList),
+              super::shapes::AdminRefusals))]
+pub async fn list(
+    Holder(owner): Holder,
+    State(api): State<Api>,
+    query: Result<Query<ListQuery>, QueryRejection>,
+) -> Result<Response, Problem> {
+    let query = query::read(query)?;
+    let limit = query::limit(query.limit);
+    let rows = api.store.webhooks(owner, query.after, limit + 1).await;
+    let rows = rows.map_err(|error| failed(&error))?;
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let data: Vec<Value> = rows.iter().take(limit).map(|it| api.webhooks.view(it)).collect();
+    Ok(axum::Json(json!({"data": data, "hasMore": rows.len() > limit})).into_response())
+}
+
+/// Makes a webhook. It is told what happens from now on; its secret is told this once.
+#[utoipa::path(post, path = "/v1/webhooks", operation_id = "create_webhook", tag = "webhooks",
+    security(("apiKey" = [])),
+    params(("owner" = inline(Option<super::shapes::WebhookOwner>), Query, description = "Whose; the account's")),
+    request_body = super::shapes::CreateWebhook,
+    responses((status = 201, description = "The webhook with its secret", body = super::shapes::NewWebhook),
+              super::shapes::AdminRefusals))]
+pub async fn create(
+    holder: Result<Holder, Problem>,
+    State(api): State<Api>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let (Holder(owner), body) = with_body(holder, &api, request).await?;
+    let (wanted, warnings) = fields::create(&body)?;
+    let url = wanted.url.clone().unwrap_or_default();
+    let created = api.webhooks.create(owner, &url, wanted).await;
+    let created = fields::warned(created.map_err(|error| refused(&error))?, &warnings);
+    Ok((StatusCode::CREATED, axum::Json(created)).into_response())
+}
+
+/// One webhook.
+#[utoipa::path(get, path = "/v1/webhooks/{webhook}", operation_id = "show_webhook", tag = "webhooks",
+    security(("apiKey" = [])),
+    params(("webhook" = String, Path, description = "`whk_…`"),
+           ("owner" = inline(Option<super::shapes::WebhookOwner>), Query, description = "Whose; the account's")),
+    responses((status = 200, description = "The webhook", body = super::shapes::Webhook),
+              super::shapes::AdminRefusals))]
+pub async fn show(
+    holder: Holder,
+    State(api): State<Api>,
+    Path(webhook): Path<String>,
+) -> Result<Response, Problem> {
+    let row = find(&api, &holder, &webhook).await?;
+    Ok(axum::Json(api.webhooks.view(&row)).into_response())
+}
+
+/// Changes a webhook: what is not named stays as it is.
+#[utoipa::path(patch, path = "/v1/webhooks/{webhook}", operation_id = "change_webhook", tag = "webhooks",
+    security(("apiKey" = [])),
+    params(("webhook" = String, Path, description = "`whk_…`"),
+           ("owner" = inline(Option<super::shapes::WebhookOwner>), Query, description = "Whose; the account's")),
+    request_body = super::shapes::ChangeWebhook,
+    responses((status = 200, description = "The webhook as it is now", body = super::shapes::Webhook),
+              super::shapes::AdminRefusals))]
+pub async fn change(
+    holder: Result<Holder, Problem>,
+    State(api): State<Api>,
+    Path(webhook): Path<String>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let (holder, body) = with_body(holder, &api, request).await?;
+    let id = find(&api, &holder, &webhook).await?.id;
+    let (wanted, warnings) = fields::change(&body)?;
+    let changed = api.webhooks.change(id, wanted).await.map_err(|error| refused(&error))?;
+    Ok(axum::Json(fields::warned(changed, &warnings)).into_response())
+}
+
+/// Removes a webhook with the log of its deliveries.
+#[utoipa::path(delete, path = "/v1/webhooks/{webhook}", operation_id = "delete_webhook", tag = "webhooks",
+    security(("apiKey" = [])),
+    params(("webhook" = String, Path, description = "`whk_…`"),
+           ("owner" = inline(Option<super::shapes::WebhookOwner>), Query, description = "Whose; the account's")),
+    responses((status = 200, description = "It is gone", body = super::shapes::DeletedWebhook),
+              super::shapes::AdminRefusals))]
+pub async fn delete(
+    holder: Holder,
+    State(api): State<Api>,
+    Path(webhook): Path<String>,
+) -> Result<Response, Problem> {
+    let id = find(&api, &holder, &webhook).await?.id;
+    api.webhooks.remove(id).await.map_err(|error| refused(&error))?;
+    Ok(axum::Json(json!({"id": id, "deleted": true})).into_response())
+}
+
+/// Gives a webhook another secret, which is told this once. For 24 hours both sign.
+#[utoipa::path(post, path = "/v1/webhooks/{webhook}/rotate", operation_id = "rotate_webhook",
+    tag = "webhooks", security(("apiKey" = [])),
+    params(("webhook" = String, Path, description = "`whk_…`"),
+           ("owner" = inline(Option<super::shapes::WebhookOwner>), Query, description = "Whose; the account's")),
+    responses((status = 200, description = "The webhook with its new secret", body = super::shapes::NewWebhook),
+              super::shapes::AdminRefusals))]
+pub async fn rotate(
+    holder: Holder,
+    State(api): State<Api>,
+    Path(webhook): Path<String>,
+) -> Result<Response, Problem> {
+    let id = find(&api, &holder, &webhook).await?.id;
+    let rotated = api.webhooks.rotate(id).await.map_err(|error| refused(&error))?;
+    Ok(axum::Json(rotated).into_response())
+}
+
+/// Posts a `webhook.test` event now and answers what came of it.
+#[utoipa::path(post, path = "/v1/webhooks/{webhook}/test", operation_id = "test_webhook", tag = "webhooks",
+    security(("apiKey" = [])),
+    params(("webhook" = String, Path, description = "`whk_…`"),
+           ("owner" = inline(Option<super::shapes::WebhookOwner>), Query, description = "Whose; the account's")),
+    responses((status = 200, description = "What came of it", body = super::shapes::WebhookTest),
+              super::shapes::AdminRefusals))]
+pub async fn test(
+    holder: Holder,
+    State(api): State<Api>,
+    Path(webhook): Path<String>,
+) -> Result<Response, Problem> {
+    let id = find(&api, &holder, &webhook).await?.id;
+    let tested = Box::pin(api.webhooks.test(id)).await.map_err(|error| refused(&error))?;
+    Ok(axum::Json(tested).into_response())
+}
+
+/// What was posted and what came of each try, newest first.
+#[utoipa::path(get, path = "/v1/webhooks/{webhook}/deliveries", operation_id = "list_webhook_deliveries",
+    tag = "webhooks", security(("apiKey" = [])),
+    params(("webhook" = String, Path, description = "`whk_…`"),
+           ("owner" = inline(Option<super::shapes::WebhookOwner>), Query, description = "Whose; the account's"),
+           ("state" = inline(Option<super::shapes::DeliveryState>), Query, description = "Only those in this state"),
+           ("limit" = inline(Option<super::shapes::Limit>), Query, description = "At most so many; 50"),
+           ("after" = inline(Option<super::shapes::EventRef>), Query, description = "The last one of the page before")),
+    responses((status = 200, description = "Deliveries", body = super::shapes::WebhookDeliveryList),
+              super::shapes::AdminRefusals))]
+pub async fn deliveries(
+    holder: Holder,
+    State(api): State<Api>,
+    Path(webhook): Path<String>,
+    query: Result<Query<DeliveriesQuery>, QueryRejection>,
+) -> Result<Response, Problem> {
+    let query = query::read(query)?;
+    let state = query.state.map(|word| {
+        let state = DeliveryState::of_word(&word);
+        state.ok_or_else(|| {
+            Refusal::fault("state", "invalid", "is `pending`, `delivered` or `failed`")
+        })
+    });
+    let state = state.transpose()?;
+    let id = find(&api, &holder, &webhook).await?.id;
+    let limit = query::limit(query.limit);
+    let page = api.store.webhook_deliveries(id, state, query.after, limit).await;
+    let page = page.map_err(|error| failed(&error))?;
+    Ok(axum::Json(json!({"data": page.deliveries, "hasMore": page.has_more})).into_response())
+}
+
+/// Posts an event once more, with the same identifier and body, and tries as if it were new.
+#[utoipa::path(post, path = "/v1/webhooks/{webhook}/deliveries/{delivery}/replay",
+    operation_id = "replay_webhook_delivery", tag = "webhooks", security(("apiKey" = [])),
+    params(("webhook" = String, Path, description = "`whk_…`"),
+           ("delivery" = String, Path, description = "`evt_…`"),
+           ("owner" = inline(Option<super::shapes::WebhookOwner>), Query, description = "Whose; the account's")),
+    responses((status = 200, description = "The delivery, due now", body = super::shapes::WebhookDelivery),
+              super::shapes::AdminRefusals))]
+pub async fn replay(
+    holder: Holder,
+    State(api): State<Api>,
+    Path((webhook, delivery)): Path<(String, String)>,
+) -> Result<Response, Problem> {
+    let id = find(&api, &holder, &webhook).await?.id;
+    let Ok(event) = delivery.parse::<EventId>() else {
+        return Err(unknown("the webhook has no delivery", &delivery));
+    };
+    api.webhooks.replay(id, event).await.map_err(|error| refused(&error))?;
+    let row = api.store.webhook_delivery(id, event).await.map_err(|error| failed(&error))?;
+    let row = row.ok_or_else(|| unknown("the webhook has no delivery", &delivery))?;
+    Ok(axum::Json(row).into_response())
+}
+
+/// Does so for all failed deliveries of a time.
+#[utoipa::path(post, path = "/v1/webhooks/{webhook}/replay", operation_id = "replay_webhook",
+    tag = "webhooks", security(("apiKey" = [])),
+    params(("webhook" = String, Path, description = "`whk_…`"),
+           ("owner" = inline(Option<super::shapes::WebhookOwner>), Query, description = "Whose; the account's")),
+    request_body = super::shapes::ReplayWebhook,
+    responses((status = 200, description = "How many", body = super::shapes::Replayed),
+              super::shapes::AdminRefusals))]
+pub async fn replay_failed(
+    holder: Result<Holder, Problem>,
+    State(api): State<Api>,
+    Path(webhook): Path<String>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let (holder, body) = with_body(holder, &api, request).await?;
+    let id = find(&api, &holder, &webhook).await?.id;
+    let (since, until) = fields::range(&body)?;
+    let replayed = api.webhooks.replay_failed(id, since, until).await;
+    let replayed = replayed.map_err(|error| refused(&error))?;
+    Ok(axum::Json(json!({"replayed": replayed})).into_response())
+}
+
+/// The JSON of a request, and who sends it.
+async fn with_body(
+    holder: Result<Holder, Problem>,
+    api: &Api,
+    request: Request,
+) -> Result<(Holder, Value), Problem> {
+    let (parts, body) = request.into_parts();
+    let admitted = holder.and_then(|holder| body::check(&parts, api).map(|()| holder));
+    let holder = match admitted {
+        Ok(holder) => holder,
+        Err(problem) => {
+            body::drain(body).await;
+            return Err(problem);
+        }
+    };
+    let (bytes, _memory) = body::read(body, api).await?;
+    let value = json::parse(&bytes).map_err(Refusal::bad_request)?;
+    if !value.is_object() {
+        return Err(Refusal::fault("", "invalid", "the body must be an object").into());
+    }
+    Ok((holder, value))
+}
+
+/// A webhook of the holder; another's is not there.
+async fn find(api: &Api, holder: &Holder, webhook: &str) -> Result<WebhookRow, Problem> {
+    let missing = || unknown("there is no webhook", webhook);
+    let id: WebhookId = webhook.parse().map_err(|_| missing())?;
+    let row = api.store.webhook(id).await.map_err(|error| failed(&error))?;
+    row.filter(|row| row.owner == holder.0).ok_or_else(missing)
+}
+
+fn refused(error: &WebhookError) -> Problem {
+    let fault = |field, text: String| Problem::from(Refusal::fault(field, "invalid", text));
+    match error {
+        WebhookError::Url(url) => fault("url", url.to_string()),
+        WebhookError::Type(_) | WebhookError::TooManyTypes => fault("types", error.to_string()),
+        WebhookError::Description => fault("description", error.to_string()),
+        WebhookError::TooMany(_) => {
+            Refusal::Forbidden { message: error.to_string(), retry_after_s: None }.into()
+        }
+        WebhookError::Disabled => Problem::new(StatusCode::CONFLICT, "CONFLICT", error.to_string()),
+        WebhookError::Busy => Refusal::RateLimited { retry_after: BUSY }.into(),
+        WebhookError::Missing(_) | WebhookError::NoDelivery(_) => {
+            Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", error.to_string())
+        }
+        WebhookError::Secret(_) => {
+            tracing::error!(%error, "a webhook cannot be signed");
+            Refusal::Internal { message: error.to_string() }.into()
+        }
+        WebhookError::Store(error) => failed(error),
+    }
+}
+
+fn unknown(what: &str, name: &str) -> Problem {
+    let shown: String = name.chars().take(80).collect();
+    Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", format!("{what} `{shown}`"))
+}
+
+fn failed(error: &StoreError) -> Problem {
+    tracing::error!(%error, "the store failed");
+    Refusal::unavailable(Outage::Store, "the store cannot be reached").into()
+}

@@ -1,0 +1,250 @@
+//! `waxwing webhook`.
+
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+
+use super::error::CliError;
+use super::open::{Opened, Target};
+use super::output::text;
+use crate::clock::Timestamp;
+use crate::id::{AccountId, EventId, WebhookId};
+use crate::journey::event::manage::Wanted;
+use crate::store::sqlite::{DeliveryState, WebhookOwner, WebhookState};
+
+/// Make, list, change, test and replay webhooks.
+#[derive(Debug, Subcommand)]
+pub enum WebhookCommand {
+    /// Make a webhook; its secret is shown this once
+    Create {
+        #[command(flatten)]
+        owner: Owner,
+        /// As in `https://example.com/hooks`
+        url: String,
+        /// In your own words
+        #[arg(long)]
+        description: Option<String>,
+        /// A wanted type of event, a group as in message.*; may be repeated; none means all
+        #[arg(long = "type", value_name = "TYPE")]
+        types: Vec<String>,
+        #[command(flatten)]
+        target: Target,
+    },
+    /// List the webhooks of an account, or of the server
+    List {
+        #[command(flatten)]
+        owner: Owner,
+        #[command(flatten)]
+        target: Target,
+    },
+    /// Show a webhook
+    Show {
+        /// `whk_…`
+        id: WebhookId,
+        #[command(flatten)]
+        target: Target,
+    },
+    /// Change a webhook; what is not named stays as it is
+    Update {
+        /// `whk_…`
+        id: WebhookId,
+        #[command(flatten)]
+        change: Change,
+        #[command(flatten)]
+        target: Target,
+    },
+    /// Remove a webhook with the log of its deliveries
+    Delete {
+        /// `whk_…`
+        id: WebhookId,
+        #[command(flatten)]
+        target: Target,
+    },
+    /// Give a webhook another secret, shown this once; for 24 hours both sign
+    Rotate {
+        /// `whk_…`
+        id: WebhookId,
+        #[command(flatten)]
+        target: Target,
+    },
+    /// Show what was posted and what came of each try, newest first
+    Deliveries {
+        /// `whk_…`
+        id: WebhookId,
+        /// Only those that are pending, delivered or failed
+        #[arg(long, value_parser = state)]
+        state: Option<DeliveryState>,
+        /// Deliveries to show
+        #[arg(long, default_value_t = 50)]
+        limit: u32,
+        /// Those behind this one
+        #[arg(long)]
+        after: Option<EventId>,
+        #[command(flatten)]
+        target: Target,
+    },
+    /// Post an event once more, or all failed ones of a time
+    Replay {
+        /// `whk_…`
+        id: WebhookId,
+        /// `evt_…`
+        #[arg(required_unless_present = "since", conflicts_with = "since")]
+        event: Option<EventId>,
+        /// From when, as in 2026-11-22T00:00:00Z
+        #[arg(long, value_parser = moment)]
+        since: Option<Timestamp>,
+        /// To when [default: now]
+        #[arg(long, value_parser = moment, requires = "since")]
+        until: Option<Timestamp>,
+        #[command(flatten)]
+        target: Target,
+    },
+    /// Post a test event from this machine now, and show what came of it
+    Test {
+        /// `whk_…`
+        id: WebhookId,
+        #[command(flatten)]
+        target: Target,
+    },
+}
+
+/// Whose webhooks.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub struct Owner {
+    /// `acc_…`
+    #[arg(long)]
+    account: Option<AccountId>,
+    /// The server's own: they are told of plugins
+    #[arg(long)]
+    server: bool,
+}
+
+/// What is to be another.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = true)]
+pub struct Change {
+    /// As in `https://example.com/hooks`
+    #[arg(long)]
+    url: Option<String>,
+    /// In your own words
+    #[arg(long)]
+    description: Option<String>,
+    /// A wanted type of event; may be repeated; these replace the ones before. `*` means all
+    #[arg(long = "type", value_name = "TYPE")]
+    types: Vec<String>,
+    /// `active` or `disabled`
+    #[arg(long, value_parser = webhook_state)]
+    state: Option<WebhookState>,
+}
+
+/// Runs it.
+pub async fn run(command: WebhookCommand) -> Result<(), CliError> {
+    match command {
+        WebhookCommand::Create { owner, url, description, types, target } => {
+            let opened = target.open().await?;
+            let owner = found(&opened, &owner).await?;
+            let wanted = Wanted { description, types: Some(types), ..Wanted::default() };
+            let made = opened.webhooks()?.create(owner, &url, wanted).await?;
+            target.output.one(&made, || with_secret(&made));
+        }
+        WebhookCommand::List { owner, target } => {
+            let opened = target.open().await?;
+            let (owner, webhooks) = (found(&opened, &owner).await?, opened.webhooks()?);
+            let rows = opened.store.webhooks(owner, None, u32::MAX >> 1).await?;
+            let rows: Vec<Value> = rows.iter().map(|row| webhooks.view(row)).collect();
+            target.output.list(&rows, line);
+        }
+        WebhookCommand::Show { id, target } => {
+            let webhooks = target.open().await?.webhooks()?;
+            let shown = webhooks.view(&webhooks.find(id).await?);
+            target.output.one(&shown, || line(&shown));
+        }
+        WebhookCommand::Update { id, change, target } => {
+            let Change { url, description, types, state } = change;
+            let types = (!types.is_empty()).then_some(types);
+            let wanted = Wanted { url, description, types, state };
+            let changed = target.open().await?.webhooks()?.change(id, wanted).await?;
+            target.output.one(&changed, || line(&changed));
+        }
+        WebhookCommand::Delete { id, target } => {
+            let webhooks = target.open().await?.webhooks()?;
+            webhooks.find(id).await?;
+            webhooks.remove(id).await?;
+            target.output.one(&json!({"id": id, "deleted": true}), || format!("{id} is removed"));
+        }
+        WebhookCommand::Rotate { id, target } => {
+            let rotated = target.open().await?.webhooks()?.rotate(id).await?;
+            target.output.one(&rotated, || with_secret(&rotated));
+        }
+        WebhookCommand::Deliveries { id, state, limit, after, target } => {
+            let opened = target.open().await?;
+            opened.webhooks()?.find(id).await?;
+            let page = opened.store.webhook_deliveries(id, state, after, limit).await?;
+            let rows: Vec<Value> = page.deliveries.iter().map(|row| json!(row)).collect();
+            target.output.list(&rows, delivery);
+        }
+        WebhookCommand::Replay { id, event, since, until, target } => {
+            let webhooks = target.open().await?.webhooks()?;
+            let replayed = match (event, since) {
+                (Some(event), _) => webhooks.replay(id, event).await.map(|()| 1)?,
+                (None, Some(since)) => webhooks.replay_failed(id, since, until).await?,
+                (None, None) => 0,
+            };
+            let value = json!({"replayed": replayed});
+            target
+                .output
+                .one(&value, || format!("{replayed} due now; a running server posts them"));
+        }
+        WebhookCommand::Test { id, target } => {
+            let webhooks = target.open().await?.webhooks()?;
+            let tested = Box::pin(webhooks.test(id)).await?;
+            target.output.one(&tested, || attempt(&tested["attempt"]));
+        }
+    }
+    Ok(())
+}
+
+async fn found(opened: &Opened, owner: &Owner) -> Result<WebhookOwner, CliError> {
+    let Some(account) = owner.account else { return Ok(WebhookOwner::Server) };
+    opened.store.account(account, opened.clock.now()).await?;
+    Ok(WebhookOwner::Account(account))
+}
+
+fn line(webhook: &Value) -> String {
+    let [id, state, url, reason] = ["id", "state", "url", "reason"].map(|it| text(webhook, it));
+    let types = webhook["types"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let types: Vec<&str> = types.iter().filter_map(Value::as_str).collect();
+    let types = if types.is_empty() { "all events".to_owned() } else { types.join(", ") };
+    format!("{id}  {state} ({reason})  {url}  {types}")
+}
+
+fn with_secret(webhook: &Value) -> String {
+    format!("{}\nsecret, shown this once: {}", line(webhook), text(webhook, "secret"))
+}
+
+fn delivery(delivery: &Value) -> String {
+    let [id, kind, state] = ["id", "type", "state"].map(|it| text(delivery, it));
+    let next = delivery["nextAttemptAt"].as_str().map(|it| format!(", next try {it}"));
+    let mut lines = vec![format!("{id}  {kind}  {state}{}", next.unwrap_or_default())];
+    let tries = delivery["attempts"].as_array().map(Vec::as_slice).unwrap_or_default();
+    lines.extend(tries.iter().map(|it| format!("  {}", attempt(it))));
+    lines.join("\n")
+}
+
+fn attempt(attempt: &Value) -> String {
+    let [at, status, millis] = ["at", "status", "millis"].map(|it| text(attempt, it));
+    let error = attempt["error"].as_str().map_or_else(|| "taken".to_owned(), ToOwned::to_owned);
+    format!("{at}  {status}  {millis} ms  {error}")
+}
+
+fn state(word: &str) -> Result<DeliveryState, String> {
+    DeliveryState::of_word(word).ok_or_else(|| "is pending, delivered or failed".to_owned())
+}
+
+fn webhook_state(word: &str) -> Result<WebhookState, String> {
+    WebhookState::of_word(word).ok_or_else(|| "is active or disabled".to_owned())
+}
+
+fn moment(text: &str) -> Result<Timestamp, String> {
+    Timestamp::parse_rfc3339(text).ok_or_else(|| "must be as in 2026-11-22T00:00:00Z".to_owned())
+}

@@ -1,0 +1,125 @@
+//! `[bounces]`: the listener for reports, and for how long they suppress an address.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use super::{Listen, Rules};
+use crate::message::address::EmailAddress;
+
+const DAY: u64 = 24 * 60 * 60;
+const MOST_DAYS: u32 = 3_650;
+
+/// `[bounces]`
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Bounces {
+    /// Where mail servers bring reports, as in `"0.0.0.0:25"`; `"off"` for nowhere.
+    pub listen: Listen,
+    /// The addresses at which mailbox providers report complaints, as in `fbl@mail.example.com`.
+    pub feedback: Vec<EmailAddress>,
+    /// Days for which a dead address is suppressed; 0 for ever.
+    pub suppress_days: u32,
+    /// Days for which whoever complained is suppressed; 0 for ever.
+    pub complaint_days: u32,
+    /// Bytes of a report.
+    pub message_bytes: usize,
+    /// Connections at one time.
+    pub connections: usize,
+    /// The same from one address; an IPv6 address counts with its /64.
+    pub connections_per_ip: usize,
+}
+
+impl Bounces {
+    /// Where the listener listens, if it does.
+    #[must_use]
+    pub fn address(&self) -> Option<SocketAddr> {
+        self.listen.address()
+    }
+
+    /// How long a dead address is suppressed; none for ever.
+    #[must_use]
+    pub fn suppressed_for(&self) -> Option<Duration> {
+        days(self.suppress_days)
+    }
+
+    /// How long whoever complained is suppressed; none for ever.
+    #[must_use]
+    pub fn complaints_for(&self) -> Option<Duration> {
+        days(self.complaint_days)
+    }
+
+    pub(super) fn check(&self, rules: &mut Rules) {
+        rules.must(
+            (64 << 10..=16 << 20).contains(&self.message_bytes),
+            "bounces.message_bytes: 65536 to 16777216",
+        );
+        rules.must((1..=10_000).contains(&self.connections), "bounces.connections: 1 to 10000");
+        rules.must(self.connections_per_ip >= 1, "bounces.connections_per_ip: at least 1");
+        rules.must(self.suppress_days <= MOST_DAYS, "bounces.suppress_days: 0 to 3650");
+        rules.must(self.complaint_days <= MOST_DAYS, "bounces.complaint_days: 0 to 3650");
+    }
+}
+
+impl Default for Bounces {
+    fn default() -> Self {
+        Self {
+            listen: Listen::Off,
+            feedback: Vec::new(),
+            suppress_days: 90,
+            complaint_days: 0,
+            message_bytes: 1 << 20,
+            connections: 200,
+            connections_per_ip: 20,
+        }
+    }
+}
+
+fn days(count: u32) -> Option<Duration> {
+    (count > 0).then(|| Duration::from_secs(u64::from(count) * DAY))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::config::Config;
+
+    fn load(pairs: &[(&str, &str)]) -> Result<Config, String> {
+        let pairs = pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+        Config::load(None, pairs).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn nobody_listens_for_reports_unless_told_to() {
+        let config = load(&[]).expect("valid");
+        assert_eq!(config.bounces.address(), None);
+        assert_eq!(config.bounces.suppressed_for().map(|it| it.as_secs()), Some(90 * 86_400));
+        assert_eq!(config.bounces.complaints_for(), None, "for ever");
+        let pairs = [
+            ("WAXWING_BOUNCES__LISTEN", "[::]:25"),
+            ("WAXWING_BOUNCES__FEEDBACK", r#"["fbl@mail.example.com"]"#),
+            ("WAXWING_BOUNCES__SUPPRESS_DAYS", "0"),
+        ];
+        let config = load(&pairs).expect("valid");
+        assert_eq!(config.bounces.address().map(|it| it.port()), Some(25));
+        assert_eq!(config.bounces.feedback.len(), 1);
+        assert_eq!(config.bounces.suppressed_for(), None);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_at_once() {
+        let pairs = [
+            ("WAXWING_BOUNCES__MESSAGE_BYTES", "1000"),
+            ("WAXWING_BOUNCES__CONNECTIONS", "0"),
+            ("WAXWING_BOUNCES__CONNECTIONS_PER_IP", "0"),
+            ("WAXWING_BOUNCES__SUPPRESS_DAYS", "3651"),
+            ("WAXWING_BOUNCES__COMPLAINT_DAYS", "3651"),
+        ];
+        let error = load(&pairs).expect_err("broken");
+        for (name, _) in pairs {
+            let key = name.trim_start_matches("WAXWING_BOUNCES__").to_ascii_lowercase();
+            assert!(error.contains(&format!("bounces.{key}")), "{key} in {error}");
+        }
+        assert!(load(&[("WAXWING_BOUNCES__FEEDBACK", r#"["nobody"]"#)]).is_err());
+    }
+}

@@ -1,0 +1,25 @@
+//! `[credits]`: when an account is told that its credits come to an end.
+
+use serde::Deserialize;
+
+use super::Rules;
+
+/// `[credits]`
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Credits {
+    /// The event `credits.low` is written when a balance falls below this.
+    pub low: i64,
+}
+
+impl Credits {
+    pub(super) fn check(&self, rules: &mut Rules) {
+        rules.must(self.low >= 0, "credits.low: at least 0");
+    }
+}
+
+impl Default for Credits {
+    fn default() -> Self {
+        Self { low: 100 }
+    }
+}

@@ -1,0 +1,33 @@
+//! `[retention]`: for how long is kept what has been sent.
+
+use serde::Deserialize;
+
+use super::Rules;
+
+/// Whoever wants to keep more than a century says 0.
+const MOST: u32 = 36_500;
+
+/// `[retention]`. 0 days mean for ever: the disk fills up, then. The ledger is always kept.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Retention {
+    /// Days that the content of a message is kept after it has come to rest: the message itself, and
+    /// the conversations of its attempts. Never longer than the message's row.
+    pub content_days: u32,
+    /// Days that a message's row is kept after it has come to rest, with its events, attempts and
+    /// decisions.
+    pub message_days: u32,
+}
+
+impl Retention {
+    pub(super) fn check(&self, rules: &mut Rules) {
+        rules.must(self.content_days <= MOST, "retention.content_days: at most 36500, 0 for ever");
+        rules.must(self.message_days <= MOST, "retention.message_days: at most 36500, 0 for ever");
+    }
+}
+
+impl Default for Retention {
+    fn default() -> Self {
+        Self { content_days: 7, message_days: 90 }
+    }
+}

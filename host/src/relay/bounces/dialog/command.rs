@@ -1,0 +1,144 @@
+//! The commands of the listener for reports (RFC 5321 section 4.1).
+
+use super::{Dialog, Envelope, Protection, State};
+use crate::relay::bounces::{Addresses, Recipient};
+use crate::relay::command::{Verb, client_name, mail, nothing, rcpt, split};
+use crate::relay::data::Receiver;
+use crate::relay::reply::{Answer, Reply};
+
+/// Recipients of one message.
+pub(super) const MOST_RECIPIENTS: usize = 20;
+
+impl Dialog {
+    pub(super) fn command(&mut self, line: &[u8]) -> Result<(), Answer> {
+        let (verb, argument) = split(line)?;
+        match verb {
+            Verb::Ehlo => self.ehlo(argument)?,
+            Verb::Helo => {
+                client_name(argument)?;
+                self.greeted();
+                self.say(Reply::Hello.with(self.terms.hostname.clone()));
+            }
+            Verb::StartTls => self.start_tls(argument)?,
+            Verb::Mail => self.mail(argument)?,
+            Verb::Rcpt => self.rcpt(argument)?,
+            Verb::Data => self.data(argument)?,
+            // What follows is content, and its length was not agreed upon.
+            Verb::Bdat => {
+                self.say(Reply::NotOffered);
+                self.say(Reply::LostTrack);
+            }
+            Verb::Rset => {
+                nothing(argument)?;
+                self.envelope = None;
+                self.say(Reply::Done);
+            }
+            Verb::Quit => {
+                nothing(argument)?;
+                self.say(Reply::Bye);
+            }
+            Verb::Noop => self.say(Reply::Done),
+            Verb::Vrfy => self.say(Reply::CannotVerify),
+            Verb::Auth | Verb::Expn => self.say(Reply::NotOffered),
+            Verb::Help => self.say(Reply::Help),
+        }
+        Ok(())
+    }
+
+    fn ehlo(&mut self, argument: &[u8]) -> Result<(), Answer> {
+        client_name(argument)?;
+        self.greeted();
+        let mut lines = vec![
+            self.terms.hostname.clone(),
+            "PIPELINING".to_owned(),
+            format!("SIZE {}", self.terms.message_bytes),
+            "8BITMIME".to_owned(),
+            "SMTPUTF8".to_owned(),
+            "ENHANCEDSTATUSCODES".to_owned(),
+        ];
+        if self.protection == Protection::Offered {
+            lines.push("STARTTLS".to_owned());
+        }
+        self.say(Answer { reply: Reply::Hello, lines });
+        Ok(())
+    }
+
+    fn start_tls(&mut self, argument: &[u8]) -> Result<(), Answer> {
+        nothing(argument)?;
+        match self.protection {
+            Protection::None => Err(Reply::NotOffered.into()),
+            Protection::Tls => Err(Reply::OutOfOrder.with("the session is encrypted already")),
+            Protection::Offered => {
+                self.say(Reply::HandshakeReady);
+                self.state = State::Handshake;
+                Ok(())
+            }
+        }
+    }
+
+    fn mail(&mut self, argument: &[u8]) -> Result<(), Answer> {
+        if !self.has_hello {
+            return Err(Reply::OutOfOrder.with("send EHLO first"));
+        }
+        if self.envelope.is_some() {
+            return Err(Reply::OutOfOrder.with("a message is under way; end it or send RSET"));
+        }
+        let mail::From { sender, utf8 } = mail::parse(argument, self.terms.message_bytes)?;
+        self.envelope = Some(Envelope { sender, utf8, recipients: Vec::new(), refused: 0 });
+        self.say(Reply::SenderOk);
+        Ok(())
+    }
+
+    fn rcpt(&mut self, argument: &[u8]) -> Result<(), Answer> {
+        let Some(envelope) = &mut self.envelope else {
+            return Err(Reply::OutOfOrder.with("send MAIL first"));
+        };
+        match recipient(argument, envelope.utf8, &self.terms.addresses) {
+            Ok(recipient) if envelope.recipients.contains(&recipient) => {}
+            Ok(_) if envelope.recipients.len() >= MOST_RECIPIENTS => {
+                return Err(Reply::TooManyRecipients.into());
+            }
+            Ok(recipient) => envelope.recipients.push(recipient),
+            Err(answer) => {
+                envelope.refused += 1;
+                return Err(answer);
+            }
+        }
+        self.say(Reply::RecipientOk);
+        Ok(())
+    }
+
+    fn data(&mut self, argument: &[u8]) -> Result<(), Answer> {
+        nothing(argument)?;
+        match &self.envelope {
+            None => Err(Reply::OutOfOrder.with("send MAIL first")),
+            Some(it) if it.recipients.is_empty() && it.refused > 0 => {
+                Err(Reply::NoRecipients.into())
+            }
+            Some(it) if it.recipients.is_empty() => Err(Reply::OutOfOrder.with("send RCPT first")),
+            Some(_) => {
+                self.say(Reply::StartData);
+                self.state = State::Data(Receiver::new(self.terms.message_bytes));
+                Ok(())
+            }
+        }
+    }
+
+    /// A greeting ends the transaction.
+    fn greeted(&mut self) {
+        self.has_hello = true;
+        self.envelope = None;
+    }
+}
+
+fn recipient(argument: &[u8], utf8: bool, addresses: &Addresses) -> Result<Recipient, Answer> {
+    // The one address that needs no domain (RFC 5321 section 4.5.1).
+    if argument.eq_ignore_ascii_case(b"TO:<postmaster>") {
+        return Ok(Recipient::Postmaster);
+    }
+    let to = rcpt::parse(argument)?;
+    if to.needs_utf8 && !utf8 {
+        return Err(Reply::Utf8NotAnnounced.into());
+    }
+    addresses.recipient(&to.recipient).ok_or_else(|| Reply::NoReturnPath.into())
+}

@@ -1,0 +1,57 @@
+//! What a session with the listener is held under, and what passes between it and its driver.
+
+use std::sync::Arc;
+
+use crate::relay::bounces::{Addresses, Mail};
+
+/// What a session is held under.
+#[derive(Debug)]
+pub struct Terms {
+    /// What the server calls itself.
+    pub hostname: String,
+    /// The largest message, in octets.
+    pub message_bytes: usize,
+    /// For whom mail is taken.
+    pub addresses: Arc<Addresses>,
+}
+
+/// How the bytes are protected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protection {
+    /// Not at all: there is no certificate.
+    None,
+    /// Not yet: STARTTLS is offered.
+    Offered,
+    /// By TLS.
+    Tls,
+}
+
+/// What the driver does next.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Write the output, then give more bytes.
+    Wait,
+    /// Write the output, then go on with the same input.
+    Flush,
+    /// Write the output, shake hands, then [`super::Dialog::secured`].
+    StartTls,
+    /// A message is whole; then [`super::Dialog::taken`].
+    Take(Box<Mail>),
+    /// Write the output, then close.
+    Close,
+}
+
+/// Why the server ends a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dismissal {
+    /// The server is shutting down.
+    Stopping,
+    /// The client was silent, or slow, for too long.
+    Idle,
+    /// There are too many sessions.
+    TooManyConnections,
+}
+
+/// A report that cannot be written down now; it is brought again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NotNow;

@@ -1,0 +1,284 @@
+//! From a mail to what it changes in the store.
+
+use serde_json::{Map, json};
+
+use super::*;
+use crate::account::plan::Plan;
+use crate::account::{Account, AccountState};
+use crate::clock::Timestamp;
+use crate::credit::{Credits, EntryKind};
+use crate::id::{AccountId, DecisionId, DomainId, KeyId};
+use crate::mail::verp::Verp;
+use crate::message::state::MessageState;
+use crate::store::records::{
+    Acceptance, AttemptRecord, Body, BodyOf, Job, NewMessage, ReturnPath, RouteChoice, Settlement,
+    Slot,
+};
+use crate::store::sqlite::MessageRow;
+
+const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
+const DAY: Duration = Duration::from_hours(24);
+
+struct Fixture {
+    store: Store,
+    intake: Intake,
+    account: AccountId,
+    message: MessageId,
+    _directory: tempfile::TempDir,
+}
+
+fn new_message() -> NewMessage {
+    NewMessage {
+        id: MessageId::new(NOW),
+        channel: "api",
+        template: None,
+        sender: "shop@sender.example".parse().expect("valid"),
+        domain: DomainId::new(NOW),
+        return_path: ReturnPath::Author,
+        recipient: "Ada@Recipient.example".parse().expect("valid"),
+        subject: "Hi".to_owned(),
+        route: RouteChoice::Configured,
+        price: Credits(1),
+        tags: Vec::new(),
+        metadata: Map::new(),
+        send_at: None,
+        resent_from: None,
+        body: BodyOf::Own(Body::pack(b"Subject: Hi\r\n\r\nHi\r\n")),
+        decision_id: DecisionId::new(NOW),
+        decisions: json!([]).into(),
+    }
+}
+
+impl Fixture {
+    /// A message that was delivered.
+    async fn new() -> Self {
+        let directory = tempfile::tempdir().expect("a directory");
+        let store = Store::open(&directory.path().join("test.db")).await.expect("opens");
+        let account = Account {
+            id: AccountId::new(NOW),
+            name: "test".to_owned(),
+            plan: Plan::named("pro"),
+            state: AccountState::Active,
+            sender: None,
+            created_at: NOW,
+        };
+        store.create_account(&account).await.expect("created");
+        let credits = Credits(5);
+        store
+            .add_credits(account.id, EntryKind::Grant, credits, "test", NOW)
+            .await
+            .expect("granted");
+        let new = new_message();
+        let message = new.id;
+        let job = Job {
+            revision: store.revision().await.expect("readable"),
+            account_id: account.id,
+            key_id: KeyId::new(NOW),
+            idempotency: None,
+            acceptance: Acceptance::Each,
+            slots: vec![Slot::Message(Box::new(new))],
+        };
+        store.commit(&[job], NOW).await.expect("commits");
+        deliver(&store, account.id, message).await;
+        let rules = Rules { suppressed_for: Some(90 * DAY), complaints_for: None };
+        let feedback = vec!["fbl@mail.example.com".parse().expect("valid")];
+        let addresses = Arc::new(Addresses { verp: Verp::new(&[7; 32]), feedback });
+        let intake = Intake::new(store.clone(), Clock::manual(NOW), addresses, rules);
+        Self { store, intake, account: account.id, message, _directory: directory }
+    }
+
+    async fn takes(&self, recipient: Recipient, raw: String) {
+        let mail = Mail { sender: None, recipients: vec![recipient], data: raw.into_bytes() };
+        self.intake.take(&mail).await.expect("written");
+    }
+
+    async fn reports(&self, raw: String) {
+        self.takes(Recipient::ReturnPath(self.message), raw).await;
+    }
+
+    async fn row(&self) -> MessageRow {
+        self.store.message(self.message).await.expect("there").row
+    }
+
+    async fn events(&self) -> Vec<String> {
+        let events = self.store.message(self.message).await.expect("there").events;
+        events.into_iter().map(|it| it.r#type).skip(3).collect()
+    }
+
+    /// Kind and end of the recipient's suppression.
+    async fn suppression(&self) -> Option<(String, Option<String>)> {
+        let page =
+            self.store.suppressions(self.account, None, None, 10, NOW).await.expect("readable");
+        let found = page.suppressions.into_iter().find(|it| it.address == "ada@recipient.example");
+        found.map(|it| (it.kind, it.expires_at))
+    }
+
+    fn return_path(&self) -> String {
+        let host = "bounce.sender.example".parse().expect("a name");
+        let address = Verp::new(&[7; 32]).address(self.message, &host);
+        address.expect("there is room").to_string()
+    }
+}
+
+async fn deliver(store: &Store, account: AccountId, message: MessageId) {
+    let until = NOW.after(DAY);
+    store.lease("one", &[message], NOW, until).await.expect("leases");
+    let settlement = Settlement {
+        message_id: message,
+        account_id: account,
+        state: MessageState::Delivered,
+        reason: "250 OK".to_owned(),
+        next_attempt: None,
+        attempt: AttemptRecord {
+            number: 1,
+            started_at: NOW,
+            ended_at: NOW,
+            route: "direct".to_owned(),
+            host: None,
+            address: None,
+            tls: None,
+            outcome: MessageState::Delivered,
+            code: Some(250),
+            enhanced: None,
+            reply: "250 OK".to_owned(),
+            conversation: String::new(),
+        },
+        suppression: None,
+    };
+    store.settle("one", &[settlement], NOW).await.expect("settles");
+}
+
+fn dsn(recipient: &str, action: &str, status: &str, diagnostic: &str) -> String {
+    format!(
+        "From: MAILER-DAEMON@relay.example\r\nMIME-Version: 1.0\r\n\
+         Content-Type: multipart/report; report-type=delivery-status; boundary=b\r\n\r\n\
+         --b\r\nContent-Type: message/delivery-status\r\n\r\nReporting-MTA: dns; relay.example\r\n\r\n\
+         Final-Recipient: rfc822; {recipient}\r\nAction: {action}\r\nStatus: {status}\r\n\
+         Diagnostic-Code: smtp; {diagnostic}\r\n\r\n--b--\r\n"
+    )
+}
+
+fn arf(kind: &str, mail_from: &str, quoted: &str) -> String {
+    format!(
+        "From: feedback@provider.example\r\nMIME-Version: 1.0\r\n\
+         Content-Type: multipart/report; report-type=feedback-report; boundary=b\r\n\r\n\
+         --b\r\nContent-Type: text/plain\r\n\r\nA complaint.\r\n\
+         --b\r\nContent-Type: message/feedback-report\r\n\r\nFeedback-Type: {kind}\r\nVersion: 1\r\n\
+         {mail_from}\r\n--b\r\nContent-Type: message/rfc822\r\n\r\n{quoted}\r\n\r\nHi\r\n--b--\r\n"
+    )
+}
+
+#[tokio::test]
+async fn a_dead_address_bounces_and_is_suppressed_for_a_while() {
+    let fixture = Fixture::new().await;
+    let report = dsn("ada@recipient.example", "failed", "5.1.1", "550 5.1.1 No such user");
+    fixture.reports(report.clone()).await;
+    let row = fixture.row().await;
+    assert_eq!((row.state.as_str(), row.reason.as_str()), ("bounced", "550 5.1.1 No such user"));
+    let end = NOW.after(90 * DAY).rfc3339();
+    assert_eq!(fixture.suppression().await, Some(("bounce".to_owned(), Some(end))));
+    fixture.reports(report).await;
+    assert_eq!(fixture.events().await, ["message.bounced"], "a second report changes nothing");
+}
+
+#[tokio::test]
+async fn a_refused_message_bounces_and_suppresses_nobody() {
+    let fixture = Fixture::new().await;
+    fixture.reports(dsn("ada@recipient.example", "failed", "5.7.1", "554 5.7.1 Spam")).await;
+    assert_eq!(fixture.row().await.state, "bounced");
+    assert_eq!(fixture.suppression().await, None);
+}
+
+#[tokio::test]
+async fn the_return_path_tells_the_message_and_the_report_need_not_name_its_recipient() {
+    let fixture = Fixture::new().await;
+    fixture.reports(dsn("ada@moved.example", "failed", "5.1.1", "550 5.1.1 Unknown")).await;
+    assert_eq!(fixture.row().await.state, "bounced");
+    assert!(fixture.suppression().await.is_some(), "the address that was written to");
+}
+
+#[tokio::test]
+async fn delays_deliveries_and_what_is_no_report_change_nothing() {
+    let fixture = Fixture::new().await;
+    fixture.reports(dsn("ada@recipient.example", "delayed", "4.4.1", "451 later")).await;
+    fixture.reports(dsn("ada@recipient.example", "delivered", "2.0.0", "250 ok")).await;
+    fixture.reports("Subject: Out of Office\r\n\r\nI am away.\r\n".to_owned()).await;
+    fixture.reports(String::new()).await;
+    fixture.reports(arf("not-spam", "", "From: shop@sender.example")).await;
+    assert_eq!(fixture.row().await.state, "delivered");
+    assert!(fixture.events().await.is_empty());
+    assert_eq!(fixture.suppression().await, None);
+}
+
+#[tokio::test]
+async fn a_report_about_a_message_that_is_not_kept_any_more_is_taken() {
+    let fixture = Fixture::new().await;
+    let other = Recipient::ReturnPath(MessageId::new(NOW));
+    fixture.takes(other, dsn("a@b.example", "failed", "5.1.1", "550 5.1.1 x")).await;
+    assert!(fixture.events().await.is_empty());
+}
+
+#[tokio::test]
+async fn a_complaint_finds_its_message_by_the_return_path_or_the_identifier() {
+    let by_path = |fixture: &Fixture| {
+        arf("abuse", &format!("Original-Mail-From: <{}>\r\n", fixture.return_path()), "Subject: x")
+    };
+    let by_quoted_path =
+        |fixture: &Fixture| arf("abuse", "", &format!("Return-Path: <{}>", fixture.return_path()));
+    let by_identifier = |fixture: &Fixture| {
+        let ulid = fixture.message.ulid();
+        arf("fraud", "", &format!("Message-ID: <{ulid}@sender.example>"))
+    };
+    let ways: [fn(&Fixture) -> String; 3] = [by_path, by_quoted_path, by_identifier];
+    for way in ways {
+        let fixture = Fixture::new().await;
+        let report = way(&fixture);
+        fixture.takes(Recipient::Feedback, report.clone()).await;
+        fixture.takes(Recipient::Feedback, report).await;
+        assert_eq!(fixture.events().await, ["message.complained"]);
+        assert_eq!(fixture.row().await.state, "delivered");
+        assert_eq!(fixture.suppression().await, Some(("complaint".to_owned(), None)));
+    }
+}
+
+#[tokio::test]
+async fn a_complaint_that_proves_nothing_changes_nothing() {
+    let fixture = Fixture::new().await;
+    let ulid = fixture.message.ulid();
+    for report in [
+        arf("abuse", "Original-Mail-From: <shop@sender.example>\r\n", "From: shop@sender.example"),
+        arf("abuse", "", &format!("Message-ID: <{ulid}@another.example>")),
+        arf("abuse", "", "Message-ID: <01jd0000000000000000000000@sender.example>"),
+        arf("abuse", "Original-Mail-From: <>\r\n", "Subject: x"),
+        arf("virus", "", &format!("Message-ID: <{ulid}@sender.example>")),
+        dsn("ada@recipient.example", "failed", "5.1.1", "550 5.1.1 x"),
+    ] {
+        fixture.takes(Recipient::Feedback, report).await;
+    }
+    assert!(fixture.events().await.is_empty());
+}
+
+#[tokio::test]
+async fn a_complaint_may_come_to_the_return_path_too() {
+    let fixture = Fixture::new().await;
+    fixture.reports(arf("abuse", "", "Subject: redacted")).await;
+    assert_eq!(fixture.events().await, ["message.complained"]);
+}
+
+#[tokio::test]
+async fn mail_for_postmaster_is_let_go() {
+    let fixture = Fixture::new().await;
+    let report = dsn("ada@recipient.example", "failed", "5.1.1", "550 5.1.1 x");
+    fixture.takes(Recipient::Postmaster, report).await;
+    assert!(fixture.events().await.is_empty());
+}
+
+#[tokio::test]
+async fn a_store_that_fails_is_said_so_and_the_report_is_taken_later() {
+    let fixture = Fixture::new().await;
+    let report = dsn("ada@recipient.example", "failed", "5.1.1", "550 5.1.1 x");
+    let recipients = vec![Recipient::ReturnPath(fixture.message)];
+    let mail = Mail { sender: None, recipients, data: report.into_bytes() };
+    fixture.store.close().await;
+    assert!(fixture.intake.take(&mail).await.is_err());
+}

@@ -1,0 +1,193 @@
+//! Drives one session with the listener for reports: reads, writes, shakes hands, keeps the time, and
+//! has reports written down before they are acknowledged.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::BytesMut;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::time::Instant;
+use tokio_rustls::TlsAcceptor;
+use tokio_util::sync::CancellationToken;
+
+use super::Intake;
+use super::dialog::{Dialog, Dismissal, NotNow, Protection, Step, Terms};
+
+#[cfg(test)]
+mod tests;
+
+/// Room to read into.
+const ROOM: usize = 8 << 10;
+/// How long a message under way may take once the server stops.
+const DRAIN: Duration = Duration::from_secs(20);
+
+/// How long a session may take.
+#[derive(Debug, Clone, Copy)]
+pub struct Bounds {
+    /// A handshake, and silence between two messages.
+    pub opening: Duration,
+    /// Silence.
+    pub idle: Duration,
+    /// A whole message.
+    pub data: Duration,
+    /// All of it.
+    pub session: Duration,
+}
+
+/// What all sessions have in common.
+#[derive(Debug)]
+pub struct Listener {
+    /// What a session is held under.
+    pub terms: Arc<Terms>,
+    /// Who takes reports.
+    pub intake: Intake,
+    /// How long a session may take.
+    pub bounds: Bounds,
+    /// The certificate for STARTTLS.
+    pub tls: Option<Arc<rustls::ServerConfig>>,
+}
+
+/// Why talking over one transport ended.
+enum End {
+    Handshake,
+    Closed,
+}
+
+struct Session<'a> {
+    listener: &'a Listener,
+    stop: CancellationToken,
+    dialog: Dialog,
+    input: BytesMut,
+    opened: Instant,
+    answered: Instant,
+    receiving_since: Option<Instant>,
+    stopping_since: Option<Instant>,
+}
+
+/// Serves a client until it, or the server, has had enough; with STARTTLS where there is a certificate.
+pub async fn serve<S>(listener: &Listener, mut stream: S, stop: CancellationToken)
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let Listener { terms, bounds, tls, .. } = listener;
+    let protection = if tls.is_some() { Protection::Offered } else { Protection::None };
+    let now = Instant::now();
+    let mut session = Session {
+        dialog: Dialog::new(Arc::clone(terms), protection),
+        listener,
+        stop,
+        input: BytesMut::new(),
+        opened: now,
+        answered: now,
+        receiving_since: None,
+        stopping_since: None,
+    };
+    match (session.talk(&mut stream).await, tls) {
+        (Ok(End::Handshake), Some(tls)) => {
+            let accepting = TlsAcceptor::from(Arc::clone(tls)).accept(stream);
+            // A failed handshake is a client's own business: it comes again without.
+            let accepted = tokio::time::timeout(bounds.opening, accepting).await;
+            let Ok(Ok(secured)) = accepted else { return };
+            let mut secured = Box::new(secured);
+            session.dialog.secured(&mut session.input);
+            if session.talk(&mut *secured).await.is_ok() {
+                let _closed = tokio::time::timeout(bounds.opening, secured.shutdown()).await;
+            }
+        }
+        (Ok(End::Handshake | End::Closed) | Err(_), _) => {}
+    }
+}
+
+impl Session<'_> {
+    /// Talks until the session is over, or wants another transport. An error means that the client is
+    /// gone.
+    async fn talk<S>(&mut self, stream: &mut S) -> std::io::Result<End>
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
+        loop {
+            match self.dialog.next(&mut self.input) {
+                Step::Flush => self.write(stream).await?,
+                Step::StartTls => {
+                    self.write(stream).await?;
+                    return Ok(End::Handshake);
+                }
+                Step::Close => {
+                    self.write(stream).await?;
+                    return Ok(End::Closed);
+                }
+                Step::Wait => {
+                    self.write(stream).await?;
+                    if !self.listen(stream).await? {
+                        return Ok(End::Closed);
+                    }
+                }
+                Step::Take(mail) => {
+                    let taken = Box::pin(self.listener.intake.take(&mail)).await;
+                    let taken = taken.map_err(|error| {
+                        tracing::error!(%error, "a report cannot be written down; it comes again");
+                        NotNow
+                    });
+                    self.receiving_since = None;
+                    self.dialog.taken(taken);
+                }
+            }
+        }
+    }
+
+    async fn write<S: AsyncWrite + Unpin>(&mut self, stream: &mut S) -> std::io::Result<()> {
+        let output = std::mem::take(self.dialog.output());
+        if output.is_empty() {
+            return Ok(());
+        }
+        let writing = async {
+            stream.write_all(&output).await?;
+            stream.flush().await
+        };
+        tokio::time::timeout(self.listener.bounds.idle, writing).await??;
+        self.answered = Instant::now();
+        Ok(())
+    }
+
+    /// Waits for the client, as long as where the session stands allows; false when nothing more comes.
+    async fn listen<S: AsyncRead + Unpin>(&mut self, stream: &mut S) -> std::io::Result<bool> {
+        if self.stop.is_cancelled() {
+            if self.dialog.is_idle() {
+                self.dialog.dismiss(Dismissal::Stopping);
+                return Ok(true);
+            }
+            self.stopping_since.get_or_insert_with(Instant::now);
+        }
+        let deadline = self.deadline();
+        let drained = self.stopping_since.map(|since| since + DRAIN);
+        self.input.reserve(ROOM);
+        tokio::select! {
+            read = stream.read_buf(&mut self.input) => Ok(read? > 0),
+            () = tokio::time::sleep_until(drained.map_or(deadline, |it| it.min(deadline))) => {
+                let stopping = drained.is_some_and(|it| it <= deadline);
+                let why = if stopping { Dismissal::Stopping } else { Dismissal::Idle };
+                self.dialog.dismiss(why);
+                Ok(true)
+            }
+            // Looked at again from the start, with less time.
+            () = self.stop.cancelled(), if self.stopping_since.is_none() => Ok(true),
+        }
+    }
+
+    fn deadline(&mut self) -> Instant {
+        let now = Instant::now();
+        let whole = self.opened + self.listener.bounds.session;
+        if self.dialog.is_receiving() {
+            let since = *self.receiving_since.get_or_insert(now);
+            return (now + self.listener.bounds.idle)
+                .min(since + self.listener.bounds.data)
+                .min(whole);
+        }
+        self.receiving_since = None;
+        // A command has that time as a whole: bytes that never end it are silence too.
+        let between = self.dialog.is_idle();
+        let silence =
+            if between { self.listener.bounds.opening } else { self.listener.bounds.idle };
+        (self.answered + silence).min(whole)
+    }
+}

@@ -1,0 +1,113 @@
+//! The listener for reports: its port, its bounds, its certificate.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use super::data_dir::{DataDir, DataDirError};
+use super::smtp::{self, Door, Places};
+use super::tasks::Tasks;
+use super::wire::{StartError, bind};
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::mail::verp::Verp;
+use crate::relay::bounces::dialog::{Dialog, Dismissal, Protection, Terms};
+use crate::relay::bounces::session::{self, Bounds, Listener};
+use crate::relay::bounces::{Addresses, Intake, Rules};
+
+use crate::store::Store;
+use crate::store::seal::{Purpose, derived_key};
+
+/// RFC 5321 section 4.5.3.2 wants five minutes for a command; between two messages less will do.
+const BOUNDS: Bounds = Bounds {
+    opening: Duration::from_mins(1),
+    idle: Duration::from_mins(5),
+    data: Duration::from_mins(10),
+    session: Duration::from_mins(30),
+};
+
+/// The port, bound and not served yet.
+#[derive(Debug)]
+pub struct Port {
+    listener: TcpListener,
+    address: SocketAddr,
+    terms: Arc<Terms>,
+    intake: Intake,
+}
+
+impl Port {
+    /// Binds what the configuration names; nothing where it names nothing.
+    ///
+    /// # Errors
+    /// The port is taken, or the master key cannot be read.
+    pub async fn open(
+        config: &Config,
+        data: &DataDir,
+        store: &Store,
+        clock: &Clock,
+    ) -> Result<Option<Self>, StartError> {
+        let Some(address) = config.bounces.address() else { return Ok(None) };
+        let (listener, address) = bind(address, "[bounces] listen").await?;
+        let rules = Rules {
+            suppressed_for: config.bounces.suppressed_for(),
+            complaints_for: config.bounces.complaints_for(),
+        };
+        let feedback = config.bounces.feedback.clone();
+        let addresses = Arc::new(Addresses { verp: verp(data)?, feedback });
+        let intake = Intake::new(store.clone(), clock.clone(), Arc::clone(&addresses), rules);
+        let terms = Arc::new(Terms {
+            hostname: smtp::hostname(&config.smtp).as_str().to_owned(),
+            message_bytes: config.bounces.message_bytes,
+            addresses,
+        });
+        Ok(Some(Self { listener, address, terms, intake }))
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serves it until `stop`, with STARTTLS where there is a certificate.
+    pub fn serve(
+        self,
+        config: &Config,
+        tls: Option<Arc<rustls::ServerConfig>>,
+        doors: &Tasks,
+        stop: &CancellationToken,
+    ) {
+        let places = Places::new(smtp::Bounds {
+            connections: config.bounces.connections,
+            connections_per_ip: config.bounces.connections_per_ip,
+        });
+        let Self { listener, terms, intake, .. } = self;
+        let door = Door { listener, crowded: crowded(&terms) };
+        let served = Arc::new(Listener { terms, intake, bounds: BOUNDS, tls });
+        let ending = stop.clone();
+        let session = move |stream, _peer: SocketAddr| {
+            let (served, ending) = (Arc::clone(&served), ending.clone());
+            async move { session::serve(&served, stream, ending).await }
+        };
+        doors.start("reports", smtp::serve(door, places, session, stop.clone()));
+    }
+}
+
+/// What makes and reads return paths, by the master key.
+///
+/// # Errors
+/// The master key cannot be read.
+pub fn verp(data: &DataDir) -> Result<Verp, DataDirError> {
+    Ok(Verp::new(&derived_key(&data.master_key()?, Purpose::ReturnPaths)))
+}
+
+/// What a client hears for which there is no place.
+fn crowded(terms: &Arc<Terms>) -> Vec<u8> {
+    let mut dialog = Dialog::new(Arc::clone(terms), Protection::None);
+    dialog.output().clear();
+    dialog.dismiss(Dismissal::TooManyConnections);
+    std::mem::take(dialog.output())
+}

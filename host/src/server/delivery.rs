@@ -1,0 +1,280 @@
+//! From the settings of `[delivery]` to the worker that empties the queue.
+
+use std::net::SocketAddr;
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use tokio::sync::{Notify, Semaphore};
+
+use super::data_dir::{DataDir, DataDirError};
+use super::tasks::Tasks;
+use super::{bounces, domains, smtp};
+use crate::clock::Clock;
+use crate::config::{self, Addresses, Config, Delivery, Route};
+use crate::dns::{Reach, ResolverError};
+use crate::id::RequestId;
+use crate::journey::deliver::attempt::Attempts;
+use crate::journey::deliver::carry::Carrier;
+use crate::journey::deliver::destination::{Destinations, Limits};
+use crate::journey::deliver::exchange::{
+    AddressFamilies, Exchanges, FetchSettings, Policies, PolicyFetcher, Settings,
+};
+use crate::journey::deliver::placement::{Placement, RouteBook};
+use crate::journey::deliver::return_path::ReturnPaths;
+use crate::journey::deliver::route::{Routes, Rule, Smarthost, Way};
+use crate::journey::deliver::schedule::Schedule;
+use crate::journey::deliver::smtp::{Login, Password, Security, Timeouts, TlsClient, TrustError};
+use crate::journey::deliver::{Sandbox, Spawner, Worker};
+use crate::store::Store;
+use crate::store::facts::Facts;
+
+/// Look-ups for deliveries at one time, and in a second.
+const LOOKUPS: usize = 256;
+const LOOKUPS_A_SECOND: NonZeroU32 = NonZeroU32::new(5_000).expect("not zero");
+
+/// Why mail cannot be delivered with these settings.
+#[derive(Debug, thiserror::Error)]
+pub enum DeliveryError {
+    /// The data directory.
+    #[error(transparent)]
+    DataDir(#[from] DataDirError),
+    /// The host of return paths.
+    #[error("`{0}` is no domain for return paths: set domains.return_path_host")]
+    ReturnPathHost(String),
+    /// The name servers.
+    #[error(transparent)]
+    Resolver(#[from] ResolverError),
+    /// The certificate authorities.
+    #[error(transparent)]
+    Trust(#[from] TrustError),
+    /// The client that fetches policies of domains.
+    #[error("policies of recipients' domains (MTA-STS) cannot be fetched: {0}")]
+    Policies(#[from] reqwest::Error),
+    /// The password of a smarthost.
+    #[error("the password of the smarthost `{name}` cannot be read from {path}: {source}")]
+    Password {
+        /// The smarthost.
+        name: String,
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+/// What the worker needs of the rest of the server.
+#[derive(Debug)]
+pub struct Parts {
+    /// The queue.
+    pub store: Store,
+    /// The time.
+    pub clock: Clock,
+    /// The domains' keys and return paths.
+    pub facts: Arc<Facts>,
+    /// Where the sandbox inbox listens.
+    pub inbox: SocketAddr,
+    /// Tells of new messages.
+    pub wake: Arc<Notify>,
+}
+
+/// The operator's routes, which can be exchanged while the server runs.
+pub type Book = Arc<ArcSwap<RouteBook>>;
+
+/// What carries messages on, in the ways that the configuration names.
+///
+/// # Errors
+/// See [`DeliveryError`].
+pub fn worker(
+    config: &Config,
+    data: &DataDir,
+    parts: Parts,
+) -> Result<(Worker, Book), DeliveryError> {
+    let delivery = &config.delivery;
+    let Parts { store, clock, facts, inbox, wake } = parts;
+    let tls = TlsClient::new(delivery.ca_file.as_deref())?;
+    let book: Book = Arc::new(ArcSwap::from_pointee(route_book(config)?));
+    let placement = Arc::new(Placement {
+        routes: Arc::clone(&book),
+        exchanges: exchanges(config, store.clone(), &tls, &clock)?,
+        destinations: Arc::new(Destinations::default()),
+        clock: clock.clone(),
+    });
+    let memory_kib = u32::try_from(delivery.memory_bytes.div_ceil(1_024)).unwrap_or(u32::MAX);
+    let carrier = Carrier {
+        hello: smtp::hostname(&config.smtp).as_str().to_owned(),
+        local: delivery.local_addresses.clone(),
+        tls,
+        timeouts: Timeouts::default(),
+        clock: clock.clone(),
+    };
+    let attempts = Attempts {
+        store: store.clone(),
+        signatory: domains::signatory(data, &facts, &clock)?,
+        return_paths: return_paths(config, data, facts)?,
+        sandbox: Sandbox::new(inbox),
+        carrier,
+        placement: Arc::clone(&placement),
+        memory: Semaphore::new(usize::try_from(memory_kib).unwrap_or(Semaphore::MAX_PERMITS)),
+        memory_kib,
+    };
+    let pauses = delivery.retry_pauses_s.iter().copied().map(Duration::from_secs);
+    let schedule =
+        Schedule::with_pauses(pauses.collect()).suppressing_for(config.bounces.suppressed_for());
+    // An attempt is not vital: what is left of one that panicked is settled by the worker.
+    let tasks = Tasks::default();
+    let worker = Worker {
+        store,
+        owner: RequestId::new(clock.now()).to_string(),
+        clock,
+        attempts: Arc::new(attempts),
+        placement,
+        schedule: Arc::new(schedule),
+        concurrent: delivery.concurrent,
+        wake,
+        spawner: Spawner::new(move |task| tasks.start("attempt", task)),
+    };
+    Ok((worker, book))
+}
+
+/// What makes the addresses to which reports come back.
+///
+/// # Errors
+/// The master key cannot be read, or the host of return paths is no domain.
+fn return_paths(
+    config: &Config,
+    data: &DataDir,
+    facts: Arc<Facts>,
+) -> Result<ReturnPaths, DeliveryError> {
+    let verp = bounces::verp(data)?;
+    let host = domains::rules(config).return_path_host;
+    let host = host.parse().map_err(|_| DeliveryError::ReturnPathHost(host))?;
+    Ok(ReturnPaths::new(verp, host, facts))
+}
+
+/// What knows where domains' mail goes. It has a pace of its own: mail does not wait for the checks of
+/// sender domains.
+///
+/// # Errors
+/// No name server is known, or HTTPS cannot be set up.
+fn exchanges(
+    config: &Config,
+    store: Store,
+    tls: &TlsClient,
+    clock: &Clock,
+) -> Result<Arc<Exchanges>, DeliveryError> {
+    let delivery = &config.delivery;
+    let resolver = domains::paced(config, LOOKUPS, LOOKUPS_A_SECOND, clock)?;
+    let reach = if delivery.allow_private { Reach::Anywhere } else { Reach::Public };
+    let policies = if delivery.mta_sts {
+        let settings =
+            FetchSettings { reach, port: delivery.mta_sts_port, ..FetchSettings::default() };
+        let fetcher = PolicyFetcher::new(resolver.clone(), tls.verifying(), &settings)?;
+        Some(Policies::new(resolver.clone(), store, fetcher, clock.clone()))
+    } else {
+        None
+    };
+    let settings = Settings {
+        addresses: match delivery.addresses {
+            Addresses::Both => AddressFamilies::Both,
+            Addresses::Ipv4 => AddressFamilies::Ipv4,
+            Addresses::Ipv6 => AddressFamilies::Ipv6,
+        },
+        reach,
+        own_names: vec![smtp::hostname(&config.smtp).as_str().to_owned()],
+    };
+    Ok(Arc::new(Exchanges::new(resolver, policies, clock.clone(), settings)))
+}
+
+/// The routes of a configuration.
+///
+/// # Errors
+/// A password file cannot be read.
+pub fn route_book(config: &Config) -> Result<RouteBook, DeliveryError> {
+    let delivery = &config.delivery;
+    let all: Vec<Smarthost> = delivery
+        .smarthosts
+        .iter()
+        .map(|it| smarthost(delivery, it))
+        .collect::<Result<_, DeliveryError>>()?;
+    let rules = delivery.rules.iter().map(|rule| Rule {
+        accounts: rule.accounts.clone(),
+        // Checked with the configuration.
+        recipients: rule.recipients.iter().filter_map(|it| it.parse().ok()).collect(),
+        way: way(rule.route, &rule.smarthosts, &all),
+    });
+    let routes = Routes { rules: rules.collect(), default: way(delivery.route, &[], &all) };
+    let exceptions = delivery.destinations.iter().map(|it| {
+        let limits = Limits {
+            connections: it.connections.unwrap_or(delivery.connections),
+            messages_per_connection: it
+                .messages_per_connection
+                .unwrap_or(delivery.messages_per_connection),
+            per_minute: it.messages_per_minute.or(delivery.messages_per_minute),
+        };
+        (it.exchangers.to_ascii_lowercase(), limits)
+    });
+    Ok(RouteBook {
+        routes,
+        direct: Limits {
+            connections: delivery.connections,
+            messages_per_connection: delivery.messages_per_connection,
+            per_minute: delivery.messages_per_minute,
+        },
+        exceptions: exceptions.collect(),
+        port: delivery.port,
+    })
+}
+
+fn way(route: Route, names: &[String], all: &[Smarthost]) -> Way {
+    match route {
+        Route::Sandbox => Way::Sandbox,
+        Route::Direct => Way::Direct,
+        Route::Smarthost => {
+            let chosen = all.iter().filter(|it| names.is_empty() || names.contains(&it.name));
+            Way::Smarthosts(chosen.cloned().collect())
+        }
+    }
+}
+
+fn smarthost(
+    delivery: &Delivery,
+    settings: &config::Smarthost,
+) -> Result<Smarthost, DeliveryError> {
+    let password = match (&settings.password, &settings.password_file) {
+        (Some(password), _) => Some(password.0.clone()),
+        (None, Some(path)) => {
+            let text = std::fs::read_to_string(path).map_err(|source| DeliveryError::Password {
+                name: settings.name.clone(),
+                path: path.clone(),
+                source,
+            })?;
+            Some(text.trim_end_matches(['\r', '\n']).to_owned())
+        }
+        (None, None) => None,
+    };
+    let login = settings.user.clone().zip(password);
+    let (security, port) = match settings.security {
+        config::Security::Starttls => (Security::Verified, 587),
+        config::Security::Tls => (Security::Implicit, 465),
+        config::Security::Opportunistic => (Security::Opportunistic, 587),
+        config::Security::None => (Security::Plain, 587),
+    };
+    Ok(Smarthost {
+        name: settings.name.clone(),
+        host: settings.host.clone(),
+        port: settings.port.unwrap_or(port),
+        security,
+        login: login.map(|(user, password)| Login { user, password: Password::new(password) }),
+        weight: settings.weight,
+        limits: Limits {
+            connections: settings.connections.unwrap_or(delivery.connections),
+            messages_per_connection: settings
+                .messages_per_connection
+                .unwrap_or(delivery.messages_per_connection),
+            per_minute: settings.messages_per_minute.or(delivery.messages_per_minute),
+        },
+    })
+}
