@@ -107,7 +107,7 @@ pub async fn assert_unharmed(server: &Server, accepted: usize) {
 }
 
 /// What must never be, and the query that counts it.
-const UNSOUND: [(&str, &str); 10] = [
+const UNSOUND: [(&str, &str); 12] = [
     (
         "a balance that is not the sum of its ledger",
         "SELECT count(*) FROM accounts a WHERE balance <>
@@ -154,6 +154,17 @@ const UNSOUND: [(&str, &str); 10] = [
         "a message that rests and is still in the queue",
         "SELECT count(*) FROM messages m JOIN queue q ON q.message_id = m.id
          WHERE state NOT IN ('scheduled', 'queued', 'sending', 'deferred')",
+    ),
+    (
+        "a canceled message whose price was not given back",
+        "SELECT count(*) FROM messages m WHERE state = 'canceled' AND credits <>
+           (SELECT coalesce(sum(amount), 0) FROM ledger l
+            WHERE l.message_id = m.id AND kind = 'refund')",
+    ),
+    (
+        "a price given back of a message that has left",
+        "SELECT count(*) FROM messages m JOIN ledger l ON l.message_id = m.id AND kind = 'refund'
+         WHERE state IN ('delivered', 'relayed')",
     ),
     ("a message without a reason", "SELECT count(*) FROM messages WHERE trim(reason) = ''"),
 ];

@@ -1,6 +1,8 @@
 //! The command line.
 
+mod deliver;
 mod domains;
+mod queue;
 mod smtp;
 
 use std::path::PathBuf;
@@ -8,7 +10,9 @@ use std::time::Duration;
 
 use clap::{Args as Arguments, Parser, Subcommand, ValueEnum};
 
+pub use deliver::{DeliverArgs, Relay};
 pub use domains::DomainsArgs;
+pub use queue::QueueArgs;
 pub use smtp::{Peer, Pipelining, Resumption, Shape, SmtpArgs};
 
 /// Drive a release server on this machine and print what a send costs, as one line of JSON
@@ -30,6 +34,10 @@ pub enum Protocol {
     Smtp(SmtpArgs),
     /// Check sender domains in DNS, in turn with the same look-ups by a plain resolver
     Domains(DomainsArgs),
+    /// Empty a full queue into a sink, alone or in turn with another mail server
+    Deliver(DeliverArgs),
+    /// Empty a very long queue into a sink, in turn with short ones
+    Queue(QueueArgs),
 }
 
 /// Arguments of every protocol.
@@ -124,6 +132,8 @@ impl CommandLine {
         match &self.protocol {
             Some(Protocol::Smtp(args)) => &args.setup,
             Some(Protocol::Domains(args)) => &args.setup,
+            Some(Protocol::Deliver(args)) => &args.setup,
+            Some(Protocol::Queue(args)) => &args.setup,
             None => &self.http.setup,
         }
     }
@@ -199,7 +209,9 @@ mod tests {
     fn smtp(line: &str) -> SmtpArgs {
         match parse(line).expect("a valid line").protocol {
             Some(Protocol::Smtp(args)) => args,
-            Some(Protocol::Domains(_)) | None => panic!("{line} is not about SMTP"),
+            Some(Protocol::Domains(_) | Protocol::Deliver(_) | Protocol::Queue(_)) | None => {
+                panic!("{line} is not about SMTP")
+            }
         }
     }
 

@@ -8,7 +8,7 @@ mod by_hand;
 mod counters;
 mod database;
 mod round;
-mod server;
+mod settings;
 mod watch;
 mod zone;
 
@@ -21,11 +21,12 @@ use waxwing_dns::DnsServer;
 
 use crate::args::DomainsArgs;
 use crate::figures::{mebibytes, median};
+use crate::server::Installation;
 use crate::{process, waxwing};
 use by_hand::{ByHand, HandRound};
 use database::Database;
 use round::{Course, Round};
-use server::{Installation, Settings};
+use settings::Settings;
 use zone::{ORIGINAL, Publication, Question};
 
 /// The server is idle when it has had that long to itself.

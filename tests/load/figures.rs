@@ -73,7 +73,7 @@ pub fn share(time: Duration, count: u64) -> u64 {
 }
 
 /// `a / b`, to two digits.
-fn ratio(a: u64, b: u64) -> f64 {
+pub fn ratio(a: u64, b: u64) -> f64 {
     (100.0 * a as f64 / b.max(1) as f64).round() / 100.0
 }
 

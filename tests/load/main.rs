@@ -4,14 +4,17 @@
 mod args;
 mod baseline;
 mod client;
+mod deliver;
 mod domains;
 mod drive;
 mod figures;
 mod metrics;
 mod peers;
 mod process;
+mod queue;
 mod requests;
 mod round;
+mod server;
 mod smtp;
 mod start;
 mod swap;
@@ -59,6 +62,8 @@ async fn bounded(command_line: &CommandLine) -> io::Result<Value> {
         match &command_line.protocol {
             Some(Protocol::Smtp(args)) => Box::pin(smtp::measure(args)).await,
             Some(Protocol::Domains(args)) => Box::pin(domains::measure(args)).await,
+            Some(Protocol::Deliver(args)) => Box::pin(deliver::measure(args)).await,
+            Some(Protocol::Queue(args)) => Box::pin(queue::measure(args)).await,
             None => Box::pin(measure(&command_line.http)).await,
         }
     };

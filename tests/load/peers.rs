@@ -5,7 +5,7 @@
 //! synced before its 250, and deliveries are held back.
 
 mod haraka;
-mod postfix;
+pub mod postfix;
 
 use std::fs::File;
 use std::io;
@@ -34,6 +34,8 @@ pub struct Wish<'a> {
     /// The authority's certificate; the server's own and its key are beside it.
     pub authority: &'a Path,
     pub login: Login,
+    /// Where it sends what it is told to release; nothing is released without.
+    pub relays_to: Option<SocketAddr>,
 }
 
 /// A running server. It is killed when this is dropped; its children end with it.
@@ -42,7 +44,7 @@ pub struct Peer {
     pid: u32,
     address: SocketAddr,
     spool: PathBuf,
-    _directory: TempDir,
+    directory: TempDir,
 }
 
 /// A server that is configured: its command, and where it puts messages.
@@ -78,7 +80,7 @@ impl Peer {
             let message = format!("{} did not start: {why}\n{said}", kind.word());
             return Err(io::Error::other(message));
         }
-        Ok(Self { child, pid, address, spool, _directory: directory })
+        Ok(Self { child, pid, address, spool, directory })
     }
 
     pub fn address(&self) -> SocketAddr {
@@ -92,6 +94,11 @@ impl Peer {
 
     pub fn spool(&self) -> Spool {
         Spool::Directory(self.spool.clone())
+    }
+
+    /// Where everything of it is.
+    pub fn directory(&self) -> &Path {
+        self.directory.path()
     }
 
     /// Ends it. What it holds is thrown away with its directory.

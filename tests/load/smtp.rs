@@ -21,11 +21,11 @@ use crate::peers::{Peer, Wish};
 use crate::process;
 use crate::requests::in_an_hour;
 use crate::waxwing::Waxwing;
-use letter::Letter;
 use round::Burst;
-use target::{Target, tls};
 
-pub use target::{Login, Spool};
+pub use drive::Clients;
+pub use letter::{BYTES, Letter};
+pub use target::{Login, Spool, Target, tls};
 
 /// Measures what the arguments ask for.
 pub async fn measure(args: &SmtpArgs) -> io::Result<Value> {
@@ -113,6 +113,7 @@ fn wish<'a>(args: &'a SmtpArgs, waxwing: &'a Waxwing) -> io::Result<Wish<'a>> {
         sessions: args.idle.unwrap_or(args.connections),
         authority: &relay.authority,
         login: Login { user: relay.from.clone(), password: "load".to_owned() },
+        relays_to: None,
     })
 }
 
@@ -123,7 +124,7 @@ async fn own_target(args: &SmtpArgs, waxwing: &Waxwing) -> io::Result<Target> {
     Ok(Target {
         address: relay.address,
         login: Login { user: key.clone(), password: key }.line(),
-        tls: tls(&relay.authority, args)?,
+        tls: tls(&relay.authority, args.resumption())?,
         pipelining: args.pipelining(),
         letter: Letter::new(&relay.from, &hold),
         pids: subject.pids,
@@ -136,7 +137,7 @@ fn peer_target(args: &SmtpArgs, waxwing: &Waxwing, peer: &Peer) -> io::Result<Ta
     Ok(Target {
         address: peer.address(),
         login: wish(args, waxwing)?.login.line(),
-        tls: tls(&relay.authority, args)?,
+        tls: tls(&relay.authority, args.resumption())?,
         pipelining: args.pipelining(),
         letter: Letter::new(&relay.from, ""),
         pids: peer.pids(),

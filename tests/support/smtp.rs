@@ -91,6 +91,15 @@ impl Smtp {
         Self::over(stream.expect("the relay listens"))
     }
 
+    /// Connects to the listener for reports; nothing is said or read.
+    ///
+    /// # Panics
+    /// Nobody listens.
+    pub async fn reports(server: &Server) -> Self {
+        let stream = TcpStream::connect(server.told("bounces")).await;
+        Self::over(stream.expect("the listener for reports listens"))
+    }
+
     /// Connects to the port with TLS; nothing is said or read after the handshake.
     ///
     /// # Errors

@@ -20,7 +20,7 @@ const RANKS: [&[&str]; 12] = [
 ];
 
 /// The steps of the journey, in their order. A step may name what a step before it made.
-const STEPS: [&str; 5] = ["accept", "policy", "render", "commit", "deliver"];
+const STEPS: [&str; 6] = ["accept", "policy", "render", "commit", "deliver", "event"];
 
 fn rank(module: &str) -> Option<usize> {
     RANKS.iter().position(|modules| modules.contains(&module))

@@ -27,8 +27,10 @@ fn field<'a>(raw: &'a str, name: &str) -> &'a str {
 /// A row without what is its own.
 fn row(server: &Server, account: &str, to: &str) -> Value {
     let rows = server.messages(account);
-    let mut row = rows.into_iter().find(|row| row["to"] == to).expect("a row");
-    for own in ["id", "to", "createdAt", "nextAttemptAt", "state", "reason", "events"] {
+    let row = rows.into_iter().find(|row| row["to"] == to).expect("a row");
+    let mut row = server.message(row["id"].as_str().expect("an id"));
+    let own = ["id", "to", "channel", "createdAt", "updatedAt", "nextAttemptAt", "state", "reason"];
+    for own in own.into_iter().chain(["size", "events", "attempts"]) {
         row[own] = Value::Null;
     }
     for decision in row["decisions"].as_array_mut().expect("decisions") {

@@ -43,7 +43,9 @@ mod tests {
             Some(Protocol::Domains(args)) => {
                 assert_eq!((args.domains, args.checks, args.concurrent), (2_000, Some(32), 64));
             }
-            Some(Protocol::Smtp(_)) | None => panic!("it is about domains"),
+            Some(Protocol::Smtp(_) | Protocol::Deliver(_) | Protocol::Queue(_)) | None => {
+                panic!("it is about domains")
+            }
         }
         let few = ["waxwing-load", "domains", "--domains", "999"];
         assert!(CommandLine::try_parse_from(few).is_err());

@@ -9,9 +9,10 @@ use waxwing_dns::{DnsServer, Fault};
 
 use super::database::Database;
 use super::round::begun;
-use super::server::{Installation, Settings};
+use super::settings::Settings;
 use super::watch::Watch;
 use crate::args::DomainsArgs;
+use crate::server::Installation;
 use crate::{figures, process};
 
 /// `[dns] queries_per_second`, and the tenth of them that may go out at once.

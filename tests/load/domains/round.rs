@@ -7,8 +7,8 @@ use waxwing_dns::DnsServer;
 
 use super::counters;
 use super::database::Database;
-use super::server::Server;
 use super::watch::Watch;
+use crate::server::Server;
 use crate::{figures, process};
 
 const POLL: Duration = Duration::from_millis(50);

@@ -17,6 +17,10 @@ use crate::start::run;
 const MAIN: &str = include_str!("postfix/main.cf");
 const MASTER: &str = include_str!("postfix/master.cf");
 const SASL: &str = include_str!("postfix/smtpd.conf");
+/// Behind `MAIN`, where it relays what is released.
+const RELAY: &str = include_str!("postfix/relay.cf");
+/// Where messages are between their release and their end.
+const ON_THEIR_WAY: [&str; 4] = ["maildrop", "incoming", "active", "deferred"];
 /// Processes beside those that serve sessions.
 const SPARE: u32 = 50;
 
@@ -48,7 +52,12 @@ pub(super) async fn prepare(
         ("port", port.as_str()),
         ("processes", processes.as_str()),
     ];
-    std::fs::write(place("conf/main.cf"), fill(MAIN, &values))?;
+    let mut main = fill(MAIN, &values);
+    if let Some(relays_to) = wish.relays_to {
+        let (host, port) = (relays_to.ip().to_string(), relays_to.port().to_string());
+        main.push_str(&fill(RELAY, &[("relay_host", &host), ("relay_port", &port)]));
+    }
+    std::fs::write(place("conf/main.cf"), main)?;
     std::fs::write(place("conf/master.cf"), fill(MASTER, &values))?;
     // Where Debian's Postfix looks, whatever it is told.
     std::fs::write(place("conf/sasl/smtpd.conf"), fill(SASL, &values))?;
@@ -59,6 +68,36 @@ pub(super) async fn prepare(
     // It becomes the leader of a session of its own, and stays where it was started.
     command.arg("-s").arg("-c").arg(place("conf"));
     Ok(Prepared { command, spool: place("queue/hold") })
+}
+
+/// Takes everything out of the hold queue; it waits for [`deliver`].
+pub async fn release(directory: &Path) -> io::Result<()> {
+    let mut release = Command::new("postsuper");
+    release.arg("-c").arg(directory.join("conf")).args(["-H", "ALL"]);
+    run(release.stderr(Stdio::null())).await
+}
+
+/// Lets everything that waits be delivered now.
+pub async fn deliver(directory: &Path) -> io::Result<()> {
+    run(Command::new("postqueue").arg("-c").arg(directory.join("conf")).arg("-f")).await
+}
+
+/// How many messages are on their way.
+pub fn on_their_way(directory: &Path) -> io::Result<u64> {
+    let queue = directory.join("queue");
+    ON_THEIR_WAY.iter().map(|name| files(&queue.join(name))).sum()
+}
+
+/// Files in a directory and in those below it.
+fn files(directory: &Path) -> io::Result<u64> {
+    let mut count = 0;
+    for entry in std::fs::read_dir(directory)? {
+        let entry = entry?;
+        // A file may have gone since the directory was read.
+        let Ok(kind) = entry.file_type() else { continue };
+        count += if kind.is_dir() { files(&entry.path())? } else { 1 };
+    }
+    Ok(count)
 }
 
 /// A default of the installed Postfix.

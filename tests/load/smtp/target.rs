@@ -14,7 +14,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
 use tokio_rustls::TlsConnector;
 
-use crate::args::{Pipelining, Resumption, SmtpArgs};
+use crate::args::{Pipelining, Resumption};
 use crate::metrics;
 use crate::smtp::letter::Letter;
 
@@ -76,7 +76,7 @@ impl Login {
 }
 
 /// TLS that trusts what this file holds.
-pub fn tls(authority: &Path, args: &SmtpArgs) -> io::Result<TlsConnector> {
+pub fn tls(authority: &Path, resumption: Resumption) -> io::Result<TlsConnector> {
     let mut roots = RootCertStore::empty();
     let certificate = CertificateDer::from_pem_file(authority).map_err(io::Error::other)?;
     roots.add(certificate).map_err(io::Error::other)?;
@@ -88,7 +88,7 @@ pub fn tls(authority: &Path, args: &SmtpArgs) -> io::Result<TlsConnector> {
         .map_err(io::Error::other)?
         .with_root_certificates(roots)
         .with_no_client_auth();
-    config.resumption = match args.resumption() {
+    config.resumption = match resumption {
         Resumption::Off => Sessions::disabled(),
         Resumption::On => Sessions::default(),
     };

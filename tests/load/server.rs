@@ -1,4 +1,4 @@
-//! The server that checks: its settings, its process, its command line.
+//! The server under load: its settings, its process, its command line.
 
 use std::io;
 use std::net::SocketAddr;
@@ -11,17 +11,10 @@ use tokio::process::{Child, Command};
 
 use crate::start::run;
 
-/// How the server looks domains up.
-#[derive(Debug, Clone)]
-pub struct Settings {
-    pub name_server: SocketAddr,
-    /// Look-ups at one time.
-    pub concurrent: u32,
-    pub queries_per_second: u32,
-    /// Checks at one time.
-    pub checks: u32,
-    /// The log filter.
-    pub log: String,
+/// What a server is to do otherwise than by default.
+pub trait Settings {
+    /// As environment variables.
+    fn variables(&self) -> Vec<(&'static str, String)>;
 }
 
 /// A binary and its data directory.
@@ -41,21 +34,9 @@ pub struct Server {
     pub account: String,
 }
 
-impl Settings {
-    fn variables(&self) -> [(&'static str, String); 5] {
-        [
-            ("WAXWING_DNS__NAMESERVERS", format!("[\"{}\"]", self.name_server)),
-            ("WAXWING_DNS__CONCURRENT", self.concurrent.to_string()),
-            ("WAXWING_DNS__QUERIES_PER_SECOND", self.queries_per_second.to_string()),
-            ("WAXWING_DOMAINS__CONCURRENT_CHECKS", self.checks.to_string()),
-            ("WAXWING_LOG__FILTER", self.log.clone()),
-        ]
-    }
-}
-
 impl Installation<'_> {
     /// Runs a command of the server to its end; what it prints.
-    pub async fn command(&self, settings: &Settings, arguments: &[&str]) -> io::Result<Value> {
+    pub async fn command(&self, settings: &impl Settings, arguments: &[&str]) -> io::Result<Value> {
         let output = Command::new(self.binary)
             .args(arguments)
             .args(["--json", "--data-dir"])
@@ -74,7 +55,7 @@ impl Installation<'_> {
     }
 
     /// Starts the server; it listens when this is ready.
-    pub async fn start(&self, settings: &Settings) -> io::Result<Server> {
+    pub async fn start(&self, settings: &impl Settings) -> io::Result<Server> {
         let log = self.data.join("server.log");
         let mut child = Command::new(self.binary)
             .args(["dev", "--json", "--http", "127.0.0.1:0", "--data-dir"])

@@ -1,0 +1,101 @@
+//! The document of the API and the API, held against each other by schemathesis: what the document
+//! allows is accepted, what it forbids is refused, and every answer is one that it knows.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use waxwing_tests::{Launch, Server, name_server};
+
+use crate::fixture::{Database, message, with};
+
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/e2e/openapi_fuzz");
+
+#[tokio::test(flavor = "multi_thread")]
+async fn schemathesis_finds_nothing() {
+    if Command::new("schemathesis").arg("--version").output().is_err() {
+        let words = "schemathesis is not installed (pip install schemathesis)";
+        assert!(std::env::var_os("CI").is_none(), "{words}");
+        writeln!(std::io::stderr(), "NOT CHECKED: the API against /openapi.json, because {words}")
+            .expect("written");
+        return;
+    }
+    let dns = name_server().await;
+    // It tries every operation without a key, and that is not to be slowed down.
+    let server = Server::start(Launch::asking(&dns).with("limits", "failed_logins", "1000000"));
+    let folder = server.scratch("fuzz");
+    configure(&folder, &things(&server).await);
+    let (url, key) = (server.url().to_owned(), server.key().to_owned());
+    let ran = tokio::task::spawn_blocking(move || run(&folder, &url, &key)).await;
+    let Output { status, stdout, .. } = ran.expect("it ends");
+    let report = String::from_utf8_lossy(&stdout);
+    assert!(status.success(), "{report}");
+
+    // Whatever was deleted, disabled and rolled back: it still sends, and all of it adds up.
+    let mut server = server;
+    server.restart();
+    let account = server.told("accountId").to_owned();
+    let domain = ["domain", "add", "--account", &account, "after.test", "--sandbox"];
+    drop(server.cli(&domain));
+    let after = with(message("after@example.com"), "from", json!("me@after.test"));
+    server.send(server.key(), &after).await.message_id();
+    server.wait_for_mail_to("after@example.com").await;
+    Database::of(&server).await.assert_sound().await;
+}
+
+/// Things that are there, so that half of all requests are about one.
+async fn things(server: &Server) -> Vec<(&'static str, Vec<String>)> {
+    let key = server.key();
+    let mut messages = Vec::new();
+    for to in ["a@example.com", "b@example.com"] {
+        messages.push(server.send(key, &message(to)).await.message_id());
+    }
+    let tomorrow = "SELECT strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '+1 day')";
+    let tomorrow = json!(Database::of(server).await.texts(tomorrow).await.remove(0));
+    for to in ["c@example.com", "d@example.com"] {
+        let later = with(message(to), "sendAt", tomorrow.clone());
+        messages.push(server.send(key, &later).await.message_id());
+    }
+    let post = async |path: &str, body: Value| server.post(path, key, &body, &[]).await.body;
+    post("/v1/suppressions", json!({"address": "gone@example.com"})).await;
+    post("/v1/domains", json!({"name": "fuzzed.example"})).await;
+    let webhook = post("/v1/webhooks", json!({"url": "https://fuzzed.example/hook"})).await;
+    let slots = server.request(Method::GET, "/v1/plugins").header("x-api-key", key);
+    let slots = server.answer(slots).await.body;
+    let slots = slots["data"].as_array().expect("slots").iter();
+    vec![
+        ("id", messages),
+        ("address", vec!["gone@example.com".to_owned()]),
+        ("domain", vec!["fuzzed.example".to_owned()]),
+        ("webhook", webhook["id"].as_str().into_iter().map(str::to_owned).collect()),
+        ("slot", slots.filter_map(|it| it["slot"].as_str()).map(str::to_owned).collect()),
+    ]
+}
+
+/// The configuration, and these things as dictionaries.
+fn configure(folder: &Path, things: &[(&str, Vec<String>)]) {
+    fs::create_dir_all(folder).expect("a folder");
+    let read = |name: &str| fs::read_to_string(Path::new(FOLDER).join(name)).expect("readable");
+    let mut toml = read("schemathesis.toml");
+    for (name, values) in things {
+        let (name, values) = (json!(name), json!(values));
+        toml.push_str(&format!("\n[dictionaries.{name}]\nvalues = {values}\n"));
+    }
+    toml.push_str("\n[parameters]\n");
+    for (name, _) in things {
+        let bound = format!("{{ dictionary = \"{name}\", probability = 0.5 }}");
+        toml.push_str(&format!("\"path.{name}\" = {bound}\n"));
+    }
+    fs::write(folder.join("schemathesis.toml"), toml).expect("written");
+    fs::write(folder.join("hooks.py"), read("hooks.py")).expect("written");
+}
+
+fn run(folder: &Path, url: &str, key: &str) -> Output {
+    let mut command = Command::new("schemathesis");
+    command.args(["--no-color", "run", &format!("{url}/openapi.json"), "--checks", "all"]);
+    command.args(["--seed", "1", "--max-time", "90", "--header", &format!("x-api-key: {key}")]);
+    command.current_dir(folder).output().expect("it runs")
+}

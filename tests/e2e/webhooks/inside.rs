@@ -1,0 +1,138 @@
+//! Webhooks that point into the operator's network: by an address, by a name, by a name that changes its
+//! mind, by a redirect. Nothing inside is ever connected to.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use waxwing_tests::{Conduct, Launch, Receiver, Server, name_server, until_async};
+
+use super::BOUND;
+
+async fn tested(server: &Server, id: &str) -> Value {
+    let below = format!("/{id}/test");
+    let answer = server.webhooks(Method::POST, server.key(), &below, &Value::Null).await;
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    answer.body
+}
+
+async fn made(server: &Server, url: &str) -> String {
+    let answer = server.webhooks(Method::POST, server.key(), "", &json!({"url": url})).await;
+    assert_eq!(answer.status, 201, "{}", answer.body);
+    answer.body["id"].as_str().expect("an identifier").to_owned()
+}
+
+#[tokio::test]
+async fn an_address_inside_is_refused_in_every_spelling() {
+    let server = Server::dev();
+    let key = server.key();
+    let good = made(&server, "https://hooks.example.com/").await;
+    for url in [
+        "http://hooks.example.com/",
+        "https://127.0.0.1/",
+        "https://127.1:8443/",
+        "https://0x7f000001/",
+        "https://2130706433/",
+        "https://017700000001/",
+        "https://0/",
+        "https://[::1]/",
+        "https://[::ffff:127.0.0.1]/",
+        "https://[::ffff:a9fe:a9fe]/",
+        "https://[64:ff9b::a00:1]/",
+        "https://[2002:7f00:1::]/",
+        "https://[fe80::1]/",
+        "https://[fd00::1]/",
+        "https://169.254.169.254/latest/meta-data/",
+        "https://10.0.0.1/",
+        "https://100.64.0.1/",
+        "https://224.0.0.1/",
+        "https://user:password@hooks.example.com/",
+        "https://hooks.example.com/#fragment",
+        "ftp://hooks.example.com/",
+        "file:///etc/passwd",
+        "hooks.example.com",
+        "",
+    ] {
+        let created = server.webhooks(Method::POST, key, "", &json!({"url": url})).await;
+        created.assert_faults(&["url"]);
+        let below = format!("/{good}");
+        let changed = server.webhooks(Method::PATCH, key, &below, &json!({"url": url})).await;
+        changed.assert_faults(&["url"]);
+    }
+    assert_eq!(server.webhook(key, &good).await["url"], "https://hooks.example.com/");
+}
+
+#[tokio::test]
+async fn a_name_that_leads_inside_is_not_connected_to() {
+    let dns = name_server().await;
+    let server = Server::start(Launch::asking(&dns).with("webhooks", "allow_http", "true"));
+    let receiver = Receiver::start().await;
+    let port = receiver.address().port();
+    for (name, addresses) in [
+        ("v4.example", &["127.0.0.1"][..]),
+        ("v6.example", &["::1"]),
+        ("mapped.example", &["::ffff:127.0.0.1"]),
+        ("both.example", &["8.8.8.8", "127.0.0.1"]),
+        ("families.example", &["8.8.8.8", "::1"]),
+    ] {
+        for address in addresses {
+            dns.ip(name, address.parse().expect("an address"));
+        }
+    }
+    dns.cname("alias.example", "v4.example");
+    for name in [
+        "v4.example",
+        "v6.example",
+        "mapped.example",
+        "both.example",
+        "families.example",
+        "alias.example",
+    ] {
+        let id = made(&server, &format!("http://{name}:{port}/")).await;
+        let result = tested(&server, &id).await;
+        assert_eq!(result["delivered"], false, "{name}: {result}");
+        let error = result["attempt"]["error"].as_str().expect("an error");
+        assert!(error.contains("not allowed"), "{name}: {error}");
+    }
+    assert!(receiver.posted().is_empty());
+}
+
+/// At first the name leads where the operator allows it, and then inside: every connection is made to
+/// an address that was judged for it.
+#[tokio::test]
+async fn a_name_that_changes_its_mind_gains_nothing() {
+    let dns = name_server().await;
+    let closing = |_: &_| Conduct::Answer(200, "connection: close\r\n".to_owned());
+    let outside = Receiver::listening("127.0.0.2:0", closing).await;
+    let port = outside.address().port();
+    let inside = Receiver::listening(&format!("127.0.0.1:{port}"), closing).await;
+    dns.ip("rebinds.example", "127.0.0.2".parse().expect("an address"));
+    let launch = Launch::asking(&dns).with("webhooks", "allow_http", "true").with(
+        "webhooks",
+        "allow_private",
+        r#"["127.0.0.2"]"#,
+    );
+    let server = Server::start(launch);
+    let id = made(&server, &format!("http://rebinds.example:{port}/")).await;
+    let result = tested(&server, &id).await;
+    assert_eq!(result["delivered"], true, "{result}");
+    dns.remove("rebinds.example", "A");
+    dns.ip("rebinds.example", "127.0.0.1".parse().expect("an address"));
+    // Addresses are remembered for some seconds.
+    let ask = || async {
+        let result = tested(&server, &id).await;
+        let error = result["attempt"]["error"].as_str().map(str::to_owned);
+        assert_eq!(result["delivered"], error.is_none(), "{result}");
+        error
+    };
+    let error = until_async("the name is looked up again", BOUND, ask).await;
+    assert!(error.contains("not allowed") && error.contains("127.0.0.1"), "{error}");
+    assert!(inside.posted().is_empty(), "nothing inside was connected to");
+    let refused = server
+        .webhooks(
+            Method::POST,
+            server.key(),
+            "",
+            &json!({"url": format!("http://127.0.0.1:{port}/")}),
+        )
+        .await;
+    refused.assert_faults(&["url"]);
+}
