@@ -23,7 +23,10 @@ INSERT INTO queue_of_lanes (message_id, account_id, lane, due_at, attempts, firs
     FROM queue q JOIN messages m ON m.id = q.message_id;
 DROP TABLE queue;
 ALTER TABLE queue_of_lanes RENAME TO queue;
-CREATE INDEX queue_by_due ON queue (due_at, lane);
+-- By due time and identifier: a million messages that are due at one moment are not sorted for each look.
+CREATE INDEX queue_by_due ON queue (due_at, message_id, lane);
+-- What is for the sandbox inbox waits behind nothing else.
+CREATE INDEX queue_of_sandbox ON queue (due_at, message_id) WHERE lane = 'sandbox';
 
 -- One attempt to hand a message over, and what was said.
 CREATE TABLE attempts (
@@ -43,6 +46,8 @@ CREATE TABLE attempts (
     reply        TEXT NOT NULL,
     -- The dialog, compressed as bodies are; without the message's content and any secret.
     conversation BLOB NOT NULL,
+    -- The end of the message was sent, and no reply came: it may have arrived, so it is not paid back.
+    uncertain    INTEGER NOT NULL CHECK (uncertain IN (0, 1)),
     PRIMARY KEY (message_id, number)
 ) STRICT, WITHOUT ROWID;
 

@@ -18,6 +18,7 @@ mod idempotency;
 mod limits;
 mod mail;
 mod messages;
+mod openapi_fuzz;
 mod ops;
 mod order_of_checks;
 mod plugin_tools;

@@ -10,6 +10,8 @@ use std::time::Duration;
 
 use reqwest::Method;
 use serde_json::{Value, json};
+use sqlx::SqlitePool;
+use sqlx::sqlite::SqliteConnectOptions;
 use waxwing_tests::{Account, Answer, Server, until_async};
 
 use crate::fixture::{Database, message, with};
@@ -35,6 +37,14 @@ async fn get(server: &Server, key: &str, below: &str) -> Value {
 
 async fn post(server: &Server, key: &str, below: &str) -> Answer {
     ask(server, Method::POST, key, below).await
+}
+
+/// Changes the database beside the server; answers how many rows.
+async fn change(server: &Server, sql: &'static str) -> u64 {
+    let file = server.data_dir().join("waxwing.db");
+    let options = SqliteConnectOptions::new().filename(file).busy_timeout(Duration::from_secs(20));
+    let pool = SqlitePool::connect_with(options).await.expect("the database opens");
+    sqlx::query(sql).execute(&pool).await.expect("changed").rows_affected()
 }
 
 /// Sends a message that waits until tomorrow.

@@ -89,13 +89,7 @@ async fn waxwing(plant: &Plant, filling: &mut Filling, messages: u32) -> io::Res
     Ok(round(messages, end.duration_since(begun.begin), cpu, connections, peak_kib))
 }
 
-fn round(
-    messages: u32,
-    wall: Duration,
-    cpu: Duration,
-    connections: usize,
-    peak_kib: u64,
-) -> Round {
+fn round(messages: u32, wall: Duration, cpu: Duration, connections: usize, peak_kib: u64) -> Round {
     let messages = u64::from(messages);
     Round {
         per_second: figures::per_second(messages, wall),

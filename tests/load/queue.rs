@@ -16,7 +16,7 @@ use crate::process;
 const SHARE: u32 = 1_000;
 const SAMPLE: Duration = Duration::from_millis(100);
 /// A queue that is not emptied any more is a failure.
-const STUCK: Duration = Duration::from_secs(60);
+const STUCK: Duration = Duration::from_mins(1);
 
 /// How a queue was emptied, or begun to be.
 struct Course {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 
 use crate::wait::until_async;
 
@@ -76,8 +76,10 @@ impl Receiver {
         let posted: Arc<Mutex<Vec<Posted>>> = Arc::default();
         let (own, behave): (_, Arc<Behave>) = (Arc::clone(&posted), Arc::new(behave));
         let task = tokio::spawn(async move {
+            // Its connections end with it.
+            let mut connections = JoinSet::new();
             while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(serve(stream, Arc::clone(&own), Arc::clone(&behave)));
+                connections.spawn(serve(stream, Arc::clone(&own), Arc::clone(&behave)));
             }
         });
         Self { address, posted, task }

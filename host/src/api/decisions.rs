@@ -94,7 +94,7 @@ pub async fn show(
     security(("apiKey" = [])),
     params(("id" = inline(super::shapes::DecisionOrMessage), Path, description = "`dec_…` or `msg_…`"),
            ("signature" = Option<String>, Query, description = "wxsig_…")),
-    request_body(content = inline(Option<super::shapes::Component>), content_type = "application/wasm"),
+    request_body(content = inline(Option<super::shapes::ComponentOrNothing>), content_type = "application/wasm"),
     responses((status = 200, description = "The calls", body = super::shapes::Listing),
               super::shapes::OperatorRefusals))]
 pub async fn replayed(

@@ -3,8 +3,9 @@
 use axum::response::{IntoResponse, Response};
 use utoipa::openapi::path::{HttpMethod, OperationBuilder, PathItem, PathsBuilder};
 use utoipa::openapi::request_body::RequestBodyBuilder;
+use utoipa::openapi::schema::AnyOf;
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, SecurityScheme};
-use utoipa::openapi::{ContentBuilder, Ref, Required, ResponseBuilder};
+use utoipa::openapi::{ContentBuilder, Ref, RefOr, Required, ResponseBuilder, Schema};
 use utoipa::{Modify, OpenApi};
 
 use super::shapes::{
@@ -98,6 +99,16 @@ impl Modify for Webhooks {
             .response("200", taken.build());
         let item = PathItem::new(HttpMethod::Post, operation);
         document.webhooks = Some(PathsBuilder::new().path("event", item).build());
+        // What is said of a message is an open object too: more than one of the shapes may fit.
+        let facts = document.components.get_or_insert_default().schemas.get_mut("WebhookData");
+        if let Some(RefOr::T(facts)) = facts
+            && let Schema::OneOf(one) = facts
+        {
+            let mut any = AnyOf::new();
+            any.items = std::mem::take(&mut one.items);
+            any.description = one.description.take();
+            *facts = Schema::AnyOf(any);
+        }
     }
 }
 

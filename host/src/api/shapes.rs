@@ -22,8 +22,8 @@ pub use message::{
 };
 pub use operator::{DecisionRecord, Impact, Installed, Listing, OperatorRefusals, Slot};
 pub use reference::{
-    AccountRef, Component, Count, DecisionOrMessage, DecisionRef, DomainRef, EventRef, ImpactRule,
-    Limit, MessageRef, SlotRef, WebhookRef,
+    AccountRef, Component, ComponentOrNothing, Count, DecisionOrMessage, DecisionRef, DomainRef,
+    EventRef, ImpactRule, Limit, MessageRef, SlotRef, WebhookRef,
 };
 pub use suppression::{
     DeletedSuppression, NewSuppression, NewSuppressions, Suppression, SuppressionKind,

@@ -53,6 +53,9 @@ impl FromRequestParts<Api> for Holder {
         match query::read(Query::<OwnerQuery>::try_from_uri(&parts.uri))?.owner {
             Whose::Account => {
                 let admin = Admin::from_request_parts(parts, api).await?;
+                if !admin.is_for_all() {
+                    return Err(restricted());
+                }
                 Ok(Self(WebhookOwner::Account(admin.account())))
             }
             Whose::Server => {
@@ -180,7 +183,8 @@ pub async fn delete(
     Ok(axum::Json(json!({"id": id, "deleted": true})).into_response())
 }
 
-/// Gives a webhook another secret, which is told this once. For 24 hours both sign.
+/// Gives a webhook another secret, which is told this once. For 24 hours both sign, and it is not rotated
+/// again.
 #[utoipa::path(post, path = "/v1/webhooks/{webhook}/rotate", operation_id = "rotate_webhook",
     tag = "webhooks", security(("apiKey" = [])),
     params(("webhook" = String, Path, description = "`whk_…`"),
@@ -330,7 +334,9 @@ fn refused(error: &WebhookError) -> Problem {
         WebhookError::TooMany(_) => {
             Refusal::Forbidden { message: error.to_string(), retry_after_s: None }.into()
         }
-        WebhookError::Disabled => Problem::new(StatusCode::CONFLICT, "CONFLICT", error.to_string()),
+        WebhookError::Disabled | WebhookError::Rotated(_) => {
+            Problem::new(StatusCode::CONFLICT, "CONFLICT", error.to_string())
+        }
         WebhookError::Busy => Refusal::RateLimited { retry_after: BUSY }.into(),
         WebhookError::Missing(_) | WebhookError::NoDelivery(_) => {
             Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", error.to_string())
@@ -341,6 +347,12 @@ fn refused(error: &WebhookError) -> Problem {
         }
         WebhookError::Store(error) => failed(error),
     }
+}
+
+/// Webhooks are told of the whole account: a key for some of it may neither see nor change them.
+fn restricted() -> Problem {
+    let message = "the key is for some domains or templates only, and webhooks are told of all";
+    Refusal::Forbidden { message: message.to_owned(), retry_after_s: None }.into()
 }
 
 fn unknown(what: &str, name: &str) -> Problem {

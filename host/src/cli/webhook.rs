@@ -59,7 +59,7 @@ pub enum WebhookCommand {
         #[command(flatten)]
         target: Target,
     },
-    /// Give a webhook another secret, shown this once; for 24 hours both sign
+    /// Give a webhook another secret, shown this once; for 24 hours both sign, and it is not rotated again
     Rotate {
         /// `whk_…`
         id: WebhookId,

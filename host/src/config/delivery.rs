@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 
 use super::Rules;
+use crate::domain::name::DomainName;
 use crate::id::AccountId;
 
 /// `[delivery]`
@@ -185,6 +186,15 @@ impl Delivery {
             !needs(self.route) && !self.rules.iter().any(|rule| needs(rule.route)),
             "delivery.route: `smarthost` needs [[delivery.smarthosts]]",
         );
+        for destination in &self.destinations {
+            let name = &destination.exchangers;
+            rules.must(
+                name.split('+').all(|it| it.parse::<DomainName>().is_ok()),
+                &format!(
+                    "delivery.destinations: `{name}` is no registered domain of mail exchangers"
+                ),
+            );
+        }
         for rule in &self.rules {
             rule.check(&names, rules);
         }
@@ -282,8 +292,8 @@ impl Default for Delivery {
             smarthosts: Vec::new(),
             rules: Vec::new(),
             destinations: Vec::new(),
-            concurrent: 512,
-            memory_bytes: 128 << 20,
+            concurrent: 2_048,
+            memory_bytes: 512 << 20,
             connections: 20,
             messages_per_connection: 100,
             messages_per_minute: None,

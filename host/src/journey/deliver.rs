@@ -5,6 +5,7 @@ pub mod carry;
 pub mod destination;
 pub mod exchange;
 mod letter;
+pub mod memory;
 pub mod outcome;
 pub mod placement;
 pub mod return_path;
@@ -13,6 +14,7 @@ mod sandbox;
 pub mod schedule;
 pub mod sign;
 pub mod smtp;
+mod tried;
 #[cfg(test)]
 mod tests;
 mod worker;

@@ -18,7 +18,7 @@ pub mod types;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -29,6 +29,7 @@ use crate::clock::Clock;
 use crate::id::WebhookId;
 use crate::store::Store;
 use crate::store::seal::Seal;
+use crate::store::sqlite::WebhookOwner;
 use guard::Guard;
 use post::Poster;
 use schedule::Schedule;
@@ -42,7 +43,7 @@ pub struct Webhooks {
     poster: Poster,
     rules: Rules,
     wake: Notify,
-    tests: Mutex<HashSet<WebhookId>>,
+    tests: Mutex<HashMap<WebhookId, WebhookOwner>>,
 }
 
 /// What the operator decides about webhooks.

@@ -21,6 +21,10 @@ pub struct Addresses {
     pub verp: Verp,
     /// At which mailbox providers report complaints.
     pub feedback: Vec<EmailAddress>,
+    /// The name of this server.
+    pub hostname: String,
+    /// Where return paths lead; sender domains have an alias of it under the same first label.
+    pub return_path_host: String,
 }
 
 /// For whom the listener takes mail.
@@ -57,6 +61,14 @@ impl Addresses {
         if self.feedback.iter().any(|it| it.folded() == folded) {
             return Some(Recipient::Feedback);
         }
-        address.local().eq_ignore_ascii_case("postmaster").then_some(Recipient::Postmaster)
+        let is_postmaster = address.local().eq_ignore_ascii_case("postmaster");
+        (is_postmaster && self.is_ours(address.host())).then_some(Recipient::Postmaster)
+    }
+
+    /// Whether a host is this server, or may be an alias of it: it is not to look like an open relay.
+    fn is_ours(&self, host: &str) -> bool {
+        let label = self.return_path_host.split('.').next().unwrap_or_default();
+        let is_alias = host.split_once('.').is_some_and(|(first, _)| first == label);
+        is_alias || host == self.hostname || host == self.return_path_host
     }
 }

@@ -8,6 +8,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use super::data_dir::{DataDir, DataDirError};
+use super::domains;
 use super::smtp::{self, Door, Places};
 use super::tasks::Tasks;
 use super::wire::{StartError, bind};
@@ -56,7 +57,12 @@ impl Port {
             complaints_for: config.bounces.complaints_for(),
         };
         let feedback = config.bounces.feedback.clone();
-        let addresses = Arc::new(Addresses { verp: verp(data)?, feedback });
+        let addresses = Arc::new(Addresses {
+            verp: verp(data)?,
+            feedback,
+            hostname: smtp::hostname(&config.smtp).as_str().to_owned(),
+            return_path_host: domains::rules(config).return_path_host,
+        });
         let intake = Intake::new(store.clone(), clock.clone(), Arc::clone(&addresses), rules);
         let terms = Arc::new(Terms {
             hostname: smtp::hostname(&config.smtp).as_str().to_owned(),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::Notify;
 
 use super::data_dir::{DataDir, DataDirError};
 use super::tasks::Tasks;
@@ -22,6 +22,7 @@ use crate::journey::deliver::destination::{Destinations, Limits};
 use crate::journey::deliver::exchange::{
     AddressFamilies, Exchanges, FetchSettings, Policies, PolicyFetcher, Settings,
 };
+use crate::journey::deliver::memory::Memory;
 use crate::journey::deliver::placement::{Placement, RouteBook};
 use crate::journey::deliver::return_path::ReturnPaths;
 use crate::journey::deliver::route::{Routes, Rule, Smarthost, Way};
@@ -81,7 +82,21 @@ pub struct Parts {
 }
 
 /// The operator's routes, which can be exchanged while the server runs.
-pub type Book = Arc<ArcSwap<RouteBook>>;
+#[derive(Debug)]
+pub struct Book(Arc<Placement>);
+
+impl Book {
+    /// Takes the routes of a configuration. What was known of smarthosts, and their connections, belong
+    /// to the settings of before.
+    ///
+    /// # Errors
+    /// They cannot be used; those before stay.
+    pub fn take(&self, config: &Config) -> Result<(), DeliveryError> {
+        self.0.routes.store(Arc::new(route_book(config)?));
+        self.0.destinations.forget();
+        Ok(())
+    }
+}
 
 /// What carries messages on, in the ways that the configuration names.
 ///
@@ -95,14 +110,12 @@ pub fn worker(
     let delivery = &config.delivery;
     let Parts { store, clock, facts, inbox, wake } = parts;
     let tls = TlsClient::new(delivery.ca_file.as_deref())?;
-    let book: Book = Arc::new(ArcSwap::from_pointee(route_book(config)?));
     let placement = Arc::new(Placement {
-        routes: Arc::clone(&book),
+        routes: ArcSwap::from_pointee(route_book(config)?),
         exchanges: exchanges(config, store.clone(), &tls, &clock)?,
         destinations: Arc::new(Destinations::default()),
         clock: clock.clone(),
     });
-    let memory_kib = u32::try_from(delivery.memory_bytes.div_ceil(1_024)).unwrap_or(u32::MAX);
     let carrier = Carrier {
         hello: smtp::hostname(&config.smtp).as_str().to_owned(),
         local: delivery.local_addresses.clone(),
@@ -117,8 +130,7 @@ pub fn worker(
         sandbox: Sandbox::new(inbox),
         carrier,
         placement: Arc::clone(&placement),
-        memory: Semaphore::new(usize::try_from(memory_kib).unwrap_or(Semaphore::MAX_PERMITS)),
-        memory_kib,
+        memory: Memory::new(delivery.memory_bytes),
     };
     let pauses = delivery.retry_pauses_s.iter().copied().map(Duration::from_secs);
     let schedule =
@@ -130,13 +142,13 @@ pub fn worker(
         owner: RequestId::new(clock.now()).to_string(),
         clock,
         attempts: Arc::new(attempts),
-        placement,
+        placement: Arc::clone(&placement),
         schedule: Arc::new(schedule),
         concurrent: delivery.concurrent,
         wake,
         spawner: Spawner::new(move |task| tasks.start("attempt", task)),
     };
-    Ok((worker, book))
+    Ok((worker, Book(placement)))
 }
 
 /// What makes the addresses to which reports come back.

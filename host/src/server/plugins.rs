@@ -6,10 +6,11 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::data_dir::{DataDir, DataDirError};
+use super::tasks::Tasks;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::plugin::Options;
-use crate::plugin::manager::{Listener, News, Recorded, What};
+use crate::plugin::manager::{Listener, Manager, News, Recorded, What};
 use crate::plugin::slot::SlotName;
 use crate::store::Store;
 use crate::store::seal::Seal;
@@ -37,13 +38,24 @@ pub fn recorded(store: &Store, seal: &Arc<Seal>, limit: u32) -> Recorded {
 
 /// What happens to plugins becomes events; they wait here for the database.
 #[derive(Debug)]
-pub struct NewsRoom {
+struct NewsRoom {
     news: mpsc::Receiver<News>,
 }
 
+/// Starts what changes plugins, and what writes down what it says.
+pub fn start(
+    manager: Manager,
+    recorded: Recorded,
+    (store, clock): (&Store, &Clock),
+    (tasks, stop): (&Tasks, &CancellationToken),
+) {
+    let (hears, news) = news();
+    tasks.start("plugins", manager.telling(hears).run(recorded, stop.clone()));
+    tasks.start("plugin events", news.run(store.clone(), clock.clone(), stop.clone()));
+}
+
 /// Who listens to the manager of the plugins, and what writes down what they hear.
-#[must_use]
-pub fn news() -> (Listener, NewsRoom) {
+fn news() -> (Listener, NewsRoom) {
     let (sender, news) = mpsc::channel(NEWS);
     let listener = Listener::new(move |it| {
         if sender.try_send(it).is_err() {
@@ -55,7 +67,7 @@ pub fn news() -> (Listener, NewsRoom) {
 
 impl NewsRoom {
     /// Runs until `stop`, and writes what still waits then.
-    pub async fn run(mut self, store: Store, clock: Clock, stop: CancellationToken) {
+    async fn run(mut self, store: Store, clock: Clock, stop: CancellationToken) {
         loop {
             let news = tokio::select! {
                 news = self.news.recv() => news,

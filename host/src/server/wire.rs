@@ -18,7 +18,7 @@ use super::{bounces, delivery, domains, plugins, relay, webhooks};
 use crate::api::operator::ControlToken;
 use crate::api::{self, Api, RequestLimits};
 use crate::clock::Clock;
-use crate::config::Config;
+use crate::config::{Config, Limits};
 use crate::inbox;
 use crate::inbox::archive::Archive;
 use crate::inbox::smtp::Reach;
@@ -64,7 +64,7 @@ pub struct Running {
     stop_doors: CancellationToken,
     stop_core: CancellationToken,
     broken: CancellationToken,
-    routes: delivery::Book,
+    book: delivery::Book,
     _lock: Lock,
 }
 
@@ -148,31 +148,23 @@ pub async fn start(config: &Config) -> Result<Running, StartError> {
     let (committer, commits) = batch::channel();
     let commits = commits.keeping_samples(config.plugins.samples_kept);
     let wake = Arc::new(Notify::new());
-
     let waker = Arc::clone(&wake);
     let on_commit = move || waker.notify_one();
     core.start("commit", commits.run(store.clone(), clock.clone(), on_commit, stop_core.clone()));
-    let sandbox = inbox_smtp.unwrap_or(config.inbox.smtp_listen);
     core.start("domains", Arc::clone(&verifier).run(stop_core.clone()));
     let parts = delivery::Parts {
         store: store.clone(),
         clock: clock.clone(),
         facts: Arc::clone(&facts),
-        inbox: sandbox,
+        inbox: inbox_smtp.unwrap_or(config.inbox.smtp_listen),
         wake,
     };
-    let (worker, routes) = delivery::worker(config, &data, parts)?;
+    let (worker, book) = delivery::worker(config, &data, parts)?;
     let recorded = plugins::recorded(&store, &seal, config.plugins.impact_calls);
-    let (hears, news) = plugins::news();
-    let plugin_manager = plugin_manager.telling(hears);
-    core.start("plugins", plugin_manager.run(recorded, stop_core.clone()));
-    core.start("plugin events", news.run(store.clone(), clock.clone(), stop_core.clone()));
+    plugins::start(plugin_manager, recorded, (&store, &clock), (&core, &stop_core));
     let webhooks = webhooks::start(config, &data, &store, &clock, (&core, &stop_core)).await?;
     core.start("deliver", worker.run(stop_core.clone()));
-    let kept = retention(config);
-    core.start("retention", kept.run(store.clone(), clock.clone(), stop_core.clone()));
-
-    let limits = &config.limits;
+    core.start("retention", retention(config).run(store.clone(), clock.clone(), stop_core.clone()));
     let rate_limits = rate_limits(config);
     core.start("tidy", tidy(Arc::clone(&rate_limits), metrics.clone(), stop_core.clone()));
     let journey = Arc::new(Journey::new(
@@ -205,19 +197,11 @@ pub async fn start(config: &Config) -> Result<Running, StartError> {
         rate_limits,
         clock: clock.clone(),
         limits: request_limits(config),
-        body_memory: Arc::new(Semaphore::new(limits.body_memory_bytes.div_ceil(1_024))),
+        body_memory: Arc::new(Semaphore::new(config.limits.body_memory_bytes.div_ceil(1_024))),
         metrics,
     };
-    let mut router = api::router(api);
-    if config.inbox.view {
-        router = router.merge(inbox::view::router(archive));
-    }
-    let bounds = Bounds {
-        connections: limits.connections,
-        headers: Duration::from_secs(limits.header_seconds),
-    };
-    let http_door = listeners::http(listener, api::surround(router), bounds, stop_doors.clone());
-    doors.start("http", http_door);
+    let view = config.inbox.view.then_some(archive);
+    doors.start("http", http_door(listener, api, view, &config.limits, stop_doors.clone()));
     Ok(Running {
         http,
         inbox_smtp,
@@ -234,9 +218,28 @@ pub async fn start(config: &Config) -> Result<Running, StartError> {
         stop_doors,
         stop_core,
         broken,
-        routes,
+        book,
         _lock: lock,
     })
+}
+
+/// The HTTP door.
+fn http_door(
+    listener: TcpListener,
+    api: Api,
+    view: Option<Archive>,
+    limits: &Limits,
+    stop: CancellationToken,
+) -> impl Future<Output = ()> + use<> {
+    let mut router = api::router(api);
+    if let Some(archive) = view {
+        router = router.merge(inbox::view::router(archive));
+    }
+    let bounds = Bounds {
+        connections: limits.connections,
+        headers: Duration::from_secs(limits.header_seconds),
+    };
+    listeners::http(listener, api::surround(router), bounds, stop)
 }
 
 /// The store, in order and ready: what a run before this one has left in the middle is due now.
@@ -310,11 +313,8 @@ impl Running {
 
     /// Puts the routes of a configuration in the place of those in use: from the next attempt on.
     pub fn take_routes(&self, config: &Config) {
-        match delivery::route_book(config) {
-            Ok(book) => {
-                self.routes.store(Arc::new(book));
-                tracing::info!("the routes were read again");
-            }
+        match self.book.take(config) {
+            Ok(()) => tracing::info!("the routes were read again"),
             Err(error) => tracing::error!(%error, "the routes stay as they were"),
         }
     }

@@ -231,6 +231,23 @@ pub struct Due {
     pub due_at: Timestamp,
 }
 
+/// A place in the order in which messages are due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Position {
+    /// Since when.
+    pub due_at: Timestamp,
+    /// Which one of that moment.
+    pub message_id: MessageId,
+}
+
+impl Due {
+    /// Where it stands.
+    #[must_use]
+    pub fn position(&self) -> Position {
+        Position { due_at: self.due_at, message_id: self.message_id }
+    }
+}
+
 /// A message that a worker has leased for one attempt.
 #[derive(Debug, Clone)]
 pub struct Lease {
@@ -302,6 +319,8 @@ pub struct AttemptRecord {
     pub reply: String,
     /// The dialog, line by line, without the message's content and any secret.
     pub conversation: String,
+    /// Whether the message may have arrived nevertheless.
+    pub is_uncertain: bool,
 }
 
 /// Why an address is on a suppression list.

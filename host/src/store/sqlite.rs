@@ -10,6 +10,7 @@ mod domain_keys;
 mod domains;
 mod events;
 mod gauges;
+mod hold_back;
 mod keys;
 mod message_file;
 mod message_pages;

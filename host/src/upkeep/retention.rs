@@ -9,7 +9,7 @@ mod pass;
 #[cfg(test)]
 mod tests;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
@@ -18,6 +18,8 @@ use crate::store::Store;
 use pass::Pass;
 
 const EVERY: Duration = Duration::from_mins(5);
+/// A clock that is so far ahead of what has passed was set.
+const JUMP: Duration = Duration::from_hours(1);
 const DAY: Duration = Duration::from_hours(24);
 const WEEK: Duration = Duration::from_hours(7 * 24);
 
@@ -63,14 +65,25 @@ impl Default for Retention {
 }
 
 impl Retention {
-    /// Runs until `stop`.
+    /// Runs until `stop`. A clock that has jumped is not believed for a day: under one that is a year
+    /// ahead by mistake all would be past its time.
     pub async fn run(self, store: Store, clock: Clock, stop: CancellationToken) {
+        let mut seen = (clock.now(), Instant::now());
+        let mut not_before: Option<Instant> = None;
         while !stop.is_cancelled() {
             tokio::select! {
                 () = stop.cancelled() => return,
                 () = tokio::time::sleep(EVERY) => {}
             }
-            Pass::new(self, &store, clock.now(), &stop).run().await;
+            let (now, expected) = (clock.now(), seen.0.after(seen.1.elapsed()));
+            seen = (now, Instant::now());
+            if expected.until(now) > JUMP {
+                tracing::warn!(%now, "the clock has jumped ahead: nothing is dropped for a day");
+                not_before = Some(Instant::now() + DAY);
+            }
+            if not_before.is_none_or(|it| it <= Instant::now()) {
+                Pass::new(self, &store, now, &stop).run().await;
+            }
         }
     }
 

@@ -30,12 +30,12 @@ async fn lists_come_newest_first_in_pages_and_every_filter_takes_what_it_says() 
     let list = async |query: &str| -> Vec<String> {
         ids(&get(&server, &ann.key, query).await).into_iter().map(str::to_owned).collect()
     };
-    assert_eq!(list("?to=n1%40EXAMPLE.com").await, [&sent[2][..], &sent[4]]);
+    assert_eq!(list("?to=n1%40EXAMPLE.com").await, [sent[2].as_str(), &sent[4]]);
     assert_eq!(list("?to=N1%40example.com").await, [""; 0], "a local part is as it is written");
-    assert_eq!(list("?state=scheduled").await, [&sent[0][..]]);
+    assert_eq!(list("?state=scheduled").await, [sent[0].as_str()]);
     assert_eq!(list("?state=scheduled,delivered").await, sent);
     assert_eq!(list("?state=bounced").await, [""; 0]);
-    assert_eq!(list("?tag=t3").await, [&sent[2][..]]);
+    assert_eq!(list("?tag=t3").await, [sent[2].as_str()]);
     assert_eq!(list("?tag=all&to=n0@example.com").await.len(), 3);
     assert_eq!(list("?template=verification-code").await, sent);
     assert_eq!(list("?template=welcome").await, [""; 0]);
@@ -100,7 +100,8 @@ async fn a_file_tells_all_and_a_line_of_the_list_is_a_part_of_it() {
     assert_eq!(types(&file["events"]), ["message.queued", "message.sending", "message.delivered"]);
     let attempt = &file["attempts"][0];
     assert_eq!((&attempt["number"], &attempt["outcome"]), (&json!(1), &json!("delivered")));
-    assert_eq!((&attempt["route"], &attempt["code"]), (&json!("sandbox"), &json!(250)));
+    assert_eq!(attempt["route"], "sandbox");
+    assert!(attempt["reply"].as_str().is_some_and(|it| it.starts_with("250")), "{attempt}");
 
     let list = get(&server, &ann.key, "").await;
     for (field, value) in list["data"][0].as_object().expect("a line") {

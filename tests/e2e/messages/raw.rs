@@ -1,19 +1,6 @@
 //! The message itself.
 
-use sqlx::SqlitePool;
-use sqlx::sqlite::SqliteConnectOptions;
-use waxwing_tests::Account;
-
 use super::*;
-
-/// Forgets the content of a message, as time does.
-pub async fn forget(server: &Server, id: &str) {
-    let file = server.data_dir().join("waxwing.db");
-    let pool = SqlitePool::connect_with(SqliteConnectOptions::new().filename(file)).await;
-    let gone = sqlx::query("DELETE FROM bodies WHERE message_id = ?").bind(id.to_owned());
-    let gone = gone.execute(&pool.expect("the database opens")).await.expect("deleted");
-    assert_eq!(gone.rows_affected(), 1);
-}
 
 async fn raw(server: &Server, account: &Account, id: &str) -> (String, Vec<String>) {
     let request = server.request(Method::GET, &format!("/v1/messages/{id}/raw"));
@@ -35,14 +22,18 @@ async fn the_message_itself_comes_as_a_file_that_no_browser_shows() {
     let id = server.send(&ann.key, &message("ada@example.com")).await.message_id();
     let (text, headers) = raw(&server, &ann, &id).await;
     assert!(text.contains("481 902") && text.contains("\r\n\r\n"), "{text}");
-    assert!(text.contains(&format!("<{}@sandbox.test>", id[4..].to_lowercase())), "{text}");
+    assert!(
+        text.contains(&format!("<{}@sandbox.test>", id.trim_start_matches("msg_").to_lowercase())),
+        "{text}"
+    );
     let disposition = format!("attachment; filename=\"{id}.eml\"");
     assert_eq!(headers, ["message/rfc822", &disposition, "nosniff", "no-store"]);
     assert_eq!(server.cli(&["message", "raw", &id])["raw"], text.as_str());
 
     server.wait_for_mail_to("ada@example.com").await;
     until_state(&server, &ann.key, &id, "delivered").await;
-    forget(&server, &id).await;
+    // As time does it.
+    assert_eq!(change(&server, "DELETE FROM bodies").await, 1);
     let answer = ask(&server, Method::GET, &ann.key, &format!("/{id}/raw")).await;
     answer.assert_refused(404, "NOT_FOUND");
     assert!(answer.body["message"].as_str().is_some_and(|it| it.contains("no longer kept")));

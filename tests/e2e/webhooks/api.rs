@@ -9,6 +9,20 @@ use crate::fixture::message;
 
 const UNKNOWN: &str = "whk_01ARZ3NDEKTSV4RRFFQ69G5FAV";
 
+/// All that can be asked of one webhook.
+fn below_one() -> [(Method, &'static str, Value); 8] {
+    [
+        (Method::GET, "", Value::Null),
+        (Method::PATCH, "", json!({"state": "disabled"})),
+        (Method::DELETE, "", Value::Null),
+        (Method::POST, "/rotate", Value::Null),
+        (Method::POST, "/test", Value::Null),
+        (Method::GET, "/deliveries", Value::Null),
+        (Method::POST, "/replay", json!({"since": "2020-01-01T00:00:00Z"})),
+        (Method::POST, "/deliveries/evt_01ARZ3NDEKTSV4RRFFQ69G5FAV/replay", Value::Null),
+    ]
+}
+
 fn ids(list: &Value) -> Vec<&str> {
     let data = list["data"].as_array().expect("a list");
     data.iter().filter_map(|it| it["id"].as_str()).collect()
@@ -59,6 +73,10 @@ async fn a_webhook_is_made_shown_changed_and_removed() {
         server.webhooks(Method::POST, key, &format!("{below}/rotate"), &Value::Null).await;
     assert!(rotated.body["earlierSecretUntil"].is_string(), "{}", rotated.body);
     assert_ne!(rotated.body["secret"], made.body["secret"]);
+    let again = server.webhooks(Method::POST, key, &format!("{below}/rotate"), &Value::Null).await;
+    let until = rotated.body["earlierSecretUntil"].as_str().expect("a time");
+    assert!(again.body.to_string().contains(until), "{}", again.body);
+    again.assert_refused(409, "CONFLICT");
 
     let gone = server.webhooks(Method::DELETE, key, &below, &Value::Null).await;
     assert_eq!(gone.body, json!({"id": id, "deleted": true}));
@@ -119,17 +137,7 @@ async fn another_accounts_webhook_is_not_there() {
     let webhook = server.make_webhook(server.key(), &receiver, &[]).await;
     let other = server.open_account("pro", 10);
     let (_, admin) = server.make_key(&other.id, &["--scope", "admin"]);
-    let all = [
-        (Method::GET, "", Value::Null),
-        (Method::PATCH, "", json!({"state": "disabled"})),
-        (Method::DELETE, "", Value::Null),
-        (Method::POST, "/rotate", Value::Null),
-        (Method::POST, "/test", Value::Null),
-        (Method::GET, "/deliveries", Value::Null),
-        (Method::POST, "/replay", json!({"since": "2020-01-01T00:00:00Z"})),
-        (Method::POST, "/deliveries/evt_01ARZ3NDEKTSV4RRFFQ69G5FAV/replay", Value::Null),
-    ];
-    for (method, verb, body) in &all {
+    for (method, verb, body) in &below_one() {
         for id in [webhook.id.as_str(), UNKNOWN, "nothing"] {
             let below = format!("/{id}{verb}");
             let answer = server.webhooks(method.clone(), &admin, &below, body).await;
@@ -151,6 +159,30 @@ async fn another_accounts_webhook_is_not_there() {
     }
     assert!(receiver.posted().is_empty());
     assert_eq!(server.webhook(server.key(), &webhook.id).await["state"], "active");
+}
+
+#[tokio::test]
+async fn a_key_for_some_of_the_account_neither_sees_nor_changes_webhooks() {
+    let (receiver, server) = lab().await;
+    let webhook = server.make_webhook(server.key(), &receiver, &[]).await;
+    let account = server.told("accountId");
+    let domain = ["--scope", "admin", "--domain", "sandbox.test"];
+    let template = ["--scope", "admin", "--template", "verification-code"];
+    for restriction in [domain, template] {
+        let (_, key) = server.make_key(account, &restriction);
+        let make = json!({"url": receiver.url()});
+        server.webhooks(Method::POST, &key, "", &make).await.assert_refused(403, "FORBIDDEN");
+        let list = server.webhooks(Method::GET, &key, "", &Value::Null).await;
+        list.assert_refused(403, "FORBIDDEN");
+        for (method, verb, body) in below_one() {
+            let below = format!("/{}{verb}", webhook.id);
+            let answer = server.webhooks(method, &key, &below, &body).await;
+            answer.assert_refused(403, "FORBIDDEN");
+        }
+    }
+    assert!(receiver.posted().is_empty());
+    let shown = server.webhook(server.key(), &webhook.id).await;
+    assert_eq!((&shown["state"], &shown["earlierSecretUntil"]), (&json!("active"), &Value::Null));
 }
 
 #[tokio::test]
@@ -257,6 +289,7 @@ async fn the_command_line_does_the_same() {
     assert_eq!(server.cli(&["webhook", "test", id])["delivered"], true);
     let rotated = server.cli(&["webhook", "rotate", id]);
     assert_ne!(rotated["secret"], made["secret"]);
+    assert!(server.cli_fails(&["webhook", "rotate", id]).contains("earlier secret signs until"));
     let text = server.cli_text(&["webhook", "deliveries", id]);
     assert!(text.contains("webhook.test") && text.contains("taken"), "{text}");
     let changed = server.cli(&["webhook", "update", id, "--state", "disabled"]);

@@ -18,11 +18,11 @@ const WORST: u32 = 5;
 
 /// Bad, by chance, in a way that is the same in every run for the same event and try.
 async fn flaky(seed: u64) -> Receiver {
-    let tries: Mutex<BTreeMap<String, u32>> = Mutex::default();
+    let counts: Mutex<BTreeMap<String, u32>> = Mutex::default();
     Receiver::behaving(move |posted| {
         let id = posted.header("webhook-id");
-        let mut tries = tries.lock().expect("nobody panics");
-        let tried = tries.entry(id.to_owned()).or_default();
+        let mut counts = counts.lock().expect("nobody panics");
+        let tried = counts.entry(id.to_owned()).or_default();
         *tried += 1;
         // Identifiers differ from run to run; the place of a try in all of them does not.
         let mut chance = DefaultHasher::new();

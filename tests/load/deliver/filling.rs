@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{ConnectOptions, SqliteConnection};
+use sqlx::{ConnectOptions, Connection, SqliteConnection};
 
 use crate::smtp::Letter;
 
@@ -104,6 +104,11 @@ impl Filling {
         .await
         .map_err(io::Error::other)?;
         Ok((counts.0.unsigned_abs(), counts.1.unsigned_abs()))
+    }
+
+    /// Lets go of the database: what is beside its file is folded into it.
+    pub async fn close(self) -> io::Result<()> {
+        self.database.close().await.map_err(io::Error::other)
     }
 
     fn content(&self, bodies: Bodies) -> Vec<u8> {

@@ -18,7 +18,7 @@ use crate::smtp::{Clients, Letter, Login, Target, tls};
 const SESSIONS: u32 = 16;
 const POLL: Duration = Duration::from_millis(20);
 /// A queue that is not empty for so long never will be.
-const STUCK: Duration = Duration::from_secs(60);
+const STUCK: Duration = Duration::from_mins(1);
 
 /// A running Postfix and its sink.
 pub struct Postfix {

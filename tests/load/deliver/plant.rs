@@ -21,7 +21,7 @@ pub const DOMAIN: &str = "load.example";
 pub const FROM: &str = "hello@load.example";
 const POLL: Duration = Duration::from_millis(5);
 /// A sink that gets nothing for so long never gets the rest.
-const STUCK: Duration = Duration::from_secs(60);
+const STUCK: Duration = Duration::from_mins(1);
 
 /// A server's data with everything that deliveries need, and where they go.
 pub struct Plant {
@@ -55,7 +55,9 @@ impl Plant {
         server.stop().await?;
         let add = ["domain", "add", "--account", &account, DOMAIN];
         installation.command(&plant.settings, &add).await?;
-        plant.filling().await?.verify(DOMAIN).await?;
+        let mut filling = plant.filling().await?;
+        filling.verify(DOMAIN).await?;
+        filling.close().await?;
         Ok(plant)
     }
 

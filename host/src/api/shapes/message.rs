@@ -171,6 +171,7 @@ pub struct AttemptList {
 /// A message that was sent once more.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_field_names, reason = "the member's name in the answer")]
 pub struct Resent {
     /// Always true.
     success: bool,

@@ -60,5 +60,10 @@ pub struct ImpactRule(String);
 
 /// A component.
 #[derive(Serialize, ToSchema)]
-#[schema(value_type = String, format = Binary)]
+#[schema(value_type = String, format = Binary, min_length = 1)]
 pub struct Component(Vec<u8>);
+
+/// A component, or nothing.
+#[derive(Serialize, ToSchema)]
+#[schema(value_type = String, format = Binary)]
+pub struct ComponentOrNothing(Vec<u8>);

@@ -237,8 +237,8 @@ pub struct MessageEvent {
     message_id: String,
     /// `acc_…`
     account_id: String,
-    /// The state, or the mark, that it has got.
-    state: String,
+    /// The state that it has got; of `message.complained` where it stands, and null where it is not kept.
+    state: Option<String>,
     /// Why, in the words of the server that said it.
     reason: String,
     /// The recipient. It and what follows is missing where the message is not kept any more.

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use tokio::sync::Semaphore;
 
 use super::carry::{Carrier, Errand, Target};
-use super::destination::Place;
+use super::destination::{Place, Turn};
 use super::exchange::{Exchange, Hosts};
 use super::letter::Letter;
+use super::memory::{Memory, SMALL};
 use super::outcome::{Report, Verdict};
 use super::placement::{Course, DIRECT, Placement};
 use super::return_path::ReturnPaths;
@@ -25,8 +25,10 @@ use crate::store::records::Lease;
 
 /// How long an attempt may take in all; its lease is longer.
 const LONGEST: Duration = Duration::from_mins(15);
-/// Octets in a unit of the memory that attempts share.
-const UNIT: u32 = 1_024;
+/// Addresses of one host that an attempt tries; then the next host has its turn.
+const ADDRESSES: usize = 3;
+/// How long a message waits for a connection to a second smarthost.
+const TURN: Duration = Duration::from_secs(30);
 
 /// What all attempts share.
 #[derive(Debug)]
@@ -43,10 +45,8 @@ pub struct Attempts {
     pub carrier: Carrier,
     /// For a further smarthost.
     pub placement: Arc<Placement>,
-    /// KiB of content that may be in memory at one time.
-    pub memory: Semaphore,
-    /// How many there are in all.
-    pub memory_kib: u32,
+    /// The memory that their content shares.
+    pub memory: Memory,
 }
 
 impl Attempts {
@@ -60,24 +60,27 @@ impl Attempts {
     }
 
     async fn within_time(&self, lease: &Lease, course: Course) -> Report {
-        let _turn = match &course {
+        let (destination, health) = match &course {
             Course::Sandbox(place) | Course::Smarthosts(place, _) | Course::Direct(place, ..) => {
-                place.destination.turn().await
+                (Arc::clone(&place.destination), Arc::clone(&place.health))
             }
             Course::Over(report) => return report.clone(),
         };
-        let attempt = self.begin(lease, course);
+        // Memory first: whoever has a connection does not wait for whoever waits for one.
+        let octets = lease.octets.unwrap_or(0);
+        let _large = if octets > SMALL { destination.large().await } else { None };
+        let _memory = self.memory.take(octets).await;
+        let turn = destination.turn().await;
+        let attempt = self.begin(lease, course, turn);
         tokio::time::timeout(LONGEST, attempt).await.unwrap_or_else(|_| {
             let minutes = LONGEST.as_secs() / 60;
-            Report::new(Verdict::Deferred, "", format!("not done after {minutes} minutes"))
+            let words = format!("not done after {minutes} minutes");
+            health.has_failed(&words, self.carrier.clock.now());
+            Report::new(Verdict::Deferred, "", words)
         })
     }
 
-    async fn begin(&self, lease: &Lease, course: Course) -> Report {
-        // Content, its signed copy and the one that is being written.
-        let units = lease.octets.unwrap_or(0).saturating_mul(3).div_ceil(UNIT);
-        // Never closed, so the only answer is the memory.
-        let _memory = self.memory.acquire_many(units.clamp(1, self.memory_kib)).await;
+    async fn begin(&self, lease: &Lease, course: Course, turn: Turn) -> Report {
         let raw = match self.store.body(lease.message_id).await {
             Ok(Some(raw)) => raw,
             Ok(None) => {
@@ -96,7 +99,7 @@ impl Attempts {
         match course {
             Course::Sandbox(_place) => self.sandbox.attempt(lease, letter.content()).await,
             Course::Smarthosts(place, smarthosts) => {
-                self.smarthosts(lease, place, &smarthosts, &mut letter).await
+                self.smarthosts(lease, (place, turn), &smarthosts, &mut letter).await
             }
             Course::Direct(place, exchange, port) => match &*exchange {
                 Exchange::Hosts(hosts) => {
@@ -119,7 +122,7 @@ impl Attempts {
     async fn smarthosts(
         &self,
         lease: &Lease,
-        place: Place,
+        first: (Place, Turn),
         smarthosts: &[Smarthost],
         letter: &mut Letter<'_>,
     ) -> Report {
@@ -127,22 +130,21 @@ impl Attempts {
             Ok(sender) => sender,
             Err(report) => return report,
         };
-        let mut place = Some(place);
+        let mut first = Some(first);
         let mut last: Option<Report> = None;
         for smarthost in smarthosts {
-            let place = match place.take() {
-                Some(place) => place,
-                None => match self.placement.next(smarthost) {
-                    Some(place) => place,
+            let (place, _turn) = match first.take() {
+                Some(first) => first,
+                None => match self.further(smarthost).await {
+                    Some(further) => further,
                     None => continue,
                 },
             };
-            // The turn of the first one is held already.
-            let _turn = if last.is_some() { Some(place.destination.turn().await) } else { None };
             let errand = Errand {
                 route: &smarthost.name,
                 taken: Verdict::Relayed,
                 destination: &place.destination,
+                health: &place.health,
                 sender: sender.as_ref(),
                 recipient: &lease.recipient,
             };
@@ -154,13 +156,20 @@ impl Attempts {
                 },
                 None => report,
             };
-            // Only one that would not hear of the message leaves it to the next.
-            if report.not_before.is_none() {
+            // Only one that has not judged the message leaves it to the next.
+            if !report.is_open {
                 return report;
             }
-            last = Some(Report { not_before: None, ..report });
+            last = Some(report);
         }
         last.unwrap_or_else(|| Report::new(Verdict::Deferred, "", "no smarthost has a place now"))
+    }
+
+    /// A place and a connection at another smarthost, if there is one soon.
+    async fn further(&self, smarthost: &Smarthost) -> Option<(Place, Turn)> {
+        let place = self.placement.next(smarthost)?;
+        let turn = tokio::time::timeout(TURN, place.destination.turn()).await.ok()?;
+        Some((place, turn))
     }
 
     async fn through(
@@ -175,9 +184,9 @@ impl Attempts {
             Ok(addresses) => addresses,
             Err(error) => {
                 let words = format!("{} has no address: {error}", smarthost.host);
-                let rest = errand.destination.has_failed(&words, self.carrier.clock.now());
+                let rest = errand.health.has_failed(&words, self.carrier.clock.now());
                 let report = Report::new(Verdict::Deferred, &smarthost.name, words);
-                return Report { not_before: Some(rest.until), ..report };
+                return Report { not_before: Some(rest.until), is_open: true, ..report };
             }
         };
         let targets: Vec<Target<'_>> = addresses
@@ -210,7 +219,7 @@ impl Attempts {
             .iter()
             .filter(|host| host.allowed_by_policy || !is_enforced)
             .flat_map(|host| {
-                host.addresses.iter().map(|address| Target {
+                host.addresses.iter().take(ADDRESSES).map(|address| Target {
                     host: &host.name,
                     address: (*address, port).into(),
                     security,
@@ -226,9 +235,18 @@ impl Attempts {
             route: DIRECT,
             taken: Verdict::Delivered,
             destination: &place.destination,
+            health: &place.health,
             sender: sender.as_ref(),
             recipient: &lease.recipient,
         };
-        self.carrier.carry(&errand, &targets, letter, &self.signatory).await
+        let report = self.carrier.carry(&errand, &targets, letter, &self.signatory).await;
+        if is_enforced && report.code.is_none() && report.verdict == Verdict::Deferred {
+            let words = format!(
+                "{}; the domain's MTA-STS policy demands a valid certificate",
+                report.words
+            );
+            return Report { words, ..report };
+        }
+        report
     }
 }

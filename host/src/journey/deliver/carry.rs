@@ -4,17 +4,17 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use super::destination::Destination;
+use super::destination::{Destination, Health};
 use super::letter::Letter;
-use super::outcome::{self, Report, Verdict};
+use super::outcome::{Report, Verdict};
 use super::sign::Signatory;
 use super::smtp::{
-    Broken, Cause, Dial, Envelope, Login, Refused, Reply, Security, Session, Stage, Timeouts,
-    TlsClient, Violation,
+    Broken, Cause, Dial, Envelope, Login, Refused, Security, Session, Stage, Timeouts, TlsClient,
+    Violation,
 };
+use super::tried::{End, Tried, said};
 use crate::clock::Clock;
 use crate::message::address::EmailAddress;
-use crate::message::status;
 
 /// Addresses that one attempt tries at most.
 const TRIES: usize = 8;
@@ -56,25 +56,16 @@ pub struct Errand<'a> {
     pub taken: Verdict,
     /// Where it goes.
     pub destination: &'a Arc<Destination>,
+    /// How it is there.
+    pub health: &'a Arc<Health>,
     /// The envelope's sender.
     pub sender: Option<&'a EmailAddress>,
     /// The envelope's recipient.
     pub recipient: &'a EmailAddress,
 }
 
-/// What came of one address.
-enum Tried {
-    /// The attempt is over.
-    Over(Report),
-    /// The next address may do better.
-    Next(Report),
-    /// The same, but it may be the message that it could not bear.
-    Cut(Report),
-}
-
 impl Carrier {
-    /// Tries the addresses in their order. Only if none of them would hear of the message does the
-    /// destination rest.
+    /// Tries the addresses in their order. Only if none of them would hear of any message they rest.
     pub async fn carry(
         &self,
         errand: &Errand<'_>,
@@ -83,34 +74,44 @@ impl Carrier {
         signatory: &Signatory,
     ) -> Report {
         let mut last: Option<Report> = None;
+        let mut closed: Option<String> = None;
         let mut is_ill = true;
         for target in targets.iter().take(TRIES) {
-            let tried = self.try_one(errand, target, letter, signatory).await;
-            is_ill &= matches!(tried, Tried::Next(_));
-            let (mut report, is_over) = match tried {
-                Tried::Over(report) => (report, true),
-                Tried::Next(report) | Tried::Cut(report) => (report, false),
-            };
-            report.route = errand.route.to_owned();
+            let Tried { end, mut report } = self.try_one(errand, target, letter, signatory).await;
+            errand.route.clone_into(&mut report.route);
             report.host = Some(target.host.to_owned());
             report.address = Some(target.address.to_string());
+            report.is_open = end != End::Over;
             if let Some(before) = last.take() {
                 report.conversation = format!("{}\n{}", before.conversation, report.conversation);
+                // What one of them may take later has not failed.
+                if before.verdict == Verdict::Deferred && report.verdict == Verdict::Failed {
+                    report.verdict = Verdict::Deferred;
+                }
             }
-            if is_over {
-                return report;
+            match end {
+                End::Over => return report,
+                End::Closed(reason) => closed = Some(reason),
+                End::SentAway(reason) => {
+                    errand.health.has_sent_away(&reason, self.clock.now());
+                    is_ill = false;
+                }
+                End::Cut | End::Unfit => is_ill = false,
             }
             last = Some(report);
         }
         let Some(report) = last else {
+            // Nothing that time would mend by itself.
             let words = format!("{} has no address", errand.destination.name);
             return Report::new(Verdict::Deferred, errand.route, words);
         };
-        if !is_ill {
-            return report;
+        match closed {
+            Some(reason) if is_ill => {
+                let rest = errand.health.has_failed(&reason, self.clock.now());
+                Report { not_before: Some(rest.until), ..report }
+            }
+            Some(_) | None => report,
         }
-        let rest = errand.destination.has_failed(&report.words, self.clock.now());
-        Report { not_before: Some(rest.until), ..report }
     }
 
     async fn try_one(
@@ -134,14 +135,14 @@ impl Carrier {
         }
         let session = match self.open(target, &mut conversation).await {
             Ok(session) => session,
-            Err(broken) => return Tried::Next(unreachable(&broken)).after(&conversation),
+            Err(broken) => return Tried::broken(broken).after(&conversation),
         };
         match self.hand_over(errand, Opened::Now(session), letter, signatory, &key).await {
             Handed::Tried(tried) => tried.after(&conversation),
             Handed::Closed(said) => {
                 let words = "the connection was closed before the message";
                 let report = Report::new(Verdict::Deferred, errand.route, words);
-                Tried::Next(Report { conversation: said, ..report }).after(&conversation)
+                Tried { end: End::Cut, report }.with(said, None).after(&conversation)
             }
         }
     }
@@ -165,6 +166,7 @@ impl Carrier {
         match opened {
             Err(broken)
                 if target.security == Security::Opportunistic
+                    && target.login.is_none()
                     && matches!(broken.stage, Stage::StartTls | Stage::Handshake) =>
             {
                 conversation.push_str(&broken.transcript);
@@ -190,7 +192,7 @@ impl Carrier {
         };
         if let Err(report) = letter.for_hop(session.extensions(), signatory).await {
             self.keep(errand, key, session).await;
-            return Handed::Tried(Tried::Over(report));
+            return Handed::Tried(Tried::over(report));
         }
         let envelope = Envelope {
             sender: errand.sender,
@@ -203,18 +205,18 @@ impl Carrier {
         let tls = session.tls().map(ToOwned::to_owned);
         let report = match sent {
             Ok(reply) => {
-                errand.destination.is_well();
+                errand.health.is_well();
                 self.keep(errand, key, session).await;
                 let words = said(&reply);
                 let report = Report::new(errand.taken, errand.route, words);
                 let (code, enhanced) = (Some(reply.code), reply.enhanced);
-                Tried::Over(Report { code, enhanced, ..report })
+                Tried::over(Report { code, enhanced, ..report })
             }
             Err(refused) if was_kept && is_closed(&refused) => return Handed::Closed(conversation),
             Err(refused) => {
-                let tried = judge(errand.route, &refused);
-                if matches!(tried, Tried::Over(_)) && matches!(refused.cause, Cause::Reply(_)) {
-                    errand.destination.is_well();
+                let tried = Tried::refused(&refused);
+                if tried.end == End::Over && matches!(refused.cause, Cause::Reply(_)) {
+                    errand.health.is_well();
                 }
                 if refused.usable {
                     self.keep(errand, key, session).await;
@@ -244,29 +246,6 @@ enum Handed {
     Tried(Tried),
 }
 
-impl Tried {
-    fn with(self, conversation: String, tls: Option<String>) -> Self {
-        let with = |report: Report| Report { conversation, tls, ..report };
-        match self {
-            Self::Over(report) => Self::Over(with(report)),
-            Self::Next(report) => Self::Next(with(report)),
-            Self::Cut(report) => Self::Cut(with(report)),
-        }
-    }
-
-    fn after(self, before: &str) -> Self {
-        let after = |report: Report| Report {
-            conversation: format!("{before}{}", report.conversation),
-            ..report
-        };
-        match self {
-            Self::Over(report) => Self::Over(after(report)),
-            Self::Next(report) => Self::Next(after(report)),
-            Self::Cut(report) => Self::Cut(after(report)),
-        }
-    }
-}
-
 /// A kept connection that was gone, or of no use any more, before its first command came through.
 fn is_closed(refused: &Refused) -> bool {
     let is_gone = match &refused.cause {
@@ -287,113 +266,5 @@ fn is_closed(refused: &Refused) -> bool {
         | Stage::Data
         | Stage::Content
         | Stage::Dot => false,
-    }
-}
-
-/// A connection that never came to a message.
-fn unreachable(broken: &Broken) -> Report {
-    let words = words(&broken.cause, broken.stage);
-    let report = Report::new(Verdict::Deferred, "", words);
-    let (code, enhanced) = match &broken.cause {
-        Cause::Reply(reply) => (Some(reply.code), reply.enhanced.clone()),
-        Cause::Io(_)
-        | Cause::Timeout
-        | Cause::Protocol(_)
-        | Cause::Tls(_)
-        | Cause::Unsupported(_) => (None, None),
-    };
-    Report {
-        code,
-        enhanced,
-        conversation: broken.transcript.clone(),
-        tls: broken.tls.clone(),
-        ..report
-    }
-}
-
-/// What a refusal means: a reply about the message ends the attempt, what is about the connection
-/// sends it to the next address, and after the final dot nobody else gets it for now: it may have
-/// arrived.
-fn judge(route: &str, refused: &Refused) -> Tried {
-    match &refused.cause {
-        Cause::Reply(reply) if reply.code == 421 => {
-            let words = said(reply);
-            let report = Report::new(Verdict::Deferred, route, words);
-            Tried::Next(Report { code: Some(421), enhanced: reply.enhanced.clone(), ..report })
-        }
-        // The server wants a login or encryption: it is our settings that are wrong, not the message.
-        Cause::Reply(reply) if matches!(reply.code, 530 | 534 | 535 | 538) => {
-            let words = said(reply);
-            let report = Report::new(Verdict::Deferred, route, words);
-            Tried::Next(Report {
-                code: Some(reply.code),
-                enhanced: reply.enhanced.clone(),
-                ..report
-            })
-        }
-        Cause::Reply(reply) => {
-            let stage = match refused.stage {
-                Stage::Rcpt => status::Stage::Recipient,
-                Stage::Data | Stage::Content | Stage::Dot => status::Stage::Later,
-                Stage::Connect
-                | Stage::Greeting
-                | Stage::Hello
-                | Stage::StartTls
-                | Stage::Handshake
-                | Stage::Login
-                | Stage::Mail
-                | Stage::Reset => status::Stage::Session,
-            };
-            let (code, enhanced) = (reply.code, reply.enhanced.clone());
-            Tried::Over(Report::refused(route, stage, code, enhanced, &reply.text))
-        }
-        Cause::Unsupported(what) => {
-            Tried::Over(Report::new(Verdict::Failed, route, what.to_string()))
-        }
-        Cause::Io(_) | Cause::Timeout | Cause::Protocol(_) | Cause::Tls(_) => {
-            let words = words(&refused.cause, refused.stage);
-            let report = Report::new(Verdict::Deferred, route, words);
-            match refused.stage {
-                Stage::Dot => Tried::Over(report),
-                // The server had let us in.
-                Stage::Mail | Stage::Rcpt | Stage::Data | Stage::Content => Tried::Cut(report),
-                Stage::Connect
-                | Stage::Greeting
-                | Stage::Hello
-                | Stage::StartTls
-                | Stage::Handshake
-                | Stage::Login
-                | Stage::Reset => Tried::Next(report),
-            }
-        }
-    }
-}
-
-fn said(reply: &Reply) -> String {
-    outcome::said(reply.code, reply.enhanced.as_deref(), &reply.text)
-}
-
-fn words(cause: &Cause, stage: Stage) -> String {
-    let at = match stage {
-        Stage::Connect => "while connecting",
-        Stage::Greeting => "before its greeting",
-        Stage::Hello => "at EHLO",
-        Stage::StartTls => "at STARTTLS",
-        Stage::Handshake => "in the TLS handshake",
-        Stage::Login => "at AUTH",
-        Stage::Reset => "at RSET",
-        Stage::Mail => "at MAIL",
-        Stage::Rcpt => "at RCPT",
-        Stage::Data => "at DATA",
-        Stage::Content => "in the middle of the message",
-        Stage::Dot => "after the end of the message: it may have arrived",
-    };
-    match cause {
-        Cause::Reply(reply) => format!("{} ({at})", said(reply)),
-        Cause::Io(error) => format!("the connection failed {at}: {error}"),
-        Cause::Timeout => format!("no answer in time {at}"),
-        Cause::Protocol(what) => format!("not understood {at}: {what}"),
-        Cause::Tls(what) => format!("no encrypted connection {at}: {what}"),
-        Cause::Unsupported(what) => what.to_string(),
     }
 }

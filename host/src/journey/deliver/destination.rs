@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -15,10 +16,18 @@ use crate::clock::Timestamp;
 
 /// How long a connection is kept without a message; other servers close it after a minute or more.
 const IDLE: Duration = Duration::from_secs(15);
+/// What a rate counts.
+const COUNTED: Duration = Duration::from_mins(1);
+/// Large messages to one destination at one time.
+const LARGE: usize = 2;
 /// The rest after the first failure in a row; it doubles with each further one.
 const REST: Duration = Duration::from_secs(15);
 /// The longest rest.
 const LONGEST_REST: Duration = Duration::from_mins(10);
+/// For how long after a rest it is known that there were failures.
+const REMEMBERED: Duration = Duration::from_hours(1);
+/// Messages in a row that are sent away before it is not the messages.
+const SENT_AWAY: u32 = 5;
 /// How soon a place is looked for again where only a probe is under way.
 const PROBED: Duration = Duration::from_millis(500);
 
@@ -37,21 +46,33 @@ pub struct Limits {
 #[derive(Debug, Default)]
 pub struct Destinations {
     known: Mutex<HashMap<String, Arc<Destination>>>,
+    /// By what the lines are shortened while many messages wait in them.
+    shortened: AtomicUsize,
+    healths: Mutex<HashMap<String, Arc<Health>>>,
 }
 
-/// A destination.
+/// Where mail goes: its bounds, and the connections that are kept.
 #[derive(Debug)]
 pub struct Destination {
-    /// Its name, for logs and reasons.
+    /// Its name, for reasons.
     pub name: String,
     /// Its bounds.
     pub limits: Limits,
     /// Connections, and the line before them: it keeps them busy while the next messages are leased.
     connections: Arc<Semaphore>,
     places: Arc<Semaphore>,
+    /// Large messages at one time: they share their memory with those of other destinations.
+    large: Arc<Semaphore>,
     rate: Option<DefaultDirectRateLimiter>,
-    health: Mutex<Health>,
     idle: Mutex<Vec<Kept>>,
+    used_at: Mutex<Instant>,
+}
+
+/// How the hosts of a domain, or a smarthost, are. Of two customers of one operator one may be down.
+#[derive(Debug)]
+pub struct Health {
+    name: String,
+    state: Mutex<State>,
 }
 
 /// A place in line for one connection; given back when it is dropped.
@@ -59,7 +80,10 @@ pub struct Destination {
 pub struct Place {
     /// Where to.
     pub destination: Arc<Destination>,
+    /// How it is there.
+    pub health: Arc<Health>,
     _permit: OwnedSemaphorePermit,
+    _probe: Option<Probe>,
 }
 
 /// The right to one connection; given back when it is dropped.
@@ -84,15 +108,22 @@ pub enum Taken {
 pub struct Rest {
     /// Until when.
     pub until: Timestamp,
-    /// What went wrong.
+    /// What went wrong, without the other side's words: other accounts read it.
     pub reason: String,
 }
 
 #[derive(Debug, Default)]
-struct Health {
+struct State {
     failures: u32,
+    /// Messages in a row that were sent away with a 421.
+    sent_away: u32,
+    is_probed: bool,
     rest: Option<Rest>,
 }
+
+/// The one attempt that tries whether it is well again.
+#[derive(Debug)]
+struct Probe(Arc<Health>);
 
 #[derive(Debug)]
 struct Kept {
@@ -102,9 +133,56 @@ struct Kept {
 }
 
 impl Destinations {
-    /// The destination of that name; it is made with those bounds, or anew where they have changed.
+    /// A place at the destination of that name, made with those bounds, or anew where they have
+    /// changed; `hosts` names those whose health counts.
     #[must_use]
-    pub fn get(&self, name: &str, limits: Limits) -> Arc<Destination> {
+    pub fn take(&self, name: &str, limits: Limits, hosts: &str, now: Timestamp) -> Taken {
+        let health = self.health(hosts);
+        if let Some(rest) = health.rest(now) {
+            return Taken::Resting(rest);
+        }
+        let destination = self.get(name, limits);
+        let Some(probe) = health.probe() else { return Taken::Full(PROBED) };
+        match destination.place(self.shortened.load(Ordering::Relaxed).max(1)) {
+            Ok(permit) => {
+                Taken::Place(Place { destination, health, _permit: permit, _probe: probe })
+            }
+            Err(wait) => Taken::Full(wait),
+        }
+    }
+
+    /// Shortens all lines, so that slow destinations leave room for others; 1 makes them as long again
+    /// as they may be.
+    pub fn shorten(&self, by: usize) {
+        self.shortened.store(by, Ordering::Relaxed);
+    }
+
+    /// Forgets how all of them were, and closes what is kept: their settings have changed.
+    pub fn forget(&self) {
+        lock(&self.healths).clear();
+        lock(&self.known).clear();
+    }
+
+    /// Closes connections that were kept too long, and forgets what there is nothing to remember of.
+    pub fn tidy(&self, now: Timestamp) {
+        let mut closed = Vec::new();
+        lock(&self.known).retain(|_, destination| {
+            let mut idle = lock(&destination.idle);
+            closed.extend(idle.extract_if(.., |kept| kept.since.elapsed() > IDLE));
+            let is_idle = idle.is_empty() && Arc::strong_count(destination) == 1;
+            drop(idle);
+            // After a minute nothing is left that its rate would remember.
+            let is_counted =
+                destination.rate.is_some() && lock(&destination.used_at).elapsed() < COUNTED;
+            !is_idle || is_counted
+        });
+        lock(&self.healths)
+            .retain(|_, health| Arc::strong_count(health) > 1 || health.is_remembered(now));
+        // Sessions are dropped here, outside the lock: the connection is closed without a QUIT.
+        drop(closed);
+    }
+
+    fn get(&self, name: &str, limits: Limits) -> Arc<Destination> {
         let mut known = lock(&self.known);
         if let Some(destination) = known.get(name)
             && destination.limits == limits
@@ -116,19 +194,10 @@ impl Destinations {
         made
     }
 
-    /// Closes connections that were kept too long, and forgets destinations about which there is
-    /// nothing to remember.
-    pub fn tidy(&self, now: Timestamp) {
-        let mut closed = Vec::new();
-        lock(&self.known).retain(|_, destination| {
-            let mut idle = lock(&destination.idle);
-            closed.extend(idle.extract_if(.., |kept| kept.since.elapsed() > IDLE));
-            let is_idle = idle.is_empty() && Arc::strong_count(destination) == 1;
-            drop(idle);
-            !is_idle || destination.rate.is_some() || destination.rest(now).is_some()
-        });
-        // Sessions are dropped here, outside the lock: the connection is closed without a QUIT.
-        drop(closed);
+    fn health(&self, hosts: &str) -> Arc<Health> {
+        let mut healths = lock(&self.healths);
+        let made = || Arc::new(Health { name: hosts.to_owned(), state: Mutex::default() });
+        Arc::clone(healths.entry(hosts.to_owned()).or_insert_with(made))
     }
 }
 
@@ -139,30 +208,30 @@ impl Destination {
             limits,
             connections: Arc::new(Semaphore::new(connections(limits))),
             places: Arc::new(Semaphore::new(places(limits))),
+            large: Arc::new(Semaphore::new(LARGE)),
             rate: limits.per_minute.map(|it| RateLimiter::direct(Quota::per_minute(it))),
-            health: Mutex::default(),
             idle: Mutex::default(),
+            used_at: Mutex::new(Instant::now()),
         }
     }
 
-    /// A place, if there is one now. After failures one attempt alone tries whether it is well again.
-    pub fn take(self: &Arc<Self>, now: Timestamp) -> Taken {
-        if let Some(rest) = self.rest(now) {
-            return Taken::Resting(rest);
-        }
-        let is_ill = lock(&self.health).failures > 0;
-        if is_ill && self.places.available_permits() < places(self.limits) {
-            return Taken::Full(PROBED);
+    /// The error is how long there is none, unless one is given back.
+    fn place(&self, shortened: usize) -> Result<OwnedSemaphorePermit, Duration> {
+        let all = places(self.limits);
+        let taken = all.saturating_sub(self.places.available_permits());
+        if taken >= all.div_ceil(shortened) {
+            return Err(Duration::MAX);
         }
         let Ok(permit) = Arc::clone(&self.places).try_acquire_owned() else {
-            return Taken::Full(Duration::MAX);
+            return Err(Duration::MAX);
         };
         if let Some(Err(not_until)) = self.rate.as_ref().map(RateLimiter::check) {
             use governor::clock::Clock as _;
             let wait = not_until.wait_time_from(governor::clock::DefaultClock::default().now());
-            return Taken::Full(wait.max(Duration::from_millis(1)));
+            return Err(wait.max(Duration::from_millis(1)));
         }
-        Taken::Place(Place { destination: Arc::clone(self), _permit: permit })
+        *lock(&self.used_at) = Instant::now();
+        Ok(permit)
     }
 
     /// Waits for a connection to be free.
@@ -171,43 +240,9 @@ impl Destination {
         Turn { _permit: Arc::clone(&self.connections).acquire_owned().await.ok() }
     }
 
-    /// Until when it is left alone, and why.
-    #[must_use]
-    pub fn rest(&self, now: Timestamp) -> Option<Rest> {
-        let rest = lock(&self.health).rest.clone()?;
-        // A clock that was set back must not make the rest longer than any rest is.
-        (now < rest.until && rest.until <= now.after(LONGEST_REST)).then_some(rest)
-    }
-
-    /// It answered.
-    pub fn is_well(&self) {
-        let mut health = lock(&self.health);
-        if health.failures > 0 {
-            tracing::info!(destination = self.name, "a destination answers again");
-        }
-        *health = Health::default();
-    }
-
-    /// It could not be reached, or sent us away before it heard of any message. Failures of attempts
-    /// that were under way together count as one.
-    pub fn has_failed(&self, reason: &str, now: Timestamp) -> Rest {
-        let mut health = lock(&self.health);
-        if let Some(rest) = &health.rest
-            && now < rest.until
-        {
-            return rest.clone();
-        }
-        let doubled = REST.saturating_mul(1 << health.failures.min(10));
-        let rest = Rest { until: now.after(doubled.min(LONGEST_REST)), reason: reason.to_owned() };
-        health.failures = health.failures.saturating_add(1);
-        tracing::warn!(
-            destination = self.name,
-            reason,
-            until = %rest.until,
-            "a destination is left alone for a while"
-        );
-        health.rest = Some(rest.clone());
-        rest
+    /// Waits until another large message may be sent.
+    pub async fn large(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.large).acquire_owned().await.ok()
     }
 
     /// A kept connection to that host.
@@ -235,7 +270,7 @@ impl Destination {
             return Some(session);
         }
         let mut idle = lock(&self.idle);
-        if idle.len() >= usize::try_from(self.limits.connections).unwrap_or(usize::MAX) {
+        if idle.len() >= connections(self.limits) {
             return Some(session);
         }
         idle.push(Kept { key, session, since: Instant::now() });
@@ -243,13 +278,86 @@ impl Destination {
     }
 }
 
+impl Health {
+    /// They answered.
+    pub fn is_well(&self) {
+        let mut state = lock(&self.state);
+        if state.failures > 0 {
+            tracing::info!(hosts = self.name, "they take mail again");
+        }
+        *state = State { is_probed: state.is_probed, ..State::default() };
+    }
+
+    /// They could not be reached, or would hear of no message. Failures of attempts that were under way
+    /// together count as one.
+    pub fn has_failed(&self, reason: &str, now: Timestamp) -> Rest {
+        let mut state = lock(&self.state);
+        if let Some(rest) = &state.rest
+            && now < rest.until
+            && rest.until <= now.after(LONGEST_REST)
+        {
+            return rest.clone();
+        }
+        let doubled = REST.saturating_mul(1 << state.failures.min(10));
+        let rest = Rest { until: now.after(doubled.min(LONGEST_REST)), reason: reason.to_owned() };
+        state.failures = state.failures.saturating_add(1);
+        state.sent_away = 0;
+        tracing::warn!(hosts = self.name, reason, until = %rest.until, "they are left alone for a while");
+        state.rest = Some(rest.clone());
+        rest
+    }
+
+    /// They sent a message away with a 421: after several in a row it is not the message.
+    pub fn has_sent_away(&self, reason: &str, now: Timestamp) {
+        let mut state = lock(&self.state);
+        state.sent_away = state.sent_away.saturating_add(1);
+        let is_enough = state.sent_away >= SENT_AWAY;
+        drop(state);
+        if is_enough {
+            self.has_failed(reason, now);
+        }
+    }
+
+    /// Until when they are left alone, and why.
+    fn rest(&self, now: Timestamp) -> Option<Rest> {
+        let rest = lock(&self.state).rest.clone()?;
+        // A clock that was set back must not make the rest longer than any rest is.
+        (now < rest.until && rest.until <= now.after(LONGEST_REST)).then_some(rest)
+    }
+
+    /// After failures one attempt alone tries whether they are well again; none while that is under way.
+    #[expect(clippy::option_option, reason = "no attempt, any attempt, the one attempt")]
+    fn probe(self: &Arc<Self>) -> Option<Option<Probe>> {
+        let mut state = lock(&self.state);
+        if state.failures == 0 {
+            return Some(None);
+        }
+        if std::mem::replace(&mut state.is_probed, true) {
+            return None;
+        }
+        Some(Some(Probe(Arc::clone(self))))
+    }
+
+    fn is_remembered(&self, now: Timestamp) -> bool {
+        let state = lock(&self.state);
+        let until = state.rest.as_ref().map(|rest| rest.until);
+        until.is_some_and(|until| now < until.after(REMEMBERED)) || state.sent_away > 0
+    }
+}
+
+impl Drop for Probe {
+    fn drop(&mut self) {
+        lock(&self.0.state).is_probed = false;
+    }
+}
+
 fn connections(limits: Limits) -> usize {
     usize::try_from(limits.connections.max(1)).unwrap_or(1)
 }
 
-/// The connections, and twice as many messages that wait for one.
+/// The connections, and as many messages that wait for one.
 fn places(limits: Limits) -> usize {
-    connections(limits).saturating_mul(3)
+    connections(limits).saturating_mul(2)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -257,73 +365,4 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 #[cfg(test)]
-mod tests {
-    use futures_util::FutureExt;
-
-    use super::*;
-
-    const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
-
-    fn limits(connections: u32) -> Limits {
-        Limits { connections, messages_per_connection: 10, per_minute: None }
-    }
-
-    fn place(taken: Taken) -> Option<Place> {
-        match taken {
-            Taken::Place(place) => Some(place),
-            Taken::Full(_) | Taken::Resting(_) => None,
-        }
-    }
-
-    #[tokio::test]
-    async fn a_line_is_bounded_and_its_turns_are_the_connections() {
-        let destinations = Destinations::default();
-        let destination = destinations.get("mx.example", limits(2));
-        let mut line: Vec<Place> = (0..6).filter_map(|_| place(destination.take(NOW))).collect();
-        assert_eq!(line.len(), 6);
-        assert!(matches!(destination.take(NOW), Taken::Full(_)));
-        let (one, _two) = (destination.turn().await, destination.turn().await);
-        assert!(destination.turn().now_or_never().is_none(), "two connections are in use");
-        drop(one);
-        assert!(destination.turn().now_or_never().is_some());
-        line.pop();
-        assert!(place(destinations.get("mx.example", limits(2)).take(NOW)).is_some());
-    }
-
-    #[test]
-    fn rests_grow_to_their_bound_and_one_probe_ends_them() {
-        let destination = Destinations::default().get("mx.example", limits(5));
-        let mut now = NOW;
-        for seconds in [15, 30, 60, 120, 240, 480, 600, 600] {
-            let rest = destination.has_failed("no answer", now);
-            assert_eq!(now.until(rest.until), Duration::from_secs(seconds));
-            assert_eq!(destination.has_failed("at the same time", now), rest);
-            assert!(matches!(destination.take(now), Taken::Resting(_)));
-            now = rest.until;
-        }
-        let probe = place(destination.take(now)).expect("a probe");
-        assert!(matches!(destination.take(now), Taken::Full(_)), "one alone");
-        destination.is_well();
-        let _second = place(destination.take(now)).expect("all again");
-        drop(probe);
-    }
-
-    #[test]
-    fn a_clock_that_is_set_back_prolongs_no_rest() {
-        let destination = Destinations::default().get("mx.example", limits(5));
-        destination.has_failed("no answer", NOW);
-        let yesterday = NOW.before(Duration::from_hours(24));
-        assert_eq!(destination.rest(yesterday), None);
-    }
-
-    #[test]
-    fn a_rate_holds_whatever_the_connections() {
-        let per_minute = NonZeroU32::new(3);
-        let limits = Limits { per_minute, ..limits(100) };
-        let destination = Destinations::default().get("mx.example", limits);
-        let taken = (0..10).filter_map(|_| place(destination.take(NOW))).count();
-        assert_eq!(taken, 3);
-        let Taken::Full(wait) = destination.take(NOW) else { panic!("it is full") };
-        assert!(wait <= Duration::from_secs(20), "{wait:?}");
-    }
-}
+mod tests;

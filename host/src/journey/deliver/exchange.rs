@@ -64,8 +64,8 @@ pub enum Exchange {
 /// The hosts of a domain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hosts {
-    /// Whose they are: the organizational domain of the most preferred one, or its name where it has
-    /// none. The same for all customers of one operator.
+    /// Whose they are: their organizational domains, or names where they have none, joined by `+`. The
+    /// same for all customers of one operator.
     pub group: String,
     /// In the order in which they are to be tried; at least one, at most 16.
     pub hosts: Vec<Host>,

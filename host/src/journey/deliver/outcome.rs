@@ -41,6 +41,10 @@ pub struct Report {
     pub tls: Option<String>,
     /// What was said.
     pub conversation: String,
+    /// Whether the message may have arrived nevertheless: its end was sent, and no reply came.
+    pub is_uncertain: bool,
+    /// Whether another server may still take it now.
+    pub is_open: bool,
     /// The moment before which another attempt is of no use.
     pub not_before: Option<Timestamp>,
 }
@@ -60,6 +64,8 @@ impl Report {
             address: None,
             tls: None,
             conversation: String::new(),
+            is_uncertain: false,
+            is_open: false,
             not_before: None,
         }
     }

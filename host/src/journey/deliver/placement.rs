@@ -1,7 +1,7 @@
 //! Finds each due message a place at its destination before it is leased: what has none stays in the
 //! queue, where others pass it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,6 +13,7 @@ use super::outcome::{Report, Verdict};
 use super::route::{Routes, SANDBOX, Smarthost, Way};
 use crate::clock::{Clock, Timestamp};
 use crate::id::fill_random;
+use crate::mail::mta_sts::StsPolicy;
 use crate::store::records::Due;
 
 /// The embedded inbox serves 8 sessions, and others may want one.
@@ -23,7 +24,7 @@ const INBOX: Limits =
 #[derive(Debug)]
 pub struct Placement {
     /// The operator's routes; another value is another configuration.
-    pub routes: Arc<ArcSwap<RouteBook>>,
+    pub routes: ArcSwap<RouteBook>,
     /// Where domains' mail goes.
     pub exchanges: Arc<Exchanges>,
     /// All destinations.
@@ -63,25 +64,31 @@ pub enum Course {
 pub enum Found {
     /// It can be leased.
     Course(Course),
-    /// Its lane is passed over; a place may be free after so long, or when one is given back.
+    /// There is no place now; one may be free after so long, or when one is given back.
     Full(Duration),
     /// Where its domain's mail goes must be looked up first.
     Unknown,
 }
 
-/// The lanes that one round passes over.
+/// What has no place in this round.
 #[derive(Debug, Default)]
 pub struct Passed {
-    /// Their names.
+    /// Lanes, where the way does not depend on the account.
     pub lanes: BTreeSet<String>,
+    /// Ways and lanes of which is known that they have none.
+    full: HashSet<(usize, String)>,
     /// When the first of them may have a place again; none where only a place given back helps.
     pub until: Option<Duration>,
 }
 
 impl Passed {
-    /// Passes over a lane from now on.
-    pub fn pass(&mut self, lane: String, until: Duration) {
-        self.lanes.insert(lane);
+    /// Whether anything was passed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.lanes.is_empty() && self.full.is_empty()
+    }
+
+    fn pass(&mut self, until: Duration) {
         if until < Duration::MAX {
             self.until = Some(self.until.map_or(until, |it| it.min(until)));
         }
@@ -89,40 +96,80 @@ impl Passed {
 }
 
 impl Placement {
-    /// Finds a place.
+    /// Finds a place; none where there is none in this round.
     #[must_use]
-    pub fn find(&self, due: &Due) -> Found {
+    pub fn find(&self, due: &Due, passed: &mut Passed) -> Option<Found> {
         let book = self.routes.load();
-        match book.routes.way(due.account_id, &due.lane) {
-            Way::Sandbox => match self.destinations.get(SANDBOX, INBOX).take(self.clock.now()) {
+        let (number, way) = book.routes.way(due.account_id, &due.lane);
+        // At smarthosts all lanes share the places.
+        let lane = match way {
+            Way::Direct => due.lane.clone(),
+            Way::Sandbox | Way::Smarthosts(_) => String::new(),
+        };
+        let key = (number, lane);
+        if passed.full.contains(&key) {
+            return None;
+        }
+        let found = match way {
+            Way::Sandbox => match self.sandbox() {
                 Taken::Place(place) => Found::Course(Course::Sandbox(place)),
                 Taken::Full(wait) => Found::Full(wait),
                 Taken::Resting(rest) => resting(SANDBOX, &rest),
             },
             Way::Smarthosts(smarthosts) => self.smarthost(smarthosts),
             Way::Direct => self.direct(&due.lane, &book),
+        };
+        match &found {
+            Found::Course(_) => {}
+            Found::Full(wait) => {
+                passed.pass(*wait);
+                passed.full.insert(key);
+            }
+            Found::Unknown => {
+                passed.full.insert(key);
+            }
         }
+        if !matches!(found, Found::Course(_)) && !book.routes.asks_for_accounts() {
+            passed.lanes.insert(due.lane.clone());
+        }
+        Some(found)
+    }
+
+    /// Whether all mail but that for the sandbox goes the same way, so that nothing behind a message
+    /// without a place has one.
+    #[must_use]
+    pub fn has_one_way(&self) -> bool {
+        let book = self.routes.load();
+        book.routes.rules.is_empty() && !matches!(book.routes.default, Way::Direct)
     }
 
     /// A place at another of the smarthosts, for a message that the first one did not take.
     #[must_use]
     pub fn next(&self, smarthost: &Smarthost) -> Option<Place> {
-        let destination = self.destinations.get(&smarthost.name, smarthost.limits);
-        match destination.take(self.clock.now()) {
+        match self.at(smarthost) {
             Taken::Place(place) => Some(place),
             Taken::Full(_) | Taken::Resting(_) => None,
         }
     }
 
+    fn sandbox(&self) -> Taken {
+        self.destinations.take(SANDBOX, INBOX, SANDBOX, self.clock.now())
+    }
+
+    fn at(&self, smarthost: &Smarthost) -> Taken {
+        // No registered domain has a space in its name.
+        let name = format!("smarthost {}", smarthost.name);
+        self.destinations.take(&name, smarthost.limits, &name, self.clock.now())
+    }
+
     /// By weight among those that are well and have a place; the others follow, for the case that it
     /// fails.
     fn smarthost(&self, smarthosts: &[Smarthost]) -> Found {
-        let now = self.clock.now();
         let mut wait: Option<Duration> = None;
-        let mut rests: Vec<Rest> = Vec::new();
+        let mut rests: Vec<(Rest, &Smarthost)> = Vec::new();
         let order = drawn(smarthosts);
         for (at, first) in order.iter().enumerate() {
-            match self.destinations.get(&first.name, first.limits).take(now) {
+            match self.at(first) {
                 Taken::Place(place) => {
                     let others = order.iter().enumerate().filter(|(other, _)| *other != at);
                     let others = others.map(|(_, it)| (*it).clone());
@@ -130,12 +177,12 @@ impl Placement {
                     return Found::Course(Course::Smarthosts(place, all));
                 }
                 Taken::Full(it) => wait = Some(wait.map_or(it, |wait| wait.min(it))),
-                Taken::Resting(rest) => rests.push(rest),
+                Taken::Resting(rest) => rests.push((rest, first)),
             }
         }
-        match (wait, rests.into_iter().min_by_key(|it| it.until)) {
+        match (wait, rests.into_iter().min_by_key(|(rest, _)| rest.until)) {
             (Some(wait), _) => Found::Full(wait),
-            (None, Some(rest)) => resting(order.first().map_or("", |it| &it.name), &rest),
+            (None, Some((rest, smarthost))) => resting(&smarthost.name, &rest),
             (None, None) => over("smarthost", "no smarthost is configured for this route"),
         }
     }
@@ -146,7 +193,15 @@ impl Placement {
             Exchange::Hosts(hosts) => {
                 let limits = book.exceptions.iter().find(|(group, _)| *group == hosts.group);
                 let limits = limits.map_or(book.direct, |(_, limits)| *limits);
-                match self.destinations.get(&hosts.group, limits).take(self.clock.now()) {
+                let mut names: Vec<&str> = hosts.hosts.iter().map(|it| it.name.as_str()).collect();
+                names.sort_unstable();
+                let now = self.clock.now();
+                let mut health = names.join(" ");
+                // Who insists on a valid certificate is refused where others are not.
+                if hosts.policy.as_ref().is_some_and(StsPolicy::is_enforced) {
+                    health.push_str(" enforced");
+                }
+                match self.destinations.take(&hosts.group, limits, &health, now) {
                     Taken::Place(place) => {
                         Found::Course(Course::Direct(place, Arc::clone(&exchange), book.port))
                     }

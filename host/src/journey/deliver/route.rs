@@ -70,17 +70,24 @@ pub struct DomainPattern {
 }
 
 impl Routes {
-    /// The way of a message.
+    /// The way of a message, and which one of all it is.
     #[must_use]
-    pub fn way(&self, account: AccountId, lane: &str) -> &Way {
+    pub fn way(&self, account: AccountId, lane: &str) -> (usize, &Way) {
         if lane == SANDBOX {
-            return &Way::Sandbox;
+            return (usize::MAX, &Way::Sandbox);
         }
-        let fits = |rule: &&Rule| {
+        let fits = |(_, rule): &(usize, &Rule)| {
             (rule.accounts.is_empty() || rule.accounts.contains(&account))
                 && (rule.recipients.is_empty() || rule.recipients.iter().any(|it| it.fits(lane)))
         };
-        self.rules.iter().find(fits).map_or(&self.default, |rule| &rule.way)
+        let rule = self.rules.iter().enumerate().find(fits);
+        rule.map_or((self.rules.len(), &self.default), |(number, rule)| (number, &rule.way))
+    }
+
+    /// Whether messages of one lane may go different ways.
+    #[must_use]
+    pub fn asks_for_accounts(&self) -> bool {
+        self.rules.iter().any(|rule| !rule.accounts.is_empty())
     }
 }
 
@@ -141,7 +148,7 @@ mod tests {
             ],
             default: Way::Direct,
         };
-        let way = |account, lane| match routes.way(account, lane) {
+        let way = |account, lane| match routes.way(account, lane).1 {
             Way::Sandbox => "sandbox",
             Way::Smarthosts(_) => "smarthosts",
             Way::Direct => "direct",

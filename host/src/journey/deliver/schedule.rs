@@ -99,6 +99,7 @@ impl Schedule {
                 enhanced: report.enhanced,
                 reply: said,
                 conversation: report.conversation,
+                is_uncertain: report.is_uncertain,
             },
             suppression,
         }
@@ -114,7 +115,7 @@ impl Schedule {
         let spread = lease.message_id.ulid().bytes().map(u32::from).sum::<u32>() % 100;
         let next = now.after(pause + pause * spread / 1_000);
         let in_time = next < lease.first_at.after(self.give_up_after);
-        (in_time || index < PAUSES_S.len()).then_some(next)
+        (in_time || index < self.pauses.len()).then_some(next)
     }
 }
 

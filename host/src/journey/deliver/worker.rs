@@ -1,22 +1,25 @@
 //! The worker that empties the queue: rounds of placing and leasing, attempts as tasks of their own,
 //! ends written down in groups.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt;
 use std::future::Future;
+use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures_util::FutureExt;
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::attempt::Attempts;
 use super::placement::{Course, Found, Passed, Placement};
+use super::route::SANDBOX;
 use super::schedule::Schedule;
 use crate::clock::{Clock, Timestamp};
 use crate::id::MessageId;
-use crate::store::records::{Due, Lease, Settlement};
+use crate::store::records::{Lease, Position, Settlement};
 use crate::store::{Store, StoreError};
 
 /// Due messages that are looked at in one query, and how many queries a round makes at most.
@@ -24,8 +27,10 @@ const PAGE: u32 = 256;
 const PAGES: usize = 16;
 /// Messages of one lease.
 const LEASED: usize = 64;
+/// Attempts that may end before it is looked for more.
+const FEW: usize = 16;
 /// Domains that are looked up at one time.
-const LOOKUPS: usize = 128;
+const LOOKUPS: usize = 512;
 /// Ends of attempts that are written in one transaction.
 const SETTLED: usize = 256;
 /// How long a worker may hold a message. It may wait for a connection behind others, and its own
@@ -35,6 +40,8 @@ const LEASE: Duration = Duration::from_hours(1);
 const IDLE: Duration = Duration::from_secs(30);
 /// The same where messages are due and find no place.
 const CROWDED: Duration = Duration::from_secs(1);
+/// The shortest pause of a round that has begun nothing.
+const SHORTEST: Duration = Duration::from_millis(2);
 /// How long it waits after the database failed.
 const STUMBLE: Duration = Duration::from_secs(1);
 /// How often kept connections are looked at.
@@ -81,21 +88,24 @@ enum Event {
 /// What is under way.
 struct UnderWay {
     tell: mpsc::Sender<Event>,
-    attempts: usize,
+    attempts: HashSet<MessageId>,
     lookups: BTreeSet<String>,
+    /// Where the next round goes on that found no place for anything before.
+    resume: Option<Position>,
 }
 
 impl Worker {
     /// Delivers until `stop`; attempts that are under way are brought to their end.
     pub async fn run(self, stop: CancellationToken) {
         let (tell, mut told) = mpsc::channel(self.concurrent.max(SETTLED));
-        let mut under_way = UnderWay { tell, attempts: 0, lookups: BTreeSet::new() };
+        let mut under_way =
+            UnderWay { tell, attempts: HashSet::new(), lookups: BTreeSet::new(), resume: None };
         let mut watch = Watch::new(&self.clock);
         // What is in the queue may have been written under a clock that was ahead.
         self.after_the_clock_was_set_back().await;
         loop {
             let is_stopping = stop.is_cancelled();
-            if is_stopping && under_way.attempts == 0 {
+            if is_stopping && under_way.attempts.is_empty() {
                 return;
             }
             let pause = if is_stopping { IDLE } else { self.fill(&mut under_way).await };
@@ -125,9 +135,13 @@ impl Worker {
 
     /// Begins what can be begun, and says how long there is nothing more to do.
     async fn fill(&self, under_way: &mut UnderWay) -> Duration {
-        let room = self.concurrent.saturating_sub(under_way.attempts);
+        let busy = under_way.attempts.len();
+        let room = self.concurrent.saturating_sub(busy);
         // Not for every attempt that ends: one query serves many.
-        if under_way.attempts > 0 && room < LEASED.min(self.concurrent / 4) {
+        // The more there are, the shorter are the lines before each destination.
+        let shortened = [1, 1, 2, 8].get(busy * 4 / self.concurrent.max(1)).copied().unwrap_or(8);
+        self.placement.destinations.shorten(shortened);
+        if room == 0 || (busy > 0 && room < FEW.min(self.concurrent / 8)) {
             return IDLE;
         }
         match self.round(room, under_way).await {
@@ -142,30 +156,58 @@ impl Worker {
     async fn round(&self, room: usize, under_way: &mut UnderWay) -> Result<Duration, StoreError> {
         let now = self.clock.now();
         let mut passed = Passed::default();
-        passed.lanes.extend(under_way.lookups.iter().cloned());
-        let chosen = self.choose(room.min(LEASED), now, &mut passed, under_way).await?;
+        let most = room.min(LEASED);
+        let mut chosen = self.choose_for_sandbox(most, now, &mut passed, under_way).await?;
+        let others = most.saturating_sub(chosen.len());
+        chosen.extend(self.choose(others, now, &mut passed, under_way).await?);
         if chosen.is_empty() {
-            return if passed.lanes.is_empty() {
+            if under_way.resume.is_some() {
+                return Ok(Duration::ZERO);
+            }
+            return if passed.is_empty() {
                 let due = self.store.next_due().await?;
-                Ok(due.map_or(IDLE, |due| self.clock.now().until(due)).min(IDLE))
+                Ok(due.map_or(IDLE, |due| self.clock.now().until(due)).clamp(SHORTEST, IDLE))
             } else {
-                Ok(passed.until.unwrap_or(CROWDED).min(CROWDED))
+                Ok(passed.until.unwrap_or(CROWDED).clamp(SHORTEST, CROWDED))
             };
         }
         let ids: Vec<MessageId> = chosen.keys().copied().collect();
         let leases = self.store.lease(&self.owner, &ids, now, now.after(LEASE)).await?;
         self.attempts.signatory.refresh().await;
-        let mut chosen = chosen;
         for lease in leases {
             if let Some(course) = chosen.remove(&lease.message_id) {
-                under_way.attempts += 1;
+                under_way.attempts.insert(lease.message_id);
                 self.begin(lease, course, under_way.tell.clone());
             }
         }
         Ok(Duration::ZERO)
     }
 
-    /// Due messages that have a place.
+    /// Due messages for the sandbox inbox that have a place: they wait behind nothing else.
+    async fn choose_for_sandbox(
+        &self,
+        most: usize,
+        now: Timestamp,
+        passed: &mut Passed,
+        under_way: &UnderWay,
+    ) -> Result<HashMap<MessageId, Course>, StoreError> {
+        let mut chosen = HashMap::new();
+        let limit = u32::try_from(most).unwrap_or(PAGE);
+        for due in self.store.due_in_sandbox(now, limit).await? {
+            if under_way.attempts.contains(&due.message_id) {
+                continue;
+            }
+            if let Some(Found::Course(course)) = self.placement.find(&due, passed) {
+                chosen.insert(due.message_id, course);
+            } else {
+                break;
+            }
+        }
+        Ok(chosen)
+    }
+
+    /// Other due messages that have a place. Where many before them have none, a round goes only so far,
+    /// and the next one goes on from there.
     async fn choose(
         &self,
         most: usize,
@@ -174,32 +216,41 @@ impl Worker {
         under_way: &mut UnderWay,
     ) -> Result<HashMap<MessageId, Course>, StoreError> {
         let mut chosen = HashMap::new();
-        let mut after: Option<Due> = None;
+        passed.lanes.insert(SANDBOX.to_owned());
+        passed.lanes.extend(under_way.lookups.iter().cloned());
+        let mut after = under_way.resume.take();
         for _ in 0..PAGES {
             let page = self.store.due(now, after.as_ref(), &passed.lanes, PAGE).await?;
-            let is_last = page.len() < usize::try_from(PAGE).unwrap_or(usize::MAX);
+            let is_short = page.len() < usize::try_from(PAGE).unwrap_or(usize::MAX);
+            let begun = after;
             for due in page {
                 if chosen.len() >= most {
                     return Ok(chosen);
                 }
-                if !passed.lanes.contains(&due.lane) {
-                    match self.placement.find(&due) {
-                        Found::Course(course) => {
-                            chosen.insert(due.message_id, course);
-                        }
-                        Found::Full(wait) => passed.pass(due.lane.clone(), wait),
-                        Found::Unknown => {
-                            passed.lanes.insert(due.lane.clone());
-                            self.look_up(&due.lane, under_way);
-                        }
-                    }
+                after = Some(due.position());
+                // Under a clock that jumped ahead a lease may seem to be over.
+                if passed.lanes.contains(&due.lane) || under_way.attempts.contains(&due.message_id)
+                {
+                    continue;
                 }
-                after = Some(due);
+                match self.placement.find(&due, passed) {
+                    Some(Found::Course(course)) => {
+                        chosen.insert(due.message_id, course);
+                    }
+                    Some(Found::Full(_)) if self.placement.has_one_way() => return Ok(chosen),
+                    Some(Found::Unknown) => self.look_up(&due.lane, under_way),
+                    Some(Found::Full(_)) | None => {}
+                }
             }
-            if is_last {
-                break;
+            if is_short {
+                after = self.store.end_of_span(now, begun.as_ref()).await?;
+                if after.is_none() {
+                    return Ok(chosen);
+                }
             }
         }
+        // Where something was found, the head of the queue has its turn again.
+        under_way.resume = after.filter(|_| chosen.is_empty());
         Ok(chosen)
     }
 
@@ -210,7 +261,11 @@ impl Worker {
         let (exchanges, tell) = (Arc::clone(&self.placement.exchanges), under_way.tell.clone());
         let lane = lane.to_owned();
         (self.spawner.0)(Box::pin(async move {
-            exchanges.look_up(&lane).await;
+            // Whatever becomes of it, the lane is looked at again.
+            let looked_up = AssertUnwindSafe(exchanges.look_up(&lane)).catch_unwind().await;
+            if looked_up.is_err() {
+                tracing::error!(domain = lane, "the look-up of a domain panicked");
+            }
             // Nobody listens any more when the worker has ended.
             drop(tell.send(Event::LookedUp(lane)).await);
         }));
@@ -268,7 +323,7 @@ impl UnderWay {
     fn hear(&mut self, event: Event, settled: &mut Vec<Settlement>) {
         match event {
             Event::Settled(settlement) => {
-                self.attempts -= 1;
+                self.attempts.remove(&settlement.message_id);
                 settled.push(*settlement);
             }
             Event::LookedUp(lane) => {

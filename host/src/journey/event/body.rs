@@ -16,7 +16,13 @@ pub fn of_event(event: &FannedEvent) -> String {
         "message" => {
             put("messageId", json!(event.subject));
             put("accountId", account(event));
-            put("state", json!(word));
+            // A complaint is a mark beside the state.
+            let state = match (&event.about, word) {
+                (About::Message(about), "complained") => Some(about.state.as_str()),
+                (About::Domain(_) | About::Nothing, "complained") => None,
+                (About::Message(_) | About::Domain(_) | About::Nothing, word) => Some(word),
+            };
+            put("state", json!(state));
             put("reason", json!(event.detail));
             if let About::Message(about) = &event.about {
                 put("to", json!(about.recipient));

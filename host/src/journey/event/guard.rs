@@ -74,6 +74,10 @@ impl Guard {
             return Err(UrlRefused::TooLong);
         }
         let url = Url::parse(text).map_err(|error| UrlRefused::Malformed(error.to_string()))?;
+        // What is kept is this form, in which one letter may be nine characters; it is ASCII.
+        if url.as_str().len() > LONGEST {
+            return Err(UrlRefused::TooLong);
+        }
         match (url.scheme(), self.schemes) {
             ("https", _) | ("http", Schemes::HttpToo) => {}
             _ => return Err(UrlRefused::Scheme),

@@ -25,8 +25,9 @@ const BITE: u32 = 500;
 /// Types of events that one webhook may name, and characters that describe it.
 const MOST_TYPES: usize = 50;
 const LONGEST_DESCRIPTION: usize = 500;
-/// Tests at one time, over all webhooks.
+/// Tests at one time: over all webhooks, and for one owner.
 const TESTS: usize = 16;
+const TESTS_OF_OWNER: usize = 4;
 
 /// What a webhook is to be.
 #[derive(Debug, Clone, Default)]
@@ -62,6 +63,9 @@ pub enum WebhookError {
     /// It is disabled.
     #[error("the webhook is disabled; activate it first")]
     Disabled,
+    /// The secret before the last rotation still signs.
+    #[error("the earlier secret signs until {}; rotate after that", .0.rfc3339())]
+    Rotated(Timestamp),
     /// Too many tests at one time.
     #[error("it is being tested, or too many others are; try again")]
     Busy,
@@ -133,17 +137,20 @@ impl Webhooks {
         Ok(view(&self.find(id).await?, now))
     }
 
-    /// Gives a webhook another secret, which is told this once; for 24 hours both sign.
+    /// Gives a webhook another secret, which is told this once; for 24 hours both sign, and it is not
+    /// rotated again.
     ///
     /// # Errors
     /// See [`WebhookError`].
     pub async fn rotate(&self, id: WebhookId) -> Result<Value, WebhookError> {
         let (secret, now) = (Secret::random(), self.clock.now());
         let sealed = self.sealed(id, &secret);
-        if !self.store.rotate_webhook(id, &sealed, now.after(BOTH)).await? {
-            return Err(WebhookError::Missing(id));
+        let rotated = self.store.rotate_webhook(id, &sealed, now.after(BOTH), now).await?;
+        let webhook = self.find(id).await?;
+        match webhook.earlier {
+            Some((_, until)) if !rotated => Err(WebhookError::Rotated(until)),
+            Some(_) | None => Ok(with_secret(&webhook, &secret, now)),
         }
-        Ok(with_secret(&self.find(id).await?, &secret, now))
     }
 
     /// Removes a webhook with the log of its deliveries.
@@ -160,8 +167,8 @@ impl Webhooks {
     /// # Errors
     /// See [`WebhookError`]; that the end point does not take it is none.
     pub async fn test(&self, id: WebhookId) -> Result<Value, WebhookError> {
-        let _place = self.place(id).ok_or(WebhookError::Busy)?;
         let webhook = self.find(id).await?;
+        let _place = self.place(&webhook).ok_or(WebhookError::Busy)?;
         let now = self.clock.now();
         let event = EventId::new(now);
         let body = body::of_test(id, now);
@@ -262,10 +269,16 @@ impl Webhooks {
         self.secrets.seal(&identity(id), secret.text().as_bytes())
     }
 
-    /// One test of a webhook at a time, and not too many in all.
-    fn place(&self, id: WebhookId) -> Option<Place<'_>> {
+    /// One test of a webhook at a time, not too many of an owner, and not too many in all.
+    fn place(&self, webhook: &WebhookRow) -> Option<Place<'_>> {
+        let (id, owner) = (webhook.id, webhook.owner);
         let mut tests = self.tests.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        (tests.len() < TESTS && tests.insert(id)).then(|| Place { webhooks: self, id })
+        let of_owner = tests.values().filter(|it| **it == owner).count();
+        if tests.len() >= TESTS || of_owner >= TESTS_OF_OWNER || tests.contains_key(&id) {
+            return None;
+        }
+        tests.insert(id, owner);
+        Some(Place { webhooks: self, id })
     }
 }
 

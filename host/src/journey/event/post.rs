@@ -202,12 +202,23 @@ fn excerpt(read: &[u8]) -> String {
     String::from_utf8_lossy(read.get(..KEPT).unwrap_or(read)).into_owned()
 }
 
-/// RFC 9110 section 10.2.3: seconds, or a date.
+/// RFC 9110 section 10.2.3: seconds, or a date. A number that is too large asks for the longest pause.
 fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
-    if let Ok(seconds) = text.parse::<u64>() {
-        return Some(Duration::from_secs(seconds));
+    if !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit()) {
+        return Some(Duration::from_secs(text.parse().unwrap_or(u64::MAX)));
     }
-    let at = OffsetDateTime::parse(text, &Rfc2822).ok()?;
+    let at = date(text)?;
     Some(now.until(Timestamp::from_millis(at.unix_timestamp() * 1_000)))
+}
+
+/// RFC 9110 section 5.6.7: a date in the form of today, of RFC 850, or of `asctime`.
+fn date(text: &str) -> Option<OffsetDateTime> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let today = match words.as_slice() {
+        [_, date, time, "GMT"] => format!("{} {time} GMT", date.replace('-', " ")),
+        [_, month, day, time, year] => format!("{day} {month} {year} {time} GMT"),
+        _ => text.to_owned(),
+    };
+    OffsetDateTime::parse(&today, &Rfc2822).ok()
 }

@@ -7,11 +7,14 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 use super::{Webhooks, body, types};
+use crate::id::WebhookId;
 use crate::store::StoreError;
-use crate::store::sqlite::{Behind, NewDelivery};
+use crate::store::sqlite::{Behind, FannedEvent, NewDelivery};
 
-/// Events of one transaction.
+/// Events that are read at one time.
 const BITE: u32 = 500;
+/// Bytes of bodies, for all webhooks together, of one transaction.
+const BYTES: usize = 4 << 20;
 /// How soon what has happened is noticed.
 const LOOK: Duration = Duration::from_millis(200);
 /// The pause after the database has failed.
@@ -39,35 +42,71 @@ impl Webhooks {
     /// Hands out at most `limit` events; answers whether there may be more.
     pub(super) async fn publish_some(&self, limit: u32) -> Result<bool, StoreError> {
         let Some(behind) = self.store.events_behind(limit).await? else { return Ok(false) };
-        let deliveries = deliveries(&behind);
-        let handed_out = self.store.hand_out(&behind, &deliveries, self.clock.now()).await?;
-        if handed_out && !deliveries.is_empty() {
-            self.wake.notify_one();
+        let mut from = behind.from;
+        for bite in bites(&behind) {
+            let now = self.clock.now();
+            if !self.store.hand_out((from, bite.to), &bite.deliveries, now).await? {
+                break;
+            }
+            if !bite.deliveries.is_empty() {
+                self.wake.notify_one();
+            }
+            from = bite.to;
         }
         Ok(true)
     }
 }
 
-fn deliveries(behind: &Behind) -> Vec<NewDelivery> {
-    let mut deliveries = Vec::new();
-    for event in &behind.events {
-        let wanting = behind.webhooks.iter().filter(|webhook| {
-            webhook.owner == event.owner
-                && webhook.after_sequence < event.sequence
-                && types::wants(&webhook.types, &event.r#type)
-                // Its own end is nothing that it could be told.
-                && event.subject != webhook.id.to_string()
-        });
-        let mut written = None;
-        for webhook in wanting {
-            deliveries.push(NewDelivery {
-                webhook: webhook.id,
-                sequence: event.sequence,
-                event: event.id,
-                r#type: event.r#type.clone(),
-                body: written.get_or_insert_with(|| body::of_event(event)).clone(),
-            });
-        }
-    }
-    deliveries
+/// What one transaction writes.
+struct Bite {
+    deliveries: Vec<NewDelivery>,
+    /// Where the cursor stands then.
+    to: i64,
 }
+
+/// The deliveries of what is behind the cursor, so many at a time as have [`BYTES`] together, and one
+/// event at least. The next ones are made when these are written.
+fn bites(behind: &Behind) -> impl Iterator<Item = Bite> {
+    let mut rest = behind.events.iter().filter_map(|event| delivery(behind, event)).peekable();
+    let mut is_done = false;
+    std::iter::from_fn(move || {
+        if is_done {
+            return None;
+        }
+        let (mut deliveries, mut bytes) = (Vec::new(), 0);
+        while let Some(next) = rest.next_if(|it| bytes == 0 || bytes + size(it) <= BYTES) {
+            bytes += size(&next);
+            deliveries.push(next);
+        }
+        let to = rest.peek().map(|next| next.sequence - 1);
+        is_done = to.is_none();
+        Some(Bite { deliveries, to: to.unwrap_or(behind.to) })
+    })
+}
+
+/// What is written of a delivery.
+fn size(delivery: &NewDelivery) -> usize {
+    delivery.body.len() * delivery.webhooks.len()
+}
+
+/// An event for the webhooks that want it; none where nobody does.
+fn delivery(behind: &Behind, event: &FannedEvent) -> Option<NewDelivery> {
+    let wanting = behind.webhooks.iter().filter(|webhook| {
+        webhook.owner == event.owner
+            && webhook.after_sequence < event.sequence
+            && types::wants(&webhook.types, &event.r#type)
+            // Its own end is nothing that it could be told.
+            && event.subject != webhook.id.to_string()
+    });
+    let webhooks: Vec<WebhookId> = wanting.map(|webhook| webhook.id).collect();
+    (!webhooks.is_empty()).then(|| NewDelivery {
+        webhooks,
+        sequence: event.sequence,
+        event: event.id,
+        r#type: event.r#type.clone(),
+        body: body::of_event(event),
+    })
+}
+
+#[cfg(test)]
+mod tests;

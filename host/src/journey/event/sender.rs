@@ -1,6 +1,9 @@
 //! Posts what is due, a bounded number at a time. End points that fail or are slow share a quarter of
-//! the places, so that they hold up nobody else. Deliveries are begun in the order of their due times;
-//! several are under way at one time, and a failed one comes back later: order is best effort.
+//! the places, and no owner has more than half of any, so that nobody is held up by others. Deliveries are
+//! begun in the order of their due times; several are under way at one time, and a failed one comes back
+//! later: order is best effort.
+
+mod places;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -15,8 +18,11 @@ use super::Webhooks;
 use super::post::Reply;
 use crate::clock::Timestamp;
 use crate::id::{EventId, WebhookId};
-use crate::store::sqlite::{DueDelivery, NextTry, Tried, Waiting, WebhookRow, WebhookState};
+use crate::store::sqlite::{
+    DueDelivery, NextTry, Tried, Waiting, WebhookOwner, WebhookRow, WebhookState,
+};
 use crate::store::{StoreError, beside};
+use places::{Line, Pace, Taken};
 
 /// How often is looked for what another process has made due.
 const LOOK: Duration = Duration::from_millis(500);
@@ -26,8 +32,6 @@ const STUMBLE: Duration = Duration::from_secs(1);
 const LAST: Duration = Duration::from_secs(5);
 /// An end point that takes longer is slow.
 const SLOW: Duration = Duration::from_secs(2);
-/// Tries at one time for a webhook that is slow, fails, or is not known yet.
-const CAREFUL: usize = 2;
 /// Deliveries of a disabled webhook that are ended in one transaction.
 const BITE: u32 = 500;
 /// Webhooks whose pace is remembered.
@@ -35,15 +39,9 @@ const REMEMBERED: usize = 10_000;
 
 /// A try that has ended.
 struct Ended {
+    owner: WebhookOwner,
     pace: Pace,
     tried: Tried,
-}
-
-/// How an end point answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Pace {
-    Quick,
-    Slow,
 }
 
 /// What is under way, and what is known of the end points.
@@ -51,6 +49,7 @@ enum Pace {
 struct UnderWay {
     events: HashMap<WebhookId, HashSet<EventId>>,
     slow: HashSet<(WebhookId, EventId)>,
+    taken: Taken,
     paces: HashMap<WebhookId, Pace>,
 }
 
@@ -131,40 +130,28 @@ impl Webhooks {
     async fn begin(&self, under_way: &UnderWay) -> Result<Begun, StoreError> {
         let now = self.clock.now();
         let mut waiting = self.store.waiting_webhooks().await?;
-        waiting.sort_by_key(|it| (under_way.of(it.webhook), it.due));
-        let mut places = self.rules.concurrent.saturating_sub(under_way.all());
-        let mut slow_places =
-            (self.rules.concurrent / 4).max(1).saturating_sub(under_way.slow.len());
         let mut begun = Begun { tries: Vec::new(), pause: LOOK };
-        for it in waiting {
-            if it.state == WebhookState::Disabled {
-                if self.store.end_deliveries(it.webhook, BITE).await? == u64::from(BITE) {
-                    begun.pause = Duration::ZERO;
-                }
-                continue;
+        for it in waiting.iter().filter(|it| it.state == WebhookState::Disabled) {
+            if self.store.end_deliveries(it.webhook, BITE).await? == u64::from(BITE) {
+                begun.pause = Duration::ZERO;
             }
-            if it.due > now {
-                begun.pause = begun.pause.min(now.until(it.due));
-                continue;
-            }
-            let (own, pace) = (under_way.of(it.webhook), under_way.pace(&it));
-            let mut room = match pace {
-                Some(Pace::Quick) => self.rules.concurrent_per_webhook,
-                Some(Pace::Slow) | None => CAREFUL.min(self.rules.concurrent_per_webhook),
-            };
-            room = room.saturating_sub(own).min(places);
-            if pace == Some(Pace::Slow) {
-                room = room.min(slow_places);
-            }
+        }
+        waiting.retain(|it| it.state == WebhookState::Active);
+        for it in waiting.iter().filter(|it| it.due > now) {
+            begun.pause = begun.pause.min(now.until(it.due));
+        }
+        waiting.retain(|it| it.due <= now);
+        let mut taken = under_way.taken.clone();
+        let mut line = Line::of(waiting, &taken);
+        while let Some(it) = line.next(&taken) {
+            let pace = under_way.pace(&it);
+            let room = taken.room(&it, pace, &self.rules);
             if room == 0 {
                 continue;
             }
             let due = self.due(under_way, it.webhook, room, now).await?;
             let Some(webhook) = self.store.webhook(it.webhook).await? else { continue };
-            places -= due.len();
-            if pace == Some(Pace::Slow) {
-                slow_places -= due.len();
-            }
+            taken.take(it.owner, it.webhook, pace, due.len());
             begun.tries.extend(due.into_iter().map(|due| (it, webhook.clone(), due)));
         }
         Ok(begun)
@@ -207,7 +194,8 @@ impl Webhooks {
         }
         let pace = if reply.took > SLOW { Pace::Slow } else { Pace::Quick };
         let log = reply.log(now);
-        Ended { pace, tried: Tried { webhook: webhook.id, event, at: now, log, next } }
+        let owner = webhook.owner;
+        Ended { owner, pace, tried: Tried { webhook: webhook.id, event, at: now, log, next } }
     }
 }
 
@@ -218,28 +206,24 @@ struct Begun {
 }
 
 impl UnderWay {
-    fn all(&self) -> usize {
-        self.events.values().map(HashSet::len).sum()
-    }
-
-    fn of(&self, webhook: WebhookId) -> usize {
-        self.events.get(&webhook).map_or(0, HashSet::len)
-    }
-
     fn pace(&self, waiting: &Waiting) -> Option<Pace> {
         if waiting.fails { Some(Pace::Slow) } else { self.paces.get(&waiting.webhook).copied() }
     }
 
     fn add(&mut self, waiting: &Waiting, event: EventId) {
-        if self.pace(waiting) == Some(Pace::Slow) {
+        let pace = self.pace(waiting);
+        if pace == Some(Pace::Slow) {
             self.slow.insert((waiting.webhook, event));
         }
+        self.taken.take(waiting.owner, waiting.webhook, pace, 1);
         self.events.entry(waiting.webhook).or_default().insert(event);
     }
 
     fn remove(&mut self, ended: &Ended) {
         let Tried { webhook, event, .. } = ended.tried;
-        self.slow.remove(&(webhook, event));
+        // At the pace at which it was begun: what is known of the end point may be another one now.
+        let pace = self.slow.remove(&(webhook, event)).then_some(Pace::Slow);
+        self.taken.give_back(ended.owner, webhook, pace);
         if let Some(own) = self.events.get_mut(&webhook) {
             own.remove(&event);
             if own.is_empty() {

@@ -7,6 +7,7 @@ use super::super::accept::refusal::Refusal;
 use super::Substance;
 use crate::domain::state::DomainKind;
 use crate::id::DomainId;
+use crate::mail::raw::RawMessage;
 use crate::message::address::EmailAddress;
 use crate::plugin::decision::Decision;
 use crate::store::StoreError;
@@ -79,7 +80,7 @@ fn further_senders<'a>(substance: &'a Substance<'_>) -> impl Iterator<Item = &'a
             (Some(&again.message), return_path)
         }
     };
-    message.into_iter().flat_map(|it| it.authors()).chain(return_path)
+    message.into_iter().flat_map(RawMessage::authors).chain(return_path)
 }
 
 /// Whether an address of the account may stand as a sender.

@@ -17,7 +17,7 @@ pub async fn put(
     for rows in settled.chunks(ROWS) {
         let mut query = QueryBuilder::<Driver>::new(
             "INSERT INTO attempts (message_id, number, started_at, ended_at, route, host, address, tls, \
-             outcome, code, enhanced, reply, conversation) ",
+             outcome, code, enhanced, reply, conversation, uncertain) ",
         );
         query.push_values(rows, |mut b, settlement| {
             let attempt = &settlement.attempt;
@@ -34,7 +34,8 @@ pub async fn put(
                 .push_bind(attempt.code)
                 .push_bind(attempt.enhanced.clone())
                 .push_bind(attempt.reply.clone())
-                .push_bind(conversation);
+                .push_bind(conversation)
+                .push_bind(attempt.is_uncertain);
         });
         // An attempt that was made twice, after a crash, is told by its last end.
         query.push(
@@ -42,7 +43,8 @@ pub async fn put(
              ended_at = excluded.ended_at, route = excluded.route, host = excluded.host, \
              address = excluded.address, tls = excluded.tls, outcome = excluded.outcome, \
              code = excluded.code, enhanced = excluded.enhanced, reply = excluded.reply, \
-             conversation = excluded.conversation",
+             conversation = excluded.conversation, \
+             uncertain = max(uncertain, excluded.uncertain)",
         );
         run(tx, query, "settle: attempts").await?;
     }

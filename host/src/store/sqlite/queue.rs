@@ -10,60 +10,113 @@ use sqlx::{Sqlite as Driver, Transaction};
 
 use super::Sqlite;
 use super::events::Change;
+use super::hold_back::hold_back;
 use super::row::{column, inconsistent, parsed, to_json};
 use super::settle::{give_up, write_states};
 use crate::clock::Timestamp;
 use crate::id::MessageId;
 use crate::message::state::MessageState;
 use crate::store::StoreError;
-use crate::store::records::{Body, Due, Lease, RouteChoice};
+use crate::store::records::{Body, Due, Lease, Position, RouteChoice};
+
+/// Rows that one look at the queue passes over at most.
+pub const SPAN: u32 = 20_000;
+
+fn place(after: Option<&Position>) -> (i64, String) {
+    match after {
+        Some(after) => (after.due_at.millis(), after.message_id.to_string()),
+        None => (i64::MIN, String::new()),
+    }
+}
 
 impl Sqlite {
     /// Messages that are due, the longest waiting first, behind `after`; those of the `passed` lanes
-    /// are passed over.
+    /// are passed over. No more than [`SPAN`] rows are looked at: where fewer than `limit` come,
+    /// [`Self::end_of_span`] says where to go on.
     ///
     /// # Errors
     /// The database failed.
     pub async fn due(
         &self,
         now: Timestamp,
-        after: Option<&Due>,
+        after: Option<&Position>,
         passed: &BTreeSet<String>,
         limit: u32,
     ) -> Result<Vec<Due>, StoreError> {
-        let (since, id) = match after {
-            Some(due) => (due.due_at.millis(), due.message_id.to_string()),
-            None => (i64::MIN, String::new()),
-        };
+        let (since, id) = place(after);
         let rows = sqlx::query(
             "-- due
-             SELECT message_id, account_id, lane, due_at FROM queue
-             WHERE due_at <= ?1 AND due_at >= ?2 AND (due_at > ?2 OR message_id > ?3)
-               AND lane NOT IN (SELECT value FROM json_each(?4))
-             ORDER BY due_at, message_id LIMIT ?5",
+             SELECT q.message_id, q.account_id, s.lane, s.due_at
+             FROM (SELECT message_id, lane, due_at FROM queue
+                   WHERE due_at <= ?1 AND (due_at, message_id) > (?2, ?3)
+                   ORDER BY due_at, message_id LIMIT ?6) s
+             CROSS JOIN queue q ON q.message_id = s.message_id
+             WHERE s.lane NOT IN (SELECT value FROM json_each(?4)) LIMIT ?5",
         )
         .bind(now.millis())
         .bind(since)
         .bind(id)
         .bind(to_json(passed))
         .bind(limit)
+        .bind(SPAN)
         .fetch_all(&self.readers)
         .await
         .map_err(StoreError::during("due"))?;
-        rows.iter()
-            .map(|row| {
-                Ok(Due {
-                    message_id: parsed(row, "queue", "message_id")?,
-                    account_id: parsed(row, "queue", "account_id")?,
-                    lane: column(row, "lane")?,
-                    due_at: Timestamp::from_millis(column(row, "due_at")?),
-                })
+        rows.iter().map(due).collect()
+    }
+
+    /// The same for messages that may only reach the sandbox inbox.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn due_in_sandbox(&self, now: Timestamp, limit: u32) -> Result<Vec<Due>, StoreError> {
+        let rows = sqlx::query(
+            "-- due_in_sandbox
+             SELECT message_id, account_id, lane, due_at FROM queue
+             WHERE lane = 'sandbox' AND due_at <= ? ORDER BY due_at, message_id LIMIT ?",
+        )
+        .bind(now.millis())
+        .bind(limit)
+        .fetch_all(&self.readers)
+        .await
+        .map_err(StoreError::during("due_in_sandbox"))?;
+        rows.iter().map(due).collect()
+    }
+
+    /// The last of the rows that [`Self::due`] looks at; none where it has seen all that is due.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn end_of_span(
+        &self,
+        now: Timestamp,
+        after: Option<&Position>,
+    ) -> Result<Option<Position>, StoreError> {
+        let (since, id) = place(after);
+        let row = sqlx::query(
+            "-- end_of_span
+             SELECT due_at, message_id FROM queue
+             WHERE due_at <= ?1 AND (due_at, message_id) > (?2, ?3)
+             ORDER BY due_at, message_id LIMIT 1 OFFSET ?4",
+        )
+        .bind(now.millis())
+        .bind(since)
+        .bind(id)
+        .bind(SPAN - 1)
+        .fetch_optional(&self.readers)
+        .await
+        .map_err(StoreError::during("end_of_span"))?;
+        row.map(|row| {
+            Ok(Position {
+                due_at: Timestamp::from_millis(column(&row, "due_at")?),
+                message_id: parsed(&row, "queue", "message_id")?,
             })
-            .collect()
+        })
+        .transpose()
     }
 
     /// Leases those of `wanted` that are still due to `owner` until `until`; each is `sending` from
-    /// now on.
+    /// now on. Not what may not be sent any more: see [`hold_back`].
     ///
     /// # Errors
     /// The database failed; nothing is leased then.
@@ -91,6 +144,7 @@ impl Sqlite {
         .map_err(StoreError::during("lease"))?;
         let (leases, unreadable) = read_leases(&mut tx, &claimed).await?;
         give_up(&mut tx, &unreadable, now).await?;
+        let leases = hold_back(&mut tx, leases, now).await?;
         let reasons: Vec<String> =
             leases.iter().map(|lease| format!("attempt {}", lease.attempt)).collect();
         let changes: Vec<Change<'_>> = leases
@@ -144,23 +198,37 @@ impl Sqlite {
     }
 
     /// Makes messages due again as early as they would be if the clock had never shown a later time
-    /// than `now`. Answers how many.
+    /// than `now`. Answers how many. It looks at nothing where the newest event is not of the future.
     ///
     /// # Errors
     /// The database failed.
     pub async fn mend_due_times(&self, now: Timestamp) -> Result<u64, StoreError> {
+        let during = || StoreError::during("mend_due_times");
+        let newest = sqlx::query(
+            "-- mend_due_times: look
+             SELECT created_at FROM events ORDER BY sequence DESC LIMIT 1",
+        )
+        .fetch_optional(&self.readers)
+        .await
+        .map_err(during())?;
+        let newest = newest.map(|row| column::<i64>(&row, "created_at")).transpose()?;
+        if newest.is_none_or(|newest| newest <= now.millis()) {
+            return Ok(0);
+        }
+        // CROSS JOIN: from the queue to its messages, not through all messages.
         sqlx::query(
             "-- mend_due_times
-             UPDATE queue SET due_at = ?1 + max(0, due_at - m.updated_at),
-                              first_at = min(first_at, ?1)
-             FROM messages m
-             WHERE m.id = queue.message_id AND m.updated_at > ?1 AND m.state IN ('queued', 'deferred')",
+             UPDATE queue SET due_at = ahead.due_at, first_at = min(queue.first_at, ?1)
+             FROM (SELECT q.message_id, ?1 + max(0, q.due_at - m.updated_at) AS due_at
+                   FROM queue q CROSS JOIN messages m ON m.id = q.message_id
+                   WHERE m.updated_at > ?1 AND q.lease_owner IS NULL AND m.state <> 'scheduled') AS ahead
+             WHERE queue.message_id = ahead.message_id",
         )
         .bind(now.millis())
         .execute(&self.writer)
         .await
         .map(|done| done.rows_affected())
-        .map_err(StoreError::during("mend_due_times"))
+        .map_err(during())
     }
 
     /// When the next message is due; none for an empty queue.
@@ -186,6 +254,15 @@ impl Sqlite {
             .map_err(StoreError::during("queue_length"))?;
         column(&row, "waiting")
     }
+}
+
+fn due(row: &SqliteRow) -> Result<Due, StoreError> {
+    Ok(Due {
+        message_id: parsed(row, "queue", "message_id")?,
+        account_id: parsed(row, "queue", "account_id")?,
+        lane: column(row, "lane")?,
+        due_at: Timestamp::from_millis(column(row, "due_at")?),
+    })
 }
 
 /// The messages of claimed rows, and the identifiers of those that cannot be read: one broken row must

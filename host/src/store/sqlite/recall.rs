@@ -33,6 +33,7 @@ impl Sqlite {
         match state {
             MessageState::Canceled => return Ok(Recall::Canceled),
             MessageState::Scheduled | MessageState::Queued | MessageState::Deferred => {}
+            // Also where nobody holds it after a crash: it may have arrived.
             MessageState::Sending
             | MessageState::Delivered
             | MessageState::Relayed
@@ -89,6 +90,7 @@ async fn write(
          INSERT INTO ledger (account_id, kind, amount, message_id, reason, created_at)
          SELECT account_id, 'refund', credits, id, ?2, ?3
          FROM messages WHERE id = ?1 AND credits > 0
+           AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.message_id = ?1 AND a.uncertain = 1)
          ON CONFLICT (message_id, kind) DO NOTHING",
     ] {
         sqlx::query(statement)

@@ -124,9 +124,9 @@ pub async fn give_up(
     refund(tx, &ids, now).await
 }
 
-/// Gives back the price of messages that have failed, which is to say never left; once, by the
-/// ledger's own constraint.
-async fn refund(
+/// Gives back the price of messages that have failed or were held back, which is to say never left; once,
+/// by the ledger's own constraint.
+pub async fn refund(
     tx: &mut Transaction<'_, Driver>,
     ids: &str,
     now: Timestamp,
@@ -136,7 +136,9 @@ async fn refund(
          INSERT INTO ledger (account_id, kind, amount, message_id, reason, created_at)
          SELECT account_id, 'refund', credits, id, 'the message never left', ?2
          FROM messages
-         WHERE id IN (SELECT value FROM json_each(?1)) AND state = 'failed' AND credits > 0
+         WHERE id IN (SELECT value FROM json_each(?1)) AND state IN ('failed', 'suppressed')
+           AND credits > 0
+           AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.message_id = messages.id AND a.uncertain = 1)
          ON CONFLICT (message_id, kind) DO NOTHING",
     )
     .bind(ids)

@@ -21,7 +21,7 @@ use crate::id::{AccountId, DecisionId, DomainId, KeyId, MessageId};
 use crate::message::state::MessageState;
 use crate::store::StoreError;
 use crate::store::records::{
-    Acceptance, Answer, AttemptRecord, Body, BodyOf, Due, Idempotency, Job, JobOutcome, Lease,
+    Acceptance, Answer, AttemptRecord, Body, BodyOf, Idempotency, Job, JobOutcome, Lease,
     NewMessage, NewSuppression, ReturnPath, RouteChoice, Settlement, Slot, SuppressionKind,
 };
 
@@ -234,6 +234,7 @@ fn settled(lease: &Lease, state: MessageState, next_attempt: Option<Timestamp>) 
             enhanced: None,
             reply: "250 OK".to_owned(),
             conversation: "S: 250 OK".to_owned(),
+            is_uncertain: false,
         },
         suppression: None,
     }
@@ -272,16 +273,43 @@ async fn lanes_without_a_place_are_passed_over_and_pages_follow_one_another() {
     let store = &fixture.store;
     let none = BTreeSet::new();
     let mut seen = Vec::new();
-    let mut after: Option<Due> = None;
+    let mut after = None;
+    let mut passed = BTreeSet::new();
     while let Some(due) = store.due(NOW, after.as_ref(), &none, 1).await.expect("readable").pop() {
         seen.push(due.message_id);
-        after = Some(due);
+        after = Some(due.position());
+        passed.insert(due.lane);
     }
     seen.dedup();
     assert_eq!(seen.len(), 3);
-    let lane = after.expect("the last one").lane;
-    let passed = BTreeSet::from([lane]);
+    assert_eq!(store.end_of_span(NOW, None).await.expect("readable"), None, "all was looked at");
     assert!(store.due(NOW, None, &passed, 10).await.expect("readable").is_empty());
+}
+
+#[tokio::test]
+async fn what_was_suppressed_or_suspended_meanwhile_is_not_sent() {
+    let fixture = Fixture::with_credits(5).await;
+    fixture.commit(&[fixture.job(1, 1).await]).await;
+    let (store, account) = (&fixture.store, fixture.account);
+    let row = store.account(account, NOW).await.expect("there").account;
+    let suspended = Account { state: AccountState::Suspended, ..row.clone() };
+    store.update_account(&suspended).await.expect("suspended");
+    assert!(lease(store, "one", NOW).await.is_empty());
+    let due = store.next_due().await.expect("readable");
+    assert_eq!(due, Some(NOW.after(Duration::from_hours(1))), "it waits");
+    store.update_account(&row).await.expect("active");
+    let new = NewSuppression {
+        account_id: account,
+        address: "ada@example.com".to_owned(),
+        kind: SuppressionKind::Complaint,
+        reason: "test".to_owned(),
+        message_id: None,
+        expires_at: None,
+    };
+    store.suppress(&new, NOW).await.expect("suppressed");
+    assert!(lease(store, "one", NOW.after(Duration::from_hours(1))).await.is_empty());
+    assert_eq!(store.next_due().await.expect("readable"), None, "it rests");
+    assert_eq!(fixture.balance().await, 5, "its price is given back");
 }
 
 #[tokio::test]

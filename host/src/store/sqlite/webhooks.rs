@@ -234,7 +234,7 @@ impl Sqlite {
     }
 
     /// Gives a webhook another secret; the one that it has signs too until `until`. Answers whether there
-    /// is such a webhook.
+    /// is such a webhook, and no secret before it that still signs.
     ///
     /// # Errors
     /// The database failed.
@@ -243,14 +243,17 @@ impl Sqlite {
         id: WebhookId,
         secret: &[u8],
         until: Timestamp,
+        now: Timestamp,
     ) -> Result<bool, StoreError> {
         sqlx::query(
             "-- rotate_webhook
-             UPDATE webhooks SET earlier_secret = secret, earlier_until = ?3, secret = ?2 WHERE id = ?1",
+             UPDATE webhooks SET earlier_secret = secret, earlier_until = ?3, secret = ?2
+             WHERE id = ?1 AND coalesce(earlier_until <= ?4, 1)",
         )
         .bind(id.to_string())
         .bind(secret)
         .bind(until.millis())
+        .bind(now.millis())
         .execute(&self.writer)
         .await
         .map(|done| done.rows_affected() == 1)
@@ -328,16 +331,20 @@ async fn disable(
     tell(tx, "webhook.disabled", &id.to_string(), &account, &detail, now).await
 }
 
+fn owner(row: &SqliteRow) -> Result<WebhookOwner, StoreError> {
+    Ok(match column::<Option<String>>(row, "account_id")? {
+        Some(_) => WebhookOwner::Account(parsed(row, "webhooks", "account_id")?),
+        None => WebhookOwner::Server,
+    })
+}
+
 fn webhook_row(row: &SqliteRow) -> Result<WebhookRow, StoreError> {
     let at = |name| column::<Option<i64>>(row, name).map(|it| it.map(Timestamp::from_millis));
     let state: String = column(row, "state")?;
     let earlier: Option<Vec<u8>> = column(row, "earlier_secret")?;
     Ok(WebhookRow {
         id: parsed(row, "webhooks", "id")?,
-        owner: match column::<Option<String>>(row, "account_id")? {
-            Some(_) => WebhookOwner::Account(parsed(row, "webhooks", "account_id")?),
-            None => WebhookOwner::Server,
-        },
+        owner: owner(row)?,
         url: column(row, "url")?,
         description: column(row, "description")?,
         types: json(row, "webhooks", "types")?,

@@ -1,5 +1,6 @@
 //! The hosts that a domain's MX records name, in the order in which they are to be tried.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::{LONGEST, Obstacle};
@@ -98,11 +99,12 @@ fn without_self(
     Ok(candidates)
 }
 
-/// By the most preferred host; of several the first by name, so that it is always the same.
+/// The organizational domains of all hosts: whoever names a host of somebody else beside one of his own
+/// is in nobody's group.
 fn group(candidates: &[Candidate]) -> String {
-    let best = candidates.iter().min_by_key(|it| (it.preference, &it.name));
-    let name = best.map_or("", |it| &it.name);
-    psl::domain_str(name).unwrap_or(name).to_owned()
+    let organization = |it: &Candidate| psl::domain_str(&it.name).unwrap_or(&it.name).to_owned();
+    let organizations: BTreeSet<String> = candidates.iter().map(organization).collect();
+    organizations.into_iter().collect::<Vec<_>>().join("+")
 }
 
 /// By preference, equal ones at random (RFC 5321 section 5.1).
@@ -208,8 +210,8 @@ mod tests {
         for (records, group) in [
             (&["10 aspmx.l.google.com", "20 alt1.aspmx.l.google.com"][..], "google.com"),
             (&["10 mx1.mail.example.co.uk"], "example.co.uk"),
-            (&["10 b.one.example", "10 a.two.example"], "two.example"),
-            (&["20 a.two.example", "10 b.one.example"], "one.example"),
+            (&["10 b.one.example", "10 a.two.example"], "one.example+two.example"),
+            (&["20 a.two.example", "10 b.one.example"], "one.example+two.example"),
             (&["10 github.io"], "github.io"),
             (&["10 localhost"], "localhost"),
         ] {

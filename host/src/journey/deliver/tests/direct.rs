@@ -50,6 +50,19 @@ async fn a_domain_without_mx_is_its_own_host_by_ipv6_or_ipv4() {
 }
 
 #[tokio::test]
+async fn a_host_with_an_ipv6_address_alone_gets_its_mail() {
+    let server = server_on("::1", 0, Behaviour::new());
+    let bench = bench(&server).await;
+    bench.dns.mx("example.com", 10, "six.mx.example");
+    bench.dns.ip("six.mx.example", std::net::Ipv6Addr::LOCALHOST.into());
+    let id = bench.send("ada@example.com").await;
+    let file = bench.until_state(id, "delivered").await;
+    let address = server.address().to_string();
+    assert_eq!(file.attempts[0].address.as_deref(), Some(address.as_str()));
+    bench.finish().await;
+}
+
+#[tokio::test]
 async fn a_domain_that_takes_no_mail_fails_at_once_and_is_given_back() {
     let server = server_on("127.0.0.2", 0, Behaviour::new());
     let bench = bench(&server).await;

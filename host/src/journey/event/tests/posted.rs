@@ -109,7 +109,14 @@ async fn retry_after_counts_where_it_means_something() {
     // START is 2027-01-15T08:00:00Z.
     assert_eq!(asked(503, "Fri, 15 Jan 2027 08:01:00 GMT").await, Some(Duration::from_mins(1)));
     assert_eq!(asked(503, "Fri, 15 Jan 2027 07:00:00 GMT").await, Some(Duration::ZERO));
+    assert_eq!(asked(503, "Friday, 15-Jan-27 08:01:00 GMT").await, Some(Duration::from_mins(1)));
+    assert_eq!(asked(503, "Fri Jan 15 08:01:00 2027").await, Some(Duration::from_mins(1)));
+    assert_eq!(asked(503, "Tue Feb  2 08:00:00 2027").await, Some(Duration::from_hours(18 * 24)));
+    let longest = Some(Duration::from_secs(u64::MAX));
+    assert_eq!(asked(503, "99999999999999999999999").await, longest);
     assert_eq!(asked(503, "soon").await, None);
+    assert_eq!(asked(503, "+7").await, None);
+    assert_eq!(asked(503, "").await, None);
     assert_eq!(asked(503, "-1").await, None);
 }
 

@@ -8,7 +8,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::end_point::{EndPoint, Heard, Say, status};
 use super::*;
-use crate::id::{EventId, WebhookId};
+use crate::account::plan::Plan;
+use crate::account::{Account, AccountState};
+use crate::id::{AccountId, EventId, WebhookId};
 use crate::journey::event::manage::{Wanted, WebhookError};
 use crate::journey::event::signature::Secret;
 use crate::store::sqlite::{DeliveryState, WebhookOwner, WebhookState};
@@ -44,10 +46,29 @@ impl Run {
 }
 
 async fn create(webhooks: &Webhooks, url: &str) -> (WebhookId, Secret) {
-    let made = webhooks.create(WebhookOwner::Server, url, Wanted::default()).await.expect("made");
+    create_for(webhooks, WebhookOwner::Server, url).await
+}
+
+async fn create_for(webhooks: &Webhooks, owner: WebhookOwner, url: &str) -> (WebhookId, Secret) {
+    let made = webhooks.create(owner, url, Wanted::default()).await.expect("made");
     let text = |name: &str| made[name].as_str().expect("a text").to_owned();
     let secret = Secret::parse(&text("secret")).expect("a secret");
     (text("id").parse().expect("an identifier"), secret)
+}
+
+/// An account that has just been made.
+async fn account(webhooks: &Webhooks) -> WebhookOwner {
+    let now = webhooks.clock.now();
+    let account = Account {
+        id: AccountId::new(now),
+        name: "Test".to_owned(),
+        plan: Plan::named("pro"),
+        state: AccountState::Active,
+        sender: None,
+        created_at: now,
+    };
+    webhooks.store.create_account(&account).await.expect("created");
+    WebhookOwner::Account(account.id)
 }
 
 async fn happens(webhooks: &Webhooks, n: usize) {
@@ -62,6 +83,18 @@ async fn until_all(webhooks: &Webhooks, id: WebhookId, count: usize, state: Deli
     loop {
         let page = webhooks.store.webhook_deliveries(id, Some(state), None, 500).await;
         if page.expect("read").deliveries.len() == count {
+            return;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+/// Waits until so many tries of the newest delivery are written down: the clock moves then, and not
+/// before, or the next try is due later than it comes to.
+async fn until_written(webhooks: &Webhooks, id: WebhookId, tries: usize) {
+    loop {
+        let page = webhooks.store.webhook_deliveries(id, None, None, 1).await.expect("read");
+        if page.deliveries[0].attempts.as_array().map(Vec::len) == Some(tries) {
             return;
         }
         tokio::task::yield_now().await;
@@ -90,14 +123,7 @@ async fn an_event_is_posted_signed_and_tried_again_with_the_same_identifier_and_
     let run = Run::of(&webhooks);
     for (heard, pause) in [(1, 6), (2, 340)] {
         end_point.hears(heard).await;
-        // The clock moves when the try is written down, and not before.
-        loop {
-            let page = webhooks.store.webhook_deliveries(id, None, None, 1).await.expect("read");
-            if page.deliveries[0].attempts.as_array().map(Vec::len) == Some(heard) {
-                break;
-            }
-            tokio::task::yield_now().await;
-        }
+        until_written(&webhooks, id, heard).await;
         clock.advance(Duration::from_secs(pause));
     }
     let heard = end_point.hears(3).await;
@@ -212,6 +238,11 @@ async fn two_secrets_sign_while_one_is_rotated() {
     let rotated = webhooks.rotate(id).await.expect("rotated");
     let second = Secret::parse(rotated["secret"].as_str().expect("a text")).expect("a secret");
     assert!(rotated["earlierSecretUntil"].is_string());
+    let again = webhooks.rotate(id).await.expect_err("the first one still signs");
+    assert!(
+        again.to_string().contains(&START.after(Duration::from_hours(24)).rfc3339()),
+        "{again}"
+    );
     let tested = webhooks.test(id).await.expect("tested");
     assert_eq!((&tested["delivered"], &tested["attempt"]["status"]), (&json!(true), &json!(200)));
     clock.advance(Duration::from_hours(24));
@@ -247,4 +278,55 @@ async fn a_test_of_a_webhook_is_one_at_a_time() {
         "{first}"
     );
     webhooks.test(id).await.expect("free again");
+}
+
+#[tokio::test]
+async fn tests_of_one_owner_leave_places_for_others() {
+    let clock = Clock::manual(START);
+    let (_directory, webhooks) = webhooks(&clock, Schedule::default(), 64).await;
+    let end_point = EndPoint::start([Say::Nothing]).await;
+    let mut all = Vec::new();
+    for _ in 0..5 {
+        all.push(create(&webhooks, &end_point.url()).await.0);
+    }
+    let account = account(&webhooks).await;
+    let (other, _) = create_for(&webhooks, account, &end_point.url()).await;
+    let four = futures_util::future::join_all(all.iter().take(4).map(|id| webhooks.test(*id)));
+    let (four, (fifth, other)) = tokio::join!(four, async {
+        end_point.hears(4).await;
+        tokio::join!(webhooks.test(all[4]), webhooks.test(other))
+    });
+    assert!(four.iter().all(Result::is_ok) && other.is_ok(), "{four:?} {other:?}");
+    assert!(matches!(fifth, Err(WebhookError::Busy)), "{fifth:?}");
+}
+
+#[tokio::test]
+async fn many_failing_webhooks_of_one_owner_do_not_hold_up_the_failing_one_of_another() {
+    let clock = Clock::manual(START);
+    let schedule = Schedule::with_pauses(vec![Duration::from_secs(1); 50]);
+    let (_directory, webhooks) = webhooks(&clock, schedule, 16).await;
+    let silent = EndPoint::start([Say::Nothing]).await;
+    for _ in 0..20 {
+        create(&webhooks, &silent.url()).await;
+    }
+    for n in 0..20 {
+        happens(&webhooks, n).await;
+    }
+    let run = Run::of(&webhooks);
+    // Some are known to fail now, and all have more that is due than they will get.
+    silent.hears(16).await;
+    let answers = [status(500, ""), status(200, "")];
+    let (end_point, account) = (EndPoint::start(answers).await, account(&webhooks).await);
+    let (id, _) = create_for(&webhooks, account, &end_point.url()).await;
+    let (off, _) = create_for(&webhooks, account, &end_point.url()).await;
+    let wanted = Wanted { state: Some(WebhookState::Disabled), ..Wanted::default() };
+    webhooks.change(off, wanted).await.expect("disabled, which the other one is told");
+    let before = silent.heard().len();
+    end_point.hears(1).await;
+    until_written(&webhooks, id, 1).await;
+    clock.advance(Duration::from_secs(2));
+    until_all(&webhooks, id, 1, DeliveryState::Delivered).await;
+    let between = silent.heard().len() - before;
+    assert!(between < 40, "it did not wait for all of theirs: {between}");
+    run.abort().await;
 }

@@ -37,7 +37,12 @@ impl Session {
         let terms = Terms {
             hostname: "mail.example.com".to_owned(),
             message_bytes: 1_000,
-            addresses: Arc::new(Addresses { verp: verp(), feedback }),
+            addresses: Arc::new(Addresses {
+                verp: verp(),
+                feedback,
+                hostname: "mail.example.com".to_owned(),
+                return_path_host: "bounce.mail.example.com".to_owned(),
+            }),
         };
         let mut session = Self {
             dialog: Dialog::new(Arc::new(terms), protection),
@@ -146,6 +151,7 @@ fn nothing_goes_through_it_to_anybody_else() {
         "\"bob@example.org\"@mail.example.com",
         "@mail.example.com:bob@example.org",
         "postmaster%example.org@mail.example.com",
+        "postmaster@example.org",
     ] {
         let replies = session.says(&[&format!("RCPT TO:<{address}>")]);
         assert_eq!(replies, ["550 5.1.1"], "{address}");

@@ -82,7 +82,12 @@ impl Fixture {
         deliver(&store, account.id, message).await;
         let rules = Rules { suppressed_for: Some(90 * DAY), complaints_for: None };
         let feedback = vec!["fbl@mail.example.com".parse().expect("valid")];
-        let addresses = Arc::new(Addresses { verp: Verp::new(&[7; 32]), feedback });
+        let addresses = Arc::new(Addresses {
+            verp: Verp::new(&[7; 32]),
+            feedback,
+            hostname: "mail.example.com".to_owned(),
+            return_path_host: "bounce.mail.example.com".to_owned(),
+        });
         let intake = Intake::new(store.clone(), Clock::manual(NOW), addresses, rules);
         Self { store, intake, account: account.id, message, _directory: directory }
     }
@@ -142,6 +147,7 @@ async fn deliver(store: &Store, account: AccountId, message: MessageId) {
             enhanced: None,
             reply: "250 OK".to_owned(),
             conversation: String::new(),
+            is_uncertain: false,
         },
         suppression: None,
     };

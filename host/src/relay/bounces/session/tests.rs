@@ -37,7 +37,12 @@ impl Client {
 
 async fn listener(directory: &tempfile::TempDir) -> (Listener, Store) {
     let store = Store::open(&directory.path().join("test.db")).await.expect("opens");
-    let addresses = Arc::new(Addresses { verp: Verp::new(&[7; 32]), feedback: Vec::new() });
+    let addresses = Arc::new(Addresses {
+        verp: Verp::new(&[7; 32]),
+        feedback: Vec::new(),
+        hostname: "mail.example.com".to_owned(),
+        return_path_host: "bounce.mail.example.com".to_owned(),
+    });
     let rules = Rules { suppressed_for: None, complaints_for: None };
     let intake = Intake::new(store.clone(), Clock::system(), Arc::clone(&addresses), rules);
     let terms = Terms { hostname: "mail.example.com".to_owned(), message_bytes: 10_000, addresses };

@@ -144,7 +144,7 @@ async fn events_stay_until_webhooks_have_been_told() {
     assert_eq!((fixture.drop_messages().await, drop_events().await), (0, 0), "not told yet");
 
     let behind: Behind = fixture.store.events_behind(100).await.expect("readable").expect("some");
-    assert!(fixture.store.hand_out(&behind, &[], NOW).await.expect("handed out"));
+    assert!(fixture.store.hand_out((behind.from, behind.to), &[], NOW).await.expect("handed out"));
     assert_eq!((fixture.drop_messages().await, drop_events().await), (1, 1));
     assert_eq!(fixture.count("events").await, 0);
 }

@@ -227,7 +227,8 @@ impl Sqlite {
         sqlx::query(
             "-- drop_deliveries
              DELETE FROM webhook_deliveries WHERE rowid IN
-                 (SELECT rowid FROM webhook_deliveries WHERE created_at < ? ORDER BY created_at LIMIT ?)",
+                 (SELECT rowid FROM webhook_deliveries WHERE created_at < ? AND due_at IS NULL
+                  ORDER BY created_at LIMIT ?)",
         )
         .bind(before.millis())
         .bind(limit)

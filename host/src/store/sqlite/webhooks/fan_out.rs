@@ -1,6 +1,7 @@
 //! From events to deliveries: what happened behind the cursor is read in its order, and handed to the
 //! webhooks in the transaction that moves the cursor.
 
+use futures_util::TryStreamExt as _;
 use serde_json::{Map, Value, json};
 use sqlx::sqlite::SqliteRow;
 
@@ -13,6 +14,8 @@ use crate::store::StoreError;
 
 /// Events that are looked through at one time, most of which may be nobody's.
 const REACH: i64 = 20_000;
+/// Bytes of events, as they are read, after which no more are: a message has up to 100 KiB of facts.
+const MOST: usize = 4 << 20;
 
 /// What is behind the cursor.
 #[derive(Debug)]
@@ -78,13 +81,15 @@ pub struct MessageAbout {
     pub credits: i64,
     /// How many attempts had begun.
     pub attempt: i64,
+    /// Where it stands now, which may be later than the event.
+    pub state: String,
 }
 
-/// An event for a webhook.
+/// An event for the webhooks that want it.
 #[derive(Debug)]
 pub struct NewDelivery {
-    /// For which webhook.
-    pub webhook: WebhookId,
+    /// For which webhooks.
+    pub webhooks: Vec<WebhookId>,
     /// The event's place in the order.
     pub sequence: i64,
     /// Which event.
@@ -96,8 +101,8 @@ pub struct NewDelivery {
 }
 
 impl Sqlite {
-    /// Up to `limit` events behind the cursor for webhooks that are active; none where there is nothing
-    /// behind it, or no webhook at all.
+    /// Up to `limit` events behind the cursor for webhooks that are active, fewer where they are large;
+    /// none where there is nothing behind it, or no webhook at all.
     ///
     /// # Errors
     /// The database failed.
@@ -134,11 +139,11 @@ impl Sqlite {
         owners.sort_unstable();
         owners.dedup();
         let mut to = last.min(begin + REACH);
-        let rows = sqlx::query(
+        let mut rows = sqlx::query(
             "-- events_behind
              SELECT e.sequence, e.id, e.subject, e.account_id, e.type, e.detail, e.created_at,
                     m.recipient, m.sender, m.subject AS title, m.template_slug, m.tags, m.metadata, m.credits,
-                    d.name AS domain,
+                    m.state, d.name AS domain,
                     (SELECT count(*) FROM events s WHERE s.subject = e.subject
                        AND s.type = 'message.sending' AND s.sequence <= e.sequence) AS attempt
              FROM events e LEFT JOIN messages m ON m.id = e.subject LEFT JOIN domains d ON d.id = e.subject
@@ -150,27 +155,30 @@ impl Sqlite {
         .bind(to)
         .bind(to_json(&owners))
         .bind(limit)
-        .fetch_all(&mut *tx)
-        .await
-        .map_err(during())?;
-        tx.rollback().await.map_err(during())?;
-        if let Some(row) = rows.last()
-            && rows.len() >= usize::try_from(limit).unwrap_or(usize::MAX)
-        {
-            to = column(row, "sequence")?;
+        .fetch(&mut *tx);
+        let (mut events, mut count, mut bytes) = (Vec::new(), 0, 0);
+        while let Some(row) = rows.try_next().await.map_err(during())? {
+            events.extend(readable("events", std::iter::once(event(&row))));
+            (count, bytes) = (count + 1, bytes + size(&row)?);
+            if count >= limit || bytes >= MOST {
+                to = column(&row, "sequence")?;
+                break;
+            }
         }
-        let events = readable("events", rows.iter().map(event));
+        drop(rows);
+        tx.rollback().await.map_err(during())?;
         Ok(Some(Behind { from, to, webhooks, events }))
     }
 
-    /// Hands events out and moves the cursor, in one transaction. Answers whether it was done: it is not
-    /// when the cursor stands elsewhere. A webhook that is not active any more gets nothing.
+    /// Hands events out and moves the cursor `from` one place `to` another, in one transaction. Answers
+    /// whether it was done: it is not when the cursor stands elsewhere. A webhook that is not active any
+    /// more gets nothing.
     ///
     /// # Errors
     /// The database failed; nothing was handed out.
     pub async fn hand_out(
         &self,
-        behind: &Behind,
+        (from, to): (i64, i64),
         deliveries: &[NewDelivery],
         now: Timestamp,
     ) -> Result<bool, StoreError> {
@@ -178,7 +186,7 @@ impl Sqlite {
         let rows: Vec<Value> = deliveries
             .iter()
             .map(|it| {
-                json!({"webhook": it.webhook, "sequence": it.sequence, "event": it.event,
+                json!({"webhooks": it.webhooks, "sequence": it.sequence, "event": it.event,
                        "type": it.r#type, "body": it.body})
             })
             .collect();
@@ -187,8 +195,8 @@ impl Sqlite {
             "-- hand_out: the cursor
              UPDATE webhook_cursor SET sequence = ?2 WHERE id = 1 AND sequence = ?1",
         )
-        .bind(behind.from)
-        .bind(behind.to)
+        .bind(from)
+        .bind(to)
         .execute(&mut *tx)
         .await
         .map_err(during())?;
@@ -198,12 +206,16 @@ impl Sqlite {
         if !rows.is_empty() {
             sqlx::query(
                 "-- hand_out
+                 WITH told AS MATERIALIZED (
+                     SELECT value ->> 'sequence' AS sequence, value ->> 'event' AS event,
+                            value ->> 'type' AS type, value ->> 'body' AS body,
+                            value -> 'webhooks' AS webhooks
+                     FROM json_each(?1))
                  INSERT INTO webhook_deliveries
                      (webhook_id, event_id, type, body, state, attempts, due_at, log, created_at)
-                 SELECT w.id, j.value ->> 'event', j.value ->> 'type', j.value ->> 'body', 'pending', 0, ?2,
-                        '[]', ?2
-                 FROM json_each(?1) AS j JOIN webhooks w ON w.id = j.value ->> 'webhook'
-                 WHERE w.state = 'active' AND w.after_sequence < j.value ->> 'sequence'
+                 SELECT w.id, told.event, told.type, told.body, 'pending', 0, ?2, '[]', ?2
+                 FROM told, json_each(told.webhooks) AS one JOIN webhooks w ON w.id = one.value
+                 WHERE w.state = 'active' AND w.after_sequence < told.sequence
                  ON CONFLICT (webhook_id, event_id) DO NOTHING",
             )
             .bind(to_json(&rows))
@@ -221,6 +233,15 @@ impl Sqlite {
 fn readable<T>(table: &str, rows: impl Iterator<Item = Result<T, StoreError>>) -> Vec<T> {
     let log = |error| tracing::error!(table, %error, "a row is passed over by webhooks");
     rows.filter_map(|row| row.map_err(log).ok()).collect()
+}
+
+/// The bytes of what may be long.
+fn size(row: &SqliteRow) -> Result<usize, StoreError> {
+    let mut size = 0;
+    for name in ["detail", "title", "tags", "metadata"] {
+        size += column::<Option<String>>(row, name)?.map_or(0, |it| it.len());
+    }
+    Ok(size)
 }
 
 fn event(row: &SqliteRow) -> Result<FannedEvent, StoreError> {
@@ -249,6 +270,7 @@ fn event(row: &SqliteRow) -> Result<FannedEvent, StoreError> {
                 metadata: read_json(row, "messages", "metadata")?,
                 credits: column(row, "credits")?,
                 attempt: column(row, "attempt")?,
+                state: column(row, "state")?,
             })),
             (None, Some(name)) => About::Domain(name),
             (None, None) => About::Nothing,

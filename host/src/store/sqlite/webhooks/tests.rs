@@ -54,11 +54,20 @@ impl Bench {
         tx.commit().await.expect("committed");
     }
 
+    async fn happens_at_length(&self, bytes: usize) {
+        let mut tx = self.store.begin().await.expect("begins");
+        let (account, facts) = (self.account.to_string(), json!({"long": "a".repeat(bytes)}));
+        let told = tell(&mut tx, "credits.low", "subject", &account, &facts, self.now).await;
+        told.expect("told");
+        tx.commit().await.expect("committed");
+    }
+
     /// Hands out what is behind the cursor to all webhooks; answers how many events.
     async fn hand_out(&self, limit: u32) -> usize {
         let Some(behind) = self.store.events_behind(limit).await.expect("read") else { return 0 };
         let deliveries = all(&behind);
-        assert!(self.store.hand_out(&behind, &deliveries, self.now).await.expect("written"));
+        let places = (behind.from, behind.to);
+        assert!(self.store.hand_out(places, &deliveries, self.now).await.expect("written"));
         behind.events.len()
     }
 
@@ -96,17 +105,14 @@ fn account_of(id: AccountId, now: Timestamp) -> Account {
 }
 
 fn all(behind: &Behind) -> Vec<NewDelivery> {
-    let each = |event: &FannedEvent| {
-        let (sequence, event_id, name) = (event.sequence, event.id, event.r#type.clone());
-        behind.webhooks.iter().map(move |webhook| NewDelivery {
-            webhook: webhook.id,
-            sequence,
-            event: event_id,
-            r#type: name.clone(),
-            body: "{}".to_owned(),
-        })
+    let each = |event: &FannedEvent| NewDelivery {
+        webhooks: behind.webhooks.iter().map(|it| it.id).collect(),
+        sequence: event.sequence,
+        event: event.id,
+        r#type: event.r#type.clone(),
+        body: "{}".to_owned(),
     };
-    behind.events.iter().flat_map(each).collect()
+    behind.events.iter().map(each).collect()
 }
 
 #[tokio::test]
@@ -137,14 +143,39 @@ async fn a_webhook_is_told_what_happens_after_it_was_made_once_and_in_order() {
 }
 
 #[tokio::test]
+async fn large_events_are_read_a_few_at_a_time_and_none_is_left_out() {
+    let bench = Bench::new().await;
+    let id = bench.webhook().await;
+    for bytes in [1 << 20, 1, 3 << 20, 5 << 20, 1, 1] {
+        bench.happens_at_length(bytes).await;
+    }
+    for events in [3, 1, 2, 0] {
+        assert_eq!(bench.hand_out(500).await, events);
+    }
+    assert_eq!(bench.log(id).await.len(), 6);
+}
+
+#[tokio::test]
+async fn a_secret_is_changed_again_only_when_the_one_before_it_signs_no_more() {
+    let bench = Bench::new().await;
+    let (id, later) = (bench.webhook().await, bench.now.after(DAY));
+    let rotate = |now: Timestamp| bench.store.rotate_webhook(id, &[2], now.after(DAY), now);
+    for (now, expected) in
+        [(bench.now, true), (bench.now, false), (later.before(DAY / 2), false), (later, true)]
+    {
+        assert_eq!(rotate(now).await.expect("answered"), expected, "{now:?}");
+    }
+}
+
+#[tokio::test]
 async fn what_was_interrupted_is_handed_out_once_and_not_twice() {
     let bench = Bench::new().await;
     let id = bench.webhook().await;
     bench.happens("credits.low").await;
     let behind = bench.store.events_behind(500).await.expect("read").expect("some");
-    let deliveries = all(&behind);
-    assert!(bench.store.hand_out(&behind, &deliveries, bench.now).await.expect("written"));
-    let again = bench.store.hand_out(&behind, &deliveries, bench.now).await.expect("read");
+    let (places, deliveries) = ((behind.from, behind.to), all(&behind));
+    assert!(bench.store.hand_out(places, &deliveries, bench.now).await.expect("written"));
+    let again = bench.store.hand_out(places, &deliveries, bench.now).await.expect("read");
     assert!(!again, "the cursor stands elsewhere");
     assert_eq!(bench.log(id).await.len(), 1);
 }
@@ -161,7 +192,8 @@ async fn a_webhook_that_is_disabled_or_gone_in_the_meantime_gets_nothing() {
     };
     assert!(bench.store.change_webhook(off, &change, bench.now).await.expect("changed"));
     bench.store.remove_webhook(gone, 1, bench.now).await.expect("removed");
-    assert!(bench.store.hand_out(&behind, &all(&behind), bench.now).await.expect("written"));
+    let places = (behind.from, behind.to);
+    assert!(bench.store.hand_out(places, &all(&behind), bench.now).await.expect("written"));
     assert!(bench.log(off).await.is_empty() && bench.log(gone).await.is_empty());
     assert_eq!(bench.log(on).await.len(), 1);
     bench.hand_out(500).await;
@@ -282,20 +314,23 @@ async fn an_owner_has_at_most_so_many_and_the_server_has_its_own() {
 async fn the_log_goes_when_its_time_is_over_and_with_its_webhook() {
     let bench = Bench::new().await;
     let id = bench.webhook().await;
-    for _ in 0..3 {
-        bench.happens("credits.low").await;
-    }
+    bench.happens("credits.low").await;
     bench.hand_out(500).await;
     let log = json!({"status": 200});
-    let event = EventId::new(bench.now);
-    let test =
-        TestDelivery { webhook: id, event, body: "{}", log: &log, state: DeliveryState::Delivered };
-    bench.store.note_test(&test, bench.now.after(DAY)).await.expect("noted");
-    let dropped = bench.store.drop_deliveries(bench.now.after(DAY), 2).await;
-    assert_eq!(dropped.expect("dropped"), 2, "in bites");
-    let dropped = bench.store.drop_deliveries(bench.now.after(DAY), 2).await;
-    assert_eq!(dropped.expect("dropped"), 1);
-    assert_eq!(bench.log(id).await, [("webhook.test".to_owned(), DeliveryState::Delivered)]);
+    for at in [bench.now, bench.now, bench.now, bench.now.after(DAY)] {
+        let (event, state) = (EventId::new(at), DeliveryState::Delivered);
+        let test = TestDelivery { webhook: id, event, body: "{}", log: &log, state };
+        bench.store.note_test(&test, at).await.expect("noted");
+    }
+    for gone in [2, 1, 0] {
+        let dropped = bench.store.drop_deliveries(bench.now.after(DAY), 2).await;
+        assert_eq!(dropped.expect("dropped"), gone, "in bites");
+    }
+    let left = [
+        ("webhook.test".to_owned(), DeliveryState::Delivered),
+        ("credits.low".to_owned(), DeliveryState::Pending),
+    ];
+    assert_eq!(bench.log(id).await, left, "what is still to be posted stays, however old");
     bench.store.remove_webhook(id, 1, bench.now).await.expect("removed");
     assert!(bench.store.webhook(id).await.expect("read").is_none());
     assert!(bench.log(id).await.is_empty());

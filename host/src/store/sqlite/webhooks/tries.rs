@@ -6,7 +6,7 @@ use sqlx::{Sqlite as Driver, Transaction};
 
 use super::super::Sqlite;
 use super::super::row::{column, inconsistent, parsed, to_json};
-use super::{WebhookState, disable};
+use super::{WebhookOwner, WebhookState, disable, owner};
 use crate::clock::Timestamp;
 use crate::id::{EventId, WebhookId};
 use crate::store::StoreError;
@@ -16,6 +16,8 @@ use crate::store::StoreError;
 pub struct Waiting {
     /// Which webhook.
     pub webhook: WebhookId,
+    /// Whose it is.
+    pub owner: WebhookOwner,
     /// Whether it is told anything.
     pub state: WebhookState,
     /// Whether its last try failed.
@@ -80,7 +82,7 @@ impl Sqlite {
                          WHERE d.due_at IS NOT NULL AND d.webhook_id > waiting.id
                          ORDER BY d.webhook_id LIMIT 1)
                  FROM waiting WHERE waiting.id IS NOT NULL)
-             SELECT w.id, w.state, w.failing_since IS NOT NULL AS fails,
+             SELECT w.id, w.account_id, w.state, w.failing_since IS NOT NULL AS fails,
                     (SELECT d.due_at FROM webhook_deliveries d
                      WHERE d.webhook_id = w.id AND d.due_at IS NOT NULL ORDER BY d.due_at LIMIT 1) AS due
              FROM waiting JOIN webhooks w ON w.id = waiting.id",
@@ -95,6 +97,7 @@ impl Sqlite {
             let Some(due) = column::<Option<i64>>(row, "due")? else { continue };
             waiting.push(Waiting {
                 webhook: parsed(row, "webhooks", "id")?,
+                owner: owner(row)?,
                 state: WebhookState::of_word(&state)
                     .ok_or_else(|| inconsistent("webhooks", "state", &state))?,
                 fails: column(row, "fails")?,

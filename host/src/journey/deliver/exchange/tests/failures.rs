@@ -53,7 +53,7 @@ async fn a_host_of_which_nothing_is_known_is_left_out_for_a_moment() {
     let exchanges = world.exchanges();
     let found = exchanges.look_up("example.com").await;
     assert_eq!(shown(&found), ["mx.example.com 127.0.0.9"]);
-    assert_eq!(hosts(&found).group, "mail.example", "whatever its host's state");
+    assert_eq!(hosts(&found).group, "example.com+mail.example", "whatever its host's state");
 
     world.dns.clear("best.mail.example");
     world.clock.advance(Duration::from_secs(29));

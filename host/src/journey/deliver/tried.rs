@@ -1,0 +1,186 @@
+//! What came of one address: what it means for the message, and for the host.
+
+use super::outcome::{self, Report, Verdict};
+use super::smtp::{Broken, Cause, Refused, Reply, Stage};
+use crate::message::status;
+
+/// What came of one address.
+#[derive(Debug)]
+pub struct Tried {
+    /// What follows.
+    pub end: End,
+    /// What is known.
+    pub report: Report,
+}
+
+/// What follows from an address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum End {
+    /// The attempt is over: it was taken, or refused, or it may have arrived.
+    Over,
+    /// The host would hear of no message; why, in our own words. The next address may do better.
+    Closed(String),
+    /// The host sent this message away, with a 421 or before it knew whom it is for; why, in our own
+    /// words. The same.
+    SentAway(String),
+    /// The host does not offer what the message needs. The same.
+    Unfit,
+    /// The connection was cut; it may be the message that it could not bear. The same.
+    Cut,
+}
+
+impl Tried {
+    /// The attempt is over.
+    #[must_use]
+    pub fn over(report: Report) -> Self {
+        Self { end: End::Over, report }
+    }
+
+    /// A connection that never came to a message.
+    #[must_use]
+    pub fn broken(broken: Broken) -> Self {
+        let Broken { stage, cause, transcript, tls } = broken;
+        let report = Report::new(Verdict::Deferred, "", words(&cause, stage));
+        let (code, enhanced) = match &cause {
+            Cause::Reply(reply) => (Some(reply.code), reply.enhanced.clone()),
+            Cause::Io(_)
+            | Cause::Timeout
+            | Cause::Protocol(_)
+            | Cause::Tls(_)
+            | Cause::Unsupported(_) => (None, None),
+        };
+        let report = Report { code, enhanced, conversation: transcript, tls, ..report };
+        Self { end: End::Closed(reason(&cause, stage)), report }
+    }
+
+    /// A message that was not taken. A reply about it ends the attempt; what is about the connection
+    /// sends it to the next address; after the final dot nobody else gets it for now: it may have
+    /// arrived.
+    #[must_use]
+    pub fn refused(refused: &Refused) -> Self {
+        let Refused { stage, cause, .. } = refused;
+        match cause {
+            Cause::Reply(reply) => Self::replied(reply, *stage),
+            Cause::Unsupported(what) => {
+                Self { end: End::Unfit, report: Report::new(Verdict::Failed, "", what.to_string()) }
+            }
+            Cause::Io(_) | Cause::Timeout | Cause::Protocol(_) | Cause::Tls(_) => {
+                let report = Report::new(Verdict::Deferred, "", words(cause, *stage));
+                let report = Report { is_uncertain: *stage == Stage::Dot, ..report };
+                let end = match stage {
+                    Stage::Dot => End::Over,
+                    // The server had let us in.
+                    Stage::Mail | Stage::Rcpt | Stage::Data | Stage::Content => End::Cut,
+                    Stage::Connect
+                    | Stage::Greeting
+                    | Stage::Hello
+                    | Stage::StartTls
+                    | Stage::Handshake
+                    | Stage::Login
+                    | Stage::Reset => End::Closed(reason(cause, *stage)),
+                };
+                Self { end, report }
+            }
+        }
+    }
+
+    fn replied(reply: &Reply, stage: Stage) -> Self {
+        let deferred = || {
+            let report = Report::new(Verdict::Deferred, "", said(reply));
+            Report { code: Some(reply.code), enhanced: reply.enhanced.clone(), ..report }
+        };
+        let why = || format!("it answers {} {}", reply.code, at(stage));
+        match reply.code {
+            421 => Self { end: End::SentAway(why()), report: deferred() },
+            400..500 if matches!(stage, Stage::Mail | Stage::Reset) => {
+                Self { end: End::SentAway(why()), report: deferred() }
+            }
+            // It wants a login or encryption: it is our settings that are wrong, not the message.
+            530 | 534 | 535 | 538 => Self { end: End::Closed(why()), report: deferred() },
+            code => {
+                let stage = match stage {
+                    Stage::Rcpt => status::Stage::Recipient,
+                    Stage::Data | Stage::Content | Stage::Dot => status::Stage::Later,
+                    Stage::Connect
+                    | Stage::Greeting
+                    | Stage::Hello
+                    | Stage::StartTls
+                    | Stage::Handshake
+                    | Stage::Login
+                    | Stage::Mail
+                    | Stage::Reset => status::Stage::Session,
+                };
+                Self::over(Report::refused("", stage, code, reply.enhanced.clone(), &reply.text))
+            }
+        }
+    }
+
+    /// The same with what was said.
+    #[must_use]
+    pub fn with(self, conversation: String, tls: Option<String>) -> Self {
+        Self { report: Report { tls, conversation, ..self.report }, ..self }
+    }
+
+    /// The same with what was said before.
+    #[must_use]
+    pub fn after(self, before: &str) -> Self {
+        let conversation = format!("{before}{}", self.report.conversation);
+        Self { report: Report { conversation, ..self.report }, ..self }
+    }
+}
+
+/// A reply as it was said.
+#[must_use]
+pub fn said(reply: &Reply) -> String {
+    outcome::said(reply.code, reply.enhanced.as_deref(), &reply.text)
+}
+
+/// Without the other side's words: they may be about somebody's message, and others read this.
+fn reason(cause: &Cause, stage: Stage) -> String {
+    match cause {
+        Cause::Reply(reply) => format!("it answers {} {}", reply.code, at(stage)),
+        Cause::Io(_)
+        | Cause::Timeout
+        | Cause::Protocol(_)
+        | Cause::Tls(_)
+        | Cause::Unsupported(_) => words(cause, stage),
+    }
+}
+
+fn words(cause: &Cause, stage: Stage) -> String {
+    let at = at(stage);
+    match cause {
+        Cause::Reply(reply) => format!("{} ({at})", said(reply)),
+        Cause::Io(error) => format!("the connection failed {at}: {error}"),
+        Cause::Timeout => format!("no answer in time {at}"),
+        Cause::Protocol(what) => format!("not understood {at}: {what}"),
+        Cause::Tls(what) => format!("no encrypted connection {at}: {what}{}", remedy(what)),
+        Cause::Unsupported(what) => what.to_string(),
+    }
+}
+
+/// What to do about a certificate.
+fn remedy(what: &str) -> &'static str {
+    if what.contains("certificate") {
+        " (an authority of your own is trusted by [delivery] ca_file)"
+    } else {
+        ""
+    }
+}
+
+fn at(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Connect => "while connecting",
+        Stage::Greeting => "before its greeting",
+        Stage::Hello => "at EHLO",
+        Stage::StartTls => "at STARTTLS",
+        Stage::Handshake => "in the TLS handshake",
+        Stage::Login => "at AUTH",
+        Stage::Reset => "at RSET",
+        Stage::Mail => "at MAIL",
+        Stage::Rcpt => "at RCPT",
+        Stage::Data => "at DATA",
+        Stage::Content => "in the middle of the message",
+        Stage::Dot => "after the end of the message: it may have arrived",
+    }
+}
