@@ -109,7 +109,6 @@ async fn a_component_over_the_limit_is_refused_by_either_way() {
 async fn what_is_no_component_is_taken_by_the_api_and_refused_by_the_slot() {
     let server = server();
     for (bytes, words) in [
-        (b"".to_vec(), "the file is not WebAssembly: it has 0 bytes"),
         (b"<html>".to_vec(), "the file is not WebAssembly: it has 6 bytes"),
         (b"\0asm\x01\0\0\0".to_vec(), "core WebAssembly module"),
         (waxwing_guests::component("reads-file"), "wasi:filesystem"),
@@ -121,4 +120,6 @@ async fn what_is_no_component_is_taken_by_the_api_and_refused_by_the_slot() {
         server.rejected(PLAN, words).await;
         sent(&server, 1).await;
     }
+    let nothing = server.install(PLAN, "", b"").await;
+    assert_eq!(nothing.status, 400, "{}", nothing.body);
 }

@@ -20,7 +20,7 @@ use crate::store::StoreError;
 use crate::store::records::{Body, Due, Lease, Position, RouteChoice};
 
 /// Rows that one look at the queue passes over at most.
-pub const SPAN: u32 = 20_000;
+const SPAN: u32 = 20_000;
 
 fn place(after: Option<&Position>) -> (i64, String) {
     match after {
@@ -31,7 +31,7 @@ fn place(after: Option<&Position>) -> (i64, String) {
 
 impl Sqlite {
     /// Messages that are due, the longest waiting first, behind `after`; those of the `passed` lanes
-    /// are passed over. No more than [`SPAN`] rows are looked at: where fewer than `limit` come,
+    /// are passed over. No more than 20,000 rows are looked at: where fewer than `limit` come,
     /// [`Self::end_of_span`] says where to go on.
     ///
     /// # Errors
@@ -116,7 +116,7 @@ impl Sqlite {
     }
 
     /// Leases those of `wanted` that are still due to `owner` until `until`; each is `sending` from
-    /// now on. Not what may not be sent any more: see [`hold_back`].
+    /// now on. Not what may not be sent any more: to suppressed recipients, of suspended accounts.
     ///
     /// # Errors
     /// The database failed; nothing is leased then.
