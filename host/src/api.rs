@@ -22,11 +22,12 @@ mod webhooks;
 use std::sync::Arc;
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use axum::Router;
 use axum::middleware::{from_fn, map_response};
 use axum::routing::{get, post, put};
 use metrics_exporter_prometheus::PrometheusHandle;
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::clock::Clock;
@@ -61,10 +62,12 @@ pub struct Api {
     pub control: ControlToken,
     /// The buckets.
     pub rate_limits: Arc<RateLimits>,
+    /// Tells the worker of messages that are due.
+    pub due: Arc<Notify>,
     /// The time.
     pub clock: Clock,
     /// What a request may be.
-    pub limits: RequestLimits,
+    pub limits: Arc<ArcSwap<RequestLimits>>,
     /// KiB of bodies that may be in memory at one time.
     pub body_memory: Arc<Semaphore>,
     /// Renders `/metrics`.
@@ -97,6 +100,7 @@ pub fn router(api: Api) -> Router {
         .route("/v1/messages/{id}/attempts", get(messages::attempts))
         .route("/v1/messages/{id}/raw", get(messages::raw))
         .route("/v1/messages/{id}/cancel", post(messages::cancel))
+        .route("/v1/messages/{id}/retry", post(messages::retry))
         .route("/v1/messages/{id}/resend", post(messages::resend))
         .route("/v1/suppressions", get(suppressions::list).post(suppressions::add))
         .route("/v1/suppressions/batch", post(suppressions::add_batch))

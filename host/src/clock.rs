@@ -1,5 +1,7 @@
 //! The wall clock: the only place below the wiring that reads the time.
 
+pub mod watch;
+
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};

@@ -2,6 +2,7 @@
 //! and `cli` only; everything below takes values.
 
 mod bounces;
+mod changes;
 mod credits;
 mod delivery;
 mod dns;

@@ -18,6 +18,7 @@ mod sasl;
 use std::sync::Arc;
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use tokio::sync::Semaphore;
 
 use crate::clock::Clock;
@@ -40,12 +41,19 @@ pub struct Relay {
     pub clock: Clock,
     /// The buckets, shared with HTTP.
     pub rate_limits: Arc<RateLimits>,
-    /// What a session is held under.
-    pub terms: Arc<Terms>,
-    /// How long a session may take.
-    pub bounds: Bounds,
-    /// Memory for messages under way, in blocks of 64 KiB; see [`Relay::memory`].
+    /// What sessions are held under that begin now.
+    pub limits: ArcSwap<Limits>,
+    /// Memory for messages under way; see [`Relay::blocks`].
     pub memory: Arc<Semaphore>,
+}
+
+/// What a session is held under, from its beginning to its end.
+#[derive(Debug)]
+pub struct Limits {
+    /// What its client is told.
+    pub terms: Arc<Terms>,
+    /// How long it may take.
+    pub bounds: Bounds,
 }
 
 /// How long a session may take.
@@ -60,9 +68,9 @@ pub struct Bounds {
 }
 
 impl Relay {
-    /// The memory for messages under way, all sessions together, of so many bytes.
+    /// The blocks of so many bytes for messages under way, all sessions together.
     #[must_use]
-    pub fn memory(bytes: usize) -> Arc<Semaphore> {
-        Arc::new(Semaphore::new(bytes.div_ceil(BLOCK)))
+    pub fn blocks(bytes: usize) -> usize {
+        bytes.div_ceil(BLOCK)
     }
 }

@@ -3,6 +3,7 @@
 
 mod disk;
 mod kill;
+mod recovery;
 
 use serde_json::{Value, json};
 use waxwing_dns::DnsServer;
@@ -15,6 +16,11 @@ const SENDER: &str = "sender.example";
 
 /// A server that sends all its mail through that smarthost, and a name server that it asks.
 async fn lab(smarthost: &MxServer) -> (DnsServer, Server, Account) {
+    lab_pausing(smarthost, "[1]").await
+}
+
+/// The same with those pauses between attempts.
+async fn lab_pausing(smarthost: &MxServer, pauses_s: &str) -> (DnsServer, Server, Account) {
     let dns = name_server().await;
     let port = smarthost.address().port();
     let smarthosts = format!(
@@ -23,7 +29,7 @@ async fn lab(smarthost: &MxServer) -> (DnsServer, Server, Account) {
     let launch = Launch::asking(&dns)
         .with("delivery", "route", "smarthost")
         .with("delivery", "smarthosts", &smarthosts)
-        .with("delivery", "retry_pauses_s", "[1]");
+        .with("delivery", "retry_pauses_s", pauses_s);
     let server = Server::start(launch);
     let account = server.open_account("pro", 10_000);
     let (key_id, key) = server.make_key(&account.id, &["--scope", "send", "--scope", "admin"]);

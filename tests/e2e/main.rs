@@ -26,6 +26,7 @@ mod plugin_languages;
 mod plugins;
 mod relay;
 mod relay_clients;
+mod reload;
 mod suppressions;
 mod webhooks;
 mod wire;

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use clap::{Args as Arguments, Parser, Subcommand, ValueEnum};
 
-pub use deliver::{DeliverArgs, Relay};
+pub use deliver::{DeliverArgs, Dkim, Relay};
 pub use domains::DomainsArgs;
 pub use queue::QueueArgs;
 pub use smtp::{Peer, Pipelining, Resumption, Shape, SmtpArgs};

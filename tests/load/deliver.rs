@@ -14,12 +14,12 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::args::{DeliverArgs, Relay};
+use crate::args::{DeliverArgs, Dkim, Relay};
 use crate::figures::{self, median};
 use crate::{process, smtp};
 use filling::{Bodies, Filling};
 use peer::Postfix;
-use plant::{Plant, taken, written_down};
+use plant::{DOMAIN, Plant, taken, written_down};
 
 /// Domains are never looked up: all mail goes to one smarthost.
 const NO_NAME_SERVER: &str = "127.0.0.1:9";
@@ -39,6 +39,9 @@ pub struct Round {
 pub async fn measure(args: &DeliverArgs) -> io::Result<Value> {
     let plant = Plant::new(&args.setup).await?;
     let mut filling = plant.filling().await?;
+    if args.dkim == Dkim::Ed25519 {
+        filling.drop_rsa_key(DOMAIN).await?;
+    }
     let postfix = match args.against {
         Some(Relay::Postfix) => Some(Postfix::start(args, plant.data()).await?),
         None => None,

@@ -38,8 +38,9 @@ pub fn check(parts: &Parts, api: &Api) -> Result<(), Problem> {
         .get(header::CONTENT_LENGTH)
         .and_then(|value| value.to_str().ok())
         .and_then(|value| value.parse().ok());
-    if length.is_some_and(|length| length > api.limits.body_bytes) {
-        return Err(too_large(api.limits.body_bytes));
+    let most = api.limits.load().body_bytes;
+    if length.is_some_and(|length| length > most) {
+        return Err(too_large(most));
     }
     if is_json(&parts.headers) {
         return Ok(());
@@ -54,7 +55,8 @@ pub fn check(parts: &Parts, api: &Api) -> Result<(), Problem> {
 /// # Errors
 /// It is too large, too slow, or broke off; or the server holds too many bodies already.
 pub async fn read(body: Body, api: &Api) -> Result<(BytesMut, Memory), Problem> {
-    read_up_to(api.limits.body_bytes, body, api).await
+    let most = api.limits.load().body_bytes;
+    read_up_to(most, body, api).await
 }
 
 /// Reads a body of another size than that of a send.
@@ -66,9 +68,10 @@ pub async fn read_up_to(
     body: Body,
     api: &Api,
 ) -> Result<(BytesMut, Memory), Problem> {
-    let collected = tokio::time::timeout(api.limits.body_time, collect(limit, body, api)).await;
+    let time = api.limits.load().body_time;
+    let collected = tokio::time::timeout(time, collect(limit, body, api)).await;
     collected.unwrap_or_else(|_| {
-        let seconds = api.limits.body_time.as_secs();
+        let seconds = time.as_secs();
         let message = format!("the body did not arrive within {seconds} s");
         Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "REQUEST_TIMEOUT", message))
     })

@@ -22,7 +22,7 @@ use crate::journey::{self, Reply};
 use crate::message::state::MessageState;
 use crate::store::StoreError;
 use crate::store::records::{Acceptance, Idempotency};
-use crate::store::sqlite::{MessageRow, Recall};
+use crate::store::sqlite::{Again, MessageRow, Recall};
 use filter::ListQuery;
 
 /// The account's messages, newest first.
@@ -131,7 +131,7 @@ pub async fn raw(
     tag = "messages", security(("apiKey" = [])),
     params(("id" = String, Path, description = "`msg_…`")),
     responses((status = 200, description = "The message, canceled", body = super::shapes::Message),
-              super::shapes::CancelRefusals))]
+              super::shapes::StateRefusals))]
 pub async fn cancel(
     admin: Admin,
     State(api): State<Api>,
@@ -143,6 +143,33 @@ pub async fn cancel(
         Recall::Canceled => whole(&api, row.id).await,
         Recall::TooLate(state) => {
             Err(Problem::new(StatusCode::CONFLICT, "CONFLICT", too_late(state)))
+        }
+    }
+}
+
+/// Tries a deferred message again now, also where its destination is left alone for a while; without
+/// effect on one that is queued or being sent.
+#[utoipa::path(post, path = "/v1/messages/{id}/retry", operation_id = "retry_message",
+    tag = "messages", security(("apiKey" = [])),
+    params(("id" = String, Path, description = "`msg_…`")),
+    responses((status = 200, description = "The message, due now", body = super::shapes::Message),
+              super::shapes::StateRefusals))]
+pub async fn retry(
+    admin: Admin,
+    State(api): State<Api>,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    let row = find(&api, &admin, &id).await?;
+    let again = api.store.try_again(row.id, api.clock.now()).await;
+    match again.map_err(|error| failed(&error))? {
+        Again::Now => {
+            api.due.notify_one();
+            whole(&api, row.id).await
+        }
+        Again::Not(state) => {
+            let message =
+                format!("only a deferred message can be tried again; this one is {state}");
+            Err(Problem::new(StatusCode::CONFLICT, "CONFLICT", message))
         }
     }
 }

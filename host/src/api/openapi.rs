@@ -34,6 +34,7 @@ use super::shapes::{
         super::messages::attempts,
         super::messages::raw,
         super::messages::cancel,
+        super::messages::retry,
         super::messages::resend,
         super::suppressions::list,
         super::suppressions::add,

@@ -174,9 +174,8 @@ pub async fn impact(
     let slot = named(&slot)?;
     let component = Artifact::new(component(&api, request).await?);
     let brought = Brought { component, signature: query.signature };
-    let (plugins, store) = (&api.plugins, &api.store);
-    let impact =
-        replay::impact(plugins, store, &api.seal, slot, &brought, api.limits.impact_calls).await;
+    let (plugins, store, calls) = (&api.plugins, &api.store, api.limits.load().impact_calls);
+    let impact = replay::impact(plugins, store, &api.seal, slot, &brought, calls).await;
     Ok(axum::Json(impact.map_err(|error| not_replayed(&error))?).into_response())
 }
 

@@ -17,8 +17,8 @@ use utoipa::{IntoParams, IntoResponses, ToSchema};
 
 pub use domain::{AddDomain, AdminRefusals, DeletedDomain, Domain};
 pub use message::{
-    AttemptList, CancelRefusals, EventList, Message, MessagePage, MessageState, ReadRefusals,
-    ResendRefusals, Resent,
+    AttemptList, EventList, Message, MessagePage, MessageState, ReadRefusals, ResendRefusals,
+    Resent, StateRefusals,
 };
 pub use operator::{DecisionRecord, Impact, Installed, Listing, OperatorRefusals, Slot};
 pub use reference::{

@@ -65,7 +65,8 @@ pub async fn run(dev: Dev) -> Result<(), CliError> {
     } else {
         print!("{}", welcome.text());
     }
-    server::run(running, || configuration(&dev)).await.map_err(CliError::Runtime)
+    // There is no file that could have changed, and the ports that were free are taken now.
+    server::run(running, || Ok::<_, CliError>(config.clone())).await.map_err(CliError::Runtime)
 }
 
 /// Embedded defaults, then the environment, then the flags.

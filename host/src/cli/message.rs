@@ -1,6 +1,7 @@
 //! `waxwing message`.
 
 mod filter;
+mod retry;
 mod view;
 
 use clap::Subcommand;
@@ -16,12 +17,13 @@ use crate::store::StoreError;
 use crate::store::records::{NewSuppression, SuppressionKind};
 use crate::store::sqlite::{MessageRow, Recall};
 use filter::Filter;
+use retry::Retry;
 use view::{attempt, event, line, whole};
 
 /// Messages of one question to the store.
 const PAGE: u32 = 500;
 
-/// List, show, call back and resend messages; suppress an address.
+/// List, show, call back, retry and resend messages; suppress an address.
 #[derive(Debug, Subcommand)]
 pub enum MessageCommand {
     /// List the newest messages of an account
@@ -75,6 +77,8 @@ pub enum MessageCommand {
         #[command(flatten)]
         target: Target,
     },
+    /// Try deferred messages again now, also where their destination is left alone for a while
+    Retry(Retry),
     /// Send the content of a message once more, as a new one; asks the running server, with a key of
     /// the account and the scope `admin`
     Resend {
@@ -134,6 +138,7 @@ pub async fn run(command: MessageCommand) -> Result<(), CliError> {
             let value = json!(opened.store.message(id).await?.row);
             target.output.one(&value, || line(&value));
         }
+        MessageCommand::Retry(retry) => retry.run().await?,
         MessageCommand::Resend { id, server } => {
             let path = format!("/v1/messages/{id}/resend");
             let sent = server.connect_as_holder()?.post(&path, &[]).await?;

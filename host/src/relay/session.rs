@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::dialog::{Accepted, Credentials, Dialog, Dismissal, Mail, Security, Stage, Step};
 use super::message;
-use super::{BLOCK, Relay};
+use super::{BLOCK, Limits, Relay};
 use crate::account::key::Scope;
 use crate::id::RequestId;
 use crate::journey;
@@ -62,6 +62,7 @@ enum Heard {
 
 struct Session<'a> {
     relay: &'a Relay,
+    limits: Arc<Limits>,
     peer: IpAddr,
     stop: CancellationToken,
     dialog: Dialog,
@@ -89,11 +90,13 @@ pub async fn serve(
         Entry::StartTls => Security::Plain,
         Entry::Implicit => Security::Tls,
     };
+    let limits = relay.limits.load_full();
     let mut session = Session {
         relay,
         peer: peer.to_canonical(),
         stop,
-        dialog: Dialog::new(Arc::clone(&relay.terms), security),
+        dialog: Dialog::new(Arc::clone(&limits.terms), security),
+        limits,
         input: BytesMut::new(),
         caller: None,
         recipients: 0,
@@ -116,7 +119,7 @@ pub async fn serve(
     }
     let ended = session.talk(&mut *secured).await;
     if ended.is_ok() {
-        let closed = tokio::time::timeout(relay.bounds.idle, secured.shutdown()).await;
+        let closed = tokio::time::timeout(session.limits.bounds.idle, secured.shutdown()).await;
         drop(closed);
     }
 }
@@ -128,7 +131,7 @@ impl Session<'_> {
         tls: Arc<rustls::ServerConfig>,
     ) -> Option<Box<tokio_rustls::server::TlsStream<TcpStream>>> {
         let accepting = TlsAcceptor::from(tls).accept(stream);
-        let deadline = self.opened + self.relay.bounds.login;
+        let deadline = self.opened + self.limits.bounds.login;
         let failure = tokio::select! {
             () = self.stop.cancelled() => return None,
             shaken = tokio::time::timeout_at(deadline, accepting) => match shaken {
@@ -205,7 +208,7 @@ impl Session<'_> {
             stream.write_all(&output).await?;
             stream.flush().await
         };
-        tokio::time::timeout(self.relay.bounds.idle, writing).await??;
+        tokio::time::timeout(self.limits.bounds.idle, writing).await??;
         self.answered = Instant::now();
         Ok(())
     }
@@ -229,7 +232,7 @@ impl Session<'_> {
                 return Ok(Heard::Dismissed(Dismissal::Stopping));
             }
         }
-        let bounds = &self.relay.bounds;
+        let bounds = &self.limits.bounds;
         // A command has that time as a whole: bytes that never end it are silence too.
         let command = self.answered + bounds.idle;
         let deadline = match (stage, self.content_since) {
@@ -316,7 +319,7 @@ impl Session<'_> {
         let start = std::time::Instant::now();
         let caller = self.caller()?;
         let now = self.relay.clock.now();
-        let (items, idempotency) = message::read(mail, &self.relay.terms, now)?;
+        let (items, idempotency) = message::read(mail, &self.limits.terms, now)?;
         let acceptance = Acceptance::Together;
         let id = RequestId::new(now);
         let request = journey::Request { id, idempotency, acceptance, items };

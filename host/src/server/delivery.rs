@@ -83,17 +83,21 @@ pub struct Parts {
 
 /// The operator's routes, which can be exchanged while the server runs.
 #[derive(Debug)]
-pub struct Book(Arc<Placement>);
+pub struct Book {
+    placement: Arc<Placement>,
+    wake: Arc<Notify>,
+}
 
 impl Book {
     /// Takes the routes of a configuration. What was known of smarthosts, and their connections, belong
-    /// to the settings of before.
+    /// to the settings of before; what waits for them tries them again.
     ///
     /// # Errors
     /// They cannot be used; those before stay.
     pub fn take(&self, config: &Config) -> Result<(), DeliveryError> {
-        self.0.routes.store(Arc::new(route_book(config)?));
-        self.0.destinations.forget();
+        self.placement.routes.store(Arc::new(route_book(config)?));
+        self.placement.destinations.forget();
+        self.wake.notify_one();
         Ok(())
     }
 }
@@ -137,18 +141,19 @@ pub fn worker(
         Schedule::with_pauses(pauses.collect()).suppressing_for(config.bounces.suppressed_for());
     // An attempt is not vital: what is left of one that panicked is settled by the worker.
     let tasks = Tasks::default();
+    let book = Book { placement: Arc::clone(&placement), wake: Arc::clone(&wake) };
     let worker = Worker {
         store,
         owner: RequestId::new(clock.now()).to_string(),
         clock,
         attempts: Arc::new(attempts),
-        placement: Arc::clone(&placement),
+        placement,
         schedule: Arc::new(schedule),
         concurrent: delivery.concurrent,
         wake,
         spawner: Spawner::new(move |task| tasks.start("attempt", task)),
     };
-    Ok((worker, Book(placement)))
+    Ok((worker, book))
 }
 
 /// What makes the addresses to which reports come back.

@@ -8,7 +8,7 @@ use super::Running;
 use crate::config::Config;
 
 /// Runs until the first signal or the first broken part, drains, and stops at once at another signal.
-/// At a hang-up the routes of what `configuration` answers replace those in use.
+/// At a hang-up the limits and routes of what `configuration` answers replace those in use.
 ///
 /// # Errors
 /// The operating system does not give signals, or a part of the server has panicked.
@@ -35,7 +35,7 @@ pub async fn run<E: fmt::Display>(
     }
 }
 
-/// Takes new routes at each hang-up; what is wrong with them is said, and the old ones stay.
+/// Takes limits and routes at each hang-up; what is wrong with them is said, and the old ones stay.
 #[cfg(unix)]
 async fn reload<E: fmt::Display>(
     running: &Running,
@@ -45,8 +45,10 @@ async fn reload<E: fmt::Display>(
     let mut hangup = signal(SignalKind::hangup())?;
     while hangup.recv().await.is_some() {
         match configuration() {
-            Ok(config) => running.take_routes(&config),
-            Err(error) => tracing::error!(%error, "the configuration was not read again"),
+            Ok(config) => running.exchange.take(&config),
+            Err(error) => {
+                tracing::error!(%error, "the configuration is broken; everything stays as it was");
+            }
         }
     }
     std::future::pending().await

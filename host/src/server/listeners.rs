@@ -3,6 +3,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use axum::Router;
@@ -25,17 +26,18 @@ const DRAIN: Duration = Duration::from_secs(30);
 const STUMBLE: Duration = Duration::from_millis(100);
 
 /// The bounds of a listener.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub struct Bounds {
-    /// Connections at one time; further ones wait in the kernel's queue.
-    pub connections: usize,
-    /// Time for a request's headers to arrive, and for an idle connection.
-    pub headers: Duration,
+    /// Places for connections; further ones wait in the kernel's queue.
+    pub connections: Arc<Semaphore>,
+    /// Seconds for a request's headers to arrive, and for an idle connection; for connections that
+    /// begin now.
+    pub header_seconds: Arc<AtomicU64>,
 }
 
 /// Serves HTTP/1.1 until `stop`, then lets running requests finish.
 pub async fn http(listener: TcpListener, router: Router, bounds: Bounds, stop: CancellationToken) {
-    let places = Arc::new(Semaphore::new(bounds.connections));
+    let Bounds { connections: places, header_seconds } = bounds;
     let connections = Tasks::default();
     loop {
         let place = tokio::select! {
@@ -55,7 +57,8 @@ pub async fn http(listener: TcpListener, router: Router, bounds: Bounds, stop: C
                 continue;
             }
         };
-        let connection = serve(stream, peer, router.clone(), bounds.headers, stop.clone());
+        let headers = Duration::from_secs(header_seconds.load(Ordering::Relaxed));
+        let connection = serve(stream, peer, router.clone(), headers, stop.clone());
         connections.start("http connection", async move {
             connection.await;
             drop(place);

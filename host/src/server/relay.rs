@@ -6,21 +6,24 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use super::data_dir::DataDir;
+use super::permits::Permits;
 use super::smtp::{self, Door, Places};
 use super::tasks::Tasks;
 use super::tls::{Certificates, Watch};
 use super::wire::{StartError, bind};
+use crate::api::Api;
 use crate::clock::Clock;
-use crate::config::{Config, InsufficientBalance, Smtp};
+use crate::config::{Config, Hostname, InsufficientBalance, Smtp};
 use crate::journey::Journey;
 use crate::journey::accept::rate_limit::RateLimits;
 use crate::relay::dialog::{Dialog, Dismissal, Security, Terms, Unpaid};
 use crate::relay::session::{self, Entry};
-use crate::relay::{Bounds, Relay};
+use crate::relay::{Bounds, Limits, Relay};
 use crate::store::facts::Facts;
 
 /// The ports, bound and not served yet.
@@ -30,7 +33,16 @@ pub struct Ports {
     tls: Option<(TcpListener, SocketAddr)>,
     certificates: Option<Arc<Certificates>>,
     watch: Option<Watch>,
-    terms: Arc<Terms>,
+    hostname: Hostname,
+}
+
+/// What of the relay can be exchanged while it runs.
+#[derive(Debug)]
+pub struct InUse {
+    relay: Arc<Relay>,
+    places: Arc<Places>,
+    memory: Permits,
+    hostname: Hostname,
 }
 
 /// What a session asks of the rest of the server.
@@ -46,6 +58,19 @@ pub struct Services {
     pub rate_limits: Arc<RateLimits>,
 }
 
+impl Services {
+    /// The same that the HTTP door asks.
+    #[must_use]
+    pub fn of(api: &Api) -> Self {
+        Self {
+            journey: Arc::clone(&api.journey),
+            facts: Arc::clone(&api.facts),
+            clock: api.clock.clone(),
+            rate_limits: Arc::clone(&api.rate_limits),
+        }
+    }
+}
+
 impl Ports {
     /// Binds what the configuration names, and loads the certificate for it.
     ///
@@ -53,15 +78,6 @@ impl Ports {
     /// A port is taken, or the certificate cannot be used.
     pub async fn open(smtp: &Smtp, data: &DataDir, clock: &Clock) -> Result<Self, StartError> {
         let hostname = smtp::hostname(smtp);
-        let terms = Arc::new(Terms {
-            hostname: hostname.as_str().to_owned(),
-            message_bytes: smtp.message_bytes,
-            recipients: smtp.recipients,
-            unpaid: match smtp.insufficient_balance {
-                InsufficientBalance::Temporary => Unpaid::Temporary,
-                InsufficientBalance::Permanent => Unpaid::Permanent,
-            },
-        });
         let starttls = match smtp.starttls_address() {
             Some(address) => Some(bind(address, "[smtp] listen_starttls or --smtp").await?),
             None => None,
@@ -76,7 +92,7 @@ impl Ports {
             watch = Some(Watch::new(Arc::clone(&opened)).map_err(StartError::Signals)?);
             certificates = Some(opened);
         }
-        Ok(Self { starttls, tls, certificates, watch, terms })
+        Ok(Self { starttls, tls, certificates, watch, hostname })
     }
 
     /// Where the port with STARTTLS listens.
@@ -103,40 +119,34 @@ impl Ports {
         self.certificates.as_ref().map(|it| it.server_config())
     }
 
-    /// Serves the ports until `stop`.
+    /// Serves the ports until `stop`; none where there is no port.
     pub fn serve(
         self,
         config: &Config,
         services: Services,
         doors: &Tasks,
         stop: &CancellationToken,
-    ) {
+    ) -> Option<InUse> {
         let smtp = &config.smtp;
-        let Self { starttls, tls, certificates, watch, terms } = self;
-        let Some(certificates) = certificates else { return };
+        let Self { starttls, tls, certificates, watch, hostname } = self;
+        let certificates = certificates?;
         if let Some(watch) = watch {
             doors.start("certificates", watch.run(stop.clone()));
         }
         let Services { journey, facts, clock, rate_limits } = services;
+        let memory = Permits::new(Relay::blocks(smtp.memory_bytes));
+        let limits = limits(smtp, &hostname);
+        let crowded = crowded(&limits.terms);
         let relay = Arc::new(Relay {
             journey,
             facts,
             clock,
             rate_limits,
-            terms: Arc::clone(&terms),
-            bounds: Bounds {
-                login: Duration::from_secs(smtp.login_seconds),
-                idle: Duration::from_secs(smtp.idle_seconds),
-                data: Duration::from_secs(smtp.data_seconds),
-            },
-            memory: Relay::memory(smtp.memory_bytes),
+            limits: ArcSwap::from_pointee(limits),
+            memory: memory.semaphore(),
         });
-        smtp::descriptors::ask_for(smtp.connections.saturating_add(config.limits.connections));
-        let places = Places::new(smtp::Bounds {
-            connections: smtp.connections,
-            connections_per_ip: smtp.connections_per_ip,
-        });
-        let crowded = crowded(&terms);
+        ask_for_descriptors(config);
+        let places = Places::new(places(smtp));
         for (port, entry) in [(starttls, Entry::StartTls), (tls, Entry::Implicit)] {
             let Some((listener, _)) = port else { continue };
             // Where TLS comes first there are no words before it.
@@ -156,6 +166,47 @@ impl Ports {
             let door = Door { listener, crowded };
             doors.start("smtp", smtp::serve(door, Arc::clone(&places), session, stop.clone()));
         }
+        Some(InUse { relay, places, memory, hostname })
+    }
+}
+
+impl InUse {
+    /// Puts the limits of a configuration in the place of those in use. Sessions that have begun end as
+    /// they began.
+    pub fn take(&self, config: &Config) {
+        let smtp = &config.smtp;
+        ask_for_descriptors(config);
+        self.places.bound(places(smtp));
+        self.memory.resize(Relay::blocks(smtp.memory_bytes));
+        self.relay.limits.store(Arc::new(limits(smtp, &self.hostname)));
+    }
+}
+
+fn ask_for_descriptors(config: &Config) {
+    let connections = config.smtp.connections.saturating_add(config.limits.connections);
+    smtp::descriptors::ask_for(connections);
+}
+
+fn places(smtp: &Smtp) -> smtp::Bounds {
+    smtp::Bounds { connections: smtp.connections, connections_per_ip: smtp.connections_per_ip }
+}
+
+fn limits(smtp: &Smtp, hostname: &Hostname) -> Limits {
+    Limits {
+        terms: Arc::new(Terms {
+            hostname: hostname.as_str().to_owned(),
+            message_bytes: smtp.message_bytes,
+            recipients: smtp.recipients,
+            unpaid: match smtp.insufficient_balance {
+                InsufficientBalance::Temporary => Unpaid::Temporary,
+                InsufficientBalance::Permanent => Unpaid::Permanent,
+            },
+        }),
+        bounds: Bounds {
+            login: Duration::from_secs(smtp.login_seconds),
+            idle: Duration::from_secs(smtp.idle_seconds),
+            data: Duration::from_secs(smtp.data_seconds),
+        },
     }
 }
 

@@ -6,19 +6,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::TcpListener;
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::data_dir::{DataDir, DataDirError, Lock};
 use super::delivery::DeliveryError;
+use super::limits::LimitsInUse;
 use super::listeners::{self, Bounds};
+use super::reload::Exchange;
 use super::tasks::Tasks;
 use super::tls::CertificateError;
 use super::{bounces, delivery, domains, plugins, relay, webhooks};
 use crate::api::operator::ControlToken;
-use crate::api::{self, Api, RequestLimits};
+use crate::api::{self, Api};
 use crate::clock::Clock;
-use crate::config::{Config, Limits};
+use crate::config::Config;
 use crate::inbox;
 use crate::inbox::archive::Archive;
 use crate::inbox::smtp::Reach;
@@ -64,7 +66,7 @@ pub struct Running {
     stop_doors: CancellationToken,
     stop_core: CancellationToken,
     broken: CancellationToken,
-    book: delivery::Book,
+    pub(super) exchange: Exchange,
     _lock: Lock,
 }
 
@@ -157,7 +159,7 @@ pub async fn start(config: &Config) -> Result<Running, StartError> {
         clock: clock.clone(),
         facts: Arc::clone(&facts),
         inbox: inbox_smtp.unwrap_or(config.inbox.smtp_listen),
-        wake,
+        wake: Arc::clone(&wake),
     };
     let (worker, book) = delivery::worker(config, &data, parts)?;
     let recorded = plugins::recorded(&store, &seal, config.plugins.impact_calls);
@@ -165,8 +167,8 @@ pub async fn start(config: &Config) -> Result<Running, StartError> {
     let webhooks = webhooks::start(config, &data, &store, &clock, (&core, &stop_core)).await?;
     core.start("deliver", worker.run(stop_core.clone()));
     core.start("retention", retention(config).run(store.clone(), clock.clone(), stop_core.clone()));
-    let rate_limits = rate_limits(config);
-    core.start("tidy", tidy(Arc::clone(&rate_limits), metrics.clone(), stop_core.clone()));
+    let mut limits = LimitsInUse::new(config);
+    core.start("tidy", tidy(Arc::clone(&limits.rate_limits), metrics.clone(), stop_core.clone()));
     let journey = Arc::new(Journey::new(
         clock.clone(),
         store.clone(),
@@ -175,16 +177,9 @@ pub async fn start(config: &Config) -> Result<Running, StartError> {
         committer,
         Arc::clone(&seal),
     ));
-    let services = relay::Services {
-        journey: Arc::clone(&journey),
-        facts: Arc::clone(&facts),
-        clock: clock.clone(),
-        rate_limits: Arc::clone(&rate_limits),
-    };
     if let Some(reports) = reports {
         reports.serve(config, relay.tls(), &doors, &stop_doors);
     }
-    relay.serve(config, services, &doors, &stop_doors);
     let api = Api {
         journey,
         facts,
@@ -194,14 +189,16 @@ pub async fn start(config: &Config) -> Result<Running, StartError> {
         webhooks,
         seal,
         control,
-        rate_limits,
+        rate_limits: Arc::clone(&limits.rate_limits),
+        due: wake,
         clock: clock.clone(),
-        limits: request_limits(config),
-        body_memory: Arc::new(Semaphore::new(config.limits.body_memory_bytes.div_ceil(1_024))),
+        limits: Arc::clone(&limits.requests),
+        body_memory: limits.body_memory.semaphore(),
         metrics,
     };
+    limits.relay = relay.serve(config, relay::Services::of(&api), &doors, &stop_doors);
     let view = config.inbox.view.then_some(archive);
-    doors.start("http", http_door(listener, api, view, &config.limits, stop_doors.clone()));
+    doors.start("http", http_door(listener, api, view, limits.http(), stop_doors.clone()));
     Ok(Running {
         http,
         inbox_smtp,
@@ -218,7 +215,7 @@ pub async fn start(config: &Config) -> Result<Running, StartError> {
         stop_doors,
         stop_core,
         broken,
-        book,
+        exchange: Exchange::new(limits, book, config),
         _lock: lock,
     })
 }
@@ -228,17 +225,13 @@ fn http_door(
     listener: TcpListener,
     api: Api,
     view: Option<Archive>,
-    limits: &Limits,
+    bounds: Bounds,
     stop: CancellationToken,
 ) -> impl Future<Output = ()> + use<> {
     let mut router = api::router(api);
     if let Some(archive) = view {
         router = router.merge(inbox::view::router(archive));
     }
-    let bounds = Bounds {
-        connections: limits.connections,
-        headers: Duration::from_secs(limits.header_seconds),
-    };
     listeners::http(listener, api::surround(router), bounds, stop)
 }
 
@@ -269,20 +262,6 @@ fn inbox_smtp(
     Ok(Some(inbox::smtp::listen(listen, Reach::Loopback, archive, clock, runtime)?))
 }
 
-fn rate_limits(config: &Config) -> Arc<RateLimits> {
-    let limits = &config.limits;
-    let (a_second, burst) = (limits.sends_per_second, limits.send_burst);
-    Arc::new(RateLimits::new(a_second, burst, limits.failed_logins))
-}
-
-fn request_limits(config: &Config) -> RequestLimits {
-    RequestLimits {
-        body_bytes: config.limits.body_bytes,
-        body_time: Duration::from_secs(config.limits.body_seconds),
-        impact_calls: config.plugins.impact_calls,
-    }
-}
-
 fn retention(config: &Config) -> Retention {
     let days = |days: u32| Duration::from_hours(24 * u64::from(days));
     Retention {
@@ -309,14 +288,6 @@ impl Running {
     #[must_use]
     pub fn broken(&self) -> CancellationToken {
         self.broken.clone()
-    }
-
-    /// Puts the routes of a configuration in the place of those in use: from the next attempt on.
-    pub fn take_routes(&self, config: &Config) {
-        match self.book.take(config) {
-            Ok(()) => tracing::info!("the routes were read again"),
-            Err(error) => tracing::error!(%error, "the routes stay as they were"),
-        }
     }
 
     /// Stops in two stages: first the doors, then what carries accepted messages on.

@@ -112,6 +112,17 @@ pub enum BodyOf {
     Message(MessageId),
 }
 
+impl BodyOf {
+    /// The message that has the body of `message`.
+    #[must_use]
+    pub fn of<'a>(&'a self, message: &'a MessageId) -> &'a MessageId {
+        match self {
+            Self::Own(_) => message,
+            Self::Message(other) => other,
+        }
+    }
+}
+
 /// A stored body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Body(Vec<u8>);
@@ -129,10 +140,10 @@ impl Body {
         lz4_flex::decompress_size_prepended(&self.0).ok()
     }
 
-    /// Octets of the message, by the beginning of its compressed bytes.
+    /// Octets of the message, by the beginning of its compressed bytes; none if they are damaged.
     #[must_use]
-    pub fn octets_of(beginning: &[u8]) -> Option<u32> {
-        beginning.first_chunk().map(|size| u32::from_le_bytes(*size))
+    pub fn octets(&self) -> Option<u32> {
+        self.0.first_chunk().map(|size| u32::from_le_bytes(*size))
     }
 
     /// The compressed bytes.
@@ -229,6 +240,8 @@ pub struct Due {
     pub lane: String,
     /// Since when.
     pub due_at: Timestamp,
+    /// Whether somebody wants an attempt, whatever was known of its destination before.
+    pub is_wanted: bool,
 }
 
 /// A place in the order in which messages are due.
@@ -286,6 +299,8 @@ pub struct Settlement {
     pub reason: String,
     /// When the next attempt is due; none where it rests.
     pub next_attempt: Option<Timestamp>,
+    /// The hosts that it waits for: when they take mail again, it goes on before its time.
+    pub waits_for: Option<String>,
     /// What happened in the attempt.
     pub attempt: AttemptRecord,
     /// What puts the recipient on the account's suppression list.

@@ -1,6 +1,7 @@
 //! The embedded store: one SQLite file in WAL mode, `synchronous=FULL`, one writer, many readers.
 
 mod accounts;
+mod again;
 mod attempts;
 mod bites;
 mod commit;
@@ -45,6 +46,7 @@ use sqlx::{Sqlite as Driver, Transaction};
 use super::StoreError;
 use crate::clock::Timestamp;
 pub use accounts::{ACCOUNT, AccountRow, LedgerRow, account_row};
+pub use again::{Again, Wanted};
 pub use decisions::{DecisionFilter, DecisionPage, DecisionRef, DecisionRow, InvalidDecisionRef};
 pub use domain_checks::{CheckRow, Checked, DomainFile, Sight};
 pub use domain_keys::{SIGNING_KEYS, SealedKey, SigningKeys, signing_keys_row};

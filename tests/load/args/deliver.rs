@@ -16,6 +16,9 @@ pub struct DeliverArgs {
     /// Let this one do the same, in turn with Waxwing
     #[arg(long, value_enum)]
     pub against: Option<Relay>,
+    /// The keys that Waxwing signs with
+    #[arg(long, value_enum, default_value_t = Dkim::Both)]
+    pub dkim: Dkim,
     /// The rest
     #[command(flatten)]
     pub setup: Setup,
@@ -26,6 +29,15 @@ pub struct DeliverArgs {
 pub enum Relay {
     /// The installed Postfix, as a private instance
     Postfix,
+}
+
+/// Keys of a sender domain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Dkim {
+    /// RSA of 2048 bits and Ed25519, as every domain has them
+    Both,
+    /// Ed25519 alone: what a delivery costs without the RSA signature
+    Ed25519,
 }
 
 #[cfg(test)]

@@ -58,6 +58,15 @@ impl Filling {
         Ok(())
     }
 
+    /// Takes the domain its RSA key.
+    pub async fn drop_rsa_key(&mut self, domain: &str) -> io::Result<()> {
+        let statement = "DELETE FROM dkim_keys WHERE algorithm = 'rsa-sha256'
+                         AND domain_id = (SELECT id FROM domains WHERE name = ?)";
+        let done = sqlx::query(statement).bind(domain).execute(&mut self.database).await;
+        let dropped = done.map_err(io::Error::other)?.rows_affected();
+        if dropped == 1 { Ok(()) } else { Err(io::Error::other(format!("{dropped} RSA keys"))) }
+    }
+
     /// Adds so many messages that are accepted and wait, and says when they will be due.
     pub async fn fill(&mut self, messages: u32, bodies: Bodies) -> io::Result<SystemTime> {
         let (first, end) = (self.next, self.next + messages);

@@ -212,9 +212,9 @@ pub enum ReadRefusals {
     Unavailable(#[to_schema] Problem),
 }
 
-/// The refusals of a message that cannot be called back.
+/// The refusals of a message that cannot be called back, or not be tried again.
 #[derive(IntoResponses)]
-pub enum CancelRefusals {
+pub enum StateRefusals {
     /// `BAD_REQUEST`: the path.
     #[response(status = 400, content_type = "application/problem+json")]
     BadRequest(#[to_schema] Problem),
@@ -228,7 +228,7 @@ pub enum CancelRefusals {
     /// `NOT_FOUND`: the account has no such message.
     #[response(status = 404, content_type = "application/problem+json")]
     NotFound(#[to_schema] Problem),
-    /// `CONFLICT`: it is being sent, has left, or has come to its end.
+    /// `CONFLICT`: it is in a state in which that cannot be done; the message names it.
     #[response(status = 409, content_type = "application/problem+json")]
     Conflict(#[to_schema] Problem),
     /// `RATE_LIMITED`: too many failed logins.

@@ -2,7 +2,9 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
+use arc_swap::ArcSwap;
 use governor::clock::{Clock as _, DefaultClock};
 use governor::middleware::StateInformationMiddleware;
 use governor::state::keyed::DashMapStateStore;
@@ -16,11 +18,22 @@ type Limiter<K> = RateLimiter<K, DashMapStateStore<K>, DefaultClock, StateInform
 /// The buckets of this node.
 #[derive(Debug)]
 pub struct RateLimits {
+    sends: ArcSwap<Sends>,
+    failures: ArcSwap<Failures>,
+    clock: DefaultClock,
+}
+
+#[derive(Debug)]
+struct Sends {
     quota: Quota,
     keys: Limiter<KeyId>,
     accounts: Limiter<AccountId>,
-    failures: Limiter<IpAddr>,
-    clock: DefaultClock,
+}
+
+#[derive(Debug)]
+struct Failures {
+    quota: Quota,
+    networks: Limiter<IpAddr>,
 }
 
 /// Where a key stands, for the `RateLimit-*` headers.
@@ -39,15 +52,23 @@ impl RateLimits {
     /// times at once, and half as many each minute.
     #[must_use]
     pub fn new(per_second: NonZeroU32, burst: NonZeroU32, failures: NonZeroU32) -> Self {
-        let quota = Quota::per_second(per_second).allow_burst(burst);
-        let forgiven = NonZeroU32::new(failures.get() / 2).unwrap_or(NonZeroU32::MIN);
-        let patience = Quota::per_minute(forgiven).allow_burst(failures);
         Self {
-            quota,
-            keys: RateLimiter::dashmap(quota).with_middleware(),
-            accounts: RateLimiter::dashmap(quota).with_middleware(),
-            failures: RateLimiter::dashmap(patience).with_middleware(),
+            sends: ArcSwap::from_pointee(Sends::new(of_sends(per_second, burst))),
+            failures: ArcSwap::from_pointee(Failures::new(of_failures(failures))),
             clock: DefaultClock::default(),
+        }
+    }
+
+    /// Puts other rates, as for [`RateLimits::new`], in the place of those in use. Under another rate
+    /// the buckets are full again; where a rate stays, so does what was taken.
+    pub fn change(&self, per_second: NonZeroU32, burst: NonZeroU32, failures: NonZeroU32) {
+        let sends = of_sends(per_second, burst);
+        if self.sends.load().quota != sends {
+            self.sends.store(Arc::new(Sends::new(sends)));
+        }
+        let failures = of_failures(failures);
+        if self.failures.load().quota != failures {
+            self.failures.store(Arc::new(Failures::new(failures)));
         }
     }
 
@@ -61,8 +82,9 @@ impl RateLimits {
         account: AccountId,
         sends: NonZeroU32,
     ) -> Result<Allowance, (Refusal, Allowance)> {
-        let key = self.take_from(&self.keys, &key, sends)?;
-        let account = self.take_from(&self.accounts, &account, sends)?;
+        let buckets = self.sends.load();
+        let key = self.take_from(&buckets.keys, buckets.quota, &key, sends)?;
+        let account = self.take_from(&buckets.accounts, buckets.quota, &account, sends)?;
         Ok(if key.remaining < account.remaining { key } else { account })
     }
 
@@ -70,7 +92,7 @@ impl RateLimits {
     /// guesses, only when it may try again.
     #[must_use]
     pub fn failed_login(&self, ip: IpAddr) -> Refusal {
-        match self.failures.check_key(&network(ip)) {
+        match self.failures.load().networks.check_key(&network(ip)) {
             Ok(_) => Refusal::Unauthorized,
             Err(not_until) => {
                 let retry_after = not_until.wait_time_from(self.clock.now());
@@ -81,23 +103,25 @@ impl RateLimits {
 
     /// Forgets the buckets that are full again.
     pub fn tidy(&self) {
-        self.keys.retain_recent();
-        self.accounts.retain_recent();
-        self.failures.retain_recent();
+        let sends = self.sends.load();
+        sends.keys.retain_recent();
+        sends.accounts.retain_recent();
+        self.failures.load().networks.retain_recent();
     }
 
     fn take_from<K: std::hash::Hash + Eq + Clone>(
         &self,
         limiter: &Limiter<K>,
+        quota: Quota,
         key: &K,
         sends: NonZeroU32,
     ) -> Result<Allowance, (Refusal, Allowance)> {
-        let limit = self.quota.burst_size().get();
+        let limit = quota.burst_size().get();
         let allowance = |remaining: u32| Allowance {
             limit,
             remaining,
             reset_s: {
-                let refill = self.quota.replenish_interval() * limit.saturating_sub(remaining);
+                let refill = quota.replenish_interval() * limit.saturating_sub(remaining);
                 refill.as_secs() + u64::from(refill.subsec_nanos() > 0)
             },
         };
@@ -113,6 +137,28 @@ impl RateLimits {
             }
         }
     }
+}
+
+impl Sends {
+    fn new(quota: Quota) -> Self {
+        let keys = RateLimiter::dashmap(quota).with_middleware();
+        Self { quota, keys, accounts: RateLimiter::dashmap(quota).with_middleware() }
+    }
+}
+
+impl Failures {
+    fn new(quota: Quota) -> Self {
+        Self { quota, networks: RateLimiter::dashmap(quota).with_middleware() }
+    }
+}
+
+fn of_sends(per_second: NonZeroU32, burst: NonZeroU32) -> Quota {
+    Quota::per_second(per_second).allow_burst(burst)
+}
+
+fn of_failures(failures: NonZeroU32) -> Quota {
+    let forgiven = NonZeroU32::new(failures.get() / 2).unwrap_or(NonZeroU32::MIN);
+    Quota::per_minute(forgiven).allow_burst(failures)
 }
 
 /// An IPv6 address counts with its /64: a client has a whole one.
@@ -134,8 +180,11 @@ mod tests {
 
     const FAILURES: u32 = 20;
 
+    fn number(n: u32) -> NonZeroU32 {
+        NonZeroU32::new(n).expect("not zero")
+    }
+
     fn limits(burst: u32) -> RateLimits {
-        let number = |n| NonZeroU32::new(n).expect("not zero");
         RateLimits::new(number(1), number(burst), number(FAILURES))
     }
 
@@ -166,5 +215,39 @@ mod tests {
         assert_eq!(limits.failed_login(neighbour).code(), "RATE_LIMITED", "the same /64");
         let elsewhere = "2001:db8:1::1".parse().expect("ip");
         assert_eq!(limits.failed_login(elsewhere), Refusal::Unauthorized);
+    }
+
+    #[test]
+    fn the_same_rates_once_more_give_nothing_back() {
+        let limits = limits(2);
+        let now = Timestamp::from_millis(0);
+        let (key, account, one) = (KeyId::new(now), AccountId::new(now), NonZeroU32::MIN);
+        let guesser: IpAddr = "192.0.2.1".parse().expect("ip");
+        for _ in 0..2 {
+            assert!(limits.take(key, account, one).is_ok());
+        }
+        for _ in 0..FAILURES {
+            assert_eq!(limits.failed_login(guesser), Refusal::Unauthorized);
+        }
+        limits.change(number(1), number(2), number(FAILURES));
+        assert!(limits.take(key, account, one).is_err(), "still empty");
+        assert_eq!(limits.failed_login(guesser).code(), "RATE_LIMITED");
+        limits.change(number(1), number(3), number(FAILURES));
+        assert_eq!(limits.failed_login(guesser).code(), "RATE_LIMITED", "a rate of its own");
+        assert_eq!(limits.take(key, account, one).map(|it| (it.limit, it.remaining)), Ok((3, 2)));
+    }
+
+    #[test]
+    fn a_lower_rate_holds_at_once() {
+        let limits = limits(100);
+        let now = Timestamp::from_millis(0);
+        let (key, account, one) = (KeyId::new(now), AccountId::new(now), NonZeroU32::MIN);
+        assert_eq!(limits.take(key, account, one).map(|it| it.limit), Ok(100));
+        limits.change(number(1), number(1), number(1));
+        assert_eq!(limits.take(key, account, one).map(|it| it.limit), Ok(1));
+        assert_eq!(limits.take(key, account, one).map_err(|it| it.1.limit), Err(1));
+        let guesser: IpAddr = "192.0.2.1".parse().expect("ip");
+        assert_eq!(limits.failed_login(guesser), Refusal::Unauthorized);
+        assert_eq!(limits.failed_login(guesser).code(), "RATE_LIMITED");
     }
 }

@@ -186,7 +186,7 @@ impl Attempts {
                 let words = format!("{} has no address: {error}", smarthost.host);
                 let rest = errand.health.has_failed(&words, self.carrier.clock.now());
                 let report = Report::new(Verdict::Deferred, &smarthost.name, words);
-                return Report { not_before: Some(rest.until), is_open: true, ..report };
+                return Report { rest: Some(Box::new(rest)), is_open: true, ..report };
             }
         };
         let targets: Vec<Target<'_>> = addresses

@@ -4,7 +4,8 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use super::destination::{Destination, Health};
+use super::destination::Destination;
+use super::health::Health;
 use super::letter::Letter;
 use super::outcome::{Report, Verdict};
 use super::sign::Signatory;
@@ -108,7 +109,7 @@ impl Carrier {
         match closed {
             Some(reason) if is_ill => {
                 let rest = errand.health.has_failed(&reason, self.clock.now());
-                Report { not_before: Some(rest.until), ..report }
+                Report { rest: Some(Box::new(rest)), ..report }
             }
             Some(_) | None => report,
         }

@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::health::{Health, Probe, Rest};
+use super::recovery::{Called, Wakes};
 use super::smtp::Session;
 use crate::clock::Timestamp;
 
@@ -20,14 +22,6 @@ const IDLE: Duration = Duration::from_secs(15);
 const COUNTED: Duration = Duration::from_mins(1);
 /// Large messages to one destination at one time.
 const LARGE: usize = 2;
-/// The rest after the first failure in a row; it doubles with each further one.
-const REST: Duration = Duration::from_secs(15);
-/// The longest rest.
-const LONGEST_REST: Duration = Duration::from_mins(10);
-/// For how long after a rest it is known that there were failures.
-const REMEMBERED: Duration = Duration::from_hours(1);
-/// Messages in a row that are sent away before it is not the messages.
-const SENT_AWAY: u32 = 5;
 /// How soon a place is looked for again where only a probe is under way.
 const PROBED: Duration = Duration::from_millis(500);
 
@@ -49,6 +43,7 @@ pub struct Destinations {
     /// By what the lines are shortened while many messages wait in them.
     shortened: AtomicUsize,
     healths: Mutex<HashMap<String, Arc<Health>>>,
+    wakes: Arc<Wakes>,
 }
 
 /// Where mail goes: its bounds, and the connections that are kept.
@@ -66,13 +61,6 @@ pub struct Destination {
     rate: Option<DefaultDirectRateLimiter>,
     idle: Mutex<Vec<Kept>>,
     used_at: Mutex<Instant>,
-}
-
-/// How the hosts of a domain, or a smarthost, are. Of two customers of one operator one may be down.
-#[derive(Debug)]
-pub struct Health {
-    name: String,
-    state: Mutex<State>,
 }
 
 /// A place in line for one connection; given back when it is dropped.
@@ -103,28 +91,6 @@ pub enum Taken {
     Resting(Rest),
 }
 
-/// Why a destination is left alone.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rest {
-    /// Until when.
-    pub until: Timestamp,
-    /// What went wrong, without the other side's words: other accounts read it.
-    pub reason: String,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    failures: u32,
-    /// Messages in a row that were sent away with a 421.
-    sent_away: u32,
-    is_probed: bool,
-    rest: Option<Rest>,
-}
-
-/// The one attempt that tries whether it is well again.
-#[derive(Debug)]
-struct Probe(Arc<Health>);
-
 #[derive(Debug)]
 struct Kept {
     key: String,
@@ -134,11 +100,21 @@ struct Kept {
 
 impl Destinations {
     /// A place at the destination of that name, made with those bounds, or anew where they have
-    /// changed; `hosts` names those whose health counts.
+    /// changed; `hosts` names those whose health counts. Somebody who has `wanted` an attempt since they
+    /// failed gets it also while they rest.
     #[must_use]
-    pub fn take(&self, name: &str, limits: Limits, hosts: &str, now: Timestamp) -> Taken {
+    pub fn take(
+        &self,
+        name: &str,
+        limits: Limits,
+        hosts: &str,
+        wanted: Option<Timestamp>,
+        now: Timestamp,
+    ) -> Taken {
         let health = self.health(hosts);
-        if let Some(rest) = health.rest(now) {
+        if let Some(rest) = health.rest(now)
+            && wanted.is_none_or(|wanted| wanted <= rest.since)
+        {
             return Taken::Resting(rest);
         }
         let destination = self.get(name, limits);
@@ -157,10 +133,30 @@ impl Destinations {
         self.shortened.store(by, Ordering::Relaxed);
     }
 
-    /// Forgets how all of them were, and closes what is kept: their settings have changed.
+    /// Forgets how all of them were, and closes what is kept: their settings have changed. What waits
+    /// for them tries them once.
     pub fn forget(&self) {
         lock(&self.healths).clear();
         lock(&self.known).clear();
+        self.call_one_of_each();
+    }
+
+    /// One message may go on for each of those for which some wait.
+    pub fn call_one_of_each(&self) {
+        self.wakes.call_one_of_each();
+    }
+
+    /// Which messages may go on that wait for some of them.
+    #[must_use]
+    pub fn called(&self) -> Called {
+        self.wakes.take()
+    }
+
+    /// Nothing waits for those hosts any more.
+    pub fn nothing_waits(&self, hosts: &str) {
+        if let Some(health) = lock(&self.healths).get(hosts) {
+            health.nothing_waits();
+        }
     }
 
     /// Closes connections that were kept too long, and forgets what there is nothing to remember of.
@@ -196,7 +192,7 @@ impl Destinations {
 
     fn health(&self, hosts: &str) -> Arc<Health> {
         let mut healths = lock(&self.healths);
-        let made = || Arc::new(Health { name: hosts.to_owned(), state: Mutex::default() });
+        let made = || Arc::new(Health::new(hosts.to_owned(), Arc::clone(&self.wakes)));
         Arc::clone(healths.entry(hosts.to_owned()).or_insert_with(made))
     }
 }
@@ -278,79 +274,6 @@ impl Destination {
     }
 }
 
-impl Health {
-    /// They answered.
-    pub fn is_well(&self) {
-        let mut state = lock(&self.state);
-        if state.failures > 0 {
-            tracing::info!(hosts = self.name, "they take mail again");
-        }
-        *state = State { is_probed: state.is_probed, ..State::default() };
-    }
-
-    /// They could not be reached, or would hear of no message. Failures of attempts that were under way
-    /// together count as one.
-    pub fn has_failed(&self, reason: &str, now: Timestamp) -> Rest {
-        let mut state = lock(&self.state);
-        if let Some(rest) = &state.rest
-            && now < rest.until
-            && rest.until <= now.after(LONGEST_REST)
-        {
-            return rest.clone();
-        }
-        let doubled = REST.saturating_mul(1 << state.failures.min(10));
-        let rest = Rest { until: now.after(doubled.min(LONGEST_REST)), reason: reason.to_owned() };
-        state.failures = state.failures.saturating_add(1);
-        state.sent_away = 0;
-        tracing::warn!(hosts = self.name, reason, until = %rest.until, "they are left alone for a while");
-        state.rest = Some(rest.clone());
-        rest
-    }
-
-    /// They sent a message away with a 421: after several in a row it is not the message.
-    pub fn has_sent_away(&self, reason: &str, now: Timestamp) {
-        let mut state = lock(&self.state);
-        state.sent_away = state.sent_away.saturating_add(1);
-        let is_enough = state.sent_away >= SENT_AWAY;
-        drop(state);
-        if is_enough {
-            self.has_failed(reason, now);
-        }
-    }
-
-    /// Until when they are left alone, and why.
-    fn rest(&self, now: Timestamp) -> Option<Rest> {
-        let rest = lock(&self.state).rest.clone()?;
-        // A clock that was set back must not make the rest longer than any rest is.
-        (now < rest.until && rest.until <= now.after(LONGEST_REST)).then_some(rest)
-    }
-
-    /// After failures one attempt alone tries whether they are well again; none while that is under way.
-    #[expect(clippy::option_option, reason = "no attempt, any attempt, the one attempt")]
-    fn probe(self: &Arc<Self>) -> Option<Option<Probe>> {
-        let mut state = lock(&self.state);
-        if state.failures == 0 {
-            return Some(None);
-        }
-        if std::mem::replace(&mut state.is_probed, true) {
-            return None;
-        }
-        Some(Some(Probe(Arc::clone(self))))
-    }
-
-    fn is_remembered(&self, now: Timestamp) -> bool {
-        let state = lock(&self.state);
-        let until = state.rest.as_ref().map(|rest| rest.until);
-        until.is_some_and(|until| now < until.after(REMEMBERED)) || state.sent_away > 0
-    }
-}
-
-impl Drop for Probe {
-    fn drop(&mut self) {
-        lock(&self.0.state).is_probed = false;
-    }
-}
-
 fn connections(limits: Limits) -> usize {
     usize::try_from(limits.connections.max(1)).unwrap_or(1)
 }
@@ -360,7 +283,8 @@ fn places(limits: Limits) -> usize {
     connections(limits).saturating_mul(2)
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+/// The lock of a mutex under which nothing panics.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -1,6 +1,6 @@
 //! How one attempt for one recipient ended: data, not an error.
 
-use crate::clock::Timestamp;
+use super::health::Rest;
 use crate::message::status::{EnhancedCode, Judgement, Said, Stage, judge};
 
 /// The end of an attempt.
@@ -45,8 +45,8 @@ pub struct Report {
     pub is_uncertain: bool,
     /// Whether another server may still take it now.
     pub is_open: bool,
-    /// The moment before which another attempt is of no use.
-    pub not_before: Option<Timestamp>,
+    /// Why and until when its destination is left alone: another attempt before is of no use.
+    pub rest: Option<Box<Rest>>,
 }
 
 impl Report {
@@ -66,7 +66,7 @@ impl Report {
             conversation: String::new(),
             is_uncertain: false,
             is_open: false,
-            not_before: None,
+            rest: None,
         }
     }
 

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 
-use super::destination::{Destinations, Limits, Place, Rest, Taken};
+use super::destination::{Destinations, Limits, Place, Taken};
 use super::exchange::{Exchange, Exchanges};
+use super::health::Rest;
 use super::outcome::{Report, Verdict};
 use super::route::{Routes, SANDBOX, Smarthost, Way};
 use crate::clock::{Clock, Timestamp};
@@ -110,14 +111,15 @@ impl Placement {
         if passed.full.contains(&key) {
             return None;
         }
+        let wanted = due.is_wanted.then_some(due.due_at);
         let found = match way {
             Way::Sandbox => match self.sandbox() {
                 Taken::Place(place) => Found::Course(Course::Sandbox(place)),
                 Taken::Full(wait) => Found::Full(wait),
-                Taken::Resting(rest) => resting(SANDBOX, &rest),
+                Taken::Resting(rest) => resting(SANDBOX, rest),
             },
-            Way::Smarthosts(smarthosts) => self.smarthost(smarthosts),
-            Way::Direct => self.direct(&due.lane, &book),
+            Way::Smarthosts(smarthosts) => self.smarthost(smarthosts, wanted),
+            Way::Direct => self.direct(&due.lane, &book, wanted),
         };
         match &found {
             Found::Course(_) => {}
@@ -146,30 +148,46 @@ impl Placement {
     /// A place at another of the smarthosts, for a message that the first one did not take.
     #[must_use]
     pub fn next(&self, smarthost: &Smarthost) -> Option<Place> {
-        match self.at(smarthost) {
+        match self.at(smarthost, None) {
             Taken::Place(place) => Some(place),
             Taken::Full(_) | Taken::Resting(_) => None,
         }
     }
 
-    fn sandbox(&self) -> Taken {
-        self.destinations.take(SANDBOX, INBOX, SANDBOX, self.clock.now())
+    /// The names under which messages wait that those hosts could take: a smarthost also takes what
+    /// waits for another one of its route.
+    #[must_use]
+    pub fn names_of(&self, hosts: &str) -> BTreeSet<String> {
+        let book = self.routes.load();
+        let ways = book.routes.rules.iter().map(|rule| &rule.way);
+        let routes =
+            ways.chain(std::iter::once(&book.routes.default)).filter_map(|way| match way {
+                Way::Smarthosts(smarthosts) => {
+                    Some(smarthosts.iter().map(name_of).collect::<BTreeSet<String>>())
+                }
+                Way::Sandbox | Way::Direct => None,
+            });
+        let own = BTreeSet::from([hosts.to_owned()]);
+        routes.filter(|it| it.contains(hosts)).fold(own, |all, names| &all | &names)
     }
 
-    fn at(&self, smarthost: &Smarthost) -> Taken {
-        // No registered domain has a space in its name.
-        let name = format!("smarthost {}", smarthost.name);
-        self.destinations.take(&name, smarthost.limits, &name, self.clock.now())
+    fn sandbox(&self) -> Taken {
+        self.destinations.take(SANDBOX, INBOX, SANDBOX, None, self.clock.now())
+    }
+
+    fn at(&self, smarthost: &Smarthost, wanted: Option<Timestamp>) -> Taken {
+        let name = name_of(smarthost);
+        self.destinations.take(&name, smarthost.limits, &name, wanted, self.clock.now())
     }
 
     /// By weight among those that are well and have a place; the others follow, for the case that it
     /// fails.
-    fn smarthost(&self, smarthosts: &[Smarthost]) -> Found {
+    fn smarthost(&self, smarthosts: &[Smarthost], wanted: Option<Timestamp>) -> Found {
         let mut wait: Option<Duration> = None;
         let mut rests: Vec<(Rest, &Smarthost)> = Vec::new();
         let order = drawn(smarthosts);
         for (at, first) in order.iter().enumerate() {
-            match self.at(first) {
+            match self.at(first, wanted) {
                 Taken::Place(place) => {
                     let others = order.iter().enumerate().filter(|(other, _)| *other != at);
                     let others = others.map(|(_, it)| (*it).clone());
@@ -182,12 +200,12 @@ impl Placement {
         }
         match (wait, rests.into_iter().min_by_key(|(rest, _)| rest.until)) {
             (Some(wait), _) => Found::Full(wait),
-            (None, Some((rest, smarthost))) => resting(&smarthost.name, &rest),
+            (None, Some((rest, smarthost))) => resting(&smarthost.name, rest),
             (None, None) => over("smarthost", "no smarthost is configured for this route"),
         }
     }
 
-    fn direct(&self, lane: &str, book: &RouteBook) -> Found {
+    fn direct(&self, lane: &str, book: &RouteBook, wanted: Option<Timestamp>) -> Found {
         let Some(exchange) = self.exchanges.known(lane) else { return Found::Unknown };
         match &*exchange {
             Exchange::Hosts(hosts) => {
@@ -201,12 +219,12 @@ impl Placement {
                 if hosts.policy.as_ref().is_some_and(StsPolicy::is_enforced) {
                     health.push_str(" enforced");
                 }
-                match self.destinations.take(&hosts.group, limits, &health, now) {
+                match self.destinations.take(&hosts.group, limits, &health, wanted, now) {
                     Taken::Place(place) => {
                         Found::Course(Course::Direct(place, Arc::clone(&exchange), book.port))
                     }
                     Taken::Full(wait) => Found::Full(wait),
-                    Taken::Resting(rest) => resting(DIRECT, &rest),
+                    Taken::Resting(rest) => resting(DIRECT, rest),
                 }
             }
             // The domain itself says that the address can take no mail.
@@ -228,12 +246,17 @@ fn over(route: &str, reason: &str) -> Found {
     Found::Course(Course::Over(Report::new(Verdict::Deferred, route, reason)))
 }
 
-fn resting(route: &str, rest: &Rest) -> Found {
+fn resting(route: &str, rest: Rest) -> Found {
     let until: Timestamp = rest.until;
     let words =
         format!("not tried before {until}, because the last attempt failed: {}", rest.reason);
     let report = Report::new(Verdict::Deferred, route, words);
-    Found::Course(Course::Over(Report { not_before: Some(until), ..report }))
+    Found::Course(Course::Over(Report { rest: Some(Box::new(rest)), ..report }))
+}
+
+/// The name of a smarthost among all destinations: no registered domain has a space in its name.
+fn name_of(smarthost: &Smarthost) -> String {
+    format!("smarthost {}", smarthost.name)
 }
 
 /// All of them in a random order in which the share of the first places is their weight.

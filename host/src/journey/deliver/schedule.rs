@@ -56,6 +56,7 @@ impl Schedule {
         now: Timestamp,
     ) -> Settlement {
         let said = tidied(&report.words, REASON);
+        let rest = report.rest.filter(|_| report.verdict == Verdict::Deferred);
         let (state, reason, next_attempt) = match report.verdict {
             Verdict::Delivered => (MessageState::Delivered, said.clone(), None),
             Verdict::Relayed => (MessageState::Relayed, said.clone(), None),
@@ -63,7 +64,7 @@ impl Schedule {
             Verdict::Failed => (MessageState::Failed, said.clone(), None),
             Verdict::Deferred => {
                 if let Some(next) = self.next(lease, now) {
-                    let next = report.not_before.map_or(next, |it| it.max(next));
+                    let next = rest.as_ref().map_or(next, |rest| rest.until.max(next));
                     (MessageState::Deferred, said.clone(), Some(next))
                 } else {
                     let hours = self.give_up_after.as_secs() / HOUR;
@@ -86,6 +87,7 @@ impl Schedule {
             state,
             reason,
             next_attempt,
+            waits_for: rest.map(|rest| rest.hosts),
             attempt: AttemptRecord {
                 number: lease.attempt,
                 started_at,
@@ -128,6 +130,7 @@ fn tidied(words: &str, most: usize) -> String {
 mod tests {
     use super::*;
     use crate::id::{AccountId, MessageId};
+    use crate::journey::deliver::health::Rest;
     use crate::store::records::RouteChoice;
 
     fn lease(attempt: u32) -> Lease {
@@ -180,13 +183,16 @@ mod tests {
     #[test]
     fn a_destination_that_rests_is_not_asked_before_its_time() {
         let now = Timestamp::from_millis(0);
-        let rest = now.after(Duration::from_mins(9));
+        let until = now.after(Duration::from_mins(9));
+        let (hosts, reason) = ("mx.example".to_owned(), "no answer".to_owned());
+        let rest = Rest { hosts, since: now, until, reason };
         let report = Report {
-            not_before: Some(rest),
+            rest: Some(Box::new(rest)),
             ..Report::new(Verdict::Deferred, "direct", "it rests")
         };
         let settlement = Schedule::default().settle(&lease(1), report, now, now);
-        assert_eq!(settlement.next_attempt, Some(rest));
+        assert_eq!(settlement.next_attempt, Some(until));
+        assert_eq!(settlement.waits_for.as_deref(), Some("mx.example"));
     }
 
     #[test]

@@ -6,6 +6,7 @@ mod direct;
 mod encryption;
 mod limits;
 mod outages;
+mod recovery;
 mod smarthosts;
 mod time;
 mod verdicts;

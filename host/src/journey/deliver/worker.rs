@@ -15,8 +15,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::attempt::Attempts;
 use super::placement::{Course, Found, Passed, Placement};
+use super::recovery::wake;
 use super::route::SANDBOX;
 use super::schedule::Schedule;
+use crate::clock::watch::Watch;
 use crate::clock::{Clock, Timestamp};
 use crate::id::MessageId;
 use crate::store::records::{Lease, Position, Settlement};
@@ -46,8 +48,6 @@ const SHORTEST: Duration = Duration::from_millis(2);
 const STUMBLE: Duration = Duration::from_secs(1);
 /// How often kept connections are looked at.
 const TIDY: Duration = Duration::from_secs(5);
-/// A clock that differs by more than this from what has passed was set.
-const JUMP: Duration = Duration::from_secs(30);
 
 /// A task for a [`Spawner`].
 pub type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -101,6 +101,7 @@ impl Worker {
         let mut under_way =
             UnderWay { tell, attempts: HashSet::new(), lookups: BTreeSet::new(), resume: None };
         let mut watch = Watch::new(&self.clock);
+        let mut tidied = Instant::now();
         // What is in the queue may have been written under a clock that was ahead.
         self.after_the_clock_was_set_back().await;
         loop {
@@ -108,7 +109,12 @@ impl Worker {
             if is_stopping && under_way.attempts.is_empty() {
                 return;
             }
-            let pause = if is_stopping { IDLE } else { self.fill(&mut under_way).await };
+            let pause = if is_stopping {
+                IDLE
+            } else {
+                wake(&self.store, &self.placement, self.clock.now()).await;
+                self.fill(&mut under_way).await
+            };
             tokio::select! {
                 Some(first) = told.recv() => {
                     let mut settled = Vec::new();
@@ -127,7 +133,8 @@ impl Worker {
             if watch.was_set_back(&self.clock) {
                 self.after_the_clock_was_set_back().await;
             }
-            if watch.is_time_to_tidy() {
+            if tidied.elapsed() >= TIDY {
+                tidied = Instant::now();
                 self.placement.destinations.tidy(self.clock.now());
             }
         }
@@ -343,34 +350,5 @@ impl Spawner {
 impl fmt::Debug for Spawner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Spawner")
-    }
-}
-
-/// Notices a clock that was set, and when it is time to tidy.
-struct Watch {
-    wall: Timestamp,
-    since: Instant,
-    tidied: Instant,
-}
-
-impl Watch {
-    fn new(clock: &Clock) -> Self {
-        let now = Instant::now();
-        Self { wall: clock.now(), since: now, tidied: now }
-    }
-
-    fn was_set_back(&mut self, clock: &Clock) -> bool {
-        let now = clock.now();
-        let expected = self.wall.after(self.since.elapsed());
-        (self.wall, self.since) = (now, Instant::now());
-        now.after(JUMP) < expected
-    }
-
-    fn is_time_to_tidy(&mut self) -> bool {
-        let is_time = self.tidied.elapsed() >= TIDY;
-        if is_time {
-            self.tidied = Instant::now();
-        }
-        is_time
     }
 }

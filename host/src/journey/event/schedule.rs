@@ -51,7 +51,17 @@ impl Schedule {
         let pause = varied(*self.pauses.get(index)?, random());
         Some(now.after(asked.unwrap_or_default().min(LONGEST).max(pause)))
     }
+
+    /// No try is due later than this after the one before it.
+    #[must_use]
+    pub fn longest(&self) -> Duration {
+        let pauses = self.pauses.iter().map(|pause| varied(*pause, LATEST));
+        pauses.fold(LONGEST, Duration::max)
+    }
 }
+
+/// What makes a pause longest.
+const LATEST: u32 = 2_000;
 
 /// A pause from nine to eleven tenths.
 fn varied(pause: Duration, random: u32) -> Duration {
@@ -88,6 +98,13 @@ mod tests {
         assert_eq!(varied(pause, 1_000), pause);
         assert_eq!(varied(pause, 2_000), Duration::from_secs(110));
         assert!(varied(pause, u32::MAX) <= Duration::from_secs(110));
+    }
+
+    #[test]
+    fn no_pause_is_longer_than_the_longest() {
+        assert_eq!(Schedule::default().longest(), Duration::from_secs(24 * HOUR) * 11 / 10);
+        let short = Schedule::with_pauses(vec![Duration::from_secs(100)]);
+        assert_eq!(short.longest(), LONGEST, "an end point may ask for it");
     }
 
     #[test]

@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::Webhooks;
 use super::post::Reply;
 use crate::clock::Timestamp;
+use crate::clock::watch::Watch;
 use crate::id::{EventId, WebhookId};
 use crate::store::sqlite::{
     DueDelivery, NextTry, Tried, Waiting, WebhookOwner, WebhookRow, WebhookState,
@@ -60,7 +61,13 @@ impl Webhooks {
     pub async fn send(self: Arc<Self>, stop: CancellationToken) {
         let (mut running, mut done) = (Running::new(), Vec::new());
         let mut under_way = UnderWay::default();
+        let mut watch = Watch::new(&self.clock);
+        // What waits may have been written under a clock that was ahead.
+        self.after_the_clock_was_set_back().await;
         while !stop.is_cancelled() {
+            if watch.was_set_back(&self.clock) {
+                self.after_the_clock_was_set_back().await;
+            }
             self.settle(&mut under_way, &mut running, &mut done).await;
             let begun = beside(self.begin(&under_way), &mut running, &mut done).await;
             let pause = match begun {
@@ -123,6 +130,21 @@ impl Webhooks {
         }
         for it in ended {
             under_way.remove(&it);
+        }
+    }
+
+    /// Without this, what was written under a clock that was ahead waits until that time has come.
+    async fn after_the_clock_was_set_back(&self) {
+        let now = self.clock.now();
+        let latest = now.after(self.rules.schedule.longest());
+        match self.store.mend_due_deliveries(now, latest).await {
+            Ok(0) => {}
+            Ok(mended) => tracing::warn!(
+                mended,
+                "the clock was set back: webhooks that waited for a moment of the other time are due \
+                 earlier now"
+            ),
+            Err(error) => tracing::error!(%error, "due times of webhooks could not be looked at"),
         }
     }
 

@@ -5,6 +5,8 @@ use std::collections::hash_map::Entry;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use arc_swap::ArcSwap;
+
 use crate::journey::accept::rate_limit::network;
 
 /// The bounds of all ports together.
@@ -19,7 +21,7 @@ pub struct Bounds {
 /// The places that there are.
 #[derive(Debug)]
 pub struct Places {
-    bounds: Bounds,
+    bounds: ArcSwap<Bounds>,
     taken: Mutex<Taken>,
 }
 
@@ -49,7 +51,12 @@ impl Places {
     /// All free.
     #[must_use]
     pub fn new(bounds: Bounds) -> Arc<Self> {
-        Arc::new(Self { bounds, taken: Mutex::default() })
+        Arc::new(Self { bounds: ArcSwap::from_pointee(bounds), taken: Mutex::default() })
+    }
+
+    /// Puts other bounds in the place of those in use. Who has a place keeps it.
+    pub fn bound(&self, bounds: Bounds) {
+        self.bounds.store(Arc::new(bounds));
     }
 
     /// A place for a connection from this address.
@@ -68,12 +75,12 @@ impl Places {
     }
 
     fn count(&self, network: IpAddr) -> Result<(), Crowded> {
-        let mut taken = self.taken();
-        if taken.all >= self.bounds.connections {
+        let (bounds, mut taken) = (self.bounds.load(), self.taken());
+        if taken.all >= bounds.connections {
             return Err(Crowded::Everywhere);
         }
         let own = taken.by_network.get(&network).copied().unwrap_or(0);
-        if own >= self.bounds.connections_per_ip {
+        if own >= bounds.connections_per_ip {
             return Err(Crowded::Address);
         }
         taken.all += 1;
@@ -153,6 +160,19 @@ mod tests {
         assert_eq!(places.take(ip("192.0.2.3")).err(), Some(Crowded::Everywhere));
         drop(first);
         assert!(places.take(ip("192.0.2.3")).is_ok());
+    }
+
+    #[test]
+    fn who_has_a_place_keeps_it_under_closer_bounds() {
+        let places = places(10, 10);
+        let first = places.take(ip("192.0.2.1")).expect("a place");
+        let _second = places.take(ip("192.0.2.1")).expect("a place");
+        places.bound(Bounds { connections: 10, connections_per_ip: 1 });
+        assert_eq!(places.taken().all, 2);
+        drop(first);
+        assert_eq!(places.take(ip("192.0.2.1")).err(), Some(Crowded::Address));
+        places.bound(Bounds { connections: 10, connections_per_ip: 2 });
+        assert!(places.take(ip("192.0.2.1")).is_ok());
     }
 
     #[test]

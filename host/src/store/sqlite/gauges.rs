@@ -1,4 +1,5 @@
-//! What the metrics show of the store, each by one look at an index or at the file's first page.
+//! What the metrics show of the store: by one look at an index or at the file's first page, and by a
+//! walk over an index for the length of the queue, which takes as long as the queue is.
 
 use std::time::Duration;
 

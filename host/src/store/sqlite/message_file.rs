@@ -118,7 +118,7 @@ impl Sqlite {
         let size: Option<Vec<u8>> = column(&further, "size")?;
         Ok(MessageFile {
             row,
-            size: size.and_then(|it| Body::octets_of(&it)),
+            size: size.and_then(|it| Body::from_stored(it).octets()),
             events: self.message_events(id).await?,
             attempts: self.message_attempts(id).await?,
             decisions: json(&further, "decisions", "plugins")?,

@@ -46,7 +46,7 @@ impl Sqlite {
         let (since, id) = place(after);
         let rows = sqlx::query(
             "-- due
-             SELECT q.message_id, q.account_id, s.lane, s.due_at
+             SELECT q.message_id, q.account_id, q.is_wanted, s.lane, s.due_at
              FROM (SELECT message_id, lane, due_at FROM queue
                    WHERE due_at <= ?1 AND (due_at, message_id) > (?2, ?3)
                    ORDER BY due_at, message_id LIMIT ?6) s
@@ -72,7 +72,7 @@ impl Sqlite {
     pub async fn due_in_sandbox(&self, now: Timestamp, limit: u32) -> Result<Vec<Due>, StoreError> {
         let rows = sqlx::query(
             "-- due_in_sandbox
-             SELECT message_id, account_id, lane, due_at FROM queue
+             SELECT message_id, account_id, is_wanted, lane, due_at FROM queue
              WHERE lane = 'sandbox' AND due_at <= ? ORDER BY due_at, message_id LIMIT ?",
         )
         .bind(now.millis())
@@ -131,9 +131,10 @@ impl Sqlite {
         let claimed = sqlx::query(
             "-- lease
              UPDATE queue SET lease_owner = ?1, lease_until = ?2, due_at = ?2,
-                              attempts = attempts + 1, first_at = coalesce(first_at, ?3)
+                              attempts = attempts + 1, first_at = coalesce(first_at, ?3),
+                              waits_for = NULL, is_wanted = 0
              WHERE message_id IN (SELECT value FROM json_each(?4)) AND due_at <= ?3
-             RETURNING message_id, attempts, first_at",
+             RETURNING message_id, attempts, first_at, octets",
         )
         .bind(owner)
         .bind(until.millis())
@@ -262,6 +263,7 @@ fn due(row: &SqliteRow) -> Result<Due, StoreError> {
         account_id: parsed(row, "queue", "account_id")?,
         lane: column(row, "lane")?,
         due_at: Timestamp::from_millis(column(row, "due_at")?),
+        is_wanted: column(row, "is_wanted")?,
     })
 }
 
@@ -271,17 +273,21 @@ async fn read_leases(
     tx: &mut Transaction<'_, Driver>,
     claimed: &[SqliteRow],
 ) -> Result<(Vec<Lease>, Vec<String>), StoreError> {
-    let mut attempts: HashMap<String, (u32, Timestamp)> = HashMap::with_capacity(claimed.len());
+    let mut claims: HashMap<String, Claim> = HashMap::with_capacity(claimed.len());
     for row in claimed {
-        let first_at = Timestamp::from_millis(column(row, "first_at")?);
-        attempts.insert(column(row, "message_id")?, (column(row, "attempts")?, first_at));
+        let claim = Claim {
+            attempt: column(row, "attempts")?,
+            first_at: Timestamp::from_millis(column(row, "first_at")?),
+            octets: column(row, "octets")?,
+        };
+        claims.insert(column(row, "message_id")?, claim);
     }
-    let ids: Vec<&String> = attempts.keys().collect();
+    let ids: Vec<&String> = claims.keys().collect();
     let rows = sqlx::query(
         "-- lease: read
          SELECT m.id, m.account_id, m.sender, m.domain_id, coalesce(m.return_path, m.sender) AS return_path,
-                m.recipient, m.route, substr(b.bytes, 1, 4) AS size
-         FROM messages m LEFT JOIN bodies b ON b.message_id = coalesce(m.body_of, m.id)
+                m.recipient, m.route
+         FROM messages m
          WHERE m.id IN (SELECT value FROM json_each(?)) ORDER BY m.id",
     )
     .bind(to_json(&ids))
@@ -291,21 +297,27 @@ async fn read_leases(
     let mut leases = Vec::with_capacity(rows.len());
     for row in &rows {
         let id: String = column(row, "id")?;
-        let Some((attempt, first_at)) = attempts.remove(&id) else { continue };
-        match lease(row, attempt, first_at) {
+        let Some(claim) = claims.remove(&id) else { continue };
+        match lease(row, &claim) {
             Ok(lease) => leases.push(lease),
             Err(error) => {
                 tracing::error!(message = id, %error, "a message cannot be read; it is given up");
-                attempts.insert(id, (attempt, first_at));
+                claims.insert(id, claim);
             }
         }
     }
-    Ok((leases, attempts.into_keys().collect()))
+    Ok((leases, claims.into_keys().collect()))
 }
 
-fn lease(row: &SqliteRow, attempt: u32, first_at: Timestamp) -> Result<Lease, StoreError> {
+/// What the queue knows of a claimed message.
+struct Claim {
+    attempt: u32,
+    first_at: Timestamp,
+    octets: Option<u32>,
+}
+
+fn lease(row: &SqliteRow, claim: &Claim) -> Result<Lease, StoreError> {
     let route: String = column(row, "route")?;
-    let size: Option<Vec<u8>> = column(row, "size")?;
     Ok(Lease {
         message_id: parsed(row, "messages", "id")?,
         account_id: parsed(row, "messages", "account_id")?,
@@ -324,8 +336,8 @@ fn lease(row: &SqliteRow, attempt: u32, first_at: Timestamp) -> Result<Lease, St
             "configured" => RouteChoice::Configured,
             _ => return Err(inconsistent("messages", "route", &route)),
         },
-        attempt,
-        first_at,
-        octets: size.and_then(|it| Body::octets_of(&it)),
+        attempt: claim.attempt,
+        first_at: claim.first_at,
+        octets: claim.octets,
     })
 }

@@ -60,17 +60,17 @@ impl Sqlite {
     }
 }
 
-async fn standing(
+/// Whose a message is, and where it stands.
+pub async fn standing(
     tx: &mut Transaction<'_, Driver>,
     id: MessageId,
 ) -> Result<(AccountId, MessageState), StoreError> {
-    let row =
-        sqlx::query("-- cancel: standing\nSELECT account_id, state FROM messages WHERE id = ?")
-            .bind(id.to_string())
-            .fetch_optional(&mut **tx)
-            .await
-            .map_err(StoreError::during("cancel: standing"))?
-            .ok_or_else(|| StoreError::Missing { noun: "message", name: id.to_string() })?;
+    let row = sqlx::query("-- standing\nSELECT account_id, state FROM messages WHERE id = ?")
+        .bind(id.to_string())
+        .fetch_optional(&mut **tx)
+        .await
+        .map_err(StoreError::during("standing"))?
+        .ok_or_else(|| StoreError::Missing { noun: "message", name: id.to_string() })?;
     let word: String = column(&row, "state")?;
     let state = MessageState::of_word(&word)
         .ok_or_else(|| super::row::inconsistent("messages", "state", &word))?;

@@ -15,7 +15,8 @@ use crate::store::StoreError;
 use crate::store::records::Settlement;
 
 impl Sqlite {
-    /// Writes how attempts ended, each with its event; what is no longer held is left alone.
+    /// Writes how attempts ended, each with its event. A message that is no longer held stays as it is,
+    /// because a report has ended it meanwhile; what was said in the attempt is kept.
     ///
     /// # Errors
     /// The database failed; nothing was written then.
@@ -41,10 +42,13 @@ impl Sqlite {
         .await
         .map_err(StoreError::during("settle"))?;
         if !waiting.is_empty() {
-            let due = waiting.iter().map(|it| json!({"id": it.message_id, "due": it.next_attempt}));
+            let due = waiting.iter().map(
+                |it| json!({"id": it.message_id, "due": it.next_attempt, "for": it.waits_for}),
+            );
             let updated = sqlx::query(
                 "-- settle: another attempt
-                 UPDATE queue SET due_at = j.value ->> 'due', lease_owner = NULL, lease_until = NULL
+                 UPDATE queue SET due_at = j.value ->> 'due', waits_for = j.value ->> 'for',
+                                  lease_owner = NULL, lease_until = NULL
                  FROM json_each(?2) AS j
                  WHERE message_id = j.value ->> 'id' AND lease_owner = ?1
                  RETURNING message_id",
@@ -60,8 +64,8 @@ impl Sqlite {
             .iter()
             .map(|row| parsed(row, "queue", "message_id"))
             .collect::<Result<_, StoreError>>()?;
-        let settled: Vec<&Settlement> =
-            settlements.iter().filter(|it| held.contains(&it.message_id)).collect();
+        let (settled, told_late): (Vec<&Settlement>, Vec<&Settlement>) =
+            settlements.iter().partition(|it| held.contains(&it.message_id));
         let changes: Vec<Change<'_>> = settled
             .iter()
             .map(|it| Change {
@@ -73,6 +77,8 @@ impl Sqlite {
             .collect();
         write_states(&mut tx, &changes, now).await?;
         attempts::put(&mut tx, &settled).await?;
+        let told_late = still_kept(&mut tx, told_late).await?;
+        attempts::put(&mut tx, &told_late).await?;
         for suppression in settled.iter().filter_map(|it| it.suppression.as_ref()) {
             suppressions::put(&mut tx, suppression, now).await?;
         }
@@ -83,6 +89,29 @@ impl Sqlite {
         }
         tx.commit().await.map_err(StoreError::during("settle"))
     }
+}
+
+/// Those of which the messages are there, with their content.
+async fn still_kept<'a>(
+    tx: &mut Transaction<'_, Driver>,
+    settlements: Vec<&'a Settlement>,
+) -> Result<Vec<&'a Settlement>, StoreError> {
+    if settlements.is_empty() {
+        return Ok(settlements);
+    }
+    let ids: Vec<MessageId> = settlements.iter().map(|it| it.message_id).collect();
+    let rows = sqlx::query(
+        "-- settle: still kept
+         SELECT id FROM messages
+         WHERE id IN (SELECT value FROM json_each(?)) AND content_dropped_at IS NULL",
+    )
+    .bind(to_json(&ids))
+    .fetch_all(&mut **tx)
+    .await
+    .map_err(StoreError::during("settle: still kept"))?;
+    let kept: HashSet<MessageId> =
+        rows.iter().map(|row| parsed(row, "messages", "id")).collect::<Result<_, StoreError>>()?;
+    Ok(settlements.into_iter().filter(|it| kept.contains(&it.message_id)).collect())
 }
 
 /// Ends messages whose rows cannot be read, by their identifiers alone.

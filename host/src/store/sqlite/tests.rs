@@ -1,9 +1,11 @@
 //! What every store must hold, on the embedded one.
 
+mod again;
 mod credits;
 mod gauges;
 mod message_pages;
 mod recall;
+mod reports;
 mod retention;
 mod suppressions;
 
@@ -21,7 +23,7 @@ use crate::id::{AccountId, DecisionId, DomainId, KeyId, MessageId};
 use crate::message::state::MessageState;
 use crate::store::StoreError;
 use crate::store::records::{
-    Acceptance, Answer, AttemptRecord, Body, BodyOf, Idempotency, Job, JobOutcome, Lease,
+    Acceptance, Answer, AttemptRecord, Body, BodyOf, Due, Idempotency, Job, JobOutcome, Lease,
     NewMessage, NewSuppression, ReturnPath, RouteChoice, Settlement, Slot, SuppressionKind,
 };
 
@@ -221,6 +223,7 @@ fn settled(lease: &Lease, state: MessageState, next_attempt: Option<Timestamp>) 
         state,
         reason: "250 OK".to_owned(),
         next_attempt,
+        waits_for: None,
         attempt: AttemptRecord {
             number: lease.attempt,
             started_at: NOW,

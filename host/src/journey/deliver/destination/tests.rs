@@ -1,6 +1,7 @@
 use futures_util::FutureExt;
 
 use super::*;
+use crate::journey::deliver::health::SENT_AWAY;
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
@@ -10,7 +11,7 @@ fn limits(connections: u32) -> Limits {
 
 /// A place at an operator's only host.
 fn take(destinations: &Destinations, limits: Limits, now: Timestamp) -> Taken {
-    destinations.take("mx.example", limits, "mx1.mx.example", now)
+    destinations.take("mx.example", limits, "mx1.mx.example", None, now)
 }
 
 fn place(taken: Taken) -> Option<Place> {
@@ -59,7 +60,7 @@ fn rests_grow_to_their_bound_and_one_probe_ends_them() {
 #[test]
 fn hosts_of_one_operator_are_ill_each_for_itself() {
     let destinations = Destinations::default();
-    let take = |hosts: &str| destinations.take("operator.example", limits(5), hosts, NOW);
+    let take = |hosts: &str| destinations.take("operator.example", limits(5), hosts, None, NOW);
     place(take("a.operator.example")).expect("a place").health.has_failed("no answer", NOW);
     assert!(matches!(take("a.operator.example"), Taken::Resting(_)));
     assert!(matches!(take("b.operator.example"), Taken::Place(_)));
@@ -94,4 +95,40 @@ fn a_rate_holds_whatever_the_connections() {
     assert_eq!(taken, 3);
     let Taken::Full(wait) = take(&destinations, limits, NOW) else { panic!("it is full") };
     assert!(wait <= Duration::from_secs(20), "{wait:?}");
+}
+
+#[test]
+fn who_wants_an_attempt_gets_one_while_they_rest_until_they_fail_again() {
+    let destinations = Destinations::default();
+    let wanting = |wanted: Timestamp, now| {
+        destinations.take("mx.example", limits(5), "mx1.mx.example", Some(wanted), now)
+    };
+    let later = |seconds| NOW.after(Duration::from_secs(seconds));
+    let health = place(take(&destinations, limits(5), NOW)).expect("a place").health;
+    health.has_failed("no answer", NOW);
+    assert!(matches!(take(&destinations, limits(5), later(5)), Taken::Resting(_)));
+    let probe = place(wanting(later(1), later(5))).expect("a place");
+    assert!(matches!(wanting(later(1), later(5)), Taken::Full(_)), "one alone");
+    probe.health.has_failed("still no answer", later(5));
+    drop(probe);
+    assert!(matches!(wanting(later(1), later(6)), Taken::Resting(_)));
+    assert!(matches!(wanting(later(6), later(6)), Taken::Place(_)));
+}
+
+#[test]
+fn what_waits_is_called_when_they_take_mail_again_and_when_they_are_new() {
+    let destinations = Destinations::default();
+    let calls = || destinations.called().hosts.into_values().collect::<Vec<_>>();
+    let health = place(take(&destinations, limits(5), NOW)).expect("a place").health;
+    health.is_well();
+    assert_eq!(calls(), [32], "since an earlier time");
+    destinations.nothing_waits("mx1.mx.example");
+    health.is_well();
+    assert_eq!(calls(), [0; 0]);
+    health.has_failed("no answer", NOW);
+    assert_eq!(calls(), [0; 0]);
+    health.is_well();
+    assert_eq!(calls(), [32]);
+    destinations.forget();
+    assert!(destinations.called().one_of_each);
 }

@@ -330,3 +330,29 @@ async fn many_failing_webhooks_of_one_owner_do_not_hold_up_the_failing_one_of_an
     assert!(between < 40, "it did not wait for all of theirs: {between}");
     run.abort().await;
 }
+
+#[tokio::test]
+async fn a_clock_that_was_set_back_leaves_no_delivery_lying() {
+    let clock = Clock::manual(START.after(Duration::from_hours(365 * 24)));
+    let (_directory, webhooks) = webhooks(&clock, Schedule::default(), 64).await;
+    let end_point = EndPoint::start([status(500, ""), status(200, "")]).await;
+    let (id, _) = create(&webhooks, &end_point.url()).await;
+    happens(&webhooks, 1).await;
+    let run = Run::of(&webhooks);
+    end_point.hears(1).await;
+    until_written(&webhooks, id, 1).await;
+    clock.set(START);
+    let longest = Schedule::default().longest();
+    loop {
+        let page = webhooks.store.webhook_deliveries(id, None, None, 1).await.expect("read");
+        let due = page.deliveries[0].next_attempt_at.as_deref().expect("another try");
+        if Timestamp::parse_rfc3339(due) == Some(START.after(longest)) {
+            break;
+        }
+        tokio::task::yield_now().await;
+    }
+    clock.advance(longest);
+    end_point.hears(2).await;
+    until_all(&webhooks, id, 1, DeliveryState::Delivered).await;
+    run.stop().await;
+}

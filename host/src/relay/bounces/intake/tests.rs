@@ -134,6 +134,7 @@ async fn deliver(store: &Store, account: AccountId, message: MessageId) {
         state: MessageState::Delivered,
         reason: "250 OK".to_owned(),
         next_attempt: None,
+        waits_for: None,
         attempt: AttemptRecord {
             number: 1,
             started_at: NOW,

@@ -109,23 +109,26 @@ async fn write_messages(
     if !bodies.is_empty() {
         let mut query =
             QueryBuilder::<Driver>::new("INSERT INTO bodies (message_id, codec, bytes) ");
-        query.push_values(bodies, |mut b, (id, body)| {
+        query.push_values(&bodies, |mut b, (id, body)| {
             b.push_bind(id.to_string()).push_bind("lz4").push_bind(body.bytes().to_vec());
         });
         run(tx, query, "commit: bodies").await?;
     }
 
+    let octets: HashMap<&MessageId, u32> =
+        bodies.iter().filter_map(|(id, body)| Some((*id, body.octets()?))).collect();
     let waiting: Vec<&Accepted<'_>> = rows.iter().filter(|row| !row.state.is_final()).collect();
     if !waiting.is_empty() {
         let mut query = QueryBuilder::<Driver>::new(
-            "INSERT INTO queue (message_id, account_id, lane, due_at) ",
+            "INSERT INTO queue (message_id, account_id, lane, due_at, octets) ",
         );
         query.push_values(waiting, |mut b, row| {
             let due = row.message.send_at.map_or(now, |at| at.max(now));
             b.push_bind(row.message.id.to_string())
                 .push_bind(row.account.to_string())
                 .push_bind(row.message.route.lane(&row.message.recipient))
-                .push_bind(due.millis());
+                .push_bind(due.millis())
+                .push_bind(octets.get(row.message.body.of(&row.message.id)).copied());
         });
         run(tx, query, "commit: queue").await?;
     }

@@ -335,3 +335,48 @@ async fn the_log_goes_when_its_time_is_over_and_with_its_webhook() {
     assert!(bench.store.webhook(id).await.expect("read").is_none());
     assert!(bench.log(id).await.is_empty());
 }
+
+#[tokio::test]
+async fn what_was_written_under_a_clock_that_was_ahead_is_due_earlier() {
+    let mut bench = Bench::new().await;
+    let id = bench.webhook().await;
+    let (now, latest) = (bench.now, bench.now.after(DAY));
+    bench.happens("credits.low").await;
+    bench.hand_out(500).await;
+    let timely = bench.due(id).await[0];
+    bench.settle(id, timely, NextTry::At(now.after(DAY / 2)), now).await;
+    bench.now = now.after(DAY / 4);
+    bench.happens("credits.low").await;
+    bench.hand_out(500).await;
+    let untried = bench.due(id).await[0];
+    bench.now = now.after(DAY * 365);
+    bench.happens("credits.low").await;
+    bench.hand_out(500).await;
+    let tried = bench.due(id).await.into_iter().find(|it| ![timely, untried].contains(it));
+    let tried = tried.expect("a third one");
+    bench.settle(id, tried, NextTry::At(bench.now.after(DAY)), bench.now).await;
+
+    assert_eq!(bench.store.mend_due_deliveries(now, latest).await.expect("mended"), 2);
+    assert_eq!(bench.store.mend_due_deliveries(now, latest).await.expect("mended"), 0);
+    bench.now = now;
+    assert_eq!(bench.due(id).await, [untried], "it was due when it was handed out");
+    bench.now = now.after(DAY / 2);
+    assert_eq!(bench.due(id).await, [untried, timely], "this one waits as it did");
+    bench.now = latest;
+    assert_eq!(bench.due(id).await, [untried, timely, tried]);
+}
+
+#[tokio::test]
+async fn no_webhook_fails_since_a_day_that_is_to_come() {
+    let bench = Bench::new().await;
+    let id = bench.webhook().await;
+    for _ in 0..2 {
+        bench.happens("credits.low").await;
+    }
+    bench.hand_out(500).await;
+    let due = bench.due(id).await;
+    bench.settle(id, due[0], NextTry::At(bench.now), bench.now.after(DAY * 365)).await;
+    bench.settle(id, due[1], NextTry::At(bench.now), bench.now).await;
+    let webhook = bench.store.webhook(id).await.expect("read").expect("there");
+    assert_eq!(webhook.failing_since, Some(bench.now));
+}

@@ -1,0 +1,106 @@
+//! What differs between two configurations, and what a running server takes of another one. Keys are
+//! named and values are not: some are secrets.
+
+use super::{
+    Bounces, Config, Credits, Delivery, Dns, Domains, Http, Inbox, Limits, Log, Plugins, Retention,
+    Smtp, Store, Webhooks,
+};
+
+/// Every section and every field stands in what this is given: with one that does not, it does not
+/// compile.
+macro_rules! differing_keys {
+    ($($section:ident: $type:ident { $($key:ident),+ })+) => {
+        /// The keys whose values differ, as in `limits.send_burst`.
+        #[must_use]
+        pub fn differing_keys(&self, other: &Self) -> Vec<&'static str> {
+            let mut keys = Vec::new();
+            let Self { $($section),+ } = self;
+            $({
+                let $type { $($key),+ } = $section;
+                $(if *$key != other.$section.$key {
+                    keys.push(concat!(stringify!($section), ".", stringify!($key)));
+                })+
+            })+
+            keys
+        }
+    };
+}
+
+impl Config {
+    differing_keys! {
+        http: Http { listen }
+        smtp: Smtp {
+            enabled, listen_starttls, listen_tls, hostname, certificate, private_key, message_bytes,
+            recipients, connections, connections_per_ip, memory_bytes, login_seconds, idle_seconds,
+            data_seconds, insufficient_balance
+        }
+        store: Store { data_dir }
+        delivery: Delivery {
+            route, port, smarthosts, rules, destinations, concurrent, memory_bytes, connections,
+            messages_per_connection, messages_per_minute, local_addresses, addresses, allow_private,
+            ca_file, mta_sts, mta_sts_port, retry_pauses_s
+        }
+        bounces: Bounces {
+            listen, feedback, suppress_days, complaint_days, message_bytes, connections,
+            connections_per_ip
+        }
+        dns: Dns { nameservers, timeout_ms, tries, concurrent, queries_per_second }
+        domains: Domains {
+            spf_include, return_path_host, first_check_s, check_every_s, grace_s, give_up_s,
+            concurrent_checks, per_account
+        }
+        webhooks: Webhooks {
+            allow_http, allow_private, ca_file, retry_pauses_s, timeout_s, concurrent,
+            concurrent_per_webhook, per_account, disable_after_s, kept_days
+        }
+        credits: Credits { low }
+        inbox: Inbox { smtp_listen, enabled, view }
+        plugins: Plugins {
+            limits, dir, signatures, trusted_keys, max_component_bytes, sample_every, samples_kept,
+            sample_days, impact_calls
+        }
+        retention: Retention { content_days, message_days }
+        limits: Limits {
+            sends_per_second, send_burst, failed_logins, body_bytes, body_seconds,
+            body_memory_bytes, connections, header_seconds
+        }
+        log: Log { format, filter }
+    }
+
+    /// This configuration with what a running server takes of another one: the limits of both doors,
+    /// and the routes.
+    #[must_use]
+    pub fn with_limits_and_routes_of(&self, new: &Self) -> Self {
+        let new = new.clone();
+        Self {
+            limits: new.limits,
+            smtp: Smtp {
+                message_bytes: new.smtp.message_bytes,
+                recipients: new.smtp.recipients,
+                connections: new.smtp.connections,
+                connections_per_ip: new.smtp.connections_per_ip,
+                memory_bytes: new.smtp.memory_bytes,
+                login_seconds: new.smtp.login_seconds,
+                idle_seconds: new.smtp.idle_seconds,
+                data_seconds: new.smtp.data_seconds,
+                insufficient_balance: new.smtp.insufficient_balance,
+                ..self.smtp.clone()
+            },
+            delivery: Delivery {
+                route: new.delivery.route,
+                port: new.delivery.port,
+                smarthosts: new.delivery.smarthosts,
+                rules: new.delivery.rules,
+                destinations: new.delivery.destinations,
+                connections: new.delivery.connections,
+                messages_per_connection: new.delivery.messages_per_connection,
+                messages_per_minute: new.delivery.messages_per_minute,
+                ..self.delivery.clone()
+            },
+            ..self.clone()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

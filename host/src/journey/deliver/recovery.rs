@@ -1,0 +1,141 @@
+//! What waited for a destination goes on when that takes mail again: a few at first, and more with each
+//! message that it takes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::mem;
+use std::sync::{Mutex, PoisonError};
+
+use super::placement::Placement;
+use crate::clock::Timestamp;
+use crate::store::Store;
+
+/// How many go on after the first message that was taken, and at most at one time.
+const FIRST: u32 = 32;
+const MOST: u32 = 1_000;
+
+/// How far a destination that takes mail again is trusted.
+#[derive(Debug, Default)]
+pub struct Recovery {
+    /// How many were let go on last.
+    woken: u32,
+    /// How many it has taken since.
+    taken: u32,
+}
+
+/// For which destinations mail may go on that waits for them.
+#[derive(Debug)]
+pub struct Wakes(Mutex<Called>);
+
+/// What is to go on.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Called {
+    /// One message for each destination, so that each is tried.
+    pub one_of_each: bool,
+    /// So many for these.
+    pub hosts: BTreeMap<String, u32>,
+}
+
+impl Recovery {
+    /// It has taken a message: how many of those that wait may go on now.
+    pub fn has_taken_one(&mut self) -> Option<u32> {
+        self.taken = self.taken.saturating_add(1);
+        if self.taken.saturating_mul(2) < self.woken {
+            return None;
+        }
+        let woken = self.woken.saturating_mul(4).clamp(FIRST, MOST);
+        *self = Self { woken, taken: 0 };
+        Some(woken)
+    }
+}
+
+impl Default for Wakes {
+    /// Nobody knows yet how destinations are for which mail waits.
+    fn default() -> Self {
+        Self(Mutex::new(Called { one_of_each: true, hosts: BTreeMap::new() }))
+    }
+}
+
+impl Wakes {
+    /// So many may go on that wait for those hosts.
+    pub fn call(&self, hosts: &str, most: u32) {
+        self.with(|called| called.hosts.insert(hosts.to_owned(), most));
+    }
+
+    /// One message for each destination may go on.
+    pub fn call_one_of_each(&self) {
+        self.with(|called| called.one_of_each = true);
+    }
+
+    /// What was called since it was asked last.
+    #[must_use]
+    pub fn take(&self) -> Called {
+        self.with(mem::take)
+    }
+
+    fn with<T>(&self, change: impl FnOnce(&mut Called) -> T) -> T {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Lets those messages go on that were called.
+pub async fn wake(store: &Store, placement: &Placement, now: Timestamp) {
+    let Called { one_of_each, hosts } = placement.destinations.called();
+    if one_of_each {
+        match store.wake_one_of_each(now).await {
+            Ok(0) => {}
+            Ok(woken) => {
+                tracing::info!(destinations = woken, "for each of them a message is tried")
+            }
+            Err(error) => {
+                tracing::error!(%error, "messages that wait for a destination cannot go on now");
+                placement.destinations.call_one_of_each();
+            }
+        }
+    }
+    if hosts.is_empty() {
+        return;
+    }
+    // Hosts that are new here are called, too, and nearly always nothing waits for them.
+    let names: BTreeSet<String> = hosts.keys().flat_map(|it| placement.names_of(it)).collect();
+    let waited_for = match store.waited_for(&names).await {
+        Ok(waited_for) => waited_for,
+        Err(error) => {
+            tracing::error!(%error, "messages that wait cannot go on now");
+            return;
+        }
+    };
+    for (hosts, most) in hosts {
+        let names = &placement.names_of(&hosts) & &waited_for;
+        let woken = if names.is_empty() { Ok(0) } else { store.wake(&names, most, now).await };
+        match woken {
+            Ok(woken) if woken < u64::from(most) => placement.destinations.nothing_waits(&hosts),
+            Ok(_) => {}
+            // They go on at their own time, or with the next that is taken.
+            Err(error) => tracing::error!(hosts, %error, "messages that wait cannot go on now"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trust_grows_with_what_is_taken() {
+        let mut recovery = Recovery::default();
+        let woken = (0..1_200).filter_map(|_| recovery.has_taken_one()).collect::<Vec<_>>();
+        assert_eq!(woken, [32, 128, 512, 1_000, 1_000]);
+    }
+
+    #[test]
+    fn what_is_called_is_taken_once() {
+        let wakes = Wakes::default();
+        assert!(wakes.take().one_of_each, "at the start");
+        wakes.call("mx.example", 32);
+        wakes.call("mx.example", 128);
+        wakes.call_one_of_each();
+        let hosts = BTreeMap::from([("mx.example".to_owned(), 128)]);
+        assert_eq!(wakes.take(), Called { one_of_each: true, hosts });
+        assert_eq!(wakes.take(), Called::default());
+    }
+}

@@ -1,0 +1,96 @@
+//! After an outage mail goes on by itself, and earlier where somebody wants it.
+
+use std::time::Duration;
+
+use waxwing_mx::{Behaviour, MxServer, Reply, Situation};
+
+use super::bench::{Bench, HOUR, MINUTE, NOW, Setup, smarthost};
+use crate::store::sqlite::{Again, Wanted};
+
+#[tokio::test]
+async fn after_an_outage_the_first_message_that_is_taken_takes_the_others_with_it() {
+    let server = MxServer::start(Behaviour::new());
+    server.stop();
+    let bench = Bench::new(Setup::smarthosts(&[smarthost("post", &server)])).await;
+    let waiting = bench.send_many(300, "example.com").await;
+    bench.live_until(NOW.after(MINUTE * 58)).await;
+    assert!(bench.states().await.iter().all(|it| it == "deferred"));
+    server.start_again();
+    // Their own next moment is in an hour.
+    bench.set_clock(NOW.after(HOUR + MINUTE * 10));
+    let first = bench.send("ada@example.com").await;
+    bench.until_state(first, "relayed").await;
+    bench.until_all(&waiting, "relayed").await;
+    assert_eq!(server.messages().len(), 301, "none was sent twice");
+    bench.finish().await;
+}
+
+#[tokio::test]
+async fn what_waits_for_one_smarthost_goes_on_through_another_of_its_route() {
+    let (one, two) = (MxServer::start(Behaviour::new()), MxServer::start(Behaviour::new()));
+    one.stop();
+    two.stop();
+    let both = [smarthost("one", &one), smarthost("two", &two)];
+    let bench = Bench::new(Setup::smarthosts(&both)).await;
+    let waiting = bench.send_many(60, "example.com").await;
+    bench.live_until(NOW.after(MINUTE * 58)).await;
+    two.start_again();
+    bench.set_clock(NOW.after(HOUR + MINUTE * 10));
+    bench.send("ada@example.com").await;
+    bench.until_all(&waiting, "relayed").await;
+    bench.finish().await;
+}
+
+#[tokio::test]
+async fn what_was_put_off_for_its_own_sake_waits_for_its_own_moment() {
+    let grey = |it: &Situation<'_>| {
+        let is_grey = it.recipient.is_some_and(|it| it.starts_with("grey")) && it.seen < 1;
+        is_grey.then(|| Reply::new(451, "4.7.1 greylisted, come again"))
+    };
+    let server = MxServer::start(Behaviour::new().script(grey));
+    let bench = Bench::new(Setup::smarthosts(&[smarthost("post", &server)])).await;
+    let grey = bench.send("grey@example.com").await;
+    bench.after_attempts(grey, 1).await;
+    server.stop();
+    let waiting = bench.send("ada@example.com").await;
+    bench.after_attempts(waiting, 1).await;
+    server.start_again();
+    bench.advance(Duration::from_secs(20));
+    bench.send("bob@example.com").await;
+    bench.until_state(waiting, "relayed").await;
+    bench.quiet().await;
+    assert_eq!(bench.message(grey).await.attempts.len(), 1);
+    bench.finish().await;
+}
+
+#[tokio::test]
+async fn a_message_that_is_wanted_is_tried_at_once_and_a_dead_host_is_not_hammered() {
+    let server = MxServer::start(Behaviour::new());
+    server.stop();
+    let bench = Bench::new(Setup::smarthosts(&[smarthost("post", &server)])).await;
+    let ids = bench.send_many(30, "example.com").await;
+    bench.live_until(NOW.after(MINUTE * 58)).await;
+    let now = NOW.after(MINUTE * 59);
+    bench.set_clock(now);
+    let everything = Wanted::default();
+    assert_eq!(bench.store.try_all_again(&everything, now).await.expect("works"), 30);
+    bench.advance(Duration::from_millis(1));
+    bench.quiet().await;
+    let mut tried = 0;
+    for id in &ids {
+        let file = bench.message(*id).await;
+        assert_eq!(file.row.state, "deferred");
+        let last = file.attempts.last().expect("attempts");
+        tried += usize::from(!last.reply.starts_with("not tried before"));
+    }
+    assert_eq!(tried, 1, "one alone tries it for the others");
+
+    server.start_again();
+    // At the moment of its last failure nobody knows yet that it is well.
+    bench.advance(Duration::from_millis(1));
+    let wanted = bench.store.try_again(ids[7], bench.clock.now()).await.expect("works");
+    assert_eq!(wanted, Again::Now);
+    bench.advance(Duration::from_millis(1));
+    bench.until_all(&ids, "relayed").await;
+    bench.finish().await;
+}

@@ -1,0 +1,77 @@
+//! What a hang-up exchanges under the running server: limits and routes. What it cannot exchange is
+//! named, so that nobody believes that it holds already.
+
+use std::sync::{Mutex, PoisonError};
+
+use super::delivery::{Book, DeliveryError};
+use super::limits::LimitsInUse;
+use crate::config::Config;
+
+/// What can be exchanged, and the configuration that holds now.
+#[derive(Debug)]
+pub struct Exchange {
+    limits: LimitsInUse,
+    book: Book,
+    running: Mutex<Config>,
+}
+
+/// What became of another configuration, by the names of its keys.
+#[derive(Debug, PartialEq, Eq)]
+struct Taken {
+    /// Those that hold now.
+    now: Vec<&'static str>,
+    /// Those that hold after a restart.
+    later: Vec<&'static str>,
+}
+
+impl Exchange {
+    /// Of a server that was started with this configuration.
+    #[must_use]
+    pub fn new(limits: LimitsInUse, book: Book, config: &Config) -> Self {
+        Self { limits, book, running: Mutex::new(config.clone()) }
+    }
+
+    /// Takes of another configuration what can be taken, and tells the log what became of it. Routes
+    /// that cannot be used leave everything as it is.
+    pub fn take(&self, new: &Config) {
+        match self.try_to_take(new) {
+            Ok(taken) => taken.tell(),
+            Err(error) => {
+                tracing::error!(%error, "the new configuration is not used; everything stays as it was");
+            }
+        }
+    }
+
+    fn try_to_take(&self, new: &Config) -> Result<Taken, DeliveryError> {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = running.with_limits_and_routes_of(new);
+        let taken = Taken::between(&running, &next, new);
+        // Although they may say the same: passwords stand in files of their own.
+        self.book.take(&next)?;
+        self.limits.take(&next);
+        *running = next;
+        Ok(taken)
+    }
+}
+
+impl Taken {
+    fn between(running: &Config, next: &Config, new: &Config) -> Self {
+        Self { now: running.differing_keys(next), later: next.differing_keys(new) }
+    }
+
+    fn tell(&self) {
+        if self.now.is_empty() {
+            tracing::info!("the configuration was read again; no limit and no route has changed");
+        } else {
+            let keys = self.now.join(", ");
+            tracing::info!(
+                keys,
+                "the configuration was read again; its limits and routes hold now"
+            );
+        }
+        if !self.later.is_empty() {
+            let keys = self.later.join(", ");
+            tracing::warn!(keys, "these keys of the configuration take effect after a restart");
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! After an outage mail goes on: by itself, after a restart, and when somebody wants it.
+
+use std::time::Duration;
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use waxwing_mx::{Behaviour, MxServer};
+use waxwing_tests::{Account, Answer, Server, until_async};
+
+use super::{lab_pausing, mail};
+
+/// Until the next attempt of a message's own.
+const HOUR: &str = "[3600]";
+const BOUND: Duration = Duration::from_secs(90);
+
+async fn ask(server: &Server, account: &Account, method: Method, below: &str) -> Answer {
+    let request = server.request(method, &format!("/v1/messages/{below}"));
+    server.answer(request.header("x-api-key", &account.key)).await
+}
+
+async fn until_state(server: &Server, account: &Account, id: &str, state: &str) -> Value {
+    let seen = || async {
+        let file = ask(server, account, Method::GET, id).await.body;
+        (file["state"] == state).then_some(file)
+    };
+    until_async(&format!("{id} is {state}"), BOUND, seen).await
+}
+
+async fn deferred(server: &Server, account: &Account, names: [&str; 3]) -> [String; 3] {
+    let mut ids = names.map(|it| format!("{it}@recipient.example"));
+    for id in &mut ids {
+        *id = server.send(&account.key, &mail(id)).await.message_id();
+    }
+    for id in &ids {
+        until_state(server, account, id, "deferred").await;
+    }
+    ids
+}
+
+#[tokio::test]
+async fn one_message_that_is_tried_again_takes_with_it_all_that_waited() {
+    let smarthost = MxServer::start(Behaviour::new());
+    let (_dns, server, account) = lab_pausing(&smarthost, HOUR).await;
+    smarthost.stop();
+    let ids = deferred(&server, &account, ["a", "b", "c"]).await;
+    smarthost.start_again();
+    let answer = ask(&server, &account, Method::POST, &format!("{}/retry", ids[1])).await;
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    for id in &ids {
+        until_state(&server, &account, id, "relayed").await;
+    }
+    assert_eq!(smarthost.message_count(), 3);
+    let again = ask(&server, &account, Method::POST, &format!("{}/retry", ids[1])).await;
+    assert_eq!((again.status, &again.body["code"]), (409, &json!("CONFLICT")));
+    let stranger = server.open_account("pro", 1);
+    let stranger = ask(&server, &stranger, Method::POST, &format!("{}/retry", ids[1])).await;
+    assert!([403, 404].contains(&stranger.status), "{}", stranger.body);
+}
+
+#[tokio::test]
+async fn an_operator_lets_all_that_waits_go_on_from_the_command_line() {
+    let smarthost = MxServer::start(Behaviour::new());
+    let (_dns, server, account) = lab_pausing(&smarthost, HOUR).await;
+    smarthost.stop();
+    let ids = deferred(&server, &account, ["a", "b", "c"]).await;
+    let none = server.cli(&["message", "retry", "--domain", "elsewhere.example"]);
+    assert_eq!(none, json!({"due": 0}));
+    smarthost.start_again();
+    let due = server.cli(&["message", "retry", "--domain", "Recipient.example"]);
+    assert_eq!(due, json!({"due": 3}));
+    for id in &ids {
+        until_state(&server, &account, id, "relayed").await;
+    }
+    let refused = server.cli_fails(&["message", "retry", &ids[0]]);
+    assert!(refused.contains("only a deferred message"), "{refused}");
+}
+
+#[tokio::test]
+async fn after_a_restart_what_waited_for_a_destination_tries_it_at_once() {
+    let smarthost = MxServer::start(Behaviour::new());
+    let (_dns, mut server, account) = lab_pausing(&smarthost, HOUR).await;
+    smarthost.stop();
+    let ids = deferred(&server, &account, ["a", "b", "c"]).await;
+    smarthost.start_again();
+    server.restart();
+    for id in &ids {
+        until_state(&server, &account, id, "relayed").await;
+    }
+    assert_eq!(smarthost.message_count(), 3);
+}
