@@ -6,19 +6,16 @@ use http::StatusCode;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::Api;
 use super::operator::{Operator, with_body};
 use super::plugins::{component, not_replayed};
 use super::problem::Problem;
+use super::{Api, query};
 use crate::id::{AccountId, DecisionId, MessageId};
 use crate::journey::accept::refusal::{Outage, Refusal};
 use crate::plugin::Artifact;
 use crate::store::StoreError;
 use crate::store::sqlite::{DecisionFilter, DecisionRef};
 use crate::upkeep::replay::{Brought, replay};
-
-const LIMIT: u32 = 50;
-const MOST: u32 = 500;
 
 /// Which decisions.
 #[derive(Debug, Deserialize)]
@@ -65,7 +62,7 @@ pub async fn list(
         outcome: query.outcome,
         only_refusals: query.refusals,
     };
-    let limit = query.limit.unwrap_or(LIMIT).clamp(1, MOST);
+    let limit = query::limit(query.limit)?;
     let page = api.store.decisions(&filter, query.after, limit).await;
     let page = page.map_err(|error| not_read(&error))?;
     Ok(axum::Json(json!({"data": page.decisions, "hasMore": page.has_more})).into_response())

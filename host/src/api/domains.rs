@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::admin::Admin;
 use super::problem::Problem;
-use super::{Api, body};
+use super::{Api, body, query};
 use crate::domain::look_alike::LookAlikes;
 use crate::domain::name::DomainName;
 use crate::domain::state::DomainKind;
@@ -21,7 +21,7 @@ use crate::store::StoreError;
 use crate::store::sqlite::{DomainFile, NotAdded};
 use crate::upkeep::verify_domains::{DomainError, Gate, Place, summary, whole};
 
-const LIMIT: u32 = 50;
+/// Domains that are read at one time where most may not be shown.
 const MOST: u32 = 500;
 /// Events that are shown with a domain.
 const EVENTS: u32 = 50;
@@ -48,7 +48,7 @@ pub async fn list(
     State(api): State<Api>,
     Query(query): Query<ListQuery>,
 ) -> Result<Response, Problem> {
-    let limit = query.limit.unwrap_or(LIMIT).clamp(1, MOST);
+    let limit = query::limit(query.limit)?;
     let count = |it: u32| usize::try_from(it).unwrap_or(usize::MAX);
     let (mut found, mut after, mut size) = (Vec::new(), query.after, limit + 1);
     // A key for some domains passes over all the others, so one page may not be enough.

@@ -40,7 +40,7 @@ pub async fn list(
 ) -> Result<Response, Problem> {
     let query = query::read(query)?;
     let (filter, after) = query.filter(&admin)?;
-    let limit = query::limit(query.limit);
+    let limit = query::limit(query.limit)?;
     let page = api.store.messages(admin.account(), &filter, after, limit).await;
     let page = page.map_err(|error| failed(&error))?;
     let mut body = json!({"data": page.messages, "hasMore": page.next.is_some()});

@@ -6,7 +6,7 @@ use http::StatusCode;
 
 use super::problem::Problem;
 use crate::clock::Timestamp;
-use crate::journey::accept::refusal::Fault;
+use crate::journey::accept::refusal::{Fault, Refusal};
 
 /// What a list gives where nothing else is asked for.
 const LIMIT: u32 = 50;
@@ -27,8 +27,14 @@ pub fn read<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, Problem> {
 }
 
 /// How many things a page has.
-pub fn limit(asked: Option<u32>) -> u32 {
-    asked.unwrap_or(LIMIT).clamp(1, MOST)
+///
+/// # Errors
+/// None are asked for.
+pub fn limit(asked: Option<u32>) -> Result<u32, Problem> {
+    match asked.unwrap_or(LIMIT) {
+        0 => Err(Refusal::fault("limit", "invalid", "must be at least 1").into()),
+        some => Ok(some.min(MOST)),
+    }
 }
 
 /// The faults of a query whose parameters are read one by one.

@@ -71,7 +71,7 @@ pub async fn list(
             found.into_iter().filter(|it| kind.is_none_or(|kind| it.kind == kind.word())).collect();
         return Ok(axum::Json(json!({"data": data, "hasMore": false})).into_response());
     }
-    let limit = query::limit(query.limit);
+    let limit = query::limit(query.limit)?;
     let page = api.store.suppressions(account, kind, query.after.as_deref(), limit, now).await;
     let page = page.map_err(|error| failed(&error))?;
     let mut body = json!({"data": page.suppressions, "hasMore": page.next.is_some()});

@@ -101,7 +101,7 @@ pub async fn list(
     query: Result<Query<ListQuery>, QueryRejection>,
 ) -> Result<Response, Problem> {
     let query = query::read(query)?;
-    let limit = query::limit(query.limit);
+    let limit = query::limit(query.limit)?;
     let rows = api.store.webhooks(owner, query.after, limit + 1).await;
     let rows = rows.map_err(|error| failed(&error))?;
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
@@ -243,7 +243,7 @@ pub async fn deliveries(
     });
     let state = state.transpose()?;
     let id = find(&api, &holder, &webhook).await?.id;
-    let limit = query::limit(query.limit);
+    let limit = query::limit(query.limit)?;
     let page = api.store.webhook_deliveries(id, state, query.after, limit).await;
     let page = page.map_err(|error| failed(&error))?;
     Ok(axum::Json(json!({"data": page.deliveries, "hasMore": page.has_more})).into_response())
@@ -331,6 +331,7 @@ fn refused(error: &WebhookError) -> Problem {
         WebhookError::Url(url) => fault("url", url.to_string()),
         WebhookError::Type(_) | WebhookError::TooManyTypes => fault("types", error.to_string()),
         WebhookError::Description => fault("description", error.to_string()),
+        WebhookError::Range => fault("until", error.to_string()),
         WebhookError::TooMany(_) => {
             Refusal::Forbidden { message: error.to_string(), retry_after_s: None }.into()
         }

@@ -7,6 +7,7 @@ pub mod exchange;
 pub mod health;
 mod letter;
 pub mod memory;
+pub mod novices;
 pub mod outcome;
 pub mod placement;
 mod recovery;
@@ -17,9 +18,11 @@ pub mod schedule;
 pub mod sign;
 pub mod smtp;
 mod tried;
+mod troubled;
 #[cfg(test)]
 mod tests;
 mod worker;
 
 pub use sandbox::Sandbox;
+pub use troubled::Troubled;
 pub use worker::{Spawner, Worker};

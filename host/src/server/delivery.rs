@@ -23,12 +23,13 @@ use crate::journey::deliver::exchange::{
     AddressFamilies, Exchanges, FetchSettings, Policies, PolicyFetcher, Settings,
 };
 use crate::journey::deliver::memory::Memory;
+use crate::journey::deliver::novices::Novices;
 use crate::journey::deliver::placement::{Placement, RouteBook};
 use crate::journey::deliver::return_path::ReturnPaths;
 use crate::journey::deliver::route::{Routes, Rule, Smarthost, Way};
 use crate::journey::deliver::schedule::Schedule;
 use crate::journey::deliver::smtp::{Login, Password, Security, Timeouts, TlsClient, TrustError};
-use crate::journey::deliver::{Sandbox, Spawner, Worker};
+use crate::journey::deliver::{Sandbox, Spawner, Troubled, Worker};
 use crate::store::Store;
 use crate::store::facts::Facts;
 
@@ -118,9 +119,12 @@ pub fn worker(
         routes: ArcSwap::from_pointee(route_book(config)?),
         exchanges: exchanges(config, store.clone(), &tls, &clock)?,
         destinations: Arc::new(Destinations::default()),
+        novices: Arc::new(Novices::of(delivery.concurrent)),
+        memory: Memory::new(delivery.memory_bytes),
         clock: clock.clone(),
     });
     let carrier = Carrier {
+        troubled: Troubled::default(),
         hello: smtp::hostname(&config.smtp).as_str().to_owned(),
         local: delivery.local_addresses.clone(),
         tls,
@@ -134,7 +138,6 @@ pub fn worker(
         sandbox: Sandbox::new(inbox),
         carrier,
         placement: Arc::clone(&placement),
-        memory: Memory::new(delivery.memory_bytes),
     };
     let pauses = delivery.retry_pauses_s.iter().copied().map(Duration::from_secs);
     let schedule =

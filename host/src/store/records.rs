@@ -242,6 +242,8 @@ pub struct Due {
     pub due_at: Timestamp,
     /// Whether somebody wants an attempt, whatever was known of its destination before.
     pub is_wanted: bool,
+    /// Octets of its content; none where they are not known.
+    pub octets: Option<u32>,
 }
 
 /// A place in the order in which messages are due.
@@ -282,8 +284,6 @@ pub struct Lease {
     pub attempt: u32,
     /// When the first attempt began.
     pub first_at: Timestamp,
-    /// Octets of the message; none when its stored body is missing.
-    pub octets: Option<u32>,
 }
 
 /// How an attempt ended, to be written in one transaction.

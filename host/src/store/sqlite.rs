@@ -18,6 +18,7 @@ mod message_pages;
 mod messages;
 mod queue;
 mod recall;
+mod release;
 mod reports;
 mod retention;
 mod row;

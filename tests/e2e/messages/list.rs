@@ -72,11 +72,10 @@ async fn a_query_that_is_wrong_is_refused_and_says_why() {
         let message = answer.body["message"].as_str().unwrap_or_default();
         assert!(message.contains(words), "{query}: {message}");
     }
-    for (limit, size) in [(0, 1), (100_000, 1)] {
-        server.send(server.key(), &message("a@example.com")).await.message_id();
-        let page = get(&server, server.key(), &format!("?limit={limit}")).await;
-        assert!(ids(&page).len() >= size);
-    }
+    refused("?limit=0").await.assert_faults(&["limit"]);
+    server.send(server.key(), &message("a@example.com")).await.message_id();
+    let page = get(&server, server.key(), "?limit=100000").await;
+    assert!(!ids(&page).is_empty(), "as many as there may be");
 }
 
 #[tokio::test]

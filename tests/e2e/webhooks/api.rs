@@ -119,6 +119,21 @@ async fn what_is_wrong_with_a_webhook_is_said() {
         let replay = server.webhooks(Method::POST, key, &format!("{below}/replay"), &body).await;
         replay.assert_faults(&["since"]);
     }
+    for (body, fields) in [
+        (json!({"since": "2026-01-01T00:00:00Z", "until": "2025-01-01T00:00:00Z"}), &["until"][..]),
+        (json!({"since": "2026-01-01T00:00:00Z", "utnil": "2026-02-01T00:00:00Z"}), &["utnil"]),
+        (json!({"until": "tomorrow", "x": 1, "y": null}), &["since", "until", "x", "y"]),
+        (
+            json!({"since": "2026-01-01T00:00:00Z", "until": "2025-01-01T00:00:00Z", "x": 1}),
+            &["until", "x"],
+        ),
+    ] {
+        let replay = server.webhooks(Method::POST, key, &format!("{below}/replay"), &body).await;
+        replay.assert_faults(fields);
+    }
+    for list in ["?limit=0".to_owned(), format!("{below}/deliveries?limit=0")] {
+        server.webhooks(Method::GET, key, &list, &Value::Null).await.assert_faults(&["limit"]);
+    }
     for query in ["?limit=many", "?after=whk_1", "?colour=1", "?owner=nobody"] {
         let list = server.webhooks(Method::GET, key, query, &Value::Null).await;
         list.assert_refused(400, "BAD_REQUEST");
@@ -286,6 +301,16 @@ async fn the_command_line_does_the_same() {
     receiver.until("it comes again", |all| all.len() == 2).await;
     let replayed = server.cli(&["webhook", "replay", id, "--since", "2020-01-01T00:00:00Z"]);
     assert_eq!(replayed["replayed"], 0, "nothing has failed");
+    let backwards = [
+        "webhook",
+        "replay",
+        id,
+        "--since",
+        "2026-01-01T00:00:00Z",
+        "--until",
+        "2025-01-01T00:00:00Z",
+    ];
+    assert!(server.cli_fails(&backwards).contains("before `since`"));
     assert_eq!(server.cli(&["webhook", "test", id])["delivered"], true);
     let rotated = server.cli(&["webhook", "rotate", id]);
     assert_ne!(rotated["secret"], made["secret"]);

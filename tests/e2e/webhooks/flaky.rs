@@ -36,7 +36,9 @@ async fn flaky(seed: u64) -> Receiver {
         match chance.finish() % 100 {
             _ if *tried >= WORST => Conduct::Answer(200, String::new()),
             0..15 => Conduct::Answer(500, String::new()),
-            15..20 => Conduct::Answer(503, "retry-after: 1\r\n".to_owned()),
+            // Seldom: nothing at all is posted to it meanwhile.
+            15..16 => Conduct::Answer(503, "retry-after: 1\r\n".to_owned()),
+            16..20 => Conduct::Answer(503, String::new()),
             20..25 => Conduct::Answer(302, "location: http://127.0.0.1:1/\r\n".to_owned()),
             25..35 => Conduct::Cut,
             35..45 => Conduct::Lose,

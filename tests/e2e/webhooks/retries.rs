@@ -77,6 +77,31 @@ async fn retry_after_is_honoured() {
 }
 
 #[tokio::test]
+async fn a_pause_that_an_end_point_asks_for_holds_for_all_that_is_due() {
+    let asked = std::sync::atomic::AtomicUsize::new(0);
+    let receiver = Receiver::behaving(move |_| {
+        if asked.fetch_add(1, std::sync::atomic::Ordering::SeqCst) < 2 {
+            Conduct::Answer(429, "retry-after: 3\r\n".to_owned())
+        } else {
+            Conduct::Answer(200, String::new())
+        }
+    })
+    .await;
+    let server = quick(3);
+    let webhook = server.make_webhook(server.key(), &receiver, &["message.queued"]).await;
+    let batch: Vec<Value> = (0..30).map(|n| message(&format!("n{n}@example.com"))).collect();
+    assert_eq!(server.send_batch(server.key(), &batch.into()).await.body["success"], true);
+    until_deliveries(&server, &webhook.id, "?state=delivered", 30).await;
+    let posted = receiver.posted();
+    assert_eq!(posted.len(), 32);
+    for refused in posted.iter().take(2) {
+        let until = refused.at + Duration::from_millis(2_900);
+        let meanwhile = posted.iter().filter(|it| it.at > refused.at && it.at < until);
+        assert!(meanwhile.count() <= 1, "only what was under way with it");
+    }
+}
+
+#[tokio::test]
 async fn what_was_not_taken_is_replayed_as_it_was() {
     let good = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
     let is_good = std::sync::Arc::clone(&good);

@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 
 /// How many things a list gives: 50 where nothing is said, and never more than 500.
 #[derive(Serialize, ToSchema)]
-#[schema(minimum = 0, maximum = 4_294_967_295_u64, example = 50)]
+#[schema(minimum = 1, maximum = 4_294_967_295_u64, example = 50)]
 pub struct Limit(u64);
 
 /// A number of things.

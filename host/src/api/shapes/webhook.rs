@@ -191,11 +191,12 @@ pub struct WebhookDeliveryList {
 
 /// The time whose failed deliveries are posted once more.
 #[derive(Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub struct ReplayWebhook {
     /// From when.
     #[schema(format = "date-time")]
     since: String,
-    /// To when; now where nothing is said.
+    /// To when, and not before `since`; now where nothing is said.
     #[schema(format = "date-time")]
     until: Option<String>,
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Fault, Problem, Refusal, Timestamp, Wanted, WebhookState};
+use super::{Fault, Problem, Refusal, Timestamp, Wanted, WebhookError, WebhookState};
 
 /// Those of a new webhook, and what is wrong with what means nothing.
 pub fn create(body: &Value) -> Result<(Wanted, Vec<String>), Problem> {
@@ -41,10 +41,14 @@ pub fn range(body: &Value) -> Result<(Timestamp, Option<Timestamp>), Problem> {
     let since = fields.required("since", "is required, as in 2026-11-22T00:00:00Z");
     let since = since.and_then(|text| fields.time("since", &text));
     let until = fields.text("until").and_then(|text| fields.time("until", &text));
-    let (range, _) = fields.end((since, until), &["since", "until"])?;
+    if since.zip(until).is_some_and(|(since, until)| until < since) {
+        fields.fault("until", "invalid", &WebhookError::Range.to_string());
+    }
+    // What was misspelled would make another range than was meant.
+    fields.only(&["since", "until"]);
+    let ((since, until), _) = fields.end((since, until), &["since", "until"])?;
     // Without a fault there is one.
-    let since = range.0.unwrap_or(Timestamp::from_millis(0));
-    Ok((since, range.1))
+    Ok((since.unwrap_or(Timestamp::from_millis(0)), until))
 }
 
 /// The answer, with what of the request meant nothing.
@@ -108,6 +112,15 @@ impl<'a> Fields<'a> {
             self.fault(field, "invalid", "must be a time, as in 2026-11-22T00:00:00Z");
         }
         time
+    }
+
+    /// There are no other members.
+    fn only(&mut self, known: &[&str]) {
+        let message = format!("is not known; known are {}", known.join(" and "));
+        let members = self.body.as_object().into_iter().flat_map(|it| it.keys());
+        for member in members.filter(|it| !known.contains(&it.as_str())) {
+            self.faults.push(Fault::new(member, "unknown", &*message));
+        }
     }
 
     fn end<T>(self, wanted: T, known: &[&str]) -> Result<(T, Vec<String>), Problem> {

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
+use tokio::time::Instant;
 
 use super::carry::{Carrier, Errand, Target};
 use super::destination::{Place, Turn};
 use super::exchange::{Exchange, Hosts};
 use super::letter::Letter;
-use super::memory::{Memory, SMALL};
 use super::outcome::{Report, Verdict};
 use super::placement::{Course, DIRECT, Placement};
 use super::return_path::ReturnPaths;
@@ -18,13 +18,16 @@ use super::route::Smarthost;
 use super::sandbox::Sandbox;
 use super::sign::Signatory;
 use super::smtp::Security;
+use crate::id::AccountId;
 use crate::mail::mta_sts::StsPolicy;
 use crate::message::address::EmailAddress;
 use crate::store::Store;
 use crate::store::records::Lease;
 
-/// How long an attempt may take in all; its lease is longer.
+/// How long hosts are talked with in an attempt; its lease is longer.
 const LONGEST: Duration = Duration::from_mins(15);
+/// When it is ended, whatever it does.
+const LAST: Duration = Duration::from_mins(20);
 /// Addresses of one host that an attempt tries; then the next host has its turn.
 const ADDRESSES: usize = 3;
 /// How long a message waits for a connection to a second smarthost.
@@ -45,8 +48,6 @@ pub struct Attempts {
     pub carrier: Carrier,
     /// For a further smarthost.
     pub placement: Arc<Placement>,
-    /// The memory that their content shares.
-    pub memory: Memory,
 }
 
 impl Attempts {
@@ -66,17 +67,13 @@ impl Attempts {
             }
             Course::Over(report) => return report.clone(),
         };
-        // Memory first: whoever has a connection does not wait for whoever waits for one.
-        let octets = lease.octets.unwrap_or(0);
-        let _large = if octets > SMALL { destination.large().await } else { None };
-        let _memory = self.memory.take(octets).await;
         let turn = destination.turn().await;
         let attempt = self.begin(lease, course, turn);
-        tokio::time::timeout(LONGEST, attempt).await.unwrap_or_else(|_| {
-            let minutes = LONGEST.as_secs() / 60;
-            let words = format!("not done after {minutes} minutes");
+        tokio::time::timeout(LAST, attempt).await.unwrap_or_else(|_| {
+            let minutes = LAST.as_secs() / 60;
+            let words = format!("not done after {minutes} minutes: it may have arrived");
             health.has_failed(&words, self.carrier.clock.now());
-            Report::new(Verdict::Deferred, "", words)
+            Report { is_uncertain: true, ..Report::new(Verdict::Deferred, "", words) }
         })
     }
 
@@ -130,12 +127,16 @@ impl Attempts {
             Ok(sender) => sender,
             Err(report) => return report,
         };
-        let mut first = Some(first);
+        let (mut place, turn) = first;
+        // The message keeps its memory whichever of them it goes to.
+        let _load = std::mem::take(&mut place.load);
+        let mut first = Some((place, turn));
+        let until = Instant::now() + LONGEST;
         let mut last: Option<Report> = None;
         for smarthost in smarthosts {
             let (place, _turn) = match first.take() {
                 Some(first) => first,
-                None => match self.further(smarthost).await {
+                None => match self.further(smarthost, lease.account_id).await {
                     Some(further) => further,
                     None => continue,
                 },
@@ -145,8 +146,10 @@ impl Attempts {
                 taken: Verdict::Relayed,
                 destination: &place.destination,
                 health: &place.health,
+                account: lease.account_id,
                 sender: sender.as_ref(),
                 recipient: &lease.recipient,
+                until,
             };
             let report = self.through(&errand, smarthost, letter).await;
             let report = match last.take() {
@@ -166,8 +169,8 @@ impl Attempts {
     }
 
     /// A place and a connection at another smarthost, if there is one soon.
-    async fn further(&self, smarthost: &Smarthost) -> Option<(Place, Turn)> {
-        let place = self.placement.next(smarthost)?;
+    async fn further(&self, smarthost: &Smarthost, account: AccountId) -> Option<(Place, Turn)> {
+        let place = self.placement.next(smarthost, account)?;
         let turn = tokio::time::timeout(TURN, place.destination.turn()).await.ok()?;
         Some((place, turn))
     }
@@ -192,6 +195,7 @@ impl Attempts {
         let targets: Vec<Target<'_>> = addresses
             .map(|address| Target {
                 host: &smarthost.host,
+                destination: Arc::clone(errand.destination),
                 address,
                 security: smarthost.security,
                 login: smarthost.login.as_ref(),
@@ -219,8 +223,10 @@ impl Attempts {
             .iter()
             .filter(|host| host.allowed_by_policy || !is_enforced)
             .flat_map(|host| {
-                host.addresses.iter().take(ADDRESSES).map(|address| Target {
+                let destination = self.placement.operator(&host.name);
+                host.addresses.iter().take(ADDRESSES).map(move |address| Target {
                     host: &host.name,
+                    destination: Arc::clone(&destination),
                     address: (*address, port).into(),
                     security,
                     login: None,
@@ -236,8 +242,10 @@ impl Attempts {
             taken: Verdict::Delivered,
             destination: &place.destination,
             health: &place.health,
+            account: lease.account_id,
             sender: sender.as_ref(),
             recipient: &lease.recipient,
+            until: Instant::now() + LONGEST,
         };
         let report = self.carrier.carry(&errand, &targets, letter, &self.signatory).await;
         if is_enforced && report.code.is_none() && report.verdict == Verdict::Deferred {

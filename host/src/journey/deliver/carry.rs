@@ -3,8 +3,11 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+use std::time::Duration;
 
-use super::destination::Destination;
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::destination::{Destination, Turn};
 use super::health::Health;
 use super::letter::Letter;
 use super::outcome::{Report, Verdict};
@@ -14,15 +17,21 @@ use super::smtp::{
     Violation,
 };
 use super::tried::{End, Tried, said};
+use super::troubled::Troubled;
 use crate::clock::Clock;
+use crate::id::AccountId;
 use crate::message::address::EmailAddress;
 
+/// How long a message waits for a connection to another operator than that of its destination.
+const TURN: Duration = Duration::from_secs(30);
 /// Addresses that one attempt tries at most.
 const TRIES: usize = 8;
 
 /// What all attempts share.
 #[derive(Debug)]
 pub struct Carrier {
+    /// Addresses that did not answer lately.
+    pub troubled: Troubled,
     /// The name in EHLO.
     pub hello: String,
     /// The address to connect from, by family; the system's choice where there is none.
@@ -40,6 +49,8 @@ pub struct Carrier {
 pub struct Target<'a> {
     /// The host, as its certificate names it.
     pub host: &'a str,
+    /// Whose connections it takes.
+    pub destination: Arc<Destination>,
     /// Where it listens.
     pub address: SocketAddr,
     /// How the connection is encrypted.
@@ -59,10 +70,14 @@ pub struct Errand<'a> {
     pub destination: &'a Arc<Destination>,
     /// How it is there.
     pub health: &'a Arc<Health>,
+    /// Whose the message is.
+    pub account: AccountId,
     /// The envelope's sender.
     pub sender: Option<&'a EmailAddress>,
     /// The envelope's recipient.
     pub recipient: &'a EmailAddress,
+    /// When it is over, wherever it is.
+    pub until: Instant,
 }
 
 impl Carrier {
@@ -75,14 +90,18 @@ impl Carrier {
         signatory: &Signatory,
     ) -> Report {
         let mut last: Option<Report> = None;
-        let mut closed: Option<String> = None;
+        let (mut closed, mut hung, mut away) = (None, None, None);
         let mut is_ill = true;
-        for target in targets.iter().take(TRIES) {
+        for target in self.in_order(targets).take(TRIES) {
+            if Instant::now() >= errand.until {
+                break;
+            }
             let Tried { end, mut report } = self.try_one(errand, target, letter, signatory).await;
+            self.note(target, &end);
             errand.route.clone_into(&mut report.route);
             report.host = Some(target.host.to_owned());
             report.address = Some(target.address.to_string());
-            report.is_open = end != End::Over;
+            report.is_open |= !matches!(end, End::Over | End::Lost(_));
             if let Some(before) = last.take() {
                 report.conversation = format!("{}\n{}", before.conversation, report.conversation);
                 // What one of them may take later has not failed.
@@ -92,14 +111,24 @@ impl Carrier {
             }
             match end {
                 End::Over => return report,
-                End::Closed(reason) => closed = Some(reason),
-                End::SentAway(reason) => {
-                    errand.health.has_sent_away(&reason, self.clock.now());
-                    is_ill = false;
+                End::Lost(reason) => {
+                    errand.health.has_hung(&reason, self.clock.now());
+                    return report;
                 }
-                End::Cut | End::Unfit => is_ill = false,
+                End::Closed(reason) => closed = Some(reason),
+                End::Hung(reason) => hung = Some(reason),
+                End::SentAway(reason) => away = Some(reason),
+                End::Unfit => is_ill = false,
             }
             last = Some(report);
+        }
+        is_ill = is_ill && hung.is_none() && away.is_none();
+        // Once for a message, however many hosts it was taken to.
+        if let Some(reason) = hung {
+            errand.health.has_hung(&reason, self.clock.now());
+        }
+        if let Some(reason) = away {
+            errand.health.has_sent_away(errand.account, &reason, self.clock.now());
         }
         let Some(report) = last else {
             // Nothing that time would mend by itself.
@@ -115,6 +144,26 @@ impl Carrier {
         }
     }
 
+    /// Those that did not answer lately come last.
+    fn in_order<'a, 't>(
+        &self,
+        targets: &'t [Target<'a>],
+    ) -> impl Iterator<Item = &'t Target<'a>> + use<'a, 't> {
+        let now = self.clock.now();
+        let is_troubled = |it: &&Target<'_>| self.troubled.has(&it.key(), now);
+        let (troubled, well): (Vec<_>, Vec<_>) = targets.iter().partition(is_troubled);
+        well.into_iter().chain(troubled)
+    }
+
+    fn note(&self, target: &Target<'_>, end: &End) {
+        match end {
+            End::Closed(_) | End::Hung(_) | End::Lost(_) => {
+                self.troubled.mark(&target.key(), self.clock.now());
+            }
+            End::Over | End::SentAway(_) | End::Unfit => self.troubled.clear(&target.key()),
+        }
+    }
+
     async fn try_one(
         &self,
         errand: &Errand<'_>,
@@ -122,28 +171,34 @@ impl Carrier {
         letter: &mut Letter<'_>,
         signatory: &Signatory,
     ) -> Tried {
-        let key = format!("{} {} {:?}", target.host, target.address, target.security);
+        // A domain may name hosts of several operators; each has its own connections.
+        let is_its_own = Arc::ptr_eq(&target.destination, errand.destination);
+        let Ok(_turn) = timeout(TURN, turn(target, is_its_own)).await else {
+            return Tried::busy(&target.destination.name);
+        };
         let mut conversation = String::new();
         // A kept connection may have been closed meanwhile; that shows at its first command.
-        while let Some(session) = errand.destination.kept(&key) {
-            match self.hand_over(errand, Opened::Kept(session), letter, signatory, &key).await {
+        while let Some(session) = target.destination.kept(&target.key()) {
+            match self.hand_over(errand, target, Opened::Kept(session), letter, signatory).await {
                 Handed::Closed(said) => conversation.push_str(&said),
                 Handed::Tried(tried) => return tried.after(&conversation),
             }
         }
-        for idle in errand.destination.room() {
+        for idle in target.destination.room() {
             idle.quit().await;
         }
-        let session = match self.open(target, &mut conversation).await {
+        let opened = timeout_at(errand.until, self.open(target, &mut conversation)).await;
+        let session = match opened.unwrap_or_else(|_| Err(Broken::out_of_time())) {
             Ok(session) => session,
             Err(broken) => return Tried::broken(broken).after(&conversation),
         };
-        match self.hand_over(errand, Opened::Now(session), letter, signatory, &key).await {
+        match self.hand_over(errand, target, Opened::Now(session), letter, signatory).await {
             Handed::Tried(tried) => tried.after(&conversation),
             Handed::Closed(said) => {
                 let words = "the connection was closed before the message";
                 let report = Report::new(Verdict::Deferred, errand.route, words);
-                Tried { end: End::Cut, report }.with(said, None).after(&conversation)
+                let end = End::SentAway(words.to_owned());
+                Tried { end, report }.with(said, None).after(&conversation)
             }
         }
     }
@@ -182,17 +237,17 @@ impl Carrier {
     async fn hand_over(
         &self,
         errand: &Errand<'_>,
+        target: &Target<'_>,
         opened: Opened,
         letter: &mut Letter<'_>,
         signatory: &Signatory,
-        key: &str,
     ) -> Handed {
         let (mut session, was_kept) = match opened {
             Opened::Kept(session) => (session, true),
             Opened::Now(session) => (session, false),
         };
         if let Err(report) = letter.for_hop(session.extensions(), signatory).await {
-            self.keep(errand, key, session).await;
+            self.keep(target, session).await;
             return Handed::Tried(Tried::over(report));
         }
         let envelope = Envelope {
@@ -201,13 +256,14 @@ impl Carrier {
             eight_bit: letter.is_eight_bit,
             utf8: letter.is_international,
         };
-        let sent = session.send(&envelope, letter.content()).await;
+        let sent = timeout_at(errand.until, session.send(&envelope, letter.content())).await;
+        let sent = sent.unwrap_or_else(|_| Err(session.out_of_time()));
         let conversation = session.take_transcript();
         let tls = session.tls().map(ToOwned::to_owned);
         let report = match sent {
             Ok(reply) => {
-                errand.health.is_well();
-                self.keep(errand, key, session).await;
+                errand.health.is_well(errand.account, self.clock.now());
+                self.keep(target, session).await;
                 let words = said(&reply);
                 let report = Report::new(errand.taken, errand.route, words);
                 let (code, enhanced) = (Some(reply.code), reply.enhanced);
@@ -217,10 +273,10 @@ impl Carrier {
             Err(refused) => {
                 let tried = Tried::refused(&refused);
                 if tried.end == End::Over && matches!(refused.cause, Cause::Reply(_)) {
-                    errand.health.is_well();
+                    errand.health.is_well(errand.account, self.clock.now());
                 }
                 if refused.usable {
-                    self.keep(errand, key, session).await;
+                    self.keep(target, session).await;
                 }
                 tried
             }
@@ -228,11 +284,23 @@ impl Carrier {
         Handed::Tried(report.with(conversation, tls))
     }
 
-    async fn keep(&self, errand: &Errand<'_>, key: &str, session: Session) {
-        if let Some(done) = errand.destination.keep(key.to_owned(), session) {
+    async fn keep(&self, target: &Target<'_>, session: Session) {
+        if let Some(done) = target.destination.keep(target.key(), session) {
             done.quit().await;
         }
     }
+}
+
+impl Target<'_> {
+    /// What its connections are kept under.
+    fn key(&self) -> String {
+        format!("{} {} {:?}", self.host, self.address, self.security)
+    }
+}
+
+/// The right to a connection to an operator whose connections the attempt does not hold already.
+async fn turn(target: &Target<'_>, is_its_own: bool) -> Option<Turn> {
+    if is_its_own { None } else { Some(target.destination.turn().await) }
 }
 
 /// A session, and whether another message has used it before.

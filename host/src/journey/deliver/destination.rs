@@ -12,14 +12,19 @@ use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::health::{Health, Probe, Rest};
+use super::memory::Held;
+use super::novices::Novice;
 use super::recovery::{Called, Wakes};
 use super::smtp::Session;
 use crate::clock::Timestamp;
+use crate::id::AccountId;
 
 /// How long a connection is kept without a message; other servers close it after a minute or more.
 const IDLE: Duration = Duration::from_secs(15);
 /// What a rate counts.
 const COUNTED: Duration = Duration::from_mins(1);
+/// Hosts of which it is remembered that they are well.
+const KNOWN: usize = 20_000;
 /// Large messages to one destination at one time.
 const LARGE: usize = 2;
 /// How soon a place is looked for again where only a probe is under way.
@@ -70,8 +75,38 @@ pub struct Place {
     pub destination: Arc<Destination>,
     /// How it is there.
     pub health: Arc<Health>,
+    /// What else the attempt holds.
+    pub load: Load,
     _permit: OwnedSemaphorePermit,
     _probe: Option<Probe>,
+}
+
+/// What is looked for.
+#[derive(Debug, Clone, Copy)]
+pub struct Wish<'a> {
+    /// The destination's name.
+    pub name: &'a str,
+    /// Its bounds.
+    pub limits: Limits,
+    /// The hosts whose health counts.
+    pub hosts: &'a str,
+    /// Whether they are the operator's own.
+    pub is_ours: bool,
+    /// Whose the message is.
+    pub account: AccountId,
+    /// Since when somebody wants an attempt: also while they rest, if they have not failed since.
+    pub wanted: Option<Timestamp>,
+}
+
+/// What an attempt holds as long as it is under way.
+#[derive(Debug, Default)]
+pub struct Load {
+    /// The memory of its message.
+    pub memory: Option<Held>,
+    /// The right to a large message at its destination.
+    pub large: Option<OwnedSemaphorePermit>,
+    /// The right to try hosts that are not known.
+    pub novice: Option<Novice>,
 }
 
 /// The right to one connection; given back when it is dropped.
@@ -99,29 +134,21 @@ struct Kept {
 }
 
 impl Destinations {
-    /// A place at the destination of that name, made with those bounds, or anew where they have
-    /// changed; `hosts` names those whose health counts. Somebody who has `wanted` an attempt since they
-    /// failed gets it also while they rest.
+    /// A place, if there is one.
     #[must_use]
-    pub fn take(
-        &self,
-        name: &str,
-        limits: Limits,
-        hosts: &str,
-        wanted: Option<Timestamp>,
-        now: Timestamp,
-    ) -> Taken {
-        let health = self.health(hosts);
-        if let Some(rest) = health.rest(now)
-            && wanted.is_none_or(|wanted| wanted <= rest.since)
+    pub fn take(&self, wish: &Wish<'_>, now: Timestamp) -> Taken {
+        let health = self.health(wish);
+        if let Some(rest) = health.rest(wish.account, now)
+            && wish.wanted.is_none_or(|wanted| wanted <= rest.since)
         {
             return Taken::Resting(rest);
         }
-        let destination = self.get(name, limits);
+        let destination = self.get(wish.name, wish.limits);
         let Some(probe) = health.probe() else { return Taken::Full(PROBED) };
         match destination.place(self.shortened.load(Ordering::Relaxed).max(1)) {
             Ok(permit) => {
-                Taken::Place(Place { destination, health, _permit: permit, _probe: probe })
+                let load = Load::default();
+                Taken::Place(Place { destination, health, load, _permit: permit, _probe: probe })
             }
             Err(wait) => Taken::Full(wait),
         }
@@ -172,13 +199,21 @@ impl Destinations {
                 destination.rate.is_some() && lock(&destination.used_at).elapsed() < COUNTED;
             !is_idle || is_counted
         });
-        lock(&self.healths)
-            .retain(|_, health| Arc::strong_count(health) > 1 || health.is_remembered(now));
+        let mut healths = lock(&self.healths);
+        let has_room = healths.len() <= KNOWN;
+        healths.retain(|_, health| {
+            Arc::strong_count(health) > 1
+                || health.is_remembered(now)
+                || (has_room && health.was_well_lately(now))
+        });
+        drop(healths);
         // Sessions are dropped here, outside the lock: the connection is closed without a QUIT.
         drop(closed);
     }
 
-    fn get(&self, name: &str, limits: Limits) -> Arc<Destination> {
+    /// The destination of that name, made with those bounds, or anew where they have changed.
+    #[must_use]
+    pub fn get(&self, name: &str, limits: Limits) -> Arc<Destination> {
         let mut known = lock(&self.known);
         if let Some(destination) = known.get(name)
             && destination.limits == limits
@@ -190,10 +225,11 @@ impl Destinations {
         made
     }
 
-    fn health(&self, hosts: &str) -> Arc<Health> {
+    fn health(&self, wish: &Wish<'_>) -> Arc<Health> {
         let mut healths = lock(&self.healths);
-        let made = || Arc::new(Health::new(hosts.to_owned(), Arc::clone(&self.wakes)));
-        Arc::clone(healths.entry(hosts.to_owned()).or_insert_with(made))
+        let hosts = wish.hosts.to_owned();
+        let made = || Arc::new(Health::new(hosts.clone(), wish.is_ours, Arc::clone(&self.wakes)));
+        Arc::clone(healths.entry(hosts.clone()).or_insert_with(made))
     }
 }
 
@@ -221,13 +257,22 @@ impl Destination {
         let Ok(permit) = Arc::clone(&self.places).try_acquire_owned() else {
             return Err(Duration::MAX);
         };
+        self.pace()?;
+        Ok(permit)
+    }
+
+    /// Counts a message against the rate.
+    ///
+    /// # Errors
+    /// There have been enough; how long there can be no further one.
+    pub fn pace(&self) -> Result<(), Duration> {
         if let Some(Err(not_until)) = self.rate.as_ref().map(RateLimiter::check) {
             use governor::clock::Clock as _;
             let wait = not_until.wait_time_from(governor::clock::DefaultClock::default().now());
             return Err(wait.max(Duration::from_millis(1)));
         }
         *lock(&self.used_at) = Instant::now();
-        Ok(permit)
+        Ok(())
     }
 
     /// Waits for a connection to be free.
@@ -236,9 +281,10 @@ impl Destination {
         Turn { _permit: Arc::clone(&self.connections).acquire_owned().await.ok() }
     }
 
-    /// Waits until another large message may be sent.
-    pub async fn large(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.large).acquire_owned().await.ok()
+    /// The right to send a large message now, if there is one.
+    #[must_use]
+    pub fn large(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.large).try_acquire_owned().ok()
     }
 
     /// A kept connection to that host.

@@ -287,6 +287,12 @@ fn allowed<'a>(
     Ok(allowed)
 }
 
+/// Whose a host is: its organizational domain, or its name where it has none.
+#[must_use]
+pub fn operator(host: &str) -> String {
+    candidates::operator(host)
+}
+
 fn address_of(literal: &str) -> Option<IpAddr> {
     let inner = literal.strip_prefix('[')?.strip_suffix(']')?;
     match inner.split_once(':') {

@@ -1,7 +1,9 @@
-//! The memory that messages under way share. Large ones wait for each other and never for small ones,
-//! nor small ones for them.
+//! The memory that messages under way share. Large ones never take that of small ones, and those for
+//! hosts of which nothing good is known not that of the others.
 
-use tokio::sync::{Semaphore, SemaphorePermit};
+use std::sync::Arc;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Octets of a message that counts as small.
 pub const SMALL: u32 = 64 << 10;
@@ -10,12 +12,34 @@ const UNIT: u32 = 1_024;
 /// A message and its signed copy.
 const COPIES: u32 = 2;
 
+/// Whether anything good is known of the hosts that a message is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Repute {
+    /// They have judged messages before.
+    Known,
+    /// Nothing, or nothing good.
+    Unknown,
+}
+
 /// Memory for messages.
 #[derive(Debug)]
 pub struct Memory {
-    small: Semaphore,
-    large: Semaphore,
-    /// Units of each.
+    small: Pool,
+    large: Pool,
+    /// The part of the large ones' that may go to hosts that are not known.
+    unknown: Pool,
+}
+
+/// What one message holds.
+#[derive(Debug)]
+pub struct Held {
+    _memory: OwnedSemaphorePermit,
+    _part: Option<OwnedSemaphorePermit>,
+}
+
+#[derive(Debug)]
+struct Pool {
+    free: Arc<Semaphore>,
     units: u32,
 }
 
@@ -23,35 +47,56 @@ impl Memory {
     /// So many octets: half of them for small messages.
     #[must_use]
     pub fn new(octets: usize) -> Self {
-        let units = octets / 2 / usize::try_from(UNIT).unwrap_or(1);
-        let units = units.clamp(1, Semaphore::MAX_PERMITS.min(u32::MAX as usize));
-        Self {
-            small: Semaphore::new(units),
-            large: Semaphore::new(units),
-            units: u32::try_from(units).unwrap_or(u32::MAX),
-        }
+        let (half, quarter) = (octets / 2, octets / 4);
+        Self { small: Pool::new(half), large: Pool::new(half), unknown: Pool::new(quarter) }
     }
 
-    /// Waits for the memory of a message; one that is larger than all of it gets all.
-    pub async fn take(&self, octets: u32) -> Option<SemaphorePermit<'_>> {
-        let pool = if octets <= SMALL { &self.small } else { &self.large };
+    /// The memory of a message, if it is free; one that is larger than all of it gets all.
+    #[must_use]
+    pub fn take(&self, octets: u32, repute: Repute) -> Option<Held> {
         let units = octets.saturating_mul(COPIES).div_ceil(UNIT);
-        // Never closed, so the only answer is the memory.
-        pool.acquire_many(units.clamp(1, self.units)).await.ok()
+        if octets <= SMALL {
+            return Some(Held { _memory: self.small.take(units)?, _part: None });
+        }
+        let (units, part) = match repute {
+            Repute::Known => (units, None),
+            Repute::Unknown => (units.min(self.unknown.units), Some(self.unknown.take(units)?)),
+        };
+        Some(Held { _memory: self.large.take(units)?, _part: part })
+    }
+}
+
+impl Pool {
+    fn new(octets: usize) -> Self {
+        let units = octets / usize::try_from(UNIT).unwrap_or(1);
+        let units = units.clamp(1, Semaphore::MAX_PERMITS.min(u32::MAX as usize));
+        let free = Arc::new(Semaphore::new(units));
+        Self { free, units: u32::try_from(units).unwrap_or(u32::MAX) }
+    }
+
+    fn take(&self, units: u32) -> Option<OwnedSemaphorePermit> {
+        let units = units.clamp(1, self.units);
+        Arc::clone(&self.free).try_acquire_many_owned(units).ok()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use futures_util::FutureExt;
-
     use super::*;
 
-    #[tokio::test]
-    async fn large_messages_hold_up_no_small_ones() {
+    #[test]
+    fn large_messages_hold_up_no_small_ones() {
         let memory = Memory::new(1 << 20);
-        let _all = memory.take(50 << 20).await.expect("one alone, however large");
-        assert!(memory.take(100 << 10).now_or_never().is_none());
-        assert!(memory.take(10 << 10).now_or_never().is_some());
+        let _all = memory.take(50 << 20, Repute::Known).expect("one alone, however large");
+        assert!(memory.take(100 << 10, Repute::Known).is_none());
+        assert!(memory.take(10 << 10, Repute::Known).is_some());
+    }
+
+    #[test]
+    fn hosts_that_are_not_known_leave_half_of_it() {
+        let memory = Memory::new(2 << 20);
+        let _unknown = memory.take(50 << 20, Repute::Unknown);
+        assert!(memory.take(100 << 10, Repute::Unknown).is_none());
+        assert!(memory.take(100 << 10, Repute::Known).is_some());
     }
 }

@@ -7,13 +7,15 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 
-use super::destination::{Destinations, Limits, Place, Taken};
-use super::exchange::{Exchange, Exchanges};
+use super::destination::{Destination, Destinations, Limits, Load, Place, Taken, Wish};
+use super::exchange::{Exchange, Exchanges, Hosts, operator};
 use super::health::Rest;
+use super::memory::{Memory, Repute, SMALL};
+use super::novices::{Novice, Novices};
 use super::outcome::{Report, Verdict};
 use super::route::{Routes, SANDBOX, Smarthost, Way};
 use crate::clock::{Clock, Timestamp};
-use crate::id::fill_random;
+use crate::id::{AccountId, fill_random};
 use crate::mail::mta_sts::StsPolicy;
 use crate::store::records::Due;
 
@@ -30,6 +32,10 @@ pub struct Placement {
     pub exchanges: Arc<Exchanges>,
     /// All destinations.
     pub destinations: Arc<Destinations>,
+    /// The attempts at hosts of which nothing good is known.
+    pub novices: Arc<Novices>,
+    /// The memory that messages under way share.
+    pub memory: Memory,
     /// The time.
     pub clock: Clock,
 }
@@ -67,6 +73,8 @@ pub enum Found {
     Course(Course),
     /// There is no place now; one may be free after so long, or when one is given back.
     Full(Duration),
+    /// There is none for this message now; another one of its lane may find one.
+    Crowded,
     /// Where its domain's mail goes must be looked up first.
     Unknown,
 }
@@ -78,6 +86,8 @@ pub struct Passed {
     pub lanes: BTreeSet<String>,
     /// Ways and lanes of which is known that they have none.
     full: HashSet<(usize, String)>,
+    /// Whether there were messages without a place of which others of their lane may have one.
+    is_crowded: bool,
     /// When the first of them may have a place again; none where only a place given back helps.
     pub until: Option<Duration>,
 }
@@ -86,13 +96,21 @@ impl Passed {
     /// Whether anything was passed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.lanes.is_empty() && self.full.is_empty()
+        self.lanes.is_empty() && self.full.is_empty() && !self.is_crowded
     }
 
     fn pass(&mut self, until: Duration) {
         if until < Duration::MAX {
             self.until = Some(self.until.map_or(until, |it| it.min(until)));
         }
+    }
+}
+
+impl RouteBook {
+    /// The bounds of an operator of mail exchangers.
+    fn limits(&self, operator: &str) -> Limits {
+        let own = self.exceptions.iter().find(|(name, _)| name == operator);
+        own.map_or(self.direct, |(_, limits)| *limits)
     }
 }
 
@@ -111,18 +129,19 @@ impl Placement {
         if passed.full.contains(&key) {
             return None;
         }
-        let wanted = due.is_wanted.then_some(due.due_at);
         let found = match way {
-            Way::Sandbox => match self.sandbox() {
+            Way::Sandbox => match self.sandbox(due) {
                 Taken::Place(place) => Found::Course(Course::Sandbox(place)),
                 Taken::Full(wait) => Found::Full(wait),
                 Taken::Resting(rest) => resting(SANDBOX, rest),
             },
-            Way::Smarthosts(smarthosts) => self.smarthost(smarthosts, wanted),
-            Way::Direct => self.direct(&due.lane, &book, wanted),
+            Way::Smarthosts(smarthosts) => self.smarthost(smarthosts, due),
+            Way::Direct => self.direct(due, &book),
         };
+        let found = self.loaded(found, due);
         match &found {
             Found::Course(_) => {}
+            Found::Crowded => passed.is_crowded = true,
             Found::Full(wait) => {
                 passed.pass(*wait);
                 passed.full.insert(key);
@@ -131,7 +150,7 @@ impl Placement {
                 passed.full.insert(key);
             }
         }
-        if !matches!(found, Found::Course(_)) && !book.routes.asks_for_accounts() {
+        if matches!(found, Found::Full(_) | Found::Unknown) && !book.routes.asks_for_accounts() {
             passed.lanes.insert(due.lane.clone());
         }
         Some(found)
@@ -147,8 +166,8 @@ impl Placement {
 
     /// A place at another of the smarthosts, for a message that the first one did not take.
     #[must_use]
-    pub fn next(&self, smarthost: &Smarthost) -> Option<Place> {
-        match self.at(smarthost, None) {
+    pub fn next(&self, smarthost: &Smarthost, account: AccountId) -> Option<Place> {
+        match self.at(smarthost, account, None) {
             Taken::Place(place) => Some(place),
             Taken::Full(_) | Taken::Resting(_) => None,
         }
@@ -171,23 +190,76 @@ impl Placement {
         routes.filter(|it| it.contains(hosts)).fold(own, |all, names| &all | &names)
     }
 
-    fn sandbox(&self) -> Taken {
-        self.destinations.take(SANDBOX, INBOX, SANDBOX, None, self.clock.now())
+    /// The destination that a mail exchanger belongs to, whoever names it.
+    #[must_use]
+    pub fn operator(&self, host: &str) -> Arc<Destination> {
+        let name = operator(host);
+        let limits = self.routes.load().limits(&name);
+        self.destinations.get(&name, limits)
     }
 
-    fn at(&self, smarthost: &Smarthost, wanted: Option<Timestamp>) -> Taken {
-        let name = name_of(smarthost);
-        self.destinations.take(&name, smarthost.limits, &name, wanted, self.clock.now())
+    fn sandbox(&self, due: &Due) -> Taken {
+        let (account, wanted) = (due.account_id, None);
+        let wish =
+            Wish { name: SANDBOX, limits: INBOX, hosts: SANDBOX, is_ours: true, account, wanted };
+        self.destinations.take(&wish, self.clock.now())
+    }
+
+    fn at(&self, smarthost: &Smarthost, account: AccountId, wanted: Option<Timestamp>) -> Taken {
+        let name = &name_of(smarthost);
+        let limits = smarthost.limits;
+        let wish = Wish { name, limits, hosts: name, is_ours: true, account, wanted };
+        self.destinations.take(&wish, self.clock.now())
+    }
+
+    /// With all that the attempt holds besides, or nothing.
+    fn loaded(&self, found: Found, due: &Due) -> Found {
+        let Found::Course(mut course) = found else { return found };
+        let (place, novice) = match &mut course {
+            Course::Direct(place, ..) => {
+                let novice = match place.health.repute() {
+                    Repute::Known => None,
+                    Repute::Unknown => match self.novices.take(due.account_id) {
+                        Some(novice) => Some(novice),
+                        None => return Found::Crowded,
+                    },
+                };
+                (place, novice)
+            }
+            Course::Sandbox(place) | Course::Smarthosts(place, _) => (place, None),
+            Course::Over(_) => return Found::Course(course),
+        };
+        match self.load(place, novice, due) {
+            Some(load) => place.load = load,
+            None => return Found::Crowded,
+        }
+        Found::Course(course)
+    }
+
+    fn load(&self, place: &Place, novice: Option<Novice>, due: &Due) -> Option<Load> {
+        let (repute, octets) = (place.health.repute(), due.octets.unwrap_or(0));
+        let large = if octets > SMALL { Some(place.destination.large()?) } else { None };
+        Some(Load { memory: Some(self.memory.take(octets, repute)?), large, novice })
+    }
+
+    /// Counts a message against the rate of the operator whose host is tried first, where others' hosts
+    /// stand behind it and the destination is another one.
+    fn pace(&self, hosts: &Hosts) -> Result<(), Duration> {
+        let first = hosts.hosts.first().map(|it| self.operator(&it.name));
+        match first.filter(|it| it.name != hosts.group) {
+            Some(operator) => operator.pace(),
+            None => Ok(()),
+        }
     }
 
     /// By weight among those that are well and have a place; the others follow, for the case that it
     /// fails.
-    fn smarthost(&self, smarthosts: &[Smarthost], wanted: Option<Timestamp>) -> Found {
+    fn smarthost(&self, smarthosts: &[Smarthost], due: &Due) -> Found {
         let mut wait: Option<Duration> = None;
         let mut rests: Vec<(Rest, &Smarthost)> = Vec::new();
         let order = drawn(smarthosts);
         for (at, first) in order.iter().enumerate() {
-            match self.at(first, wanted) {
+            match self.at(first, due.account_id, wanted(due)) {
                 Taken::Place(place) => {
                     let others = order.iter().enumerate().filter(|(other, _)| *other != at);
                     let others = others.map(|(_, it)| (*it).clone());
@@ -205,12 +277,10 @@ impl Placement {
         }
     }
 
-    fn direct(&self, lane: &str, book: &RouteBook, wanted: Option<Timestamp>) -> Found {
-        let Some(exchange) = self.exchanges.known(lane) else { return Found::Unknown };
+    fn direct(&self, due: &Due, book: &RouteBook) -> Found {
+        let Some(exchange) = self.exchanges.known(&due.lane) else { return Found::Unknown };
         match &*exchange {
             Exchange::Hosts(hosts) => {
-                let limits = book.exceptions.iter().find(|(group, _)| *group == hosts.group);
-                let limits = limits.map_or(book.direct, |(_, limits)| *limits);
                 let mut names: Vec<&str> = hosts.hosts.iter().map(|it| it.name.as_str()).collect();
                 names.sort_unstable();
                 let now = self.clock.now();
@@ -219,8 +289,19 @@ impl Placement {
                 if hosts.policy.as_ref().is_some_and(StsPolicy::is_enforced) {
                     health.push_str(" enforced");
                 }
-                match self.destinations.take(&hosts.group, limits, &health, wanted, now) {
+                let wish = Wish {
+                    name: &hosts.group,
+                    limits: book.limits(&hosts.group),
+                    hosts: &health,
+                    is_ours: false,
+                    account: due.account_id,
+                    wanted: wanted(due),
+                };
+                match self.destinations.take(&wish, now) {
                     Taken::Place(place) => {
+                        if let Err(wait) = self.pace(hosts) {
+                            return Found::Full(wait);
+                        }
                         Found::Course(Course::Direct(place, Arc::clone(&exchange), book.port))
                     }
                     Taken::Full(wait) => Found::Full(wait),
@@ -252,6 +333,10 @@ fn resting(route: &str, rest: Rest) -> Found {
         format!("not tried before {until}, because the last attempt failed: {}", rest.reason);
     let report = Report::new(Verdict::Deferred, route, words);
     Found::Course(Course::Over(Report { rest: Some(Box::new(rest)), ..report }))
+}
+
+fn wanted(due: &Due) -> Option<Timestamp> {
+    due.is_wanted.then_some(due.due_at)
 }
 
 /// The name of a smarthost among all destinations: no registered domain has a space in its name.

@@ -36,6 +36,11 @@ pub struct Called {
 }
 
 impl Recovery {
+    /// How many go on first.
+    pub fn begin(mut self) -> u32 {
+        self.has_taken_one().unwrap_or(FIRST)
+    }
+
     /// It has taken a message: how many of those that wait may go on now.
     pub fn has_taken_one(&mut self) -> Option<u32> {
         self.taken = self.taken.saturating_add(1);
@@ -84,7 +89,7 @@ pub async fn wake(store: &Store, placement: &Placement, now: Timestamp) {
         match store.wake_one_of_each(now).await {
             Ok(0) => {}
             Ok(woken) => {
-                tracing::info!(destinations = woken, "for each of them a message is tried")
+                tracing::info!(destinations = woken, "for each of them a message is tried");
             }
             Err(error) => {
                 tracing::error!(%error, "messages that wait for a destination cannot go on now");

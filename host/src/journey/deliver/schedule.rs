@@ -145,7 +145,6 @@ mod tests {
             route: RouteChoice::Sandbox,
             attempt,
             first_at: at,
-            octets: None,
         }
     }
 

@@ -161,6 +161,14 @@ pub struct Refused {
     pub usable: bool,
 }
 
+impl Broken {
+    /// A session that was given up before it came about.
+    #[must_use]
+    pub fn out_of_time() -> Self {
+        Self { stage: Stage::Connect, cause: Cause::Timeout, transcript: String::new(), tls: None }
+    }
+}
+
 impl Password {
     /// A password.
     #[must_use]

@@ -4,6 +4,7 @@
 mod bench;
 mod direct;
 mod encryption;
+mod fairness;
 mod limits;
 mod outages;
 mod recovery;

@@ -20,13 +20,16 @@ pub enum End {
     Over,
     /// The host would hear of no message; why, in our own words. The next address may do better.
     Closed(String),
-    /// The host sent this message away, with a 421 or before it knew whom it is for; why, in our own
-    /// words. The same.
+    /// The host sent this message away, with a 421, before it knew whom it is for, because of its own
+    /// state, or by hanging up; why, in our own words. The same.
     SentAway(String),
-    /// The host does not offer what the message needs. The same.
+    /// The host let us in and then said nothing more; where, in our own words. The same.
+    Hung(String),
+    /// No reply came after the end of the message: the attempt is over, for it may have arrived. Where, in
+    /// our own words.
+    Lost(String),
+    /// The host does not offer what the message needs, or has no connection free. The next one may.
     Unfit,
-    /// The connection was cut; it may be the message that it could not bear. The same.
-    Cut,
 }
 
 impl Tried {
@@ -53,6 +56,13 @@ impl Tried {
         Self { end: End::Closed(reason(&cause, stage)), report }
     }
 
+    /// No connection to that operator is free.
+    #[must_use]
+    pub fn busy(operator: &str) -> Self {
+        let words = format!("no connection to {operator} is free");
+        Self { end: End::Unfit, report: Report::new(Verdict::Deferred, "", words) }
+    }
+
     /// A message that was not taken. A reply about it ends the attempt; what is about the connection
     /// sends it to the next address; after the final dot nobody else gets it for now: it may have
     /// arrived.
@@ -67,17 +77,22 @@ impl Tried {
             Cause::Io(_) | Cause::Timeout | Cause::Protocol(_) | Cause::Tls(_) => {
                 let report = Report::new(Verdict::Deferred, "", words(cause, *stage));
                 let report = Report { is_uncertain: *stage == Stage::Dot, ..report };
+                let is_silent = matches!(cause, Cause::Timeout);
+                let why = reason(cause, *stage);
                 let end = match stage {
-                    Stage::Dot => End::Over,
-                    // The server had let us in.
-                    Stage::Mail | Stage::Rcpt | Stage::Data | Stage::Content => End::Cut,
+                    Stage::Dot => End::Lost(why),
+                    // The server had let us in; it may be the message that it could not bear.
+                    Stage::Mail | Stage::Rcpt | Stage::Data | Stage::Content if is_silent => {
+                        End::Hung(why)
+                    }
+                    Stage::Mail | Stage::Rcpt | Stage::Data | Stage::Content => End::SentAway(why),
                     Stage::Connect
                     | Stage::Greeting
                     | Stage::Hello
                     | Stage::StartTls
                     | Stage::Handshake
                     | Stage::Login
-                    | Stage::Reset => End::Closed(reason(cause, *stage)),
+                    | Stage::Reset => End::Closed(why),
                 };
                 Self { end, report }
             }
@@ -95,6 +110,10 @@ impl Tried {
             400..500 if matches!(stage, Stage::Mail | Stage::Reset) => {
                 Self { end: End::SentAway(why()), report: deferred() }
             }
+            // About the system, not about the message (RFC 3463 section 3.4).
+            400..500 if reply.enhanced.as_deref().is_some_and(|it| it.starts_with("4.3.")) => {
+                Self { end: End::SentAway(why()), report: deferred() }
+            }
             // It wants a login or encryption: it is our settings that are wrong, not the message.
             530 | 534 | 535 | 538 => Self { end: End::Closed(why()), report: deferred() },
             code => {
@@ -110,7 +129,11 @@ impl Tried {
                     | Stage::Mail
                     | Stage::Reset => status::Stage::Session,
                 };
-                Self::over(Report::refused("", stage, code, reply.enhanced.clone(), &reply.text))
+                let enhanced = reply.enhanced.clone();
+                let report = Report::refused("", stage, code, enhanced, &reply.text);
+                // Another server of the operator's own may think otherwise.
+                let is_open = report.verdict == Verdict::Deferred;
+                Self::over(Report { is_open, ..report })
             }
         }
     }
@@ -149,14 +172,16 @@ fn reason(cause: &Cause, stage: Stage) -> String {
 
 fn words(cause: &Cause, stage: Stage) -> String {
     let at = at(stage);
-    match cause {
+    let words = match cause {
         Cause::Reply(reply) => format!("{} ({at})", said(reply)),
         Cause::Io(error) => format!("the connection failed {at}: {error}"),
         Cause::Timeout => format!("no answer in time {at}"),
         Cause::Protocol(what) => format!("not understood {at}: {what}"),
         Cause::Tls(what) => format!("no encrypted connection {at}: {what}{}", remedy(what)),
         Cause::Unsupported(what) => what.to_string(),
-    }
+    };
+    let is_in_doubt = stage == Stage::Dot && !matches!(cause, Cause::Reply(_));
+    if is_in_doubt { format!("{words}; it may have arrived") } else { words }
 }
 
 /// What to do about a certificate.
@@ -181,6 +206,6 @@ fn at(stage: Stage) -> &'static str {
         Stage::Rcpt => "at RCPT",
         Stage::Data => "at DATA",
         Stage::Content => "in the middle of the message",
-        Stage::Dot => "after the end of the message: it may have arrived",
+        Stage::Dot => "after the end of the message",
     }
 }

@@ -246,7 +246,7 @@ impl Worker {
                     }
                     Some(Found::Full(_)) if self.placement.has_one_way() => return Ok(chosen),
                     Some(Found::Unknown) => self.look_up(&due.lane, under_way),
-                    Some(Found::Full(_)) | None => {}
+                    Some(Found::Full(_) | Found::Crowded) | None => {}
                 }
             }
             if is_short {

@@ -66,6 +66,9 @@ pub enum WebhookError {
     /// The secret before the last rotation still signs.
     #[error("the earlier secret signs until {}; rotate after that", .0.rfc3339())]
     Rotated(Timestamp),
+    /// A time that ends before it begins.
+    #[error("`until` must not be before `since`")]
+    Range,
     /// Too many tests at one time.
     #[error("it is being tested, or too many others are; try again")]
     Busy,
@@ -203,6 +206,9 @@ impl Webhooks {
         since: Timestamp,
         until: Option<Timestamp>,
     ) -> Result<u64, WebhookError> {
+        if until.is_some_and(|until| until < since) {
+            return Err(WebhookError::Range);
+        }
         self.active(id).await?;
         let now = self.clock.now();
         let (range, mut after, mut all) = ((since, until.unwrap_or(now)), String::new(), 0);

@@ -13,8 +13,9 @@ use crate::store::sqlite::{Behind, FannedEvent, NewDelivery};
 
 /// Events that are read at one time.
 const BITE: u32 = 500;
-/// Bytes of bodies, for all webhooks together, of one transaction.
+/// Bytes that one transaction writes, and what a delivery takes beside the body of its event.
 const BYTES: usize = 4 << 20;
+const ROW: usize = 256;
 /// How soon what has happened is noticed.
 const LOOK: Duration = Duration::from_millis(200);
 /// The pause after the database has failed.
@@ -64,7 +65,7 @@ struct Bite {
     to: i64,
 }
 
-/// The deliveries of what is behind the cursor, so many at a time as have [`BYTES`] together, and one
+/// The deliveries of what is behind the cursor, so many at a time as are [`BYTES`] together, and one
 /// event at least. The next ones are made when these are written.
 fn bites(behind: &Behind) -> impl Iterator<Item = Bite> {
     let mut rest = behind.events.iter().filter_map(|event| delivery(behind, event)).peekable();
@@ -84,9 +85,9 @@ fn bites(behind: &Behind) -> impl Iterator<Item = Bite> {
     })
 }
 
-/// What is written of a delivery.
+/// What is written of an event: its body once, and a row for each webhook.
 fn size(delivery: &NewDelivery) -> usize {
-    delivery.body.len() * delivery.webhooks.len()
+    delivery.body.len() + delivery.webhooks.len() * ROW
 }
 
 /// An event for the webhooks that want it; none where nobody does.

@@ -22,6 +22,9 @@ const PAUSES: [u64; 9] = [
 ];
 /// The longest that an end point may put a try off (`Retry-After`).
 const LONGEST: Duration = Duration::from_hours(24);
+/// Pauses between tries of an end point that fails.
+const SHORTEST_PROBE: Duration = Duration::from_millis(100);
+const LONGEST_PROBE: Duration = Duration::from_mins(1);
 
 /// When a delivery is tried again; the first try is at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +52,15 @@ impl Schedule {
     pub fn next(&self, made: u32, asked: Option<Duration>, now: Timestamp) -> Option<Timestamp> {
         let index = usize::try_from(made).unwrap_or(usize::MAX).checked_sub(1)?;
         let pause = varied(*self.pauses.get(index)?, random());
-        Some(now.after(asked.unwrap_or_default().min(LONGEST).max(pause)))
+        Some(now.after(honoured(asked.unwrap_or_default()).max(pause)))
+    }
+
+    /// How long an end point is left alone that has failed for so long: half of that, within bounds, so
+    /// that one that stumbles is not missed and one that is down is not pestered.
+    #[must_use]
+    pub fn probe(&self, failing: Duration) -> Duration {
+        let most = self.pauses.iter().copied().max().unwrap_or(LONGEST_PROBE);
+        (failing / 2).clamp(SHORTEST_PROBE, LONGEST_PROBE).min(most)
     }
 
     /// No try is due later than this after the one before it.
@@ -58,6 +69,12 @@ impl Schedule {
         let pauses = self.pauses.iter().map(|pause| varied(*pause, LATEST));
         pauses.fold(LONGEST, Duration::max)
     }
+}
+
+/// For how long an end point is left alone that asks for this.
+#[must_use]
+pub fn honoured(asked: Duration) -> Duration {
+    asked.min(LONGEST)
 }
 
 /// What makes a pause longest.
@@ -105,6 +122,17 @@ mod tests {
         assert_eq!(Schedule::default().longest(), Duration::from_secs(24 * HOUR) * 11 / 10);
         let short = Schedule::with_pauses(vec![Duration::from_secs(100)]);
         assert_eq!(short.longest(), LONGEST, "an end point may ask for it");
+    }
+
+    #[test]
+    fn probes_are_as_far_apart_as_it_has_failed_and_in_labs_no_farther_than_tries() {
+        let probe =
+            |schedule: &Schedule, failing| schedule.probe(Duration::from_secs(failing)).as_millis();
+        for (failing, pause) in [(0, 100), (1, 500), (119, 59_500), (1_000_000, 60_000)] {
+            assert_eq!(probe(&Schedule::default(), failing), pause);
+        }
+        let lab = Schedule::with_pauses(vec![Duration::from_secs(2); 3]);
+        assert_eq!((probe(&lab, 0), probe(&lab, 3), probe(&lab, 100)), (100, 1_500, 2_000));
     }
 
     #[test]

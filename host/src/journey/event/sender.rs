@@ -1,8 +1,9 @@
 //! Posts what is due, a bounded number at a time. End points that fail or are slow share a quarter of
-//! the places, and no owner has more than half of any, so that nobody is held up by others. Deliveries are
-//! begun in the order of their due times; several are under way at one time, and a failed one comes back
-//! later: order is best effort.
+//! the places, and no owner has more than half of any, so that nobody is held up by others. One that wants
+//! to be left alone is, and what is due for it stays so. Deliveries are begun in the order of their due
+//! times; several are under way at one time, and a failed one comes back later: order is best effort.
 
+mod end_points;
 mod places;
 
 use std::collections::{HashMap, HashSet};
@@ -16,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Webhooks;
 use super::post::Reply;
+use super::schedule::Schedule;
 use crate::clock::Timestamp;
 use crate::clock::watch::Watch;
 use crate::id::{EventId, WebhookId};
@@ -23,6 +25,7 @@ use crate::store::sqlite::{
     DueDelivery, NextTry, Tried, Waiting, WebhookOwner, WebhookRow, WebhookState,
 };
 use crate::store::{StoreError, beside};
+use end_points::{Answer, EndPoints, Ending};
 use places::{Line, Pace, Taken};
 
 /// How often is looked for what another process has made due.
@@ -35,13 +38,20 @@ const LAST: Duration = Duration::from_secs(5);
 const SLOW: Duration = Duration::from_secs(2);
 /// Deliveries of a disabled webhook that are ended in one transaction.
 const BITE: u32 = 500;
-/// Webhooks whose pace is remembered.
-const REMEMBERED: usize = 10_000;
+
+/// A try that may begin.
+struct Try {
+    waiting: Waiting,
+    webhook: WebhookRow,
+    delivery: DueDelivery,
+    /// Its end point fails lastingly, and the delivery has waited as long as any may.
+    is_late: bool,
+}
 
 /// A try that has ended.
 struct Ended {
     owner: WebhookOwner,
-    pace: Pace,
+    answer: Answer,
     tried: Tried,
 }
 
@@ -51,7 +61,7 @@ struct UnderWay {
     events: HashMap<WebhookId, HashSet<EventId>>,
     slow: HashSet<(WebhookId, EventId)>,
     taken: Taken,
-    paces: HashMap<WebhookId, Pace>,
+    end_points: EndPoints,
 }
 
 type Running = FuturesUnordered<BoxFuture<'static, Ended>>;
@@ -67,14 +77,15 @@ impl Webhooks {
         while !stop.is_cancelled() {
             if watch.was_set_back(&self.clock) {
                 self.after_the_clock_was_set_back().await;
+                under_way.end_points.forget();
             }
             self.settle(&mut under_way, &mut running, &mut done).await;
             let begun = beside(self.begin(&under_way), &mut running, &mut done).await;
             let pause = match begun {
                 Ok(begun) => {
-                    for (waiting, webhook, delivery) in begun.tries {
-                        under_way.add(&waiting, delivery.event);
-                        running.push(Box::pin(Arc::clone(&self).attempt(webhook, delivery)));
+                    for it in begun.tries {
+                        under_way.add(&it.waiting, it.delivery.event);
+                        running.push(Box::pin(Arc::clone(&self).attempt(it)));
                     }
                     begun.pause
                 }
@@ -129,7 +140,7 @@ impl Webhooks {
             }
         }
         for it in ended {
-            under_way.remove(&it);
+            under_way.remove(&it, &self.rules.schedule);
         }
     }
 
@@ -163,10 +174,16 @@ impl Webhooks {
             begun.pause = begun.pause.min(now.until(it.due));
         }
         waiting.retain(|it| it.due <= now);
+        let end_points = &under_way.end_points;
+        waiting.retain(|it| {
+            let until = end_points.left_alone(it, now);
+            begun.pause = until.map_or(begun.pause, |until| begun.pause.min(now.until(until)));
+            until.is_none()
+        });
         let mut taken = under_way.taken.clone();
         let mut line = Line::of(waiting, &taken);
         while let Some(it) = line.next(&taken) {
-            let pace = under_way.pace(&it);
+            let pace = end_points.pace(&it);
             let room = taken.room(&it, pace, &self.rules);
             if room == 0 {
                 continue;
@@ -174,7 +191,14 @@ impl Webhooks {
             let due = self.due(under_way, it.webhook, room, now).await?;
             let Some(webhook) = self.store.webhook(it.webhook).await? else { continue };
             taken.take(it.owner, it.webhook, pace, due.len());
-            begun.tries.extend(due.into_iter().map(|due| (it, webhook.clone(), due)));
+            let (lasting, long_ago) =
+                (end_points.fails_lastingly(&it, now), now.before(self.rules.give_up));
+            begun.tries.extend(due.into_iter().map(|delivery| Try {
+                waiting: it.clone(),
+                webhook: webhook.clone(),
+                is_late: lasting && delivery.handed_out <= long_ago,
+                delivery,
+            }));
         }
         Ok(begun)
     }
@@ -195,7 +219,8 @@ impl Webhooks {
         Ok(due)
     }
 
-    async fn attempt(self: Arc<Self>, webhook: WebhookRow, delivery: DueDelivery) -> Ended {
+    async fn attempt(self: Arc<Self>, it: Try) -> Ended {
+        let Try { webhook, delivery, is_late, waiting: _ } = it;
         let event = delivery.event;
         let reply = self.post(&webhook, event, &delivery.body).await;
         let reply = reply.unwrap_or_else(|error| Reply::not_made(&error));
@@ -206,7 +231,11 @@ impl Webhooks {
             NextTry::Gone
         } else {
             let next = self.rules.schedule.next(delivery.attempts + 1, reply.retry_after, now);
-            next.map_or(NextTry::Spent, NextTry::At)
+            match next {
+                Some(at) if is_late => NextTry::Late(at),
+                Some(at) => NextTry::At(at),
+                None => NextTry::Spent,
+            }
         };
         let outcome = if reply.is_taken() { "taken" } else { "not taken" };
         metrics::counter!("waxwing_webhook_tries_total", "outcome" => outcome).increment(1);
@@ -214,35 +243,38 @@ impl Webhooks {
         if let Some(error) = &reply.error {
             tracing::info!(webhook = %webhook.id, %event, error, ?next, "a webhook did not take an event");
         }
-        let pace = if reply.took > SLOW { Pace::Slow } else { Pace::Quick };
-        let log = reply.log(now);
-        let owner = webhook.owner;
-        Ended { owner, pace, tried: Tried { webhook: webhook.id, event, at: now, log, next } }
+        let answer = Answer {
+            url: webhook.url,
+            ending: if reply.is_taken() {
+                Ending::Taken
+            } else {
+                Ending::NotTaken(reply.retry_after)
+            },
+            pace: if reply.took > SLOW { Pace::Slow } else { Pace::Quick },
+        };
+        let tried = Tried { webhook: webhook.id, event, at: now, log: reply.log(now), next };
+        Ended { owner: webhook.owner, answer, tried }
     }
 }
 
 /// What may begin.
 struct Begun {
-    tries: Vec<(Waiting, WebhookRow, DueDelivery)>,
+    tries: Vec<Try>,
     pause: Duration,
 }
 
 impl UnderWay {
-    fn pace(&self, waiting: &Waiting) -> Option<Pace> {
-        if waiting.fails { Some(Pace::Slow) } else { self.paces.get(&waiting.webhook).copied() }
-    }
-
     fn add(&mut self, waiting: &Waiting, event: EventId) {
-        let pace = self.pace(waiting);
-        if pace == Some(Pace::Slow) {
+        let pace = self.end_points.pace(waiting);
+        if matches!(pace, Some(Pace::Slow | Pace::Failing)) {
             self.slow.insert((waiting.webhook, event));
         }
         self.taken.take(waiting.owner, waiting.webhook, pace, 1);
         self.events.entry(waiting.webhook).or_default().insert(event);
     }
 
-    fn remove(&mut self, ended: &Ended) {
-        let Tried { webhook, event, .. } = ended.tried;
+    fn remove(&mut self, ended: &Ended, schedule: &Schedule) {
+        let Tried { webhook, event, at, .. } = ended.tried;
         // At the pace at which it was begun: what is known of the end point may be another one now.
         let pace = self.slow.remove(&(webhook, event)).then_some(Pace::Slow);
         self.taken.give_back(ended.owner, webhook, pace);
@@ -252,9 +284,6 @@ impl UnderWay {
                 self.events.remove(&webhook);
             }
         }
-        if self.paces.len() >= REMEMBERED {
-            self.paces.clear();
-        }
-        self.paces.insert(webhook, ended.pace);
+        self.end_points.note(webhook, &ended.answer, schedule, at);
     }
 }

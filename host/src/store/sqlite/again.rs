@@ -78,7 +78,8 @@ impl Sqlite {
                  UPDATE queue SET due_at = ?1, waits_for = NULL, is_wanted = 1
                  WHERE message_id IN (
                      SELECT message_id FROM queue
-                     WHERE due_at > ?1 AND attempts > 0 AND lease_owner IS NULL
+                     WHERE due_at > ?1 AND lease_owner IS NULL
+                       AND (attempts > 0 OR waits_for IS NOT NULL)
                        AND (?2 IS NULL OR account_id = ?2) AND (?3 IS NULL OR lane = ?3)
                      ORDER BY due_at LIMIT ?4)",
             )

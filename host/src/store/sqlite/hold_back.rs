@@ -37,14 +37,15 @@ pub async fn hold_back(
             sent.push(lease);
         }
     }
-    let reason = "the account is suspended; looked at again in an hour";
+    let reason = "the account is suspended; it goes on when that is active again";
     write_states(tx, &changes(&waiting, MessageState::Deferred, reason), now).await?;
     let reason = "the recipient is on the suppression list";
     write_states(tx, &changes(&ended, MessageState::Suppressed, reason), now).await?;
     if !waiting.is_empty() {
         sqlx::query(
             "-- hold_back: not now
-             UPDATE queue SET due_at = ?, attempts = attempts - 1, lease_owner = NULL, lease_until = NULL
+             UPDATE queue SET due_at = ?, waits_for = account_id, attempts = attempts - 1,
+                              lease_owner = NULL, lease_until = NULL
              WHERE message_id IN (SELECT value FROM json_each(?))",
         )
         .bind(now.after(SUSPENDED).millis())

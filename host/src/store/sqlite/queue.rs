@@ -46,7 +46,7 @@ impl Sqlite {
         let (since, id) = place(after);
         let rows = sqlx::query(
             "-- due
-             SELECT q.message_id, q.account_id, q.is_wanted, s.lane, s.due_at
+             SELECT q.message_id, q.account_id, q.is_wanted, q.octets, s.lane, s.due_at
              FROM (SELECT message_id, lane, due_at FROM queue
                    WHERE due_at <= ?1 AND (due_at, message_id) > (?2, ?3)
                    ORDER BY due_at, message_id LIMIT ?6) s
@@ -72,7 +72,7 @@ impl Sqlite {
     pub async fn due_in_sandbox(&self, now: Timestamp, limit: u32) -> Result<Vec<Due>, StoreError> {
         let rows = sqlx::query(
             "-- due_in_sandbox
-             SELECT message_id, account_id, is_wanted, lane, due_at FROM queue
+             SELECT message_id, account_id, is_wanted, octets, lane, due_at FROM queue
              WHERE lane = 'sandbox' AND due_at <= ? ORDER BY due_at, message_id LIMIT ?",
         )
         .bind(now.millis())
@@ -134,7 +134,7 @@ impl Sqlite {
                               attempts = attempts + 1, first_at = coalesce(first_at, ?3),
                               waits_for = NULL, is_wanted = 0
              WHERE message_id IN (SELECT value FROM json_each(?4)) AND due_at <= ?3
-             RETURNING message_id, attempts, first_at, octets",
+             RETURNING message_id, attempts, first_at",
         )
         .bind(owner)
         .bind(until.millis())
@@ -179,23 +179,6 @@ impl Sqlite {
         .map_err(StoreError::during("body"))?;
         let bytes = row.map(|row| column::<Vec<u8>>(&row, "bytes")).transpose()?;
         Ok(bytes.and_then(|bytes| Body::from_stored(bytes).unpack()))
-    }
-
-    /// Gives back what a worker before this one held: with one store there is one server.
-    ///
-    /// # Errors
-    /// The database failed.
-    pub async fn release_leases(&self, now: Timestamp) -> Result<u64, StoreError> {
-        sqlx::query(
-            "-- release_leases
-             UPDATE queue SET due_at = ?, lease_owner = NULL, lease_until = NULL
-             WHERE lease_owner IS NOT NULL",
-        )
-        .bind(now.millis())
-        .execute(&self.writer)
-        .await
-        .map(|done| done.rows_affected())
-        .map_err(StoreError::during("release_leases"))
     }
 
     /// Makes messages due again as early as they would be if the clock had never shown a later time
@@ -264,6 +247,7 @@ fn due(row: &SqliteRow) -> Result<Due, StoreError> {
         lane: column(row, "lane")?,
         due_at: Timestamp::from_millis(column(row, "due_at")?),
         is_wanted: column(row, "is_wanted")?,
+        octets: column(row, "octets")?,
     })
 }
 
@@ -273,16 +257,12 @@ async fn read_leases(
     tx: &mut Transaction<'_, Driver>,
     claimed: &[SqliteRow],
 ) -> Result<(Vec<Lease>, Vec<String>), StoreError> {
-    let mut claims: HashMap<String, Claim> = HashMap::with_capacity(claimed.len());
+    let mut attempts: HashMap<String, (u32, Timestamp)> = HashMap::with_capacity(claimed.len());
     for row in claimed {
-        let claim = Claim {
-            attempt: column(row, "attempts")?,
-            first_at: Timestamp::from_millis(column(row, "first_at")?),
-            octets: column(row, "octets")?,
-        };
-        claims.insert(column(row, "message_id")?, claim);
+        let first_at = Timestamp::from_millis(column(row, "first_at")?);
+        attempts.insert(column(row, "message_id")?, (column(row, "attempts")?, first_at));
     }
-    let ids: Vec<&String> = claims.keys().collect();
+    let ids: Vec<&String> = attempts.keys().collect();
     let rows = sqlx::query(
         "-- lease: read
          SELECT m.id, m.account_id, m.sender, m.domain_id, coalesce(m.return_path, m.sender) AS return_path,
@@ -297,26 +277,19 @@ async fn read_leases(
     let mut leases = Vec::with_capacity(rows.len());
     for row in &rows {
         let id: String = column(row, "id")?;
-        let Some(claim) = claims.remove(&id) else { continue };
-        match lease(row, &claim) {
+        let Some((attempt, first_at)) = attempts.remove(&id) else { continue };
+        match lease(row, attempt, first_at) {
             Ok(lease) => leases.push(lease),
             Err(error) => {
                 tracing::error!(message = id, %error, "a message cannot be read; it is given up");
-                claims.insert(id, claim);
+                attempts.insert(id, (attempt, first_at));
             }
         }
     }
-    Ok((leases, claims.into_keys().collect()))
+    Ok((leases, attempts.into_keys().collect()))
 }
 
-/// What the queue knows of a claimed message.
-struct Claim {
-    attempt: u32,
-    first_at: Timestamp,
-    octets: Option<u32>,
-}
-
-fn lease(row: &SqliteRow, claim: &Claim) -> Result<Lease, StoreError> {
+fn lease(row: &SqliteRow, attempt: u32, first_at: Timestamp) -> Result<Lease, StoreError> {
     let route: String = column(row, "route")?;
     Ok(Lease {
         message_id: parsed(row, "messages", "id")?,
@@ -336,8 +309,7 @@ fn lease(row: &SqliteRow, claim: &Claim) -> Result<Lease, StoreError> {
             "configured" => RouteChoice::Configured,
             _ => return Err(inconsistent("messages", "route", &route)),
         },
-        attempt: claim.attempt,
-        first_at: claim.first_at,
-        octets: claim.octets,
+        attempt,
+        first_at,
     })
 }

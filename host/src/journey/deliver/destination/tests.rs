@@ -2,6 +2,7 @@ use futures_util::FutureExt;
 
 use super::*;
 use crate::journey::deliver::health::SENT_AWAY;
+use crate::journey::deliver::memory::Repute;
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
@@ -9,9 +10,24 @@ fn limits(connections: u32) -> Limits {
     Limits { connections, messages_per_connection: 10, per_minute: None }
 }
 
-/// A place at an operator's only host.
+fn account() -> AccountId {
+    AccountId::new(NOW)
+}
+
+/// A wish for a place at the operator's own host.
+fn wish(limits: Limits) -> Wish<'static> {
+    Wish {
+        name: "mx.example",
+        limits,
+        hosts: "mx1.mx.example",
+        is_ours: true,
+        account: account(),
+        wanted: None,
+    }
+}
+
 fn take(destinations: &Destinations, limits: Limits, now: Timestamp) -> Taken {
-    destinations.take("mx.example", limits, "mx1.mx.example", None, now)
+    destinations.take(&wish(limits), now)
 }
 
 fn place(taken: Taken) -> Option<Place> {
@@ -52,7 +68,7 @@ fn rests_grow_to_their_bound_and_one_probe_ends_them() {
     }
     let probe = place(take(&destinations, limits(5), now)).expect("a probe");
     assert!(matches!(take(&destinations, limits(5), now), Taken::Full(_)), "one alone");
-    probe.health.is_well();
+    probe.health.is_well(account(), NOW);
     let _second = place(take(&destinations, limits(5), now)).expect("all again");
     drop(probe);
 }
@@ -60,22 +76,68 @@ fn rests_grow_to_their_bound_and_one_probe_ends_them() {
 #[test]
 fn hosts_of_one_operator_are_ill_each_for_itself() {
     let destinations = Destinations::default();
-    let take = |hosts: &str| destinations.take("operator.example", limits(5), hosts, None, NOW);
+    let take = |hosts| destinations.take(&Wish { hosts, ..wish(limits(5)) }, NOW);
     place(take("a.operator.example")).expect("a place").health.has_failed("no answer", NOW);
     assert!(matches!(take("a.operator.example"), Taken::Resting(_)));
     assert!(matches!(take("b.operator.example"), Taken::Place(_)));
 }
 
 #[test]
-fn one_message_that_is_sent_away_is_no_illness() {
+fn an_account_whose_mail_is_sent_away_waits_alone() {
+    let destinations = Destinations::default();
+    let (one, two) = (account(), account());
+    let take = |account, now| destinations.take(&Wish { account, ..wish(limits(5)) }, now);
+    let health = place(take(one, NOW)).expect("a place").health;
+    for _ in 1..SENT_AWAY {
+        health.has_sent_away(one, "421", NOW);
+        assert!(matches!(take(one, NOW), Taken::Place(_)), "it may be the message");
+    }
+    health.has_sent_away(one, "421", NOW);
+    let Taken::Resting(rest) = take(one, NOW) else { panic!("it waits") };
+    assert!(rest.hosts.ends_with(&format!("for {one}")), "{}", rest.hosts);
+    assert!(matches!(take(two, NOW), Taken::Place(_)), "others do not");
+    health.is_well(two, NOW);
+    assert!(matches!(take(one, NOW), Taken::Resting(_)));
+    let later = rest.until;
+    assert!(matches!(take(one, later), Taken::Place(_)));
+    health.has_sent_away(one, "421", later);
+    health.has_sent_away(one, "421", later);
+    assert!(matches!(take(one, later), Taken::Resting(_)), "two are enough now");
+    let _called_before = destinations.called();
+    health.is_well(one, NOW);
+    assert!(matches!(take(one, later), Taken::Place(_)));
+    assert!(destinations.called().hosts.contains_key(&rest.hosts), "what waited goes on");
+}
+
+#[test]
+fn hosts_that_hang_again_and_again_rest() {
     let destinations = Destinations::default();
     let health = place(take(&destinations, limits(5), NOW)).expect("a place").health;
-    for _ in 1..SENT_AWAY {
-        health.has_sent_away("421", NOW);
+    for _ in 0..2 {
+        health.has_hung("no answer in time at RCPT", NOW);
+        health.has_hung("no answer in time at RCPT", NOW);
         assert!(matches!(take(&destinations, limits(5), NOW), Taken::Place(_)));
+        health.is_well(account(), NOW);
     }
-    health.has_sent_away("421", NOW);
+    for _ in 0..3 {
+        health.has_hung("no answer in time at RCPT", NOW);
+    }
     assert!(matches!(take(&destinations, limits(5), NOW), Taken::Resting(_)));
+}
+
+#[test]
+fn hosts_of_which_nothing_is_known_are_tried_by_two() {
+    let destinations = Destinations::default();
+    let strangers = Wish { is_ours: false, ..wish(limits(5)) };
+    let first = place(destinations.take(&strangers, NOW)).expect("a place");
+    let second = place(destinations.take(&strangers, NOW));
+    assert!(second.is_some() && first.health.repute() == Repute::Unknown);
+    assert!(matches!(destinations.take(&strangers, NOW), Taken::Full(_)));
+    drop(second);
+    let _second = place(destinations.take(&strangers, NOW)).expect("a place");
+    first.health.is_well(account(), NOW);
+    assert!(first.health.repute() == Repute::Known);
+    assert!(matches!(destinations.take(&strangers, NOW), Taken::Place(_)));
 }
 
 #[test]
@@ -101,7 +163,7 @@ fn a_rate_holds_whatever_the_connections() {
 fn who_wants_an_attempt_gets_one_while_they_rest_until_they_fail_again() {
     let destinations = Destinations::default();
     let wanting = |wanted: Timestamp, now| {
-        destinations.take("mx.example", limits(5), "mx1.mx.example", Some(wanted), now)
+        destinations.take(&Wish { wanted: Some(wanted), ..wish(limits(5)) }, now)
     };
     let later = |seconds| NOW.after(Duration::from_secs(seconds));
     let health = place(take(&destinations, limits(5), NOW)).expect("a place").health;
@@ -120,14 +182,14 @@ fn what_waits_is_called_when_they_take_mail_again_and_when_they_are_new() {
     let destinations = Destinations::default();
     let calls = || destinations.called().hosts.into_values().collect::<Vec<_>>();
     let health = place(take(&destinations, limits(5), NOW)).expect("a place").health;
-    health.is_well();
+    health.is_well(account(), NOW);
     assert_eq!(calls(), [32], "since an earlier time");
     destinations.nothing_waits("mx1.mx.example");
-    health.is_well();
+    health.is_well(account(), NOW);
     assert_eq!(calls(), [0; 0]);
     health.has_failed("no answer", NOW);
     assert_eq!(calls(), [0; 0]);
-    health.is_well();
+    health.is_well(account(), NOW);
     assert_eq!(calls(), [32]);
     destinations.forget();
     assert!(destinations.called().one_of_each);

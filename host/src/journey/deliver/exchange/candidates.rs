@@ -102,9 +102,14 @@ fn without_self(
 /// The organizational domains of all hosts: whoever names a host of somebody else beside one of his own
 /// is in nobody's group.
 fn group(candidates: &[Candidate]) -> String {
-    let organization = |it: &Candidate| psl::domain_str(&it.name).unwrap_or(&it.name).to_owned();
-    let organizations: BTreeSet<String> = candidates.iter().map(organization).collect();
+    let organizations: BTreeSet<String> = candidates.iter().map(|it| operator(&it.name)).collect();
     organizations.into_iter().collect::<Vec<_>>().join("+")
+}
+
+/// Whose a host is: its organizational domain, or its name where it has none.
+pub(super) fn operator(host: &str) -> String {
+    let is_literal = host.starts_with('[');
+    psl::domain_str(host).filter(|_| !is_literal).unwrap_or(host).to_owned()
 }
 
 /// By preference, equal ones at random (RFC 5321 section 5.1).

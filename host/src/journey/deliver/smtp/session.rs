@@ -22,6 +22,8 @@ pub struct Session {
     pub(super) needs_reset: bool,
     /// False while a message is under way: one that is given up halfway leaves replies behind.
     pub(super) is_usable: bool,
+    /// How far the message came that is under way.
+    pub(super) stage: Stage,
 }
 
 /// Where a session ended, and why.
@@ -49,6 +51,7 @@ impl Session {
             sent: 0,
             needs_reset: false,
             is_usable: true,
+            stage: Stage::Mail,
         };
         match session.begin(dial, tls).await {
             Ok(()) => Ok(session),

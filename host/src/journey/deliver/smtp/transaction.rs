@@ -50,6 +50,14 @@ impl Session {
         sent
     }
 
+    /// What is known of a message whose sending was given up in the middle.
+    #[must_use]
+    pub fn out_of_time(&mut self) -> Refused {
+        self.is_usable = false;
+        self.wire.give_up(&Cause::Timeout);
+        self.stage.lost(Cause::Timeout)
+    }
+
     /// What will be said, if the server offers what that takes.
     fn steps<'a>(
         &self,
@@ -93,13 +101,16 @@ impl Session {
 
     async fn transact(&mut self, steps: &[Step], content: Content<'_>) -> Result<Reply, Refused> {
         let first = steps.first().map_or(Stage::Mail, |step| step.stage);
+        self.stage = first;
         self.wire.listen().await.map_err(|cause| first.lost(cause))?;
         if self.extensions.pipelining {
             self.say_at_once(steps).await?;
         } else {
             self.say_by_turns(steps).await?;
         }
+        self.stage = Stage::Content;
         self.write(content).await?;
+        self.stage = Stage::Dot;
         let reply = self.wire.reply(self.timeouts.end_of_data).await;
         let reply = reply.map_err(|cause| Stage::Dot.lost(cause))?;
         if reply.is_positive() {
@@ -112,6 +123,7 @@ impl Session {
     async fn say_by_turns(&mut self, steps: &[Step]) -> Result<(), Refused> {
         let limit = self.timeouts.command;
         for Step { stage, command } in steps {
+            self.stage = *stage;
             self.wire.say(command, limit).await.map_err(|cause| stage.lost(cause))?;
             let reply = self.wire.reply(limit).await.map_err(|cause| stage.lost(cause))?;
             self.take(*stage, reply)?;
@@ -126,6 +138,7 @@ impl Session {
         self.wire.say(&commands, limit).await.map_err(|cause| first.lost(cause))?;
         let mut steps = steps.iter().map(|step| step.stage);
         while let Some(stage) = steps.next() {
+            self.stage = stage;
             let reply = self.wire.reply(limit).await.map_err(|cause| stage.lost(cause))?;
             if let Err(mut refused) = self.take(stage, reply) {
                 refused.usable = refused.usable && self.hear_out(stage, steps).await;

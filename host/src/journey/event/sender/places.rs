@@ -19,6 +19,18 @@ pub enum Pace {
     Quick,
     /// Late, or not as it should.
     Slow,
+    /// Some times in a row not as it should: one try at one time.
+    Failing,
+}
+
+impl Pace {
+    /// Whether it has its places among those of the slow ones.
+    fn is_slow(self) -> bool {
+        match self {
+            Self::Slow | Self::Failing => true,
+            Self::Quick => false,
+        }
+    }
 }
 
 /// The places that are taken.
@@ -55,7 +67,7 @@ impl Taken {
         pace: Option<Pace>,
         some: usize,
     ) {
-        let slow = if pace == Some(Pace::Slow) { some } else { 0 };
+        let slow = if pace.is_some_and(Pace::is_slow) { some } else { 0 };
         for count in [&mut self.all, self.owners.entry(owner).or_default()] {
             count.places += some;
             count.slow += slow;
@@ -65,7 +77,7 @@ impl Taken {
 
     /// Gives one back that was taken at this pace.
     pub fn give_back(&mut self, owner: WebhookOwner, webhook: WebhookId, pace: Option<Pace>) {
-        let slow = usize::from(pace == Some(Pace::Slow));
+        let slow = usize::from(pace.is_some_and(Pace::is_slow));
         for count in [&mut self.all, self.owners.entry(owner).or_default()] {
             count.places = count.places.saturating_sub(1);
             count.slow = count.slow.saturating_sub(slow);
@@ -83,13 +95,14 @@ impl Taken {
         let most = match pace {
             Some(Pace::Quick) => rules.concurrent_per_webhook,
             Some(Pace::Slow) | None => CAREFUL.min(rules.concurrent_per_webhook),
+            Some(Pace::Failing) => 1,
         };
         let own = self.webhooks.get(&waiting.webhook).copied().unwrap_or_default();
         let room = most
             .saturating_sub(own)
             .min(all.saturating_sub(self.all.places))
             .min(half(all).saturating_sub(owner.places));
-        if pace != Some(Pace::Slow) {
+        if !pace.is_some_and(Pace::is_slow) {
             return room;
         }
         room.min(slow.saturating_sub(self.all.slow)).min(half(slow).saturating_sub(owner.slow))
@@ -113,10 +126,10 @@ impl Line {
     pub fn next(&mut self, taken: &Taken) -> Option<Waiting> {
         loop {
             let Reverse((turn, n)) = self.heap.pop()?;
-            let waiting = *self.waiting.get(n)?;
-            let now = taken.turn(&waiting);
+            let waiting = self.waiting.get(n)?;
+            let now = taken.turn(waiting);
             if now == turn {
-                return Some(waiting);
+                return Some(waiting.clone());
             }
             self.heap.push(Reverse((now, n)));
         }
@@ -153,6 +166,7 @@ mod tests {
     fn waiting(owner: WebhookOwner, seconds: u64) -> Waiting {
         Waiting {
             webhook: WebhookId::new(NOW),
+            url: String::new(),
             owner,
             state: WebhookState::Active,
             fails: true,
@@ -197,6 +211,18 @@ mod tests {
         assert_eq!(given_out, [0, 6, 2], "who has none is before who has some");
         let given_out = given(&mut taken, &all, None, &rules(64), &owners);
         assert_eq!(given_out, [24, 24, 0], "half of all for the first one, and not more in all");
+    }
+
+    #[test]
+    fn an_end_point_that_fails_has_one_place_among_the_slow_ones() {
+        let owners = [owner()];
+        let (it, mut taken) = (waiting(owners[0], 0), Taken::default());
+        let all = std::slice::from_ref(&it);
+        assert_eq!(given(&mut taken, all, Some(Pace::Failing), &rules(64), &owners), [1]);
+        assert_eq!(given(&mut taken, all, Some(Pace::Failing), &rules(64), &owners), [0]);
+        assert_eq!((taken.all.places, taken.all.slow), (1, 1));
+        taken.give_back(it.owner, it.webhook, Some(Pace::Failing));
+        assert_eq!((taken.all.places, taken.all.slow), (0, 0));
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! From an event to an end point, over tries and over the end of the process.
 
+mod left_alone;
+
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};

@@ -53,8 +53,8 @@ async fn what_is_being_sent_or_has_left_is_not_called_back_and_a_deferred_one_is
     let id = waiting(&fixture, None).await;
     let leases = lease(store, "one", NOW).await;
     store.release_leases(NOW).await.expect("released");
-    let after_a_crash = cancel(id).await;
-    assert_eq!(after_a_crash, Recall::TooLate(MessageState::Sending), "it may have arrived");
+    let file = store.message(id).await.expect("there");
+    assert_eq!((file.row.state.as_str(), file.attempts.len()), ("deferred", 1), "after a crash");
     let leases = [leases, lease(store, "two", NOW).await].concat();
     let delivered = settled(leases.last().expect("leased"), MessageState::Delivered, None);
     store.settle("two", &[delivered], NOW).await.expect("settles");
@@ -62,6 +62,23 @@ async fn what_is_being_sent_or_has_left_is_not_called_back_and_a_deferred_one_is
     assert_eq!(fixture.balance().await, 8);
     let unknown = store.cancel(MessageId::new(NOW), NOW).await;
     assert!(unknown.is_err_and(|error| error.is_not_found()));
+}
+
+#[tokio::test]
+async fn what_was_under_way_when_the_server_was_killed_may_have_arrived_and_is_not_given_back() {
+    let fixture = Fixture::with_credits(10).await;
+    let store = &fixture.store;
+    let id = waiting(&fixture, None).await;
+    let price = 10 - fixture.balance().await;
+    lease(store, "one", NOW).await;
+    assert_eq!(store.release_leases(NOW).await.expect("released"), 1);
+    let file = store.message(id).await.expect("there");
+    assert!(file.attempts[0].reply.contains("may have arrived"), "{}", file.attempts[0].reply);
+    let events: Vec<&str> = file.events.iter().map(|it| it.r#type.as_str()).collect();
+    assert_eq!(events, ["message.queued", "message.sending", "message.deferred"]);
+    assert_eq!(store.cancel(id, NOW).await.expect("works"), Recall::Canceled);
+    assert_eq!(fixture.balance().await, 10 - price);
+    assert_eq!(store.release_leases(NOW).await.expect("released"), 0);
 }
 
 #[tokio::test]

@@ -81,7 +81,8 @@ impl Sqlite {
     ) -> Result<DeliveryPage, StoreError> {
         let mut query = QueryBuilder::<Driver>::new(
             "-- webhook_deliveries
-             SELECT event_id, type, body, state, due_at, log, created_at FROM webhook_deliveries
+             SELECT event_id, type, body, state, due_at, log, created_at
+             FROM webhook_deliveries CROSS JOIN webhook_bodies USING (event_id)
              WHERE webhook_id = ",
         );
         query.push_bind(webhook.to_string());
@@ -118,7 +119,8 @@ impl Sqlite {
     ) -> Result<Option<DeliveryRow>, StoreError> {
         sqlx::query(
             "-- webhook_delivery
-             SELECT event_id, type, body, state, due_at, log, created_at FROM webhook_deliveries
+             SELECT event_id, type, body, state, due_at, log, created_at
+             FROM webhook_deliveries CROSS JOIN webhook_bodies USING (event_id)
              WHERE webhook_id = ? AND event_id = ?",
         )
         .bind(webhook.to_string())
@@ -200,23 +202,34 @@ impl Sqlite {
         test: &TestDelivery<'_>,
         now: Timestamp,
     ) -> Result<(), StoreError> {
-        sqlx::query(
+        let during = || StoreError::during("note_test");
+        let mut tx = self.begin().await?;
+        let noted = sqlx::query(
             "-- note_test
              INSERT INTO webhook_deliveries
-                 (webhook_id, event_id, type, body, state, attempts, due_at, log, created_at)
-             SELECT id, ?2, 'webhook.test', ?3, ?4, 1, NULL, json_array(json(?5)), ?6
+                 (webhook_id, event_id, type, state, attempts, due_at, log, created_at)
+             SELECT id, ?2, 'webhook.test', ?3, 1, NULL, json_array(json(?4)), ?5
              FROM webhooks WHERE id = ?1",
         )
         .bind(test.webhook.to_string())
         .bind(test.event.to_string())
-        .bind(test.body)
         .bind(test.state.word())
         .bind(to_json(test.log))
         .bind(now.millis())
-        .execute(&self.writer)
+        .execute(&mut *tx)
         .await
-        .map(|_| ())
-        .map_err(StoreError::during("note_test"))
+        .map_err(during())?;
+        if noted.rows_affected() == 1 {
+            sqlx::query(
+                "-- note_test: its body\nINSERT INTO webhook_bodies (event_id, body) VALUES (?, ?)",
+            )
+            .bind(test.event.to_string())
+            .bind(test.body)
+            .execute(&mut *tx)
+            .await
+            .map_err(during())?;
+        }
+        tx.commit().await.map_err(during())
     }
 
     /// Drops up to `limit` deliveries from before `before`; answers how many.

@@ -4,6 +4,7 @@
 use futures_util::TryStreamExt as _;
 use serde_json::{Map, Value, json};
 use sqlx::sqlite::SqliteRow;
+use sqlx::{Sqlite as Driver, Transaction};
 
 use super::super::Sqlite;
 use super::super::row::{column, json as read_json, parsed, to_json};
@@ -183,13 +184,6 @@ impl Sqlite {
         now: Timestamp,
     ) -> Result<bool, StoreError> {
         let during = || StoreError::during("hand_out");
-        let rows: Vec<Value> = deliveries
-            .iter()
-            .map(|it| {
-                json!({"webhooks": it.webhooks, "sequence": it.sequence, "event": it.event,
-                       "type": it.r#type, "body": it.body})
-            })
-            .collect();
         let mut tx = self.begin().await?;
         let moved = sqlx::query(
             "-- hand_out: the cursor
@@ -203,30 +197,61 @@ impl Sqlite {
         if moved.rows_affected() == 0 {
             return Ok(false);
         }
-        if !rows.is_empty() {
-            sqlx::query(
-                "-- hand_out
-                 WITH told AS MATERIALIZED (
-                     SELECT value ->> 'sequence' AS sequence, value ->> 'event' AS event,
-                            value ->> 'type' AS type, value ->> 'body' AS body,
-                            value -> 'webhooks' AS webhooks
-                     FROM json_each(?1))
-                 INSERT INTO webhook_deliveries
-                     (webhook_id, event_id, type, body, state, attempts, due_at, log, created_at)
-                 SELECT w.id, told.event, told.type, told.body, 'pending', 0, ?2, '[]', ?2
-                 FROM told, json_each(told.webhooks) AS one JOIN webhooks w ON w.id = one.value
-                 WHERE w.state = 'active' AND w.after_sequence < told.sequence
-                 ON CONFLICT (webhook_id, event_id) DO NOTHING",
-            )
-            .bind(to_json(&rows))
-            .bind(now.millis())
-            .execute(&mut *tx)
-            .await
-            .map_err(during())?;
+        if !deliveries.is_empty() {
+            insert(&mut tx, deliveries, now).await?;
         }
         tx.commit().await.map_err(during())?;
         Ok(true)
     }
+}
+
+/// Writes deliveries to the webhooks that are still active, and one body of each event that has some.
+async fn insert(
+    tx: &mut Transaction<'_, Driver>,
+    deliveries: &[NewDelivery],
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let during = || StoreError::during("hand_out");
+    let rows = deliveries.iter().map(|it| {
+        json!({"webhooks": it.webhooks, "sequence": it.sequence, "event": it.event, "type": it.r#type})
+    });
+    sqlx::query(
+        "-- hand_out
+         WITH told AS MATERIALIZED (
+             SELECT value ->> 'sequence' AS sequence, value ->> 'event' AS event, value ->> 'type' AS type,
+                    value -> 'webhooks' AS webhooks
+             FROM json_each(?1))
+         INSERT INTO webhook_deliveries
+             (webhook_id, event_id, type, state, attempts, due_at, log, created_at)
+         SELECT w.id, told.event, told.type, 'pending', 0, ?2, '[]', ?2
+         FROM told, json_each(told.webhooks) AS one JOIN webhooks w ON w.id = one.value
+         WHERE w.state = 'active' AND w.after_sequence < told.sequence
+         ON CONFLICT (webhook_id, event_id) DO NOTHING",
+    )
+    .bind(to_json(&rows.collect::<Vec<Value>>()))
+    .bind(now.millis())
+    .execute(&mut **tx)
+    .await
+    .map_err(during())?;
+    let bodies = deliveries
+        .iter()
+        .map(|it| json!({"webhooks": it.webhooks, "event": it.event, "body": it.body}));
+    sqlx::query(
+        "-- hand_out: bodies
+         WITH told AS MATERIALIZED (
+             SELECT value ->> 'event' AS event, value ->> 'body' AS body, value -> 'webhooks' AS webhooks
+             FROM json_each(?1))
+         INSERT INTO webhook_bodies (event_id, body)
+         SELECT told.event, told.body FROM told
+         WHERE EXISTS (SELECT 1 FROM json_each(told.webhooks) AS one
+                       JOIN webhook_deliveries d ON d.webhook_id = one.value AND d.event_id = told.event)
+         ON CONFLICT (event_id) DO NOTHING",
+    )
+    .bind(to_json(&bodies.collect::<Vec<Value>>()))
+    .execute(&mut **tx)
+    .await
+    .map(|_| ())
+    .map_err(during())
 }
 
 /// The rows that this version can read: a broken one must not hold up the others.

@@ -1,5 +1,7 @@
 //! Webhooks in the database: who is told what, once, and what tries change.
 
+mod bodies;
+
 use std::time::Duration;
 
 use tempfile::TempDir;
@@ -258,6 +260,21 @@ async fn a_webhook_that_takes_nothing_for_five_days_is_disabled_by_a_spent_deliv
     let (state, reason) = bench.state(id).await;
     assert_eq!(state, WebhookState::Disabled);
     assert!(reason.contains(&at(0).rfc3339()), "{reason}");
+}
+
+#[tokio::test]
+async fn a_delivery_that_has_waited_too_long_disables_a_webhook_that_takes_nothing() {
+    let bench = Bench::new().await;
+    let id = bench.webhook().await;
+    bench.happens("credits.low").await;
+    bench.hand_out(500).await;
+    let (event, late) = (bench.due(id).await[0], NextTry::Late(bench.now.after(DAY)));
+    bench.settle(id, event, late, bench.now).await;
+    bench.settle(id, event, late, bench.now.after(4 * DAY)).await;
+    assert_eq!(bench.state(id).await.0, WebhookState::Active, "four days are not enough");
+    assert_eq!(bench.log(id).await[0].1, DeliveryState::Pending, "and another try follows");
+    bench.settle(id, event, late, bench.now.after(5 * DAY)).await;
+    assert_eq!(bench.state(id).await.0, WebhookState::Disabled);
 }
 
 #[tokio::test]

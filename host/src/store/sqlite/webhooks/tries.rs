@@ -12,10 +12,12 @@ use crate::id::{EventId, WebhookId};
 use crate::store::StoreError;
 
 /// A webhook for which something waits.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Waiting {
     /// Which webhook.
     pub webhook: WebhookId,
+    /// Its end point.
+    pub url: String,
     /// Whose it is.
     pub owner: WebhookOwner,
     /// Whether it is told anything.
@@ -35,6 +37,8 @@ pub struct DueDelivery {
     pub body: String,
     /// Tries before this one.
     pub attempts: u32,
+    /// Since when it waits.
+    pub handed_out: Timestamp,
 }
 
 /// What came of one try.
@@ -59,6 +63,8 @@ pub enum NextTry {
     None,
     /// Another one.
     At(Timestamp),
+    /// Another one, of a delivery that has waited too long: its webhook is disabled if it takes nothing.
+    Late(Timestamp),
     /// Nothing: it was the last one.
     Spent,
     /// Nothing: the end point says that it is gone (410).
@@ -82,7 +88,7 @@ impl Sqlite {
                          WHERE d.due_at IS NOT NULL AND d.webhook_id > waiting.id
                          ORDER BY d.webhook_id LIMIT 1)
                  FROM waiting WHERE waiting.id IS NOT NULL)
-             SELECT w.id, w.account_id, w.state, w.failing_since IS NOT NULL AS fails,
+             SELECT w.id, w.account_id, w.url, w.state, w.failing_since IS NOT NULL AS fails,
                     (SELECT d.due_at FROM webhook_deliveries d
                      WHERE d.webhook_id = w.id AND d.due_at IS NOT NULL ORDER BY d.due_at LIMIT 1) AS due
              FROM waiting JOIN webhooks w ON w.id = waiting.id",
@@ -97,6 +103,7 @@ impl Sqlite {
             let Some(due) = column::<Option<i64>>(row, "due")? else { continue };
             waiting.push(Waiting {
                 webhook: parsed(row, "webhooks", "id")?,
+                url: column(row, "url")?,
                 owner: owner(row)?,
                 state: WebhookState::of_word(&state)
                     .ok_or_else(|| inconsistent("webhooks", "state", &state))?,
@@ -119,7 +126,8 @@ impl Sqlite {
     ) -> Result<Vec<DueDelivery>, StoreError> {
         let rows = sqlx::query(
             "-- due_deliveries
-             SELECT event_id, body, attempts FROM webhook_deliveries
+             SELECT event_id, body, attempts, created_at
+             FROM webhook_deliveries CROSS JOIN webhook_bodies USING (event_id)
              WHERE webhook_id = ? AND due_at <= ? ORDER BY due_at LIMIT ?",
         )
         .bind(webhook.to_string())
@@ -133,13 +141,14 @@ impl Sqlite {
                 event: parsed(row, "webhook_deliveries", "event_id")?,
                 body: column(row, "body")?,
                 attempts: column(row, "attempts")?,
+                handed_out: Timestamp::from_millis(column(row, "created_at")?),
             })
         };
         rows.iter().map(read).collect()
     }
 
     /// Writes what came of tries, in one transaction. A webhook that says it is gone, or that took
-    /// nothing since `failing_before` although a delivery has used up its tries, is disabled.
+    /// nothing since `failing_before` although a delivery has used up its tries or its time, is disabled.
     ///
     /// # Errors
     /// The database failed; nothing was written.
@@ -263,11 +272,13 @@ async fn note_health<'a>(
     .map_err(StoreError::during("note_health"))?;
     let Some(row) = row else { return Ok(()) };
     let failing_since: Option<i64> = column(&row, "failing_since")?;
-    let any = |next: NextTry| tried.clone().any(|it| it.next == next);
-    if any(NextTry::Gone) {
+    let is_over = |it: &Tried| matches!(it.next, NextTry::Spent | NextTry::Late(_));
+    if tried.clone().any(|it| it.next == NextTry::Gone) {
         let reason = "the end point answered 410: it is gone";
         disable(tx, webhook, reason, now).await
-    } else if any(NextTry::Spent) && failing_since.is_some_and(|it| it <= failing_before.millis()) {
+    } else if tried.clone().any(is_over)
+        && failing_since.is_some_and(|it| it <= failing_before.millis())
+    {
         let since = failing_since.map(|it| Timestamp::from_millis(it).rfc3339());
         let reason = format!("it has taken nothing since {}", since.unwrap_or_default());
         disable(tx, webhook, &reason, now).await
@@ -280,7 +291,7 @@ impl NextTry {
     fn columns(self) -> (&'static str, Option<i64>) {
         match self {
             Self::None => ("delivered", None),
-            Self::At(due) => ("pending", Some(due.millis())),
+            Self::At(due) | Self::Late(due) => ("pending", Some(due.millis())),
             Self::Spent | Self::Gone => ("failed", None),
         }
     }

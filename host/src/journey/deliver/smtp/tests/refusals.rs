@@ -161,6 +161,23 @@ async fn a_connection_that_is_cut_tells_whether_the_message_may_have_arrived() {
 }
 
 #[tokio::test]
+async fn a_message_that_is_given_up_tells_whether_it_may_have_arrived() {
+    let accepted = [PIPELINING, AT_ONCE, "S: 250 ok\nS: 250 ok\n"].concat();
+    for (ending, stage) in [("wait", Stage::Data), ("S: 354 go\ndata\nwait", Stage::Dot)] {
+        let peer = Peer::plays(&[&accepted, ending].concat()).await;
+        let mut session = peer.session().await;
+        let limit = Duration::from_millis(100);
+        assert!(tokio::time::timeout(limit, send(&mut session)).await.is_err());
+        let refused = session.out_of_time();
+        assert_eq!((refused.stage, refused.usable), (stage, false), "{ending}");
+        assert_eq!(refused.cause, Cause::Timeout);
+        assert!(shown(&session.take_transcript()).contains("S: 250 ok\n"));
+        session.quit().await;
+        peer.heard().await;
+    }
+}
+
+#[tokio::test]
 async fn an_answer_before_the_end_of_a_message_counts() {
     let accepted = [PIPELINING, AT_ONCE, "S: 250 ok\nS: 250 ok\nS: 354 go\n"].concat();
     let large = b"0123456789abc\r\n".repeat(1 << 20);

@@ -27,13 +27,14 @@ use crate::journey::deliver::exchange::{
     AddressFamilies, Exchanges, FetchSettings, Policies, PolicyFetcher, Settings,
 };
 use crate::journey::deliver::memory::Memory;
+use crate::journey::deliver::novices::Novices;
 use crate::journey::deliver::placement::{Placement, RouteBook};
 use crate::journey::deliver::return_path::ReturnPaths;
 use crate::journey::deliver::route::Routes;
 use crate::journey::deliver::schedule::Schedule;
 use crate::journey::deliver::sign::Signatory;
 use crate::journey::deliver::smtp::TlsClient;
-use crate::journey::deliver::{Sandbox, Spawner, Worker};
+use crate::journey::deliver::{Sandbox, Spawner, Troubled, Worker};
 use crate::mail::dkim::{Algorithm, SigningKey};
 use crate::mail::verp::Verp;
 use crate::store::Store;
@@ -110,6 +111,8 @@ pub async fn worker(
         routes: ArcSwap::from_pointee(book),
         exchanges: exchanges(store, clock, dns),
         destinations: Arc::new(Destinations::default()),
+        novices: Arc::new(Novices::of(setup.concurrent)),
+        memory: Memory::new(64 << 20),
         clock: clock.clone(),
     });
     let facts = Arc::new(Facts::open(store.clone(), clock.clone()).await.expect("readable"));
@@ -124,6 +127,7 @@ pub async fn worker(
         ),
         sandbox: Sandbox::new(([127, 0, 0, 1], 1).into()),
         carrier: Carrier {
+            troubled: Troubled::default(),
             hello: "mail.example".to_owned(),
             local: Vec::new(),
             tls: TlsClient::new(ca.as_deref()).expect("authorities"),
@@ -131,7 +135,6 @@ pub async fn worker(
             clock: clock.clone(),
         },
         placement: Arc::clone(&placement),
-        memory: Memory::new(64 << 20),
     };
     Worker {
         store: store.clone(),

@@ -1,0 +1,82 @@
+//! Attempts at hosts of which nothing good is known yet: a bounded part of all, and of it a bounded part
+//! for each account. Hosts that hang can so be as many as they like.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use super::destination::lock;
+use crate::id::AccountId;
+
+/// Of four attempts, those at such hosts; and those of one account.
+const ALL: usize = 3;
+const OF_ACCOUNT: usize = 1;
+
+/// How many there are.
+#[derive(Debug)]
+pub struct Novices {
+    most: usize,
+    of_account: usize,
+    under_way: Mutex<HashMap<AccountId, usize>>,
+}
+
+/// One of them; given back when it is dropped.
+#[derive(Debug)]
+pub struct Novice {
+    all: Arc<Novices>,
+    account: AccountId,
+}
+
+impl Novices {
+    /// Of so many attempts at one time.
+    #[must_use]
+    pub fn of(concurrent: usize) -> Self {
+        let part = |quarters: usize| (concurrent.saturating_mul(quarters) / 4).max(1);
+        Self { most: part(ALL), of_account: part(OF_ACCOUNT), under_way: Mutex::default() }
+    }
+
+    /// Another one of that account, if there may be.
+    #[must_use]
+    pub fn take(self: &Arc<Self>, account: AccountId) -> Option<Novice> {
+        let mut under_way = lock(&self.under_way);
+        let all: usize = under_way.values().sum();
+        let own = under_way.get(&account).copied().unwrap_or(0);
+        if all >= self.most || own >= self.of_account {
+            return None;
+        }
+        under_way.insert(account, own + 1);
+        Some(Novice { all: Arc::clone(self), account })
+    }
+}
+
+impl Drop for Novice {
+    fn drop(&mut self) {
+        let mut under_way = lock(&self.all.under_way);
+        if let Some(own) = under_way.get_mut(&self.account) {
+            *own -= 1;
+            if *own == 0 {
+                under_way.remove(&self.account);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Timestamp;
+
+    #[test]
+    fn an_account_has_its_part_and_all_have_theirs() {
+        let novices = Arc::new(Novices::of(16));
+        let account = || AccountId::new(Timestamp::from_millis(0));
+        let (one, two) = (account(), account());
+        let mut taken: Vec<Novice> = (0..9).filter_map(|_| novices.take(one)).collect();
+        assert_eq!(taken.len(), 4);
+        taken.extend(novices.take(two));
+        assert_eq!(taken.len(), 5, "another account has its own");
+        taken.extend((0..9).filter_map(|_| novices.take(account())));
+        assert_eq!(taken.len(), 12);
+        taken.clear();
+        assert!(novices.take(one).is_some());
+    }
+}

@@ -1,0 +1,129 @@
+//! End points that want to be left alone, and those that fail: what is due for them waits, and nobody else.
+
+use super::*;
+
+const LATER: Duration = Duration::from_hours(2);
+
+/// Tries of all deliveries of a webhook that are written down.
+async fn tries(webhooks: &Webhooks, id: WebhookId) -> usize {
+    let page = webhooks.store.webhook_deliveries(id, None, None, 500).await.expect("read");
+    let tries = page.deliveries.iter().map(|it| it.attempts.as_array().map_or(0, Vec::len));
+    tries.sum()
+}
+
+async fn until_tries(webhooks: &Webhooks, id: WebhookId, count: usize) {
+    while tries(webhooks, id).await < count {
+        tokio::task::yield_now().await;
+    }
+}
+
+fn hours() -> Schedule {
+    Schedule::with_pauses(vec![Duration::from_hours(1); 50])
+}
+
+#[tokio::test]
+async fn an_end_point_that_asks_for_a_pause_gets_nothing_before_it_is_over() {
+    let clock = Clock::manual(START);
+    let (_directory, webhooks) = webhooks(&clock, hours(), 64).await;
+    let busy = status(429, "retry-after: 60\r\n");
+    let busy = EndPoint::start([busy.clone(), busy, status(200, "")]).await;
+    let good = EndPoint::start([status(200, "")]).await;
+    let (asks, _) = create(&webhooks, &busy.url()).await;
+    let (takes, _) = create(&webhooks, &good.url()).await;
+    for n in 0..20 {
+        happens(&webhooks, n).await;
+    }
+    let run = Run::of(&webhooks);
+    until_tries(&webhooks, asks, 2).await;
+    until_all(&webhooks, takes, 20, DeliveryState::Delivered).await;
+    clock.advance(Duration::from_secs(59));
+    for n in 20..40 {
+        happens(&webhooks, n).await;
+    }
+    until_all(&webhooks, takes, 40, DeliveryState::Delivered).await;
+    assert_eq!(busy.heard().len(), 2, "what was under way when it asked, and nothing more");
+    webhooks.test(asks).await.expect("tested");
+    assert!(busy.heard()[2].body.contains("webhook.test"), "a test by hand is made");
+    clock.advance(Duration::from_secs(1));
+    until_all(&webhooks, asks, 39, DeliveryState::Delivered).await;
+    clock.advance(LATER);
+    until_all(&webhooks, asks, 41, DeliveryState::Delivered).await;
+    assert_eq!(busy.heard().len(), 2 + 1 + 40);
+    run.stop().await;
+}
+
+#[tokio::test]
+async fn an_end_point_that_fails_is_probed_by_one_try_at_a_time_until_it_takes_something() {
+    let clock = Clock::manual(START);
+    let (_directory, webhooks) = webhooks(&clock, hours(), 64).await;
+    let answers = (0..12).map(|_| status(500, "")).chain([status(200, "")]);
+    let end_point = EndPoint::start(answers).await;
+    let good = EndPoint::start([status(200, "")]).await;
+    let (fails, _) = create(&webhooks, &end_point.url()).await;
+    let (takes, _) = create(&webhooks, &good.url()).await;
+    for n in 0..40 {
+        happens(&webhooks, n).await;
+    }
+    let run = Run::of(&webhooks);
+    until_tries(&webhooks, fails, 5).await;
+    until_all(&webhooks, takes, 40, DeliveryState::Delivered).await;
+    let mut made = end_point.heard().len();
+    assert!(made <= 6, "five failures and what was under way beside them: {made}");
+    until_tries(&webhooks, fails, made).await;
+    while made < 12 {
+        clock.advance(Duration::from_mins(1));
+        made += 1;
+        until_tries(&webhooks, fails, made).await;
+        happens(&webhooks, 40 + made).await;
+        let others = good.heard().len() + 1;
+        good.hears(others).await;
+        assert_eq!(end_point.heard().len(), made, "one, and then a pause");
+    }
+    clock.advance(Duration::from_mins(1));
+    let all = good.heard().len();
+    until_all(&webhooks, fails, all - 12, DeliveryState::Delivered).await;
+    clock.advance(LATER);
+    until_all(&webhooks, fails, all, DeliveryState::Delivered).await;
+    run.stop().await;
+}
+
+#[tokio::test]
+async fn another_url_is_another_end_point() {
+    let clock = Clock::manual(START);
+    let (_directory, webhooks) = webhooks(&clock, hours(), 64).await;
+    let busy = EndPoint::start([status(503, "retry-after: 86400\r\n")]).await;
+    let good = EndPoint::start([status(200, "")]).await;
+    let (id, _) = create(&webhooks, &busy.url()).await;
+    for n in 0..10 {
+        happens(&webhooks, n).await;
+    }
+    let run = Run::of(&webhooks);
+    until_tries(&webhooks, id, 2).await;
+    let wanted = Wanted { url: Some(good.url()), ..Wanted::default() };
+    webhooks.change(id, wanted).await.expect("changed");
+    until_all(&webhooks, id, 8, DeliveryState::Delivered).await;
+    assert_eq!(busy.heard().len(), 2);
+    run.stop().await;
+}
+
+#[tokio::test]
+async fn a_webhook_with_more_than_it_is_probed_with_is_disabled_in_the_end() {
+    let clock = Clock::manual(START);
+    let (_directory, webhooks) = webhooks(&clock, Schedule::default(), 64).await;
+    let end_point = EndPoint::start([status(500, "")]).await;
+    let (id, _) = create(&webhooks, &end_point.url()).await;
+    for n in 0..30 {
+        happens(&webhooks, n).await;
+    }
+    let run = Run::of(&webhooks);
+    until_tries(&webhooks, id, 5).await;
+    let made = end_point.heard().len();
+    until_tries(&webhooks, id, made).await;
+    clock.advance(Duration::from_hours(5 * 24));
+    until_all(&webhooks, id, 30, DeliveryState::Failed).await;
+    let webhook = webhooks.find(id).await.expect("there");
+    assert_eq!(webhook.state, WebhookState::Disabled);
+    assert!(webhook.reason.contains(&START.rfc3339()), "{}", webhook.reason);
+    assert_eq!(end_point.heard().len(), made + 1, "no delivery has used up its tries");
+    run.stop().await;
+}
