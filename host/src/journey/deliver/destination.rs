@@ -146,11 +146,11 @@ impl Destinations {
         let destination = self.get(wish.name, wish.limits);
         let Some(probe) = health.probe() else { return Taken::Full(PROBED) };
         match destination.place(self.shortened.load(Ordering::Relaxed).max(1)) {
-            Ok(permit) => {
+            Some(permit) => {
                 let load = Load::default();
                 Taken::Place(Place { destination, health, load, _permit: permit, _probe: probe })
             }
-            Err(wait) => Taken::Full(wait),
+            None => Taken::Full(Duration::MAX),
         }
     }
 
@@ -247,21 +247,14 @@ impl Destination {
         }
     }
 
-    /// The error is how long there is none, unless one is given back.
-    fn place(&self, shortened: usize) -> Result<OwnedSemaphorePermit, Duration> {
+    fn place(&self, shortened: usize) -> Option<OwnedSemaphorePermit> {
         let all = places(self.limits);
         let taken = all.saturating_sub(self.places.available_permits());
-        if taken >= all.div_ceil(shortened) {
-            return Err(Duration::MAX);
-        }
-        let Ok(permit) = Arc::clone(&self.places).try_acquire_owned() else {
-            return Err(Duration::MAX);
-        };
-        self.pace()?;
-        Ok(permit)
+        let has_room = taken < all.div_ceil(shortened);
+        has_room.then(|| Arc::clone(&self.places).try_acquire_owned().ok()).flatten()
     }
 
-    /// Counts a message against the rate.
+    /// Counts a message against the rate, when all else is there that it needs.
     ///
     /// # Errors
     /// There have been enough; how long there can be no further one.

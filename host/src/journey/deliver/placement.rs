@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 
-use super::destination::{Destination, Destinations, Limits, Load, Place, Taken, Wish};
+use super::destination::{Destination, Destinations, Limits, Place, Taken, Wish};
 use super::exchange::{Exchange, Exchanges, Hosts, operator};
 use super::health::Rest;
 use super::memory::{Memory, Repute, SMALL};
-use super::novices::{Novice, Novices};
+use super::novices::Novices;
 use super::outcome::{Report, Verdict};
 use super::route::{Routes, SANDBOX, Smarthost, Way};
 use crate::clock::{Clock, Timestamp};
@@ -79,6 +79,30 @@ pub enum Found {
     Unknown,
 }
 
+/// What is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Short {
+    /// Something that another message of the lane may not need.
+    Crowded,
+    /// A place, for so long.
+    Full(Duration),
+}
+
+impl From<Course> for Found {
+    fn from(course: Course) -> Self {
+        Self::Course(course)
+    }
+}
+
+impl From<Short> for Found {
+    fn from(short: Short) -> Self {
+        match short {
+            Short::Crowded => Self::Crowded,
+            Short::Full(wait) => Self::Full(wait),
+        }
+    }
+}
+
 /// What has no place in this round.
 #[derive(Debug, Default)]
 pub struct Passed {
@@ -131,14 +155,15 @@ impl Placement {
         }
         let found = match way {
             Way::Sandbox => match self.sandbox(due) {
-                Taken::Place(place) => Found::Course(Course::Sandbox(place)),
+                Taken::Place(place) => {
+                    self.ready(place, due).map_or_else(Found::from, |it| Course::Sandbox(it).into())
+                }
                 Taken::Full(wait) => Found::Full(wait),
                 Taken::Resting(rest) => resting(SANDBOX, rest),
             },
             Way::Smarthosts(smarthosts) => self.smarthost(smarthosts, due),
             Way::Direct => self.direct(due, &book),
         };
-        let found = self.loaded(found, due);
         match &found {
             Found::Course(_) => {}
             Found::Crowded => passed.is_crowded = true,
@@ -168,7 +193,7 @@ impl Placement {
     #[must_use]
     pub fn next(&self, smarthost: &Smarthost, account: AccountId) -> Option<Place> {
         match self.at(smarthost, account, None) {
-            Taken::Place(place) => Some(place),
+            Taken::Place(place) => place.destination.pace().is_ok().then_some(place),
             Taken::Full(_) | Taken::Resting(_) => None,
         }
     }
@@ -212,66 +237,59 @@ impl Placement {
         self.destinations.take(&wish, self.clock.now())
     }
 
-    /// With all that the attempt holds besides, or nothing.
-    fn loaded(&self, found: Found, due: &Due) -> Found {
-        let Found::Course(mut course) = found else { return found };
-        let (place, novice) = match &mut course {
-            Course::Direct(place, ..) => {
-                let novice = match place.health.repute() {
-                    Repute::Known => None,
-                    Repute::Unknown => match self.novices.take(due.account_id) {
-                        Some(novice) => Some(novice),
-                        None => return Found::Crowded,
-                    },
-                };
-                (place, novice)
-            }
-            Course::Sandbox(place) | Course::Smarthosts(place, _) => (place, None),
-            Course::Over(_) => return Found::Course(course),
-        };
-        match self.load(place, novice, due) {
-            Some(load) => place.load = load,
-            None => return Found::Crowded,
-        }
-        Found::Course(course)
-    }
-
-    fn load(&self, place: &Place, novice: Option<Novice>, due: &Due) -> Option<Load> {
+    /// A place with all that the attempt needs besides: first what can be given back, the rate last.
+    fn ready(&self, mut place: Place, due: &Due) -> Result<Place, Short> {
         let (repute, octets) = (place.health.repute(), due.octets.unwrap_or(0));
-        let large = if octets > SMALL { Some(place.destination.large()?) } else { None };
-        Some(Load { memory: Some(self.memory.take(octets, repute)?), large, novice })
+        if octets > SMALL {
+            place.load.large = Some(place.destination.large().ok_or(Short::Crowded)?);
+        }
+        place.load.memory = Some(self.memory.take(octets, repute).ok_or(Short::Crowded)?);
+        place.destination.pace().map_err(Short::Full)?;
+        Ok(place)
     }
 
-    /// Counts a message against the rate of the operator whose host is tried first, where others' hosts
-    /// stand behind it and the destination is another one.
-    fn pace(&self, hosts: &Hosts) -> Result<(), Duration> {
-        let first = hosts.hosts.first().map(|it| self.operator(&it.name));
-        match first.filter(|it| it.name != hosts.group) {
-            Some(operator) => operator.pace(),
-            None => Ok(()),
+    /// The same at mail exchangers. The operator whose host is tried first counts, too, where others'
+    /// hosts stand behind it and the destination is another one.
+    fn ready_at(&self, hosts: &Hosts, mut place: Place, due: &Due) -> Result<Place, Short> {
+        if place.health.repute() == Repute::Unknown {
+            let novice = self.novices.take(due.account_id);
+            place.load.novice = Some(novice.ok_or(Short::Crowded)?);
         }
+        let place = self.ready(place, due)?;
+        let first = hosts.hosts.first().map(|it| self.operator(&it.name));
+        if let Some(operator) = first.filter(|it| it.name != place.destination.name) {
+            operator.pace().map_err(Short::Full)?;
+        }
+        Ok(place)
     }
 
     /// By weight among those that are well and have a place; the others follow, for the case that it
     /// fails.
     fn smarthost(&self, smarthosts: &[Smarthost], due: &Due) -> Found {
-        let mut wait: Option<Duration> = None;
+        let mut short: Option<Short> = None;
         let mut rests: Vec<(Rest, &Smarthost)> = Vec::new();
         let order = drawn(smarthosts);
         for (at, first) in order.iter().enumerate() {
-            match self.at(first, due.account_id, wanted(due)) {
-                Taken::Place(place) => {
+            let ready = match self.at(first, due.account_id, wanted(due)) {
+                Taken::Place(place) => self.ready(place, due),
+                Taken::Full(wait) => Err(Short::Full(wait)),
+                Taken::Resting(rest) => {
+                    rests.push((rest, first));
+                    continue;
+                }
+            };
+            match ready {
+                Ok(place) => {
                     let others = order.iter().enumerate().filter(|(other, _)| *other != at);
                     let others = others.map(|(_, it)| (*it).clone());
                     let all = std::iter::once((*first).clone()).chain(others).collect();
-                    return Found::Course(Course::Smarthosts(place, all));
+                    return Course::Smarthosts(place, all).into();
                 }
-                Taken::Full(it) => wait = Some(wait.map_or(it, |wait| wait.min(it))),
-                Taken::Resting(rest) => rests.push((rest, first)),
+                Err(it) => short = Some(short.map_or(it, |short| short.min(it))),
             }
         }
-        match (wait, rests.into_iter().min_by_key(|(rest, _)| rest.until)) {
-            (Some(wait), _) => Found::Full(wait),
+        match (short, rests.into_iter().min_by_key(|(rest, _)| rest.until)) {
+            (Some(short), _) => short.into(),
             (None, Some((rest, smarthost))) => resting(&smarthost.name, rest),
             (None, None) => over("smarthost", "no smarthost is configured for this route"),
         }
@@ -298,12 +316,10 @@ impl Placement {
                     wanted: wanted(due),
                 };
                 match self.destinations.take(&wish, now) {
-                    Taken::Place(place) => {
-                        if let Err(wait) = self.pace(hosts) {
-                            return Found::Full(wait);
-                        }
-                        Found::Course(Course::Direct(place, Arc::clone(&exchange), book.port))
-                    }
+                    Taken::Place(place) => match self.ready_at(hosts, place, due) {
+                        Ok(it) => Course::Direct(it, Arc::clone(&exchange), book.port).into(),
+                        Err(short) => short.into(),
+                    },
                     Taken::Full(wait) => Found::Full(wait),
                     Taken::Resting(rest) => resting(DIRECT, rest),
                 }

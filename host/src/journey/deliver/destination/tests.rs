@@ -153,9 +153,9 @@ fn a_clock_that_is_set_back_prolongs_no_rest() {
 fn a_rate_holds_whatever_the_connections() {
     let destinations = Destinations::default();
     let limits = Limits { per_minute: NonZeroU32::new(3), ..limits(100) };
-    let taken = (0..10).filter_map(|_| place(take(&destinations, limits, NOW))).count();
-    assert_eq!(taken, 3);
-    let Taken::Full(wait) = take(&destinations, limits, NOW) else { panic!("it is full") };
+    let destination = place(take(&destinations, limits, NOW)).expect("a place").destination;
+    assert_eq!((0..10).filter_map(|_| destination.pace().ok()).count(), 3);
+    let wait = destination.pace().expect_err("there have been enough");
     assert!(wait <= Duration::from_secs(20), "{wait:?}");
 }
 
