@@ -131,7 +131,7 @@ pub enum ConfigError {
         /// Why.
         source: std::io::Error,
     },
-    /// The file, or the environment, is wrong. The text names line, column and the valid keys.
+    /// The file, or the environment, is wrong. The text names line and column, or the rule.
     #[error("the configuration {origin} is not valid:\n{message}")]
     Invalid {
         /// The file, or the environment.
@@ -156,7 +156,7 @@ impl Config {
                 .map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
             let invalid = |error: toml::de::Error| ConfigError::Invalid {
                 origin: path.display().to_string(),
-                message: error.to_string(),
+                message: place_and_fault(&text, &error),
             };
             // Parsed twice: this time for messages that name the line.
             toml::from_str::<Self>(&text).map_err(invalid)?;
@@ -190,6 +190,17 @@ impl Config {
         let (origin, message) = ("and the environment".to_owned(), rules.broken.join("\n"));
         Err(ConfigError::Invalid { origin, message })
     }
+}
+
+/// Line, column and what is wrong there. Not the line itself: a password may stand in it, and a log is read
+/// by more people than the file.
+fn place_and_fault(text: &str, error: &toml::de::Error) -> String {
+    let message = error.message();
+    let before = error.span().and_then(|span| text.get(..span.start));
+    let Some(before) = before else { return format!("  {message}") };
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().map_or(0, |it| it.chars().count()) + 1;
+    format!("  line {line}, column {column}: {message}")
 }
 
 impl Rules {

@@ -6,4 +6,8 @@ ALTER TABLE queue ADD COLUMN waits_for TEXT;
 ALTER TABLE queue ADD COLUMN is_wanted INTEGER NOT NULL DEFAULT 0;
 -- Octets of the message, so that a lease need not read all of its body.
 ALTER TABLE queue ADD COLUMN octets INTEGER;
+-- Of what waits already, about: bodies are compressed.
+UPDATE queue SET octets = (SELECT 4 * length(b.bytes) FROM messages m
+                           JOIN bodies b ON b.message_id = coalesce(m.body_of, m.id)
+                           WHERE m.id = queue.message_id);
 CREATE INDEX queue_waiting ON queue (waits_for, due_at) WHERE waits_for IS NOT NULL;

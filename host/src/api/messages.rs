@@ -159,6 +159,10 @@ pub async fn retry(
     State(api): State<Api>,
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
+    let key = &admin.caller().key;
+    if let Err((refusal, _)) = api.rate_limits.take(key.id, key.account_id, NonZeroU32::MIN) {
+        return Err(refusal.into());
+    }
     let row = find(&api, &admin, &id).await?;
     let again = api.store.try_again(row.id, api.clock.now()).await;
     match again.map_err(|error| failed(&error))? {

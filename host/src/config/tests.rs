@@ -93,3 +93,21 @@ fn a_listener_that_is_no_address_is_told_what_one_looks_like() {
     let error = Config::load(None, environment(&pairs).into_iter()).expect_err("a name");
     assert!(error.to_string().contains("127.0.0.1:2587"), "{error}");
 }
+
+#[test]
+fn what_is_wrong_with_the_file_is_said_without_its_line_where_a_password_may_stand() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("waxwing.toml");
+    let smarthost = "{name=\"a\",host=\"h\",password=\"TOPSECRET\",weight=\"x\"}";
+    for text in [
+        format!("[delivery]\nsmarthosts = [{smarthost}]\n"),
+        "[delivery]\nsmarthosts = [{password=\"TOPSECRET}]\n".to_owned(),
+    ] {
+        std::fs::write(&file, text).expect("written");
+        let error = Config::load(Some(&file), environment(&[]).into_iter())
+            .expect_err("it is broken")
+            .to_string();
+        assert!(error.contains("line 2, column "), "{error}");
+        assert!(!error.contains("TOPSECRET"), "{error}");
+    }
+}

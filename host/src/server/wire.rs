@@ -242,7 +242,16 @@ async fn store(config: &Config, data: &DataDir, clock: &Clock) -> Result<Store, 
     store.make_shrinkable(&file).await?;
     domains::prove_master_key(data, &store).await?;
     domains::note_settings(config, &store).await?;
-    let released = store.release_leases(clock.now()).await?;
+    let now = clock.now();
+    // Before anything is written under the time of now.
+    if store.is_ahead_of(now).await? {
+        let mended = store.mend_due_times(now).await?;
+        tracing::warn!(
+            mended,
+            "the clock was ahead when the server ran last: messages are due earlier now"
+        );
+    }
+    let released = store.release_leases(now).await?;
     if released > 0 {
         tracing::info!(released, "messages that were being sent when the server stopped are due");
     }

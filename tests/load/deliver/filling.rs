@@ -168,8 +168,8 @@ const ROWS: [&str; 3] = [
 ];
 
 /// Last, so that they are due soon after it: at `?1`, from the number `?2` on.
-const QUEUE: &str = "INSERT INTO queue (message_id, account_id, lane, due_at)
-     SELECT id, account_id, 'example.com', ?1 FROM messages
+const QUEUE: &str = "INSERT INTO queue (message_id, account_id, lane, due_at, octets)
+     SELECT id, account_id, 'example.com', ?1, 8192 FROM messages
      WHERE id >= printf('msg_01KAJ00000%016d', ?2) AND state = 'queued'";
 
 #[cfg(test)]

@@ -201,7 +201,7 @@ pub enum ReadRefusals {
     /// `NOT_FOUND`: the account has none of this name.
     #[response(status = 404, content_type = "application/problem+json")]
     NotFound(#[to_schema] Problem),
-    /// `RATE_LIMITED`: too many failed logins.
+    /// `RATE_LIMITED`: too many requests, or failed logins.
     #[response(status = 429, content_type = "application/problem+json")]
     TooManyRequests(#[to_schema] Problem),
     /// `INTERNAL`

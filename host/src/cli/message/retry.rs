@@ -28,7 +28,7 @@ pub struct Retry {
 }
 
 impl Retry {
-    /// Makes them due; a running server sees it within 30 seconds.
+    /// Makes them due; a running server sees it within five seconds.
     pub async fn run(self) -> Result<(), CliError> {
         let Self { ids, account, domain, target, all: _all_where_nothing_else_is_said } = self;
         let opened = target.open().await?;
@@ -50,7 +50,7 @@ impl Retry {
             }
             tried
         };
-        let tell = || format!("{tried} due now; a running server begins within 30 seconds");
+        let tell = || format!("{tried} due now; a running server begins within 5 seconds");
         target.output.one(&json!({"due": tried}), tell);
         Ok(())
     }

@@ -61,9 +61,9 @@ impl Attempts {
     }
 
     async fn within_time(&self, lease: &Lease, course: Course) -> Report {
-        let (destination, health) = match &course {
+        let destination = match &course {
             Course::Sandbox(place) | Course::Smarthosts(place, _) | Course::Direct(place, ..) => {
-                (Arc::clone(&place.destination), Arc::clone(&place.health))
+                Arc::clone(&place.destination)
             }
             Course::Over(report) => return report.clone(),
         };
@@ -72,7 +72,6 @@ impl Attempts {
         tokio::time::timeout(LAST, attempt).await.unwrap_or_else(|_| {
             let minutes = LAST.as_secs() / 60;
             let words = format!("not done after {minutes} minutes: it may have arrived");
-            health.has_failed(&words, self.carrier.clock.now());
             Report { is_uncertain: true, ..Report::new(Verdict::Deferred, "", words) }
         })
     }
@@ -149,6 +148,7 @@ impl Attempts {
                 account: lease.account_id,
                 sender: sender.as_ref(),
                 recipient: &lease.recipient,
+                begun: self.carrier.clock.now(),
                 until,
             };
             let report = self.through(&errand, smarthost, letter).await;
@@ -187,9 +187,10 @@ impl Attempts {
             Ok(addresses) => addresses,
             Err(error) => {
                 let words = format!("{} has no address: {error}", smarthost.host);
-                let rest = errand.health.has_failed(&words, self.carrier.clock.now());
+                let now = self.carrier.clock.now();
+                let rest = errand.health.has_failed(&words, errand.begun, now);
                 let report = Report::new(Verdict::Deferred, &smarthost.name, words);
-                return Report { rest: Some(Box::new(rest)), is_open: true, ..report };
+                return Report { rest: rest.map(Box::new), is_open: true, ..report };
             }
         };
         let targets: Vec<Target<'_>> = addresses
@@ -245,6 +246,7 @@ impl Attempts {
             account: lease.account_id,
             sender: sender.as_ref(),
             recipient: &lease.recipient,
+            begun: self.carrier.clock.now(),
             until: Instant::now() + LONGEST,
         };
         let report = self.carrier.carry(&errand, &targets, letter, &self.signatory).await;

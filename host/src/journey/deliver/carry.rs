@@ -18,7 +18,7 @@ use super::smtp::{
 };
 use super::tried::{End, Tried, said};
 use super::troubled::Troubled;
-use crate::clock::Clock;
+use crate::clock::{Clock, Timestamp};
 use crate::id::AccountId;
 use crate::message::address::EmailAddress;
 
@@ -76,6 +76,8 @@ pub struct Errand<'a> {
     pub sender: Option<&'a EmailAddress>,
     /// The envelope's recipient.
     pub recipient: &'a EmailAddress,
+    /// When it began.
+    pub begun: Timestamp,
     /// When it is over, wherever it is.
     pub until: Instant,
 }
@@ -112,7 +114,7 @@ impl Carrier {
             match end {
                 End::Over => return report,
                 End::Lost(reason) => {
-                    errand.health.has_hung(&reason, self.clock.now());
+                    errand.health.has_hung(&reason, errand.begun, self.clock.now());
                     return report;
                 }
                 End::Closed(reason) => closed = Some(reason),
@@ -125,20 +127,25 @@ impl Carrier {
         is_ill = is_ill && hung.is_none() && away.is_none();
         // Once for a message, however many hosts it was taken to.
         if let Some(reason) = hung {
-            errand.health.has_hung(&reason, self.clock.now());
+            errand.health.has_hung(&reason, errand.begun, self.clock.now());
         }
         if let Some(reason) = away {
             errand.health.has_sent_away(errand.account, &reason, self.clock.now());
         }
         let Some(report) = last else {
-            // Nothing that time would mend by itself.
-            let words = format!("{} has no address", errand.destination.name);
+            let name = &errand.destination.name;
+            let words = if targets.is_empty() {
+                // Nothing that time would mend by itself.
+                format!("{name} has no address")
+            } else {
+                format!("no time was left for {name}")
+            };
             return Report::new(Verdict::Deferred, errand.route, words);
         };
         match closed {
             Some(reason) if is_ill => {
-                let rest = errand.health.has_failed(&reason, self.clock.now());
-                Report { rest: Some(Box::new(rest)), ..report }
+                let rest = errand.health.has_failed(&reason, errand.begun, self.clock.now());
+                Report { rest: rest.map(Box::new), ..report }
             }
             Some(_) | None => report,
         }
@@ -160,7 +167,8 @@ impl Carrier {
             End::Closed(_) | End::Hung(_) | End::Lost(_) => {
                 self.troubled.mark(&target.key(), self.clock.now());
             }
-            End::Over | End::SentAway(_) | End::Unfit => self.troubled.clear(&target.key()),
+            End::Over | End::SentAway(_) => self.troubled.clear(&target.key()),
+            End::Unfit => {}
         }
     }
 

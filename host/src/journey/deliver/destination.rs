@@ -26,7 +26,7 @@ const COUNTED: Duration = Duration::from_mins(1);
 /// Hosts of which it is remembered that they are well.
 const KNOWN: usize = 20_000;
 /// Large messages to one destination at one time.
-const LARGE: usize = 2;
+const LARGE: usize = 4;
 /// How soon a place is looked for again where only a probe is under way.
 const PROBED: Duration = Duration::from_millis(500);
 
@@ -144,7 +144,7 @@ impl Destinations {
             return Taken::Resting(rest);
         }
         let destination = self.get(wish.name, wish.limits);
-        let Some(probe) = health.probe() else { return Taken::Full(PROBED) };
+        let Some(probe) = health.probe(now) else { return Taken::Full(PROBED) };
         match destination.place(self.shortened.load(Ordering::Relaxed).max(1)) {
             Some(permit) => {
                 let load = Load::default();
@@ -160,11 +160,15 @@ impl Destinations {
         self.shortened.store(by, Ordering::Relaxed);
     }
 
-    /// Forgets how all of them were, and closes what is kept: their settings have changed. What waits
-    /// for them tries them once.
+    /// Forgets how all of them were, and closes what is kept: their settings may have changed. What waits
+    /// for them tries them once. What counts against their bounds goes on counting.
     pub fn forget(&self) {
         lock(&self.healths).clear();
-        lock(&self.known).clear();
+        let known: Vec<Arc<Destination>> = lock(&self.known).values().cloned().collect();
+        let closed: Vec<Vec<Kept>> =
+            known.iter().map(|it| std::mem::take(&mut *lock(&it.idle))).collect();
+        // Sessions are dropped outside the locks.
+        drop(closed);
         self.call_one_of_each();
     }
 
@@ -173,16 +177,31 @@ impl Destinations {
         self.wakes.call_one_of_each();
     }
 
+    /// What waits for those whose rest is over may try them.
+    pub fn look_for_ended_rests(&self, now: Timestamp) {
+        let healths: Vec<Arc<Health>> = lock(&self.healths).values().cloned().collect();
+        for name in healths.iter().flat_map(|it| it.ended_rests(now)) {
+            self.wakes.call_one(&name);
+        }
+    }
+
     /// Which messages may go on that wait for some of them.
     #[must_use]
     pub fn called(&self) -> Called {
         self.wakes.take()
     }
 
-    /// Nothing waits for those hosts any more.
-    pub fn nothing_waits(&self, hosts: &str) {
-        if let Some(health) = lock(&self.healths).get(hosts) {
-            health.nothing_waits();
+    /// Nothing waits under that name any more.
+    pub fn nothing_waits(&self, name: &str) {
+        if let Some(health) = lock(&self.healths).get(Health::hosts_of(name)) {
+            health.nothing_waits(name);
+        }
+    }
+
+    /// Something began to wait under that name; they may have become well meanwhile.
+    pub fn one_waits(&self, name: &str, now: Timestamp) {
+        if let Some(health) = lock(&self.healths).get(Health::hosts_of(name)) {
+            health.one_waits(name, now);
         }
     }
 

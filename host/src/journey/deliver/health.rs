@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::destination::lock;
 use super::memory::Repute;
-use super::recovery::{Recovery, Wakes};
+use super::recovery::{self, Recovery, Wakes};
 use crate::clock::Timestamp;
 use crate::id::AccountId;
 
@@ -22,8 +22,12 @@ const REMEMBERED: Duration = Duration::from_hours(1);
 pub(super) const SENT_AWAY: u32 = 5;
 /// Attempts in a row that hang before it is not the messages.
 const HUNG: u32 = 3;
-/// Attempts at one time at hosts that have never taken or refused a message.
-const FIRST: u32 = 2;
+/// What stands between hosts and an account in the name of a rest.
+const FOR: &str = " for ";
+/// Attempts that try at one time how hosts are, and how long one alone may take before another has its
+/// turn: it may be its message that they cannot bear.
+const PROBES: u32 = 5;
+const PROBE: Duration = Duration::from_secs(10);
 
 /// How the hosts of a domain, or a smarthost, are. Of two customers of one operator one may be down.
 #[derive(Debug)]
@@ -52,10 +56,14 @@ struct State {
     is_known: bool,
     well_at: Option<Timestamp>,
     failures: u32,
-    /// Attempts in a row that hung.
+    /// Attempts in a row that hung, and the last of them.
     hung: u32,
-    /// Attempts that try how they are.
+    hung_at: Option<Timestamp>,
+    /// Attempts that try how they are, and when the last of them began.
     probes: u32,
+    probed_at: Option<Timestamp>,
+    /// Whether what waits was told that the rest is over.
+    is_told: bool,
     rest: Option<Rest>,
     /// Of hosts that are new here, too: something may wait for them since an earlier time.
     recovery: Option<Recovery>,
@@ -68,7 +76,25 @@ struct Away {
     in_a_row: u32,
     rests: u32,
     rest: Option<Rest>,
+    is_told: bool,
+    recovery: Option<Recovery>,
     last: Timestamp,
+}
+
+impl Away {
+    /// Something may wait for them since an earlier time.
+    fn new(now: Timestamp) -> Self {
+        let recovery = Some(Recovery::default());
+        Self { in_a_row: 0, rests: 0, rest: None, is_told: false, recovery, last: now }
+    }
+
+    fn has_taken_one(&mut self, now: Timestamp) -> Option<u32> {
+        if self.rests > 0 {
+            self.recovery = Some(Recovery::default());
+        }
+        (self.in_a_row, self.rests, self.rest, self.last) = (0, 0, None, now);
+        self.recovery.as_mut().and_then(Recovery::has_taken_one)
+    }
 }
 
 /// One attempt that tries how they are.
@@ -97,53 +123,91 @@ impl Health {
             state.recovery = Some(Recovery::default());
         }
         (state.is_known, state.failures, state.hung, state.rest) = (true, 0, 0, None);
-        state.well_at = Some(now);
+        (state.well_at, state.hung_at) = (Some(now), None);
         let woken = state.recovery.as_mut().and_then(Recovery::has_taken_one);
-        let away = state.away.remove(&account);
+        let own = state.away.entry(account).or_insert_with(|| Away::new(now)).has_taken_one(now);
         drop(state);
         if let Some(woken) = woken {
             self.wakes.call(&self.name, woken);
         }
-        if away.is_some_and(|it| it.rests > 0) {
-            self.wakes.call(&self.name_for(account), Recovery::default().begin());
+        if let Some(woken) = own {
+            self.wakes.call(&self.name_for(account), woken);
         }
     }
 
-    /// Nothing waits for them.
-    pub(super) fn nothing_waits(&self) {
-        lock(&self.state).recovery = None;
+    /// Nothing waits for them under that name.
+    pub(super) fn nothing_waits(&self, name: &str) {
+        let mut state = lock(&self.state);
+        if name == self.name {
+            state.recovery = None;
+        }
+        for (account, away) in &mut state.away {
+            if name == self.name_for(*account) {
+                (away.is_told, away.recovery) = (false, None);
+            }
+        }
     }
 
-    /// They could not be reached, or would hear of no message. Failures of attempts that were under way
-    /// together count as one.
-    pub fn has_failed(&self, reason: &str, now: Timestamp) -> Rest {
+    /// Something began to wait for them under that name. If they are well by now, it goes on.
+    pub(super) fn one_waits(&self, name: &str, now: Timestamp) {
         let mut state = lock(&self.state);
-        if let Some(rest) = &mut state.rest
-            && now < rest.until
-            && rest.until <= now.after(LONGEST_REST)
-        {
+        let is_of_account = name != self.name;
+        let is_resting = if is_of_account {
+            let mut rests = state.away.iter().filter(|(it, _)| name == self.name_for(**it));
+            rests.any(|(_, away)| away.rest.as_ref().is_some_and(|it| it.is_on(now)))
+        } else {
+            !state.is_known
+        };
+        if is_resting {
+            return;
+        }
+        if !is_of_account {
+            state.recovery = Some(Recovery::default());
+        }
+        drop(state);
+        self.wakes.call(name, recovery::FIRST);
+    }
+
+    /// Whose rest has that name: the hosts without the account.
+    pub(super) fn hosts_of(name: &str) -> &str {
+        name.split_once(FOR).map_or(name, |(hosts, _)| hosts)
+    }
+
+    /// They could not be reached, or would hear of no message, in an attempt that began then. Failures of
+    /// attempts that were under way together count as one, and those of attempts that began before they
+    /// were well for nothing.
+    pub fn has_failed(&self, reason: &str, begun: Timestamp, now: Timestamp) -> Option<Rest> {
+        let mut state = lock(&self.state);
+        if state.is_outdated(begun) {
+            return None;
+        }
+        if let Some(rest) = state.rest.as_mut().filter(|it| it.is_on(now)) {
             rest.since = rest.since.max(now);
-            return rest.clone();
+            return Some(rest.clone());
         }
         let doubled = REST.saturating_mul(1 << state.failures.min(10));
         let until = now.after(doubled.min(LONGEST_REST));
         let hosts = self.name.clone();
         let rest = Rest { hosts, since: now, until, reason: reason.to_owned() };
         state.failures = state.failures.saturating_add(1);
-        (state.is_known, state.hung, state.recovery) = (false, 0, None);
+        (state.is_known, state.is_told, state.hung) = (false, false, 0);
+        state.recovery = None;
         tracing::warn!(hosts = self.name, reason, until = %rest.until, "they are left alone for a while");
         state.rest = Some(rest.clone());
-        rest
+        Some(rest)
     }
 
     /// They let us in and then said nothing more: after several in a row it is not the message.
-    pub fn has_hung(&self, reason: &str, now: Timestamp) {
+    pub fn has_hung(&self, reason: &str, begun: Timestamp, now: Timestamp) {
         let mut state = lock(&self.state);
-        state.hung = state.hung.saturating_add(1);
+        if state.is_outdated(begun) {
+            return;
+        }
+        (state.hung, state.hung_at) = (state.hung.saturating_add(1), Some(now));
         let is_enough = state.hung >= HUNG;
         drop(state);
         if is_enough {
-            self.has_failed(reason, now);
+            let _told_to_who_comes = self.has_failed(reason, begun, now);
         }
     }
 
@@ -152,10 +216,9 @@ impl Health {
     pub fn has_sent_away(&self, account: AccountId, reason: &str, now: Timestamp) {
         let hosts = self.name_for(account);
         let mut state = lock(&self.state);
-        let new = || Away { in_a_row: 0, rests: 0, rest: None, last: now };
-        let away = state.away.entry(account).or_insert_with(new);
+        let away = state.away.entry(account).or_insert_with(|| Away::new(now));
         (away.in_a_row, away.last) = (away.in_a_row.saturating_add(1), now);
-        if let Some(rest) = away.rest.as_mut().filter(|it| now < it.until) {
+        if let Some(rest) = away.rest.as_mut().filter(|it| it.is_on(now)) {
             rest.since = now;
             return;
         }
@@ -167,6 +230,7 @@ impl Health {
         // A few tell whether it is still so.
         (away.in_a_row, away.rests) = (SENT_AWAY - 2, away.rests.saturating_add(1));
         tracing::warn!(hosts = self.name, %account, reason, %until, "they send its mail away; it waits a while");
+        away.recovery = None;
         away.rest = Some(Rest { hosts, since: now, until, reason: reason.to_owned() });
     }
 
@@ -174,25 +238,41 @@ impl Health {
     pub(super) fn rest(&self, account: AccountId, now: Timestamp) -> Option<Rest> {
         let state = lock(&self.state);
         let own = state.away.get(&account).and_then(|it| it.rest.as_ref());
-        // A clock that was set back must not make the rest longer than any rest is.
-        let is_on = |it: &&Rest| now < it.until && it.until <= now.after(LONGEST_REST);
+        let is_on = |it: &&Rest| it.is_on(now);
         state.rest.as_ref().filter(is_on).or(own.filter(is_on)).cloned()
     }
 
-    /// As long as it is not known that they are well, few attempts try it: after failures one alone. None
-    /// while these are under way.
-    #[expect(clippy::option_option, reason = "no attempt, any attempt, one of the few attempts")]
-    pub(super) fn probe(self: &Arc<Self>) -> Option<Option<Probe>> {
+    /// As long as it is not known that they are well, one attempt alone tries it; a further one when that
+    /// takes long. None while it is under way.
+    #[expect(clippy::option_option, reason = "no attempt, any attempt, the attempt that tries")]
+    pub(super) fn probe(self: &Arc<Self>, now: Timestamp) -> Option<Option<Probe>> {
         let mut state = lock(&self.state);
         if state.is_known {
             return Some(None);
         }
-        let most = if state.failures > 0 { 1 } else { FIRST };
-        if state.probes >= most {
+        let takes_long = state.probed_at.is_none_or(|at| now >= at.after(PROBE) || now < at);
+        if state.probes > 0 && (state.probes >= PROBES || !takes_long) {
             return None;
         }
-        state.probes += 1;
+        (state.probes, state.probed_at) = (state.probes + 1, Some(now));
         Some(Some(Probe(Arc::clone(self))))
+    }
+
+    /// The names under which what waits may try them again, because a rest is over; each once.
+    pub(super) fn ended_rests(&self, now: Timestamp) -> Vec<String> {
+        let mut state = lock(&self.state);
+        let mut ended = Vec::new();
+        if !state.is_told && state.rest.as_ref().is_some_and(|it| !it.is_on(now)) {
+            state.is_told = true;
+            ended.push(self.name.clone());
+        }
+        for (account, away) in &mut state.away {
+            if !away.is_told && away.rest.as_ref().is_some_and(|it| !it.is_on(now)) {
+                away.is_told = true;
+                ended.push(self.name_for(*account));
+            }
+        }
+        ended
     }
 
     /// Whether it is worth a little memory that they are well.
@@ -207,12 +287,26 @@ impl Health {
         state.away.retain(|_, away| now < away.last.after(REMEMBERED));
         let until = state.rest.as_ref().map(|rest| rest.until);
         until.is_some_and(|until| now < until.after(REMEMBERED))
-            || state.hung > 0
-            || !state.away.is_empty()
+            || state.hung_at.is_some_and(|at| now < at.after(REMEMBERED))
+            || state.away.values().any(|it| it.in_a_row > 0)
     }
 
     fn name_for(&self, account: AccountId) -> String {
-        format!("{} for {account}", self.name)
+        format!("{}{FOR}{account}", self.name)
+    }
+}
+
+impl Rest {
+    /// A clock that was set back must not make it longer than any rest is.
+    fn is_on(&self, now: Timestamp) -> bool {
+        now < self.until && self.until <= now.after(LONGEST_REST)
+    }
+}
+
+impl State {
+    /// Whether an attempt that began then says nothing about how they are: they were well since.
+    fn is_outdated(&self, begun: Timestamp) -> bool {
+        self.well_at.is_some_and(|well_at| begun < well_at)
     }
 }
 

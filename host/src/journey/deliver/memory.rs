@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Octets of a message that counts as small.
-pub const SMALL: u32 = 64 << 10;
+pub const SMALL: u32 = 256 << 10;
 /// Octets in a unit.
 const UNIT: u32 = 1_024;
 /// A message and its signed copy.
@@ -88,15 +88,15 @@ mod tests {
     fn large_messages_hold_up_no_small_ones() {
         let memory = Memory::new(1 << 20);
         let _all = memory.take(50 << 20, Repute::Known).expect("one alone, however large");
-        assert!(memory.take(100 << 10, Repute::Known).is_none());
+        assert!(memory.take(300 << 10, Repute::Known).is_none());
         assert!(memory.take(10 << 10, Repute::Known).is_some());
     }
 
     #[test]
     fn hosts_that_are_not_known_leave_half_of_it() {
-        let memory = Memory::new(2 << 20);
+        let memory = Memory::new(4 << 20);
         let _unknown = memory.take(50 << 20, Repute::Unknown);
-        assert!(memory.take(100 << 10, Repute::Unknown).is_none());
-        assert!(memory.take(100 << 10, Repute::Known).is_some());
+        assert!(memory.take(300 << 10, Repute::Unknown).is_none());
+        assert!(memory.take(300 << 10, Repute::Known).is_some());
     }
 }

@@ -10,8 +10,10 @@ use crate::clock::Timestamp;
 use crate::store::Store;
 
 /// How many go on after the first message that was taken, and at most at one time.
-const FIRST: u32 = 32;
+pub const FIRST: u32 = 32;
 const MOST: u32 = 1_000;
+/// How many have to wait for a destination before one tries it out of its turn.
+const MANY: u32 = 5;
 
 /// How far a destination that takes mail again is trusted.
 #[derive(Debug, Default)]
@@ -33,14 +35,11 @@ pub struct Called {
     pub one_of_each: bool,
     /// So many for these.
     pub hosts: BTreeMap<String, u32>,
+    /// One for each of these, if many wait.
+    pub probes: BTreeSet<String>,
 }
 
 impl Recovery {
-    /// How many go on first.
-    pub fn begin(mut self) -> u32 {
-        self.has_taken_one().unwrap_or(FIRST)
-    }
-
     /// It has taken a message: how many of those that wait may go on now.
     pub fn has_taken_one(&mut self) -> Option<u32> {
         self.taken = self.taken.saturating_add(1);
@@ -56,7 +55,7 @@ impl Recovery {
 impl Default for Wakes {
     /// Nobody knows yet how destinations are for which mail waits.
     fn default() -> Self {
-        Self(Mutex::new(Called { one_of_each: true, hosts: BTreeMap::new() }))
+        Self(Mutex::new(Called { one_of_each: true, ..Called::default() }))
     }
 }
 
@@ -64,6 +63,11 @@ impl Wakes {
     /// So many may go on that wait for those hosts.
     pub fn call(&self, hosts: &str, most: u32) {
         self.with(|called| called.hosts.insert(hosts.to_owned(), most));
+    }
+
+    /// One may go on that waits under that name, if many do: their rest is over, and nobody else may come.
+    pub fn call_one(&self, name: &str) {
+        self.with(|called| called.probes.insert(name.to_owned()));
     }
 
     /// One message for each destination may go on.
@@ -84,7 +88,7 @@ impl Wakes {
 
 /// Lets those messages go on that were called.
 pub async fn wake(store: &Store, placement: &Placement, now: Timestamp) {
-    let Called { one_of_each, hosts } = placement.destinations.called();
+    let Called { one_of_each, hosts, probes } = placement.destinations.called();
     if one_of_each {
         match store.wake_one_of_each(now).await {
             Ok(0) => {}
@@ -95,6 +99,11 @@ pub async fn wake(store: &Store, placement: &Placement, now: Timestamp) {
                 tracing::error!(%error, "messages that wait for a destination cannot go on now");
                 placement.destinations.call_one_of_each();
             }
+        }
+    }
+    for name in probes {
+        if let Err(error) = store.wake_one_of_many(&name, MANY, now).await {
+            tracing::error!(name, %error, "nothing that waits can try them now");
         }
     }
     if hosts.is_empty() {
@@ -140,7 +149,7 @@ mod tests {
         wakes.call("mx.example", 128);
         wakes.call_one_of_each();
         let hosts = BTreeMap::from([("mx.example".to_owned(), 128)]);
-        assert_eq!(wakes.take(), Called { one_of_each: true, hosts });
+        assert_eq!(wakes.take(), Called { one_of_each: true, hosts, ..Called::default() });
         assert_eq!(wakes.take(), Called::default());
     }
 }

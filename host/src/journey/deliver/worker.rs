@@ -38,8 +38,8 @@ const SETTLED: usize = 256;
 /// How long a worker may hold a message. It may wait for a connection behind others, and its own
 /// attempt has a quarter of an hour.
 const LEASE: Duration = Duration::from_hours(1);
-/// How often the queue is looked at when nothing wakes the worker.
-const IDLE: Duration = Duration::from_secs(30);
+/// How often the queue is looked at when nothing wakes the worker: commands change it, too.
+const IDLE: Duration = Duration::from_secs(5);
 /// The same where messages are due and find no place.
 const CROWDED: Duration = Duration::from_secs(1);
 /// The shortest pause of a round that has begun nothing.
@@ -102,8 +102,6 @@ impl Worker {
             UnderWay { tell, attempts: HashSet::new(), lookups: BTreeSet::new(), resume: None };
         let mut watch = Watch::new(&self.clock);
         let mut tidied = Instant::now();
-        // What is in the queue may have been written under a clock that was ahead.
-        self.after_the_clock_was_set_back().await;
         loop {
             let is_stopping = stop.is_cancelled();
             if is_stopping && under_way.attempts.is_empty() {
@@ -124,6 +122,7 @@ impl Worker {
                     }
                     if !settled.is_empty() {
                         self.settle(&settled).await;
+                        self.look_whether_they_are_well(&settled);
                     }
                 }
                 () = self.wake.notified() => {}
@@ -136,6 +135,7 @@ impl Worker {
             if tidied.elapsed() >= TIDY {
                 tidied = Instant::now();
                 self.placement.destinations.tidy(self.clock.now());
+                self.placement.destinations.look_for_ended_rests(self.clock.now());
             }
         }
     }
@@ -204,17 +204,19 @@ impl Worker {
             if under_way.attempts.contains(&due.message_id) {
                 continue;
             }
-            if let Some(Found::Course(course)) = self.placement.find(&due, passed) {
-                chosen.insert(due.message_id, course);
-            } else {
-                break;
+            match self.placement.find(&due, passed) {
+                Some(Found::Course(course)) => {
+                    chosen.insert(due.message_id, course);
+                }
+                Some(Found::Crowded) => {}
+                Some(Found::Full(_) | Found::Unknown) | None => break,
             }
         }
         Ok(chosen)
     }
 
-    /// Other due messages that have a place. Where many before them have none, a round goes only so far,
-    /// and the next one goes on from there.
+    /// Other due messages that have a place. Where many have none, a round goes only so far, and the next
+    /// one goes on from there.
     async fn choose(
         &self,
         most: usize,
@@ -256,8 +258,7 @@ impl Worker {
                 }
             }
         }
-        // Where something was found, the head of the queue has its turn again.
-        under_way.resume = after.filter(|_| chosen.is_empty());
+        under_way.resume = after;
         Ok(chosen)
     }
 
@@ -310,6 +311,15 @@ impl Worker {
                 return;
             }
             tokio::time::sleep(STUMBLE).await;
+        }
+    }
+
+    /// What was written down as waiting for hosts may have missed that they are well.
+    fn look_whether_they_are_well(&self, settled: &[Settlement]) {
+        let names: BTreeSet<&str> =
+            settled.iter().filter_map(|it| it.waits_for.as_deref()).collect();
+        for name in names {
+            self.placement.destinations.one_waits(name, self.clock.now());
         }
     }
 

@@ -89,8 +89,6 @@ impl Sqlite {
     /// # Errors
     /// The database failed, or there is no such account.
     pub async fn update_account(&self, account: &Account) -> Result<(), StoreError> {
-        let during = || StoreError::during("update_account");
-        let mut tx = self.begin().await?;
         let done = sqlx::query(
             "-- update_account
              UPDATE accounts SET name = ?, plan = ?, state = ?, sender = ? WHERE id = ?",
@@ -100,25 +98,16 @@ impl Sqlite {
         .bind(state_word(account.state))
         .bind(account.sender.as_ref().map(ToString::to_string))
         .bind(account.id.to_string())
-        .execute(&mut *tx)
+        .execute(&self.writer)
         .await
-        .map_err(during())?;
+        .map_err(StoreError::during("update_account"))?;
         if done.rows_affected() != 1 {
             return Err(StoreError::Missing { noun: "account", name: account.id.to_string() });
         }
-        if account.state == AccountState::Active {
-            sqlx::query(
-                "-- update_account: its mail is due since it was held back
-                 UPDATE queue SET waits_for = NULL,
-                     due_at = (SELECT updated_at FROM messages WHERE id = message_id)
-                 WHERE waits_for = ? AND lease_owner IS NULL",
-            )
-            .bind(account.id.to_string())
-            .execute(&mut *tx)
-            .await
-            .map_err(during())?;
+        match account.state {
+            AccountState::Active => self.let_go_on(account.id).await,
+            AccountState::Suspended => Ok(()),
         }
-        tx.commit().await.map_err(during())
     }
 
     /// Adds an entry to the ledger and answers the new balance.

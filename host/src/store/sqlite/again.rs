@@ -11,7 +11,7 @@ use crate::message::state::MessageState;
 use crate::store::StoreError;
 
 /// Messages of one transaction: others write, too.
-const BITE: u32 = 5_000;
+const BITE: u32 = 2_000;
 /// Destinations that are tried at one time after a start.
 const DESTINATIONS: u32 = 10_000;
 
@@ -71,29 +71,67 @@ impl Sqlite {
     /// # Errors
     /// The database failed; some may be due by then.
     pub async fn try_all_again(&self, wanted: &Wanted, now: Timestamp) -> Result<u64, StoreError> {
+        let during = || StoreError::during("try_all_again");
         let mut all = 0;
+        let mut after = (now.millis(), String::from('~'));
         loop {
-            let tried = sqlx::query(
-                "-- try_all_again
-                 UPDATE queue SET due_at = ?1, waits_for = NULL, is_wanted = 1
-                 WHERE message_id IN (
-                     SELECT message_id FROM queue
-                     WHERE due_at > ?1 AND lease_owner IS NULL
-                       AND (attempts > 0 OR waits_for IS NOT NULL)
-                       AND (?2 IS NULL OR account_id = ?2) AND (?3 IS NULL OR lane = ?3)
-                     ORDER BY due_at LIMIT ?4)",
+            // Looked for beside those who write.
+            let rows = sqlx::query(
+                "-- try_all_again: look
+                 SELECT message_id, due_at FROM queue
+                 WHERE (due_at, message_id) > (?1, ?2) AND lease_owner IS NULL
+                   AND (attempts > 0 OR waits_for IS NOT NULL)
+                   AND (?3 IS NULL OR account_id = ?3) AND (?4 IS NULL OR lane = ?4)
+                 ORDER BY due_at, message_id LIMIT ?5",
             )
-            .bind(now.millis())
+            .bind(after.0)
+            .bind(&after.1)
             .bind(wanted.account.map(|it| it.to_string()))
             .bind(wanted.domain.as_deref())
             .bind(BITE)
+            .fetch_all(&self.readers)
+            .await
+            .map_err(during())?;
+            let Some(last) = rows.last() else { return Ok(all) };
+            after = (column(last, "due_at")?, column(last, "message_id")?);
+            let ids: Vec<String> =
+                rows.iter().map(|row| column(row, "message_id")).collect::<Result<_, _>>()?;
+            all += sqlx::query(
+                "-- try_all_again
+                 UPDATE queue SET due_at = ?1, waits_for = NULL, is_wanted = 1
+                 WHERE message_id IN (SELECT value FROM json_each(?2))
+                   AND due_at > ?1 AND lease_owner IS NULL",
+            )
+            .bind(now.millis())
+            .bind(to_json(&ids))
             .execute(&self.writer)
             .await
-            .map_err(StoreError::during("try_all_again"))?
+            .map_err(during())?
             .rows_affected();
-            all += tried;
-            if tried < u64::from(BITE) {
-                return Ok(all);
+        }
+    }
+
+    /// Lets mail go on that was held back while its account was suspended: it is due since then.
+    ///
+    /// # Errors
+    /// The database failed; some may be due by then.
+    pub(super) async fn let_go_on(&self, account: AccountId) -> Result<(), StoreError> {
+        loop {
+            let gone = sqlx::query(
+                "-- let_go_on
+                 UPDATE queue SET waits_for = NULL,
+                     due_at = (SELECT updated_at FROM messages WHERE id = message_id)
+                 WHERE message_id IN (
+                     SELECT message_id FROM queue
+                     WHERE waits_for = ?1 AND lease_owner IS NULL LIMIT ?2)",
+            )
+            .bind(account.to_string())
+            .bind(BITE)
+            .execute(&self.writer)
+            .await
+            .map_err(StoreError::during("let_go_on"))?;
+            if gone.rows_affected() < u64::from(BITE) {
+                return Ok(());
             }
         }
     }
@@ -145,6 +183,33 @@ impl Sqlite {
         .map_err(StoreError::during("wake"))
     }
 
+    /// Makes the next of those messages due that wait under that name, where as many as `many` do.
+    /// Answers how many.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn wake_one_of_many(
+        &self,
+        name: &str,
+        many: u32,
+        now: Timestamp,
+    ) -> Result<u64, StoreError> {
+        sqlx::query(
+            "-- wake_one_of_many
+             UPDATE queue SET due_at = min(due_at, ?1), waits_for = NULL
+             WHERE message_id = (
+                 SELECT message_id FROM queue WHERE waits_for = ?2 ORDER BY due_at LIMIT 1)
+               AND EXISTS (SELECT 1 FROM queue WHERE waits_for = ?2 LIMIT 1 OFFSET ?3)",
+        )
+        .bind(now.millis())
+        .bind(name)
+        .bind(many.saturating_sub(1))
+        .execute(&self.writer)
+        .await
+        .map(|done| done.rows_affected())
+        .map_err(StoreError::during("wake_one_of_many"))
+    }
+
     /// Makes one message due of those that wait for each destination: nobody knows any more how they
     /// were. Answers how many.
     ///
@@ -155,8 +220,9 @@ impl Sqlite {
             "-- wake_one_of_each
              UPDATE queue SET due_at = min(due_at, ?1), waits_for = NULL
              WHERE message_id IN (
-                 SELECT min(message_id) FROM queue WHERE waits_for IS NOT NULL
-                 GROUP BY waits_for LIMIT ?2)",
+                 SELECT message_id FROM (
+                     SELECT message_id, min(due_at) FROM queue WHERE waits_for IS NOT NULL
+                     GROUP BY waits_for LIMIT ?2))",
         )
         .bind(now.millis())
         .bind(DESTINATIONS)

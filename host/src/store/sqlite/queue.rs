@@ -181,24 +181,28 @@ impl Sqlite {
         Ok(bytes.and_then(|bytes| Body::from_stored(bytes).unpack()))
     }
 
-    /// Makes messages due again as early as they would be if the clock had never shown a later time
-    /// than `now`. Answers how many. It looks at nothing where the newest event is not of the future.
+    /// Whether the newest event is of the future: the clock was ahead when it was written.
     ///
     /// # Errors
     /// The database failed.
-    pub async fn mend_due_times(&self, now: Timestamp) -> Result<u64, StoreError> {
-        let during = || StoreError::during("mend_due_times");
+    pub async fn is_ahead_of(&self, now: Timestamp) -> Result<bool, StoreError> {
         let newest = sqlx::query(
-            "-- mend_due_times: look
+            "-- is_ahead_of
              SELECT created_at FROM events ORDER BY sequence DESC LIMIT 1",
         )
         .fetch_optional(&self.readers)
         .await
-        .map_err(during())?;
+        .map_err(StoreError::during("is_ahead_of"))?;
         let newest = newest.map(|row| column::<i64>(&row, "created_at")).transpose()?;
-        if newest.is_none_or(|newest| newest <= now.millis()) {
-            return Ok(0);
-        }
+        Ok(newest.is_some_and(|newest| newest > now.millis()))
+    }
+
+    /// Makes messages due again as early as they would be if the clock had never shown a later time
+    /// than `now`. Answers how many. It looks at the whole queue.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn mend_due_times(&self, now: Timestamp) -> Result<u64, StoreError> {
         // CROSS JOIN: from the queue to its messages, not through all messages.
         sqlx::query(
             "-- mend_due_times
@@ -212,7 +216,7 @@ impl Sqlite {
         .execute(&self.writer)
         .await
         .map(|done| done.rows_affected())
-        .map_err(during())
+        .map_err(StoreError::during("mend_due_times"))
     }
 
     /// When the next message is due; none for an empty queue.

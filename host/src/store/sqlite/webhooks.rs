@@ -297,12 +297,16 @@ impl Sqlite {
                 break;
             }
         }
-        sqlx::query("-- remove_webhook\nDELETE FROM webhooks WHERE id = ?")
-            .bind(id.to_string())
-            .execute(&self.writer)
-            .await
-            .map(|_| ())
-            .map_err(during())
+        // With what was handed out meanwhile: a delivery without its webhook would take others' bodies.
+        let mut tx = self.begin().await?;
+        for statement in [
+            "-- remove_webhook: the last deliveries\nDELETE FROM webhook_deliveries WHERE webhook_id = ?",
+            "-- remove_webhook\nDELETE FROM webhooks WHERE id = ?",
+        ] {
+            let done = sqlx::query(statement).bind(id.to_string()).execute(&mut *tx).await;
+            done.map_err(during())?;
+        }
+        tx.commit().await.map_err(during())
     }
 }
 

@@ -59,9 +59,9 @@ fn rests_grow_to_their_bound_and_one_probe_ends_them() {
     let health = place(take(&destinations, limits(5), NOW)).expect("a place").health;
     let mut now = NOW;
     for seconds in [15, 30, 60, 120, 240, 480, 600, 600] {
-        let rest = health.has_failed("no answer", now);
+        let rest = health.has_failed("no answer", now, now).expect("it counts");
         assert_eq!(now.until(rest.until), Duration::from_secs(seconds));
-        assert_eq!(health.has_failed("at the same time", now), rest);
+        assert_eq!(health.has_failed("at the same time", now, now), Some(rest.clone()));
         assert!(matches!(take(&destinations, limits(5), now), Taken::Resting(_)));
         now = rest.until;
         destinations.tidy(now);
@@ -77,7 +77,7 @@ fn rests_grow_to_their_bound_and_one_probe_ends_them() {
 fn hosts_of_one_operator_are_ill_each_for_itself() {
     let destinations = Destinations::default();
     let take = |hosts| destinations.take(&Wish { hosts, ..wish(limits(5)) }, NOW);
-    place(take("a.operator.example")).expect("a place").health.has_failed("no answer", NOW);
+    place(take("a.operator.example")).expect("a place").health.has_failed("no answer", NOW, NOW);
     assert!(matches!(take("a.operator.example"), Taken::Resting(_)));
     assert!(matches!(take("b.operator.example"), Taken::Place(_)));
 }
@@ -114,37 +114,51 @@ fn hosts_that_hang_again_and_again_rest() {
     let destinations = Destinations::default();
     let health = place(take(&destinations, limits(5), NOW)).expect("a place").health;
     for _ in 0..2 {
-        health.has_hung("no answer in time at RCPT", NOW);
-        health.has_hung("no answer in time at RCPT", NOW);
+        health.has_hung("no answer in time at RCPT", NOW, NOW);
+        health.has_hung("no answer in time at RCPT", NOW, NOW);
         assert!(matches!(take(&destinations, limits(5), NOW), Taken::Place(_)));
         health.is_well(account(), NOW);
     }
     for _ in 0..3 {
-        health.has_hung("no answer in time at RCPT", NOW);
+        health.has_hung("no answer in time at RCPT", NOW, NOW);
     }
     assert!(matches!(take(&destinations, limits(5), NOW), Taken::Resting(_)));
 }
 
 #[test]
-fn hosts_of_which_nothing_is_known_are_tried_by_two() {
+fn hosts_of_which_nothing_is_known_are_tried_by_one_and_by_another_if_that_takes_long() {
     let destinations = Destinations::default();
     let strangers = Wish { is_ours: false, ..wish(limits(5)) };
     let first = place(destinations.take(&strangers, NOW)).expect("a place");
-    let second = place(destinations.take(&strangers, NOW));
-    assert!(second.is_some() && first.health.repute() == Repute::Unknown);
+    assert!(first.health.repute() == Repute::Unknown);
     assert!(matches!(destinations.take(&strangers, NOW), Taken::Full(_)));
-    drop(second);
-    let _second = place(destinations.take(&strangers, NOW)).expect("a place");
-    first.health.is_well(account(), NOW);
+    let later = NOW.after(Duration::from_secs(10));
+    let _second = place(destinations.take(&strangers, later)).expect("a place");
+    assert!(matches!(destinations.take(&strangers, later), Taken::Full(_)));
+    first.health.is_well(account(), later);
     assert!(first.health.repute() == Repute::Known);
-    assert!(matches!(destinations.take(&strangers, NOW), Taken::Place(_)));
+    assert!(matches!(destinations.take(&strangers, later), Taken::Place(_)));
+}
+
+#[test]
+fn the_end_of_a_rest_is_told_once() {
+    let destinations = Destinations::default();
+    let health = place(take(&destinations, limits(5), NOW)).expect("a place").health;
+    let rest = health.has_failed("no answer", NOW, NOW).expect("it counts");
+    let told = |now| {
+        destinations.look_for_ended_rests(now);
+        destinations.called().probes
+    };
+    assert!(told(NOW).is_empty());
+    assert_eq!(told(rest.until), ["mx1.mx.example".to_owned()].into());
+    assert!(told(rest.until).is_empty());
 }
 
 #[test]
 fn a_clock_that_is_set_back_prolongs_no_rest() {
     let destinations = Destinations::default();
     let health = place(take(&destinations, limits(5), NOW)).expect("a place").health;
-    health.has_failed("no answer", NOW);
+    health.has_failed("no answer", NOW, NOW);
     let yesterday = NOW.before(Duration::from_hours(24));
     assert!(matches!(take(&destinations, limits(5), yesterday), Taken::Place(_)));
 }
@@ -167,11 +181,11 @@ fn who_wants_an_attempt_gets_one_while_they_rest_until_they_fail_again() {
     };
     let later = |seconds| NOW.after(Duration::from_secs(seconds));
     let health = place(take(&destinations, limits(5), NOW)).expect("a place").health;
-    health.has_failed("no answer", NOW);
+    health.has_failed("no answer", NOW, NOW);
     assert!(matches!(take(&destinations, limits(5), later(5)), Taken::Resting(_)));
     let probe = place(wanting(later(1), later(5))).expect("a place");
     assert!(matches!(wanting(later(1), later(5)), Taken::Full(_)), "one alone");
-    probe.health.has_failed("still no answer", later(5));
+    probe.health.has_failed("still no answer", later(5), later(5));
     drop(probe);
     assert!(matches!(wanting(later(1), later(6)), Taken::Resting(_)));
     assert!(matches!(wanting(later(6), later(6)), Taken::Place(_)));
@@ -180,14 +194,15 @@ fn who_wants_an_attempt_gets_one_while_they_rest_until_they_fail_again() {
 #[test]
 fn what_waits_is_called_when_they_take_mail_again_and_when_they_are_new() {
     let destinations = Destinations::default();
-    let calls = || destinations.called().hosts.into_values().collect::<Vec<_>>();
+    let of_hosts = |it: (String, u32)| (!it.0.contains(" for ")).then_some(it.1);
+    let calls = || destinations.called().hosts.into_iter().filter_map(of_hosts).collect::<Vec<_>>();
     let health = place(take(&destinations, limits(5), NOW)).expect("a place").health;
     health.is_well(account(), NOW);
     assert_eq!(calls(), [32], "since an earlier time");
     destinations.nothing_waits("mx1.mx.example");
     health.is_well(account(), NOW);
     assert_eq!(calls(), [0; 0]);
-    health.has_failed("no answer", NOW);
+    health.has_failed("no answer", NOW, NOW);
     assert_eq!(calls(), [0; 0]);
     health.is_well(account(), NOW);
     assert_eq!(calls(), [32]);

@@ -79,7 +79,10 @@ impl EndPoints {
     /// Until when nothing is posted to it; none where it may be now.
     pub fn left_alone(&self, waiting: &Waiting, now: Timestamp) -> Option<Timestamp> {
         let known = self.of(waiting)?;
-        known.asked.max(known.probed).filter(|until| *until > now)
+        // A clock that was set back must not make it longer than any pause is.
+        let is_ahead =
+            |until: &Timestamp| *until > now && *until <= now.after(honoured(Duration::MAX));
+        known.asked.max(known.probed).filter(is_ahead)
     }
 
     /// Whether it has failed for long, although it was tried all the time.

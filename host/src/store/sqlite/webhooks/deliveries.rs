@@ -263,7 +263,7 @@ fn delivery_row(row: &SqliteRow) -> Result<DeliveryRow, StoreError> {
         next_attempt_at: due.map(|it| Timestamp::from_millis(it).rfc3339()),
         created_at: Timestamp::from_millis(column(row, "created_at")?).rfc3339(),
         attempts: read_json(row, "webhook_deliveries", "log")?,
-        body: read_json(row, "webhook_deliveries", "body")?,
+        body: read_json(row, "webhook_bodies", "body")?,
     })
 }
 
