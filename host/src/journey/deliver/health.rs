@@ -18,6 +18,8 @@ const LONGEST_REST: Duration = Duration::from_mins(10);
 const LONGEST_OF_ACCOUNT: Duration = Duration::from_mins(2);
 /// For how long after a rest it is known that there were failures.
 const REMEMBERED: Duration = Duration::from_hours(1);
+/// The same of an account for which nothing waits.
+const NOTHING_SAID: Duration = Duration::from_mins(5);
 /// An account's messages in a row that are sent away before it is not the messages.
 pub(super) const SENT_AWAY: u32 = 5;
 /// Attempts in a row that hang before it is not the messages.
@@ -88,6 +90,12 @@ impl Away {
         Self { in_a_row: 0, rests: 0, rest: None, is_told: false, recovery, last: now }
     }
 
+    fn is_remembered(&self, now: Timestamp) -> bool {
+        let says_something = self.in_a_row > 0 || self.recovery.is_some();
+        let until = self.last.after(if says_something { REMEMBERED } else { NOTHING_SAID });
+        now < until && self.last <= now
+    }
+
     fn has_taken_one(&mut self, now: Timestamp) -> Option<u32> {
         if self.rests > 0 {
             self.recovery = Some(Recovery::default());
@@ -143,7 +151,7 @@ impl Health {
         }
         for (account, away) in &mut state.away {
             if name == self.name_for(*account) {
-                (away.is_told, away.recovery) = (false, None);
+                away.recovery = None;
             }
         }
     }
@@ -178,7 +186,7 @@ impl Health {
     /// were well for nothing.
     pub fn has_failed(&self, reason: &str, begun: Timestamp, now: Timestamp) -> Option<Rest> {
         let mut state = lock(&self.state);
-        if state.is_outdated(begun) {
+        if state.is_outdated(begun, now) {
             return None;
         }
         if let Some(rest) = state.rest.as_mut().filter(|it| it.is_on(now)) {
@@ -200,7 +208,7 @@ impl Health {
     /// They let us in and then said nothing more: after several in a row it is not the message.
     pub fn has_hung(&self, reason: &str, begun: Timestamp, now: Timestamp) {
         let mut state = lock(&self.state);
-        if state.is_outdated(begun) {
+        if state.is_outdated(begun, now) {
             return;
         }
         (state.hung, state.hung_at) = (state.hung.saturating_add(1), Some(now));
@@ -230,7 +238,7 @@ impl Health {
         // A few tell whether it is still so.
         (away.in_a_row, away.rests) = (SENT_AWAY - 2, away.rests.saturating_add(1));
         tracing::warn!(hosts = self.name, %account, reason, %until, "they send its mail away; it waits a while");
-        away.recovery = None;
+        (away.is_told, away.recovery) = (false, None);
         away.rest = Some(Rest { hosts, since: now, until, reason: reason.to_owned() });
     }
 
@@ -284,7 +292,7 @@ impl Health {
     /// Whether there is something to remember of them.
     pub(super) fn is_remembered(&self, now: Timestamp) -> bool {
         let mut state = lock(&self.state);
-        state.away.retain(|_, away| now < away.last.after(REMEMBERED));
+        state.away.retain(|_, away| away.is_remembered(now));
         let until = state.rest.as_ref().map(|rest| rest.until);
         until.is_some_and(|until| now < until.after(REMEMBERED))
             || state.hung_at.is_some_and(|at| now < at.after(REMEMBERED))
@@ -304,9 +312,10 @@ impl Rest {
 }
 
 impl State {
-    /// Whether an attempt that began then says nothing about how they are: they were well since.
-    fn is_outdated(&self, begun: Timestamp) -> bool {
-        self.well_at.is_some_and(|well_at| begun < well_at)
+    /// Whether an attempt that began then says nothing about how they are: they were well since, by a clock
+    /// that was not set back meanwhile.
+    fn is_outdated(&self, begun: Timestamp, now: Timestamp) -> bool {
+        self.well_at.is_some_and(|well_at| begun < well_at && well_at <= now)
     }
 }
 

@@ -164,6 +164,18 @@ fn a_clock_that_is_set_back_prolongs_no_rest() {
 }
 
 #[test]
+fn who_failed_before_they_were_well_says_nothing_and_a_clock_that_is_set_back_changes_that() {
+    let destinations = Destinations::default();
+    let health = place(take(&destinations, limits(5), NOW)).expect("a place").health;
+    let well = NOW.after(Duration::from_secs(20));
+    health.is_well(account(), well);
+    assert_eq!(health.has_failed("no answer", NOW, well.after(Duration::from_secs(9))), None);
+    assert!(matches!(take(&destinations, limits(5), well), Taken::Place(_)));
+    let yesterday = NOW.before(Duration::from_hours(24));
+    assert!(health.has_failed("no answer", yesterday, yesterday).is_some());
+}
+
+#[test]
 fn a_rate_holds_whatever_the_connections() {
     let destinations = Destinations::default();
     let limits = Limits { per_minute: NonZeroU32::new(3), ..limits(100) };
