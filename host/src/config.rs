@@ -192,15 +192,23 @@ impl Config {
     }
 }
 
-/// Line, column and what is wrong there. Not the line itself: a password may stand in it, and a log is read
-/// by more people than the file.
+/// Line, column, key and what is wrong there. Not the line itself: a password may stand in it, and a log is
+/// read by more people than the file.
 fn place_and_fault(text: &str, error: &toml::de::Error) -> String {
     let message = error.message();
     let before = error.span().and_then(|span| text.get(..span.start));
     let Some(before) = before else { return format!("  {message}") };
     let line = before.matches('\n').count() + 1;
     let column = before.rsplit('\n').next().map_or(0, |it| it.chars().count()) + 1;
-    format!("  line {line}, column {column}: {message}")
+    let key = text.lines().nth(line - 1).and_then(|it| it.split_once('='));
+    let key = key.map_or("", |(key, _)| key.trim());
+    let is_key = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let at = if !key.is_empty() && key.chars().all(is_key) {
+        format!(", at `{key}`")
+    } else {
+        String::new()
+    };
+    format!("  line {line}, column {column}{at}: {message}")
 }
 
 impl Rules {
