@@ -4,7 +4,7 @@ use sqlx::sqlite::SqliteRow;
 
 use super::events::Change;
 use super::row::{column, parsed};
-use super::settle::write_states;
+use super::settle::{change, write_states};
 use super::{Sqlite, attempts};
 use crate::clock::Timestamp;
 use crate::id::{AccountId, MessageId};
@@ -35,15 +35,7 @@ impl Sqlite {
         .map_err(during())?;
         let ended: Vec<Settlement> =
             rows.iter().map(|row| ended(row, now)).collect::<Result<_, StoreError>>()?;
-        let changes: Vec<Change<'_>> = ended
-            .iter()
-            .map(|it| Change {
-                message: it.message_id,
-                account: it.account_id,
-                state: it.state,
-                reason: &it.reason,
-            })
-            .collect();
+        let changes: Vec<Change<'_>> = ended.iter().map(change).collect();
         write_states(&mut tx, &changes, now).await?;
         attempts::put(&mut tx, &ended.iter().collect::<Vec<_>>()).await?;
         tx.commit().await.map_err(during())?;

@@ -66,15 +66,7 @@ impl Sqlite {
             .collect::<Result<_, StoreError>>()?;
         let (settled, told_late): (Vec<&Settlement>, Vec<&Settlement>) =
             settlements.iter().partition(|it| held.contains(&it.message_id));
-        let changes: Vec<Change<'_>> = settled
-            .iter()
-            .map(|it| Change {
-                message: it.message_id,
-                account: it.account_id,
-                state: it.state,
-                reason: &it.reason,
-            })
-            .collect();
+        let changes: Vec<Change<'_>> = settled.iter().map(|it| change(it)).collect();
         write_states(&mut tx, &changes, now).await?;
         attempts::put(&mut tx, &settled).await?;
         let told_late = still_kept(&mut tx, told_late).await?;
@@ -88,6 +80,16 @@ impl Sqlite {
             refund(&mut tx, &to_json(&failed), now).await?;
         }
         tx.commit().await.map_err(StoreError::during("settle"))
+    }
+}
+
+/// The new state of a settled message.
+pub fn change(settlement: &Settlement) -> Change<'_> {
+    Change {
+        message: settlement.message_id,
+        account: settlement.account_id,
+        state: settlement.state,
+        reason: &settlement.reason,
     }
 }
 
