@@ -11,6 +11,7 @@ mod policies;
 mod tests;
 
 pub use addresses::AddressFamilies;
+pub use candidates::operator;
 pub use fetch::{FetchSettings, PolicyFetcher};
 pub use policies::Policies;
 
@@ -285,12 +286,6 @@ fn allowed<'a>(
         )));
     }
     Ok(allowed)
-}
-
-/// Whose a host is: its organizational domain, or its name where it has none.
-#[must_use]
-pub fn operator(host: &str) -> String {
-    candidates::operator(host)
 }
 
 fn address_of(literal: &str) -> Option<IpAddr> {

@@ -3,8 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
+use super::destination::lock;
 use super::placement::Placement;
 use crate::clock::Timestamp;
 use crate::store::Store;
@@ -82,7 +83,7 @@ impl Wakes {
     }
 
     fn with<T>(&self, change: impl FnOnce(&mut Called) -> T) -> T {
-        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        change(&mut lock(&self.0))
     }
 }
 
@@ -93,7 +94,10 @@ pub async fn wake(store: &Store, placement: &Placement, now: Timestamp) {
         match store.wake_one_of_each(now).await {
             Ok(0) => {}
             Ok(woken) => {
-                tracing::info!(destinations = woken, "for each of them a message is tried");
+                tracing::info!(
+                    destinations = woken,
+                    "one message tries each destination that others wait for"
+                );
             }
             Err(error) => {
                 tracing::error!(%error, "messages that wait for a destination cannot go on now");
@@ -110,7 +114,9 @@ pub async fn wake(store: &Store, placement: &Placement, now: Timestamp) {
         return;
     }
     // Hosts that are new here are called, too, and nearly always nothing waits for them.
-    let names: BTreeSet<String> = hosts.keys().flat_map(|it| placement.names_of(it)).collect();
+    let called: Vec<_> =
+        hosts.into_iter().map(|(it, most)| (placement.names_of(&it), it, most)).collect();
+    let names: BTreeSet<String> = called.iter().flat_map(|(it, ..)| it).cloned().collect();
     let waited_for = match store.waited_for(&names).await {
         Ok(waited_for) => waited_for,
         Err(error) => {
@@ -118,8 +124,8 @@ pub async fn wake(store: &Store, placement: &Placement, now: Timestamp) {
             return;
         }
     };
-    for (hosts, most) in hosts {
-        let names = &placement.names_of(&hosts) & &waited_for;
+    for (names, hosts, most) in called {
+        let names = &names & &waited_for;
         let woken = if names.is_empty() { Ok(0) } else { store.wake(&names, most, now).await };
         match woken {
             Ok(woken) if woken < u64::from(most) => placement.destinations.nothing_waits(&hosts),

@@ -107,7 +107,8 @@ fn group(candidates: &[Candidate]) -> String {
 }
 
 /// Whose a host is: its organizational domain, or its name where it has none.
-pub(super) fn operator(host: &str) -> String {
+#[must_use]
+pub fn operator(host: &str) -> String {
     let is_literal = host.starts_with('[');
     psl::domain_str(host).filter(|_| !is_literal).unwrap_or(host).to_owned()
 }
