@@ -196,6 +196,7 @@ impl Attempts {
         let targets: Vec<Target<'_>> = addresses
             .map(|address| Target {
                 host: &smarthost.host,
+                preference: 0,
                 destination: Arc::clone(errand.destination),
                 address,
                 security: smarthost.security,
@@ -227,6 +228,7 @@ impl Attempts {
                 let destination = self.placement.operator(&host.name);
                 host.addresses.iter().take(ADDRESSES).map(move |address| Target {
                     host: &host.name,
+                    preference: host.preference,
                     destination: Arc::clone(&destination),
                     address: (*address, port).into(),
                     security,

@@ -49,6 +49,8 @@ pub struct Carrier {
 pub struct Target<'a> {
     /// The host, as its certificate names it.
     pub host: &'a str,
+    /// The lower, the earlier; among equal ones one with a kept connection is tried first.
+    pub preference: u16,
     /// Whose connections it takes.
     pub destination: Arc<Destination>,
     /// Where it listens.
@@ -94,7 +96,7 @@ impl Carrier {
         let mut last: Option<Report> = None;
         let (mut closed, mut hung, mut away) = (None, None, None);
         let mut is_ill = true;
-        for target in self.in_order(targets).take(TRIES) {
+        for target in self.in_order(targets).into_iter().take(TRIES) {
             if Instant::now() >= errand.until {
                 break;
             }
@@ -151,15 +153,18 @@ impl Carrier {
         }
     }
 
-    /// Those that did not answer lately come last.
-    fn in_order<'a, 't>(
-        &self,
-        targets: &'t [Target<'a>],
-    ) -> impl Iterator<Item = &'t Target<'a>> + use<'a, 't> {
+    /// Those that did not answer lately come last. Of equal ones one to which a connection is kept comes
+    /// first: otherwise two domains that prefer different hosts of one operator would close each other's
+    /// connections for each message, where the operator allows few.
+    fn in_order<'a, 't>(&self, targets: &'t [Target<'a>]) -> Vec<&'t Target<'a>> {
         let now = self.clock.now();
-        let is_troubled = |it: &&Target<'_>| self.troubled.has(&it.key(), now);
-        let (troubled, well): (Vec<_>, Vec<_>) = targets.iter().partition(is_troubled);
-        well.into_iter().chain(troubled)
+        let mut order: Vec<&Target<'_>> = targets.iter().collect();
+        order.sort_by_cached_key(|it| {
+            let key = it.key();
+            let is_new = !it.destination.has_kept(&key);
+            (self.troubled.has(&key, now), it.preference, is_new)
+        });
+        order
     }
 
     fn note(&self, target: &Target<'_>, end: &End) {

@@ -303,8 +303,14 @@ impl Destination {
     #[must_use]
     pub fn kept(&self, key: &str) -> Option<Session> {
         let mut idle = lock(&self.idle);
-        let at = idle.iter().rposition(|kept| kept.key == key && kept.since.elapsed() <= IDLE)?;
+        let at = idle.iter().rposition(|kept| kept.is_of_use(key))?;
         Some(idle.remove(at).session)
+    }
+
+    /// Whether there is one.
+    #[must_use]
+    pub fn has_kept(&self, key: &str) -> bool {
+        lock(&self.idle).iter().any(|kept| kept.is_of_use(key))
     }
 
     /// Kept connections that are to be closed before another one is opened, so that there are never more
@@ -329,6 +335,12 @@ impl Destination {
         }
         idle.push(Kept { key, session, since: Instant::now() });
         None
+    }
+}
+
+impl Kept {
+    fn is_of_use(&self, key: &str) -> bool {
+        self.key == key && self.since.elapsed() <= IDLE
     }
 }
 

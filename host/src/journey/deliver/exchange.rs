@@ -28,7 +28,7 @@ use crate::domain::name::DomainName;
 use crate::mail::mta_sts::StsPolicy;
 
 use addresses::{Found, addresses};
-use candidates::Candidates;
+use candidates::{Candidate, Candidates};
 use flights::Flights;
 use policies::Standing;
 
@@ -79,6 +79,8 @@ pub struct Hosts {
 pub struct Host {
     /// Its name in the MX record: lower case, A-labels, no last dot; or an address literal.
     pub name: String,
+    /// That of its MX record: of hosts with the same one any may be tried first.
+    pub preference: u16,
     /// In the order in which they are to be tried; at least one, at most 8.
     pub addresses: Vec<IpAddr>,
     /// Whether the domain's policy names it; true where there is none. A policy that is enforced has
@@ -183,11 +185,12 @@ impl Exchanges {
             Some(policies) => policies.standing(domain).await?,
             None => Standing::without_policies(self.clock.now().after(LONGEST)),
         };
-        let names = allowed(&candidates, standing.policy.as_ref(), domain)?;
-        let (hosts, ttl) = self.with_addresses(names, domain).await?;
+        let allowed = allowed(&candidates, standing.policy.as_ref(), domain)?;
+        let (hosts, ttl) = self.with_addresses(allowed, domain).await?;
         let policy = standing.policy;
-        let host = |(name, addresses): (&str, Vec<IpAddr>)| Host {
-            name: name.to_owned(),
+        let host = |(Candidate { preference, name }, addresses): (&Candidate, _)| Host {
+            name: name.clone(),
+            preference: *preference,
             addresses,
             allowed_by_policy: policy.as_ref().is_none_or(|it| it.allows(name)),
         };
@@ -199,21 +202,23 @@ impl Exchanges {
     /// Those of the hosts that have addresses, and how long these may be kept.
     async fn with_addresses<'a>(
         &self,
-        names: Vec<&'a str>,
+        candidates: Vec<&'a Candidate>,
         domain: &str,
-    ) -> Result<(Vec<(&'a str, Vec<IpAddr>)>, Duration), Obstacle> {
+    ) -> Result<(Vec<(&'a Candidate, Vec<IpAddr>)>, Duration), Obstacle> {
         let Settings { addresses: families, reach, .. } = self.settings;
-        let found = names.iter().map(|name| addresses(&self.resolver, name, families, reach));
+        let names = || candidates.iter().map(|it| it.name.as_str());
+        let found = names().map(|name| addresses(&self.resolver, name, families, reach));
         let found = join_all(found).await;
         // The domain itself, that is, and not a host that it has named.
-        let no_address = if names.as_slice() == [domain] { "5.1.2" } else { "5.4.4" };
-        let mut hosts = Vec::with_capacity(names.len());
+        let no_address = if names().eq([domain]) { "5.1.2" } else { "5.4.4" };
+        let mut hosts = Vec::with_capacity(candidates.len());
         let mut keep = LONGEST;
         let (mut unknown, mut unreachable) = (None, None);
-        for (name, found) in names.into_iter().zip(found) {
+        for (candidate, found) in candidates.into_iter().zip(found) {
+            let name = &candidate.name;
             match found {
                 Found::Addresses(addresses, ttl) => {
-                    hosts.push((name, addresses));
+                    hosts.push((candidate, addresses));
                     keep = keep.min(ttl);
                 }
                 Found::Nothing => {}
@@ -254,7 +259,8 @@ impl Exchanges {
             IpAddr::V4(address) => format!("[{address}]"),
             IpAddr::V6(address) => format!("[IPv6:{address}]"),
         };
-        let host = Host { name: name.clone(), addresses: vec![address], allowed_by_policy: true };
+        let addresses = vec![address];
+        let host = Host { name: name.clone(), preference: 0, addresses, allowed_by_policy: true };
         Ok(Hosts { group: name, hosts: vec![host], policy: None })
     }
 }
@@ -269,18 +275,17 @@ impl Obstacle {
     }
 }
 
-/// The names of the hosts that may be tried, at most [`HOSTS`].
+/// The hosts that may be tried, at most [`HOSTS`].
 fn allowed<'a>(
     candidates: &'a Candidates,
     policy: Option<&StsPolicy>,
     domain: &str,
-) -> Result<Vec<&'a str>, Obstacle> {
-    let names = candidates.names.iter().map(String::as_str);
+) -> Result<Vec<&'a Candidate>, Obstacle> {
     let enforced = policy.filter(|it| it.is_enforced());
-    let may = |name: &&str| enforced.is_none_or(|it| it.allows(name));
-    let allowed: Vec<&str> = names.filter(may).take(HOSTS).collect();
+    let may = |it: &&Candidate| enforced.is_none_or(|policy| policy.allows(&it.name));
+    let allowed: Vec<&Candidate> = candidates.hosts.iter().filter(may).take(HOSTS).collect();
     if allowed.is_empty() {
-        let first = candidates.names.first().map_or("", String::as_str);
+        let first = candidates.hosts.first().map_or("", |it| it.name.as_str());
         return Err(Obstacle::not_now(format!(
             "the MTA-STS policy of {domain} allows none of its mail hosts, such as {first}"
         )));

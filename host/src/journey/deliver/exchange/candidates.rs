@@ -1,6 +1,6 @@
 //! The hosts that a domain's MX records name, in the order in which they are to be tried.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
 
 use super::{LONGEST, Obstacle};
@@ -15,16 +15,18 @@ const NO_HOST: &str = ".";
 pub(super) struct Candidates {
     /// Whose they are.
     pub(super) group: String,
-    /// At least one.
-    pub(super) names: Vec<String>,
+    /// At least one, in their order.
+    pub(super) hosts: Vec<Candidate>,
     /// How long they may be kept.
     pub(super) ttl: Duration,
 }
 
+/// One of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Candidate {
-    preference: u16,
-    name: String,
+pub(super) struct Candidate {
+    /// The lower, the earlier.
+    pub(super) preference: u16,
+    pub(super) name: String,
 }
 
 impl Candidates {
@@ -52,7 +54,7 @@ impl Candidates {
         };
         let candidates = without_null(domain, candidates)?;
         let candidates = without_self(domain, candidates, own)?;
-        Ok(Self { group: group(&candidates), names: in_order(candidates), ttl })
+        Ok(Self { group: group(&candidates), hosts: in_order(candidates), ttl })
     }
 }
 
@@ -114,15 +116,11 @@ pub fn operator(host: &str) -> String {
 }
 
 /// By preference, equal ones at random (RFC 5321 section 5.1).
-fn in_order(mut candidates: Vec<Candidate>) -> Vec<String> {
+fn in_order(mut candidates: Vec<Candidate>) -> Vec<Candidate> {
     candidates.sort_by_cached_key(|it| (it.preference, at_random()));
-    let mut names: Vec<String> = Vec::with_capacity(candidates.len());
-    for candidate in candidates {
-        if !names.contains(&candidate.name) {
-            names.push(candidate.name);
-        }
-    }
-    names
+    let mut named = HashSet::new();
+    candidates.retain(|it| named.insert(it.name.clone()));
+    candidates
 }
 
 /// A key to sort by where no order is better than another.
@@ -149,6 +147,10 @@ mod tests {
         Candidates::of("example.com", &seen(records), &own)
     }
 
+    fn names(candidates: &Candidates) -> Vec<&str> {
+        candidates.hosts.iter().map(|it| it.name.as_str()).collect()
+    }
+
     fn code(result: &Result<Candidates, Obstacle>) -> &'static str {
         match result {
             Ok(_) => "hosts",
@@ -165,9 +167,10 @@ mod tests {
         for _ in 0..64 {
             let candidates = of(&records, &[]).expect("hosts");
             assert_eq!(candidates.ttl, Duration::from_secs(30));
-            let [first, middle @ .., last] = candidates.names.as_slice() else { panic!("four") };
-            assert_eq!((first.as_str(), last.as_str()), ("a.example", "c.example"));
-            middles.insert(middle.to_vec());
+            let names = names(&candidates);
+            let [first, middle @ .., last] = names.as_slice() else { panic!("four") };
+            assert_eq!((*first, *last), ("a.example", "c.example"));
+            middles.insert(middle.iter().map(ToString::to_string).collect::<Vec<_>>());
         }
         assert_eq!(middles.len(), 2, "64 look-ups show both orders");
     }
@@ -176,14 +179,14 @@ mod tests {
     fn a_host_that_is_named_twice_is_tried_once() {
         let candidates =
             of(&[("30 a.example", 60), ("20 b.example", 60), ("10 a.example", 60)], &[]);
-        assert_eq!(candidates.expect("hosts").names, ["a.example", "b.example"]);
+        assert_eq!(names(&candidates.expect("hosts")), ["a.example", "b.example"]);
     }
 
     #[test]
     fn a_record_of_no_host_says_something_only_alone() {
         assert_eq!(code(&of(&[("0 .", 60)], &[])), "5.1.10");
         let candidates = of(&[("0 .", 60), ("10 mx.example", 60)], &[]);
-        assert_eq!(candidates.expect("hosts").names, ["mx.example"]);
+        assert_eq!(names(&candidates.expect("hosts")), ["mx.example"]);
     }
 
     #[test]
@@ -195,7 +198,7 @@ mod tests {
             ("20 c.example", 60),
         ];
         let candidates = of(&records, &["other.example", "US.example."]).expect("hosts");
-        assert_eq!(candidates.names, ["a.example"]);
+        assert_eq!(names(&candidates), ["a.example"]);
         assert_eq!(code(&of(&records, &["a.example"])), "5.4.6");
         let implicit = Candidates::of("us.example", &Outcome::NoData, &["us.example".to_owned()]);
         assert_eq!(code(&implicit), "5.4.6");
