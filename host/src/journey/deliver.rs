@@ -19,6 +19,7 @@ pub mod sign;
 pub mod smtp;
 mod tried;
 mod troubled;
+mod unresolved;
 #[cfg(test)]
 mod tests;
 mod worker;

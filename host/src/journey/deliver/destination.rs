@@ -14,7 +14,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::health::{Health, Probe, Rest};
 use super::memory::Held;
 use super::novices::Novice;
-use super::recovery::{Called, Wakes};
+use super::recovery::{Called, MOST, Wakes};
 use super::smtp::Session;
 use crate::clock::Timestamp;
 use crate::id::AccountId;
@@ -170,6 +170,11 @@ impl Destinations {
         // Sessions are dropped outside the locks.
         drop(closed);
         self.call_one_of_each();
+    }
+
+    /// What waits under that name may go on.
+    pub fn call(&self, name: &str) {
+        self.wakes.call(name, MOST);
     }
 
     /// One message may go on for each of those for which some wait.

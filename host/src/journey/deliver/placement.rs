@@ -14,6 +14,7 @@ use super::memory::{Memory, Repute, SMALL};
 use super::novices::Novices;
 use super::outcome::{Report, Verdict};
 use super::route::{Routes, SANDBOX, Smarthost, Way};
+use super::unresolved::waiting_for;
 use crate::clock::{Clock, Timestamp};
 use crate::id::{AccountId, fill_random};
 use crate::mail::mta_sts::StsPolicy;
@@ -333,7 +334,12 @@ impl Placement {
                 let enhanced = Some((*enhanced).to_owned());
                 Found::Course(Course::Over(Report { enhanced, is_dead, ..report }))
             }
-            Exchange::NotNow { reason } => over(DIRECT, reason),
+            Exchange::NotNow { reason } => {
+                let (hosts, now) = (waiting_for(&due.lane), self.clock.now());
+                let rest = Rest { hosts, since: now, until: now, reason: reason.clone() };
+                let report = Report::new(Verdict::Deferred, DIRECT, reason.clone());
+                Found::Course(Course::Over(Report { rest: Some(Box::new(rest)), ..report }))
+            }
         }
     }
 }

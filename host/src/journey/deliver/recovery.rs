@@ -7,12 +7,13 @@ use std::sync::Mutex;
 
 use super::destination::lock;
 use super::placement::Placement;
+use super::unresolved::domain_of;
 use crate::clock::Timestamp;
 use crate::store::Store;
 
 /// How many go on after the first message that was taken, and at most at one time.
 pub const FIRST: u32 = 32;
-const MOST: u32 = 1_000;
+pub const MOST: u32 = 1_000;
 /// How many have to wait for a destination before one tries it out of its turn.
 const MANY: u32 = 5;
 
@@ -129,6 +130,8 @@ pub async fn wake(store: &Store, placement: &Placement, now: Timestamp) {
         let woken = if names.is_empty() { Ok(0) } else { store.wake(&names, most, now).await };
         match woken {
             Ok(woken) if woken < u64::from(most) => placement.destinations.nothing_waits(&hosts),
+            // Nothing has to be taken before the others may go on, too.
+            Ok(_) if domain_of(&hosts).is_some() => placement.destinations.call(&hosts),
             Ok(_) => {}
             // They go on at their own time, or with the next that is taken.
             Err(error) => tracing::error!(hosts, %error, "messages that wait cannot go on now"),

@@ -14,10 +14,12 @@ use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::attempt::Attempts;
+use super::exchange::Exchange;
 use super::placement::{Course, Found, Passed, Placement};
 use super::recovery::wake;
 use super::route::SANDBOX;
 use super::schedule::Schedule;
+use super::unresolved::{Unresolved, domain_of, waiting_for};
 use crate::clock::watch::Watch;
 use crate::clock::{Clock, Timestamp};
 use crate::id::MessageId;
@@ -90,6 +92,8 @@ struct UnderWay {
     tell: mpsc::Sender<Event>,
     attempts: HashSet<MessageId>,
     lookups: BTreeSet<String>,
+    /// Domains that are to be looked up again.
+    unresolved: Unresolved,
     /// Where the next round goes on that found no place for anything before.
     resume: Option<Position>,
 }
@@ -98,8 +102,7 @@ impl Worker {
     /// Delivers until `stop`; attempts that are under way are brought to their end.
     pub async fn run(self, stop: CancellationToken) {
         let (tell, mut told) = mpsc::channel(self.concurrent.max(SETTLED));
-        let mut under_way =
-            UnderWay { tell, attempts: HashSet::new(), lookups: BTreeSet::new(), resume: None };
+        let mut under_way = UnderWay::new(tell);
         let mut watch = Watch::new(&self.clock);
         let mut tidied = Instant::now();
         loop {
@@ -116,9 +119,9 @@ impl Worker {
             tokio::select! {
                 Some(first) = told.recv() => {
                     let mut settled = Vec::new();
-                    under_way.hear(first, &mut settled);
+                    self.hear(first, &mut under_way, &mut settled);
                     while settled.len() < SETTLED && let Ok(another) = told.try_recv() {
-                        under_way.hear(another, &mut settled);
+                        self.hear(another, &mut under_way, &mut settled);
                     }
                     if !settled.is_empty() {
                         self.settle(&settled).await;
@@ -136,8 +139,35 @@ impl Worker {
                 tidied = Instant::now();
                 self.placement.destinations.tidy(self.clock.now());
                 self.placement.destinations.look_for_ended_rests(self.clock.now());
+                self.look_up_again(&mut under_way).await;
             }
         }
+    }
+
+    fn hear(&self, event: Event, under_way: &mut UnderWay, settled: &mut Vec<Settlement>) {
+        match event {
+            Event::Settled(settlement) => {
+                under_way.attempts.remove(&settlement.message_id);
+                settled.push(*settlement);
+            }
+            Event::LookedUp(lane) => {
+                under_way.lookups.remove(&lane);
+                if self.knows_where(&lane) {
+                    self.placement.destinations.call(&waiting_for(&lane));
+                    for other in under_way.unresolved.remove(&lane, &under_way.lookups) {
+                        self.look_up(&other, under_way);
+                    }
+                } else {
+                    under_way.unresolved.add(&lane, self.clock.now());
+                }
+            }
+        }
+    }
+
+    /// Whether it is known where a domain's mail goes, or that it goes nowhere.
+    fn knows_where(&self, lane: &str) -> bool {
+        let known = self.placement.exchanges.known(lane);
+        known.is_some_and(|it| !matches!(*it, Exchange::NotNow { .. }))
     }
 
     /// Begins what can be begun, and says how long there is nothing more to do.
@@ -262,6 +292,13 @@ impl Worker {
         Ok(chosen)
     }
 
+    async fn look_up_again(&self, under_way: &mut UnderWay) {
+        let UnderWay { unresolved, lookups, .. } = under_way;
+        for lane in unresolved.due(&self.store, lookups, self.clock.now()).await {
+            self.look_up(&lane, under_way);
+        }
+    }
+
     fn look_up(&self, lane: &str, under_way: &mut UnderWay) {
         if under_way.lookups.len() >= LOOKUPS || !under_way.lookups.insert(lane.to_owned()) {
             return;
@@ -319,7 +356,11 @@ impl Worker {
         let names: BTreeSet<&str> =
             settled.iter().filter_map(|it| it.waits_for.as_deref()).collect();
         for name in names {
-            self.placement.destinations.one_waits(name, self.clock.now());
+            match domain_of(name) {
+                Some(lane) if self.knows_where(lane) => self.placement.destinations.call(name),
+                Some(_) => {}
+                None => self.placement.destinations.one_waits(name, self.clock.now()),
+            }
         }
     }
 
@@ -337,16 +378,9 @@ impl Worker {
 }
 
 impl UnderWay {
-    fn hear(&mut self, event: Event, settled: &mut Vec<Settlement>) {
-        match event {
-            Event::Settled(settlement) => {
-                self.attempts.remove(&settlement.message_id);
-                settled.push(*settlement);
-            }
-            Event::LookedUp(lane) => {
-                self.lookups.remove(&lane);
-            }
-        }
+    fn new(tell: mpsc::Sender<Event>) -> Self {
+        let (attempts, lookups) = (HashSet::new(), BTreeSet::new());
+        Self { tell, attempts, lookups, unresolved: Unresolved::default(), resume: None }
     }
 }
 

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use waxwing_dns::Fault;
 use waxwing_mx::{Behaviour, MxServer, Reply, Situation};
 
-use super::bench::{Bench, HOUR, MINUTE, NOW, Setup, smarthost};
+use super::bench::{Bench, HOUR, MINUTE, NOW, Setup, server_on, smarthost};
+use crate::journey::deliver::route::Way;
 use crate::store::sqlite::{Again, Wanted};
 
 #[tokio::test]
@@ -38,6 +40,34 @@ async fn what_waits_for_one_smarthost_goes_on_through_another_of_its_route() {
     bench.set_clock(NOW.after(HOUR + MINUTE * 10));
     bench.send("ada@example.com").await;
     bench.until_all(&waiting, "relayed").await;
+    bench.finish().await;
+}
+
+#[tokio::test]
+async fn what_waits_for_name_servers_goes_on_when_they_answer() {
+    let server = server_on("127.0.0.2", 0, Behaviour::new());
+    let port = server.address().port();
+    let bench = Bench::new(Setup { port, ..Setup::way(Way::Direct) }).await;
+    let domains: Vec<String> = (0..12).map(|n| format!("customer{n}.example")).collect();
+    for domain in &domains {
+        bench.dns.mx(domain, 10, "mx.example.net");
+    }
+    bench.dns.ip("mx.example.net", [127, 0, 0, 2].into());
+    bench.dns.fault_everything(Some(Fault::ServFail));
+    let mut waiting = bench.send_many(30, &domains[0]).await;
+    for domain in &domains[1..] {
+        waiting.extend(bench.send_many(1, domain).await);
+    }
+    bench.live_until(NOW.after(MINUTE * 58)).await;
+    assert!(bench.states().await.iter().all(|it| it == "deferred"));
+    bench.dns.fault_everything(None);
+    // No message has its own next moment before; none has tried in vain for the look-ups.
+    bench.set_clock(NOW.after(MINUTE * 63));
+    bench.until_all(&waiting, "delivered").await;
+    for id in waiting {
+        let attempts = bench.message(id).await.attempts.len();
+        assert!(attempts <= 6, "{attempts} attempts");
+    }
     bench.finish().await;
 }
 
