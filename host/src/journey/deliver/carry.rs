@@ -197,7 +197,7 @@ impl Carrier {
                 Handed::Tried(tried) => return tried.after(&conversation),
             }
         }
-        for idle in target.destination.room() {
+        if let Some(idle) = target.destination.room() {
             idle.quit().await;
         }
         let opened = timeout_at(errand.until, self.open(target, &mut conversation)).await;

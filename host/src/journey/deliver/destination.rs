@@ -318,15 +318,15 @@ impl Destination {
         lock(&self.idle).iter().any(|kept| kept.is_of_use(key))
     }
 
-    /// Kept connections that are to be closed before another one is opened, so that there are never more
-    /// than allowed, whoever uses them.
+    /// A kept connection that whoever has a turn closes before another one is opened, so that there are
+    /// never more than allowed. Each closes its own: until it is closed the place is not another's.
     #[must_use]
-    pub fn room(&self) -> Vec<Session> {
+    pub fn room(&self) -> Option<Session> {
         let most = connections(self.limits);
         let used = most.saturating_sub(self.connections.available_permits());
         let mut idle = lock(&self.idle);
-        let excess = (idle.len() + used).saturating_sub(most).min(idle.len());
-        idle.drain(..excess).map(|kept| kept.session).collect()
+        let is_full = !idle.is_empty() && idle.len() + used > most;
+        is_full.then(|| idle.remove(0).session)
     }
 
     /// Keeps a connection for the next message; one that has carried its share is given back.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use futures_util::future::join;
 use waxwing_mx::{Behaviour, MxServer, Reply, Situation, Stage};
 
 use super::bench::{Bench, DAY, HOUR, NOW, Setup, server_on, smarthost};
@@ -59,6 +60,31 @@ async fn connections_that_are_kept_for_later_count_too() {
     for customer in ["one", "two", "three", "four"] {
         let ids = bench.send_many(6, &format!("{customer}.example")).await;
         bench.until_all(&ids, "delivered").await;
+    }
+    assert!(server.most_at_one_time() <= 2, "{} at one time", server.most_at_one_time());
+    bench.finish().await;
+}
+
+#[tokio::test]
+async fn who_makes_room_for_a_connection_makes_it_for_no_other() {
+    let goodbye = Reply::new(221, "2.0.0 bye").after(Duration::from_millis(500));
+    let server = server_on("127.0.0.1", 0, unhurried().answer(Stage::Quit, goodbye));
+    let bench = Bench::new(direct(server.address().port(), 2)).await;
+    let customers = ["one", "two", "three", "four"].map(|it| format!("{it}.example"));
+    for customer in &customers {
+        let host = format!("{customer}.operator.example");
+        bench.dns.ip(&host, [127, 0, 0, 1].into());
+        bench.dns.mx(customer, 10, &host);
+        let ids = bench.send_many(1, customer).await;
+        bench.until_all(&ids, "delivered").await;
+    }
+    // Connections to the last two are kept, and both of the others need one.
+    for _ in 0..5 {
+        for two in customers.chunks(2) {
+            let (one, other) = (format!("a@{}", two[0]), format!("a@{}", two[1]));
+            let ids = join(bench.send(&one), bench.send(&other)).await;
+            bench.until_all(&[ids.0, ids.1], "delivered").await;
+        }
     }
     assert!(server.most_at_one_time() <= 2, "{} at one time", server.most_at_one_time());
     bench.finish().await;
