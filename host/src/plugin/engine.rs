@@ -10,7 +10,7 @@ use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAlloc
 use super::error::LoadError;
 
 /// How often a running guest is looked at.
-pub const TICK: Duration = Duration::from_millis(5);
+const TICK: Duration = Duration::from_millis(5);
 /// Instances of all generations together: idle warm ones and running calls.
 const INSTANCES: u32 = 512;
 const MAX_MEMORY: usize = 128 << 20;
@@ -73,7 +73,7 @@ impl std::fmt::Debug for PluginEngine {
 #[cfg(target_os = "linux")]
 fn be_nice() {
     let thread = rustix::thread::gettid();
-    if let Err(error) = rustix::process::setpriority_process(Some(thread), 15) {
+    if let Err(error) = rustix::process::setpriority_process(Some(thread), 10) {
         tracing::debug!(%error, "plugins are compiled at the priority of requests");
     }
 }

@@ -7,7 +7,6 @@ use wasmtime::{Store, Trap};
 use super::Kind;
 use super::bindings::types::CallContext;
 use super::bindings::world::World;
-use super::engine::TICK;
 use super::error::CallFailure;
 use super::limits::CallLimits;
 use super::meter::CpuTime;
@@ -130,9 +129,7 @@ pub fn arm(store: &mut Store<Guest>, time: Duration, clock: &Clock, call_id: &st
 }
 
 fn arm_at(store: &mut Store<Guest>, time: Duration, now_unix_ms: u64, call_id: &str) {
-    let ticks = time.as_millis().div_ceil(TICK.as_millis()).max(1);
-    let ticks = u64::try_from(ticks).unwrap_or(u64::MAX / 2);
-    store.data_mut().begin_call(ticks, now_unix_ms, call_id);
+    store.data_mut().begin_call(time, now_unix_ms, call_id);
     store.set_epoch_deadline(1);
 }
 

@@ -17,6 +17,39 @@ pub struct CpuTime {
     counter: Counter,
 }
 
+/// The CPU time of one call until now, without what other tasks take while it lets them go first.
+#[derive(Debug, Clone, Default)]
+pub struct CallTime {
+    spent: Arc<AtomicU64>,
+    /// The thread's CPU time when the call began or went on; it stays on that thread until it yields.
+    since: Arc<AtomicU64>,
+}
+
+impl CallTime {
+    /// A call begins now, on this thread.
+    pub fn begin(&self) {
+        self.spent.store(0, Ordering::Relaxed);
+        self.since.store(thread_cpu_nanos(), Ordering::Relaxed);
+    }
+
+    /// What it has taken until now.
+    pub fn look(&self) -> Duration {
+        let now = thread_cpu_nanos();
+        let more = now.saturating_sub(self.since.swap(now, Ordering::Relaxed));
+        let before = self.spent.fetch_add(more, Ordering::Relaxed);
+        Duration::from_nanos(before.saturating_add(more))
+    }
+
+    /// Lets other tasks go first.
+    pub fn step_back(&self) -> impl Future<Output = ()> + Send + 'static {
+        let since = Arc::clone(&self.since);
+        async move {
+            tokio::task::yield_now().await;
+            since.store(thread_cpu_nanos(), Ordering::Relaxed);
+        }
+    }
+}
+
 struct Measured<F> {
     of: Pin<Box<F>>,
     sum: CpuTime,
@@ -83,4 +116,37 @@ fn thread_cpu_nanos() -> u64 {
     use std::time::Instant;
     static START: LazyLock<Instant> = LazyLock::new(Instant::now);
     u64::try_from(START.elapsed().as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOME: Duration = Duration::from_millis(100);
+
+    fn work() {
+        let begun = thread_cpu_nanos();
+        while u128::from(thread_cpu_nanos() - begun) < SOME.as_nanos() {}
+    }
+
+    #[test]
+    fn a_call_that_is_not_running_takes_no_time() {
+        let time = CallTime::default();
+        time.begin();
+        work();
+        assert!(time.look() >= SOME);
+        time.begin();
+        std::thread::sleep(SOME);
+        assert!(time.look() < SOME / 2);
+    }
+
+    #[tokio::test]
+    async fn what_others_do_while_it_steps_back_is_not_its_own() {
+        let time = CallTime::default();
+        time.begin();
+        tokio::join!(time.step_back(), async { work() });
+        assert!(time.look() < SOME / 2);
+        work();
+        assert!(time.look() >= SOME);
+    }
 }

@@ -4,6 +4,8 @@
 mod capture;
 mod frozen;
 
+use std::time::Duration;
+
 use wasmtime::Store;
 use wasmtime::component::{HasData, HasSelf, Linker, ResourceTable};
 use wasmtime_wasi::cli::{WasiCli, WasiCliView};
@@ -16,6 +18,7 @@ use wasmtime_wasi_io::bindings::wasi::io;
 use super::bindings::host;
 use super::limits::Meter;
 use super::log::{SlotLog, printable};
+use super::meter::CallTime;
 use capture::Capture;
 use frozen::FrozenClock;
 
@@ -34,7 +37,9 @@ pub struct Guest {
     last_words: Capture,
     clock: FrozenClock,
     meter: Meter,
-    ticks_left: u64,
+    time: CallTime,
+    limit: Duration,
+    is_out_of_time: bool,
     log_lines: u32,
 }
 
@@ -85,29 +90,28 @@ impl Guest {
             last_words,
             clock,
             meter,
-            ticks_left: 0,
+            time: CallTime::default(),
+            limit: Duration::ZERO,
+            is_out_of_time: false,
             log_lines: 0,
         }
     }
 
-    /// Gives the guest time, and the moment that it may know, for one call.
-    pub fn begin_call(&mut self, ticks: u64, now_unix_ms: u64, call_id: &str) {
+    /// Gives the guest time, and the moment that it may know, for one call that follows at once, on this
+    /// thread.
+    pub fn begin_call(&mut self, limit: Duration, now_unix_ms: u64, call_id: &str) {
         call_id.clone_into(&mut self.call_id);
-        self.ticks_left = ticks;
+        (self.limit, self.is_out_of_time) = (limit, false);
+        self.time.begin();
         self.clock.stand_at(now_unix_ms);
         self.last_words.clear();
         self.log_lines = 0;
     }
 
-    /// Takes one tick of running time; false when none was left.
-    pub fn take_tick(&mut self) -> bool {
-        match self.ticks_left.checked_sub(1) {
-            Some(left) => {
-                self.ticks_left = left;
-                true
-            }
-            None => false,
-        }
+    /// Whether it still has time; if not, that is what stops it.
+    fn has_time(&mut self) -> bool {
+        self.is_out_of_time = self.time.look() >= self.limit;
+        !self.is_out_of_time
     }
 
     /// Counts memory for the engine.
@@ -122,7 +126,7 @@ impl Guest {
 
     /// Whether the guest ran out of time.
     pub fn time_exceeded(&self) -> bool {
-        self.ticks_left == 0
+        self.is_out_of_time
     }
 
     fn slot(&self) -> String {
@@ -168,11 +172,11 @@ pub fn store(engine: &wasmtime::Engine, guest: Guest, output_bytes: usize) -> St
     store.limiter(|guest| guest.meter());
     store.set_hostcall_fuel(output_bytes);
     store.epoch_deadline_callback(|mut store| {
-        // One tick is one time that the ticker found the guest running; the time that other tasks
-        // or other processes took from it does not count.
-        if store.data_mut().take_tick() {
-            let other_tasks = Box::pin(tokio::task::yield_now());
-            Ok(wasmtime::UpdateDeadline::YieldCustom(1, other_tasks))
+        // The ticker only asks: the time that other tasks or other processes took from the guest does not
+        // count.
+        if store.data_mut().has_time() {
+            let other_tasks = store.data().time.step_back();
+            Ok(wasmtime::UpdateDeadline::YieldCustom(1, Box::pin(other_tasks)))
         } else {
             Ok(wasmtime::UpdateDeadline::Interrupt)
         }
