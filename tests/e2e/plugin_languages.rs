@@ -16,7 +16,7 @@ use project::{Examples, Folder, Project};
 use tools::{Language, answer_of, waxwing};
 
 /// A server without optimisation takes a while to compile a component of Python.
-const PATIENCE: Duration = Duration::from_mins(4);
+const PATIENCE: Duration = Duration::from_mins(10);
 /// What operators raise for Python: the largest that there may be.
 const LARGE: &str = "33554432";
 /// The settings that make an answer of the scaffold another one than that of its defaults.

@@ -34,7 +34,10 @@ impl Desk {
     fn put(&self, name: &str, bytes: impl AsRef<[u8]>) {
         let path = self.path(name);
         fs::create_dir_all(path.parent().expect("a folder")).expect("made");
-        fs::write(path, bytes).expect("written");
+        // Whoever watches the folder never sees half of it.
+        let partial = self.path(".partial");
+        fs::write(&partial, bytes).expect("written");
+        fs::rename(partial, path).expect("renamed");
     }
 
     fn text(&self, name: &str) -> String {

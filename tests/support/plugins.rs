@@ -12,7 +12,7 @@ use crate::server::Server;
 use crate::wait::POLL;
 
 /// Longer than anything takes on a machine that does other things too.
-const PATIENCE: Duration = Duration::from_secs(40);
+const PATIENCE: Duration = Duration::from_mins(4);
 
 impl Server {
     /// The operator's directory, as `dev` tells it.

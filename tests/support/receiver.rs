@@ -71,7 +71,31 @@ impl Receiver {
         address: &str,
         behave: impl Fn(&Posted) -> Conduct + Send + Sync + 'static,
     ) -> Self {
-        let listener = TcpListener::bind(address).await.expect("a free port");
+        Self::serving(TcpListener::bind(address).await.expect("a free port"), behave)
+    }
+
+    /// One at each of these addresses, on the same port.
+    ///
+    /// # Panics
+    /// There is no such port.
+    pub async fn on_one_port(
+        addresses: [&str; 2],
+        behave: impl Fn(&Posted) -> Conduct + Clone + Send + Sync + 'static,
+    ) -> [Self; 2] {
+        let ask = || async {
+            let first = TcpListener::bind((addresses[0], 0)).await.expect("a free port");
+            let port = first.local_addr().expect("a bound socket has an address").port();
+            let second = TcpListener::bind((addresses[1], port)).await.ok()?;
+            Some([first, second])
+        };
+        let listeners = until_async("a port that is free on both", PATIENCE, ask).await;
+        listeners.map(|it| Self::serving(it, behave.clone()))
+    }
+
+    fn serving(
+        listener: TcpListener,
+        behave: impl Fn(&Posted) -> Conduct + Send + Sync + 'static,
+    ) -> Self {
         let address = listener.local_addr().expect("a bound socket has an address");
         let posted: Arc<Mutex<Vec<Posted>>> = Arc::default();
         let (own, behave): (_, Arc<Behave>) = (Arc::clone(&posted), Arc::new(behave));

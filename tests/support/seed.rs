@@ -60,6 +60,8 @@ fn make(binary: &Path) -> io::Result<Seed> {
         compile_plugins(partial.path())?;
         fs::rename(partial.keep(), &directory)?;
     }
+    // What is used is not old.
+    File::open(&directory)?.set_modified(SystemTime::now())?;
     Ok(Seed { directory })
 }
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use waxwing_dns::Fault;
 use waxwing_tests::{Answer, Launch, Server, name_server, until_async};
 
-use super::{holder, lab, send};
+use super::{holder, lab, patient_lab, send};
 use crate::fixture::Database;
 
 const SOON: Duration = Duration::from_mins(1);
@@ -142,7 +142,7 @@ async fn a_path_or_query_that_means_nothing_is_answered_in_the_one_shape() {
 
 #[tokio::test]
 async fn an_account_that_has_too_much_under_way_waits_and_no_other_does() {
-    let (dns, server) = lab().await;
+    let (dns, server) = patient_lab().await;
     let (ann, bob) = (holder(&server), holder(&server));
     let names: Vec<String> = (0..5).map(|n| format!("busy{n}.example")).collect();
     for name in &names {
@@ -151,7 +151,7 @@ async fn an_account_that_has_too_much_under_way_waits_and_no_other_does() {
     server.add_domain(&bob.key, "calm.example").await.publish(&dns);
     dns.forget_queries();
     for name in &names {
-        dns.fault(name, Fault::Slow(Duration::from_secs(1)));
+        dns.fault(name, Fault::Slow(Duration::from_secs(3)));
     }
     let check = |name: &String| {
         let below = format!("/{name}/check");
@@ -173,7 +173,8 @@ async fn an_account_that_has_too_much_under_way_waits_and_no_other_does() {
 #[tokio::test]
 async fn the_name_server_never_has_more_at_once_than_it_is_set_to() {
     let dns = name_server().await;
-    let server = Server::start(Launch::asking(&dns).with("dns", "concurrent", "3"));
+    let launch = Launch::asking(&dns).with("dns", "concurrent", "3");
+    let server = Server::start(launch.with("dns", "timeout_ms", "20000"));
     let names: Vec<String> = (0..4).map(|n| format!("bound{n}.example")).collect();
     for name in &names {
         server.add_domain(server.key(), name).await.publish(&dns);
@@ -201,14 +202,14 @@ async fn the_same_domain_added_many_times_at_once_is_there_once() {
 
 #[tokio::test]
 async fn a_domain_that_is_deleted_while_it_is_checked_stays_deleted() {
-    let (dns, server) = lab().await;
+    let (dns, server) = patient_lab().await;
     let (key, name) = (server.key(), "fleeting.example");
     for round in 0..3 {
         dns.clear(name);
         let domain = server.add_domain(key, name).await;
         domain.publish(&dns);
         dns.forget_queries();
-        dns.fault(name, Fault::Slow(Duration::from_millis(700)));
+        dns.fault(name, Fault::Slow(Duration::from_secs(3)));
         let below = format!("/{name}/check");
         let check = server.domains(Method::POST, key, &below, &Value::Null);
         let delete = async {

@@ -34,6 +34,8 @@ struct Stream<'a> {
     name: &'a str,
     texts: RefCell<Texts>,
     arrived: RefCell<Vec<Arrived>>,
+    /// How many of each sender.
+    counts: RefCell<[usize; SENDERS]>,
     over: Cell<bool>,
 }
 
@@ -58,16 +60,18 @@ impl Stream<'_> {
             let texts = self.texts.borrow().clone();
             let raw = self.server.raw_mail(&mail).await;
             self.arrived.borrow_mut().push(Arrived { raw, texts });
+            self.counts.borrow_mut()[sender] += 1;
             number += 1;
         }
     }
 
     /// Waits until every sender has sent something that it has begun after now.
     async fn a_while(&self) -> usize {
-        let enough = self.arrived.borrow().len() + 3 * SENDERS;
-        let ask = || async { (self.arrived.borrow().len() >= enough).then_some(()) };
-        until_async("mail goes on", SOON, ask).await;
-        enough
+        let enough = self.counts.borrow().map(|it| it + 3);
+        let has_enough =
+            || self.counts.borrow().iter().zip(enough).all(|(count, enough)| *count >= enough);
+        until_async("mail goes on", SOON, || async { has_enough().then_some(()) }).await;
+        self.arrived.borrow().len()
     }
 
     async fn check(&self) -> Domain {
@@ -81,8 +85,8 @@ async fn every_message_verifies_at_every_moment_of_a_rotation() {
     let name = "stream.example";
     let before = server.verified_domain(&dns, server.key(), name).await;
     let (texts, arrived) = (RefCell::new(texts_of(&before)), RefCell::default());
-    let stream =
-        Stream { dns: &dns, server: &server, name, texts, arrived, over: Cell::new(false) };
+    let (counts, over) = (RefCell::default(), Cell::new(false));
+    let stream = Stream { dns: &dns, server: &server, name, texts, arrived, counts, over };
     let rotate = async {
         stream.a_while().await;
         let begun = server.rotate_domain(server.key(), name).await;

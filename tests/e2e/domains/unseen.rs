@@ -79,7 +79,7 @@ async fn another_name_server_answers_for_one_that_is_dead() {
     let (dead, dns) = (name_server().await, name_server().await);
     let servers = serde_json::json!([dead.address().to_string(), dns.address().to_string()]);
     let launch = Launch::asking(&dns).with("dns", "nameservers", &servers.to_string());
-    let server = Server::start(launch.with("dns", "timeout_ms", "300"));
+    let server = Server::start(launch.with("dns", "timeout_ms", "1500"));
     dead.fault_everything(Some(Fault::Silent));
     let (key, name) = (server.key(), "second.example");
     let domain = server.verified_domain(&dns, key, name).await;

@@ -14,7 +14,7 @@ use super::{Component, PLAN, RENDERER, SOON, note_to, of_kind, reason, sent, ser
 use crate::fixture::Database;
 
 /// So slow that a poll cannot miss it, and allowed to be.
-const SLOWLY: &str = "[limits]\ncall_ms = 30000\n[settings]\nturns = 600000000\n";
+const SLOWLY: &str = "[limits]\ncall_ms = 30000\n[settings]\nturns = 150000000\n";
 
 /// A server on which `price-one` decides.
 async fn priced() -> Server {
@@ -99,7 +99,7 @@ async fn kill_9_while_a_file_is_still_being_written() {
 #[tokio::test]
 async fn kill_9_while_a_component_is_compiled() {
     let mut server = priced().await;
-    let big = Component::of(waxwing_guests::big_slow(8_000));
+    let big = Component::of(waxwing_guests::big_slow(3_000));
     server.place("plan-policy.wasm", &big.bytes);
     server.at_stage(PLAN, "compiling").await;
     assert_eq!(reason(&server).await, "price one", "sends do not wait for the compiler");
@@ -142,7 +142,7 @@ async fn kill_9_while_a_plugin_is_tested_and_while_its_impact_is_found_out() {
     waxwing_tests::until_async("the calls are recorded", SOON, kept).await;
     drop(database);
     // The host's own case is one slow render; the recorded calls are three more.
-    server.place("liquid-renderer.toml", SLOWLY.replace("[settings]\nturns = 600000000\n", ""));
+    server.place("liquid-renderer.toml", SLOWLY.replace("[settings]\nturns = 150000000\n", ""));
     let limit = |view: &Value| (view["active"]["limits"]["callMs"] == 30_000).then_some(());
     server.until_slot(RENDERER, "the limit is live", limit).await;
     server.place("liquid-renderer.toml", SLOWLY);

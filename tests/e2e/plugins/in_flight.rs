@@ -10,8 +10,8 @@ use super::{Component, RENDERER, decision, note, of_kind, sent, server};
 
 /// As many as there are threads that serve requests on two cores, so that others have to share.
 const SLOW: usize = 2;
-/// About five seconds on the machine that this was written on.
-const SLOWLY: &str = "[limits]\ncall_ms = 30000\n[settings]\nturns = 2000000000\n";
+/// About two seconds on the machine that this was written on.
+const SLOWLY: &str = "[limits]\ncall_ms = 30000\n[settings]\nturns = 1000000000\n";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slow_render_ends_with_its_own_generation_though_another_is_live() {

@@ -23,7 +23,7 @@ const SWAPS: usize = 50;
 const BETWEEN: usize = 20;
 /// Messages that the inbox holds in any case.
 const KEPT: usize = 1_000;
-const BOUND: Duration = Duration::from_mins(3);
+const BOUND: Duration = Duration::from_mins(15);
 
 /// Clients that send, each message with a number of its own.
 #[derive(Default)]

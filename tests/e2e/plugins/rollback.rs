@@ -93,7 +93,7 @@ async fn five_traps_over_three_inputs_among_good_calls_are_enough_and_two_inputs
     server.send(server.key(), &both).await.assert_refused(503, "UNAVAILABLE");
     let quarantined = until_rolled_back(&server, &bad).await;
     let words = quarantined["reason"].as_str().expect("a reason");
-    assert!(words.contains(" of 29 calls trapped within a minute, on 3 inputs"), "{words}");
+    assert!(words.contains(" calls trapped within a minute, on 3 inputs"), "{words}");
     server.send(server.key(), &both).await.message_id();
     assert_eq!(reason(&server).await, "price one");
 }

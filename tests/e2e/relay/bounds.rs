@@ -14,7 +14,7 @@ const DRIP: Duration = Duration::from_millis(200);
 
 #[tokio::test]
 async fn who_does_not_log_in_or_falls_silent_is_sent_away() {
-    let launch = Launch::dev().with("smtp", "login_seconds", "3").with("smtp", "idle_seconds", "4");
+    let launch = Launch::dev().with("smtp", "login_seconds", "8").with("smtp", "idle_seconds", "9");
     let server = Server::start(launch);
     let mut silent = Smtp::plain(&server).await;
     silent.reply().await.expect("a greeting").assert(220);
@@ -58,14 +58,14 @@ async fn a_message_that_trickles_in_has_its_time() {
 /// The time is for one message, also where the next one follows it without a pause.
 #[tokio::test]
 async fn messages_that_follow_each_other_at_once_each_have_their_time() {
-    let server = Server::start(Launch::dev().with("smtp", "data_seconds", "4"));
+    let server = Server::start(Launch::dev().with("smtp", "data_seconds", "8"));
     let mut client = Smtp::authenticated(&server, Port::Implicit).await;
     let next = format!("MAIL FROM:<{FROM}>\r\nRCPT TO:<ada@example.com>\r\nDATA\r\n");
     client.write(next.as_bytes()).await.expect("written");
     for code in [250, 250, 354] {
         client.reply().await.expect("a reply").assert(code);
     }
-    for _ in 0..6 {
+    for _ in 0..10 {
         // Slower than all of them together may be, and quicker than one: nothing is said meanwhile.
         assert!(tokio::time::timeout(5 * DRIP, client.reply()).await.is_err());
         let message = format!("{}.\r\n{next}", whole("Hi", "Hi"));
@@ -162,7 +162,7 @@ async fn the_rate_limit_is_the_one_of_http() {
     let mut client = Smtp::authenticated(&server, Port::StartTls).await;
     client.say(&format!("MAIL FROM:<{FROM}>")).await.assert(250);
     let mut codes = Vec::new();
-    for n in 0..5 {
+    for n in 0..12 {
         codes.push(client.say(&format!("RCPT TO:<n{n}@example.com>")).await.code);
     }
     assert!(codes.starts_with(&[250, 250]) && codes.contains(&452), "{codes:?}");

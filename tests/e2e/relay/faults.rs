@@ -16,12 +16,11 @@ const BOUND: Duration = Duration::from_mins(1);
 
 /// Sends until the server is gone; keeps what was answered with 250.
 async fn client(
-    server: &Server,
+    mut client: Smtp,
     name: String,
     accepted: &Mutex<BTreeSet<String>>,
     count: &AtomicUsize,
 ) {
-    let mut client = Smtp::authenticated(server, Port::Implicit).await;
     for n in 0..500 {
         let message = whole(&format!("{name} {n}"), "Hi");
         let to = format!("{name}n{n}@example.com");
@@ -48,8 +47,9 @@ async fn kill_9_under_load_loses_no_250() {
     let mut all = BTreeSet::new();
     for round in 0..4 {
         let (accepted, count) = (Mutex::default(), AtomicUsize::new(0));
-        let clients =
-            (0..CLIENTS).map(|n| client(&server, format!("r{round}c{n}"), &accepted, &count));
+        let logins = (0..CLIENTS).map(|_| Smtp::authenticated(&server, Port::Implicit));
+        let clients = join_all(logins).await.into_iter().enumerate();
+        let clients = clients.map(|(n, it)| client(it, format!("r{round}c{n}"), &accepted, &count));
         let killer = async {
             let enough = 20 + round * 45;
             let reached = || async { (count.load(Ordering::Relaxed) >= enough).then_some(()) };

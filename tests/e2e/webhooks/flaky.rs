@@ -77,7 +77,7 @@ async fn what_was_taken_is_what_has_happened_under_load_and_over_kills() {
     let launch = Launch::posting_here().with("webhooks", "retry_pauses_s", &pauses).with(
         "webhooks",
         "timeout_s",
-        "1",
+        "2",
     );
     let mut server = Server::start(launch);
     drop(server.make_webhook(server.key(), &all, &["message.*"]).await);
@@ -100,7 +100,7 @@ async fn what_was_taken_is_what_has_happened_under_load_and_over_kills() {
                      + (SELECT count(*) FROM webhook_deliveries WHERE state = 'pending')
                      + (SELECT max(sequence) FROM events) - (SELECT sequence FROM webhook_cursor)";
     let ask = || async { (database.number(open).await == 0).then_some(()) };
-    until_async("everything is delivered and told", 2 * BOUND, ask).await;
+    until_async("everything is delivered and told", 5 * BOUND, ask).await;
 
     let wanted =
         "SELECT id || ' ' || type || ' ' || subject FROM events WHERE type LIKE 'message.%'";

@@ -101,9 +101,8 @@ async fn a_name_that_leads_inside_is_not_connected_to() {
 async fn a_name_that_changes_its_mind_gains_nothing() {
     let dns = name_server().await;
     let closing = |_: &_| Conduct::Answer(200, "connection: close\r\n".to_owned());
-    let outside = Receiver::listening("127.0.0.2:0", closing).await;
+    let [outside, inside] = Receiver::on_one_port(["127.0.0.2", "127.0.0.1"], closing).await;
     let port = outside.address().port();
-    let inside = Receiver::listening(&format!("127.0.0.1:{port}"), closing).await;
     dns.ip("rebinds.example", "127.0.0.2".parse().expect("an address"));
     let launch = Launch::asking(&dns).with("webhooks", "allow_http", "true").with(
         "webhooks",

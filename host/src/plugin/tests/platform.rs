@@ -32,7 +32,7 @@ pub const BUILT_IN: &str = "waxwing-plan-policy";
 pub const RENDERER: &str = "liquid-renderer";
 
 /// Far more than anything here takes, even on a machine that does much else.
-const PATIENCE: Duration = Duration::from_mins(1);
+const PATIENCE: Duration = Duration::from_mins(5);
 const POLL: Duration = Duration::from_millis(5);
 
 /// The directories of one server; they outlive its restarts.

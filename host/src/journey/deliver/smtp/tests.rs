@@ -54,7 +54,7 @@ async fn send_that(session: &mut Session, message: &[u8]) -> Result<Reply, Refus
 
 /// Time-outs for peers that are to miss them.
 fn impatient() -> Timeouts {
-    let short = Duration::from_millis(400);
+    let short = Duration::from_secs(1);
     Timeouts {
         connect: Duration::from_secs(10),
         greeting: short,

@@ -22,7 +22,7 @@ fn direct(port: u16) -> Setup<'static> {
 
 /// With short patience.
 fn impatient(setup: Setup<'_>) -> Setup<'_> {
-    let short = Duration::from_millis(300);
+    let short = Duration::from_secs(2);
     let timeouts = Timeouts { greeting: short, command: short, ..setup.timeouts };
     Setup { timeouts, ..setup }
 }

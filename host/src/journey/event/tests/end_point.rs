@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpListener;
-use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
+
+use super::until;
 
 /// An answer; the last one is given for ever.
 #[derive(Debug, Clone)]
@@ -41,7 +42,6 @@ struct State {
     script: Mutex<VecDeque<Say>>,
     heard: Mutex<Vec<Heard>>,
     connections: Mutex<usize>,
-    arrived: Notify,
 }
 
 /// An answer without a body.
@@ -60,6 +60,14 @@ impl EndPoint {
         script: impl IntoIterator<Item = Say>,
     ) -> Self {
         let listener = TcpListener::bind(address).await.expect("a port");
+        Self::serving(listener, tls, script)
+    }
+
+    fn serving(
+        listener: TcpListener,
+        tls: Option<TlsAcceptor>,
+        script: impl IntoIterator<Item = Say>,
+    ) -> Self {
         let address = listener.local_addr().expect("an address");
         let state = Arc::new(State::default());
         state.script.lock().expect("not poisoned").extend(script);
@@ -82,6 +90,17 @@ impl EndPoint {
         Self { address, state, task }
     }
 
+    /// One on each of these addresses, on the same port.
+    pub async fn on_one_port(addresses: [&str; 2], say: &Say) -> [Self; 2] {
+        until("a port that is free on both", async || {
+            let first = TcpListener::bind((addresses[0], 0)).await.expect("a port");
+            let port = first.local_addr().expect("an address").port();
+            let second = TcpListener::bind((addresses[1], port)).await.ok()?;
+            Some([first, second].map(|it| Self::serving(it, None, [say.clone()])))
+        })
+        .await
+    }
+
     pub fn url(&self) -> String {
         format!("http://{}/hook", self.address)
     }
@@ -96,13 +115,8 @@ impl EndPoint {
 
     /// Waits until it was sent so many requests.
     pub async fn hears(&self, count: usize) -> Vec<Heard> {
-        loop {
-            let arrived = self.state.arrived.notified();
-            if self.heard().len() >= count {
-                return self.heard();
-            }
-            arrived.await;
-        }
+        let ask = async || Some(self.heard()).filter(|it| it.len() >= count);
+        until(&format!("{count} requests"), ask).await
     }
 }
 
@@ -121,7 +135,6 @@ impl State {
                 if script.len() > 1 { script.pop_front() } else { script.front().cloned() }
             };
             self.heard.lock().expect("not poisoned").push(heard);
-            self.arrived.notify_waiters();
             match say? {
                 Say::Bytes(bytes) => stream.write_all(bytes.as_bytes()).await.ok()?,
                 Say::Nothing => {}

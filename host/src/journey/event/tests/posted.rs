@@ -20,9 +20,10 @@ const LETTER: Letter<'static> = Letter {
 };
 
 async fn post(say: Say) -> Reply {
-    let end_point = EndPoint::start([say]).await;
+    let end_point = EndPoint::start([say.clone()]).await;
     let guard = guard(Schemes::HttpToo, &["127.0.0.1"]);
-    poster(&guard, None).post(&end_point.url(), LETTER).await
+    let time = if matches!(say, Say::Nothing) { SHORT } else { TIME };
+    poster(&guard, None, time).post(&end_point.url(), LETTER).await
 }
 
 fn error(reply: &Reply) -> &str {
@@ -33,7 +34,7 @@ fn error(reply: &Reply) -> &str {
 async fn the_request_is_that_of_standard_webhooks() {
     let end_point = EndPoint::start([status(204, "")]).await;
     let guard = guard(Schemes::HttpToo, &["127.0.0.1"]);
-    let poster = poster(&guard, None);
+    let poster = poster(&guard, None, TIME);
     for _ in 0..3 {
         let reply = poster.post(&end_point.url(), LETTER).await;
         assert!(reply.is_taken() && reply.status == Some(204), "{reply:?}");
@@ -75,13 +76,13 @@ async fn a_redirect_is_not_followed() {
 #[tokio::test]
 async fn an_end_point_that_says_nothing_has_its_time_and_one_that_breaks_off_is_told_apart() {
     let reply = post(Say::Nothing).await;
-    assert!(error(&reply).starts_with("no answer within") && reply.took >= TIME, "{reply:?}");
+    assert!(error(&reply).starts_with("no answer within") && reply.took >= SHORT, "{reply:?}");
     let reply = post(Say::Cut).await;
     assert!(error(&reply).starts_with("the connection broke"), "{reply:?}");
     let reply = post(Say::Bytes("SSH-2.0-OpenSSH\r\n".to_owned())).await;
     assert!(error(&reply).starts_with("the connection broke"), "{reply:?}");
     let guard = guard(Schemes::HttpToo, &["127.0.0.1"]);
-    let reply = poster(&guard, None).post("http://127.0.0.1:1/", LETTER).await;
+    let reply = poster(&guard, None, TIME).post("http://127.0.0.1:1/", LETTER).await;
     assert!(error(&reply).starts_with("cannot connect"), "{reply:?}");
 }
 
@@ -136,7 +137,7 @@ async fn a_name_that_leads_inside_is_not_connected_to() {
     dns.ip("mixed.example", "::1".parse().expect("an address"));
     dns.cname("alias.example", "n0.example");
     let guard = guard(Schemes::HttpToo, &[]);
-    let poster = poster(&guard, Some(&dns));
+    let poster = poster(&guard, Some(&dns), TIME);
     let names = (0..private.len()).map(|n| format!("n{n}.example"));
     let names = names.chain(["both.example", "mixed.example", "alias.example"].map(str::to_owned));
     for name in names {
@@ -158,18 +159,17 @@ async fn a_name_that_leads_inside_is_not_connected_to() {
 #[tokio::test]
 async fn a_name_that_answers_otherwise_the_next_time_gains_nothing() {
     let dns = DnsServer::start().await;
-    let closes = || status(200, "connection: close\r\n");
-    let outside = EndPoint::listen("127.0.0.2:0", None, [closes()]).await;
+    let closes = status(200, "connection: close\r\n");
+    let [outside, inside] = EndPoint::on_one_port(["127.0.0.2", "127.0.0.1"], &closes).await;
     let port = outside.address.port();
-    let inside = EndPoint::listen(&format!("127.0.0.1:{port}"), None, [closes()]).await;
     dns.ip("rebinds.example", "127.0.0.2".parse().expect("an address"));
     let guard = guard(Schemes::HttpToo, &["127.0.0.2"]);
     let url = format!("http://rebinds.example:{port}/");
-    assert!(poster(&guard, Some(&dns)).post(&url, LETTER).await.is_taken());
+    assert!(poster(&guard, Some(&dns), TIME).post(&url, LETTER).await.is_taken());
     dns.remove("rebinds.example", "A");
     dns.ip("rebinds.example", "127.0.0.1".parse().expect("an address"));
     // Another poster: it remembers no address.
-    let reply = poster(&guard, Some(&dns)).post(&url, LETTER).await;
+    let reply = poster(&guard, Some(&dns), TIME).post(&url, LETTER).await;
     assert!(error(&reply).contains("127.0.0.1"), "{reply:?}");
     assert_eq!((outside.connections(), inside.connections()), (1, 0));
 }
@@ -208,6 +208,6 @@ async fn an_end_point_of_https_shows_a_certificate_that_is_trusted() {
         assert!(error(&reply).starts_with("cannot connect"), "{name}: {reply:?}");
     }
     assert_eq!(end_point.heard().len(), 1);
-    let reply = poster(&guard, None).post(&format!("http://127.0.0.1:{port}/"), LETTER).await;
+    let reply = poster(&guard, None, TIME).post(&format!("http://127.0.0.1:{port}/"), LETTER).await;
     assert!(error(&reply).contains("https://"), "{reply:?}");
 }

@@ -82,25 +82,21 @@ async fn happens(webhooks: &Webhooks, n: usize) {
 
 /// Waits for a state of all deliveries of a webhook.
 async fn until_all(webhooks: &Webhooks, id: WebhookId, count: usize, state: DeliveryState) {
-    loop {
+    let ask = async || {
         let page = webhooks.store.webhook_deliveries(id, Some(state), None, 500).await;
-        if page.expect("read").deliveries.len() == count {
-            return;
-        }
-        tokio::task::yield_now().await;
-    }
+        (page.expect("read").deliveries.len() == count).then_some(())
+    };
+    until(&format!("{count} are {state:?}"), ask).await;
 }
 
 /// Waits until so many tries of the newest delivery are written down: the clock moves then, and not
 /// before, or the next try is due later than it comes to.
 async fn until_written(webhooks: &Webhooks, id: WebhookId, tries: usize) {
-    loop {
+    let ask = async || {
         let page = webhooks.store.webhook_deliveries(id, None, None, 1).await.expect("read");
-        if page.deliveries[0].attempts.as_array().map(Vec::len) == Some(tries) {
-            return;
-        }
-        tokio::task::yield_now().await;
-    }
+        (page.deliveries[0].attempts.as_array().map(Vec::len) == Some(tries)).then_some(())
+    };
+    until(&format!("{tries} tries"), ask).await;
 }
 
 fn number(heard: &Heard) -> u64 {
@@ -118,7 +114,7 @@ fn is_signed(heard: &Heard, secret: &Secret) -> bool {
 #[tokio::test]
 async fn an_event_is_posted_signed_and_tried_again_with_the_same_identifier_and_body() {
     let clock = Clock::manual(START);
-    let (_directory, webhooks) = webhooks(&clock, Schedule::default(), 64).await;
+    let (_directory, webhooks) = webhooks(&clock, Schedule::default(), TIME).await;
     let end_point = EndPoint::start([status(500, ""), Say::Cut, status(200, "")]).await;
     let (id, secret) = create(&webhooks, &end_point.url()).await;
     happens(&webhooks, 7).await;
@@ -159,7 +155,7 @@ async fn an_event_is_posted_signed_and_tried_again_with_the_same_identifier_and_
 #[tokio::test]
 async fn a_process_that_ends_anywhere_loses_nothing() {
     let clock = Clock::manual(START);
-    let (_directory, webhooks) = webhooks(&clock, Schedule::default(), 64).await;
+    let (_directory, webhooks) = webhooks(&clock, Schedule::default(), TIME).await;
     let end_point = EndPoint::start([status(200, "")]).await;
     let (id, _) = create(&webhooks, &end_point.url()).await;
     for n in 0..120 {
@@ -184,7 +180,7 @@ async fn a_process_that_ends_anywhere_loses_nothing() {
 async fn end_points_that_say_nothing_do_not_hold_up_others() {
     let clock = Clock::manual(START);
     let schedule = Schedule::with_pauses(vec![Duration::from_secs(1); 50]);
-    let (_directory, webhooks) = webhooks(&clock, schedule, 16).await;
+    let (_directory, webhooks) = webhooks_with_places(&clock, schedule, SHORT, 16).await;
     let mut silent = Vec::new();
     for _ in 0..10 {
         let end_point = EndPoint::start([Say::Nothing]).await;
@@ -210,7 +206,7 @@ async fn end_points_that_say_nothing_do_not_hold_up_others() {
 #[tokio::test]
 async fn an_end_point_that_is_gone_gets_nothing_more() {
     let clock = Clock::manual(START);
-    let (_directory, webhooks) = webhooks(&clock, Schedule::default(), 64).await;
+    let (_directory, webhooks) = webhooks(&clock, Schedule::default(), TIME).await;
     let end_point = EndPoint::start([status(410, "")]).await;
     let (id, _) = create(&webhooks, &end_point.url()).await;
     happens(&webhooks, 1).await;
@@ -234,7 +230,7 @@ async fn an_end_point_that_is_gone_gets_nothing_more() {
 #[tokio::test]
 async fn two_secrets_sign_while_one_is_rotated() {
     let clock = Clock::manual(START);
-    let (_directory, webhooks) = webhooks(&clock, Schedule::default(), 64).await;
+    let (_directory, webhooks) = webhooks(&clock, Schedule::default(), TIME).await;
     let end_point = EndPoint::start([status(200, "")]).await;
     let (id, first) = create(&webhooks, &end_point.url()).await;
     let rotated = webhooks.rotate(id).await.expect("rotated");
@@ -265,7 +261,7 @@ async fn two_secrets_sign_while_one_is_rotated() {
 #[tokio::test]
 async fn a_test_of_a_webhook_is_one_at_a_time() {
     let clock = Clock::manual(START);
-    let (_directory, webhooks) = webhooks(&clock, Schedule::default(), 64).await;
+    let (_directory, webhooks) = webhooks(&clock, Schedule::default(), SHORT).await;
     let end_point = EndPoint::start([Say::Nothing]).await;
     let (id, _) = create(&webhooks, &end_point.url()).await;
     let (first, second) = tokio::join!(webhooks.test(id), async {
@@ -285,7 +281,7 @@ async fn a_test_of_a_webhook_is_one_at_a_time() {
 #[tokio::test]
 async fn tests_of_one_owner_leave_places_for_others() {
     let clock = Clock::manual(START);
-    let (_directory, webhooks) = webhooks(&clock, Schedule::default(), 64).await;
+    let (_directory, webhooks) = webhooks(&clock, Schedule::default(), SHORT).await;
     let end_point = EndPoint::start([Say::Nothing]).await;
     let mut all = Vec::new();
     for _ in 0..5 {
@@ -306,7 +302,7 @@ async fn tests_of_one_owner_leave_places_for_others() {
 async fn many_failing_webhooks_of_one_owner_do_not_hold_up_the_failing_one_of_another() {
     let clock = Clock::manual(START);
     let schedule = Schedule::with_pauses(vec![Duration::from_secs(1); 50]);
-    let (_directory, webhooks) = webhooks(&clock, schedule, 16).await;
+    let (_directory, webhooks) = webhooks_with_places(&clock, schedule, SHORT, 16).await;
     let silent = EndPoint::start([Say::Nothing]).await;
     for _ in 0..20 {
         create(&webhooks, &silent.url()).await;
@@ -336,7 +332,7 @@ async fn many_failing_webhooks_of_one_owner_do_not_hold_up_the_failing_one_of_an
 #[tokio::test]
 async fn a_clock_that_was_set_back_leaves_no_delivery_lying() {
     let clock = Clock::manual(START.after(Duration::from_hours(365 * 24)));
-    let (_directory, webhooks) = webhooks(&clock, Schedule::default(), 64).await;
+    let (_directory, webhooks) = webhooks(&clock, Schedule::default(), TIME).await;
     let end_point = EndPoint::start([status(500, ""), status(200, "")]).await;
     let (id, _) = create(&webhooks, &end_point.url()).await;
     happens(&webhooks, 1).await;
@@ -345,14 +341,12 @@ async fn a_clock_that_was_set_back_leaves_no_delivery_lying() {
     until_written(&webhooks, id, 1).await;
     clock.set(START);
     let longest = Schedule::default().longest();
-    loop {
+    let ask = async || {
         let page = webhooks.store.webhook_deliveries(id, None, None, 1).await.expect("read");
         let due = page.deliveries[0].next_attempt_at.as_deref().expect("another try");
-        if Timestamp::parse_rfc3339(due) == Some(START.after(longest)) {
-            break;
-        }
-        tokio::task::yield_now().await;
-    }
+        (Timestamp::parse_rfc3339(due) == Some(START.after(longest))).then_some(())
+    };
+    until("the other try is due by the new time", ask).await;
     clock.advance(longest);
     end_point.hears(2).await;
     until_all(&webhooks, id, 1, DeliveryState::Delivered).await;

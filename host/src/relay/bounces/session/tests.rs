@@ -122,14 +122,15 @@ async fn silence_ends_a_session() {
     .await;
     // Octets that never end a message are no reason to wait for ever.
     listener.bounds.opening = Duration::from_mins(1);
-    listener.bounds.data = Duration::from_millis(20);
+    listener.bounds.data = Duration::from_millis(500);
     play(&listener, &CancellationToken::new(), async |mut client| {
         client.hears().await;
         client.says("EHLO a.example").await;
         client.says("MAIL FROM:<>").await;
         client.says("RCPT TO:<postmaster>").await;
         client.says("DATA").await;
-        client.writer.write_all(b"Subject: slow").await.expect("writable");
+        // Unless its time is over before.
+        drop(client.writer.write_all(b"Subject: slow").await);
         assert_eq!(client.hears().await, "421 4.4.2");
     })
     .await;

@@ -2,10 +2,15 @@
 
 use std::time::Duration;
 
+use tokio::sync::Mutex;
+
 use super::*;
 use crate::clock::Clock;
 use crate::config::{Hostname, Smtp};
 use crate::server::data_dir::DataDir;
+
+/// A signal is sent to the whole process: every watch hears of it.
+static ALONE: Mutex<()> = Mutex::const_new(());
 
 fn certificates(directory: &Path) -> Arc<Certificates> {
     let data = DataDir::open(directory).expect("a data directory");
@@ -19,6 +24,7 @@ async fn cause(watch: &mut Watch) -> Cause {
 
 #[tokio::test]
 async fn a_file_that_is_renamed_into_place_is_heard_of() {
+    let _alone = ALONE.lock().await;
     let directory = tempfile::tempdir().expect("a directory");
     let certificates = certificates(directory.path());
     let mut watch = Watch::new(Arc::clone(&certificates)).expect("watched");
@@ -32,6 +38,7 @@ async fn a_file_that_is_renamed_into_place_is_heard_of() {
 #[cfg(unix)]
 #[tokio::test]
 async fn a_hangup_is_an_order_and_ends_nothing() {
+    let _alone = ALONE.lock().await;
     let directory = tempfile::tempdir().expect("a directory");
     let mut watch = Watch::new(certificates(directory.path())).expect("watched");
     let own = rustix::process::getpid();

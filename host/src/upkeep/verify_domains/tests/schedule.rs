@@ -48,7 +48,7 @@ async fn a_verified_domain_that_fails_is_warned_sends_on_and_is_degraded_after_i
 
 #[tokio::test]
 async fn a_dead_resolver_never_degrades_a_domain() {
-    let bench = Bench::new().await;
+    let bench = Bench::waiting_for_answers(Duration::from_secs(1)).await;
     let id = bench.verified("example.com").await.row.domain.id;
     for fault in [Fault::ServFail, Fault::Refused, Fault::Silent] {
         bench.dns.fault_everything(Some(fault));

@@ -12,9 +12,8 @@ async fn tries(webhooks: &Webhooks, id: WebhookId) -> usize {
 }
 
 async fn until_tries(webhooks: &Webhooks, id: WebhookId, count: usize) {
-    while tries(webhooks, id).await < count {
-        tokio::task::yield_now().await;
-    }
+    let ask = async || (tries(webhooks, id).await >= count).then_some(());
+    until(&format!("{count} tries"), ask).await;
 }
 
 fn hours() -> Schedule {
@@ -24,7 +23,7 @@ fn hours() -> Schedule {
 #[tokio::test]
 async fn an_end_point_that_asks_for_a_pause_gets_nothing_before_it_is_over() {
     let clock = Clock::manual(START);
-    let (_directory, webhooks) = webhooks(&clock, hours(), 64).await;
+    let (_directory, webhooks) = webhooks(&clock, hours(), TIME).await;
     let busy = status(429, "retry-after: 60\r\n");
     let busy = EndPoint::start([busy.clone(), busy, status(200, "")]).await;
     let good = EndPoint::start([status(200, "")]).await;
@@ -55,7 +54,7 @@ async fn an_end_point_that_asks_for_a_pause_gets_nothing_before_it_is_over() {
 #[tokio::test]
 async fn an_end_point_that_fails_is_probed_by_one_try_at_a_time_until_it_takes_something() {
     let clock = Clock::manual(START);
-    let (_directory, webhooks) = webhooks(&clock, hours(), 64).await;
+    let (_directory, webhooks) = webhooks(&clock, hours(), TIME).await;
     let answers = (0..12).map(|_| status(500, "")).chain([status(200, "")]);
     let end_point = EndPoint::start(answers).await;
     let good = EndPoint::start([status(200, "")]).await;
@@ -90,7 +89,7 @@ async fn an_end_point_that_fails_is_probed_by_one_try_at_a_time_until_it_takes_s
 #[tokio::test]
 async fn another_url_is_another_end_point() {
     let clock = Clock::manual(START);
-    let (_directory, webhooks) = webhooks(&clock, hours(), 64).await;
+    let (_directory, webhooks) = webhooks(&clock, hours(), TIME).await;
     let busy = EndPoint::start([status(503, "retry-after: 86400\r\n")]).await;
     let good = EndPoint::start([status(200, "")]).await;
     let (id, _) = create(&webhooks, &busy.url()).await;
@@ -109,7 +108,7 @@ async fn another_url_is_another_end_point() {
 #[tokio::test]
 async fn a_webhook_with_more_than_it_is_probed_with_is_disabled_in_the_end() {
     let clock = Clock::manual(START);
-    let (_directory, webhooks) = webhooks(&clock, Schedule::default(), 64).await;
+    let (_directory, webhooks) = webhooks(&clock, Schedule::default(), TIME).await;
     let end_point = EndPoint::start([status(500, "")]).await;
     let (id, _) = create(&webhooks, &end_point.url()).await;
     for n in 0..30 {
