@@ -17,6 +17,7 @@ mod sandbox;
 pub mod schedule;
 pub mod sign;
 pub mod smtp;
+mod spawner;
 mod tried;
 mod troubled;
 mod unresolved;
@@ -25,5 +26,6 @@ mod tests;
 mod worker;
 
 pub use sandbox::Sandbox;
+pub use spawner::Spawner;
 pub use troubled::Troubled;
-pub use worker::{Spawner, Worker};
+pub use worker::Worker;

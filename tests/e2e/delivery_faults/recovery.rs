@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
 use waxwing_mx::{Behaviour, MxServer};
-use waxwing_tests::{Account, Answer, Server, until_async};
+use waxwing_tests::{Account, Answer, Launch, Server, until_async};
 
 use super::{lab_pausing, mail};
 
@@ -87,4 +88,48 @@ async fn after_a_restart_what_waited_for_a_destination_tries_it_at_once() {
         until_state(&server, &account, id, "relayed").await;
     }
     assert_eq!(smarthost.message_count(), 3);
+}
+
+#[tokio::test]
+async fn what_waits_for_its_account_goes_on_when_that_is_activated_while_the_server_is_down() {
+    let smarthost = MxServer::start(Behaviour::new());
+    let (_dns, mut server, account) = lab_pausing(&smarthost, HOUR).await;
+    smarthost.stop();
+    let ids = deferred(&server, &account, ["a", "b", "c"]).await;
+    smarthost.start_again();
+    server.cli(&["account", "deactivate", &account.id]);
+    assert_eq!(server.cli(&["message", "retry", "--all"]), json!({"due": 3}));
+    for id in &ids {
+        let is_held_back = || async {
+            let file = server.message(id);
+            file["reason"].as_str().is_some_and(|it| it.contains("suspended")).then_some(())
+        };
+        until_async("it is held back", BOUND, is_held_back).await;
+    }
+    assert_eq!(smarthost.message_count(), 0);
+    server.kill9();
+    server.cli(&["account", "activate", &account.id]);
+    server.restart();
+    for id in &ids {
+        until_state(&server, &account, id, "relayed").await;
+    }
+    assert_eq!(smarthost.message_count(), 3, "each once");
+}
+
+#[tokio::test]
+async fn who_tries_again_without_a_pause_is_told_to_wait() {
+    let launch = Launch::dev().with("limits", "sends_per_second", "1");
+    let server = Server::start(launch.with("limits", "send_burst", "3"));
+    let account = server.open_account("pro", 1);
+    let (key_id, key) = server.make_key(&account.id, &["--scope", "admin"]);
+    let account = Account { key_id, key, ..account };
+    let tries = (0..12).map(|_| ask(&server, &account, Method::POST, "msg_0/retry"));
+    let answers = join_all(tries).await;
+    let refused: Vec<&Answer> = answers.iter().filter(|it| it.status != 404).collect();
+    assert!(refused.len() < 12, "the first are looked for");
+    assert!(!refused.is_empty(), "so many at once are too many");
+    for answer in refused {
+        answer.assert_refused(429, "RATE_LIMITED");
+        assert!(answer.header("retry-after").is_some());
+    }
 }

@@ -159,9 +159,12 @@ impl Carrier {
     fn in_order<'a, 't>(&self, targets: &'t [Target<'a>]) -> Vec<&'t Target<'a>> {
         let now = self.clock.now();
         let mut order: Vec<&Target<'_>> = targets.iter().collect();
+        // Whose host is first has counted the message: another operator's kept connections change nothing.
+        let first = targets.first().map(|it| Arc::as_ptr(&it.destination));
         order.sort_by_cached_key(|it| {
             let key = it.key();
-            let is_new = !it.destination.has_kept(&key);
+            let is_of_first = first == Some(Arc::as_ptr(&it.destination));
+            let is_new = !(is_of_first && it.destination.has_kept(&key));
             (self.troubled.has(&key, now), it.preference, is_new)
         });
         order

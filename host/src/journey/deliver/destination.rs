@@ -14,7 +14,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::health::{Health, Probe, Rest};
 use super::memory::Held;
 use super::novices::Novice;
-use super::recovery::{Called, MOST, Wakes};
+use super::recovery::{Called, Wakes};
 use super::smtp::Session;
 use crate::clock::Timestamp;
 use crate::id::AccountId;
@@ -172,9 +172,9 @@ impl Destinations {
         self.call_one_of_each();
     }
 
-    /// What waits under that name may go on.
-    pub fn call(&self, name: &str) {
-        self.wakes.call(name, MOST);
+    /// So many may go on that wait under that name.
+    pub fn call(&self, name: &str, most: u32) {
+        self.wakes.call(name, most);
     }
 
     /// One message may go on for each of those for which some wait.

@@ -36,6 +36,8 @@ use policies::Standing;
 const DOMAINS: u64 = 100_000;
 /// The most hosts of a domain that are tried.
 const HOSTS: usize = 16;
+/// Of how many of them the addresses are asked for at one time.
+const AT_ONE_TIME: usize = 4;
 /// The longest and the shortest that hosts are kept, whatever their records allow.
 const LONGEST: Duration = Duration::from_hours(1);
 const SHORTEST: Duration = Duration::from_secs(30);
@@ -148,7 +150,13 @@ impl Exchanges {
         (known.from <= now && now < known.until).then_some(known.exchange)
     }
 
-    /// The same, and looks it up where it is not known: once, however many ask. Dropped, it leaves
+    /// Whether it is known where a domain's mail goes, or that it goes nowhere.
+    #[must_use]
+    pub fn knows_where(&self, domain: &str) -> bool {
+        self.known(domain).is_some_and(|it| !matches!(*it, Exchange::NotNow { .. }))
+    }
+
+    /// What is found of it, looked up where it is not known: once, however many ask. Dropped, it leaves
     /// nothing behind, and another one that waits goes on.
     pub async fn look_up(&self, domain: &str) -> Arc<Exchange> {
         let flight = self.flights.join(domain);
@@ -207,8 +215,11 @@ impl Exchanges {
     ) -> Result<(Vec<(&'a Candidate, Vec<IpAddr>)>, Duration), Obstacle> {
         let Settings { addresses: families, reach, .. } = self.settings;
         let names = || candidates.iter().map(|it| it.name.as_str());
-        let found = names().map(|name| addresses(&self.resolver, name, families, reach));
-        let found = join_all(found).await;
+        let mut found = Vec::with_capacity(candidates.len());
+        for some in candidates.chunks(AT_ONE_TIME) {
+            let some = some.iter().map(|it| addresses(&self.resolver, &it.name, families, reach));
+            found.extend(join_all(some).await);
+        }
         // The domain itself, that is, and not a host that it has named.
         let no_address = if names().eq([domain]) { "5.1.2" } else { "5.4.4" };
         let mut hosts = Vec::with_capacity(candidates.len());

@@ -122,6 +122,9 @@ pub async fn wake(store: &Store, placement: &Placement, now: Timestamp) {
         Ok(waited_for) => waited_for,
         Err(error) => {
             tracing::error!(%error, "messages that wait cannot go on now");
+            for (_, name, most) in called.into_iter().filter(|(_, it, _)| is_found(placement, it)) {
+                placement.destinations.call(&name, most);
+            }
             return;
         }
     };
@@ -131,12 +134,24 @@ pub async fn wake(store: &Store, placement: &Placement, now: Timestamp) {
         match woken {
             Ok(woken) if woken < u64::from(most) => placement.destinations.nothing_waits(&hosts),
             // Nothing has to be taken before the others may go on, too.
-            Ok(_) if domain_of(&hosts).is_some() => placement.destinations.call(&hosts),
+            Ok(_) if most == MOST && is_found(placement, &hosts) => {
+                placement.destinations.call(&hosts, most);
+            }
             Ok(_) => {}
             // They go on at their own time, or with the next that is taken.
-            Err(error) => tracing::error!(hosts, %error, "messages that wait cannot go on now"),
+            Err(error) => {
+                tracing::error!(hosts, %error, "messages that wait cannot go on now");
+                if is_found(placement, &hosts) {
+                    placement.destinations.call(&hosts, most);
+                }
+            }
         }
     }
+}
+
+/// Whether it is the name under which messages wait until it is known where to, and that is known.
+fn is_found(placement: &Placement, name: &str) -> bool {
+    domain_of(name).is_some_and(|it| placement.exchanges.knows_where(it))
 }
 
 #[cfg(test)]

@@ -2,10 +2,7 @@
 //! ends written down in groups.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::fmt;
-use std::future::Future;
 use std::panic::AssertUnwindSafe;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -14,11 +11,11 @@ use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::attempt::Attempts;
-use super::exchange::Exchange;
 use super::placement::{Course, Found, Passed, Placement};
 use super::recovery::wake;
 use super::route::SANDBOX;
 use super::schedule::Schedule;
+use super::spawner::Spawner;
 use super::unresolved::{Unresolved, domain_of, waiting_for};
 use crate::clock::watch::Watch;
 use crate::clock::{Clock, Timestamp};
@@ -50,13 +47,6 @@ const SHORTEST: Duration = Duration::from_millis(2);
 const STUMBLE: Duration = Duration::from_secs(1);
 /// How often kept connections are looked at.
 const TIDY: Duration = Duration::from_secs(5);
-
-/// A task for a [`Spawner`].
-pub type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
-
-/// Starts tasks; what that means is the server's business.
-#[derive(Clone)]
-pub struct Spawner(Arc<dyn Fn(Task) + Send + Sync>);
 
 /// The worker that empties the queue.
 #[derive(Debug)]
@@ -125,7 +115,7 @@ impl Worker {
                     }
                     if !settled.is_empty() {
                         self.settle(&settled).await;
-                        self.look_whether_they_are_well(&settled);
+                        self.look_whether_they_are_well(&settled, &mut under_way.unresolved);
                     }
                 }
                 () = self.wake.notified() => {}
@@ -152,22 +142,24 @@ impl Worker {
             }
             Event::LookedUp(lane) => {
                 under_way.lookups.remove(&lane);
-                if self.knows_where(&lane) {
-                    self.placement.destinations.call(&waiting_for(&lane));
-                    for other in under_way.unresolved.remove(&lane, &under_way.lookups) {
-                        self.look_up(&other, under_way);
-                    }
-                } else {
-                    under_way.unresolved.add(&lane, self.clock.now());
-                }
+                self.has_looked_up(&lane, under_way);
             }
         }
     }
 
-    /// Whether it is known where a domain's mail goes, or that it goes nowhere.
-    fn knows_where(&self, lane: &str) -> bool {
-        let known = self.placement.exchanges.known(lane);
-        known.is_some_and(|it| !matches!(*it, Exchange::NotNow { .. }))
+    fn has_looked_up(&self, lane: &str, under_way: &mut UnderWay) {
+        let (exchanges, now) = (&self.placement.exchanges, self.clock.now());
+        let UnderWay { unresolved, lookups, .. } = under_way;
+        if !exchanges.knows_where(lane) {
+            return unresolved.add(lane, now);
+        }
+        let was_missed = unresolved.found(lane, now);
+        self.placement.destinations.call(&waiting_for(lane), unresolved.trust(lane));
+        if was_missed {
+            for other in unresolved.others(lane, lookups, |it| exchanges.known(it).is_none()) {
+                self.look_up(&other, under_way);
+            }
+        }
     }
 
     /// Begins what can be begun, and says how long there is nothing more to do.
@@ -305,7 +297,7 @@ impl Worker {
         }
         let (exchanges, tell) = (Arc::clone(&self.placement.exchanges), under_way.tell.clone());
         let lane = lane.to_owned();
-        (self.spawner.0)(Box::pin(async move {
+        self.spawner.start(Box::pin(async move {
             // Whatever becomes of it, the lane is looked at again.
             let looked_up = AssertUnwindSafe(exchanges.look_up(&lane)).catch_unwind().await;
             if looked_up.is_err() {
@@ -319,7 +311,7 @@ impl Worker {
     fn begin(&self, lease: Lease, course: Course, tell: mpsc::Sender<Event>) {
         let (attempts, schedule) = (Arc::clone(&self.attempts), Arc::clone(&self.schedule));
         let clock = self.clock.clone();
-        (self.spawner.0)(Box::pin(async move {
+        self.spawner.start(Box::pin(async move {
             let (start, started_at) = (Instant::now(), clock.now());
             let report = attempts.make(&lease, course).await;
             metrics::histogram!("waxwing_step_seconds", "step" => "deliver")
@@ -352,14 +344,17 @@ impl Worker {
     }
 
     /// What was written down as waiting for hosts may have missed that they are well.
-    fn look_whether_they_are_well(&self, settled: &[Settlement]) {
+    fn look_whether_they_are_well(&self, settled: &[Settlement], unresolved: &mut Unresolved) {
         let names: BTreeSet<&str> =
             settled.iter().filter_map(|it| it.waits_for.as_deref()).collect();
+        let (destinations, now) = (&self.placement.destinations, self.clock.now());
         for name in names {
             match domain_of(name) {
-                Some(lane) if self.knows_where(lane) => self.placement.destinations.call(name),
-                Some(_) => {}
-                None => self.placement.destinations.one_waits(name, self.clock.now()),
+                Some(lane) if self.placement.exchanges.knows_where(lane) => {
+                    destinations.call(name, unresolved.trust(lane));
+                }
+                Some(lane) => unresolved.is_waited_for(lane, now),
+                None => destinations.one_waits(name, now),
             }
         }
     }
@@ -381,18 +376,5 @@ impl UnderWay {
     fn new(tell: mpsc::Sender<Event>) -> Self {
         let (attempts, lookups) = (HashSet::new(), BTreeSet::new());
         Self { tell, attempts, lookups, unresolved: Unresolved::default(), resume: None }
-    }
-}
-
-impl Spawner {
-    /// Starts tasks with that function.
-    pub fn new(start: impl Fn(Task) + Send + Sync + 'static) -> Self {
-        Self(Arc::new(start))
-    }
-}
-
-impl fmt::Debug for Spawner {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Spawner")
     }
 }
