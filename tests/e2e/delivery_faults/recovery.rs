@@ -97,7 +97,7 @@ async fn what_waits_for_its_account_goes_on_when_that_is_activated_while_the_ser
     smarthost.stop();
     let ids = deferred(&server, &account, ["a", "b", "c"]).await;
     smarthost.start_again();
-    server.cli(&["account", "deactivate", &account.id]);
+    assert_eq!(server.cli(&["account", "deactivate", &account.id])["state"], "suspended");
     assert_eq!(server.cli(&["message", "retry", "--all"]), json!({"due": 3}));
     for id in &ids {
         let is_held_back = || async {
@@ -108,7 +108,7 @@ async fn what_waits_for_its_account_goes_on_when_that_is_activated_while_the_ser
     }
     assert_eq!(smarthost.message_count(), 0);
     server.kill9();
-    server.cli(&["account", "activate", &account.id]);
+    assert_eq!(server.cli(&["account", "activate", &account.id])["state"], "active");
     server.restart();
     for id in &ids {
         until_state(&server, &account, id, "relayed").await;
