@@ -44,7 +44,10 @@ impl Config {
             listen, feedback, suppress_days, complaint_days, message_bytes, connections,
             connections_per_ip
         }
-        dns: Dns { nameservers, timeout_ms, tries, concurrent, queries_per_second }
+        dns: Dns {
+            nameservers, timeout_ms, tries, concurrent, queries_per_second,
+            delivery_queries_per_second
+        }
         domains: Domains {
             spf_include, return_path_host, first_check_s, check_every_s, grace_s, give_up_s,
             concurrent_checks, per_account

@@ -20,10 +20,12 @@ pub struct Dns {
     pub timeout_ms: u64,
     /// How often all servers are asked before a look-up is given up.
     pub tries: u32,
-    /// Look-ups at one time.
+    /// Look-ups at one time, of the checks of sender domains.
     pub concurrent: usize,
-    /// Queries a second, all together.
+    /// Queries a second, of the checks of sender domains.
     pub queries_per_second: NonZeroU32,
+    /// Queries a second, of deliveries to recipients' own mail exchangers: they wait for no check.
+    pub delivery_queries_per_second: NonZeroU32,
 }
 
 /// The address of a name server.
@@ -54,6 +56,7 @@ impl Default for Dns {
             tries: 2,
             concurrent: 64,
             queries_per_second: NonZeroU32::new(200).expect("not zero"),
+            delivery_queries_per_second: NonZeroU32::new(5_000).expect("not zero"),
         }
     }
 }

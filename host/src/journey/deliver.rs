@@ -6,6 +6,7 @@ pub mod destination;
 pub mod exchange;
 pub mod health;
 mod letter;
+mod look_ups;
 pub mod memory;
 pub mod novices;
 pub mod outcome;

@@ -1,7 +1,6 @@
 //! From the settings of `[delivery]` to the worker that empties the queue.
 
 use std::net::SocketAddr;
-use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,9 +32,8 @@ use crate::journey::deliver::{Sandbox, Spawner, Troubled, Worker};
 use crate::store::Store;
 use crate::store::facts::Facts;
 
-/// Look-ups for deliveries at one time, and in a second.
-const LOOKUPS: usize = 256;
-const LOOKUPS_A_SECOND: NonZeroU32 = NonZeroU32::new(5_000).expect("not zero");
+/// Look-ups for deliveries at one time.
+const LOOKUPS: usize = 512;
 
 /// Why mail cannot be delivered with these settings.
 #[derive(Debug, thiserror::Error)]
@@ -91,13 +89,20 @@ pub struct Book {
 
 impl Book {
     /// Takes the routes of a configuration. What was known of smarthosts, and their connections, belong
-    /// to the settings of before; what waits for them tries them again.
+    /// to the settings of before. Where these are others, what waits for a destination may go another way
+    /// now; otherwise one message tries each.
     ///
     /// # Errors
     /// They cannot be used; those before stay.
-    pub fn take(&self, config: &Config) -> Result<(), DeliveryError> {
+    pub fn take(&self, config: &Config, are_others: bool) -> Result<(), DeliveryError> {
         self.placement.routes.store(Arc::new(route_book(config)?));
-        self.placement.destinations.forget();
+        let destinations = &self.placement.destinations;
+        destinations.forget();
+        if are_others {
+            destinations.wakes().call_all(String::new());
+        } else {
+            destinations.wakes().call_one_of_each(String::new());
+        }
         self.wake.notify_one();
         Ok(())
     }
@@ -186,7 +191,8 @@ fn exchanges(
     clock: &Clock,
 ) -> Result<Arc<Exchanges>, DeliveryError> {
     let delivery = &config.delivery;
-    let resolver = domains::paced(config, LOOKUPS, LOOKUPS_A_SECOND, clock)?;
+    let pace = config.dns.delivery_queries_per_second;
+    let resolver = domains::paced(config, LOOKUPS, pace, clock)?;
     let reach = if delivery.allow_private { Reach::Anywhere } else { Reach::Public };
     let policies = if delivery.mta_sts {
         let settings =

@@ -47,7 +47,7 @@ impl Exchange {
         let next = running.with_limits_and_routes_of(new);
         let taken = Taken::between(&running, &next, new);
         // Although they may say the same: passwords stand in files of their own.
-        self.book.take(&next)?;
+        self.book.take(&next, running.delivery != next.delivery)?;
         self.limits.take(&next);
         *running = next;
         Ok(taken)

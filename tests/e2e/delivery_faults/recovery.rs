@@ -1,5 +1,6 @@
 //! After an outage mail goes on: by itself, after a restart, and when somebody wants it.
 
+use std::fs;
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -132,4 +133,22 @@ async fn who_tries_again_without_a_pause_is_told_to_wait() {
         answer.assert_refused(429, "RATE_LIMITED");
         assert!(answer.header("retry-after").is_some());
     }
+}
+
+#[tokio::test]
+async fn what_waits_goes_another_way_when_the_operator_has_named_one() {
+    let (down, up) = (MxServer::start(Behaviour::new()), MxServer::start(Behaviour::new()));
+    let (_dns, server, account) = lab_pausing(&down, HOUR).await;
+    down.stop();
+    let ids = deferred(&server, &account, ["a", "b", "c"]).await;
+    let file = server.scratch("waxwing.toml");
+    let port = |it: &MxServer| format!("port = {}", it.address().port());
+    let before = fs::read_to_string(&file).expect("the file");
+    assert!(before.contains(&port(&down)), "{before}");
+    fs::write(file, before.replace(&port(&down), &port(&up))).expect("written");
+    server.signal("HUP");
+    for id in &ids {
+        until_state(&server, &account, id, "relayed").await;
+    }
+    assert_eq!((down.message_count(), up.message_count()), (0, 3));
 }

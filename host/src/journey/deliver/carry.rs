@@ -100,7 +100,9 @@ impl Carrier {
             if Instant::now() >= errand.until {
                 break;
             }
-            let Tried { end, mut report } = self.try_one(errand, target, letter, signatory).await;
+            let patience = if targets.len() > 1 { Patience::Short } else { Patience::Long };
+            let tried = self.try_one(errand, target, patience, letter, signatory).await;
+            let Tried { end, mut report } = tried;
             self.note(target, &end);
             errand.route.clone_into(&mut report.route);
             report.host = Some(target.host.to_owned());
@@ -184,6 +186,7 @@ impl Carrier {
         &self,
         errand: &Errand<'_>,
         target: &Target<'_>,
+        patience: Patience,
         letter: &mut Letter<'_>,
         signatory: &Signatory,
     ) -> Tried {
@@ -195,7 +198,8 @@ impl Carrier {
         let mut conversation = String::new();
         // A kept connection may have been closed meanwhile; that shows at its first command.
         while let Some(session) = target.destination.kept(&target.key()) {
-            match self.hand_over(errand, target, Opened::Kept(session), letter, signatory).await {
+            let opened = Opened::Kept(session, patience);
+            match self.hand_over(errand, target, opened, letter, signatory).await {
                 Handed::Closed(said) => conversation.push_str(&said),
                 Handed::Tried(tried) => return tried.after(&conversation),
             }
@@ -259,8 +263,8 @@ impl Carrier {
         signatory: &Signatory,
     ) -> Handed {
         let (mut session, was_kept) = match opened {
-            Opened::Kept(session) => (session, true),
-            Opened::Now(session) => (session, false),
+            Opened::Kept(session, patience) => (session, Some(patience)),
+            Opened::Now(session) => (session, None),
         };
         if let Err(report) = letter.for_hop(session.extensions(), signatory).await {
             self.keep(target, session).await;
@@ -285,7 +289,9 @@ impl Carrier {
                 let (code, enhanced) = (Some(reply.code), reply.enhanced);
                 Tried::over(Report { code, enhanced, ..report })
             }
-            Err(refused) if was_kept && is_closed(&refused) => return Handed::Closed(conversation),
+            Err(refused) if was_kept.is_some_and(|it| is_closed(&refused, it)) => {
+                return Handed::Closed(conversation);
+            }
             Err(refused) => {
                 let tried = Tried::refused(&refused);
                 if tried.end == End::Over && matches!(refused.cause, Cause::Reply(_)) {
@@ -321,8 +327,16 @@ async fn turn(target: &Target<'_>, is_its_own: bool) -> Option<Turn> {
 
 /// A session, and whether another message has used it before.
 enum Opened {
-    Kept(Session),
+    Kept(Session, Patience),
     Now(Session),
+}
+
+/// What is done where a kept connection is silent: another host is tried where there is one, and otherwise
+/// the same one over another connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Patience {
+    Short,
+    Long,
 }
 
 enum Handed {
@@ -332,7 +346,10 @@ enum Handed {
 }
 
 /// A kept connection that was gone, or of no use any more, before its first command came through.
-fn is_closed(refused: &Refused) -> bool {
+fn is_closed(refused: &Refused, patience: Patience) -> bool {
+    if refused.cause == Cause::Timeout && patience == Patience::Short {
+        return false;
+    }
     let is_gone = match &refused.cause {
         Cause::Io(_) | Cause::Timeout | Cause::Protocol(Violation::Unsolicited) => true,
         Cause::Reply(reply) => reply.code == 421,

@@ -160,8 +160,7 @@ impl Destinations {
         self.shortened.store(by, Ordering::Relaxed);
     }
 
-    /// Forgets how all of them were, and closes what is kept: their settings may have changed. What waits
-    /// for them tries them once. What counts against their bounds goes on counting.
+    /// Forgets how all of them were, and closes what is kept: their settings may have changed. What counts against their bounds goes on counting.
     pub fn forget(&self) {
         lock(&self.healths).clear();
         let known: Vec<Arc<Destination>> = lock(&self.known).values().cloned().collect();
@@ -169,17 +168,12 @@ impl Destinations {
             known.iter().map(|it| std::mem::take(&mut *lock(&it.idle))).collect();
         // Sessions are dropped outside the locks.
         drop(closed);
-        self.call_one_of_each();
     }
 
-    /// So many may go on that wait under that name.
-    pub fn call(&self, name: &str, most: u32) {
-        self.wakes.call(name, most);
-    }
-
-    /// One message may go on for each of those for which some wait.
-    pub fn call_one_of_each(&self) {
-        self.wakes.call_one_of_each();
+    /// With what it is told which messages may go on that wait for one of them.
+    #[must_use]
+    pub fn wakes(&self) -> &Wakes {
+        &self.wakes
     }
 
     /// What waits for those whose rest is over may try them.

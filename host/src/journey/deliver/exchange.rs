@@ -41,6 +41,8 @@ const AT_ONE_TIME: usize = 4;
 /// The longest and the shortest that hosts are kept, whatever their records allow.
 const LONGEST: Duration = Duration::from_hours(1);
 const SHORTEST: Duration = Duration::from_secs(30);
+/// For how much longer they are used while they are looked up again.
+const RENEWED_WITHIN: Duration = Duration::from_mins(5);
 /// How long it is kept that a domain takes no mail, and that nothing is known of it.
 const NEVER: Duration = Duration::from_mins(5);
 const NOT_NOW: Duration = Duration::from_secs(30);
@@ -148,6 +150,25 @@ impl Exchanges {
         let known = self.known.get(domain)?;
         let now = self.clock.now();
         (known.from <= now && now < known.until).then_some(known.exchange)
+    }
+
+    /// The same, and hosts for some minutes more than their records allow: mail goes on while they are
+    /// looked up again.
+    #[must_use]
+    pub fn usable(&self, domain: &str) -> Option<Arc<Exchange>> {
+        let known = self.known.get(domain)?;
+        let now = self.clock.now();
+        let until = match *known.exchange {
+            Exchange::Hosts(_) => known.until.after(RENEWED_WITHIN),
+            Exchange::Never { .. } | Exchange::NotNow { .. } => known.until,
+        };
+        (known.from <= now && now < until).then_some(known.exchange)
+    }
+
+    /// Whether it is used, and to be looked up again.
+    #[must_use]
+    pub fn is_to_be_renewed(&self, domain: &str) -> bool {
+        self.known(domain).is_none() && self.usable(domain).is_some()
     }
 
     /// Whether it is known where a domain's mail goes, or that it goes nowhere.

@@ -299,7 +299,7 @@ impl Placement {
     }
 
     fn direct(&self, due: &Due, book: &RouteBook) -> Found {
-        let Some(exchange) = self.exchanges.known(&due.lane) else { return Found::Unknown };
+        let Some(exchange) = self.exchanges.usable(&due.lane) else { return Found::Unknown };
         match &*exchange {
             Exchange::Hosts(hosts) => {
                 let mut names: Vec<&str> = hosts.hosts.iter().map(|it| it.name.as_str()).collect();

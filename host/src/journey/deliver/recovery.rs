@@ -33,8 +33,10 @@ pub struct Wakes(Mutex<Called>);
 /// What is to go on.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Called {
-    /// One message for each destination, so that each is tried.
-    pub one_of_each: bool,
+    /// One message for each destination behind that name, so that each is tried.
+    pub one_of_each: Option<String>,
+    /// All that wait for a destination, behind that identifier: their way may be another one.
+    pub all: Option<String>,
     /// So many for these.
     pub hosts: BTreeMap<String, u32>,
     /// One for each of these, if many wait.
@@ -57,7 +59,7 @@ impl Recovery {
 impl Default for Wakes {
     /// Nobody knows yet how destinations are for which mail waits.
     fn default() -> Self {
-        Self(Mutex::new(Called { one_of_each: true, ..Called::default() }))
+        Self(Mutex::new(Called { one_of_each: Some(String::new()), ..Called::default() }))
     }
 }
 
@@ -72,9 +74,14 @@ impl Wakes {
         self.with(|called| called.probes.insert(name.to_owned()));
     }
 
-    /// One message for each destination may go on.
-    pub fn call_one_of_each(&self) {
-        self.with(|called| called.one_of_each = true);
+    /// One message for each destination behind that name may go on.
+    pub fn call_one_of_each(&self, after: String) {
+        self.with(|called| called.one_of_each = Some(after));
+    }
+
+    /// All may go on that wait for a destination, behind that identifier.
+    pub fn call_all(&self, after: String) {
+        self.with(|called| called.all = Some(after));
     }
 
     /// What was called since it was asked last.
@@ -90,19 +97,33 @@ impl Wakes {
 
 /// Lets those messages go on that were called.
 pub async fn wake(store: &Store, placement: &Placement, now: Timestamp) {
-    let Called { one_of_each, hosts, probes } = placement.destinations.called();
-    if one_of_each {
-        match store.wake_one_of_each(now).await {
-            Ok(0) => {}
-            Ok(woken) => {
-                tracing::info!(
-                    destinations = woken,
-                    "one message tries each destination that others wait for"
-                );
+    let Called { one_of_each, all, hosts, probes } = placement.destinations.called();
+    if let Some(after) = one_of_each {
+        match store.wake_one_of_each(&after, now).await {
+            Ok((woken, more)) => {
+                if woken > 0 {
+                    tracing::info!(
+                        destinations = woken,
+                        "one message tries each destination that others wait for"
+                    );
+                }
+                if let Some(after) = more {
+                    placement.destinations.wakes().call_one_of_each(after);
+                }
             }
             Err(error) => {
                 tracing::error!(%error, "messages that wait for a destination cannot go on now");
-                placement.destinations.call_one_of_each();
+                placement.destinations.wakes().call_one_of_each(after);
+            }
+        }
+    }
+    if let Some(after) = all {
+        match store.wake_all(&after, now).await {
+            Ok((_, Some(after))) => placement.destinations.wakes().call_all(after),
+            Ok((_, None)) => {}
+            Err(error) => {
+                tracing::error!(%error, "messages cannot go the other way now");
+                placement.destinations.wakes().call_all(after);
             }
         }
     }
@@ -123,7 +144,7 @@ pub async fn wake(store: &Store, placement: &Placement, now: Timestamp) {
         Err(error) => {
             tracing::error!(%error, "messages that wait cannot go on now");
             for (_, name, most) in called.into_iter().filter(|(_, it, _)| is_found(placement, it)) {
-                placement.destinations.call(&name, most);
+                placement.destinations.wakes().call(&name, most);
             }
             return;
         }
@@ -135,14 +156,14 @@ pub async fn wake(store: &Store, placement: &Placement, now: Timestamp) {
             Ok(woken) if woken < u64::from(most) => placement.destinations.nothing_waits(&hosts),
             // Nothing has to be taken before the others may go on, too.
             Ok(_) if most == MOST && is_found(placement, &hosts) => {
-                placement.destinations.call(&hosts, most);
+                placement.destinations.wakes().call(&hosts, most);
             }
             Ok(_) => {}
             // They go on at their own time, or with the next that is taken.
             Err(error) => {
                 tracing::error!(hosts, %error, "messages that wait cannot go on now");
                 if is_found(placement, &hosts) {
-                    placement.destinations.call(&hosts, most);
+                    placement.destinations.wakes().call(&hosts, most);
                 }
             }
         }
@@ -168,12 +189,13 @@ mod tests {
     #[test]
     fn what_is_called_is_taken_once() {
         let wakes = Wakes::default();
-        assert!(wakes.take().one_of_each, "at the start");
+        assert!(wakes.take().one_of_each.is_some(), "at the start");
         wakes.call("mx.example", 32);
         wakes.call("mx.example", 128);
-        wakes.call_one_of_each();
+        wakes.call_one_of_each("a".to_owned());
         let hosts = BTreeMap::from([("mx.example".to_owned(), 128)]);
-        assert_eq!(wakes.take(), Called { one_of_each: true, hosts, ..Called::default() });
+        let one_of_each = Some("a".to_owned());
+        assert_eq!(wakes.take(), Called { one_of_each, hosts, ..Called::default() });
         assert_eq!(wakes.take(), Called::default());
     }
 }

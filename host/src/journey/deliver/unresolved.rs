@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::time::Duration;
 
+use super::look_ups::LookUps;
 use super::recovery::{FIRST, MOST};
 use crate::clock::Timestamp;
 use crate::store::Store;
@@ -17,7 +18,7 @@ const REMEMBERED: Duration = Duration::from_hours(1);
 /// Domains that are remembered: messages to others try at their own time.
 const DOMAINS: usize = 20_000;
 /// Of these, how many are looked up at one time: mail to other domains needs the name servers, too.
-const AT_ONE_TIME: usize = 16;
+const AT_ONE_TIME: usize = 32;
 /// How many others are looked up at once when one was found again.
 const NEXT: usize = 8;
 /// What stands before a domain in the name under which its messages wait.
@@ -25,7 +26,11 @@ const WHERE: &str = "where to: ";
 
 /// Such domains.
 #[derive(Debug, Default)]
-pub struct Unresolved(BTreeMap<String, Missed>);
+pub struct Unresolved {
+    missed: BTreeMap<String, Missed>,
+    /// Those that are to be looked up again, by the time.
+    due: BTreeSet<(Timestamp, String)>,
+}
 
 #[derive(Debug)]
 struct Missed {
@@ -41,10 +46,10 @@ struct Missed {
 impl Unresolved {
     /// A look-up has found nothing out.
     pub fn add(&mut self, domain: &str, now: Timestamp) {
-        if self.0.len() >= DOMAINS && !self.0.contains_key(domain) {
-            return;
+        if self.missed.len() >= DOMAINS && !self.missed.contains_key(domain) {
+            self.forget_one();
         }
-        let missed = self.0.entry(domain.to_owned()).or_insert(Missed {
+        let missed = self.missed.entry(domain.to_owned()).or_insert(Missed {
             look_ups: 0,
             at: now,
             found_at: None,
@@ -53,26 +58,55 @@ impl Unresolved {
         missed.is_fickle |= missed.found_at.take().is_some();
         let doubled = PAUSE.saturating_mul(1 << missed.look_ups.min(10));
         missed.look_ups = missed.look_ups.saturating_add(1);
+        self.due.remove(&(missed.at, domain.to_owned()));
         missed.at = now.after(doubled.min(LONGEST));
+        self.due.insert((missed.at, domain.to_owned()));
+    }
+
+    /// The one whose turn is last: it has been missed for long. Where all were found, any.
+    fn forget_one(&mut self) {
+        let last = self.due.pop_last().map(|(_, domain)| domain);
+        if let Some(domain) = last.or_else(|| self.missed.keys().next().cloned()) {
+            self.missed.remove(&domain);
+        }
+    }
+
+    /// Forgets those that are known for an hour.
+    pub fn forget_found(&mut self, now: Timestamp) {
+        let is_lately = |at: Timestamp| now < at.after(REMEMBERED) && at <= now;
+        self.missed.retain(|_, it| it.found_at.is_none_or(is_lately));
+    }
+
+    /// The clock was set back: nothing waits for a moment of the other time.
+    pub fn make_all_due(&mut self, now: Timestamp) {
+        let due = std::mem::take(&mut self.due);
+        for (_, domain) in due {
+            if let Some(missed) = self.missed.get_mut(&domain) {
+                missed.at = now;
+            }
+            self.due.insert((now, domain));
+        }
     }
 
     /// Something waits for it: it is looked up again, if it is not to be anyway.
     pub fn is_waited_for(&mut self, domain: &str, now: Timestamp) {
-        if self.0.get(domain).is_none_or(|it| it.found_at.is_some()) {
+        if self.missed.get(domain).is_none_or(|it| it.found_at.is_some()) {
             self.add(domain, now);
         }
     }
 
     /// It is known where its mail goes. Whether it was missed.
     pub fn found(&mut self, domain: &str, now: Timestamp) -> bool {
-        let missed = self.0.get_mut(domain).filter(|it| it.found_at.is_none());
-        missed.map(|it| it.found_at = Some(now)).is_some()
+        let missed = self.missed.get_mut(domain).filter(|it| it.found_at.is_none());
+        let Some(missed) = missed else { return false };
+        missed.found_at = Some(now);
+        self.due.remove(&(missed.at, domain.to_owned()))
     }
 
     /// How many of the messages that wait for it may go on when it is found. Of one that is new here some
     /// may wait since an earlier time.
     pub fn trust(&self, domain: &str) -> u32 {
-        let is_fickle = self.0.get(domain).is_some_and(|it| it.is_fickle);
+        let is_fickle = self.missed.get(domain).is_some_and(|it| it.is_fickle);
         if is_fickle { FIRST } else { MOST }
     }
 
@@ -81,29 +115,27 @@ impl Unresolved {
     pub fn others(
         &self,
         found: &str,
-        looked_up: &BTreeSet<String>,
+        looked_up: &LookUps,
         asks: impl Fn(&str) -> bool,
     ) -> Vec<String> {
-        let behind = self.0.range::<str, _>((Bound::Excluded(found), Bound::Unbounded));
-        let before = self.0.range::<str, _>((Bound::Unbounded, Bound::Excluded(found)));
+        let behind = self.missed.range::<str, _>((Bound::Excluded(found), Bound::Unbounded));
+        let before = self.missed.range::<str, _>((Bound::Unbounded, Bound::Excluded(found)));
         let missed = behind.chain(before).filter(|(_, it)| it.found_at.is_none());
         let others = missed.map(|(domain, _)| domain);
-        let others = others.filter(|it| !looked_up.contains(*it) && asks(it));
+        let others = others.filter(|it| !looked_up.has(it) && asks(it));
         others.take(self.room(looked_up).min(NEXT)).cloned().collect()
     }
 
-    /// Those that are to be looked up again now beside those that are being looked up. Forgets those for
-    /// which nothing waits.
-    pub async fn due(
-        &mut self,
-        store: &Store,
-        looked_up: &BTreeSet<String>,
-        now: Timestamp,
-    ) -> Vec<String> {
-        self.0.retain(|_, it| it.found_at.is_none_or(|at| now < at.after(REMEMBERED) && at <= now));
-        let mut due = self.pause_is_over(now);
-        due.retain(|it| !looked_up.contains(it));
-        due.truncate(self.room(looked_up));
+    /// Those that are to be looked up again now beside those that are, first who has waited for longest.
+    /// Forgets those for which nothing waits.
+    pub async fn due(&mut self, store: &Store, looked_up: &LookUps, now: Timestamp) -> Vec<String> {
+        if self.due.first().is_none_or(|(at, _)| now < *at) {
+            return Vec::new();
+        }
+        let room = self.room(looked_up);
+        let over = self.due.iter().take_while(|(at, _)| *at <= now).map(|(_, domain)| domain);
+        let over = over.filter(|it| !looked_up.has(it)).take(room).cloned();
+        let mut due: Vec<String> = over.collect();
         if due.is_empty() {
             return due;
         }
@@ -111,8 +143,8 @@ impl Unresolved {
         match store.waited_for(&names).await {
             Ok(waited_for) => due.retain(|domain| {
                 let is_waited_for = waited_for.contains(&waiting_for(domain));
-                if !is_waited_for {
-                    self.0.remove(domain);
+                if !is_waited_for && let Some(it) = self.missed.remove(domain) {
+                    self.due.remove(&(it.at, domain.clone()));
                 }
                 is_waited_for
             }),
@@ -125,19 +157,9 @@ impl Unresolved {
     }
 
     /// How many may be looked up beside those that are.
-    fn room(&self, looked_up: &BTreeSet<String>) -> usize {
-        let own = looked_up.iter().filter(|it| self.0.contains_key(*it)).count();
+    fn room(&self, looked_up: &LookUps) -> usize {
+        let own = looked_up.domains().filter(|it| self.missed.contains_key(*it)).count();
         AT_ONE_TIME.saturating_sub(own)
-    }
-
-    /// Who has waited for longest comes first. Under a clock that was set back no pause is longer than the
-    /// longest.
-    fn pause_is_over(&self, now: Timestamp) -> Vec<String> {
-        let is_over = |it: &Missed| it.at <= now || now.after(LONGEST) < it.at;
-        let over = self.0.iter().filter(|(_, it)| it.found_at.is_none() && is_over(it));
-        let mut over: Vec<_> = over.map(|(domain, it)| (it.at, domain.clone())).collect();
-        over.sort_unstable();
-        over.into_iter().map(|(_, domain)| domain).collect()
     }
 }
 
@@ -157,19 +179,26 @@ mod tests {
 
     const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
+    /// Those whose pause is over.
+    fn over(unresolved: &Unresolved, now: Timestamp) -> usize {
+        unresolved.due.iter().filter(|(at, _)| *at <= now).count()
+    }
+
     #[test]
     fn the_pauses_double_up_to_five_minutes_whatever_the_clock_does() {
         let (mut unresolved, mut now) = (Unresolved::default(), NOW);
         for seconds in [30, 60, 120, 240, 300, 300] {
             unresolved.add("example.com", now);
-            let over = |at| !unresolved.pause_is_over(at).is_empty();
             let end = now.after(Duration::from_secs(seconds));
-            assert!(!over(end.before(Duration::from_millis(1))) && over(end), "{seconds}");
-            assert!(over(now.before(Duration::from_hours(24))), "set back");
+            assert_eq!(over(&unresolved, end.before(Duration::from_millis(1))), 0, "{seconds}");
+            assert_eq!(over(&unresolved, end), 1, "{seconds}");
             now = end;
         }
+        let yesterday = now.before(Duration::from_hours(24));
+        unresolved.make_all_due(yesterday);
+        assert_eq!(over(&unresolved, yesterday), 1);
         assert!(unresolved.found("example.com", now));
-        assert!(unresolved.pause_is_over(now).is_empty());
+        assert_eq!(over(&unresolved, now), 0);
         assert!(!unresolved.found("example.com", now), "once");
     }
 
@@ -186,21 +215,22 @@ mod tests {
             assert_eq!(unresolved.trust("example.com"), FIRST);
         }
         unresolved.add("example.com", now);
-        assert!(unresolved.pause_is_over(now.after(PAUSE)).is_empty(), "nor asked for so often");
+        assert_eq!(over(&unresolved, now.after(PAUSE)), 0, "nor asked for so often");
     }
 
     #[tokio::test]
     async fn after_an_hour_a_domain_is_as_good_as_others() {
         let data = tempfile::tempdir().expect("a directory");
         let store = Store::open(&data.path().join("test.db")).await.expect("opens");
-        let (mut unresolved, none) = (Unresolved::default(), BTreeSet::new());
+        let (mut unresolved, none) = (Unresolved::default(), LookUps::default());
         unresolved.add("example.com", NOW);
         unresolved.found("example.com", NOW);
-        assert!(unresolved.due(&store, &none, NOW.after(REMEMBERED)).await.is_empty());
-        assert!(unresolved.0.is_empty());
+        unresolved.forget_found(NOW.after(REMEMBERED));
+        assert!(unresolved.missed.is_empty());
         unresolved.add("example.com", NOW);
         let due = unresolved.due(&store, &none, NOW.after(LONGEST)).await;
-        assert!(due.is_empty() && unresolved.0.is_empty(), "nothing waits for it");
+        assert!(due.is_empty() && unresolved.missed.is_empty(), "nothing waits for it");
+        assert!(unresolved.due.is_empty());
     }
 
     #[test]
@@ -210,7 +240,8 @@ mod tests {
         for domain in &domains {
             unresolved.add(domain, NOW);
         }
-        let looked_up = BTreeSet::from([domains[12].clone(), "other.example".to_owned()]);
+        let mut looked_up = LookUps::default();
+        assert!(looked_up.begin(&domains[12], None) && looked_up.begin("other.example", None));
         let others = unresolved.others(&domains[10], &looked_up, |it| it != domains[13]);
         let expected = [11, 14, 15, 16, 17, 18, 19, 20].map(|it| domains[it].clone());
         assert_eq!(
@@ -223,17 +254,22 @@ mod tests {
             (&domains[99], &domains[0]),
             "and then from the start"
         );
-        let many: BTreeSet<String> = domains[..AT_ONE_TIME - 3].iter().cloned().collect();
-        assert_eq!(unresolved.others(&domains[98], &many, |_| true).len(), 3, "others need room");
+        for domain in &domains[20..20 + AT_ONE_TIME - 4] {
+            assert!(looked_up.begin(domain, None));
+        }
+        assert_eq!(unresolved.others(&domains[98], &looked_up, |_| true).len(), 3, "no more room");
     }
 
     #[test]
-    fn what_is_remembered_is_bounded() {
+    fn who_was_missed_lately_is_remembered_before_who_has_been_for_long() {
         let mut unresolved = Unresolved::default();
-        for n in 0..=DOMAINS {
+        unresolved.add("long.example", NOW);
+        unresolved.add("long.example", NOW);
+        for n in 0..DOMAINS {
             unresolved.add(&format!("{n}.example"), NOW);
         }
-        assert_eq!(unresolved.0.len(), DOMAINS);
+        assert_eq!((unresolved.missed.len(), unresolved.due.len()), (DOMAINS, DOMAINS));
+        assert!(!unresolved.missed.contains_key("long.example"));
     }
 
     #[test]

@@ -11,6 +11,7 @@ use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::attempt::Attempts;
+use super::look_ups::LookUps;
 use super::placement::{Course, Found, Passed, Placement};
 use super::recovery::wake;
 use super::route::SANDBOX;
@@ -19,7 +20,7 @@ use super::spawner::Spawner;
 use super::unresolved::{Unresolved, domain_of, waiting_for};
 use crate::clock::watch::Watch;
 use crate::clock::{Clock, Timestamp};
-use crate::id::MessageId;
+use crate::id::{AccountId, MessageId};
 use crate::store::records::{Lease, Position, Settlement};
 use crate::store::{Store, StoreError};
 
@@ -30,8 +31,6 @@ const PAGES: usize = 16;
 const LEASED: usize = 64;
 /// Attempts that may end before it is looked for more.
 const FEW: usize = 16;
-/// Domains that are looked up at one time.
-const LOOKUPS: usize = 512;
 /// Ends of attempts that are written in one transaction.
 const SETTLED: usize = 256;
 /// How long a worker may hold a message. It may wait for a connection behind others, and its own
@@ -81,7 +80,7 @@ enum Event {
 struct UnderWay {
     tell: mpsc::Sender<Event>,
     attempts: HashSet<MessageId>,
-    lookups: BTreeSet<String>,
+    look_ups: LookUps,
     /// Domains that are to be looked up again.
     unresolved: Unresolved,
     /// Where the next round goes on that found no place for anything before.
@@ -123,14 +122,16 @@ impl Worker {
                 () = tokio::time::sleep(pause) => {}
             }
             if watch.was_set_back(&self.clock) {
+                under_way.unresolved.make_all_due(self.clock.now());
                 self.after_the_clock_was_set_back().await;
             }
             if tidied.elapsed() >= TIDY {
                 tidied = Instant::now();
                 self.placement.destinations.tidy(self.clock.now());
                 self.placement.destinations.look_for_ended_rests(self.clock.now());
-                self.look_up_again(&mut under_way).await;
+                under_way.unresolved.forget_found(self.clock.now());
             }
+            self.look_up_again(&mut under_way).await;
         }
     }
 
@@ -141,7 +142,7 @@ impl Worker {
                 settled.push(*settlement);
             }
             Event::LookedUp(lane) => {
-                under_way.lookups.remove(&lane);
+                under_way.look_ups.end(&lane);
                 self.has_looked_up(&lane, under_way);
             }
         }
@@ -149,15 +150,15 @@ impl Worker {
 
     fn has_looked_up(&self, lane: &str, under_way: &mut UnderWay) {
         let (exchanges, now) = (&self.placement.exchanges, self.clock.now());
-        let UnderWay { unresolved, lookups, .. } = under_way;
+        let UnderWay { unresolved, look_ups, .. } = under_way;
         if !exchanges.knows_where(lane) {
             return unresolved.add(lane, now);
         }
         let was_missed = unresolved.found(lane, now);
-        self.placement.destinations.call(&waiting_for(lane), unresolved.trust(lane));
+        self.placement.destinations.wakes().call(&waiting_for(lane), unresolved.trust(lane));
         if was_missed {
-            for other in unresolved.others(lane, lookups, |it| exchanges.known(it).is_none()) {
-                self.look_up(&other, under_way);
+            for other in unresolved.others(lane, look_ups, |it| exchanges.known(it).is_none()) {
+                self.look_up(&other, None, under_way);
             }
         }
     }
@@ -248,7 +249,9 @@ impl Worker {
     ) -> Result<HashMap<MessageId, Course>, StoreError> {
         let mut chosen = HashMap::new();
         passed.lanes.insert(SANDBOX.to_owned());
-        passed.lanes.extend(under_way.lookups.iter().cloned());
+        let exchanges = &self.placement.exchanges;
+        let unknown = under_way.look_ups.domains().filter(|it| exchanges.usable(it).is_none());
+        passed.lanes.extend(unknown.cloned());
         let mut after = under_way.resume.take();
         for _ in 0..PAGES {
             let page = self.store.due(now, after.as_ref(), &passed.lanes, PAGE).await?;
@@ -266,10 +269,15 @@ impl Worker {
                 }
                 match self.placement.find(&due, passed) {
                     Some(Found::Course(course)) => {
+                        if exchanges.is_to_be_renewed(&due.lane) {
+                            self.look_up(&due.lane, Some(due.account_id), under_way);
+                        }
                         chosen.insert(due.message_id, course);
                     }
                     Some(Found::Full(_)) if self.placement.has_one_way() => return Ok(chosen),
-                    Some(Found::Unknown) => self.look_up(&due.lane, under_way),
+                    Some(Found::Unknown) => {
+                        self.look_up(&due.lane, Some(due.account_id), under_way);
+                    }
                     Some(Found::Full(_) | Found::Crowded) | None => {}
                 }
             }
@@ -285,14 +293,14 @@ impl Worker {
     }
 
     async fn look_up_again(&self, under_way: &mut UnderWay) {
-        let UnderWay { unresolved, lookups, .. } = under_way;
-        for lane in unresolved.due(&self.store, lookups, self.clock.now()).await {
-            self.look_up(&lane, under_way);
+        let UnderWay { unresolved, look_ups, .. } = under_way;
+        for lane in unresolved.due(&self.store, look_ups, self.clock.now()).await {
+            self.look_up(&lane, None, under_way);
         }
     }
 
-    fn look_up(&self, lane: &str, under_way: &mut UnderWay) {
-        if under_way.lookups.len() >= LOOKUPS || !under_way.lookups.insert(lane.to_owned()) {
+    fn look_up(&self, lane: &str, account: Option<AccountId>, under_way: &mut UnderWay) {
+        if !under_way.look_ups.begin(lane, account) {
             return;
         }
         let (exchanges, tell) = (Arc::clone(&self.placement.exchanges), under_way.tell.clone());
@@ -351,7 +359,7 @@ impl Worker {
         for name in names {
             match domain_of(name) {
                 Some(lane) if self.placement.exchanges.knows_where(lane) => {
-                    destinations.call(name, unresolved.trust(lane));
+                    destinations.wakes().call(name, unresolved.trust(lane));
                 }
                 Some(lane) => unresolved.is_waited_for(lane, now),
                 None => destinations.one_waits(name, now),
@@ -374,7 +382,7 @@ impl Worker {
 
 impl UnderWay {
     fn new(tell: mpsc::Sender<Event>) -> Self {
-        let (attempts, lookups) = (HashSet::new(), BTreeSet::new());
-        Self { tell, attempts, lookups, unresolved: Unresolved::default(), resume: None }
+        let (look_ups, unresolved) = (LookUps::default(), Unresolved::default());
+        Self { tell, attempts: HashSet::new(), look_ups, unresolved, resume: None }
     }
 }

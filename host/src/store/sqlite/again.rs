@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use sqlx::sqlite::SqliteRow;
+
 use super::Sqlite;
 use super::recall::standing;
 use super::row::{column, to_json};
@@ -211,24 +213,74 @@ impl Sqlite {
     }
 
     /// Makes one message due of those that wait for each destination: nobody knows any more how they
-    /// were. Answers how many.
+    /// were. Of at most 10,000 behind `after`, in the order of their names. Answers how many, and the
+    /// last name where there may be more.
     ///
     /// # Errors
     /// The database failed.
-    pub async fn wake_one_of_each(&self, now: Timestamp) -> Result<u64, StoreError> {
+    pub async fn wake_one_of_each(
+        &self,
+        after: &str,
+        now: Timestamp,
+    ) -> Result<(u64, Option<String>), StoreError> {
+        let rows = sqlx::query(
+            "-- wake_one_of_each: look
+             SELECT message_id, waits_for AS name, min(due_at) FROM queue WHERE waits_for > ?
+             GROUP BY waits_for ORDER BY waits_for LIMIT ?",
+        )
+        .bind(after)
+        .bind(DESTINATIONS)
+        .fetch_all(&self.readers)
+        .await
+        .map_err(StoreError::during("wake_one_of_each"))?;
+        let woken = self.wake_these(&rows, now).await?;
+        let is_full = rows.len() >= usize::try_from(DESTINATIONS).unwrap_or(usize::MAX);
+        let last = rows.last().filter(|_| is_full);
+        Ok((woken, last.map(|row| column(row, "name")).transpose()?))
+    }
+
+    /// Makes messages due that wait for a destination, whichever it is: they may go another way now. At
+    /// most 2,000 behind `after`, in the order of their identifiers. Answers how many, and the last
+    /// identifier where there may be more.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn wake_all(
+        &self,
+        after: &str,
+        now: Timestamp,
+    ) -> Result<(u64, Option<String>), StoreError> {
+        let rows = sqlx::query(
+            "-- wake_all: look
+             SELECT message_id FROM queue
+             WHERE message_id > ? AND waits_for IS NOT NULL AND waits_for <> account_id
+             ORDER BY message_id LIMIT ?",
+        )
+        .bind(after)
+        .bind(BITE)
+        .fetch_all(&self.readers)
+        .await
+        .map_err(StoreError::during("wake_all"))?;
+        let woken = self.wake_these(&rows, now).await?;
+        let is_full = rows.len() >= usize::try_from(BITE).unwrap_or(usize::MAX);
+        let last = rows.last().filter(|_| is_full);
+        Ok((woken, last.map(|row| column(row, "message_id")).transpose()?))
+    }
+
+    async fn wake_these(&self, rows: &[SqliteRow], now: Timestamp) -> Result<u64, StoreError> {
+        let ids: Vec<String> =
+            rows.iter().map(|row| column(row, "message_id")).collect::<Result<_, _>>()?;
         sqlx::query(
-            "-- wake_one_of_each
+            "-- wake_these
              UPDATE queue SET due_at = min(due_at, ?1), waits_for = NULL
-             WHERE message_id IN (
-                 SELECT message_id FROM (
-                     SELECT message_id, min(due_at) FROM queue WHERE waits_for IS NOT NULL
-                     GROUP BY waits_for LIMIT ?2))",
+             WHERE message_id IN (SELECT value FROM json_each(?2))
+               AND waits_for IS NOT NULL AND lease_owner IS NULL",
         )
         .bind(now.millis())
-        .bind(DESTINATIONS)
+        .bind(to_json(&ids))
         .execute(&self.writer)
         .await
         .map(|done| done.rows_affected())
-        .map_err(StoreError::during("wake_one_of_each"))
+        .map_err(StoreError::during("wake_these"))
     }
 }

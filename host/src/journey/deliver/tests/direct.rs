@@ -106,6 +106,28 @@ async fn while_the_resolver_is_down_mail_waits() {
     bench.finish().await;
 }
 
+#[tokio::test]
+async fn mail_to_a_known_domain_does_not_wait_for_its_records_to_be_looked_up_again() {
+    let server = server_on("127.0.0.2", 0, Behaviour::new());
+    let bench = bench(&server).await;
+    bench.dns.mx("example.com", 10, "mx.example.net");
+    bench.dns.ip("mx.example.net", [127, 0, 0, 2].into());
+    let first = bench.send("ada@example.com").await;
+    bench.until_state(first, "delivered").await;
+    bench.dns.fault_everything(Some(Fault::Silent));
+    bench.dns.forget_queries();
+    // The records may be kept for five minutes.
+    bench.advance(MINUTE * 6);
+    let second = bench.send("bob@example.com").await;
+    bench.until_state(second, "delivered").await;
+    let asked = || async { (bench.dns.query_count() > 0).then_some(()) };
+    bench.until("the records are asked for", asked).await;
+    bench.advance(MINUTE * 5);
+    let third = bench.send("cy@example.com").await;
+    bench.until_state(third, "deferred").await;
+    bench.finish().await;
+}
+
 /// A domain with a host, and a policy that is known and enforced for a week.
 async fn enforced(bench: &Bench, allowed: &str) {
     bench.dns.mx("example.com", 10, "mx.example.net");

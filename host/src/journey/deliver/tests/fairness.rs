@@ -117,6 +117,25 @@ async fn a_host_that_does_not_answer_is_tried_after_the_others() {
 }
 
 #[tokio::test]
+async fn where_a_kept_connection_hangs_another_host_is_tried_and_not_the_same_again() {
+    let hanging = server_on("127.0.0.2", 0, Behaviour::new());
+    let well = server_on("127.0.0.3", hanging.address().port(), Behaviour::new());
+    let bench = Bench::new(impatient(direct(hanging.address().port()))).await;
+    for (host, last, preference) in [("a", 2, 10), ("b", 3, 20)] {
+        let name = format!("{host}.mx.example");
+        bench.dns.ip(&name, [127, 0, 0, last].into());
+        bench.dns.mx("example.com", preference, &name);
+    }
+    let first = bench.send("ada@example.com").await;
+    bench.until_state(first, "delivered").await;
+    hanging.set(silent(Stage::Mail));
+    let second = bench.send("bob@example.com").await;
+    bench.until_state(second, "delivered").await;
+    assert_eq!((hanging.connections(), hanging.message_count(), well.message_count()), (1, 1, 1));
+    bench.finish().await;
+}
+
+#[tokio::test]
 async fn whoever_names_an_operators_host_beside_his_own_shares_its_bound() {
     let moment = Duration::from_millis(5);
     let unhurried =

@@ -93,9 +93,10 @@ async fn after_a_start_one_message_tries_each_destination() {
     let first = deferred(&fixture, 3, Some("a.example")).await;
     deferred(&fixture, 2, Some("b.example")).await;
     deferred(&fixture, 1, None).await;
-    assert_eq!(fixture.store.wake_one_of_each(NOW).await.expect("works"), 2);
+    assert_eq!(fixture.store.wake_one_of_each("b", NOW).await.expect("works"), (1, None));
+    assert_eq!(fixture.store.wake_one_of_each("", NOW).await.expect("works"), (2, None));
     let due = due(&fixture.store, NOW).await;
-    assert_eq!(due.len(), 2);
+    assert_eq!(due.len(), 3);
     assert!(due.iter().any(|it| first.contains(&it.message_id)));
 }
 
@@ -108,4 +109,20 @@ async fn when_a_rest_is_over_one_of_many_tries_and_few_wait_for_their_own_moment
     assert_eq!(wake(4).await, 0);
     assert_eq!(wake(3).await, 1);
     assert_eq!(due(store, NOW).await.len(), 1);
+}
+
+#[tokio::test]
+async fn on_another_way_all_go_on_that_wait_for_a_destination_and_no_others() {
+    let fixture = Fixture::with_credits(20).await;
+    let store = &fixture.store;
+    let mut waiting = deferred(&fixture, 2, Some("a.example")).await;
+    waiting.extend(deferred(&fixture, 2, Some("where to: b.example")).await);
+    deferred(&fixture, 2, None).await;
+    deferred(&fixture, 2, Some(&fixture.account.to_string())).await;
+    waiting.sort();
+    assert_eq!(store.wake_all(&waiting[0].to_string(), NOW).await.expect("works"), (3, None));
+    assert_eq!(store.wake_all("", NOW).await.expect("works"), (1, None));
+    let mut due: Vec<MessageId> = due(store, NOW).await.iter().map(|it| it.message_id).collect();
+    due.sort();
+    assert_eq!(due, waiting);
 }

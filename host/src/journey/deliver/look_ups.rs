@@ -1,0 +1,83 @@
+//! Look-ups of domains that are under way: so many, and a share of them for each account. Domains that
+//! nobody answers for can so be as many as they like.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::id::AccountId;
+
+/// Domains that are looked up at one time.
+const MOST: usize = 512;
+
+/// They, and for whose mail they were begun.
+#[derive(Debug, Default)]
+pub struct LookUps {
+    under_way: BTreeMap<String, Option<AccountId>>,
+    of_accounts: HashMap<AccountId, usize>,
+}
+
+impl LookUps {
+    /// Another one begins, for that account's mail or for nobody's. Not where it is under way already, nor
+    /// for an account that has as many as are left for all others.
+    pub fn begin(&mut self, domain: &str, account: Option<AccountId>) -> bool {
+        let free = MOST.saturating_sub(self.under_way.len());
+        let own = account.and_then(|it| self.of_accounts.get(&it)).copied().unwrap_or(0);
+        if own >= free || self.has(domain) {
+            return false;
+        }
+        self.under_way.insert(domain.to_owned(), account);
+        if let Some(account) = account {
+            *self.of_accounts.entry(account).or_default() += 1;
+        }
+        true
+    }
+
+    /// It is over.
+    pub fn end(&mut self, domain: &str) {
+        let account = self.under_way.remove(domain).flatten();
+        if let Some(account) = account
+            && let Some(own) = self.of_accounts.get_mut(&account)
+        {
+            *own -= 1;
+            if *own == 0 {
+                self.of_accounts.remove(&account);
+            }
+        }
+    }
+
+    /// Whether it is looked up.
+    pub fn has(&self, domain: &str) -> bool {
+        self.under_way.contains_key(domain)
+    }
+
+    /// All that are.
+    pub fn domains(&self) -> impl Iterator<Item = &String> {
+        self.under_way.keys()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Timestamp;
+
+    #[test]
+    fn however_many_domains_an_account_has_others_are_looked_up() {
+        let mut look_ups = LookUps::default();
+        let accounts = [1, 2, 3].map(|it| AccountId::new(Timestamp::from_millis(it)));
+        let begin_all = |look_ups: &mut LookUps, account: AccountId| {
+            let domains = (0..MOST).map(|n| format!("{n}.{account}.example"));
+            domains.filter(|it| look_ups.begin(it, Some(account))).count()
+        };
+        let begun = accounts.map(|it| begin_all(&mut look_ups, it));
+        assert_eq!(begun, [256, 128, 64], "half of what is left");
+        assert!(look_ups.begin("nobodys.example", None));
+        assert!(!look_ups.begin("nobodys.example", None), "it is under way");
+        let domains: Vec<String> = look_ups.domains().cloned().collect();
+        for domain in &domains {
+            look_ups.end(domain);
+            assert!(!look_ups.has(domain));
+        }
+        assert!(look_ups.of_accounts.is_empty());
+        assert_eq!(begin_all(&mut look_ups, accounts[2]), 256);
+    }
+}
