@@ -22,20 +22,28 @@ async fn lab(smarthost: &MxServer) -> (DnsServer, Server, Account) {
 /// The same with those pauses between attempts.
 async fn lab_pausing(smarthost: &MxServer, pauses_s: &str) -> (DnsServer, Server, Account) {
     let dns = name_server().await;
-    let port = smarthost.address().port();
-    let smarthosts = format!(
-        "[{{ name = \"post\", host = \"127.0.0.1\", port = {port}, security = \"none\" }}]"
-    );
     let launch = Launch::asking(&dns)
         .with("delivery", "route", "smarthost")
-        .with("delivery", "smarthosts", &smarthosts)
+        .with("delivery", "smarthosts", &smarthosts(smarthost))
         .with("delivery", "retry_pauses_s", pauses_s);
+    let (server, account) = started(launch, &dns).await;
+    (dns, server, account)
+}
+
+/// The list that has that smarthost alone.
+fn smarthosts(smarthost: &MxServer) -> String {
+    let port = smarthost.address().port();
+    format!("[{{ name = \"post\", host = \"127.0.0.1\", port = {port}, security = \"none\" }}]")
+}
+
+/// The server, and an account with a verified domain.
+async fn started(launch: Launch, dns: &DnsServer) -> (Server, Account) {
     let server = Server::start(launch);
     let account = server.open_account("pro", 10_000);
     let (key_id, key) = server.make_key(&account.id, &["--scope", "send", "--scope", "admin"]);
     let account = Account { key_id, key, ..account };
-    drop(server.verified_domain(&dns, &account.key, SENDER).await);
-    (dns, server, account)
+    drop(server.verified_domain(dns, &account.key, SENDER).await);
+    (server, account)
 }
 
 /// A message from the verified domain.

@@ -25,13 +25,18 @@ pub async fn name_server() -> DnsServer {
 }
 
 impl Launch {
-    /// `dev` that looks names up at `dns` only. By itself it looks at domains once a day, so that in
-    /// a test there is no check but those that the test asks for.
+    /// `dev` that looks names up at `dns` only.
     #[must_use]
     pub fn asking(dns: &DnsServer) -> Self {
+        Self::dev().that_asks(dns)
+    }
+
+    /// Looks names up at `dns` only. By itself it looks at domains once a day, so that in a test there is
+    /// no check but those that the test asks for.
+    #[must_use]
+    pub fn that_asks(self, dns: &DnsServer) -> Self {
         let servers = json!([dns.address().to_string()]).to_string();
-        Self::dev()
-            .with("dns", "nameservers", &servers)
+        self.with("dns", "nameservers", &servers)
             .with("dns", "queries_per_second", "10000")
             .with("dns", "timeout_ms", "1500")
             .with("domains", "first_check_s", DAY_S)

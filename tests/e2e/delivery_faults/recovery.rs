@@ -7,9 +7,9 @@ use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
 use waxwing_mx::{Behaviour, MxServer};
-use waxwing_tests::{Account, Answer, Launch, Server, until_async};
+use waxwing_tests::{Account, Answer, Launch, Server, name_server, until_async};
 
-use super::{lab_pausing, mail};
+use super::{lab_pausing, mail, smarthosts, started};
 
 /// Until the next attempt of a message's own.
 const HOUR: &str = "[3600]";
@@ -138,14 +138,18 @@ async fn who_tries_again_without_a_pause_is_told_to_wait() {
 #[tokio::test]
 async fn what_waits_goes_another_way_when_the_operator_has_named_one() {
     let (down, up) = (MxServer::start(Behaviour::new()), MxServer::start(Behaviour::new()));
-    let (_dns, server, account) = lab_pausing(&down, HOUR).await;
+    let dns = name_server().await;
+    let sections = format!(
+        "[inbox]\nsmtp_listen = \"127.0.0.1:0\"\n\
+         [delivery]\nroute = \"smarthost\"\nretry_pauses_s = {HOUR}\nsmarthosts = {}\n",
+        smarthosts(&down)
+    );
+    let (server, account) = started(Launch::serve(&sections).that_asks(&dns), &dns).await;
     down.stop();
     let ids = deferred(&server, &account, ["a", "b", "c"]).await;
     let file = server.scratch("waxwing.toml");
-    let port = |it: &MxServer| format!("port = {}", it.address().port());
-    let before = fs::read_to_string(&file).expect("the file");
-    assert!(before.contains(&port(&down)), "{before}");
-    fs::write(file, before.replace(&port(&down), &port(&up))).expect("written");
+    let text = fs::read_to_string(&file).expect("the file");
+    fs::write(file, text.replace(&smarthosts(&down), &smarthosts(&up))).expect("written");
     server.signal("HUP");
     for id in &ids {
         until_state(&server, &account, id, "relayed").await;
