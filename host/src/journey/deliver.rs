@@ -10,6 +10,7 @@ mod look_ups;
 pub mod memory;
 pub mod novices;
 pub mod outcome;
+mod passed;
 pub mod placement;
 mod recovery;
 pub mod return_path;

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::delivery::{Book, DeliveryError};
 use super::limits::LimitsInUse;
-use crate::config::Config;
+use crate::config::{Config, Delivery};
 
 /// What can be exchanged, and the configuration that holds now.
 #[derive(Debug)]
@@ -47,11 +47,19 @@ impl Exchange {
         let next = running.with_limits_and_routes_of(new);
         let taken = Taken::between(&running, &next, new);
         // Although they may say the same: passwords stand in files of their own.
-        self.book.take(&next, running.delivery != next.delivery)?;
+        self.book.take(&next, goes_another_way(&running.delivery, &next.delivery))?;
         self.limits.take(&next);
         *running = next;
         Ok(taken)
     }
+}
+
+/// Whether mail may go where it did not go before.
+fn goes_another_way(before: &Delivery, now: &Delivery) -> bool {
+    before.route != now.route
+        || before.port != now.port
+        || before.smarthosts != now.smarthosts
+        || before.rules != now.rules
 }
 
 impl Taken {

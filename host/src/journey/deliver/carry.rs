@@ -96,11 +96,12 @@ impl Carrier {
         let mut last: Option<Report> = None;
         let (mut closed, mut hung, mut away) = (None, None, None);
         let mut is_ill = true;
-        for target in self.in_order(targets).into_iter().take(TRIES) {
+        let mut order = self.in_order(targets).into_iter().take(TRIES).peekable();
+        while let Some(target) = order.next() {
             if Instant::now() >= errand.until {
                 break;
             }
-            let patience = if targets.len() > 1 { Patience::Short } else { Patience::Long };
+            let patience = if order.peek().is_some() { Patience::Short } else { Patience::Long };
             let tried = self.try_one(errand, target, patience, letter, signatory).await;
             let Tried { end, mut report } = tried;
             self.note(target, &end);

@@ -152,8 +152,8 @@ impl Exchanges {
         (known.from <= now && now < known.until).then_some(known.exchange)
     }
 
-    /// The same, and hosts for some minutes more than their records allow: mail goes on while they are
-    /// looked up again.
+    /// The same, and hosts for some minutes more than their records allow: mail goes on where looking them
+    /// up again takes long.
     #[must_use]
     pub fn usable(&self, domain: &str) -> Option<Arc<Exchange>> {
         let known = self.known.get(domain)?;
@@ -163,12 +163,6 @@ impl Exchanges {
             Exchange::Never { .. } | Exchange::NotNow { .. } => known.until,
         };
         (known.from <= now && now < until).then_some(known.exchange)
-    }
-
-    /// Whether it is used, and to be looked up again.
-    #[must_use]
-    pub fn is_to_be_renewed(&self, domain: &str) -> bool {
-        self.known(domain).is_none() && self.usable(domain).is_some()
     }
 
     /// Whether it is known where a domain's mail goes, or that it goes nowhere.

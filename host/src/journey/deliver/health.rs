@@ -25,7 +25,7 @@ pub(super) const SENT_AWAY: u32 = 5;
 /// Attempts in a row that hang before it is not the messages.
 const HUNG: u32 = 3;
 /// What stands between hosts and an account in the name of a rest.
-const FOR: &str = " for ";
+pub(super) const FOR: &str = " for ";
 /// Attempts that try at one time how hosts are, and how long one alone may take before another has its
 /// turn: it may be its message that they cannot bear.
 const PROBES: u32 = 5;

@@ -2,17 +2,21 @@
 //! nobody answers for can so be as many as they like.
 
 use std::collections::{BTreeMap, HashMap};
+use std::time::{Duration, Instant};
 
 use crate::id::AccountId;
 
 /// Domains that are looked up at one time.
 const MOST: usize = 512;
+/// When a look-up takes so long that mail goes to the hosts that were known before.
+const LONG: Duration = Duration::from_secs(1);
 
 /// They, and for whose mail they were begun.
 #[derive(Debug, Default)]
 pub struct LookUps {
-    under_way: BTreeMap<String, Option<AccountId>>,
+    under_way: BTreeMap<String, (Option<AccountId>, Instant)>,
     of_accounts: HashMap<AccountId, usize>,
+    for_nobody: usize,
 }
 
 impl LookUps {
@@ -24,24 +28,33 @@ impl LookUps {
         if own >= free || self.has(domain) {
             return false;
         }
-        self.under_way.insert(domain.to_owned(), account);
-        if let Some(account) = account {
-            *self.of_accounts.entry(account).or_default() += 1;
+        self.under_way.insert(domain.to_owned(), (account, Instant::now()));
+        match account {
+            Some(account) => *self.of_accounts.entry(account).or_default() += 1,
+            None => self.for_nobody += 1,
         }
         true
     }
 
     /// It is over.
     pub fn end(&mut self, domain: &str) {
-        let account = self.under_way.remove(domain).flatten();
-        if let Some(account) = account
-            && let Some(own) = self.of_accounts.get_mut(&account)
-        {
-            *own -= 1;
-            if *own == 0 {
-                self.of_accounts.remove(&account);
+        match self.under_way.remove(domain) {
+            Some((Some(account), _)) => {
+                if let Some(own) = self.of_accounts.get_mut(&account) {
+                    *own -= 1;
+                    if *own == 0 {
+                        self.of_accounts.remove(&account);
+                    }
+                }
             }
+            Some((None, _)) => self.for_nobody -= 1,
+            None => {}
         }
+    }
+
+    /// How many there are that nobody's mail has begun.
+    pub fn for_nobody(&self) -> usize {
+        self.for_nobody
     }
 
     /// Whether it is looked up.
@@ -49,9 +62,9 @@ impl LookUps {
         self.under_way.contains_key(domain)
     }
 
-    /// All that are.
-    pub fn domains(&self) -> impl Iterator<Item = &String> {
-        self.under_way.keys()
+    /// All that are, and whether that takes long.
+    pub fn all(&self) -> impl Iterator<Item = (&String, bool)> {
+        self.under_way.iter().map(|(domain, (_, since))| (domain, since.elapsed() >= LONG))
     }
 }
 
@@ -72,12 +85,12 @@ mod tests {
         assert_eq!(begun, [256, 128, 64], "half of what is left");
         assert!(look_ups.begin("nobodys.example", None));
         assert!(!look_ups.begin("nobodys.example", None), "it is under way");
-        let domains: Vec<String> = look_ups.domains().cloned().collect();
+        let domains: Vec<String> = look_ups.all().map(|(it, _)| it.clone()).collect();
         for domain in &domains {
             look_ups.end(domain);
             assert!(!look_ups.has(domain));
         }
-        assert!(look_ups.of_accounts.is_empty());
+        assert!(look_ups.of_accounts.is_empty() && look_ups.for_nobody() == 0);
         assert_eq!(begin_all(&mut look_ups, accounts[2]), 256);
     }
 }

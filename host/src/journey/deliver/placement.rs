@@ -1,7 +1,7 @@
 //! Finds each due message a place at its destination before it is leased: what has none stays in the
 //! queue, where others pass it.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,10 +9,11 @@ use arc_swap::ArcSwap;
 
 use super::destination::{Destination, Destinations, Limits, Place, Taken, Wish};
 use super::exchange::{Exchange, Exchanges, Hosts, operator};
-use super::health::Rest;
+use super::health::{FOR, Rest};
 use super::memory::{Memory, Repute, SMALL};
 use super::novices::Novices;
 use super::outcome::{Report, Verdict};
+use super::passed::Passed;
 use super::route::{Routes, SANDBOX, Smarthost, Way};
 use super::unresolved::waiting_for;
 use crate::clock::{Clock, Timestamp};
@@ -104,35 +105,6 @@ impl From<Short> for Found {
     }
 }
 
-/// What has no place in this round.
-#[derive(Debug, Default)]
-pub struct Passed {
-    /// Lanes, where the way does not depend on the account.
-    pub lanes: BTreeSet<String>,
-    /// Ways and lanes of which is known that they have none.
-    full: HashSet<(usize, String)>,
-    /// Whether there were messages without a place of which others of their lane may have one.
-    is_crowded: bool,
-    /// When the first of them may have a place again; none where only a place given back helps.
-    pub until: Option<Duration>,
-}
-
-impl Passed {
-    /// Whether anything was passed.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        // The sandbox's lane is always passed here: it is looked at before.
-        let is_other = |lane: &String| lane != SANDBOX;
-        !self.lanes.iter().any(is_other) && self.full.is_empty() && !self.is_crowded
-    }
-
-    fn pass(&mut self, until: Duration) {
-        if until < Duration::MAX {
-            self.until = Some(self.until.map_or(until, |it| it.min(until)));
-        }
-    }
-}
-
 impl RouteBook {
     /// The bounds of an operator of mail exchangers.
     fn limits(&self, operator: &str) -> Limits {
@@ -165,20 +137,18 @@ impl Placement {
                 Taken::Resting(rest) => resting(SANDBOX, rest),
             },
             Way::Smarthosts(smarthosts) => self.smarthost(smarthosts, due),
-            Way::Direct => self.direct(due, &book),
+            Way::Direct => self.direct(due, &book, passed.renewed.contains(&due.lane)),
         };
         match &found {
             Found::Course(_) => {}
-            Found::Crowded => passed.is_crowded = true,
+            // Of an unknown domain another account's message may have it looked up.
+            Found::Crowded | Found::Unknown => passed.is_crowded = true,
             Found::Full(wait) => {
                 passed.pass(*wait);
                 passed.full.insert(key);
             }
-            Found::Unknown => {
-                passed.full.insert(key);
-            }
         }
-        if matches!(found, Found::Full(_) | Found::Unknown) && !book.routes.asks_for_accounts() {
+        if matches!(found, Found::Full(_)) && !book.routes.asks_for_accounts() {
             passed.lanes.insert(due.lane.clone());
         }
         Some(found)
@@ -199,6 +169,19 @@ impl Placement {
             Taken::Place(place) => place.destination.pace().is_ok().then_some(place),
             Taken::Full(_) | Taken::Resting(_) => None,
         }
+    }
+
+    /// Whether it is the name of a smarthost that no route has any more.
+    #[must_use]
+    pub fn is_gone(&self, name: &str) -> bool {
+        let book = self.routes.load();
+        let ways = book.routes.rules.iter().map(|rule| &rule.way);
+        let mut smarthosts = ways.chain([&book.routes.default]).flat_map(|way| match way {
+            Way::Smarthosts(smarthosts) => &smarthosts[..],
+            Way::Sandbox | Way::Direct => &[],
+        });
+        let smarthost = name.split(FOR).next().unwrap_or(name);
+        smarthost.starts_with(SMARTHOST) && !smarthosts.any(|it| name_of(it) == smarthost)
     }
 
     /// The names under which messages wait that those hosts could take: a smarthost also takes what
@@ -298,8 +281,13 @@ impl Placement {
         }
     }
 
-    fn direct(&self, due: &Due, book: &RouteBook) -> Found {
-        let Some(exchange) = self.exchanges.usable(&due.lane) else { return Found::Unknown };
+    fn direct(&self, due: &Due, book: &RouteBook, is_renewed: bool) -> Found {
+        let known = if is_renewed {
+            self.exchanges.usable(&due.lane)
+        } else {
+            self.exchanges.known(&due.lane)
+        };
+        let Some(exchange) = known else { return Found::Unknown };
         match &*exchange {
             Exchange::Hosts(hosts) => {
                 let mut names: Vec<&str> = hosts.hosts.iter().map(|it| it.name.as_str()).collect();
@@ -363,9 +351,13 @@ fn wanted(due: &Due) -> Option<Timestamp> {
     due.is_wanted.then_some(due.due_at)
 }
 
-/// The name of a smarthost among all destinations: no registered domain has a space in its name.
+/// What stands before the name of a smarthost among all destinations: no registered domain has a space in
+/// its name.
+const SMARTHOST: &str = "smarthost ";
+
+/// The name of a smarthost among all destinations.
 fn name_of(smarthost: &Smarthost) -> String {
-    format!("smarthost {}", smarthost.name)
+    format!("{SMARTHOST}{}", smarthost.name)
 }
 
 /// All of them in a random order in which the share of the first places is their weight.

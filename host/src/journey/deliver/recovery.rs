@@ -14,6 +14,8 @@ use crate::store::Store;
 /// How many go on after the first message that was taken, and at most at one time.
 pub const FIRST: u32 = 32;
 pub const MOST: u32 = 1_000;
+/// For how many destinations they go on at one time.
+const AT_ONE_TIME: usize = 16;
 /// How many have to wait for a destination before one tries it out of its turn.
 const MANY: u32 = 5;
 
@@ -76,12 +78,12 @@ impl Wakes {
 
     /// One message for each destination behind that name may go on.
     pub fn call_one_of_each(&self, after: String) {
-        self.with(|called| called.one_of_each = Some(after));
+        self.with(|called| earlier(&mut called.one_of_each, after));
     }
 
     /// All may go on that wait for a destination, behind that identifier.
     pub fn call_all(&self, after: String) {
-        self.with(|called| called.all = Some(after));
+        self.with(|called| earlier(&mut called.all, after));
     }
 
     /// What was called since it was asked last.
@@ -93,6 +95,11 @@ impl Wakes {
     fn with<T>(&self, change: impl FnOnce(&mut Called) -> T) -> T {
         change(&mut lock(&self.0))
     }
+}
+
+/// Somebody may have called from the beginning meanwhile.
+fn earlier(called: &mut Option<String>, after: String) {
+    *called = Some(called.take().map_or(after.clone(), |it| it.min(after)));
 }
 
 /// Lets those messages go on that were called.
@@ -149,8 +156,15 @@ pub async fn wake(store: &Store, placement: &Placement, now: Timestamp) {
             return;
         }
     };
+    let mut writes = 0;
     for (names, hosts, most) in called {
         let names = &names & &waited_for;
+        // What was delivered is to be written down meanwhile.
+        writes += usize::from(!names.is_empty());
+        if writes > AT_ONE_TIME {
+            placement.destinations.wakes().call(&hosts, most);
+            continue;
+        }
         let woken = if names.is_empty() { Ok(0) } else { store.wake(&names, most, now).await };
         match woken {
             Ok(woken) if woken < u64::from(most) => placement.destinations.nothing_waits(&hosts),

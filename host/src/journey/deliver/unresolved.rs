@@ -15,12 +15,16 @@ const PAUSE: Duration = Duration::from_secs(30);
 const LONGEST: Duration = Duration::from_mins(5);
 /// For how long it is remembered that one was missed.
 const REMEMBERED: Duration = Duration::from_hours(1);
+/// How long a domain that came and went has to be known before it is trusted again.
+const STEADY: Duration = Duration::from_mins(10);
 /// Domains that are remembered: messages to others try at their own time.
 const DOMAINS: usize = 20_000;
 /// Of these, how many are looked up at one time: mail to other domains needs the name servers, too.
 const AT_ONE_TIME: usize = 32;
 /// How many others are looked up at once when one was found again.
 const NEXT: usize = 8;
+/// Among how many of its neighbours these are looked for.
+const NEAR: usize = 1_000;
 /// What stands before a domain in the name under which its messages wait.
 const WHERE: &str = "where to: ";
 
@@ -63,18 +67,26 @@ impl Unresolved {
         self.due.insert((missed.at, domain.to_owned()));
     }
 
-    /// The one whose turn is last: it has been missed for long. Where all were found, any.
+    /// One that was found, or else the one whose turn is last: it has been missed for long.
     fn forget_one(&mut self) {
-        let last = self.due.pop_last().map(|(_, domain)| domain);
-        if let Some(domain) = last.or_else(|| self.missed.keys().next().cloned()) {
+        let found = self.missed.iter().find(|(_, it)| it.found_at.is_some());
+        let found = found.map(|(domain, _)| domain.clone());
+        if let Some(domain) = found.or_else(|| self.due.pop_last().map(|(_, domain)| domain)) {
             self.missed.remove(&domain);
         }
     }
 
-    /// Forgets those that are known for an hour.
+    /// Forgets those that are known for an hour. Those that came and went are looked up once more when they
+    /// are known for some minutes, as if they had never been: then all that waits for them may go on.
     pub fn forget_found(&mut self, now: Timestamp) {
-        let is_lately = |at: Timestamp| now < at.after(REMEMBERED) && at <= now;
-        self.missed.retain(|_, it| it.found_at.is_none_or(is_lately));
+        let is_over = |at: Timestamp, after: Duration| now >= at.after(after) || now < at;
+        for (domain, missed) in &mut self.missed {
+            if missed.is_fickle && missed.found_at.is_some_and(|at| is_over(at, STEADY)) {
+                *missed = Missed { look_ups: 0, at: now, found_at: None, is_fickle: false };
+                self.due.insert((now, domain.clone()));
+            }
+        }
+        self.missed.retain(|_, it| it.found_at.is_none_or(|at| !is_over(at, REMEMBERED)));
     }
 
     /// The clock was set back: nothing waits for a moment of the other time.
@@ -120,10 +132,11 @@ impl Unresolved {
     ) -> Vec<String> {
         let behind = self.missed.range::<str, _>((Bound::Excluded(found), Bound::Unbounded));
         let before = self.missed.range::<str, _>((Bound::Unbounded, Bound::Excluded(found)));
-        let missed = behind.chain(before).filter(|(_, it)| it.found_at.is_none());
+        let near = behind.chain(before).take(NEAR);
+        let missed = near.filter(|(_, it)| it.found_at.is_none());
         let others = missed.map(|(domain, _)| domain);
         let others = others.filter(|it| !looked_up.has(it) && asks(it));
-        others.take(self.room(looked_up).min(NEXT)).cloned().collect()
+        others.take(room(looked_up).min(NEXT)).cloned().collect()
     }
 
     /// Those that are to be looked up again now beside those that are, first who has waited for longest.
@@ -132,7 +145,10 @@ impl Unresolved {
         if self.due.first().is_none_or(|(at, _)| now < *at) {
             return Vec::new();
         }
-        let room = self.room(looked_up);
+        let room = room(looked_up);
+        if room == 0 {
+            return Vec::new();
+        }
         let over = self.due.iter().take_while(|(at, _)| *at <= now).map(|(_, domain)| domain);
         let over = over.filter(|it| !looked_up.has(it)).take(room).cloned();
         let mut due: Vec<String> = over.collect();
@@ -155,12 +171,11 @@ impl Unresolved {
         }
         due
     }
+}
 
-    /// How many may be looked up beside those that are.
-    fn room(&self, looked_up: &LookUps) -> usize {
-        let own = looked_up.domains().filter(|it| self.missed.contains_key(*it)).count();
-        AT_ONE_TIME.saturating_sub(own)
-    }
+/// How many may be looked up beside those that are.
+fn room(looked_up: &LookUps) -> usize {
+    AT_ONE_TIME.saturating_sub(looked_up.for_nobody())
 }
 
 /// The name under which messages to a domain wait until it is known where they go: no hosts have it.
@@ -216,6 +231,17 @@ mod tests {
         }
         unresolved.add("example.com", now);
         assert_eq!(over(&unresolved, now.after(PAUSE)), 0, "nor asked for so often");
+        assert!(unresolved.found("example.com", now));
+        unresolved.forget_found(now.after(STEADY).before(PAUSE));
+        assert_eq!(over(&unresolved, now.after(STEADY)), 0);
+        unresolved.forget_found(now.after(STEADY));
+        assert_eq!(
+            over(&unresolved, now.after(STEADY)),
+            1,
+            "it stays: others may wait for it still"
+        );
+        assert!(unresolved.found("example.com", now.after(STEADY)));
+        assert_eq!(unresolved.trust("example.com"), MOST);
     }
 
     #[tokio::test]
@@ -254,7 +280,7 @@ mod tests {
             (&domains[99], &domains[0]),
             "and then from the start"
         );
-        for domain in &domains[20..20 + AT_ONE_TIME - 4] {
+        for domain in &domains[20..20 + AT_ONE_TIME - 5] {
             assert!(looked_up.begin(domain, None));
         }
         assert_eq!(unresolved.others(&domains[98], &looked_up, |_| true).len(), 3, "no more room");

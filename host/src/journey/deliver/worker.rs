@@ -12,8 +12,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::attempt::Attempts;
 use super::look_ups::LookUps;
-use super::placement::{Course, Found, Passed, Placement};
-use super::recovery::wake;
+use super::passed::Passed;
+use super::placement::{Course, Found, Placement};
+use super::recovery::{MOST, wake};
 use super::route::SANDBOX;
 use super::schedule::Schedule;
 use super::spawner::Spawner;
@@ -250,8 +251,11 @@ impl Worker {
         let mut chosen = HashMap::new();
         passed.lanes.insert(SANDBOX.to_owned());
         let exchanges = &self.placement.exchanges;
-        let unknown = under_way.look_ups.domains().filter(|it| exchanges.usable(it).is_none());
-        passed.lanes.extend(unknown.cloned());
+        for (lane, takes_long) in under_way.look_ups.all() {
+            let is_renewed = takes_long && exchanges.usable(lane).is_some();
+            let lanes = if is_renewed { &mut passed.renewed } else { &mut passed.lanes };
+            lanes.insert(lane.clone());
+        }
         let mut after = under_way.resume.take();
         for _ in 0..PAGES {
             let page = self.store.due(now, after.as_ref(), &passed.lanes, PAGE).await?;
@@ -267,18 +271,23 @@ impl Worker {
                 {
                     continue;
                 }
-                match self.placement.find(&due, passed) {
+                let mut found = self.placement.find(&due, passed);
+                if matches!(found, Some(Found::Unknown)) {
+                    self.look_up(&due.lane, Some(due.account_id), under_way);
+                    if under_way.look_ups.has(&due.lane) {
+                        passed.lanes.insert(due.lane);
+                        continue;
+                    }
+                    // There are too many of this account's.
+                    passed.renewed.insert(due.lane.clone());
+                    found = self.placement.find(&due, passed);
+                }
+                match found {
                     Some(Found::Course(course)) => {
-                        if exchanges.is_to_be_renewed(&due.lane) {
-                            self.look_up(&due.lane, Some(due.account_id), under_way);
-                        }
                         chosen.insert(due.message_id, course);
                     }
                     Some(Found::Full(_)) if self.placement.has_one_way() => return Ok(chosen),
-                    Some(Found::Unknown) => {
-                        self.look_up(&due.lane, Some(due.account_id), under_way);
-                    }
-                    Some(Found::Full(_) | Found::Crowded) | None => {}
+                    Some(Found::Full(_) | Found::Crowded | Found::Unknown) | None => {}
                 }
             }
             if is_short {
@@ -362,6 +371,8 @@ impl Worker {
                     destinations.wakes().call(name, unresolved.trust(lane));
                 }
                 Some(lane) => unresolved.is_waited_for(lane, now),
+                // The routes were changed during the attempt.
+                None if self.placement.is_gone(name) => destinations.wakes().call(name, MOST),
                 None => destinations.one_waits(name, now),
             }
         }

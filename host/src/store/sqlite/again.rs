@@ -225,7 +225,8 @@ impl Sqlite {
     ) -> Result<(u64, Option<String>), StoreError> {
         let rows = sqlx::query(
             "-- wake_one_of_each: look
-             SELECT message_id, waits_for AS name, min(due_at) FROM queue WHERE waits_for > ?
+             SELECT message_id, waits_for AS name, min(due_at) FROM queue
+             WHERE waits_for > ? AND waits_for NOT GLOB 'acc_*'
              GROUP BY waits_for ORDER BY waits_for LIMIT ?",
         )
         .bind(after)

@@ -152,7 +152,7 @@ pub async fn worker(
 fn exchanges(store: &Store, clock: &Clock, dns: &DnsServer) -> Arc<Exchanges> {
     let settings = crate::dns::Settings {
         nameservers: vec![dns.address()],
-        timeout: Duration::from_secs(2),
+        timeout: Duration::from_secs(5),
         tries: 2,
         concurrent: 16,
         per_second: NonZeroU32::new(10_000).expect("not zero"),
