@@ -160,7 +160,8 @@ impl Destinations {
         self.shortened.store(by, Ordering::Relaxed);
     }
 
-    /// Forgets how all of them were, and closes what is kept: their settings may have changed. What counts against their bounds goes on counting.
+    /// Forgets how all of them were, and closes what is kept: their settings may have changed. What counts
+    /// against their bounds goes on counting.
     pub fn forget(&self) {
         lock(&self.healths).clear();
         let known: Vec<Arc<Destination>> = lock(&self.known).values().cloned().collect();

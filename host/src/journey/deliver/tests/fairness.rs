@@ -27,6 +27,15 @@ fn impatient(setup: Setup<'_>) -> Setup<'_> {
     Setup { timeouts, ..setup }
 }
 
+/// The domain's first host is at 127.0.0.2, and its second one at 127.0.0.3.
+fn name_two_hosts(bench: &Bench) {
+    for (host, last, preference) in [("a", 2, 10), ("b", 3, 20)] {
+        let name = format!("{host}.mx.example");
+        bench.dns.ip(&name, [127, 0, 0, last].into());
+        bench.dns.mx("example.com", preference, &name);
+    }
+}
+
 /// A message that counts as large.
 async fn send_large(bench: &Bench, to: &str) -> MessageId {
     let id = MessageId::new(bench.clock.now());
@@ -104,11 +113,7 @@ async fn a_host_that_does_not_answer_is_tried_after_the_others() {
     let hanging = server_on("127.0.0.2", 0, silent(Stage::Connect));
     let well = server_on("127.0.0.3", hanging.address().port(), Behaviour::new());
     let bench = Bench::new(impatient(direct(hanging.address().port()))).await;
-    for (host, last, preference) in [("a", 2, 10), ("b", 3, 20)] {
-        let name = format!("{host}.mx.example");
-        bench.dns.ip(&name, [127, 0, 0, last].into());
-        bench.dns.mx("example.com", preference, &name);
-    }
+    name_two_hosts(&bench);
     let ids = bench.send_many(60, "example.com").await;
     bench.until_all(&ids, "delivered").await;
     assert!(hanging.connections() <= 2, "{} connections", hanging.connections());
@@ -121,11 +126,7 @@ async fn where_a_kept_connection_hangs_another_host_is_tried_and_not_the_same_ag
     let hanging = server_on("127.0.0.2", 0, Behaviour::new());
     let well = server_on("127.0.0.3", hanging.address().port(), Behaviour::new());
     let bench = Bench::new(impatient(direct(hanging.address().port()))).await;
-    for (host, last, preference) in [("a", 2, 10), ("b", 3, 20)] {
-        let name = format!("{host}.mx.example");
-        bench.dns.ip(&name, [127, 0, 0, last].into());
-        bench.dns.mx("example.com", preference, &name);
-    }
+    name_two_hosts(&bench);
     let first = bench.send("ada@example.com").await;
     bench.until_state(first, "delivered").await;
     hanging.set(silent(Stage::Mail));
