@@ -1,17 +1,21 @@
 //! Which paths a template reads from its data, and which of them it cannot do without.
 //!
-//! Required: printed, filtered or looped over unconditionally, without `default`. What stands in a
-//! branch, in a condition, or in a loop with an `else` is optional. Names that the template binds
-//! are not data; a loop's variable stands for the items of its collection.
+//! Required: printed, filtered or looped over whatever the data is, without `default`. What every
+//! branch of an `if … else` or a `case … else` reads is read whatever the data is; what only some of
+//! them read is optional, and so is what stands in a condition or behind a `break`. A loop without an
+//! `else` counts as run. Names that the template binds are not data: a loop's variable stands for the
+//! items of its collection, and what `assign` or `capture` computed is needed where its name is read.
 
 use std::collections::BTreeMap;
 
 use waxwing_plugin::{Diagnostic, fault};
 
+mod reads;
 mod walk;
 
 use crate::compile::{Compiled, LAYOUT_NAMES};
 use crate::machine::MAX_DEPTH;
+use reads::Reads;
 use walk::Walker;
 
 /// A step into data.
@@ -106,15 +110,21 @@ enum Reading {
 }
 
 impl Uses {
-    fn note(&mut self, steps: Vec<Step>, reading: Reading) {
+    /// The position of a path in the list, where it is put if it is new.
+    fn position(&mut self, steps: Vec<Step>) -> usize {
         let all = &mut self.all;
-        let at = *self.by_path.entry(path(&steps)).or_insert_with(|| {
+        *self.by_path.entry(path(&steps)).or_insert_with(|| {
             all.push(Use { steps, required: false, looped: false, printed: false });
             all.len() - 1
-        });
-        let it = &mut all[at];
-        it.required |= reading != Reading::Optional;
-        it.looped |= reading == Reading::Looped;
-        it.printed |= reading == Reading::Printed;
+        })
+    }
+
+    fn require(&mut self, reads: &Reads) {
+        for (at, how) in reads.iter() {
+            let it = &mut self.all[at];
+            it.required = true;
+            it.looped |= how.looped;
+            it.printed |= how.printed;
+        }
     }
 }

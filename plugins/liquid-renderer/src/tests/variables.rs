@@ -2,7 +2,7 @@
 
 use waxwing_plugin::renderer::{Part, Renderer, Template};
 
-use super::{compile, template, with_partials};
+use super::{compile, refused, template, text, with_partials};
 use crate::LiquidRenderer;
 
 fn variables(it: &Template) -> Vec<String> {
@@ -49,6 +49,97 @@ fn what_stands_in_a_branch_or_has_a_default_is_optional() {
     assert_eq!(
         of("{% for i in l %}{{ i.x }}{% else %}{{ y }}{% endfor %}"),
         ["l?", "l[].x?", "y?"]
+    );
+}
+
+#[test]
+fn what_every_branch_reads_is_required() {
+    assert_eq!(
+        of("{% if a %}{{ x }}{% else %}{{ x | upcase }}{{ y }}{% endif %}"),
+        ["a?", "x", "y?"]
+    );
+    assert_eq!(
+        of("{% if a %}{{ x }}{% elsif b %}{{ x }}{% else %}{{ x }}{{ a }}{% endif %}"),
+        ["a?", "x", "b?"]
+    );
+    assert_eq!(of("{% if a %}{{ x }}{% elsif b %}{{ x }}{% endif %}"), ["a?", "x?", "b?"]);
+    assert_eq!(of("{% unless a %}{{ x }}{% else %}{{ x }}{% endunless %}"), ["a?", "x"]);
+    assert_eq!(
+        of(
+            "{% case a %}{% when 1 %}{{ x }}{% when 2 %}{{ x }}{{ y }}{% else %}{{ x }}{% endcase %}"
+        ),
+        ["a?", "x", "y?"]
+    );
+    assert_eq!(of("{% case a %}{% when 1 %}{{ x }}{% when 2 %}{{ x }}{% endcase %}"), ["a?", "x?"]);
+    assert_eq!(of("{% for i in l %}{{ x }}{% else %}{{ x }}{% endfor %}"), ["l?", "x"]);
+    let nested =
+        "{% if a %}{% if b %}{{ x }}{% else %}{{ x }}{% endif %}{% else %}{{ x }}{% endif %}";
+    assert_eq!(of(nested), ["a?", "b?", "x"]);
+    assert_eq!(
+        of("{% if a %}{% if b %}{{ x }}{% endif %}{% else %}{{ x }}{% endif %}"),
+        ["a?", "b?", "x?"]
+    );
+}
+
+#[test]
+fn only_what_every_branch_prints_must_be_printable() {
+    let list = r#"{"a": true, "x": [1]}"#;
+    assert_eq!(text("{% if a %}{{ x | size }}{% else %}{{ x }}{% endif %}", list), "1");
+    let printed = refused("{% if a %}{{ x }}{% else %}{{ x }}{% endif %}", list);
+    assert_eq!(printed, [("wrong_type".to_owned(), "x".to_owned())]);
+}
+
+#[test]
+fn what_is_assigned_or_captured_is_required_where_it_is_read() {
+    let assign = "{% assign n = first | append: last %}";
+    assert_eq!(of(assign), ["first?", "last?"]);
+    assert_eq!(
+        of(&format!("{assign}{{% if a %}}{{{{ n }}}}{{% endif %}}")),
+        ["first?", "last?", "a?"]
+    );
+    assert_eq!(of(&format!("{assign}{{{{ n }}}}")), ["first", "last"]);
+    let capture = "{% capture c %}{{ w }}{% endcapture %}";
+    assert_eq!(of(capture), ["w?"]);
+    assert_eq!(of(&format!("{capture}{{% if c != blank %}}{{{{ c }}}}{{% endif %}}")), ["w?"]);
+    assert_eq!(of(&format!("{capture}{{{{ c | upcase }}}}")), ["w"]);
+    assert_eq!(
+        of("{% assign a = x | upcase %}{% assign b = a | append: y %}{{ b }}"),
+        ["x", "y"],
+        "through another name"
+    );
+}
+
+#[test]
+fn what_only_some_branches_assign_requires_only_what_all_need() {
+    let assigned = |one: &str, other: &str| {
+        of(&format!("{{% if a %}}{one}{{% else %}}{other}{{% endif %}}{{{{ n }}}}"))
+    };
+    let (x, y) = ("{% assign n = x | upcase %}", "{% assign n = y | upcase %}");
+    assert_eq!(assigned(x, y), ["a?", "x?", "y?"]);
+    assert_eq!(assigned(x, "{% assign n = x %}"), ["a?", "x"]);
+    assert_eq!(assigned(x, ""), ["a?", "x?"]);
+    assert_eq!(
+        of(&format!("{x}{{% if a %}}{{% assign n = 'k' %}}{{% endif %}}{{{{ n }}}}")),
+        ["x?", "a?"]
+    );
+    assert_eq!(
+        of("{% assign t = 0 %}{% for i in l %}{% assign t = t | plus: i.p %}{% endfor %}{{ t }}"),
+        ["l", "l[].p"],
+        "a loop without an `else` counts as run"
+    );
+}
+
+#[test]
+fn what_a_loop_may_skip_is_optional() {
+    assert_eq!(
+        of("{% for i in l %}{% if i.s %}{% continue %}{% endif %}{{ i.p }}{% endfor %}{{ x }}"),
+        ["l", "l[].s?", "l[].p?", "x"]
+    );
+    assert_eq!(
+        of(
+            "{% for i in l %}{{ i.a }}{% if i.s %}{% break %}{% else %}{{ i.b }}{% endif %}{% endfor %}"
+        ),
+        ["l", "l[].a", "l[].s?", "l[].b?"]
     );
 }
 

@@ -1,8 +1,11 @@
 //! The walk over a compiled template that finds what it reads.
 
-use super::{Reading, Step, Uses};
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use super::{Reading, Reads, Step, Uses};
 use crate::ast::{
-    Block, Bound, Call, CallScope, Comparison, Condition, CycleName, Expr, For, Literal, Node,
+    Arm, Bound, Call, CallScope, Comparison, Condition, CycleName, Expr, For, Literal, Node,
     Offset, Path, Primary, Root, Segment,
 };
 use crate::machine::CALL_DEPTH;
@@ -13,12 +16,20 @@ use crate::unit::{Partials, Unit};
 const BUDGET: u32 = 500_000;
 
 /// What a name that the template bound stands for.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Meaning {
-    /// Something that was computed.
-    Own,
+    /// Something that was computed, of what was read for it.
+    Own(Rc<Reads>),
     /// A part of the data.
     Alias(Vec<Step>),
+}
+
+/// What one of several ways through a template reads and binds.
+#[derive(Default)]
+struct Way<'a> {
+    reads: Reads,
+    /// The last meaning of each name.
+    bound: BTreeMap<&'a str, Meaning>,
 }
 
 pub struct Walker<'a> {
@@ -26,8 +37,10 @@ pub struct Walker<'a> {
     pub(super) uses: Uses,
     locals: Vec<(&'a str, Meaning)>,
     scopes: Vec<(&'a str, Meaning)>,
-    /// Branches around the node at hand.
-    branches: u32,
+    /// What was read whatever the data is: of the unit, and of each way around the node at hand.
+    reads: Vec<Reads>,
+    /// A `break` or `continue` was passed in the loop at hand: what follows may be skipped.
+    may_have_left: bool,
     mode: Mode,
     left: u32,
     depth: u32,
@@ -35,15 +48,22 @@ pub struct Walker<'a> {
     pub(super) deepest: u32,
 }
 
+impl Meaning {
+    fn own() -> Self {
+        Self::Own(Rc::default())
+    }
+}
+
 impl<'a> Walker<'a> {
     pub fn new(partials: &'a Partials) -> Self {
-        let (locals, scopes) = (Vec::new(), Vec::new());
+        let (locals, scopes, reads) = (Vec::new(), Vec::new(), Vec::new());
         Self {
             partials,
             uses: Uses::default(),
             locals,
             scopes,
-            branches: 0,
+            reads,
+            may_have_left: false,
             mode: Mode::Text,
             left: BUDGET,
             depth: 0,
@@ -56,54 +76,140 @@ impl<'a> Walker<'a> {
     }
 
     pub fn unit(&mut self, unit: &'a Unit, given: &[&'static str]) {
-        self.locals = given.iter().map(|it| (*it, Meaning::Own)).collect();
+        self.locals = given.iter().map(|it| (*it, Meaning::own())).collect();
         self.scopes.clear();
         self.mode = unit.mode;
+        self.may_have_left = false;
+        self.reads.push(Reads::default());
         self.block(&unit.block);
+        let reads = self.reads.pop().unwrap_or_default();
+        self.uses.require(&reads);
     }
 
-    fn block(&mut self, block: &'a Block) {
+    fn block(&mut self, block: &'a [Node]) {
         self.depth += 1;
         self.deepest = self.deepest.max(self.depth);
-        for node in block {
-            self.left = self.left.saturating_sub(1);
+        for (i, node) in block.iter().enumerate() {
+            self.spend(1);
             if self.left == 0 {
                 break;
             }
             self.node(node);
+            if self.may_have_left {
+                self.ways(|it| vec![it.way(&block[i + 1..]), Way::default()]);
+                break;
+            }
         }
         self.depth -= 1;
     }
 
-    fn branch(&mut self, block: &'a Block) {
-        self.branches += 1;
-        self.block(block);
-        self.branches -= 1;
+    fn spend(&mut self, work: usize) {
+        self.left = self.left.saturating_sub(u32::try_from(work).unwrap_or(u32::MAX));
+    }
+
+    /// Looks at one of several ways; what it reads and binds is not noted yet.
+    fn way(&mut self, block: &'a [Node]) -> Way<'a> {
+        let depth = self.locals.len();
+        let may_have_left = std::mem::take(&mut self.may_have_left);
+        let reads = self.read_by(|it| it.block(block));
+        self.may_have_left |= may_have_left;
+        Way { reads, bound: self.locals.drain(depth..).collect() }
+    }
+
+    /// Looks at all ways, of which one is taken, and notes what they have in common.
+    fn ways(&mut self, look: impl FnOnce(&mut Self) -> Vec<Way<'a>>) {
+        let mut ways = look(self).into_iter();
+        let Some(mut common) = ways.next() else { return };
+        for way in ways {
+            common.reads.keep_common(&way.reads);
+            let names: BTreeSet<&str> =
+                common.bound.keys().chain(way.bound.keys()).copied().collect();
+            for name in names {
+                let one = self.at_the_end_of(&common, name);
+                let other = self.at_the_end_of(&way, name);
+                common.bound.insert(name, self.either(one, other));
+            }
+        }
+        self.note(&common.reads);
+        self.locals.extend(common.bound);
+    }
+
+    /// What a name stands for where a way ends; `None` where it is a name in the data.
+    fn at_the_end_of(&self, way: &Way<'a>, name: &str) -> Option<Meaning> {
+        let before = || self.locals.iter().rev().find(|(it, _)| *it == name).map(|(_, it)| it);
+        way.bound.get(name).or_else(before).cloned()
+    }
+
+    /// What a name stands for after one of two ways was taken.
+    fn either(&mut self, one: Option<Meaning>, other: Option<Meaning>) -> Meaning {
+        if let (Some(one), Some(other)) = (&one, &other)
+            && one == other
+        {
+            return one.clone();
+        }
+        let mut common = one.map(|it| self.needed_for(it)).unwrap_or_default();
+        common.keep_common(&other.map(|it| self.needed_for(it)).unwrap_or_default());
+        Meaning::Own(Rc::new(common))
+    }
+
+    fn needed_for(&mut self, it: Meaning) -> Reads {
+        match it {
+            Meaning::Own(it) => it.as_ref().clone(),
+            Meaning::Alias(steps) => {
+                let mut reads = Reads::default();
+                reads.note(self.uses.position(steps), Reading::Required);
+                reads
+            }
+        }
+    }
+
+    fn note(&mut self, reads: &Reads) {
+        self.spend(reads.len());
+        if let Some(it) = self.reads.last_mut() {
+            it.add(reads);
+        }
+    }
+
+    /// What is read while something is looked at, without noting it.
+    fn read_by(&mut self, look: impl FnOnce(&mut Self)) -> Reads {
+        self.reads.push(Reads::default());
+        look(self);
+        self.reads.pop().unwrap_or_default()
     }
 
     fn node(&mut self, node: &'a Node) {
         match node {
-            Node::Text(_) | Node::Break | Node::Continue => {}
+            Node::Text(_) => {}
+            Node::Break | Node::Continue => self.may_have_left = true,
             Node::Output(it) => self.expr(it, Reading::Printed),
             Node::Assign { name, value } => self.assign(name, value),
             Node::Capture { name, body } => {
-                self.block(body);
-                self.locals.push((name, Meaning::Own));
+                let reads = self.read_by(|it| it.block(body));
+                self.locals.push((name, Meaning::Own(Rc::new(reads))));
             }
-            Node::If { branches, otherwise } => {
-                for (condition, body) in branches {
-                    self.condition(condition);
-                    self.branch(body);
-                }
-                if let Some(body) = otherwise {
-                    self.branch(body);
-                }
-            }
+            Node::If { branches, otherwise } => self.ways(|it| {
+                let mut ways: Vec<_> = branches
+                    .iter()
+                    .map(|(condition, body)| {
+                        it.condition(condition);
+                        it.way(body)
+                    })
+                    .collect();
+                ways.push(otherwise.as_ref().map_or_else(Way::default, |body| it.way(body)));
+                ways
+            }),
             Node::Case { subject, arms } => {
                 self.primary(subject, Reading::Optional);
-                for arm in arms {
-                    arm.values.iter().flatten().for_each(|it| self.primary(it, Reading::Optional));
-                    self.branch(&arm.body);
+                // An `else` runs if no `when` before it did; those behind it may run besides.
+                let to_else = arms.iter().position(|it| it.values.is_none()).map(|at| at + 1);
+                let (arms, besides) = arms.split_at(to_else.unwrap_or(arms.len()));
+                self.ways(|it| {
+                    let mut ways: Vec<_> = arms.iter().map(|arm| it.arm(arm)).collect();
+                    ways.extend(to_else.is_none().then(Way::default));
+                    ways
+                });
+                for arm in besides {
+                    self.ways(|it| vec![it.arm(arm), Way::default()]);
                 }
             }
             Node::For(it) => self.loop_over(it, "forloop"),
@@ -117,23 +223,36 @@ impl<'a> Walker<'a> {
                 }
             }
             Node::Increment(name) | Node::Decrement(name) => {
-                self.locals.push((name, Meaning::Own));
+                self.locals.push((name, Meaning::own()));
             }
             Node::IfChanged(body) => self.block(body),
             Node::Call(it) => self.call(it),
         }
     }
 
-    /// A path that is only given another name is read where that name is read.
+    fn arm(&mut self, arm: &'a Arm) -> Way<'a> {
+        arm.values.iter().flatten().for_each(|it| self.primary(it, Reading::Optional));
+        self.way(&arm.body)
+    }
+
     fn assign(&mut self, name: &'a str, value: &'a Expr) {
-        let mut meaning = Meaning::Own;
-        if value.filters.is_empty() && self.branches == 0 {
-            meaning = self.meaning(&value.value);
-            self.primary(&value.value, Reading::Optional);
+        let meaning = if value.filters.is_empty() {
+            self.named(&value.value)
         } else {
-            self.expr(value, Reading::Required);
-        }
+            Meaning::Own(Rc::new(self.read_by(|it| it.expr(value, Reading::Required))))
+        };
         self.locals.push((name, meaning));
+    }
+
+    /// What a name stands for that is given to a value. The value is read where that name is read.
+    fn named(&mut self, it: &'a Primary) -> Meaning {
+        match self.meaning(it) {
+            Some(meaning) => {
+                self.primary(it, Reading::Optional);
+                meaning
+            }
+            None => Meaning::Own(Rc::new(self.read_by(|walk| walk.primary(it, Reading::Required)))),
+        }
     }
 
     fn expr(&mut self, it: &'a Expr, reading: Reading) {
@@ -166,7 +285,6 @@ impl<'a> Walker<'a> {
     }
 
     fn primary(&mut self, it: &'a Primary, reading: Reading) {
-        let reading = if self.branches > 0 { Reading::Optional } else { reading };
         match it {
             Primary::Literal(_) => {}
             Primary::Range(ends) => {
@@ -177,34 +295,42 @@ impl<'a> Walker<'a> {
                 self.primary(&ends.0, reading);
                 self.primary(&ends.1, reading);
             }
-            Primary::Path(path) => {
-                let computed = path.segments.iter().any(|it| matches!(it, Segment::Computed(_)));
-                if let Some(steps) = self.steps(path) {
-                    let inside = matches!(reading, Reading::Looped | Reading::Printed);
-                    let reading = if computed && inside { Reading::Required } else { reading };
-                    self.uses.note(steps, reading);
+            Primary::Path(path) => self.path(path, reading),
+        }
+    }
+
+    fn path(&mut self, path: &'a Path, reading: Reading) {
+        match self.place(path) {
+            Some(Meaning::Own(needed)) if reading != Reading::Optional => self.note(&needed),
+            Some(Meaning::Own(_)) | None => {}
+            Some(Meaning::Alias(steps)) => {
+                let inside = matches!(reading, Reading::Looped | Reading::Printed);
+                let reading = if is_computed(path) && inside { Reading::Required } else { reading };
+                let at = self.uses.position(steps);
+                if let Some(it) = self.reads.last_mut() {
+                    it.note(at, reading);
                 }
-                let inner = if reading == Reading::Optional { reading } else { Reading::Required };
-                if let Root::Computed(it) = &path.root {
-                    self.primary(it, inner);
-                }
-                for segment in &path.segments {
-                    if let Segment::Computed(it) = segment {
-                        self.primary(it, inner);
-                    }
-                }
+            }
+        }
+        let inner = if reading == Reading::Optional { reading } else { Reading::Required };
+        if let Root::Computed(it) = &path.root {
+            self.primary(it, inner);
+        }
+        for segment in &path.segments {
+            if let Segment::Computed(it) = segment {
+                self.primary(it, inner);
             }
         }
     }
 
-    /// Where in the data a path leads, up to what is computed; `None` outside the data.
-    fn steps(&self, path: &Path) -> Option<Vec<Step>> {
+    /// Where a path leads, up to what is computed; `None` where that is not known, or of a loop.
+    fn place(&self, path: &Path) -> Option<Meaning> {
         let Root::Name(name) = &path.root else {
             return None;
         };
         let bound = self.scopes.iter().rev().chain(self.locals.iter().rev());
         let mut steps = match bound.into_iter().find(|(it, _)| **it == **name) {
-            Some((_, Meaning::Own)) => return None,
+            Some((_, it @ Meaning::Own(_))) => return Some(it.clone()),
             Some((_, Meaning::Alias(steps))) => steps.clone(),
             None if matches!(&**name, "forloop" | "tablerowloop") => return None,
             None => vec![Step::Key(name.as_ref().to_owned())],
@@ -216,54 +342,66 @@ impl<'a> Walker<'a> {
                 Segment::Computed(_) => break,
             }
         }
-        Some(steps)
+        Some(Meaning::Alias(steps))
     }
 
-    /// What a name bound to this value stands for.
-    fn meaning(&self, it: &Primary) -> Meaning {
-        let Primary::Path(path) = it else {
-            return Meaning::Own;
-        };
-        if path.segments.iter().any(|it| matches!(it, Segment::Computed(_))) {
-            return Meaning::Own;
+    /// What a name bound to this value stands for, if it is only another name.
+    fn meaning(&self, it: &Primary) -> Option<Meaning> {
+        match it {
+            Primary::Path(path) if !is_computed(path) => self.place(path),
+            Primary::Path(_) | Primary::Literal(_) | Primary::Range(_) => None,
         }
-        self.steps(path).map_or(Meaning::Own, Meaning::Alias)
     }
 
     fn items_of(&self, it: &Primary) -> Meaning {
         match self.meaning(it) {
-            Meaning::Own => Meaning::Own,
-            Meaning::Alias(mut steps) => {
+            Some(Meaning::Alias(mut steps)) => {
                 steps.push(Step::Each);
                 Meaning::Alias(steps)
             }
+            Some(Meaning::Own(_)) | None => Meaning::own(),
         }
     }
 
     fn loop_over(&mut self, it: &'a For, name: &'static str) {
-        let optional = u32::from(it.otherwise.is_some());
-        self.branches += optional;
-        self.primary(&it.collection, Reading::Looped);
+        let optional = it.otherwise.is_some();
+        let reading = if optional { Reading::Optional } else { Reading::Looped };
+        self.primary(&it.collection, reading);
         it.limit.iter().chain(&it.columns).for_each(|it| self.primary(it, Reading::Optional));
         if let Offset::At(it) = &it.offset {
             self.primary(it, Reading::Optional);
         }
+        let Some(otherwise) = &it.otherwise else {
+            return self.within_loop(it, name, |walk| walk.block(&it.body));
+        };
+        self.ways(|walk| {
+            let body = walk.within_loop(it, name, |walk| walk.way(&it.body));
+            vec![body, walk.way(otherwise)]
+        });
+    }
+
+    /// A `break` inside does not reach outside.
+    fn within_loop<T>(
+        &mut self,
+        it: &'a For,
+        name: &'static str,
+        look: impl FnOnce(&mut Self) -> T,
+    ) -> T {
         let item = self.items_of(&it.collection);
-        self.scopes.push((name, Meaning::Own));
-        self.scopes.push((&it.variable, item));
-        self.block(&it.body);
-        self.scopes.truncate(self.scopes.len() - 2);
-        self.branches -= optional;
-        if let Some(body) = &it.otherwise {
-            self.branch(body);
-        }
+        let depth = self.scopes.len();
+        self.scopes.extend([(name, Meaning::own()), (&*it.variable, item)]);
+        let may_have_left = self.may_have_left;
+        let seen = look(self);
+        self.may_have_left = may_have_left;
+        self.scopes.truncate(depth);
+        seen
     }
 
     fn call(&mut self, it: &'a Call) {
         self.primary(&it.partial, Reading::Required);
         let mut bound: Vec<_> = Vec::new();
         for (name, value) in &it.args {
-            bound.push((&**name, self.given(value)));
+            bound.push((&**name, self.named(value)));
         }
         let own_name = match &it.partial {
             Primary::Literal(Literal::Str(it) | Literal::Markup(it)) => Some(&**it),
@@ -271,10 +409,10 @@ impl<'a> Walker<'a> {
         };
         let name = it.alias.as_deref().or(own_name).unwrap_or_default();
         match &it.bound {
-            Some(Bound::With(value)) => bound.push((name, self.given(value))),
+            Some(Bound::With(value)) => bound.push((name, self.named(value))),
             Some(Bound::For(value)) => {
                 self.primary(value, Reading::Looped);
-                bound.push(("forloop", Meaning::Own));
+                bound.push(("forloop", Meaning::own()));
                 bound.push((name, self.items_of(value)));
             }
             None => {}
@@ -294,24 +432,19 @@ impl<'a> Walker<'a> {
                 self.scopes.truncate(depth);
             }
             CallScope::Own => {
+                let may_have_left = self.may_have_left;
                 let locals = std::mem::replace(&mut self.locals, bound);
                 let scopes = std::mem::take(&mut self.scopes);
                 self.block(&unit.block);
                 self.locals = locals;
                 self.scopes = scopes;
+                self.may_have_left = may_have_left;
             }
         }
         self.depth -= CALL_DEPTH;
     }
+}
 
-    /// An argument: another name for a part of the data, or something read here.
-    fn given(&mut self, it: &'a Primary) -> Meaning {
-        let meaning = self.meaning(it);
-        let reading = match meaning {
-            Meaning::Own => Reading::Required,
-            Meaning::Alias(_) => Reading::Optional,
-        };
-        self.primary(it, reading);
-        meaning
-    }
+fn is_computed(path: &Path) -> bool {
+    path.segments.iter().any(|it| matches!(it, Segment::Computed(_)))
 }
