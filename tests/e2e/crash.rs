@@ -138,6 +138,7 @@ fn random(below: usize) -> usize {
 
 /// Kills while others still use the server.
 fn kill(process: u32) {
-    let killed = std::process::Command::new("kill").args(["-KILL", &process.to_string()]).status();
-    assert!(killed.expect("kill runs").success());
+    let killed =
+        std::process::Command::new("sh").args(["-c", &format!("kill -KILL {process}")]).status();
+    assert!(killed.expect("sh runs").success());
 }

@@ -8,6 +8,7 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use waxwing_tests::{Launch, Server, until_async};
+use waxwing_tools::Need;
 
 use crate::fixture::message;
 use crate::wire::{head, read_until};
@@ -16,6 +17,9 @@ const BOUND: Duration = Duration::from_secs(20);
 
 #[tokio::test]
 async fn the_curl_that_dev_prints_puts_an_email_into_the_inbox_that_it_names() {
+    if !Need::Curl.is_met("the curl that `waxwing dev` prints") {
+        return;
+    }
     let server = Server::start(Launch::plain_dev());
     let welcome = server.told("welcome");
     let (_, rest) = welcome.split_once("terminal:\n\n").expect("a curl is announced");

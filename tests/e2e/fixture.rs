@@ -1,8 +1,7 @@
 //! What the tests send, publish, run and look into.
 
 use std::fs;
-use std::io::Write;
-use std::process::{Command, Stdio};
+use std::path::Path;
 
 use serde_json::{Value, json};
 use sqlx::SqlitePool;
@@ -55,20 +54,10 @@ pub fn publish(
     server.cli(&all)
 }
 
-/// Runs a Python script that reads `input` and prints JSON.
-pub fn python(script: &str, input: &[u8]) -> Value {
-    let mut child = Command::new("python3")
-        .args(["-c", script])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("python3 is installed");
-    child.stdin.take().expect("a pipe").write_all(input).expect("the script reads");
-    let output = child.wait_with_output().expect("the script ends");
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "the script fails: {errors}");
-    serde_json::from_slice(&output.stdout).expect("the script prints JSON")
+/// Runs a script that reads `input` and prints JSON, in this Python.
+pub fn run_python(python: &Path, script: &str, input: &[u8]) -> Value {
+    let printed = waxwing_tools::run_python(python, script, input);
+    serde_json::from_str(&printed).expect("the script prints JSON")
 }
 
 /// The server's database, for reading only, past everything that the server says of itself.

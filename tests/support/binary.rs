@@ -18,12 +18,14 @@ pub fn binary() -> &'static Path {
     })
 }
 
-/// Builds with the profile of the tests themselves, so that nothing is compiled twice.
+/// Builds with the profile and the features of `cargo test --workspace`, so that no dependency is
+/// compiled twice: cargo joins the features of all selected packages, and those of their tests only
+/// where a test is selected too.
 fn build() -> PathBuf {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     command
-        .args(["build", "--package", "waxwing", "--bin", "waxwing"])
+        .args(["build", "--workspace", "--bin", "waxwing", "--test", "tidy"])
         .args(["--message-format", "json-render-diagnostics"])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .stdin(Stdio::null())

@@ -154,8 +154,8 @@ fn arm(post: &MxServer, step: Step, process: u32) -> Arc<AtomicBool> {
 
 /// When it returns, the process does nothing any more.
 fn kill_and_wait(process: u32) {
-    let killed = Command::new("kill").args(["-KILL", &process.to_string()]).status();
-    assert!(killed.expect("kill runs").success());
+    let killed = Command::new("sh").args(["-c", &format!("kill -KILL {process}")]).status();
+    assert!(killed.expect("sh runs").success());
     until("the process is gone", BOUND, || {
         let status = fs::read_to_string(format!("/proc/{process}/status"));
         status.map_or(true, |it| it.contains("State:\tZ")).then_some(())

@@ -69,7 +69,8 @@ impl Project {
         if failed && String::from_utf8_lossy(&output.stderr).contains(NO_NETWORK) {
             let reached = self.language.has_registry(&self.path);
             if !reached {
-                self.language.not_run("the registry of its tools cannot be reached");
+                let reason = "the registry of its tools cannot be reached";
+                waxwing_tools::registry_failed(&self.language.unproven(), reason);
                 return None;
             }
         }

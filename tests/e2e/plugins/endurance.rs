@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 use std::time::Instant;
 
 use futures_util::future::join_all;
@@ -80,9 +79,11 @@ async fn a_thousand_reloads_leave_no_memory_and_no_files_behind() {
 }
 
 fn resident_bytes(server: &Server) -> u64 {
-    let id = server.process_id().expect("the server runs").to_string();
-    let shown = Command::new("ps").args(["-o", "rss=", "-p", &id]).output().expect("ps runs");
-    let kib: u64 = String::from_utf8_lossy(&shown.stdout).trim().parse().expect("a number");
+    let id = server.process_id().expect("the server runs");
+    let status =
+        fs::read_to_string(format!("/proc/{id}/status")).expect("Linux tells of its processes");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("a size");
+    let kib: u64 = line.trim().trim_end_matches(" kB").parse().expect("a number");
     kib << 10
 }
 

@@ -3,12 +3,14 @@
 use std::io::Write;
 use std::process::Command;
 
+use waxwing_tools::Need;
+
 use super::client::{Client, Composition, Door, Letter, Port, Utf8};
-use super::run::{BOUND, Said, run, works};
+use super::run::{BOUND, Said, run};
 
 pub const CURL: Client = Client {
     name: "curl",
-    missing,
+    usable: |unproven| Need::Curl.is_met(unproven),
     send,
     compose: Some(compose),
     send_each: None,
@@ -17,11 +19,6 @@ pub const CURL: Client = Client {
     utf8: Utf8::Spoken,
     hops: 1,
 };
-
-fn missing() -> Option<String> {
-    let works = works(&["curl", "--version"]);
-    (!works).then(|| "curl is not installed".to_owned())
-}
 
 fn send(door: &Door, letter: &Letter) -> Said {
     run(curl(door, &letter.from, &letter.to).args(["--upload-file", "-"]), &letter.raw)

@@ -13,7 +13,7 @@ use super::run::{BOUND, Said};
 
 pub const LETTRE: Client = Client {
     name: "lettre",
-    missing: || None,
+    usable: |_| true,
     send,
     compose: Some(compose),
     send_each: None,

@@ -4,12 +4,14 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::Command;
 
+use waxwing_tools::Need;
+
 use super::client::{Client, Door, Letter, Port, Utf8};
-use super::run::{BOUND, Said, run, works};
+use super::run::{BOUND, Said, run};
 
 pub const MSMTP: Client = Client {
     name: "msmtp",
-    missing,
+    usable: |unproven| Need::Msmtp.is_met(unproven),
     send,
     compose: None,
     send_each: None,
@@ -18,11 +20,6 @@ pub const MSMTP: Client = Client {
     utf8: Utf8::Unknown,
     hops: 1,
 };
-
-fn missing() -> Option<String> {
-    let works = works(&["msmtp", "--version"]);
-    (!works).then(|| "msmtp is not installed".to_owned())
-}
 
 fn send(door: &Door, letter: &Letter) -> Said {
     // It refuses a file that others may read; a temporary one is for its owner only.

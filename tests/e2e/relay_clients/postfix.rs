@@ -11,13 +11,14 @@ use std::time::SystemTime;
 
 use tempfile::TempDir;
 use waxwing_tests::until;
+use waxwing_tools::Need;
 
 use super::client::{Client, Door, Letter, Port, Utf8};
-use super::run::{BOUND, Running, Said, run, works};
+use super::run::{BOUND, Running, Said, run};
 
 pub const POSTFIX: Client = Client {
     name: "Postfix",
-    missing,
+    usable: |unproven| Need::Postfix.is_met(unproven),
     send,
     compose: None,
     send_each: None,
@@ -58,14 +59,6 @@ const OWN: [&str; 12] = [
     "queue/saved",
     "queue/trace",
 ];
-
-fn missing() -> Option<String> {
-    if !works(&["/usr/sbin/postconf", "-d", "mail_version"]) {
-        return Some("Postfix is not installed".to_owned());
-    }
-    let id = run(Command::new("id").arg("-u"), b"");
-    (id.text.trim() != "0").then(|| "Postfix can only be started by root".to_owned())
-}
 
 fn send(door: &Door, letter: &Letter) -> Said {
     let instance = Instance::start(door);

@@ -4,14 +4,16 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
+use waxwing_tools::Need;
+
 use super::client::{Client, Composition, Door, Letter, Port, Utf8};
-use super::run::{Said, run, works};
+use super::run::{Said, run};
 
 const SCRIPT: &str = include_str!("smtplib.py");
 
 pub const PYTHON: Client = Client {
     name: "Python's smtplib",
-    missing,
+    usable: |unproven| Need::Python.is_met(unproven),
     send,
     compose: Some(compose),
     send_each: Some(send_each),
@@ -20,11 +22,6 @@ pub const PYTHON: Client = Client {
     utf8: Utf8::Spoken,
     hops: 1,
 };
-
-fn missing() -> Option<String> {
-    let works = works(&["python3", "-c", "import smtplib, ssl"]);
-    (!works).then(|| "python3 is not installed".to_owned())
-}
 
 fn send(door: &Door, letter: &Letter) -> Said {
     let to = [&letter.to];

@@ -40,13 +40,6 @@ pub fn run(command: &mut Command, input: &[u8]) -> Said {
     Said { ok: status.success(), text: String::from_utf8_lossy(&text).into_owned() }
 }
 
-/// Whether a program can be run, and runs well.
-pub fn works(words: &[&str]) -> bool {
-    let mut command = Command::new(words[0]);
-    command.args(&words[1..]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    command.status().is_ok_and(|it| it.success())
-}
-
 /// The leader of a process group; the group is killed when this is dropped.
 pub struct Running(pub Child);
 
@@ -58,10 +51,9 @@ impl Running {
 
     /// Sends a signal to the group.
     pub fn signal(&self, signal: &str) {
-        let group = format!("-{}", self.0.id());
-        let mut kill = Command::new("kill");
-        kill.args([signal, "--", &group]).stderr(Stdio::null());
-        // It may be gone already, which is as well.
+        let mut kill = Command::new("sh");
+        kill.args(["-c", &format!("kill {signal} -- -{}", self.0.id())]).stderr(Stdio::null());
+        // The group may be gone already, which is as well.
         drop(kill.status());
     }
 }

@@ -3,12 +3,14 @@
 use std::io::Write;
 use std::process::Command;
 
+use waxwing_tools::Need;
+
 use super::client::{Client, Composition, Door, Letter, Port, Utf8};
-use super::run::{BOUND, Said, run, works};
+use super::run::{BOUND, Said, run};
 
 pub const SWAKS: Client = Client {
     name: "swaks",
-    missing,
+    usable: |unproven| Need::Swaks.is_met(unproven),
     send,
     compose: Some(compose),
     send_each: None,
@@ -17,14 +19,6 @@ pub const SWAKS: Client = Client {
     utf8: Utf8::Unknown,
     hops: 1,
 };
-
-fn missing() -> Option<String> {
-    if !works(&["swaks", "--version"]) {
-        return Some("swaks is not installed".to_owned());
-    }
-    let tls = works(&["perl", "-MNet::SSLeay", "-e", "1"]);
-    (!tls).then(|| "Perl's Net::SSLeay is not installed".to_owned())
-}
 
 fn send(door: &Door, letter: &Letter) -> Said {
     // It ends what it sends with a line break of its own.

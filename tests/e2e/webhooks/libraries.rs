@@ -1,39 +1,38 @@
 //! The official libraries of Standard Webhooks, for Node and for Python, take what the server posts and
-//! refuse what it did not. The one for Node is installed once, in the target directory.
+//! refuse what it did not.
 
-use std::fs::{self, File};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::OnceLock;
 
 use reqwest::Method;
 use serde_json::{Value, json};
 use waxwing_tests::{Launch, Posted, Receiver, Server};
+use waxwing_tools::node_packages;
 
-use crate::fixture::{message, python, with};
+use crate::fixture::{message, run_python, with};
 
-const PACKAGE: [(&str, &str); 2] = [
-    ("package.json", include_str!("package.json")),
-    ("package-lock.json", include_str!("package-lock.json")),
-];
-
-/// What each library says of each request.
-type Verify = fn(&Value) -> Vec<String>;
+/// What each library says of each request; `tool` is where the library is installed.
+type Verify = fn(tool: &Path, &Value) -> Vec<String>;
 
 #[tokio::test]
 async fn the_library_for_node_verifies_what_is_posted_and_nothing_else() {
-    // First, because it may take minutes, and signatures grow old.
-    install();
-    verifies(by_node).await;
+    let (package, lock) = (include_str!("package.json"), include_str!("package-lock.json"));
+    // First, because the installation may take minutes, and signatures grow old.
+    let installed = node_packages("webhooks", package, lock, "Standard Webhooks' library for Node");
+    let Some(folder) = installed else { return };
+    verifies(by_node, &folder).await;
 }
 
 #[tokio::test]
 async fn the_library_for_python_verifies_what_is_posted_and_nothing_else() {
-    verifies(by_python).await;
+    let Some(python) = waxwing_tools::python("Standard Webhooks' library for Python") else {
+        return;
+    };
+    verifies(by_python, &python).await;
 }
 
-async fn verifies(verify: Verify) {
+async fn verifies(verify: Verify, tool: &Path) {
     let receiver = Receiver::start().await;
     let server = Server::start(Launch::posting_here());
     let first = server.make_webhook(server.key(), &receiver, &["message.delivered"]).await;
@@ -71,7 +70,7 @@ async fn verifies(verify: Verify) {
         (&old, &first.secret, false),
     ];
     let requests: Vec<Value> = cases.iter().map(|(it, secret, _)| request(it, secret)).collect();
-    let results = verify(&json!(requests));
+    let results = verify(tool, &json!(requests));
     assert_eq!(results.len(), cases.len());
     for ((_, _, good), (n, result)) in cases.iter().zip(results.iter().enumerate()) {
         assert_eq!(result == "verified", *good, "case {n}: {result}");
@@ -82,14 +81,12 @@ fn request(posted: &Posted, secret: &str) -> Value {
     json!({"secret": secret, "headers": posted.headers, "body": posted.body})
 }
 
-fn by_python(requests: &Value) -> Vec<String> {
-    let said = python(include_str!("verify.py"), requests.to_string().as_bytes());
+fn by_python(python: &Path, requests: &Value) -> Vec<String> {
+    let said = run_python(python, include_str!("verify.py"), requests.to_string().as_bytes());
     serde_json::from_value(said).expect("a list of texts")
 }
 
-fn by_node(requests: &Value) -> Vec<String> {
-    static INSTALLED: OnceLock<PathBuf> = OnceLock::new();
-    let folder = INSTALLED.get_or_init(install);
+fn by_node(folder: &Path, requests: &Value) -> Vec<String> {
     let mut child = Command::new("node")
         .args(["--input-type=module", "--eval", include_str!("verify.mjs")])
         .current_dir(folder)
@@ -106,28 +103,4 @@ fn by_node(requests: &Value) -> Vec<String> {
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "the script fails: {errors}");
     serde_json::from_slice(&output.stdout).expect("a list of texts")
-}
-
-/// Installs what the lock file names, where that is not there yet.
-fn install() -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("webhooks");
-    fs::create_dir_all(&folder).expect("a folder");
-    // Two runs of the tests must not install into one folder at a time.
-    let lock = File::create(folder.join("lock")).expect("a file");
-    lock.lock().expect("the folder is ours after a while");
-    let done = folder.join("done");
-    if fs::read_to_string(&done).is_ok_and(|of| of == PACKAGE[1].1) {
-        return folder;
-    }
-    for (name, text) in PACKAGE {
-        fs::write(folder.join(name), text).expect("a file is written");
-    }
-    let npm = Command::new("npm")
-        .args(["ci", "--no-audit", "--no-fund", "--ignore-scripts"])
-        .current_dir(&folder)
-        .output()
-        .expect("npm is installed");
-    assert!(npm.status.success(), "npm: {}", String::from_utf8_lossy(&npm.stderr));
-    fs::write(done, PACKAGE[1].1).expect("a file is written");
-    folder
 }

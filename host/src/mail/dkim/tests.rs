@@ -1,7 +1,6 @@
 //! Signatures: their text, what they cover, and whether others verify them.
 
 mod keys;
-mod python;
 mod random;
 mod rfc;
 mod samples;

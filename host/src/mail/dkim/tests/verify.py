@@ -1,4 +1,4 @@
-"""Verifies signed messages with dkimpy, also after changes to them. Run by python.rs."""
+"""Verifies signed messages with dkimpy, also after changes to them. Run by verifiers.rs."""
 
 import base64
 import collections
@@ -6,14 +6,9 @@ import json
 import re
 import sys
 
-try:
-    import dkim
-    import dkim.util
-    import nacl.signing  # noqa: F401 (dkimpy does without, and then fails late)
-except ImportError as error:
-    sys.stdin.read()
-    print("NOT INSTALLED", error.name)
-    sys.exit()
+import dkim
+import dkim.util
+import nacl.signing  # noqa: F401 (dkimpy does without, and then fails late)
 
 # Names that must not be added, though the message has none of them.
 FROZEN = [

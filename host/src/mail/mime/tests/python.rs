@@ -1,13 +1,13 @@
 //! The same messages, read by the `email` package of Python's standard library.
 
-use std::io::Write;
-use std::process::{Command, Stdio};
+use std::path::Path;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
+use waxwing_tools::{Need, run_python};
 
 use super::properties::{body, header_text, lines, one_line};
 use super::*;
@@ -52,7 +52,11 @@ fn python_reads_every_message_without_a_defect() {
         let (text, body) = random.new_tree(&mut runner).expect("a random case").current();
         case(&text, &body, 0)
     }));
-    let Some(output) = run_python(&json!(cases).to_string()) else { return };
+    if !Need::Python.is_met("composed messages, by Python's email package") {
+        return;
+    }
+    let input = json!(cases).to_string();
+    let output = run_python(Path::new("python3"), CHECK, input.as_bytes());
     assert_eq!(output, format!("{} messages read\n", cases.len()));
 }
 
@@ -80,35 +84,4 @@ fn case(text: &str, body: &str, files: usize) -> Value {
         .map(|it| json!([one_line(&it.filename), STANDARD.encode(&it.content), it.content_id]))
         .collect();
     json!({ "message": STANDARD.encode(message), "text": one_line(text), "body": lines(body), "files": files })
-}
-
-/// What Python printed; none if there is no Python here and that is allowed.
-fn run_python(input: &str) -> Option<String> {
-    let spawned = Command::new("python3")
-        .args(["-I", "-c", CHECK])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn();
-    let mut python = match spawned {
-        Ok(python) => python,
-        Err(error) => {
-            assert!(std::env::var_os("CI").is_none(), "CI needs python3: {error}");
-            skipped(&error);
-            return None;
-        }
-    };
-    let mut stdin = python.stdin.take().expect("standard input is piped");
-    stdin.write_all(input.as_bytes()).expect("python reads its input");
-    drop(stdin);
-    let output = python.wait_with_output().expect("python ends");
-    Some(String::from_utf8_lossy(&output.stdout).into_owned())
-}
-
-/// Past the test harness, which swallows what `eprintln!` writes when a test passes.
-fn skipped(error: &std::io::Error) {
-    let note = format!(
-        "\n*** NOT RUN: no composed message was checked against Python's email package, \
-         because python3 does not start: {error}\n\n"
-    );
-    std::io::stderr().write_all(note.as_bytes()).expect("standard error takes it");
 }

@@ -2,6 +2,8 @@
 
 use std::process::Command;
 
+use waxwing_tools::Need;
+
 use super::*;
 
 fn refused(given: &Given) -> CertificateError {
@@ -67,7 +69,7 @@ fn the_servers_own_certificate_stands_first() {
 
 #[test]
 fn keys_of_every_form_that_openssl_writes_are_read() {
-    if Command::new("openssl").arg("version").output().is_err() {
+    if !Need::OpenSsl.is_met("private keys in every form, by openssl") {
         return;
     }
     let given = Given::new();
