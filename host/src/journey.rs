@@ -144,10 +144,9 @@ impl Journey {
         address: Option<&EmailAddress>,
     ) -> Result<(), Refused> {
         loop {
-            let snapshot = self.facts.snapshot();
-            let now = self.clock.now();
+            let snapshot = self.facts.current().await.map_err(|error| unreachable_store(&error))?;
             let checked = async {
-                let sender = accept::authenticate::standing(&snapshot, caller, now).await?;
+                let sender = self.sender_in(&snapshot, caller).await?;
                 match address {
                     Some(address) => {
                         let checked =
@@ -157,17 +156,28 @@ impl Journey {
                     None => Ok(Ok(())),
                 }
             };
-            let answer = match checked.await {
-                Ok(Ok(())) => return Ok(()),
-                Ok(Err(refusal)) => Some(refusal.into()),
-                Err(Stop::Refused(refused)) => Some(refused),
-                Err(Stop::Stale) => None,
-            };
-            let moved = self.have_moved(&snapshot).await?;
-            if let (Some(refused), false) = (answer, moved) {
-                return Err(refused);
+            match checked.await {
+                Ok(answer) => return answer.map_err(Refused::from),
+                Err(Stop::Refused(refused)) => return Err(refused),
+                Err(Stop::Stale) => {}
             }
         }
+    }
+
+    /// The caller's standing as it is now.
+    async fn sender_now(&self, caller: &Caller) -> Result<Sender, Refused> {
+        loop {
+            let snapshot = self.facts.current().await.map_err(|error| unreachable_store(&error))?;
+            match self.sender_in(&snapshot, caller).await {
+                Ok(sender) => return Ok(sender),
+                Err(Stop::Refused(refused)) => return Err(refused),
+                Err(Stop::Stale) => {}
+            }
+        }
+    }
+
+    async fn sender_in(&self, snapshot: &Snapshot, caller: &Caller) -> Result<Sender, Stop> {
+        accept::authenticate::standing(snapshot, caller, self.clock.now()).await
     }
 
     async fn attempt(
@@ -176,7 +186,7 @@ impl Journey {
         caller: &Caller,
         request: &Request,
     ) -> Result<Reply, Stop> {
-        let sender = accept::authenticate::standing(snapshot, caller, self.clock.now()).await?;
+        let sender = self.sender_in(snapshot, caller).await?;
         let mut slots = Vec::with_capacity(request.items.len());
         let mut refusals = Vec::new();
         let mut shared = None;
@@ -291,10 +301,12 @@ impl Journey {
     ) -> Result<Option<Reply>, Refused> {
         let account = caller.key.account_id;
         let kept = self.store.kept_answer(account, idempotency, self.clock.now()).await;
-        match kept.map_err(|error| unreachable_store(&error))? {
-            None => Ok(None),
-            Some(None) => Err(Refusal::IdempotencyConflict.into()),
-            Some(Some(answers)) => Ok(Some(Reply::new(answers, request, true))),
+        let Some(kept) = kept.map_err(|error| unreachable_store(&error))? else { return Ok(None) };
+        // No commit follows that would notice a key which was switched off in the meantime.
+        self.sender_now(caller).await?;
+        match kept {
+            None => Err(Refusal::IdempotencyConflict.into()),
+            Some(answers) => Ok(Some(Reply::new(answers, request, true))),
         }
     }
 

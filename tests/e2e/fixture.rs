@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use serde_json::{Value, json};
-use sqlx::SqlitePool;
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
+use sqlx::{Connection, SqliteConnection, SqlitePool};
 use waxwing_tests::Server;
 
 /// A message that every account of the harness may send.
@@ -58,6 +59,16 @@ pub fn publish(
 pub fn run_python(python: &Path, script: &str, input: &[u8]) -> Value {
     let printed = waxwing_tools::run_python(python, script, input);
     serde_json::from_str(&printed).expect("the script prints JSON")
+}
+
+/// Runs statements on the server's database, as another process would that works for the operator.
+pub async fn change(server: &Server, sql: &str) {
+    let options = SqliteConnectOptions::new().filename(server.data_dir().join("waxwing.db"));
+    let options = options.busy_timeout(Duration::from_secs(30));
+    let mut connection = SqliteConnection::connect_with(&options).await.expect("it opens");
+    let statements = sqlx::raw_sql(sqlx::AssertSqlSafe(sql.to_owned()));
+    statements.execute(&mut connection).await.expect("the statements are right");
+    connection.close().await.expect("it closes");
 }
 
 /// The server's database, for reading only, past everything that the server says of itself.

@@ -15,6 +15,7 @@ mod domains;
 mod errors;
 mod first_send;
 mod idempotency;
+mod keys;
 mod limits;
 mod mail;
 mod messages;

@@ -171,6 +171,18 @@ impl Mode {
     }
 }
 
+impl Scope {
+    /// The word in the database and in answers.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Scope::Send => "send",
+            Scope::Admin => "admin",
+            Scope::Operator => "operator",
+        }
+    }
+}
+
 impl ApiKey {
     /// Whether the key may do that.
     #[must_use]

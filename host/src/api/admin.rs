@@ -6,12 +6,11 @@ use http::request::Parts;
 
 use super::problem::Problem;
 use super::{Api, request};
-use crate::account::AccountState;
 use crate::account::key::Scope;
 use crate::domain::name::DomainName;
 use crate::id::AccountId;
 use crate::journey::accept::authenticate::{Caller, authenticate};
-use crate::journey::accept::refusal::{Outage, Refusal};
+use crate::journey::accept::refusal::Refusal;
 
 /// Proof that the request is from somebody who may manage an account.
 #[derive(Debug)]
@@ -53,20 +52,7 @@ impl FromRequestParts<Api> for Admin {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Self, Problem> {
-        let caller = authenticated(parts, api, Scope::Admin).await?;
-        let account = api.store.account(caller.key.account_id, api.clock.now()).await;
-        match account.map(|it| it.account.state) {
-            Ok(AccountState::Active) => Ok(Self(caller)),
-            Ok(AccountState::Suspended) => {
-                let message =
-                    "the account is suspended; ask the operator of this server".to_owned();
-                Err(Refusal::Forbidden { message, retry_after_s: None }.into())
-            }
-            Err(error) => {
-                tracing::error!(%error, "the store failed");
-                Err(Refusal::unavailable(Outage::Store, "the store cannot be reached").into())
-            }
-        }
+        authenticated(parts, api, Scope::Admin).await.map(Self)
     }
 }
 

@@ -1,9 +1,9 @@
 //! The facts that every send needs, in memory: keys, accounts, domains, published templates.
 //!
 //! All of a snapshot belongs to one revision of the database. Whoever changes a fact moves the
-//! revision (a trigger does it), `commit` refuses what was decided on an older one, and a refusal
-//! is looked at again if the revision has moved: so a change holds for the next request, also one
-//! made by another process.
+//! revision (a trigger does it). Who a request is from is decided on [`Facts::current`]; `commit`
+//! refuses what was decided on an older revision, and a refusal is decided again if the revision has
+//! moved. So a change holds for the next request, also one made by another process.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use arc_swap::ArcSwap;
 use moka::sync::Cache;
 use sqlx::sqlite::SqliteRow;
+use tokio::sync::Mutex;
 
 use super::sqlite::{AccountRow, Sqlite};
 use super::{StoreError, sqlite};
@@ -31,6 +32,15 @@ pub struct Facts {
     store: Sqlite,
     clock: Clock,
     current: ArcSwap<Epoch>,
+    looks: Looks,
+}
+
+/// Numbers the looks at the revision, so that one look answers everybody who asked before it began.
+#[derive(Debug, Default)]
+struct Looks {
+    begun: AtomicU64,
+    /// The last look that ended well. Whoever looks holds the lock.
+    ended: Mutex<u64>,
 }
 
 /// The facts of one revision; what is not in memory yet is read when it is asked for.
@@ -79,11 +89,21 @@ impl Facts {
     /// # Errors
     /// The database failed.
     pub async fn open(store: Sqlite, clock: Clock) -> Result<Self, StoreError> {
-        let revision = store.revision().await?;
-        Ok(Self { store, clock, current: ArcSwap::from_pointee(Epoch::new(revision)) })
+        let current = ArcSwap::from_pointee(Epoch::new(store.revision().await?));
+        Ok(Self { store, clock, current, looks: Looks::default() })
     }
 
-    /// The facts as this node knows them.
+    /// The facts as they are: every change that was committed before this call is in them.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn current(&self) -> Result<Snapshot, StoreError> {
+        self.look().await?;
+        Ok(self.snapshot())
+    }
+
+    /// The facts as this node knows them. They may be old: only what `commit` checks once more may be
+    /// decided on them.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
         Snapshot {
@@ -98,12 +118,25 @@ impl Facts {
     /// # Errors
     /// The database failed.
     pub async fn have_moved(&self, seen: i64) -> Result<bool, StoreError> {
+        self.look().await?;
+        Ok(self.current.load().revision != seen)
+    }
+
+    /// Reads the revision, and where it has moved forgets what was in memory. The read begins after
+    /// the call; calls that wait at the same time share one.
+    async fn look(&self) -> Result<(), StoreError> {
+        let asked = self.looks.begun.load(Ordering::SeqCst);
+        let mut ended = self.looks.ended.lock().await;
+        if *ended > asked {
+            return Ok(());
+        }
+        let look = self.looks.begun.fetch_add(1, Ordering::SeqCst) + 1;
         let revision = self.store.revision().await?;
-        // Only forwards: one who has read late must not bring an older revision back.
-        if revision > self.current.load().revision {
+        if revision != self.current.load().revision {
             self.current.store(Arc::new(Epoch::new(revision)));
         }
-        Ok(revision != seen)
+        *ended = look;
+        Ok(())
     }
 }
 

@@ -82,6 +82,9 @@ const REVISION: &str = "-- revision\nSELECT value FROM revision";
 pub struct Sqlite {
     writer: SqlitePool,
     readers: SqlitePool,
+    /// One connection that only ever reads the revision: a request that is to be authenticated never
+    /// waits for long queries on `readers`.
+    revisions: SqlitePool,
     /// The balance below which an account is told that its credits are low.
     low_credits: i64,
 }
@@ -111,14 +114,17 @@ impl Sqlite {
             .await
             .map_err(StoreError::during("open"))?;
         sqlx::migrate!("../migrations/sqlite").run(&writer).await?;
-        let readers = SqlitePoolOptions::new()
-            .max_connections(READERS)
-            .acquire_timeout(Duration::from_secs(10))
-            .test_before_acquire(false)
-            .connect_with(options.read_only(true).create_if_missing(false))
-            .await
-            .map_err(StoreError::during("open"))?;
-        Ok(Self { writer, readers, low_credits: 0 })
+        let options = options.read_only(true).create_if_missing(false);
+        let pool = |connections| {
+            SqlitePoolOptions::new()
+                .max_connections(connections)
+                .acquire_timeout(Duration::from_secs(10))
+                .test_before_acquire(false)
+                .connect_with(options.clone())
+        };
+        let readers = pool(READERS).await.map_err(StoreError::during("open"))?;
+        let revisions = pool(1).await.map_err(StoreError::during("open"))?;
+        Ok(Self { writer, readers, revisions, low_credits: 0 })
     }
 
     /// Tells an account that its credits are low when they fall below `balance`.
@@ -149,7 +155,7 @@ impl Sqlite {
     /// The database failed.
     pub async fn revision(&self) -> Result<i64, StoreError> {
         let row = sqlx::query(REVISION)
-            .fetch_one(&self.readers)
+            .fetch_one(&self.revisions)
             .await
             .map_err(StoreError::during("revision"))?;
         row::column(&row, "value")
@@ -173,6 +179,7 @@ impl Sqlite {
 
     /// Closes all connections and folds the write-ahead log into the file.
     pub async fn close(&self) {
+        self.revisions.close().await;
         self.readers.close().await;
         self.writer.close().await;
     }

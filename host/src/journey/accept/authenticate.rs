@@ -1,11 +1,11 @@
-//! Who sends: an API key, its account, and whether both may send at this moment.
+//! Who sends or manages: an API key, its account, and what both may do at this moment.
 
 use std::net::IpAddr;
 use std::sync::Arc;
 
 use super::refusal::Refusal;
 use crate::account::AccountState;
-use crate::account::key::{ApiKey, PresentedKey, Scope};
+use crate::account::key::{ApiKey, Mode, PresentedKey, Scope};
 use crate::clock::{Clock, Timestamp};
 use crate::journey::{Stop, unreachable_store};
 use crate::store::facts::{AccountFacts, FactError, Facts, Snapshot};
@@ -30,10 +30,12 @@ pub struct Sender {
     pub account: Arc<AccountFacts>,
 }
 
-/// Finds the key that was presented. All that is wrong with a key has one answer.
+/// Finds the key that was presented, on the facts as they are now. All that is wrong with a key
+/// itself has one answer.
 ///
 /// # Errors
-/// `UNAUTHORIZED`, `FORBIDDEN` (address or scope), or `UNAVAILABLE` when the store fails.
+/// `UNAUTHORIZED`, `FORBIDDEN` (address, scope, mode or account), or `UNAVAILABLE` when the store
+/// fails.
 pub async fn authenticate(
     facts: &Facts,
     clock: &Clock,
@@ -44,41 +46,21 @@ pub async fn authenticate(
     let presented: PresentedKey =
         presented.and_then(|text| text.parse().ok()).ok_or(Refusal::Unauthorized)?;
     loop {
-        let snapshot = facts.snapshot();
-        let refusal = match snapshot.key(presented.lookup()).await {
-            Ok(key) => match allowed(key, &presented, clock.now(), ip, scope) {
-                Ok(key) => return Ok(Caller { key, ip, scope }),
-                Err(refusal) => Some(refusal),
-            },
-            Err(FactError::Stale) => None,
-            Err(FactError::Store(error)) => return Err(unreachable_store(&error)),
+        let snapshot = facts.current().await.map_err(|error| unreachable_store(&error))?;
+        let decided = async {
+            let key = snapshot.key(presented.lookup()).await?;
+            let Some(key) = key.filter(|key| key.hash.matches(&presented.hash())) else {
+                return Ok(Err(Refusal::Unauthorized));
+            };
+            let caller = Caller { key, ip, scope };
+            Ok(decide(&snapshot, &caller.key, &caller, clock.now()).await?.map(|_| caller.clone()))
         };
-        let moved = facts.have_moved(snapshot.revision()).await;
-        let moved = moved.map_err(|error| unreachable_store(&error))?;
-        match refusal {
-            Some(refusal) if !moved => return Err(refusal),
-            Some(_) | None => {}
+        match decided.await {
+            Ok(answer) => return answer,
+            Err(FactError::Stale) => {}
+            Err(FactError::Store(error)) => return Err(unreachable_store(&error)),
         }
     }
-}
-
-fn allowed(
-    key: Option<Arc<ApiKey>>,
-    presented: &PresentedKey,
-    now: Timestamp,
-    ip: IpAddr,
-    scope: Scope,
-) -> Result<Arc<ApiKey>, Refusal> {
-    let key = key
-        .filter(|key| key.hash.matches(&presented.hash()) && key.is_live_at(now))
-        .ok_or(Refusal::Unauthorized)?;
-    if !key.allows_ip(ip) {
-        return Err(forbidden("the key may not be used from this address"));
-    }
-    if !key.allows(scope) {
-        return Err(forbidden("the key does not have the scope that this needs"));
-    }
-    Ok(key)
 }
 
 /// Looks at the caller again in the snapshot that its messages are decided on.
@@ -87,22 +69,54 @@ pub(in crate::journey) async fn standing(
     caller: &Caller,
     now: Timestamp,
 ) -> Result<Sender, Stop> {
-    let key = snapshot
-        .key(&caller.key.lookup)
-        .await?
-        .filter(|key| key.is_live_at(now) && key.allows_ip(caller.ip))
-        .filter(|key| key.allows(caller.scope))
-        .ok_or(Stop::refused(Refusal::Unauthorized))?;
-    let account =
-        snapshot.account(key.account_id).await?.ok_or(Stop::refused(Refusal::Unauthorized))?;
-    match account.account.state {
-        AccountState::Active => Ok(Sender { key, account }),
-        AccountState::Suspended => Err(Stop::refused(forbidden(
-            "the account is suspended; ask the operator of this server",
-        ))),
-    }
+    let Some(key) = snapshot.key(&caller.key.lookup).await? else {
+        return Err(Stop::refused(Refusal::Unauthorized));
+    };
+    decide(snapshot, &key, caller, now).await?.map_err(Stop::refused)
 }
 
-fn forbidden(message: &str) -> Refusal {
-    Refusal::Forbidden { message: message.to_owned(), retry_after_s: None }
+/// Whether a key may do at that moment what its caller wants: the one place where this is decided.
+async fn decide(
+    snapshot: &Snapshot,
+    key: &Arc<ApiKey>,
+    caller: &Caller,
+    now: Timestamp,
+) -> Result<Result<Sender, Refusal>, FactError> {
+    if !key.is_live_at(now) {
+        return Ok(Err(Refusal::Unauthorized));
+    }
+    if let Err(message) = may(key, caller.ip, caller.scope) {
+        return Ok(Err(forbidden(message)));
+    }
+    let Some(account) = snapshot.account(key.account_id).await? else {
+        return Ok(Err(Refusal::Unauthorized));
+    };
+    Ok(match account.account.state {
+        AccountState::Active => Ok(Sender { key: Arc::clone(key), account }),
+        AccountState::Suspended => {
+            Err(forbidden("the account is suspended; ask the operator of this server".to_owned()))
+        }
+    })
+}
+
+fn may(key: &ApiKey, ip: IpAddr, scope: Scope) -> Result<(), String> {
+    if !key.allows_ip(ip) {
+        return Err("the key may not be used from this address".to_owned());
+    }
+    if key.mode == Mode::Test && scope == Scope::Operator {
+        let message =
+            "a test key does not manage the server; use a live key with the scope operator";
+        return Err(message.to_owned());
+    }
+    if key.allows(scope) {
+        return Ok(());
+    }
+    let wanted = scope.word();
+    let has: Vec<&str> = key.scopes.iter().map(|scope| scope.word()).collect();
+    let has = if has.is_empty() { "none".to_owned() } else { has.join(", ") };
+    Err(format!("the key does not have the scope {wanted} that this needs; its scopes: {has}"))
+}
+
+fn forbidden(message: String) -> Refusal {
+    Refusal::Forbidden { message, retry_after_s: None }
 }

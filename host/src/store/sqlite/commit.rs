@@ -91,6 +91,10 @@ impl Known {
         accepted: &mut Vec<Accepted<'a>>,
         kept: &mut Vec<Kept<'a>>,
     ) -> JobOutcome {
+        // First of all: the key may have been switched off since, and then gets no earlier answer either.
+        if job.revision != self.revision {
+            return JobOutcome::Stale;
+        }
         if let Some(idempotency) = &job.idempotency {
             let key = (job.account_id, idempotency.key.clone());
             if let Some((hash, answers)) = self.answers.get(&key) {
@@ -100,9 +104,6 @@ impl Known {
                     JobOutcome::KeyConflict
                 };
             }
-        }
-        if job.revision != self.revision {
-            return JobOutcome::Stale;
         }
         let before = accepted.len();
         let answers: Vec<Answer> = match self.unpaid_together(job, now) {

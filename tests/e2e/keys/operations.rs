@@ -1,0 +1,123 @@
+//! Every operation of `/openapi.json` that takes a key, as a request that somebody could make.
+
+use std::fmt;
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use waxwing_tests::{Answer, Server};
+
+use super::text;
+use crate::fixture::message;
+
+/// An operation, with a path that leads to things that are there.
+#[derive(Debug, Clone)]
+pub struct Operation {
+    pub method: Method,
+    /// As the document writes it, with `?owner=server` where the operation has that form too.
+    pub known_as: String,
+    path: String,
+    body: Option<Value>,
+}
+
+/// What operations are about.
+#[derive(Debug, Clone)]
+pub struct Things {
+    pub message: String,
+    pub webhook: String,
+    pub domain: String,
+}
+
+impl Things {
+    /// A message, a webhook and a domain of a key's account.
+    pub async fn of(server: &Server, key: &str) -> Self {
+        let message = server.send(key, &message("ada@example.com")).await.message_id();
+        let webhook = json!({"url": "https://hooks.example/waxwing"});
+        let webhook = server.post("/v1/webhooks", key, &webhook, &[]).await;
+        assert_eq!(webhook.status, 201, "{}", webhook.body);
+        let domain = "sandbox.test".to_owned();
+        Self { message, webhook: text(&webhook.body["id"]), domain }
+    }
+}
+
+impl Operation {
+    /// All that the document lists, each with a body that it would take.
+    pub async fn all(server: &Server, things: &Things) -> Vec<Self> {
+        let document = server.openapi().await.expect("the document is there");
+        let mut operations = Vec::new();
+        for (known_as, methods) in document["paths"].as_object().expect("paths") {
+            for (method, operation) in methods.as_object().expect("methods") {
+                let takes_a_key = operation["security"].as_array().is_some_and(|it| !it.is_empty());
+                let is_open = ["/healthz", "/readyz", "/metrics", "/openapi.json"];
+                assert_eq!(takes_a_key, !is_open.contains(&known_as.as_str()), "{known_as}");
+                if !takes_a_key {
+                    continue;
+                }
+                let method = method.to_uppercase().parse().expect("a method");
+                let one = Self::new(method, known_as, things);
+                let parameters = operation["parameters"].as_array().cloned().unwrap_or_default();
+                if parameters.iter().any(|it| it["name"] == "owner") {
+                    operations.push(Self {
+                        known_as: format!("{}?owner=server", one.known_as),
+                        path: format!("{}?owner=server", one.path),
+                        ..one.clone()
+                    });
+                }
+                operations.push(one);
+            }
+        }
+        assert!(operations.len() > 40, "the document has all of them: {}", operations.len());
+        operations
+    }
+
+    fn new(method: Method, known_as: &str, things: &Things) -> Self {
+        let path = known_as
+            .replace("{id}", &things.message)
+            .replace("{webhook}", &things.webhook)
+            .replace("{domain}", &things.domain)
+            .replace("{delivery}", "evt_01ARZ3NDEKTSV4RRFFQ69G5FAV")
+            .replace("{address}", "gone@example.com")
+            .replace("{slot}", "liquid-renderer");
+        assert!(!path.contains('{'), "{known_as}: say here what its names stand for");
+        let path = if path.ends_with("/shadow") { path + "?calls=1" } else { path };
+        let address = json!({"address": "gone@example.com"});
+        let body = match (method.as_str(), known_as) {
+            ("POST", "/messages/send") => Some(message("ada@example.com")),
+            ("POST", "/messages/send/batch") => Some(json!([message("ada@example.com")])),
+            ("POST", "/v1/domains") => Some(json!({"name": "new.example", "sandbox": true})),
+            ("POST", "/v1/suppressions") => Some(address),
+            ("POST", "/v1/suppressions/batch") => Some(json!({"data": [address]})),
+            ("POST", "/v1/webhooks") => Some(json!({"url": "https://hooks.example/new"})),
+            ("PATCH", "/v1/webhooks/{webhook}") => Some(json!({"description": "changed"})),
+            ("POST", "/v1/webhooks/{webhook}/replay") => {
+                Some(json!({"since": "2026-01-01T00:00:00Z"}))
+            }
+            _ => None,
+        };
+        Self { method, known_as: known_as.to_owned(), path, body }
+    }
+
+    /// Makes the request with a key.
+    pub async fn with(&self, server: &Server, key: &str) -> Answer {
+        let request = server.request(self.method.clone(), &self.path).header("x-api-key", key);
+        server
+            .answer(match &self.body {
+                Some(body) => request.json(body),
+                None if self.takes_a_component() => {
+                    request.header("content-type", "application/wasm").body("no component")
+                }
+                None => request,
+            })
+            .await
+    }
+
+    fn takes_a_component(&self) -> bool {
+        let path = self.known_as.as_str();
+        path.ends_with("/component") || path.ends_with("/impact")
+    }
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.method, self.known_as)
+    }
+}
