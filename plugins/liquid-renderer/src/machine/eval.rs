@@ -10,9 +10,13 @@ use crate::value::{Str, Value, order};
 
 impl<'a> Machine<'a> {
     pub(super) fn expr(&mut self, it: &'a Expr) -> Result<Value<'a>, Stopped> {
+        let noted = self.missing.len();
         let mut value = self.primary(&it.value);
         for call in &it.filters {
             value = self.filter(value, call)?;
+            if call.filter.name == "default" && !matches!(value, Value::Nil) {
+                self.missing.truncate(noted);
+            }
         }
         Ok(value)
     }
@@ -45,7 +49,8 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// A path that leads nowhere is `nil`, and is noted.
+    /// A path that leads nowhere is `nil`, and is noted: unless a condition or `default` takes care of
+    /// it, the message has a blank in its place.
     fn path(&mut self, path: &'a Path) -> Value<'a> {
         let root = match &path.root {
             Root::Name(name) => self.name(name),
@@ -122,7 +127,15 @@ impl<'a> Machine<'a> {
         if let Primary::Path(path) = it { self.origin(path) } else { None }
     }
 
+    /// A condition prints nothing, so what it finds absent goes out blank nowhere.
     pub(super) fn holds(&mut self, it: &'a Condition) -> Result<bool, Stopped> {
+        let noted = self.missing.len();
+        let holds = self.all_hold(it);
+        self.missing.truncate(noted);
+        holds
+    }
+
+    fn all_hold(&mut self, it: &'a Condition) -> Result<bool, Stopped> {
         let mut holds = self.comparison(&it.first)?;
         for (logic, next) in &it.rest {
             match logic {

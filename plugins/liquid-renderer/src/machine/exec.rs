@@ -94,9 +94,14 @@ impl<'a> Machine<'a> {
 
     #[inline(never)]
     fn assign(&mut self, name: &'a str, it: &'a Expr) -> Result<(), Stopped> {
+        let noted = self.missing.len();
         let value = self.expr(it)?;
-        let nested = matches!(value, Value::Array(_) | Value::Object(_));
-        let origin = if nested && it.filters.is_empty() { self.origin_of(&it.value) } else { None };
+        let traced = matches!(value, Value::Array(_) | Value::Object(_) | Value::Nil);
+        let origin = if traced && it.filters.is_empty() { self.origin_of(&it.value) } else { None };
+        if origin.is_some() {
+            // It is a blank only where the name is printed.
+            self.missing.truncate(noted);
+        }
         self.bind(name, value, origin.map(Rc::from));
         Ok(())
     }
@@ -119,13 +124,17 @@ impl<'a> Machine<'a> {
     /// Every value that matches runs its block, as in Ruby; an `else` runs if none matched before.
     #[inline(never)]
     fn case(&mut self, subject: &'a Primary, arms: &'a [Arm]) -> Result<Flow, Stopped> {
+        let noted = self.missing.len();
         let subject = self.primary(subject);
+        self.missing.truncate(noted);
         let mut matched = false;
         for Arm { values, body } in arms {
             let times = match values {
                 None => usize::from(!matched),
                 Some(values) => {
+                    let noted = self.missing.len();
                     let times = values.iter().filter(|it| self.primary(it) == subject).count();
+                    self.missing.truncate(noted);
                     matched |= times > 0;
                     times
                 }

@@ -49,12 +49,12 @@ fn data_that_is_not_an_object_is_refused() {
 }
 
 #[test]
-fn optional_paths_that_were_read_and_absent_are_listed() {
-    let source = "{% if a.b %}x{% else %}{{ c }}{% endif %}{{ d | default: 'e' }}{% if true %}{% for i in l %}{{ i.n }}{% endfor %}{% endif %}{% if false %}{{ never }}{% endif %}";
+fn only_what_goes_out_blank_is_listed_as_missing() {
+    let source = "{% if a.b %}x{% else %}{{ c }}{% endif %}{{ d | default: 'e' }}{% if true %}{% for i in l %}{{ i.n }}{% endfor %}{% endif %}{% if false %}{{ never }}{% endif %}{% case k %}{% when m %}{{ o | upcase }}{% endcase %}{% unless u %}{{ v | default: w }}{% endunless %}{% assign x = y %}{% if x %}{{ x }}{% endif %}";
     let it = template(&[(Part::Text, source)]);
     let output = render(&it, r#"{"l": [{"n": 1}, {}]}"#).expect("renders");
     assert_eq!(output.bodies[0].text, "e1");
-    assert_eq!(output.missing, ["a.b", "c", "d", "l[].n"]);
+    assert_eq!(output.missing, ["c", "l[].n", "o", "v", "w"]);
 }
 
 #[test]
