@@ -14,7 +14,7 @@ mod part;
 use axum::Router;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, HeaderValue, header};
 use axum::middleware::{from_fn, map_response};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -32,6 +32,7 @@ const MAX_LIMIT: u16 = 200;
 pub fn router(archive: Archive) -> Router {
     Router::new()
         .route("/inbox", get(list))
+        .route("/inbox/list.js", get(script))
         .route("/inbox/{id}", get(message))
         .route("/inbox/{id}/raw", get(raw))
         .route("/inbox/{id}/html", get(preview))
@@ -103,9 +104,17 @@ async fn list(
             let kept = archive.count().await.map_err(|error| form.failed(&error))?;
             let host = headers.get(header::HOST).and_then(|it| it.to_str().ok());
             let now = Clock::system().now();
-            html(&page::List::new(page, kept, wanted, host.unwrap_or("localhost"), now))
+            let list = page::List::new(page, kept, wanted, host.unwrap_or("localhost"), now);
+            let policy = HeaderValue::from_static(answer::LIST);
+            Ok(([(header::CONTENT_SECURITY_POLICY, policy)], html(&list)?).into_response())
         }
     }
+}
+
+/// What keeps the list up to date without loading it anew.
+async fn script() -> Response {
+    const SCRIPT: &str = include_str!("../../../templates/dashboard/inbox.js");
+    ([(header::CONTENT_TYPE, "text/javascript; charset=utf-8")], SCRIPT).into_response()
 }
 
 async fn message(

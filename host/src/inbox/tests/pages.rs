@@ -223,5 +223,22 @@ async fn an_empty_inbox_says_how_to_fill_it() {
     let inbox = Inbox::open().await;
     let page = text(ask(&inbox, "/inbox", "text/html").await).await;
     assert!(page.contains("curl http://127.0.0.1:8080/messages/send"));
-    assert!(page.contains("http-equiv=\"refresh\" content=\"5\""));
+}
+
+#[tokio::test]
+async fn the_list_is_kept_up_to_date_without_being_loaded_anew() {
+    let inbox = Inbox::open().await;
+    inbox.keep("grace@example.com", RICH).await;
+    let list = ask(&inbox, "/inbox", "text/html").await;
+    let policy = header(&list, CONTENT_SECURITY_POLICY).to_owned();
+    assert!(policy.contains("script-src 'self'; connect-src 'self';"), "{policy}");
+    let page = text(list).await;
+    // Only where scripts are off: loading anew loses the focus.
+    assert!(page.contains("<noscript><meta http-equiv=\"refresh\" content=\"5\"></noscript>"));
+    assert!(page.contains("<li data-id=\"in_1\">"), "a row is known again: {page}");
+    assert!(page.contains("<script src=\"/inbox/list.js\" defer></script>"));
+    let script = ask(&inbox, "/inbox/list.js", "*/*").await;
+    assert_eq!(header(&script, "content-type"), "text/javascript; charset=utf-8");
+    let message = ask(&inbox, "/inbox/in_1", "text/html").await;
+    assert!(!header(&message, CONTENT_SECURITY_POLICY).contains("script-src"), "mail runs none");
 }

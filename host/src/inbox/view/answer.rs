@@ -14,6 +14,10 @@ use crate::inbox::InboxError;
 const PAGES: &str = "default-src 'none'; style-src 'self' 'unsafe-inline'; frame-src 'self'; \
                      img-src 'self' data:; base-uri 'none'; form-action 'none'; \
                      frame-ancestors 'self'";
+/// The list alone runs a script: its own, which asks for the list again.
+pub const LIST: &str = "default-src 'none'; script-src 'self'; connect-src 'self'; \
+                        style-src 'self' 'unsafe-inline'; img-src 'self' data:; base-uri 'none'; \
+                        form-action 'none'; frame-ancestors 'self'";
 const EVERYWHERE: [(HeaderName, &str); 4] = [
     (CACHE_CONTROL, "no-store"),
     (X_CONTENT_TYPE_OPTIONS, "nosniff"),
