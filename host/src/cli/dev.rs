@@ -12,6 +12,7 @@ use super::error::CliError;
 use crate::cli::output;
 use crate::config::{Config, Listen};
 use crate::server;
+use crate::server::StartError;
 use crate::server::data_dir::DataDir;
 use crate::telemetry;
 use welcome::Welcome;
@@ -45,7 +46,11 @@ pub struct Dev {
 pub async fn run(dev: Dev) -> Result<(), CliError> {
     let config = configuration(&dev)?;
     telemetry::logs::start(&config.log)?;
-    let running = server::start(&config).await?;
+    // To stderr: what is pasted or parsed stands alone on stdout.
+    let directory = dev.data_dir.display();
+    eprintln!("Starting in {directory}: compiling the plugins (some seconds at the first start) …");
+    let running = server::start(&config).await.map_err(with_flag)?;
+    eprintln!("Making the development account and its templates …");
     let data = DataDir::open(&config.store.data_dir)?;
     std::fs::create_dir_all(data.plugins())
         .map_err(|source| CliError::File { path: data.plugins(), source })?;
@@ -66,7 +71,35 @@ pub async fn run(dev: Dev) -> Result<(), CliError> {
         print!("{}", welcome.text());
     }
     // There is no file that could have changed, and the ports that were free are taken now.
-    server::run(running, || Ok::<_, CliError>(config.clone())).await.map_err(CliError::Runtime)
+    let run = server::run(running, || Ok::<_, CliError>(config.clone()));
+    tokio::select! {
+        ended = run => ended.map_err(CliError::Runtime),
+        never = say_what_a_stop_waits_for() => never,
+    }
+}
+
+/// Never ends: the server itself heeds the same signal.
+async fn say_what_a_stop_waits_for<T>() -> T {
+    if tokio::signal::ctrl_c().await.is_ok() {
+        eprintln!(
+            "Stopping: requests and deliveries under way end first, at most 30 s each. Ctrl-C again \
+             stops at once; what was accepted is on disk."
+        );
+    }
+    std::future::pending().await
+}
+
+/// `dev` has no configuration file, so its words are the flags.
+fn with_flag(error: StartError) -> CliError {
+    let StartError::Listen { address, setting, source } = error else { return error.into() };
+    let flag = match setting {
+        "[http] listen" => "--http",
+        "[inbox] smtp_listen" => "--inbox-smtp",
+        "[smtp] listen_starttls" => "--smtp",
+        "[smtp] listen_tls" => "--smtps",
+        other => other,
+    };
+    StartError::Listen { address, setting: flag, source }.into()
 }
 
 /// Embedded defaults, then the environment, then the flags.

@@ -79,11 +79,11 @@ impl Ports {
     pub async fn open(smtp: &Smtp, data: &DataDir, clock: &Clock) -> Result<Self, StartError> {
         let hostname = smtp::hostname(smtp);
         let starttls = match smtp.starttls_address() {
-            Some(address) => Some(bind(address, "[smtp] listen_starttls or --smtp").await?),
+            Some(address) => Some(bind(address, "[smtp] listen_starttls").await?),
             None => None,
         };
         let tls = match smtp.tls_address() {
-            Some(address) => Some(bind(address, "[smtp] listen_tls or --smtps").await?),
+            Some(address) => Some(bind(address, "[smtp] listen_tls").await?),
             None => None,
         };
         let (mut certificates, mut watch) = (None, None);

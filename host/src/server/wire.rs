@@ -135,7 +135,7 @@ pub async fn start(config: &Config) -> Result<Running, StartError> {
     let verifier = domains::verifier(config, &data, store.clone(), Arc::clone(&plugins), &clock)?;
     let archive = Archive::open(&data.inbox()?).await?;
 
-    let (listener, http) = bind(config.http.listen, "[http] listen or --http").await?;
+    let (listener, http) = bind(config.http.listen, "[http] listen").await?;
     let relay = relay::Ports::open(&config.smtp, &data, &clock).await?;
     let reports = bounces::Port::open(config, &data, &store, &clock).await?;
     let reports_address = reports.as_ref().map(bounces::Port::address);
@@ -268,7 +268,13 @@ fn inbox_smtp(
     }
     let (listen, runtime) = (config.inbox.smtp_listen, tokio::runtime::Handle::current());
     let (archive, clock) = (archive.clone(), clock.clone());
-    Ok(Some(inbox::smtp::listen(listen, Reach::Loopback, archive, clock, runtime)?))
+    match inbox::smtp::listen(listen, Reach::Loopback, archive, clock, runtime) {
+        Ok(address) => Ok(Some(address)),
+        Err(inbox::InboxError::Listen { address, source }) => {
+            Err(StartError::Listen { address, setting: "[inbox] smtp_listen", source })
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 fn retention(config: &Config) -> Retention {
