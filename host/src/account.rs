@@ -1,5 +1,6 @@
 //! An account: who sends, on which plan, with which keys.
 
+pub mod brand;
 pub mod key;
 pub mod plan;
 
@@ -8,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::clock::Timestamp;
 use crate::id::AccountId;
 use crate::message::address::EmailAddress;
+use brand::Brand;
 use plan::Plan;
 
 /// Who sends and pays.
@@ -23,8 +25,29 @@ pub struct Account {
     pub state: AccountState,
     /// The sender where neither the request nor the template names one.
     pub sender: Option<EmailAddress>,
+    /// What its templates are offered as defaults.
+    pub brand: Brand,
+    /// Whether a send is refused that would leave variables of a template blank.
+    pub strict: bool,
     /// When it was opened.
     pub created_at: Timestamp,
+}
+
+impl Account {
+    /// An account as it is opened: active, with nothing set.
+    #[must_use]
+    pub fn new(name: &str, plan: Plan, now: Timestamp) -> Self {
+        Self {
+            id: AccountId::new(now),
+            name: name.to_owned(),
+            plan,
+            state: AccountState::Active,
+            sender: None,
+            brand: Brand::default(),
+            strict: false,
+            created_at: now,
+        }
+    }
 }
 
 /// Whether an account may send.

@@ -4,6 +4,7 @@
 mod admin;
 mod batch;
 mod body;
+mod brand;
 mod decisions;
 mod domains;
 mod health;
@@ -90,6 +91,7 @@ pub fn router(api: Api) -> Router {
     Router::new()
         .route("/messages/send", post(send::send))
         .route("/messages/send/batch", post(batch::send_batch))
+        .route("/v1/brand", get(brand::show).patch(brand::change))
         .route("/v1/domains", get(domains::list).post(domains::add))
         .route("/v1/domains/{domain}", get(domains::show).delete(domains::delete))
         .route("/v1/domains/{domain}/check", post(domains::check))

@@ -27,7 +27,7 @@ use crate::store::{Store, StoreError};
 use accept::authenticate::{Caller, Sender};
 use accept::idempotency::InFlight;
 use accept::refusal::{Outage, Refusal, Refused};
-use accept::submission::{Faulty, Submission};
+use accept::submission::{Channel, Faulty, Submission};
 use commit::batch::Committer;
 use commit::receipt::Receipt;
 
@@ -270,7 +270,9 @@ impl Journey {
         Ok(rendered.map(|rendered| {
             let id = DecisionId::new(now);
             self.sample(id, &rendered.decisions);
-            commit::message(id, rendered, submission)
+            let message = commit::message(id, rendered, submission);
+            tell_blanks(&message, submission.channel);
+            message
         }))
     }
 
@@ -348,6 +350,15 @@ async fn refuse(snapshot: &Snapshot, sender: &Sender, faulty: &Faulty) -> Result
     let mut all = faulty.faults.clone();
     all.extend(policy::further_faults(snapshot, sender, faulty).await?);
     Ok(Refusal::bad_request(all).into())
+}
+
+/// A client of the relay has no answer that warnings could stand in, so the log has them.
+fn tell_blanks(message: &NewMessage, channel: Channel) {
+    if channel == Channel::Smtp && !message.blank.is_empty() {
+        let template = message.template.as_ref().map(|(slug, _)| slug.as_str());
+        let (id, blank) = (message.id, message.blank.join(", "));
+        tracing::warn!(message = %id, template, blank, "template left variables blank");
+    }
 }
 
 fn unreachable_store(error: &StoreError) -> Refusal {

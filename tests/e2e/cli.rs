@@ -65,7 +65,7 @@ fn lists_and_shows_tell_what_there_is_and_never_a_secret() {
     assert_eq!(server.cli(&["domain", "show", "--account", id, "example.com"])["id"], domain["id"]);
     let template = server.cli(&["template", "show", "--account", id, "verification-code"]);
     assert!(text(&template["source"], "html").contains("{{ code }}"));
-    let required = json!({"path": "code", "required": true});
+    let required = json!({"path": "code", "required": true, "type": "string"});
     assert!(
         template["variables"].as_array().is_some_and(|it| it.contains(&required)),
         "{template}"

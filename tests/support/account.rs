@@ -23,13 +23,23 @@ impl Server {
         Account { id, key_id: String::new(), key: self.key().to_owned() }
     }
 
-    /// Opens an account on a plan with credits, the sandbox domain `sandbox.test`, the template
-    /// `verification-code` and a key.
+    /// Opens an account on a plan with credits, a product name, the sandbox domain `sandbox.test`, the
+    /// template `verification-code` and a key.
     #[must_use]
     pub fn open_account(&self, plan: &str, credits: u32) -> Account {
         let sender = "hello@sandbox.test";
-        let made =
-            self.cli(&["account", "create", "--name", "Test", "--plan", plan, "--sender", sender]);
+        let made = self.cli(&[
+            "account",
+            "create",
+            "--name",
+            "Test",
+            "--plan",
+            plan,
+            "--sender",
+            sender,
+            "--product-name",
+            "Test & Co",
+        ]);
         let id = text(&made["id"]);
         if credits > 0 {
             self.grant(&id, credits);

@@ -155,6 +155,11 @@ impl Server {
         self.answer(self.request(Method::GET, path)).await
     }
 
+    /// Gets a path with a key.
+    pub async fn get_as(&self, key: &str, path: &str) -> Answer {
+        self.answer(self.request(Method::GET, path).header("x-api-key", key)).await
+    }
+
     /// Begins a request to a path.
     pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
         self.http.request(method, format!("{}{path}", self.url()))

@@ -5,6 +5,7 @@ use std::hint::black_box;
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput};
 use serde_json::{Map, json};
 use tokio::runtime::Runtime;
+use waxwing::account::brand::Brand;
 use waxwing::account::plan::Plan;
 use waxwing::account::{Account, AccountState};
 use waxwing::clock::{Clock, Timestamp};
@@ -59,6 +60,8 @@ async fn account(store: &Store, now: Timestamp) -> AccountId {
         plan: Plan::named("pro"),
         state: AccountState::Active,
         sender: None,
+        brand: Brand::default(),
+        strict: false,
         created_at: now,
     };
     store.create_account(&account).await.expect("an account");
@@ -90,6 +93,7 @@ fn job(revision: i64, account_id: AccountId, body: &Body, now: Timestamp) -> Job
             send_at: None,
             resent_from: None,
             body: BodyOf::Own(body.clone()),
+            blank: Vec::new(),
             decision_id: DecisionId::new(now),
             decisions: json!([{"kind": "plan", "verdict": "allow", "micros": 20}]).into(),
         }))],

@@ -22,6 +22,8 @@ use super::shapes::{
         super::health::alive,
         super::health::ready,
         super::health::metrics,
+        super::brand::show,
+        super::brand::change,
         super::domains::list,
         super::domains::add,
         super::domains::show,

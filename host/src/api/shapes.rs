@@ -3,6 +3,7 @@
 
 #![expect(dead_code, reason = "shapes for the document; nobody makes values of them")]
 
+mod brand;
 mod domain;
 mod message;
 mod operator;
@@ -15,6 +16,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use utoipa::{IntoParams, IntoResponses, ToSchema};
 
+pub use brand::{Brand, BrandRefusals, ChangeBrand};
 pub use domain::{AddDomain, AdminRefusals, DeletedDomain, Domain};
 pub use message::{
     AttemptList, EventList, Message, MessagePage, MessageState, ReadRefusals, ResendRefusals,
@@ -118,7 +120,7 @@ pub struct SendResponse {
     credits_remaining: i64,
     /// `queued`, `scheduled` or `suppressed`.
     state: String,
-    /// What was accepted and ignored.
+    /// What was accepted and ignored, and each variable that the template left blank.
     warnings: Option<Vec<String>>,
 }
 

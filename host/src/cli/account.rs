@@ -1,5 +1,7 @@
 //! `waxwing account`.
 
+mod brand;
+
 use clap::Subcommand;
 use serde_json::{Value, json};
 
@@ -26,6 +28,11 @@ pub enum AccountCommand {
         /// The sender where neither request nor template names one
         #[arg(long)]
         sender: Option<EmailAddress>,
+        /// Refuse every send that would leave a variable of a template blank
+        #[arg(long)]
+        strict: bool,
+        #[command(flatten)]
+        brand: Box<brand::Values>,
         #[command(flatten)]
         target: Target,
     },
@@ -41,7 +48,7 @@ pub enum AccountCommand {
         #[command(flatten)]
         target: Target,
     },
-    /// Change the plan or the default sender of an account
+    /// Change the plan, the default sender or the strictness of an account
     Update {
         /// `acc_…`
         id: AccountId,
@@ -51,9 +58,14 @@ pub enum AccountCommand {
         /// Its default sender
         #[arg(long)]
         sender: Option<EmailAddress>,
+        /// Whether a send is refused that would leave a variable of a template blank
+        #[arg(long, value_name = "BOOL")]
+        strict: Option<bool>,
         #[command(flatten)]
         target: Target,
     },
+    /// Show or change what the templates of an account are offered as defaults: name, address, colour
+    Brand(brand::BrandCommand),
     /// Stop an account: every send is refused
     Deactivate {
         /// `acc_…`
@@ -73,19 +85,16 @@ pub enum AccountCommand {
 /// Runs it.
 pub async fn run(command: AccountCommand) -> Result<(), CliError> {
     match command {
-        AccountCommand::Create { name, plan, sender, target } => {
+        AccountCommand::Create { name, plan, sender, strict, brand, target } => {
+            let changes = brand.changes()?;
             let opened = target.open().await?;
             say_if_unusual(&plan);
             let now = opened.clock.now();
-            let account = Account {
-                id: AccountId::new(now),
-                name,
-                plan,
-                state: AccountState::Active,
-                sender,
-                created_at: now,
-            };
+            let account = Account { sender, strict, ..Account::new(&name, plan, now) };
             opened.store.create_account(&account).await?;
+            if !changes.is_empty() {
+                opened.store.change_brand(account.id, &changes).await?;
+            }
             show(&opened.store.account(account.id, now).await?, target.output);
             Ok(())
         }
@@ -96,7 +105,8 @@ pub async fn run(command: AccountCommand) -> Result<(), CliError> {
             Ok(())
         }
         AccountCommand::Show { id, target } => change(id, &target, |_| {}).await,
-        AccountCommand::Update { id, plan, sender, target } => {
+        AccountCommand::Brand(command) => command.run().await,
+        AccountCommand::Update { id, plan, sender, strict, target } => {
             change(id, &target, |account| {
                 if let Some(plan) = plan {
                     say_if_unusual(&plan);
@@ -105,6 +115,7 @@ pub async fn run(command: AccountCommand) -> Result<(), CliError> {
                 if sender.is_some() {
                     account.sender = sender;
                 }
+                account.strict = strict.unwrap_or(account.strict);
             })
             .await
         }
@@ -159,6 +170,8 @@ fn to_json(row: &AccountRow) -> Value {
         "paid": account.plan.billing == Billing::Paid,
         "state": account.state,
         "sender": account.sender,
+        "strict": account.strict,
+        "brand": account.brand.to_json(),
         "balance": row.balance,
         "sentToday": row.sent_today,
         "sentLast30Days": row.sent_month,

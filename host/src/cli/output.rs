@@ -60,8 +60,12 @@ pub fn dump(bytes: &[u8]) {
 
 /// What one plugin decided, on one line.
 pub fn decided(plugin: &Value) -> String {
+    let blank = plugin["blank"].as_array().cloned().unwrap_or_default();
+    let blank: Vec<&str> = blank.iter().filter_map(Value::as_str).collect();
+    let blank =
+        if blank.is_empty() { String::new() } else { format!("  blank: {}", blank.join(", ")) };
     format!(
-        "  {}: {} {} (settings {})  {}  {}  {} µs",
+        "  {}: {} {} (settings {})  {}  {}  {} µs{blank}",
         text(plugin, "slot"),
         text(plugin, "name"),
         text(plugin, "version"),

@@ -9,13 +9,17 @@ use serde_json::{Map, Value};
 use super::error::CliError;
 use crate::clock::Timestamp;
 use crate::id::AccountId;
-use crate::journey::render::template::for_plugin;
+use crate::journey::accept::refusal::Refusal;
+use crate::journey::accept::variables::Variables;
+use crate::journey::render::template::{for_plugin, parts};
 use crate::message::address::EmailAddress;
-use crate::plugin::Plugins;
 use crate::plugin::binding::Scope;
+use crate::plugin::table::Unrendered;
+use crate::plugin::{Diagnostic, Plugins};
 use crate::store::Store;
+use crate::store::sqlite::Published;
 use crate::template::slug::Slug;
-use crate::template::version::{TemplateSource, TemplateVersion, Variable};
+use crate::template::version::{TemplateSource, Variable, VariableType, wrong_types};
 
 static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../templates/email");
 const LAYOUTS: &str = "_layouts";
@@ -32,6 +36,8 @@ struct Description {
     layout: Option<String>,
     sender: Option<EmailAddress>,
     required_plan: Option<String>,
+    #[serde(default)]
+    strict: bool,
     #[serde(default, rename = "variable")]
     documented: Vec<Documented>,
     #[serde(default)]
@@ -45,7 +51,7 @@ struct Documented {
     path: String,
     required: bool,
     #[serde(rename = "type")]
-    _type: String,
+    value_type: String,
     #[serde(rename = "description")]
     _meaning: String,
 }
@@ -55,7 +61,7 @@ struct Documented {
 pub struct Folder {
     /// What will be published.
     pub source: TemplateSource,
-    declared: Vec<Variable>,
+    declared: Vec<Documented>,
 }
 
 /// All starter templates, by slug.
@@ -94,23 +100,66 @@ pub async fn publish(
     slug: &Slug,
     folder: &Folder,
     now: Timestamp,
-) -> Result<TemplateVersion, CliError> {
+) -> Result<Published, CliError> {
     let template = for_plugin(slug.as_str(), 0, &folder.source);
     let owner = store.account(account, now).await?.account;
     let (plan, id) = (owner.plan.name.as_str(), account.to_string());
     let scope = Scope { plan, account: &id, domain: None };
-    let compiled = plugins.table().variables(&scope, &template).await?;
-    let variables: Vec<Variable> = compiled
-        .map_err(|faults| CliError::template(slug.as_str(), &faults))?
+    let table = plugins.table();
+    let compiled = table.variables(&scope, &template).await?;
+    let found = compiled.map_err(|faults| CliError::template(slug.as_str(), &faults))?;
+    let variables: Vec<Variable> = found
         .into_iter()
-        .map(|variable| Variable { path: variable.path, required: variable.required })
+        .map(|variable| Variable {
+            value_type: folder.declared_type(&variable.path),
+            path: variable.path,
+            required: variable.required,
+        })
         .collect();
-    let faults = disagreements(&folder.declared, &variables);
+    let mut faults = folder.disagreements(&variables);
+    let example = &folder.source.example;
+    if !example.is_empty() {
+        let wrong = wrong_types(&variables, example);
+        faults.extend(
+            wrong.iter().map(|it| {
+                format!("[example] {} must be of the type {}", it.path, it.wanted.word())
+            }),
+        );
+        let data = serde_json::to_string(&Variables::new(example, &owner.brand))
+            .expect("a JSON object has string keys only");
+        let context = plugins.context(format!("publish {slug}"));
+        match table.preview(&scope, &template, &context, &data).await? {
+            Ok(output) => faults.extend(as_lines(parts(output.bodies, &output.missing).err())),
+            Err(Unrendered::Data(found)) => faults.extend(found.iter().map(example_fault)),
+            Err(Unrendered::Template(found)) => {
+                return Err(CliError::template(slug.as_str(), &found));
+            }
+        }
+    }
     if !faults.is_empty() {
         let faults = faults.iter().map(|fault| format!("  {fault}")).collect::<Vec<_>>().join("\n");
         return Err(CliError::Template { slug: slug.to_string(), faults });
     }
     Ok(store.publish_template(account, slug, &folder.source, &variables, now).await?)
+}
+
+fn example_fault(it: &Diagnostic) -> String {
+    match (it.code.as_str(), &it.path) {
+        ("missing_variable", Some(path)) => {
+            format!("[example] leaves out `{path}`, which the template requires")
+        }
+        (_, Some(_) | None) => format!("[example] {}", it.message),
+    }
+}
+
+fn as_lines(refusal: Option<Refusal>) -> Vec<String> {
+    match refusal {
+        Some(Refusal::BadRequest { faults }) => {
+            faults.into_iter().map(|fault| format!("[example] {}", fault.message)).collect()
+        }
+        Some(refusal) => vec![refusal.message()],
+        None => Vec::new(),
+    }
 }
 
 fn load(
@@ -134,11 +183,6 @@ fn load(
             Some(read(path.clone())?.ok_or_else(|| missing(&path))?)
         }
     };
-    let declared = description
-        .documented
-        .into_iter()
-        .map(|it| Variable { path: it.path, required: it.required })
-        .collect();
     let source = TemplateSource {
         name: description.name,
         description: description.purpose,
@@ -149,35 +193,54 @@ fn load(
         layout,
         sender: description.sender,
         required_plan: description.required_plan,
+        strict: description.strict,
         tags: description.tags,
         example: description.example,
     };
-    Ok(Folder { source, declared })
+    Ok(Folder { source, declared: description.documented })
 }
 
-/// Faults where the description and the template do not say the same. A description without any
-/// variable says nothing.
-fn disagreements(declared: &[Variable], read: &[Variable]) -> Vec<String> {
-    if declared.is_empty() {
-        return Vec::new();
+impl Folder {
+    fn declared_type(&self, path: &str) -> Option<VariableType> {
+        let declared = self.declared.iter().find(|it| it.path == path)?;
+        VariableType::of_word(&declared.value_type)
     }
-    let said = |list: &[Variable], path: &str| {
-        list.iter().find(|variable| variable.path == path).map(|variable| variable.required)
-    };
-    let mut faults = Vec::new();
-    for Variable { path, required } in declared {
-        match said(read, path) {
-            None => faults.push(format!("template.toml declares `{path}`, and nothing reads it")),
-            Some(true) if !required => {
-                faults.push(format!("`{path}` is required, and template.toml says it is optional"));
-            }
-            Some(false) if *required => {
-                faults.push(format!("`{path}` is optional, and template.toml says it is required"));
-            }
-            Some(_) => {}
+
+    /// Faults of what is declared, and where it and the template do not say the same. A description
+    /// without any variable says nothing.
+    fn disagreements(&self, read: &[Variable]) -> Vec<String> {
+        if self.declared.is_empty() {
+            return Vec::new();
         }
+        let mut faults = Vec::new();
+        for (index, Documented { path, required, value_type, .. }) in
+            self.declared.iter().enumerate()
+        {
+            if self.declared.iter().take(index).any(|it| it.path == *path) {
+                faults.push(format!("template.toml declares `{path}` twice"));
+                continue;
+            }
+            if VariableType::of_word(value_type).is_none() {
+                let known = VariableType::ALL.map(VariableType::word).join(", ");
+                faults.push(format!(
+                    "`{path}` has the type `{value_type}`, which is none of {known}"
+                ));
+            }
+            let found = read.iter().find(|variable| variable.path == *path);
+            match found.map(|variable| variable.required) {
+                None => {
+                    faults.push(format!("template.toml declares `{path}`, and nothing reads it"));
+                }
+                Some(true) if !required => faults
+                    .push(format!("`{path}` is required, and template.toml says it is optional")),
+                Some(false) if *required => faults
+                    .push(format!("`{path}` is optional, and template.toml says it is required")),
+                Some(_) => {}
+            }
+        }
+        let declared = |path: &str| self.declared.iter().any(|it| it.path == path);
+        let undeclared = read.iter().filter(|variable| !declared(&variable.path));
+        faults.extend(undeclared.map(|it| format!("`{}` is read and not declared", it.path)));
+        faults
     }
-    let undeclared = read.iter().filter(|variable| said(declared, &variable.path).is_none());
-    faults.extend(undeclared.map(|it| format!("`{}` is read and not declared", it.path)));
-    faults
 }

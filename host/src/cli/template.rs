@@ -11,6 +11,7 @@ use super::output::text;
 use super::starter;
 use crate::id::AccountId;
 use crate::store::StoreError;
+use crate::store::sqlite::Published;
 use crate::template::slug::Slug;
 use crate::template::version::TemplateVersion;
 
@@ -34,6 +35,9 @@ pub enum TemplateCommand {
         /// The plan that it needs, e.g. `pro`, or `paid` for any paid one
         #[arg(long)]
         required_plan: Option<String>,
+        /// Refuse every send that would leave a variable blank; template.toml may say the same
+        #[arg(long)]
+        strict: bool,
         #[command(flatten)]
         target: Target,
     },
@@ -60,7 +64,15 @@ pub enum TemplateCommand {
 /// Runs it.
 pub async fn run(command: TemplateCommand) -> Result<(), CliError> {
     match command {
-        TemplateCommand::Create { account, slug, folder, starter: _, required_plan, target } => {
+        TemplateCommand::Create {
+            account,
+            slug,
+            folder,
+            starter: _,
+            required_plan,
+            strict,
+            target,
+        } => {
             let mut template = match folder {
                 Some(folder) => starter::from_folder(&folder)?,
                 None => embedded(&slug)?,
@@ -68,14 +80,24 @@ pub async fn run(command: TemplateCommand) -> Result<(), CliError> {
             if required_plan.is_some() {
                 template.source.required_plan = required_plan;
             }
+            template.source.strict |= strict;
             let opened = target.open().await?;
             let now = opened.clock.now();
             opened.store.account(account, now).await?;
             let plugins = opened.plugins().await?;
             let published =
                 starter::publish(&opened.store, &plugins, account, &slug, &template, now).await?;
-            let value = to_json(&published);
-            target.output.one(&value, || line(&value));
+            let (version, unchanged) = match &published {
+                Published::New(version) => (version, false),
+                Published::Unchanged(version) => (version, true),
+            };
+            let mut value = to_json(version);
+            value["unchanged"] = json!(unchanged);
+            target.output.one(&value, || {
+                let note =
+                    if unchanged { "  (unchanged: it stays the published version)" } else { "" };
+                format!("{}{note}", line(&value))
+            });
         }
         TemplateCommand::List { account, target } => {
             let versions = target.open().await?.store.templates(account).await?;
@@ -91,7 +113,8 @@ pub async fn run(command: TemplateCommand) -> Result<(), CliError> {
             target.output.one(&value, || {
                 let variable = |it: &crate::template::version::Variable| {
                     let needed = if it.required { "required" } else { "optional" };
-                    format!("  {needed}  {}", it.path)
+                    let of = it.value_type.map(|it| format!("  ({})", it.word()));
+                    format!("  {needed}  {}{}", it.path, of.unwrap_or_default())
                 };
                 let variables: Vec<String> = version.variables.iter().map(variable).collect();
                 format!("{}\n{}", line(&value), variables.join("\n"))
@@ -118,6 +141,7 @@ fn to_json(version: &TemplateVersion) -> Value {
         "name": version.source.name,
         "description": version.source.description,
         "requiredPlan": version.source.required_plan,
+        "strict": version.source.strict,
         "variables": version.variables,
         "exampleData": version.source.example,
     })

@@ -7,3 +7,4 @@ pub mod rate_limit;
 pub mod refusal;
 pub mod resend;
 pub mod submission;
+pub mod variables;

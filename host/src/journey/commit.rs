@@ -39,9 +39,15 @@ pub(super) fn message(
             Content::Filled(_) | Content::Raw(_) => None,
         },
         body: rendered.body,
+        blank: blank(&rendered.decisions),
         decision_id,
         decisions: to_json(&rendered.decisions).into(),
     }
+}
+
+/// The variables that went out blank, as the decision records them.
+pub(super) fn blank(decisions: &[Decision]) -> Vec<String> {
+    decisions.iter().flat_map(|decision| &decision.blank).cloned().collect()
 }
 
 /// Decisions as the store keeps them.

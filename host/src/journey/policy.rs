@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::accept::authenticate::Sender;
 use super::accept::refusal::{Fault, Refusal};
 use super::accept::submission::{Again, Content, Faulty, Filled, Raw, Submission};
+use super::accept::variables::Variables;
 use super::{Stop, Turned};
 use crate::account::key::Mode;
 use crate::credit::Credits;
@@ -146,7 +147,10 @@ pub(super) async fn further_faults(
         return Ok(faults);
     };
     let Some(data) = &faulty.data else { return Ok(Vec::new()) };
-    Ok(template.missing(data).map(Fault::missing_variable).collect())
+    let brand = &sender.account.account.brand;
+    let wrong = template.wrong_types(data);
+    let missing = Variables::new(data, brand).missing(&template).map(Fault::missing_variable);
+    Ok(wrong.iter().map(Fault::wrong_type).chain(missing).collect())
 }
 
 fn unknown_template(slug: &str) -> Refusal {

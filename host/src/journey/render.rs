@@ -2,9 +2,11 @@
 //! that came whole only gets what a submission server may add.
 
 pub mod template;
+mod visible;
 
 use super::Turned;
 use super::accept::submission::Submission;
+use super::accept::variables::Variables;
 use super::policy::{Admitted, Substance};
 use crate::account::Account;
 use crate::clock::Timestamp;
@@ -17,6 +19,7 @@ use crate::plugin::binding::Scope;
 use crate::plugin::decision::Decision;
 use crate::plugin::table::Table;
 use crate::store::records::{Body, BodyOf, ReturnPath, RouteChoice};
+use template::Blanks;
 
 /// A message that is ready to be stored. Only `render` makes one.
 #[derive(Debug)]
@@ -100,8 +103,11 @@ pub(super) async fn render(
         account: &account.id.to_string(),
         domain: domain.as_ref().map(|domain| domain.as_str()),
     };
+    let variables = Variables::new(&filled.data, &account.brand);
+    let blanks =
+        if account.strict || version.source.strict { Blanks::Refused } else { Blanks::Told };
     let (rendered, decision) =
-        template::render(plugins, &scope, context, &version, &filled.data).await;
+        template::render(plugins, &scope, context, &version, variables, blanks).await;
     decisions.push(decision);
     let parts = match rendered {
         Ok(parts) => parts,

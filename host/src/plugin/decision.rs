@@ -40,6 +40,9 @@ pub struct Decision {
     pub reason: Option<String>,
     /// How long it took.
     pub micros: u64,
+    /// What a template printed and the data did not hold, as in `user.name`: it went out blank.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blank: Vec<String>,
     /// What went in and came out, where this call is one of the sample.
     #[serde(skip)]
     pub sample: Option<Arc<Sample>>,
@@ -60,6 +63,7 @@ impl Decision {
             verdict: verdict.to_owned(),
             reason,
             micros: u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
+            blank: Vec::new(),
             sample: None,
         }
     }

@@ -22,6 +22,10 @@ use super::shadow::Shadow;
 use super::slot::OnFailure;
 use watch::{Seen, Watch};
 
+/// Variables of one render that are recorded as blank, and the bytes of a path.
+const MOST_BLANKS: usize = 50;
+const LONGEST_PATH: usize = 200;
+
 /// The plugins that are live, narrowest binding first; the last one of a kind covers every call.
 #[derive(Debug)]
 pub struct Table {
@@ -193,12 +197,7 @@ impl Table {
         let run = placed.policy.render(Some(key), &template, ctx, data);
         let seen = watch.run(Renderer::KIND, run, answer::output).await;
         let identity = placed.policy.generation().identity();
-        let result = seen.result.and_then(|answer| match answer {
-            Ok(output) => Ok(Ok(output)),
-            Err(Failure::InvalidInput(faults)) => Ok(Err(Unrendered::Data(faults))),
-            Err(Failure::Misconfigured(faults)) => Ok(Err(Unrendered::Template(faults))),
-            Err(failure @ Failure::Internal(_)) => Err(gave_up(identity, "render", failure)),
-        });
+        let result = seen.result.and_then(|answer| rendered(identity, answer));
         let summary = match &result {
             Ok(Ok(_)) => ("rendered", None),
             Ok(Err(Unrendered::Data(faults))) => ("invalid", Some(list(faults))),
@@ -206,8 +205,28 @@ impl Table {
             Err(failure) => ("failed", Some(failure.to_string())),
         };
         let mut decision = Decision::new(Renderer::KIND, identity, summary, seen.took);
+        if let Ok(Ok(output)) = &result {
+            decision.blank = blank(output);
+        }
         decision.sample = seen.sample;
         Called { result, decision }
+    }
+
+    /// Renders a template that is not published yet. It is no call for a message: nothing of it is
+    /// sampled, and a trap rolls nothing back.
+    ///
+    /// # Errors
+    /// The plugin gave no answer.
+    pub async fn preview(
+        &self,
+        scope: &Scope<'_>,
+        template: &renderer::Template,
+        ctx: &CallContext,
+        data: &String,
+    ) -> Result<Result<renderer::Output, Unrendered>, CallFailure> {
+        let policy = &choose(&self.renderers, scope).policy;
+        let answer = policy.render(None, || template.clone(), ctx, data).await?;
+        rendered(policy.generation().identity(), answer)
     }
 
     /// Compiles a template that is not published yet and says what it reads, or all its faults.
@@ -313,6 +332,25 @@ fn gave_up(identity: &Identity, call: &'static str, failure: Failure) -> CallFai
         Failure::Internal(detail) => detail,
     };
     CallFailure::GaveUp { plugin: identity.name.clone(), call, detail }
+}
+
+/// A renderer's answer, with its faults told apart by whose they are.
+fn rendered(
+    identity: &Identity,
+    answer: Result<renderer::Output, Failure>,
+) -> Result<Result<renderer::Output, Unrendered>, CallFailure> {
+    match answer {
+        Ok(output) => Ok(Ok(output)),
+        Err(Failure::InvalidInput(faults)) => Ok(Err(Unrendered::Data(faults))),
+        Err(Failure::Misconfigured(faults)) => Ok(Err(Unrendered::Template(faults))),
+        Err(failure @ Failure::Internal(_)) => Err(gave_up(identity, "render", failure)),
+    }
+}
+
+/// What went out blank, within bounds: a plugin chooses the texts.
+fn blank(output: &renderer::Output) -> Vec<String> {
+    let named = output.missing.iter().filter(|path| path.len() <= LONGEST_PATH);
+    named.take(MOST_BLANKS).cloned().collect()
 }
 
 fn choose<'a, P>(placed: &'a [Arc<Placed<P>>], scope: &Scope<'_>) -> &'a Arc<Placed<P>> {

@@ -88,6 +88,8 @@ pub struct NewMessage {
     pub resent_from: Option<MessageId>,
     /// The RFC 5322 message.
     pub body: BodyOf,
+    /// Variables that its template left blank, as in `user.name`.
+    pub blank: Vec<String>,
     /// The identifier of its decision record.
     pub decision_id: DecisionId,
     /// What each plugin decided, as JSON.
@@ -214,6 +216,9 @@ pub enum Answer {
         credits_remaining: Credits,
         /// Where it stands now.
         state: MessageState,
+        /// Variables that its template left blank.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        blank: Vec<String>,
     },
     /// The balance is too low; nothing was stored.
     Insufficient {

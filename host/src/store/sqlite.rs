@@ -66,7 +66,7 @@ pub use shrink::{
 };
 pub use sts::StsRow;
 pub use suppressions::{Suppressed, SuppressionPage, SuppressionRow};
-pub use templates::{TEMPLATE, template_row};
+pub use templates::{Published, TEMPLATE, template_row};
 pub use webhooks::{
     About, Behind, DeliveryPage, DeliveryRow, DeliveryState, DueDelivery, FannedEvent,
     MessageAbout, NewDelivery, NewWebhook, NextTry, TestDelivery, Tried, Waiting, WebhookChange,

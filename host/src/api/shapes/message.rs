@@ -97,7 +97,8 @@ pub struct Message {
     events: Vec<Event>,
     /// Each attempt to hand it over, oldest first.
     attempts: Vec<Attempt>,
-    /// Each plugin: name, version, digest, settings revision, verdict, reason, microseconds.
+    /// Each plugin: name, version, digest, settings revision, verdict, reason, microseconds; of the
+    /// renderer also `blank`, the variables that went out blank.
     #[schema(value_type = Vec<Object>)]
     decisions: Vec<serde_json::Value>,
 }

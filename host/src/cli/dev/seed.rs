@@ -2,9 +2,10 @@
 
 use serde_json::{Map, Value};
 
+use crate::account::Account;
+use crate::account::brand::{Brand, BrandChanges, BrandField};
 use crate::account::key::{ApiKey, KeyState, Mode, PresentedKey, Scope};
 use crate::account::plan::Plan;
-use crate::account::{Account, AccountState};
 use crate::cli::error::CliError;
 use crate::cli::starter;
 use crate::credit::{Credits, EntryKind};
@@ -18,6 +19,13 @@ use crate::server::data_dir::DataDir;
 const ACCOUNT: &str = "Development";
 const PLAN: &str = "pro";
 const CREDITS: i64 = 1_000_000;
+const BRAND: [(BrandField, &str); 5] = [
+    (BrandField::ProductName, "Tern & Co"),
+    (BrandField::ProductUrl, "https://tern.example"),
+    (BrandField::SupportEmail, "help@tern.example"),
+    (BrandField::CompanyAddress, "12 Harbour Row, Bristol BS1 4RN"),
+    (BrandField::BrandColor, "#23695e"),
+];
 const SENDER: &str = "hello@sandbox.test";
 const TEMPLATE: &str = "verification-code";
 /// The key is shown at every start, so `dev` keeps it as it is, readable by its owner only.
@@ -47,6 +55,7 @@ pub async fn plant(running: &Running, data: &DataDir) -> Result<Seed, CliError> 
         Some(row) => row.account,
         None => open_account(running).await?,
     };
+    brand(running, &account).await?;
     credits(running, account.id).await?;
     domain(running, &account).await?;
     templates(running, account.id).await?;
@@ -62,17 +71,23 @@ pub async fn plant(running: &Running, data: &DataDir) -> Result<Seed, CliError> 
 }
 
 async fn open_account(running: &Running) -> Result<Account, CliError> {
-    let now = running.clock.now();
-    let account = Account {
-        id: AccountId::new(now),
-        name: ACCOUNT.to_owned(),
-        plan: Plan::named(PLAN),
-        state: AccountState::Active,
-        sender: Some(sender()),
-        created_at: now,
-    };
+    let mut account = Account::new(ACCOUNT, Plan::named(PLAN), running.clock.now());
+    account.sender = Some(sender());
     running.store.create_account(&account).await?;
     Ok(account)
+}
+
+/// Mail of a product that is not called Waxwing.
+async fn brand(running: &Running, account: &Account) -> Result<(), CliError> {
+    if account.brand != Brand::default() {
+        return Ok(());
+    }
+    let mut changes = BrandChanges::default();
+    for (field, value) in BRAND {
+        changes.set(field, Some(value)).expect("the values of dev's brand are valid");
+    }
+    running.store.change_brand(account.id, &changes).await?;
+    Ok(())
 }
 
 async fn credits(running: &Running, account: AccountId) -> Result<(), CliError> {

@@ -4,9 +4,10 @@ use std::fmt::Display;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::seed::Seed;
+use crate::account::brand::BrandField;
 
 const RECIPIENT: &str = "ada@example.com";
 
@@ -58,7 +59,7 @@ impl Welcome {
             "to": RECIPIENT,
             "type": "EMAIL",
             "template": self.seed.template,
-            "data": self.seed.example,
+            "data": self.own_data(),
         });
         let body = quoted(&body);
         let over_smtp = self.over_smtp().unwrap_or_default();
@@ -78,6 +79,13 @@ Data: {}   API: {base}/openapi.json   Stop: Ctrl-C
 ",
             self.data_dir.display(),
         )
+    }
+
+    /// The example without what the account's brand has anyway.
+    fn own_data(&self) -> Map<String, Value> {
+        let own =
+            self.seed.example.iter().filter(|(name, _)| BrandField::of_variable(name).is_none());
+        own.map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 
     /// The same mail over SMTP, on the port that runs.
@@ -109,8 +117,6 @@ fn quoted(text: &impl Display) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Map;
-
     use super::*;
     use crate::clock::Timestamp;
     use crate::id::AccountId;

@@ -5,8 +5,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::account::brand::BrandField;
 use crate::credit::Credits;
 use crate::id::DecisionId;
+use crate::template::version::WrongType;
 
 /// Faults that are named one by one.
 const MOST_FAULTS: usize = 100;
@@ -244,7 +246,30 @@ impl Fault {
     /// A variable that the template requires is absent from `data`.
     #[must_use]
     pub fn missing_variable(path: &str) -> Self {
-        Self::new(&format!("data.{path}"), "missing", "the template requires this variable")
+        let message = match BrandField::of_variable(path) {
+            None => "the template requires this variable".to_owned(),
+            Some(brand) => format!(
+                "the template requires this variable; give it in `data`, or set it once for the \
+                 account, with PATCH /v1/brand {{\"{}\": …}} or `waxwing account brand acc_… --{} …`",
+                brand.member(),
+                brand.option(),
+            ),
+        };
+        Self::new(&format!("data.{path}"), "missing", message)
+    }
+
+    /// The template printed nothing in the place of a variable, and is strict.
+    #[must_use]
+    pub fn blank_variable(path: &str) -> Self {
+        let message = "the template would leave its place blank, and it or the account is strict";
+        Self::new(&format!("data.{path}"), "missing", message)
+    }
+
+    /// A value has another type than the template declares.
+    #[must_use]
+    pub fn wrong_type(it: &WrongType) -> Self {
+        let message = format!("must be of the type {}, as the template declares", it.wanted.word());
+        Self::new(&format!("data.{}", it.path), "type", message)
     }
 
     /// A fault.

@@ -15,7 +15,7 @@ pub struct Receipt {
     pub credits_remaining: Credits,
     /// Where it stands.
     pub state: MessageState,
-    /// What was accepted and ignored.
+    /// What was accepted and ignored, and what went out blank.
     pub warnings: Vec<String>,
 }
 
@@ -23,9 +23,12 @@ pub struct Receipt {
 ///
 /// # Errors
 /// The message was refused.
-pub fn read(answer: Answer, warnings: Vec<String>) -> Result<Receipt, Refused> {
+pub fn read(answer: Answer, mut warnings: Vec<String>) -> Result<Receipt, Refused> {
     match answer {
-        Answer::Accepted { message_id, credits_remaining, state } => {
+        Answer::Accepted { message_id, credits_remaining, state, blank } => {
+            warnings.extend(blank.iter().map(|path| {
+                format!("`data.{path}` is missing: the template left its place blank")
+            }));
             Ok(Receipt { message_id, credits_remaining, state, warnings })
         }
         Answer::Insufficient { required, balance } => {

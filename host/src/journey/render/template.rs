@@ -1,9 +1,9 @@
 //! A published template and the sender's data, through the renderer plugin.
 
-use serde_json::{Map, Value};
-
 use super::super::accept::refusal::{Fault, Refusal};
+use super::super::accept::variables::Variables;
 use super::super::policy::plan::failed_closed;
+use super::visible;
 use crate::plugin::binding::Scope;
 use crate::plugin::decision::Decision;
 use crate::plugin::renderer::{Body, Part, Source, Template, VersionKey};
@@ -22,21 +22,49 @@ pub struct Parts {
     pub text: Option<String>,
 }
 
-/// Renders a version with data.
+/// What becomes of a message with variables that its template left blank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Blanks {
+    /// It is sent, and its sender is told of them.
+    Told,
+    /// It is refused.
+    Refused,
+}
+
+/// Renders a version with the sender's data and the account's brand.
 pub(in crate::journey) async fn render(
     plugins: &Table,
     scope: &Scope<'_>,
     context: &CallContext,
     version: &TemplateVersion,
-    data: &Map<String, Value>,
+    variables: Variables<'_>,
+    blanks: Blanks,
 ) -> (Result<Parts, Refusal>, Decision) {
     let key = VersionKey { template: version.template_id, revision: version.revision };
     let template = || for_plugin(version.slug.as_str(), version.revision, &version.source);
-    let data = serde_json::to_string(data).expect("a JSON object has string keys only");
+    let data = serde_json::to_string(&variables).expect("a JSON object has string keys only");
     let Called { result, decision } = plugins.render(scope, key, template, context, &data).await;
+    let mut faults: Vec<Fault> =
+        version.wrong_types(variables.data()).iter().map(Fault::wrong_type).collect();
     let rendered = match result {
-        Ok(Ok(output)) => parts(output.bodies),
-        Ok(Err(Unrendered::Data(faults))) => Err(bad_data(faults)),
+        Ok(Ok(output)) => {
+            if blanks == Blanks::Refused {
+                faults.extend(decision.blank.iter().map(|path| Fault::blank_variable(path)));
+            }
+            if faults.is_empty() {
+                parts(output.bodies, &decision.blank)
+            } else {
+                Err(Refusal::bad_request(faults))
+            }
+        }
+        Ok(Err(Unrendered::Data(diagnostics))) => {
+            let found = diagnostics.into_iter().map(bad_data);
+            // A fault that both have found is told once, in the words of the declared type.
+            let found: Vec<Fault> =
+                found.filter(|it| faults.iter().all(|fault| fault.field != it.field)).collect();
+            faults.extend(found);
+            Err(Refusal::bad_request(faults))
+        }
         Ok(Err(Unrendered::Template(faults))) => {
             let slug = &version.slug;
             let first = faults.first().map_or_else(|| "no reason given".to_owned(), in_words);
@@ -77,14 +105,13 @@ pub fn for_plugin(slug: &str, revision: u64, source: &TemplateSource) -> Templat
     }
 }
 
-fn bad_data(diagnostics: Vec<Diagnostic>) -> Refusal {
-    let fault = |it: Diagnostic| match (it.code.as_str(), &it.path) {
+fn bad_data(it: Diagnostic) -> Fault {
+    match (it.code.as_str(), &it.path) {
         ("missing_variable", Some(path)) => Fault::missing_variable(path),
         ("wrong_type", Some(path)) => Fault::new(&format!("data.{path}"), "type", it.message),
         (code, Some(path)) => Fault::new(&format!("data.{path}"), code, it.message),
         (code, None) => Fault::new("data", code, in_words(&it)),
-    };
-    Refusal::bad_request(diagnostics.into_iter().map(fault).collect())
+    }
 }
 
 /// A fault of the template with the part that it stands in: `html, line 3: …`.
@@ -96,8 +123,11 @@ fn in_words(it: &Diagnostic) -> String {
     }
 }
 
-/// The host's floors: a subject without line breaks, and at least one part to read.
-fn parts(bodies: Vec<Body>) -> Result<Parts, Refusal> {
+/// The host's floors: a subject, on one line, and at least one part with something to see.
+///
+/// # Errors
+/// The message would be empty; `blank` are the variables that its template missed.
+pub fn parts(bodies: Vec<Body>, blank: &[String]) -> Result<Parts, Refusal> {
     let mut parts = Parts::default();
     for body in bodies {
         match body.part {
@@ -111,7 +141,22 @@ fn parts(bodies: Vec<Body>) -> Result<Parts, Refusal> {
         let message = "the template renderer gave neither HTML nor text".to_owned();
         return Err(Refusal::Internal { message });
     }
-    Ok(parts)
+    let missing = match blank {
+        [] => String::new(),
+        blank => format!("; missing: {}", blank.join(", ")),
+    };
+    let mut faults = Vec::new();
+    if !visible::in_text(&parts.subject) {
+        let message = format!("with this data the subject is empty{missing}");
+        faults.push(Fault::new("data", "empty_subject", message));
+    }
+    let is_seen = parts.text.as_deref().is_some_and(visible::in_text)
+        || parts.html.as_deref().is_some_and(visible::in_html);
+    if !is_seen {
+        let message = format!("with this data the message has nothing to see{missing}");
+        faults.push(Fault::new("data", "empty_message", message));
+    }
+    if faults.is_empty() { Ok(parts) } else { Err(Refusal::bad_request(faults)) }
 }
 
 fn one_line(text: &str) -> String {

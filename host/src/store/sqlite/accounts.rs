@@ -1,9 +1,12 @@
 //! Accounts and their credits.
 
+use std::collections::BTreeMap;
+
 use sqlx::sqlite::SqliteRow;
 
 use super::Sqlite;
-use super::row::{column, inconsistent, parsed};
+use super::row::{column, inconsistent, json, parsed, to_json};
+use crate::account::brand::{Brand, BrandChanges, BrandField};
 use crate::account::plan::Plan;
 use crate::account::{Account, AccountState};
 use crate::clock::Timestamp;
@@ -26,21 +29,22 @@ pub struct AccountRow {
 }
 
 impl Sqlite {
-    /// Opens an account with a balance of 0.
+    /// Opens an account with a balance of 0 and no brand.
     ///
     /// # Errors
     /// The database failed.
     pub async fn create_account(&self, account: &Account) -> Result<(), StoreError> {
         sqlx::query(
             "-- create_account
-             INSERT INTO accounts (id, name, plan, state, sender, created_at)
-             VALUES (?, ?, ?, ?, ?, ?)",
+             INSERT INTO accounts (id, name, plan, state, sender, strict, created_at)
+             VALUES (?, ?, ?, ?, ?, ?, ?)",
         )
         .bind(account.id.to_string())
         .bind(&account.name)
         .bind(&account.plan.name)
         .bind(state_word(account.state))
         .bind(account.sender.as_ref().map(ToString::to_string))
+        .bind(account.strict)
         .bind(account.created_at.millis())
         .execute(&self.writer)
         .await
@@ -55,7 +59,7 @@ impl Sqlite {
     pub async fn accounts(&self, now: Timestamp) -> Result<Vec<AccountRow>, StoreError> {
         let rows = sqlx::query(
             "-- accounts
-             SELECT id, name, plan, state, sender, balance, created_at,
+             SELECT id, name, plan, state, sender, brand, strict, balance, created_at,
                     (SELECT coalesce(sum(sent), 0) FROM usage WHERE account_id = id AND day = ?1) AS today,
                     (SELECT coalesce(sum(sent), 0) FROM usage WHERE account_id = id AND day > ?1 - 30) AS month
              FROM accounts ORDER BY id",
@@ -84,19 +88,20 @@ impl Sqlite {
         }
     }
 
-    /// Changes plan, state and default sender of an account.
+    /// Changes an account, its identifier and its brand excepted.
     ///
     /// # Errors
     /// The database failed, or there is no such account.
     pub async fn update_account(&self, account: &Account) -> Result<(), StoreError> {
         let done = sqlx::query(
             "-- update_account
-             UPDATE accounts SET name = ?, plan = ?, state = ?, sender = ? WHERE id = ?",
+             UPDATE accounts SET name = ?, plan = ?, state = ?, sender = ?, strict = ? WHERE id = ?",
         )
         .bind(&account.name)
         .bind(&account.plan.name)
         .bind(state_word(account.state))
         .bind(account.sender.as_ref().map(ToString::to_string))
+        .bind(account.strict)
         .bind(account.id.to_string())
         .execute(&self.writer)
         .await
@@ -108,6 +113,31 @@ impl Sqlite {
             AccountState::Active => self.let_go_on(account.id).await,
             AccountState::Suspended => Ok(()),
         }
+    }
+
+    /// Changes the brand of an account: sets the named fields, clears those without a value, and leaves
+    /// the others. Answers the brand as it is then.
+    ///
+    /// # Errors
+    /// The database failed, or there is no such account.
+    pub async fn change_brand(
+        &self,
+        id: AccountId,
+        changes: &BrandChanges,
+    ) -> Result<Brand, StoreError> {
+        let values: BTreeMap<&str, Option<&str>> =
+            changes.iter().map(|(field, value)| (field.variable(), value)).collect();
+        let row = sqlx::query(
+            "-- change_brand: a null in the patch takes a member away (RFC 7396)
+             UPDATE accounts SET brand = json_patch(brand, ?) WHERE id = ? RETURNING brand",
+        )
+        .bind(to_json(&values))
+        .bind(id.to_string())
+        .fetch_optional(&self.writer)
+        .await
+        .map_err(StoreError::during("change_brand"))?;
+        let missing = || StoreError::Missing { noun: "account", name: id.to_string() };
+        brand(&row.ok_or_else(missing)?)
     }
 
     /// Adds an entry to the ledger and answers the new balance.
@@ -197,7 +227,7 @@ pub struct LedgerRow {
 
 /// The statement that reads one account; the facts read it in a transaction of their own.
 pub const ACCOUNT: &str = "-- account
-    SELECT id, name, plan, state, sender, balance, created_at,
+    SELECT id, name, plan, state, sender, brand, strict, balance, created_at,
            (SELECT coalesce(sum(sent), 0) FROM usage WHERE account_id = accounts.id AND day = ?1) AS today,
            (SELECT coalesce(sum(sent), 0) FROM usage WHERE account_id = accounts.id AND day > ?1 - 30) AS month
     FROM accounts WHERE id = ?2";
@@ -227,12 +257,23 @@ pub fn account_row(row: &SqliteRow) -> Result<AccountRow, StoreError> {
             plan: Plan::named(&plan),
             state,
             sender,
+            brand: brand(row)?,
+            strict: column(row, "strict")?,
             created_at: Timestamp::from_millis(column(row, "created_at")?),
         },
         balance: Credits(column(row, "balance")?),
         sent_today: count(row, "today")?,
         sent_month: count(row, "month")?,
     })
+}
+
+fn brand(row: &SqliteRow) -> Result<Brand, StoreError> {
+    let values: BTreeMap<String, String> = json(row, "accounts", "brand")?;
+    let field = |(name, value): (String, String)| match BrandField::of_variable(&name) {
+        Some(field) => Ok((field, value)),
+        None => Err(inconsistent("accounts", "brand", &name)),
+    };
+    Ok(Brand::stored(values.into_iter().map(field).collect::<Result<_, _>>()?))
 }
 
 fn count(row: &SqliteRow, name: &'static str) -> Result<u64, StoreError> {

@@ -19,6 +19,9 @@ use crate::message::state::MessageState;
 use crate::store::StoreError;
 use crate::store::records::{Acceptance, Answer, Job, JobOutcome, NewMessage, Slot};
 
+/// Blank variables that the first event names; the decision record has all of them.
+const BLANKS_NAMED: usize = 10;
+
 /// What the transaction knows before it decides.
 struct Known {
     revision: i64,
@@ -33,7 +36,7 @@ struct Accepted<'a> {
     key: KeyId,
     message: &'a NewMessage,
     state: MessageState,
-    reason: &'static str,
+    reason: String,
     charged: Credits,
 }
 
@@ -174,9 +177,26 @@ impl Known {
             key: job.key_id,
             message,
             state,
-            reason,
+            reason: with_blanks(reason, &message.blank),
             charged,
         });
-        Answer::Accepted { message_id: message.id, credits_remaining: Credits(*balance), state }
+        Answer::Accepted {
+            message_id: message.id,
+            credits_remaining: Credits(*balance),
+            state,
+            blank: message.blank.clone(),
+        }
+    }
+}
+
+/// The first event of a message says what went out blank.
+fn with_blanks(reason: &str, blank: &[String]) -> String {
+    if blank.is_empty() {
+        return reason.to_owned();
+    }
+    let named = blank.iter().take(BLANKS_NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    match blank.len().saturating_sub(BLANKS_NAMED) {
+        0 => format!("{reason}; left blank: {named}"),
+        more => format!("{reason}; left blank: {named} and {more} more"),
     }
 }

@@ -12,8 +12,18 @@ use crate::store::StoreError;
 use crate::template::slug::Slug;
 use crate::template::version::{TemplateSource, TemplateVersion, Variable};
 
+/// What came of publishing a template.
+#[derive(Debug, Clone)]
+pub enum Published {
+    /// A version that was not there before.
+    New(TemplateVersion),
+    /// The published version already says the same.
+    Unchanged(TemplateVersion),
+}
+
 impl Sqlite {
-    /// Publishes a version: the first of a new template, or the next of one that is there.
+    /// Publishes a version: the first of a new template, or the next of one that is there. What is the
+    /// same as the published version makes no new one.
     ///
     /// # Errors
     /// The database failed.
@@ -24,8 +34,25 @@ impl Sqlite {
         source: &TemplateSource,
         variables: &[Variable],
         now: Timestamp,
-    ) -> Result<TemplateVersion, StoreError> {
+    ) -> Result<Published, StoreError> {
         let mut tx = self.begin().await?;
+        let same = sqlx::query(
+            "-- publish_template: the same
+             SELECT t.id, t.slug, v.revision, v.source, v.variables
+             FROM templates t
+             JOIN template_versions v ON v.template_id = t.id AND v.revision = t.published_revision
+             WHERE t.account_id = ? AND t.slug = ? AND v.source = ? AND v.variables = ?",
+        )
+        .bind(account.to_string())
+        .bind(slug.as_str())
+        .bind(to_json(source))
+        .bind(to_json(variables))
+        .fetch_optional(&mut *tx)
+        .await
+        .map_err(StoreError::during("publish_template"))?;
+        if let Some(row) = same {
+            return template_row(&row).map(Published::Unchanged);
+        }
         let published = sqlx::query(
             "-- publish_template
              INSERT INTO templates (id, account_id, slug, published_revision, created_at)
@@ -60,13 +87,13 @@ impl Sqlite {
         let (subject, owner) = (template_id.to_string(), account.to_string());
         tell(&mut tx, "template.published", &subject, &owner, &facts, now).await?;
         tx.commit().await.map_err(StoreError::during("publish_template"))?;
-        Ok(TemplateVersion {
+        Ok(Published::New(TemplateVersion {
             template_id,
             slug: slug.clone(),
             revision: u64::try_from(revision).unwrap_or(0),
             source: source.clone(),
             variables: variables.to_vec(),
-        })
+        }))
     }
 
     /// The published versions of an account's templates, by slug.

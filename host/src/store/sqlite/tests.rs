@@ -15,6 +15,7 @@ use std::time::Duration;
 use serde_json::{Map, json};
 
 use super::{MessageFilter, Sqlite};
+use crate::account::brand::Brand;
 use crate::account::plan::Plan;
 use crate::account::{Account, AccountState};
 use crate::clock::Timestamp;
@@ -45,6 +46,8 @@ impl Fixture {
             plan: Plan::named("pro"),
             state: AccountState::Active,
             sender: None,
+            brand: Brand::default(),
+            strict: false,
             created_at: NOW,
         };
         store.create_account(&account).await.expect("created");
@@ -99,6 +102,7 @@ fn message(price: i64) -> NewMessage {
         send_at: None,
         resent_from: None,
         body: BodyOf::Own(Body::pack(b"Subject: Hi\r\n\r\nHi\r\n")),
+        blank: Vec::new(),
         decision_id: DecisionId::new(NOW),
         decisions: json!([]).into(),
     }

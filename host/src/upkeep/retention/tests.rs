@@ -33,6 +33,8 @@ impl Fixture {
             plan: Plan::named("pro"),
             state: AccountState::Active,
             sender: None,
+            brand: crate::account::brand::Brand::default(),
+            strict: false,
             created_at: START,
         };
         store.create_account(&account).await.expect("created");
@@ -105,6 +107,7 @@ fn slot(to: &str, body: Body, now: Timestamp) -> Slot {
         send_at: None,
         resent_from: None,
         body: BodyOf::Own(body),
+        blank: Vec::new(),
         decision_id: DecisionId::new(now),
         decisions: json!([]).into(),
     }))

@@ -133,6 +133,8 @@ async fn open_account(store: &Store) -> Account {
         plan: Plan::named("pro"),
         state: AccountState::Active,
         sender: None,
+        brand: crate::account::brand::Brand::default(),
+        strict: false,
         created_at: NOW,
     };
     store.create_account(&account).await.expect("created");

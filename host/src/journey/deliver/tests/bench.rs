@@ -172,6 +172,7 @@ impl Bench {
             send_at: None,
             resent_from: None,
             body: BodyOf::Own(body),
+            blank: Vec::new(),
             decision_id: DecisionId::new(NOW),
             decisions: json!([]).into(),
         };

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::end_point::{EndPoint, Heard, Say, status};
 use super::*;
+use crate::account::brand::Brand;
 use crate::account::plan::Plan;
 use crate::account::{Account, AccountState};
 use crate::id::{AccountId, EventId, WebhookId};
@@ -67,6 +68,8 @@ async fn account(webhooks: &Webhooks) -> WebhookOwner {
         plan: Plan::named("pro"),
         state: AccountState::Active,
         sender: None,
+        brand: Brand::default(),
+        strict: false,
         created_at: now,
     };
     webhooks.store.create_account(&account).await.expect("created");

@@ -3,6 +3,7 @@
 use serde_json::{Map, json};
 
 use super::*;
+use crate::account::brand::Brand;
 use crate::account::plan::Plan;
 use crate::account::{Account, AccountState};
 use crate::clock::Timestamp;
@@ -44,6 +45,7 @@ fn new_message() -> NewMessage {
         send_at: None,
         resent_from: None,
         body: BodyOf::Own(Body::pack(b"Subject: Hi\r\n\r\nHi\r\n")),
+        blank: Vec::new(),
         decision_id: DecisionId::new(NOW),
         decisions: json!([]).into(),
     }
@@ -60,6 +62,8 @@ impl Fixture {
             plan: Plan::named("pro"),
             state: AccountState::Active,
             sender: None,
+            brand: Brand::default(),
+            strict: false,
             created_at: NOW,
         };
         store.create_account(&account).await.expect("created");

@@ -85,7 +85,7 @@ async fn write_messages(
             .push_bind(message.subject.clone())
             .push_bind(message.route.word())
             .push_bind(row.state.word())
-            .push_bind(row.reason)
+            .push_bind(row.reason.clone())
             .push_bind(row.charged.0)
             .push_bind(to_json(&message.tags))
             .push_bind(to_json(&message.metadata))
@@ -137,7 +137,7 @@ async fn write_messages(
         message: row.message.id,
         account: row.account,
         state: row.state,
-        reason: row.reason,
+        reason: &row.reason,
     });
     events::record(tx, changes, now).await?;
 

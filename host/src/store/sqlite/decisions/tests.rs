@@ -79,6 +79,8 @@ async fn account(store: &Sqlite) -> AccountId {
         plan: Plan::named("pro"),
         state: AccountState::Active,
         sender: None,
+        brand: crate::account::brand::Brand::default(),
+        strict: false,
         created_at: NOW,
     };
     store.create_account(&account).await.expect("created");
@@ -106,6 +108,7 @@ fn new_message(decision_id: DecisionId, id: MessageId) -> NewMessage {
         send_at: None,
         resent_from: None,
         body: BodyOf::Own(Body::pack(b"Subject: Hi\r\n\r\nHi\r\n")),
+        blank: Vec::new(),
         decision_id,
         decisions: json!([{ "name": "plan-policy", "slot": "plan", "digest": "sha256:p" }]).into(),
     }

@@ -25,6 +25,8 @@ impl Fixture {
             plan: Plan::named("pro"),
             state: AccountState::Active,
             sender: None,
+            brand: crate::account::brand::Brand::default(),
+            strict: false,
             created_at: NOW,
         };
         store.create_account(&account).await.expect("created");

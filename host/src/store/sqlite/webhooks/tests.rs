@@ -7,8 +7,8 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 use super::*;
+use crate::account::Account;
 use crate::account::plan::Plan;
-use crate::account::{Account, AccountState};
 use crate::id::EventId;
 use crate::store::Store;
 use crate::store::sqlite::{
@@ -96,14 +96,7 @@ impl Bench {
 }
 
 fn account_of(id: AccountId, now: Timestamp) -> Account {
-    Account {
-        id,
-        name: "Test".to_owned(),
-        plan: Plan::named("pro"),
-        state: AccountState::Active,
-        sender: None,
-        created_at: now,
-    }
+    Account { id, ..Account::new("Test", Plan::named("pro"), now) }
 }
 
 fn all(behind: &Behind) -> Vec<NewDelivery> {

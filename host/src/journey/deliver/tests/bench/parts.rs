@@ -11,6 +11,7 @@ use tokio::sync::Notify;
 use waxwing_dns::DnsServer;
 
 use super::{GRANT, NOW, SEED, SENDER, Setup};
+use crate::account::brand::Brand;
 use crate::account::plan::Plan;
 use crate::account::{Account, AccountState};
 use crate::clock::Clock;
@@ -49,6 +50,8 @@ pub async fn open_account(store: &Store) -> AccountId {
         plan: Plan::named("pro"),
         state: AccountState::Active,
         sender: None,
+        brand: Brand::default(),
+        strict: false,
         created_at: NOW,
     };
     store.create_account(&account).await.expect("created");

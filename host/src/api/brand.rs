@@ -1,0 +1,114 @@
+//! `/v1/brand`: what the templates of an account are offered as defaults.
+
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use serde_json::{Value, json};
+
+use super::admin::Admin;
+use super::problem::Problem;
+use super::{Api, body};
+use crate::account::brand::{Brand, BrandChanges, BrandField};
+use crate::account::key::Mode;
+use crate::journey::accept::json;
+use crate::journey::accept::refusal::{Fault, Outage, Refusal};
+use crate::store::StoreError;
+
+/// The account's brand.
+#[utoipa::path(get, path = "/v1/brand", operation_id = "show_brand", tag = "brand",
+    security(("apiKey" = [])),
+    responses((status = 200, description = "The brand", body = super::shapes::Brand),
+              super::shapes::ReadRefusals))]
+pub async fn show(admin: Admin, State(api): State<Api>) -> Result<Response, Problem> {
+    let row = api.store.account(admin.account(), api.clock.now()).await;
+    Ok(answer(&row.map_err(|error| failed(&error))?.account.brand, &[]))
+}
+
+/// Changes the account's brand: what is not named stays as it is, and null clears a value. The next
+/// send is rendered with the new values.
+#[utoipa::path(patch, path = "/v1/brand", operation_id = "change_brand", tag = "brand",
+    security(("apiKey" = [])),
+    request_body = super::shapes::ChangeBrand,
+    responses((status = 200, description = "The brand as it is now", body = super::shapes::Brand),
+              super::shapes::BrandRefusals))]
+pub async fn change(
+    admin: Result<Admin, Problem>,
+    State(api): State<Api>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let (parts, body) = request.into_parts();
+    let admitted = admin.and_then(|admin| {
+        may_change(&admin)?;
+        body::check(&parts, &api).map(|()| admin)
+    });
+    let admin = match admitted {
+        Ok(admin) => admin,
+        Err(problem) => {
+            body::drain(body).await;
+            return Err(problem);
+        }
+    };
+    let (bytes, _memory) = body::read(body, &api).await?;
+    let body = json::parse(&bytes).map_err(Refusal::bad_request)?;
+    let (changes, warnings) = changes(&body)?;
+    let brand = api.store.change_brand(admin.account(), &changes).await;
+    Ok(answer(&brand.map_err(|error| failed(&error))?, &warnings))
+}
+
+/// The brand stands in the mail of every template, so it takes a live key for the whole account.
+fn may_change(admin: &Admin) -> Result<(), Problem> {
+    let message = if admin.caller().key.mode == Mode::Test {
+        "a test key may read the brand, not change it: live mail shows it"
+    } else if !admin.is_for_all() {
+        "the key is for some domains or templates; the brand is the whole account's"
+    } else {
+        return Ok(());
+    };
+    Err(Refusal::Forbidden { message: message.to_owned(), retry_after_s: None }.into())
+}
+
+/// All faults at once, or the changes with what of the request meant nothing.
+fn changes(body: &Value) -> Result<(BrandChanges, Vec<String>), Refusal> {
+    let Value::Object(members) = body else {
+        return Err(Refusal::fault("", "type", "a change of the brand is a JSON object"));
+    };
+    let mut changes = BrandChanges::default();
+    let (mut faults, mut warnings) = (Vec::new(), Vec::new());
+    for (name, value) in members {
+        let Some(field) = BrandField::of_member(name) else {
+            match BrandField::of_variable(name) {
+                // Templates call it so, and whoever writes that means it.
+                Some(meant) => {
+                    let message = format!("is called `{}` here", meant.member());
+                    faults.push(Fault::new(name, "unknown", message));
+                }
+                None => warnings.push(format!("unknown field `{name}`")),
+            }
+            continue;
+        };
+        let set = match value {
+            Value::Null => changes.set(field, None),
+            Value::String(text) => changes.set(field, Some(text)),
+            Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+                faults.push(Fault::new(name, "type", "must be a string, or null to clear it"));
+                continue;
+            }
+        };
+        if let Err(error) = set {
+            faults.push(Fault::new(name, "invalid", error.to_string()));
+        }
+    }
+    if faults.is_empty() { Ok((changes, warnings)) } else { Err(Refusal::bad_request(faults)) }
+}
+
+fn answer(brand: &Brand, warnings: &[String]) -> Response {
+    let mut body = brand.to_json();
+    if !warnings.is_empty() {
+        body["warnings"] = json!(warnings);
+    }
+    axum::Json(body).into_response()
+}
+
+fn failed(error: &StoreError) -> Problem {
+    tracing::error!(%error, "the store failed");
+    Refusal::unavailable(Outage::Store, "the store cannot be reached").into()
+}
