@@ -30,6 +30,8 @@ mod plugins;
 mod relay;
 mod relay_clients;
 mod reload;
+mod start;
 mod suppressions;
+mod templates;
 mod webhooks;
 mod wire;

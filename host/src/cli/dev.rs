@@ -3,6 +3,7 @@
 mod seed;
 mod welcome;
 
+use std::fmt::Display;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -46,11 +47,12 @@ pub struct Dev {
 pub async fn run(dev: Dev) -> Result<(), CliError> {
     let config = configuration(&dev)?;
     telemetry::logs::start(&config.log)?;
-    // To stderr: what is pasted or parsed stands alone on stdout.
     let directory = dev.data_dir.display();
-    eprintln!("Starting in {directory}: compiling the plugins (some seconds at the first start) …");
+    dev.tell(format_args!(
+        "Starting in {directory}: compiling the plugins (some seconds at the first start) …"
+    ));
     let running = server::start(&config).await.map_err(with_flag)?;
-    eprintln!("Making the development account and its templates …");
+    dev.tell("Making the development account and its templates …");
     let data = DataDir::open(&config.store.data_dir)?;
     std::fs::create_dir_all(data.plugins())
         .map_err(|source| CliError::File { path: data.plugins(), source })?;
@@ -74,19 +76,28 @@ pub async fn run(dev: Dev) -> Result<(), CliError> {
     let run = server::run(running, || Ok::<_, CliError>(config.clone()));
     tokio::select! {
         ended = run => ended.map_err(CliError::Runtime),
-        never = say_what_a_stop_waits_for() => never,
+        never = dev.say_what_a_stop_waits_for() => never,
     }
 }
 
-/// Never ends: the server itself heeds the same signal.
-async fn say_what_a_stop_waits_for<T>() -> T {
-    if tokio::signal::ctrl_c().await.is_ok() {
-        eprintln!(
-            "Stopping: requests and deliveries under way end first, at most 30 s each. Ctrl-C again \
-             stops at once; what was accepted is on disk."
-        );
+impl Dev {
+    /// To people, on stderr: what is pasted stands alone on stdout. A script has the log.
+    fn tell(&self, words: impl Display) {
+        if !self.json {
+            eprintln!("{words}");
+        }
     }
-    std::future::pending().await
+
+    /// Never ends: the server itself heeds the same signal.
+    async fn say_what_a_stop_waits_for<T>(&self) -> T {
+        if tokio::signal::ctrl_c().await.is_ok() {
+            self.tell(
+                "Stopping: requests and deliveries under way end first, at most 30 s each. Ctrl-C \
+                 again stops at once; what was accepted is on disk.",
+            );
+        }
+        std::future::pending().await
+    }
 }
 
 /// `dev` has no configuration file, so its words are the flags.
