@@ -8,6 +8,7 @@ mod brand;
 mod decisions;
 mod domains;
 mod health;
+pub mod lists;
 mod messages;
 mod openapi;
 pub mod operator;
@@ -28,8 +29,11 @@ use axum::Router;
 use axum::middleware::{from_fn, map_response};
 use axum::routing::{get, post, put};
 use metrics_exporter_prometheus::PrometheusHandle;
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::Notify;
+use tower_http::CompressionLevel;
 use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::compression::CompressionLayer;
+use tower_http::compression::predicate::{Predicate, SizeAbove};
 
 use crate::clock::Clock;
 use crate::journey::Journey;
@@ -40,7 +44,14 @@ use crate::store::Store;
 use crate::store::facts::Facts;
 use crate::store::seal::Seal;
 use crate::upkeep::verify_domains::Verifier;
+use health::Readiness;
+use lists::ListLimits;
 use operator::ControlToken;
+
+pub use body::BodyLimits;
+
+/// JSON from that size on is compressed for clients that take it.
+const COMPRESSED_BYTES: u64 = 8 << 10;
 
 /// All that the handlers need.
 #[derive(Debug, Clone)]
@@ -69,8 +80,12 @@ pub struct Api {
     pub clock: Clock,
     /// What a request may be.
     pub limits: Arc<ArcSwap<RequestLimits>>,
-    /// KiB of bodies that may be in memory at one time.
-    pub body_memory: Arc<Semaphore>,
+    /// What bodies may hold.
+    pub bodies: BodyLimits,
+    /// How often and how many lists are read.
+    pub lists: Arc<ListLimits>,
+    /// Whether sends can be accepted.
+    pub readiness: Arc<Readiness>,
     /// Renders `/metrics`.
     pub metrics: PrometheusHandle,
 }
@@ -86,8 +101,39 @@ pub struct RequestLimits {
     pub impact_calls: u32,
 }
 
-/// The routes, each answer with its `X-Request-Id`, each refusal as a problem.
-pub fn router(api: Api) -> Router {
+/// The API and, without their details, the probes.
+pub fn public(api: Api) -> Router {
+    routes().route("/readyz", get(health::ready)).with_state(api)
+}
+
+/// The API, the probes and the metrics.
+pub fn public_with_metrics(api: Api) -> Router {
+    routes()
+        .route("/readyz", get(health::ready_in_detail))
+        .route("/metrics", get(health::metrics))
+        .with_state(api)
+}
+
+/// The probes and the metrics.
+pub fn operations(api: Api) -> Router {
+    Router::new()
+        .route("/healthz", get(health::alive))
+        .route("/readyz", get(health::ready_in_detail))
+        .route("/metrics", get(health::metrics))
+        .with_state(api)
+}
+
+/// What a connection beyond the bounds gets: the probes, and to all else a refusal.
+pub fn overflow(api: Api) -> Router {
+    let router = Router::new()
+        .route("/healthz", get(health::alive))
+        .route("/readyz", get(health::ready))
+        .fallback(problem::no_place)
+        .with_state(api);
+    surround_all(router)
+}
+
+fn routes() -> Router<Api> {
     Router::new()
         .route("/messages/send", post(send::send))
         .route("/messages/send/batch", post(batch::send_batch))
@@ -131,17 +177,25 @@ pub fn router(api: Api) -> Router {
         .route("/v1/decisions/{id}/replay", post(decisions::replayed))
         .route("/openapi.json", get(openapi::document))
         .route("/healthz", get(health::alive))
-        .route("/readyz", get(health::ready))
-        .route("/metrics", get(health::metrics))
-        .with_state(api)
 }
 
-/// What surrounds every route of this server: identifier, log line, panics as problems.
+/// What surrounds every route of this server: each answer with its `X-Request-Id`, each refusal and each
+/// panic as a problem.
 pub fn surround(router: Router) -> Router {
+    surround_all(
+        router
+            .method_not_allowed_fallback(problem::method_not_allowed)
+            .fallback(problem::not_found),
+    )
+}
+
+fn surround_all(router: Router) -> Router {
+    let gzip = CompressionLayer::new().quality(CompressionLevel::Fastest);
     router
-        .method_not_allowed_fallback(problem::method_not_allowed)
-        .fallback(problem::not_found)
+        .layer(from_fn(request::well_formed))
         .layer(map_response(problem::in_one_shape))
         .layer(CatchPanicLayer::custom(problem::panicked))
+        .layer(gzip.compress_when(SizeAbove::new(COMPRESSED_BYTES).and(request::is_json)))
+        .layer(map_response(request::keep_private))
         .layer(from_fn(request::identify))
 }

@@ -9,6 +9,7 @@ mod dns;
 mod domains;
 mod environment;
 mod hostname;
+mod http;
 mod limits;
 mod plugins;
 mod retention;
@@ -26,6 +27,7 @@ pub use delivery::{Addresses, Delivery, Route, Security, Smarthost};
 pub use dns::{Dns, NameServer};
 pub use domains::Domains;
 pub use hostname::Hostname;
+pub use http::{Http, InvalidMetricsListen, MetricsListen};
 pub use limits::Limits;
 pub use plugins::Plugins;
 pub use retention::Retention;
@@ -64,14 +66,6 @@ pub struct Config {
     pub limits: Limits,
     /// The log.
     pub log: Log,
-}
-
-/// `[http]`
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Http {
-    /// Where to listen.
-    pub listen: SocketAddr,
 }
 
 /// `[store]`
@@ -216,12 +210,6 @@ impl Rules {
         if !holds {
             self.broken.push(format!("  {rule}"));
         }
-    }
-}
-
-impl Default for Http {
-    fn default() -> Self {
-        Self { listen: SocketAddr::from(([127, 0, 0, 1], 8080)) }
     }
 }
 

@@ -25,6 +25,7 @@ use crate::store::seal::Seal;
 use crate::store::sqlite::RefusalRecord;
 use crate::store::{Store, StoreError};
 use accept::authenticate::{Caller, Sender};
+use accept::fair_share::{FairShare, Share};
 use accept::idempotency::InFlight;
 use accept::refusal::{Outage, Refusal, Refused};
 use accept::submission::{Channel, Faulty, Submission};
@@ -33,6 +34,9 @@ use commit::receipt::Receipt;
 
 /// How long a decision is made again because the facts moved under it.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// Messages of batches that are decided at one time: four full batches of an account alone.
+const BATCHED_MESSAGES: usize = 4_096;
+const BATCH_WAIT: Duration = Duration::from_secs(20);
 
 /// The one way from a request to a stored message.
 #[derive(Debug)]
@@ -44,6 +48,7 @@ pub struct Journey {
     committer: Committer,
     seal: Arc<Seal>,
     in_flight: InFlight,
+    batches: Arc<FairShare>,
 }
 
 /// What a client asked for in one request.
@@ -93,7 +98,8 @@ impl Journey {
         committer: Committer,
         seal: Arc<Seal>,
     ) -> Self {
-        Self { clock, store, facts, plugins, committer, seal, in_flight: InFlight::default() }
+        let (in_flight, batches) = (InFlight::default(), FairShare::new(BATCHED_MESSAGES));
+        Self { clock, store, facts, plugins, committer, seal, in_flight, batches }
     }
 
     /// Sends messages. Each is stored, charged and queued, or refused at no charge; what is
@@ -111,6 +117,7 @@ impl Journey {
         {
             return Ok(reply);
         }
+        let _batch = self.enter_batch(caller, request.items.len()).await?;
         let start = Instant::now();
         while start.elapsed() < PATIENCE {
             let snapshot = self.facts.snapshot();
@@ -131,6 +138,21 @@ impl Journey {
         }
         Err(Refusal::unavailable(Outage::Busy, "the account's settings are changing; try again")
             .into())
+    }
+
+    /// Lets a request with many messages in when its account has room for it. One message alone goes past:
+    /// it must not wait behind its own account's batches.
+    async fn enter_batch(
+        &self,
+        caller: &Caller,
+        messages: usize,
+    ) -> Result<Option<Share>, Refused> {
+        if messages <= 1 {
+            return Ok(None);
+        }
+        let share = self.batches.take(caller.key.account_id.into(), messages, BATCH_WAIT).await;
+        let busy = "other batches are being worked on; send fewer of them at one time";
+        share.map(Some).ok_or_else(|| Refusal::unavailable(Outage::Busy, busy).into())
     }
 
     /// Whether an address, or the empty path, may be the envelope's sender of the caller's messages: a
@@ -190,7 +212,11 @@ impl Journey {
         let mut slots = Vec::with_capacity(request.items.len());
         let mut refusals = Vec::new();
         let mut shared = None;
-        for item in &request.items {
+        for (number, item) in request.items.iter().enumerate() {
+            if number > 0 {
+                // Or a batch would have this thread to itself until its last message is decided.
+                tokio::task::yield_now().await;
+            }
             let submission = match item {
                 Ok(submission) => submission,
                 Err(faulty) => {

@@ -1,9 +1,12 @@
 //! From a configuration to a running server, and back.
 
 mod bounces;
+mod connection_limits;
 pub mod data_dir;
 mod delivery;
+mod descriptors;
 pub mod domains;
+mod http;
 mod lifecycle;
 mod limits;
 mod listeners;

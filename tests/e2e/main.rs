@@ -16,6 +16,7 @@ mod delivery_faults;
 mod domains;
 mod errors;
 mod first_send;
+mod http_bounds;
 mod idempotency;
 mod keys;
 mod limits;

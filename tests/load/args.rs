@@ -2,6 +2,7 @@
 
 mod deliver;
 mod domains;
+mod neighbours;
 mod queue;
 mod smtp;
 
@@ -12,6 +13,7 @@ use clap::{Args as Arguments, Parser, Subcommand, ValueEnum};
 
 pub use deliver::{DeliverArgs, Dkim, Relay};
 pub use domains::DomainsArgs;
+pub use neighbours::{NeighboursArgs, Noise};
 pub use queue::QueueArgs;
 pub use smtp::{Peer, Pipelining, Resumption, Shape, SmtpArgs};
 
@@ -38,6 +40,8 @@ pub enum Protocol {
     Deliver(DeliverArgs),
     /// Empty a very long queue into a sink, in turn with short ones
     Queue(QueueArgs),
+    /// Send for one account while another one makes noise
+    Neighbours(NeighboursArgs),
 }
 
 /// Arguments of every protocol.
@@ -134,6 +138,7 @@ impl CommandLine {
             Some(Protocol::Domains(args)) => &args.setup,
             Some(Protocol::Deliver(args)) => &args.setup,
             Some(Protocol::Queue(args)) => &args.setup,
+            Some(Protocol::Neighbours(args)) => &args.setup,
             None => &self.http.setup,
         }
     }
@@ -209,9 +214,13 @@ mod tests {
     fn smtp(line: &str) -> SmtpArgs {
         match parse(line).expect("a valid line").protocol {
             Some(Protocol::Smtp(args)) => args,
-            Some(Protocol::Domains(_) | Protocol::Deliver(_) | Protocol::Queue(_)) | None => {
-                panic!("{line} is not about SMTP")
-            }
+            Some(
+                Protocol::Domains(_)
+                | Protocol::Deliver(_)
+                | Protocol::Queue(_)
+                | Protocol::Neighbours(_),
+            )
+            | None => panic!("{line} is not about SMTP"),
         }
     }
 

@@ -9,6 +9,7 @@ mod domains;
 mod drive;
 mod figures;
 mod metrics;
+mod neighbours;
 mod peers;
 mod process;
 mod queue;
@@ -64,6 +65,7 @@ async fn bounded(command_line: &CommandLine) -> io::Result<Value> {
             Some(Protocol::Domains(args)) => Box::pin(domains::measure(args)).await,
             Some(Protocol::Deliver(args)) => Box::pin(deliver::measure(args)).await,
             Some(Protocol::Queue(args)) => Box::pin(queue::measure(args)).await,
+            Some(Protocol::Neighbours(args)) => Box::pin(neighbours::measure(args)).await,
             None => Box::pin(measure(&command_line.http)).await,
         }
     };

@@ -158,7 +158,13 @@ fn relay(line: &Value) -> io::Result<Option<Relay>> {
     }))
 }
 
-async fn publish(binary: &Path, data: &Path, account: &str, template: Template) -> io::Result<()> {
+/// Publishes a template in an account.
+pub async fn publish(
+    binary: &Path,
+    data: &Path,
+    account: &str,
+    template: Template,
+) -> io::Result<()> {
     let name = template.folder();
     let mut publish = Command::new(binary);
     publish

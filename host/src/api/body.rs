@@ -1,32 +1,53 @@
-//! The body of a request: JSON, bounded in size, in time, and in memory over all requests.
+//! The body of a request: JSON, bounded in size, in time, and in memory over all requests; the memory and
+//! the connections that bodies hold are shared fairly by account.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use bytes::BytesMut;
+use bytes::{Bytes, BytesMut};
 use http::request::Parts;
 use http::{HeaderMap, StatusCode, header};
-use http_body_util::{BodyExt, Limited};
-use tokio::sync::OwnedSemaphorePermit;
+use http_body_util::BodyExt;
+use hyper::body::Body as _;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 
 use super::Api;
 use super::problem::Problem;
+use crate::journey::accept::fair_share::{FairShare, Share, Tenant};
+use crate::journey::accept::json;
 use crate::journey::accept::refusal::{Outage, Refusal};
 
 /// What an early refusal still reads, so that its client gets to see the answer.
 const DRAINED: usize = 32 << 20;
 /// The unit in which memory is given.
 const KIB: usize = 1_024;
+/// The memory with which a body of unknown length begins.
+const FIRST_KIB: usize = 64;
 const DRAIN_TIME: Duration = Duration::from_secs(5);
 const MEMORY_WAIT: Duration = Duration::from_secs(10);
+/// For bodies that are on their way when the server is told to stop.
+const LAST_BODIES: Duration = Duration::from_secs(3);
+/// A body of that size takes a millisecond and more to parse.
+const LARGE: usize = 256 << 10;
+const BUSY: Duration = Duration::from_secs(1);
+
+/// What bodies may hold, all of them together.
+#[derive(Debug, Clone)]
+pub struct BodyLimits {
+    /// KiB in memory.
+    pub memory: Arc<FairShare>,
+    /// Bodies that are arriving: each holds a connection.
+    pub arriving: Arc<FairShare>,
+    /// The server is stopping.
+    pub stopping: CancellationToken,
+}
 
 /// The share of the memory for bodies that a request holds; to be kept until it is answered,
 /// because what is parsed of a body is as large as the body.
 #[derive(Debug)]
-pub struct Memory(
-    #[expect(dead_code, reason = "given back when it is dropped")] OwnedSemaphorePermit,
-);
+pub struct Memory(#[expect(dead_code, reason = "given back when it is dropped")] Option<Share>);
 
 /// Looks at the headers before anything is read.
 ///
@@ -49,14 +70,18 @@ pub fn check(parts: &Parts, api: &Api) -> Result<(), Problem> {
     Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UNSUPPORTED_MEDIA_TYPE", message))
 }
 
-/// Reads a body. Memory is taken as it arrives: a client that announces much and sends nothing holds
-/// nothing.
+/// Reads a body of a tenant.
 ///
 /// # Errors
-/// It is too large, too slow, or broke off; or the server holds too many bodies already.
-pub async fn read(body: Body, api: &Api) -> Result<(BytesMut, Memory), Problem> {
+/// It is too large, too slow, or broke off; or the tenant has its share of bodies, or of the memory for
+/// them, already.
+pub async fn read(
+    body: Body,
+    tenant: impl Into<Tenant>,
+    api: &Api,
+) -> Result<(BytesMut, Memory), Problem> {
     let most = api.limits.load().body_bytes;
-    read_up_to(most, body, api).await
+    read_up_to(most, body, tenant, api).await
 }
 
 /// Reads a body of another size than that of a send.
@@ -66,19 +91,42 @@ pub async fn read(body: Body, api: &Api) -> Result<(BytesMut, Memory), Problem> 
 pub async fn read_up_to(
     limit: usize,
     body: Body,
+    tenant: impl Into<Tenant>,
     api: &Api,
 ) -> Result<(BytesMut, Memory), Problem> {
+    let (tenant, limits) = (tenant.into(), &api.bodies);
+    let Some(_arriving) = limits.arriving.try_take(tenant, 1) else {
+        return Err(Refusal::RateLimited { retry_after: BUSY }.into());
+    };
     let time = api.limits.load().body_time;
-    let collected = tokio::time::timeout(time, collect(limit, body, api)).await;
-    collected.unwrap_or_else(|_| {
-        let seconds = time.as_secs();
-        let message = format!("the body did not arrive within {seconds} s");
-        Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "REQUEST_TIMEOUT", message))
-    })
+    let last_bodies = async {
+        limits.stopping.cancelled().await;
+        tokio::time::sleep(LAST_BODIES).await;
+    };
+    tokio::select! {
+        collected = collect(limit, body, tenant, &limits.memory) => collected,
+        () = tokio::time::sleep(time) => {
+            let seconds = time.as_secs();
+            let message = format!("the body did not arrive within {seconds} s");
+            Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "REQUEST_TIMEOUT", message))
+        }
+        () = last_bodies => {
+            Err(Refusal::unavailable(Outage::Stopping, "the server is shutting down").into())
+        }
+    }
 }
 
-async fn collect(limit: usize, mut body: Body, api: &Api) -> Result<(BytesMut, Memory), Problem> {
-    let mut memory = reserve(0, api).await?;
+/// Memory is taken when the first part has come, so a client that announces much and sends nothing holds
+/// nothing. Only then does a request wait: requests that waited with half a body each would wait for each
+/// other.
+async fn collect(
+    limit: usize,
+    mut body: Body,
+    tenant: Tenant,
+    memory: &Arc<FairShare>,
+) -> Result<(BytesMut, Memory), Problem> {
+    let announced = body.size_hint().exact().and_then(|it| usize::try_from(it).ok());
+    let mut share: Option<Share> = None;
     let mut bytes = BytesMut::new();
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|_| {
@@ -86,32 +134,63 @@ async fn collect(limit: usize, mut body: Body, api: &Api) -> Result<(BytesMut, M
             Problem::new(StatusCode::BAD_REQUEST, "BAD_REQUEST", message)
         })?;
         let Ok(data) = frame.into_data() else { continue };
-        if bytes.len() + data.len() > limit {
+        let length = bytes.len() + data.len();
+        if length > limit {
+            drop((bytes, share));
             drain(body).await;
             return Err(too_large(limit));
         }
-        let held = memory.num_permits() * KIB;
-        if let Some(lacking) = (bytes.len() + data.len()).checked_sub(held) {
-            memory.merge(reserve(lacking, api).await?);
+        match &mut share {
+            None => {
+                let first = announced.map_or(FIRST_KIB.max(length.div_ceil(KIB)), |announced| {
+                    announced.clamp(length, limit).div_ceil(KIB)
+                });
+                share = Some(memory.take(tenant, first, MEMORY_WAIT).await.ok_or_else(no_memory)?);
+                bytes.reserve(announced.map_or(0, |announced| announced.min(limit)));
+            }
+            Some(share) => {
+                let lacking = length.div_ceil(KIB).saturating_sub(share.amount());
+                if lacking > 0 && !share.grow(lacking.max(share.amount())) && !share.grow(lacking) {
+                    return Err(no_memory());
+                }
+            }
         }
         bytes.extend_from_slice(&data);
     }
-    Ok((bytes, Memory(memory)))
+    Ok((bytes, Memory(share)))
 }
 
-/// Reads and forgets what a refused client is still sending.
-pub async fn drain(body: Body) {
-    let drained = tokio::time::timeout(DRAIN_TIME, Limited::new(body, DRAINED).collect()).await;
-    drop(drained);
+/// Parses a body. A large one is parsed where no other request waits for the thread.
+///
+/// # Errors
+/// It is not JSON.
+pub async fn parse(bytes: BytesMut) -> Result<Value, Refusal> {
+    let parsed = if bytes.len() < LARGE {
+        json::parse(&bytes)
+    } else {
+        let parsing = tokio::task::spawn_blocking(move || json::parse(&bytes)).await;
+        parsing
+            .map_err(|_| Refusal::Internal { message: "the body cannot be parsed".to_owned() })?
+    };
+    parsed.map_err(Refusal::bad_request)
 }
 
-async fn reserve(length: usize, api: &Api) -> Result<OwnedSemaphorePermit, Problem> {
-    let kib = u32::try_from(length.div_ceil(KIB)).unwrap_or(u32::MAX);
-    let memory = Arc::clone(&api.body_memory).acquire_many_owned(kib);
-    if let Ok(Ok(permit)) = tokio::time::timeout(MEMORY_WAIT, memory).await {
-        return Ok(permit);
-    }
-    Err(Refusal::unavailable(Outage::Busy, "the server is busy with other large requests").into())
+/// Reads and forgets what a refused client is still sending, part by part.
+pub async fn drain(mut body: Body) {
+    let forget = async {
+        let mut left = DRAINED;
+        while let Some(Ok(part)) = body.frame().await {
+            let length = part.data_ref().map_or(0, Bytes::len);
+            let Some(rest) = left.checked_sub(length) else { return };
+            left = rest;
+        }
+    };
+    let _ended = tokio::time::timeout(DRAIN_TIME, forget).await;
+}
+
+fn no_memory() -> Problem {
+    let message = "the memory for large requests is in use; send fewer of them at one time";
+    Refusal::unavailable(Outage::Busy, message).into()
 }
 
 fn too_large(limit: usize) -> Problem {
@@ -131,3 +210,6 @@ fn is_json(headers: &HeaderMap) -> bool {
             || (essence.starts_with("application/") && essence.ends_with("+json"))
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,8 +9,9 @@ use serde_json::json;
 use super::operator::{Operator, with_body};
 use super::plugins::{component, not_replayed};
 use super::problem::Problem;
-use super::{Api, query};
+use super::{Api, lists, query};
 use crate::id::{AccountId, DecisionId, MessageId};
+use crate::journey::accept::fair_share::Tenant;
 use crate::journey::accept::refusal::{Outage, Refusal};
 use crate::plugin::Artifact;
 use crate::store::StoreError;
@@ -63,9 +64,11 @@ pub async fn list(
         only_refusals: query.refusals,
     };
     let limit = query::limit(query.limit)?;
+    let _page = lists::admit(&api, Tenant::Operator).await?;
     let page = api.store.decisions(&filter, query.after, limit).await;
     let page = page.map_err(|error| not_read(&error))?;
-    Ok(axum::Json(json!({"data": page.decisions, "hasMore": page.has_more})).into_response())
+    let last = page.decisions.last().filter(|_| page.has_more).map(|it| it.id);
+    Ok(query::page(&page.decisions, last))
 }
 
 /// One decision, by its own identifier or by that of its message.

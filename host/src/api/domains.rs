@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::admin::Admin;
 use super::problem::Problem;
-use super::{Api, body, query};
+use super::{Api, body, lists, query};
 use crate::domain::look_alike::LookAlikes;
 use crate::domain::name::DomainName;
 use crate::domain::state::DomainKind;
@@ -49,6 +49,7 @@ pub async fn list(
     Query(query): Query<ListQuery>,
 ) -> Result<Response, Problem> {
     let limit = query::limit(query.limit)?;
+    let _page = lists::admit(&api, admin.account()).await?;
     let count = |it: u32| usize::try_from(it).unwrap_or(usize::MAX);
     let (mut found, mut after, mut size) = (Vec::new(), query.after, limit + 1);
     // A key for some domains passes over all the others, so one page may not be enough.
@@ -66,7 +67,8 @@ pub async fn list(
     let rules = &api.verifier.rules;
     let data: Vec<Value> = found.iter().take(count(limit)).map(|row| summary(row, rules)).collect();
     let has_more = found.len() > count(limit);
-    Ok(axum::Json(json!({"data": data, "hasMore": has_more})).into_response())
+    let last = found.get(data.len().saturating_sub(1)).filter(|_| has_more);
+    Ok(query::page(data, last.map(|it| it.domain.id)))
 }
 
 /// Adds a domain: makes its DKIM keys and answers every record to publish.
@@ -89,7 +91,7 @@ pub async fn add(
             return Err(problem);
         }
     };
-    let (bytes, _memory) = body::read(body, &api).await?;
+    let (bytes, _memory) = body::read(body, admin.account(), &api).await?;
     let body = json::parse(&bytes).map_err(Refusal::bad_request)?;
     let (name, kind) = wanted(&body)?;
     if !admin.may_manage(&name) {

@@ -13,7 +13,7 @@ use std::num::NonZeroU32;
 use super::admin::Admin;
 use super::problem::Problem;
 use super::send::{self, idempotency_key, mark_replayed, with_allowance};
-use super::{Api, body, query, request};
+use super::{Api, body, lists, query, request};
 use crate::id::MessageId;
 use crate::journey::accept::rate_limit::Allowance;
 use crate::journey::accept::refusal::{Outage, Refusal};
@@ -41,13 +41,10 @@ pub async fn list(
     let query = query::read(query)?;
     let (filter, after) = query.filter(&admin)?;
     let limit = query::limit(query.limit)?;
+    let _page = lists::admit(&api, admin.account()).await?;
     let page = api.store.messages(admin.account(), &filter, after, limit).await;
     let page = page.map_err(|error| failed(&error))?;
-    let mut body = json!({"data": page.messages, "hasMore": page.next.is_some()});
-    if let Some(next) = page.next {
-        body["next"] = json!(next);
-    }
-    Ok(axum::Json(body).into_response())
+    Ok(query::page(page.messages, page.next))
 }
 
 /// One message: its fields, its timeline, every attempt with its conversation, what plugins decided.
@@ -116,8 +113,6 @@ pub async fn raw(
     let mut response = content.into_response();
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("message/rfc822"));
-    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     let disposition = format!("attachment; filename=\"{}.eml\"", row.id);
     if let Ok(disposition) = HeaderValue::from_str(&disposition) {
         headers.insert(header::CONTENT_DISPOSITION, disposition);

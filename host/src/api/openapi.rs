@@ -1,6 +1,13 @@
 //! `/openapi.json`, generated from the handlers and their shapes.
 
+use std::io::Write;
+use std::sync::LazyLock;
+
 use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use http::{HeaderMap, HeaderValue, header};
 use utoipa::openapi::path::{HttpMethod, OperationBuilder, PathItem, PathsBuilder};
 use utoipa::openapi::request_body::RequestBodyBuilder;
 use utoipa::openapi::schema::AnyOf;
@@ -115,7 +122,54 @@ impl Modify for Webhooks {
     }
 }
 
+/// Made once: anybody may ask for it.
+static DOCUMENT: LazyLock<Bytes> = LazyLock::new(|| {
+    let json = Document::openapi().to_json();
+    Bytes::from(json.expect("the document has string keys only"))
+});
+
+/// The same for clients that take it.
+static COMPRESSED: LazyLock<Bytes> = LazyLock::new(|| {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    let written = encoder.write_all(&DOCUMENT).and_then(|()| encoder.finish());
+    Bytes::from(written.expect("memory takes what is written"))
+});
+
 /// Serves the document.
-pub async fn document() -> Response {
-    axum::Json(Document::openapi()).into_response()
+pub async fn document(headers: HeaderMap) -> Response {
+    let (body, coding) = if takes_gzip(&headers) {
+        (COMPRESSED.clone(), Some((header::CONTENT_ENCODING, "gzip")))
+    } else {
+        (DOCUMENT.clone(), None)
+    };
+    let fixed = [(header::CONTENT_TYPE, "application/json"), (header::VARY, "accept-encoding")];
+    let headers = fixed.into_iter().chain(coding);
+    let headers = headers.map(|(name, value)| (name, HeaderValue::from_static(value)));
+    (HeaderMap::from_iter(headers), body).into_response()
+}
+
+/// Whether `gzip` is in the list, and not with a weight of 0.
+fn takes_gzip(headers: &HeaderMap) -> bool {
+    let lists = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|it| it.to_str().ok());
+    lists.flat_map(|it| it.split(',')).any(|coding| {
+        let (name, weight) = coding.split_once(';').unwrap_or((coding, "q=1"));
+        let weight = weight.trim().trim_start_matches("q=").parse::<f32>();
+        name.trim().eq_ignore_ascii_case("gzip") && weight.is_ok_and(|it| it > 0.0)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_gets_gzip_that_takes_it() {
+        let takes = |list: &'static str| {
+            let list = HeaderValue::from_static(list);
+            takes_gzip(&HeaderMap::from_iter([(header::ACCEPT_ENCODING, list)]))
+        };
+        assert!(takes("gzip") && takes("br, GZIP;q=0.5") && takes("deflate,gzip"));
+        assert!(!takes("gzip;q=0") && !takes("identity") && !takes("") && !takes("x-gzip"));
+        assert!(!takes_gzip(&HeaderMap::new()));
+    }
 }

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::operator::{Operator, with_body};
 use super::problem::Problem;
 use super::{Api, body};
+use crate::journey::accept::fair_share::Tenant;
 use crate::journey::accept::refusal::{Outage, Refusal};
 use crate::plugin::Artifact;
 use crate::plugin::manager::{Order, OrderError};
@@ -202,7 +203,8 @@ pub async fn logs(
 /// Reads a component from a body.
 pub async fn component(api: &Api, request: Request) -> Result<Bytes, Problem> {
     let limit = usize::try_from(api.plugins.max_component_bytes()).unwrap_or(usize::MAX);
-    let (bytes, _memory) = body::read_up_to(limit, request.into_body(), api).await?;
+    let (bytes, _memory) =
+        body::read_up_to(limit, request.into_body(), Tenant::Operator, api).await?;
     Ok(bytes.freeze())
 }
 

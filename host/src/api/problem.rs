@@ -2,13 +2,14 @@
 
 use std::any::Any;
 
+use axum::Extension;
 use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use serde_json::{Map, Value, json};
 
-use super::request;
-use crate::journey::accept::refusal::{Refusal, Refused};
+use super::request::{self, Turned};
+use crate::journey::accept::refusal::{Outage, Refusal, Refused};
 
 /// A refusal as a client gets it.
 #[derive(Debug, Clone)]
@@ -146,6 +147,19 @@ fn extra(refusal: &Refusal) -> Map<String, Value> {
 pub async fn not_found() -> Problem {
     let message = "there is nothing at this path; /openapi.json lists what there is";
     Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", message)
+}
+
+/// The connection has no place.
+pub async fn no_place(turned: Option<Extension<Turned>>) -> Problem {
+    let message = match turned {
+        Some(Extension(Turned::AddressIsFull)) => {
+            "this address has as many connections as one address may have; close some of them"
+        }
+        Some(Extension(Turned::ServerIsFull)) | None => {
+            "the server has as many connections as it may have"
+        }
+    };
+    Refusal::unavailable(Outage::Busy, message).into()
 }
 
 /// The path does not take the method.

@@ -1,19 +1,31 @@
-//! What every request gets: an identifier, its peer, a line in the log, a count.
+//! What every request gets: an identifier, its peer, a line in the log, a count; and what its head must be.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Instant;
 
 use axum::extract::{MatchedPath, Request};
 use axum::middleware::Next;
-use axum::response::Response;
-use http::HeaderValue;
+use axum::response::{IntoResponse, Response};
+use http::uri::Authority;
+use http::{Extensions, HeaderMap, HeaderValue, StatusCode, Version, header};
 
+use super::body;
+use super::problem::Problem;
 use crate::clock::Clock;
 use crate::id::RequestId;
 
 /// The other end of the connection; the listener puts it there.
 #[derive(Debug, Clone, Copy)]
 pub struct Peer(pub SocketAddr);
+
+/// Why a connection has no place; the listener says so of a request that came over one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turned {
+    /// All connections are taken.
+    ServerIsFull,
+    /// The client's address has its share of them.
+    AddressIsFull,
+}
 
 tokio::task_local! {
     static CURRENT: RequestId;
@@ -55,4 +67,58 @@ pub async fn identify(request: Request, next: Next) -> Response {
     let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
     tracing::info!(request = %id, %method, route, status, micros, "request");
     response
+}
+
+/// Lets requests through whose head is unambiguous and whose body can be read. Two front ends that take
+/// different ones of two `Host` lines would send one request to two places (RFC 9112, section 3.2).
+pub async fn well_formed(request: Request, next: Next) -> Response {
+    let problem = if !has_one_host(&request) {
+        let message = "a request has exactly one Host header, with a host and nothing else";
+        Problem::new(StatusCode::BAD_REQUEST, "BAD_REQUEST", message)
+    } else if is_encoded(&request) {
+        let message = "a body is taken as it is; send it without Content-Encoding";
+        Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UNSUPPORTED_MEDIA_TYPE", message)
+    } else {
+        return next.run(request).await;
+    };
+    body::drain(request.into_body()).await;
+    let mut response = problem.into_response();
+    if response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE {
+        // What would be taken (RFC 9110, section 12.5.3).
+        let identity = HeaderValue::from_static("identity");
+        response.headers_mut().insert(header::ACCEPT_ENCODING, identity);
+    }
+    response
+}
+
+fn has_one_host(request: &Request) -> bool {
+    let mut hosts = request.headers().get_all(header::HOST).iter();
+    match (hosts.next(), hosts.next()) {
+        (Some(host), None) => {
+            host.is_empty()
+                || Authority::try_from(host.as_bytes()).is_ok_and(|it| !it.as_str().contains('@'))
+        }
+        (None, _) => request.version() < Version::HTTP_11,
+        (Some(_), Some(_)) => false,
+    }
+}
+
+fn is_encoded(request: &Request) -> bool {
+    let mut encodings = request.headers().get_all(header::CONTENT_ENCODING).iter();
+    encodings.any(|it| !it.as_bytes().eq_ignore_ascii_case(b"identity"))
+}
+
+/// Answers are for who asked, and are what their type says. A route that says something else is right.
+pub async fn keep_private(mut response: Response) -> Response {
+    let headers = response.headers_mut();
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    let nosniff = HeaderValue::from_static("nosniff");
+    headers.entry(header::X_CONTENT_TYPE_OPTIONS).or_insert(nosniff);
+    response
+}
+
+/// Whether an answer is JSON: what is worth compressing.
+pub fn is_json(_: StatusCode, _: Version, headers: &HeaderMap, _: &Extensions) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|it| it.to_str().ok());
+    kind.is_some_and(|it| it.starts_with("application/json"))
 }

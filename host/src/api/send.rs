@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use http::request::Parts;
-use http::{HeaderValue, StatusCode, header};
+use http::{HeaderValue, StatusCode};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -125,8 +125,8 @@ async fn read(
     caller: Caller,
 ) -> Result<Accepted, Problem> {
     let key = idempotency_key(&parts)?;
-    let (bytes, memory) = body::read(body, api).await?;
-    let body = json::parse(&bytes).map_err(Refusal::bad_request)?;
+    let (bytes, memory) = body::read(body, caller.key.account_id, api).await?;
+    let body = body::parse(bytes).await?;
     let idempotency = key
         .map(|key| Idempotency { key, body_hash: Sha256::digest(json::canonical(&body)).into() });
     Ok(Accepted { caller, body, idempotency, _memory: memory })
@@ -175,6 +175,5 @@ pub fn with_allowance(mut response: Response, allowance: Option<Allowance>) -> R
         headers.insert("ratelimit-remaining", allowance.remaining.into());
         headers.insert("ratelimit-reset", allowance.reset_s.into());
     }
-    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }

@@ -212,39 +212,39 @@ pub struct IdempotencyKey {
 pub enum Refusals {
     /// `BAD_REQUEST`: all faults at once.
     #[response(status = 400, content_type = "application/problem+json")]
-    BadRequest(#[to_schema] Problem),
+    BadRequest(Problem),
     /// `UNAUTHORIZED`: the key is missing, unknown, expired or switched off.
     #[response(status = 401, content_type = "application/problem+json")]
-    Unauthorized(#[to_schema] Problem),
+    Unauthorized(Problem),
     /// `INSUFFICIENT_BALANCE`: nothing was charged, nothing was stored.
     #[response(status = 402, content_type = "application/problem+json")]
-    PaymentRequired(#[to_schema] Problem),
+    PaymentRequired(Problem),
     /// `DOMAIN_NOT_VERIFIED`, `RESTRICTED_TEMPLATE` or `FORBIDDEN`.
     #[response(status = 403, content_type = "application/problem+json")]
-    Forbidden(#[to_schema] Problem),
+    Forbidden(Problem),
     /// `REQUEST_TIMEOUT`: the body did not arrive in time.
     #[response(status = 408, content_type = "application/problem+json")]
-    RequestTimeout(#[to_schema] Problem),
+    RequestTimeout(Problem),
     /// `CONFLICT`: a request with this Idempotency-Key is running.
     #[response(status = 409, content_type = "application/problem+json")]
-    Conflict(#[to_schema] Problem),
+    Conflict(Problem),
     /// `PAYLOAD_TOO_LARGE`.
     #[response(status = 413, content_type = "application/problem+json")]
-    PayloadTooLarge(#[to_schema] Problem),
+    PayloadTooLarge(Problem),
     /// `UNSUPPORTED_MEDIA_TYPE`: not JSON.
     #[response(status = 415, content_type = "application/problem+json")]
-    UnsupportedMediaType(#[to_schema] Problem),
+    UnsupportedMediaType(Problem),
     /// `IDEMPOTENCY_CONFLICT`: the key was used for another request.
     #[response(status = 422, content_type = "application/problem+json")]
-    Unprocessable(#[to_schema] Problem),
+    Unprocessable(Problem),
     /// `RATE_LIMITED`: see `Retry-After`.
     #[response(status = 429, content_type = "application/problem+json")]
-    TooManyRequests(#[to_schema] Problem),
+    TooManyRequests(Problem),
     /// `INTERNAL`: a bug, or a broken published template.
     #[response(status = 500, content_type = "application/problem+json")]
-    Internal(#[to_schema] Problem),
+    Internal(Problem),
     /// `UNAVAILABLE`: a plugin failed closed, the store is not reachable, or the server is
     /// shutting down; see `Retry-After`.
     #[response(status = 503, content_type = "application/problem+json")]
-    Unavailable(#[to_schema] Problem),
+    Unavailable(Problem),
 }

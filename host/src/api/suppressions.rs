@@ -13,7 +13,7 @@ use utoipa::IntoParams;
 use super::admin::Admin;
 use super::problem::Problem;
 use super::query::Faults;
-use super::{Api, body, query};
+use super::{Api, body, lists, query};
 use crate::id::AccountId;
 use crate::journey::accept::json;
 use crate::journey::accept::refusal::{Fault, Outage, Refusal};
@@ -72,13 +72,10 @@ pub async fn list(
         return Ok(axum::Json(json!({"data": data, "hasMore": false})).into_response());
     }
     let limit = query::limit(query.limit)?;
+    let _page = lists::admit(&api, account).await?;
     let page = api.store.suppressions(account, kind, query.after.as_deref(), limit, now).await;
     let page = page.map_err(|error| failed(&error))?;
-    let mut body = json!({"data": page.suppressions, "hasMore": page.next.is_some()});
-    if let Some(next) = page.next {
-        body["next"] = json!(next);
-    }
-    Ok(axum::Json(body).into_response())
+    Ok(query::page(page.suppressions, page.next))
 }
 
 /// Puts an address on the list. What stands there already and is stronger, such as a complaint or an
@@ -196,7 +193,7 @@ async fn accepted(
             return Err(problem);
         }
     };
-    let (bytes, memory) = body::read(body, api).await?;
+    let (bytes, memory) = body::read(body, account, api).await?;
     let body = json::parse(&bytes).map_err(Refusal::bad_request)?;
     Ok((account, body, memory))
 }

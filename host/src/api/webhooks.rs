@@ -14,9 +14,10 @@ use serde_json::{Value, json};
 use super::admin::Admin;
 use super::operator::Operator;
 use super::problem::Problem;
-use super::{Api, body, query};
+use super::{Api, body, lists, query};
 use crate::clock::Timestamp;
 use crate::id::{EventId, WebhookId};
+use crate::journey::accept::fair_share::Tenant;
 use crate::journey::accept::json;
 use crate::journey::accept::refusal::{Fault, Outage, Refusal};
 use crate::journey::event::manage::{Wanted, WebhookError};
@@ -102,11 +103,14 @@ pub async fn list(
 ) -> Result<Response, Problem> {
     let query = query::read(query)?;
     let limit = query::limit(query.limit)?;
+    let _page = lists::admit(&api, tenant(owner)).await?;
     let rows = api.store.webhooks(owner, query.after, limit + 1).await;
     let rows = rows.map_err(|error| failed(&error))?;
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let data: Vec<Value> = rows.iter().take(limit).map(|it| api.webhooks.view(it)).collect();
-    Ok(axum::Json(json!({"data": data, "hasMore": rows.len() > limit})).into_response())
+    let last = data.len().checked_sub(1).and_then(|it| rows.get(it));
+    let next = last.filter(|_| rows.len() > limit).map(|it| it.id);
+    Ok(query::page(data, next))
 }
 
 /// Makes a webhook. It is told what happens from now on; its secret is told this once.
@@ -244,9 +248,11 @@ pub async fn deliveries(
     let state = state.transpose()?;
     let id = find(&api, &holder, &webhook).await?.id;
     let limit = query::limit(query.limit)?;
+    let _page = lists::admit(&api, tenant(holder.0)).await?;
     let page = api.store.webhook_deliveries(id, state, query.after, limit).await;
     let page = page.map_err(|error| failed(&error))?;
-    Ok(axum::Json(json!({"data": page.deliveries, "hasMore": page.has_more})).into_response())
+    let last = page.deliveries.last().filter(|_| page.has_more).map(|it| &it.id);
+    Ok(query::page(&page.deliveries, last))
 }
 
 /// Posts an event once more, with the same identifier and body, and tries as if it were new.
@@ -309,12 +315,19 @@ async fn with_body(
             return Err(problem);
         }
     };
-    let (bytes, _memory) = body::read(body, api).await?;
+    let (bytes, _memory) = body::read(body, tenant(holder.0), api).await?;
     let value = json::parse(&bytes).map_err(Refusal::bad_request)?;
     if !value.is_object() {
         return Err(Refusal::fault("", "invalid", "the body must be an object").into());
     }
     Ok((holder, value))
+}
+
+fn tenant(owner: WebhookOwner) -> Tenant {
+    match owner {
+        WebhookOwner::Account(account) => account.into(),
+        WebhookOwner::Server => Tenant::Operator,
+    }
 }
 
 /// A webhook of the holder; another's is not there.

@@ -11,7 +11,7 @@ use clap::Args;
 
 use super::error::CliError;
 use crate::cli::output;
-use crate::config::{Config, Listen};
+use crate::config::{Config, Listen, MetricsListen};
 use crate::server;
 use crate::server::StartError;
 use crate::server::data_dir::DataDir;
@@ -119,12 +119,18 @@ fn configuration(dev: &Dev) -> Result<Config, CliError> {
     let from_environment = |name: &str| std::env::var_os(name).is_some();
     config.store.data_dir.clone_from(&dev.data_dir);
     config.inbox.view = true;
+    if !from_environment("WAXWING_HTTP__METRICS_LISTEN") {
+        config.http.metrics_listen = MetricsListen::Public;
+    }
     if !from_environment("WAXWING_LOG__FILTER") && !dev.json {
         "warn".clone_into(&mut config.log.filter);
     }
     if !from_environment("WAXWING_LIMITS__SENDS_PER_SECOND") {
         config.limits.sends_per_second = DEV_SENDS.try_into().expect("not zero");
         config.limits.send_burst = DEV_SENDS.try_into().expect("not zero");
+    }
+    if !from_environment("WAXWING_LIMITS__LISTS_PER_SECOND") {
+        config.limits.lists_per_second = DEV_SENDS.try_into().expect("not zero");
     }
     if let Some(address) = dev.http {
         config.http.listen = address;

@@ -25,7 +25,10 @@ pub async fn run(serve: Serve) -> Result<(), CliError> {
     let running = server::start(&config).await?;
     let starttls = running.smtp_starttls.map(tracing::field::display);
     let tls = running.smtp_tls.map(tracing::field::display);
-    tracing::info!(http = %running.http, smtp_starttls = starttls, smtp_tls = tls, "waxwing listens");
+    let metrics = running.metrics.map(tracing::field::display);
+    tracing::info!(
+        http = %running.http, metrics, smtp_starttls = starttls, smtp_tls = tls, "waxwing listens"
+    );
     if let Some(authority) = &running.ca_file {
         tracing::warn!(
             "the SMTP relay shows a self-signed certificate: clients must trust {}, or give it one \

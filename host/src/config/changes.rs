@@ -28,7 +28,7 @@ macro_rules! differing_keys {
 
 impl Config {
     differing_keys! {
-        http: Http { listen }
+        http: Http { listen, metrics_listen }
         smtp: Smtp {
             enabled, listen_starttls, listen_tls, hostname, certificate, private_key, message_bytes,
             recipients, connections, connections_per_ip, memory_bytes, login_seconds, idle_seconds,
@@ -65,7 +65,8 @@ impl Config {
         retention: Retention { content_days, message_days }
         limits: Limits {
             sends_per_second, send_burst, failed_logins, body_bytes, body_seconds,
-            body_memory_bytes, connections, header_seconds
+            body_memory_bytes, connections, connections_per_ip, header_seconds, write_seconds,
+            lists_per_second
         }
         log: Log { format, filter }
     }

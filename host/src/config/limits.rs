@@ -25,11 +25,24 @@ pub struct Limits {
     pub body_memory_bytes: usize,
     /// Connections at one time.
     pub connections: usize,
-    /// Seconds for a request's headers to arrive.
+    /// The same from one address; an IPv6 address counts with its /64. Half of `connections` where it is
+    /// left out.
+    pub connections_per_ip: Option<usize>,
+    /// Seconds for a request's headers to arrive; an idle connection ends after them.
     pub header_seconds: u64,
+    /// Seconds for a client to take the next part of its answer.
+    pub write_seconds: u64,
+    /// Pages of lists a second, for each account; twice as many at once.
+    pub lists_per_second: NonZeroU32,
 }
 
 impl Limits {
+    /// Connections from one address.
+    #[must_use]
+    pub fn connections_of_one_ip(&self) -> usize {
+        self.connections_per_ip.unwrap_or_else(|| self.connections.div_ceil(2))
+    }
+
     pub(super) fn check(&self, rules: &mut Rules) {
         let connections = 1..=1_000_000;
         rules.must(connections.contains(&self.connections), "limits.connections: 1 to 1000000");
@@ -37,6 +50,11 @@ impl Limits {
         rules.must(body.contains(&self.body_bytes), "limits.body_bytes: 1 to 67108864");
         rules.must(self.body_seconds >= 1, "limits.body_seconds: at least 1");
         rules.must(self.header_seconds >= 1, "limits.header_seconds: at least 1");
+        rules.must(self.write_seconds >= 1, "limits.write_seconds: at least 1");
+        rules.must(
+            self.connections_per_ip.is_none_or(|it| it >= 1),
+            "limits.connections_per_ip: at least 1",
+        );
         rules.must(
             (self.body_bytes..=1 << 40).contains(&self.body_memory_bytes),
             "limits.body_memory_bytes: at least limits.body_bytes, at most 2^40",
@@ -55,7 +73,10 @@ impl Default for Limits {
             body_seconds: 30,
             body_memory_bytes: 64 << 20,
             connections: 2_048,
+            connections_per_ip: None,
             header_seconds: 10,
+            write_seconds: 30,
+            lists_per_second: number(50),
         }
     }
 }

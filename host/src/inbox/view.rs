@@ -98,7 +98,11 @@ async fn list(
     let page = page.await.map_err(|error| form.failed(&error))?;
     match form {
         Form::Json => {
-            Ok(axum::Json(json!({"data": page.rows, "hasMore": page.has_more})).into_response())
+            let mut body = json!({"data": page.rows, "hasMore": page.has_more});
+            if let Some(last) = page.rows.last().filter(|_| page.has_more) {
+                body["next"] = json!(last.id);
+            }
+            Ok(axum::Json(body).into_response())
         }
         Form::Html => {
             let kept = archive.count().await.map_err(|error| form.failed(&error))?;

@@ -1,6 +1,7 @@
 //! Accept: from a request to a [`submission::Submission`], or to a [`refusal::Refusal`].
 
 pub mod authenticate;
+pub mod fair_share;
 pub mod idempotency;
 pub mod json;
 pub mod rate_limit;

@@ -7,9 +7,10 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+use super::connection_limits::{self, Places, Protocol};
 use super::data_dir::{DataDir, DataDirError};
 use super::domains;
-use super::smtp::{self, Door, Places};
+use super::smtp::{self, Door};
 use super::tasks::Tasks;
 use super::wire::{StartError, bind};
 use crate::clock::Clock;
@@ -86,10 +87,11 @@ impl Port {
         doors: &Tasks,
         stop: &CancellationToken,
     ) {
-        let places = Places::new(smtp::Bounds {
+        let bounds = connection_limits::Bounds {
             connections: config.bounces.connections,
             connections_per_ip: config.bounces.connections_per_ip,
-        });
+        };
+        let places = Places::new(Protocol::Smtp, bounds);
         let Self { listener, terms, intake, .. } = self;
         let door = Door { listener, crowded: crowded(&terms) };
         let served = Arc::new(Listener { terms, intake, bounds: BOUNDS, tls });

@@ -2,16 +2,18 @@
 //! exchange them.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use tokio_util::sync::CancellationToken;
 
-use super::listeners::Bounds;
-use super::permits::Permits;
-use super::relay;
-use crate::api::RequestLimits;
+use super::connection_limits::{Bounds, Places, Protocol};
+use super::listeners::Patience;
+use super::{descriptors, relay};
+use crate::api::lists::ListLimits;
+use crate::api::{BodyLimits, RequestLimits};
 use crate::config::Config;
+use crate::journey::accept::fair_share::FairShare;
 use crate::journey::accept::rate_limit::RateLimits;
 
 /// Memory for bodies is counted in KiB.
@@ -24,52 +26,81 @@ pub struct LimitsInUse {
     pub rate_limits: Arc<RateLimits>,
     /// What a request over HTTP may be.
     pub requests: Arc<ArcSwap<RequestLimits>>,
-    /// KiB of bodies that may be in memory at one time.
-    pub body_memory: Permits,
+    /// What bodies may hold.
+    pub bodies: BodyLimits,
+    /// How often and how many lists are read.
+    pub lists: Arc<ListLimits>,
+    /// Connections of the HTTP listener.
+    pub places: Arc<Places>,
+    /// How long an HTTP client may take.
+    pub patience: Arc<ArcSwap<Patience>>,
     /// Those of the relay, where it runs.
     pub relay: Option<relay::InUse>,
-    connections: Permits,
-    header_seconds: Arc<AtomicU64>,
 }
 
 impl LimitsInUse {
-    /// Those of a configuration; the relay brings its own.
+    /// Those of a configuration; the relay brings its own. Bodies that are arriving end soon after
+    /// `stopping`.
     #[must_use]
-    pub fn new(config: &Config) -> Self {
+    pub fn new(config: &Config, stopping: CancellationToken) -> Self {
+        ask_for_descriptors(config);
         let limits = &config.limits;
         let (a_second, burst) = (limits.sends_per_second, limits.send_burst);
         Self {
             rate_limits: Arc::new(RateLimits::new(a_second, burst, limits.failed_logins)),
             requests: Arc::new(ArcSwap::from_pointee(requests(config))),
-            body_memory: Permits::new(limits.body_memory_bytes.div_ceil(KIB)),
+            bodies: BodyLimits {
+                memory: FairShare::new(limits.body_memory_bytes.div_ceil(KIB)),
+                arriving: FairShare::new(limits.connections),
+                stopping,
+            },
+            lists: Arc::new(ListLimits::new(limits.lists_per_second)),
+            places: Places::new(Protocol::Http, bounds(config)),
+            patience: Arc::new(ArcSwap::from_pointee(patience(config))),
             relay: None,
-            connections: Permits::new(limits.connections),
-            header_seconds: Arc::new(AtomicU64::new(limits.header_seconds)),
         }
     }
 
-    /// The bounds of the HTTP listener.
+    /// What is to be tidied from time to time.
     #[must_use]
-    pub fn http(&self) -> Bounds {
-        Bounds {
-            connections: self.connections.semaphore(),
-            header_seconds: Arc::clone(&self.header_seconds),
-        }
+    pub fn buckets(&self) -> (Arc<RateLimits>, Arc<ListLimits>) {
+        (Arc::clone(&self.rate_limits), Arc::clone(&self.lists))
     }
 
     /// Puts those of another configuration in their place. No connection ends for it, and nothing that
     /// is counted begins anew where its limit stays.
     pub fn take(&self, config: &Config) {
+        ask_for_descriptors(config);
         let limits = &config.limits;
         let (a_second, burst) = (limits.sends_per_second, limits.send_burst);
         self.rate_limits.change(a_second, burst, limits.failed_logins);
         self.requests.store(Arc::new(requests(config)));
-        self.body_memory.resize(limits.body_memory_bytes.div_ceil(KIB));
-        self.connections.resize(limits.connections);
-        self.header_seconds.store(limits.header_seconds, Ordering::Relaxed);
+        self.bodies.memory.resize(limits.body_memory_bytes.div_ceil(KIB));
+        self.bodies.arriving.resize(limits.connections);
+        self.lists.change(limits.lists_per_second);
+        self.places.bound(bounds(config));
+        self.patience.store(Arc::new(patience(config)));
         if let Some(relay) = &self.relay {
             relay.take(config);
         }
+    }
+}
+
+fn ask_for_descriptors(config: &Config) {
+    descriptors::ask_for(config.smtp.connections.saturating_add(config.limits.connections));
+}
+
+fn bounds(config: &Config) -> Bounds {
+    Bounds {
+        connections: config.limits.connections,
+        connections_per_ip: config.limits.connections_of_one_ip(),
+    }
+}
+
+fn patience(config: &Config) -> Patience {
+    Patience {
+        headers: Duration::from_secs(config.limits.header_seconds),
+        write: Duration::from_secs(config.limits.write_seconds),
     }
 }
 

@@ -10,9 +10,10 @@ use arc_swap::ArcSwap;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+use super::connection_limits::{self, Places, Protocol};
 use super::data_dir::DataDir;
 use super::permits::Permits;
-use super::smtp::{self, Door, Places};
+use super::smtp::{self, Door};
 use super::tasks::Tasks;
 use super::tls::{Certificates, Watch};
 use super::wire::{StartError, bind};
@@ -145,8 +146,7 @@ impl Ports {
             limits: ArcSwap::from_pointee(limits),
             memory: memory.semaphore(),
         });
-        ask_for_descriptors(config);
-        let places = Places::new(places(smtp));
+        let places = Places::new(Protocol::Smtp, places(smtp));
         for (port, entry) in [(starttls, Entry::StartTls), (tls, Entry::Implicit)] {
             let Some((listener, _)) = port else { continue };
             // Where TLS comes first there are no words before it.
@@ -175,20 +175,17 @@ impl InUse {
     /// they began.
     pub fn take(&self, config: &Config) {
         let smtp = &config.smtp;
-        ask_for_descriptors(config);
         self.places.bound(places(smtp));
         self.memory.resize(Relay::blocks(smtp.memory_bytes));
         self.relay.limits.store(Arc::new(limits(smtp, &self.hostname)));
     }
 }
 
-fn ask_for_descriptors(config: &Config) {
-    let connections = config.smtp.connections.saturating_add(config.limits.connections);
-    smtp::descriptors::ask_for(connections);
-}
-
-fn places(smtp: &Smtp) -> smtp::Bounds {
-    smtp::Bounds { connections: smtp.connections, connections_per_ip: smtp.connections_per_ip }
+fn places(smtp: &Smtp) -> connection_limits::Bounds {
+    connection_limits::Bounds {
+        connections: smtp.connections,
+        connections_per_ip: smtp.connections_per_ip,
+    }
 }
 
 fn limits(smtp: &Smtp, hostname: &Hostname) -> Limits {

@@ -1,9 +1,7 @@
 //! The accept loops of the relay's ports. They give each connection a place, and know nothing of
 //! SMTP but the words for a connection that has none.
 
-pub mod descriptors;
 mod hostname;
-mod places;
 
 use std::future::Future;
 use std::io::Write;
@@ -14,10 +12,10 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 
+use super::connection_limits::Places;
 use super::tasks::Tasks;
 
 pub use hostname::hostname;
-pub use places::{Bounds, Crowded, Place, Places};
 
 /// How long sessions may take after the server was told to stop.
 const DRAIN: Duration = Duration::from_secs(30);

@@ -12,13 +12,13 @@ use tokio_util::sync::CancellationToken;
 use super::data_dir::{DataDir, DataDirError, Lock};
 use super::delivery::DeliveryError;
 use super::limits::LimitsInUse;
-use super::listeners::{self, Bounds};
 use super::reload::Exchange;
 use super::tasks::Tasks;
 use super::tls::CertificateError;
-use super::{bounces, delivery, domains, plugins, relay, webhooks};
+use super::{bounces, delivery, domains, http, plugins, relay, webhooks};
+use crate::api::Api;
+use crate::api::lists::ListLimits;
 use crate::api::operator::ControlToken;
-use crate::api::{self, Api};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::inbox;
@@ -43,6 +43,8 @@ const DRAIN: Duration = Duration::from_secs(30);
 pub struct Running {
     /// Where HTTP listens.
     pub http: SocketAddr,
+    /// Where metrics are served; none where they are not.
+    pub metrics: Option<SocketAddr>,
     /// Where the inbox's SMTP server listens; none where it is switched off.
     pub inbox_smtp: Option<SocketAddr>,
     /// Where the relay listens with STARTTLS; none where that is switched off.
@@ -135,7 +137,8 @@ pub async fn start(config: &Config) -> Result<Running, StartError> {
     let verifier = domains::verifier(config, &data, store.clone(), Arc::clone(&plugins), &clock)?;
     let archive = Archive::open(&data.inbox()?).await?;
 
-    let (listener, http) = bind(config.http.listen, "[http] listen").await?;
+    let http_ports = http::Ports::open(&config.http).await?;
+    let (http, metrics_address) = (http_ports.address(), http_ports.metrics_address());
     let relay = relay::Ports::open(&config.smtp, &data, &clock).await?;
     let reports = bounces::Port::open(config, &data, &store, &clock).await?;
     let reports_address = reports.as_ref().map(bounces::Port::address);
@@ -167,8 +170,8 @@ pub async fn start(config: &Config) -> Result<Running, StartError> {
     let webhooks = webhooks::start(config, &data, &store, &clock, (&core, &stop_core)).await?;
     core.start("deliver", worker.run(stop_core.clone()));
     core.start("retention", retention(config).run(store.clone(), clock.clone(), stop_core.clone()));
-    let mut limits = LimitsInUse::new(config);
-    core.start("tidy", tidy(Arc::clone(&limits.rate_limits), metrics.clone(), stop_core.clone()));
+    let mut limits = LimitsInUse::new(config, stop_doors.clone());
+    core.start("tidy", tidy(limits.buckets(), metrics.clone(), stop_core.clone()));
     let journey = Arc::new(Journey::new(
         clock.clone(),
         store.clone(),
@@ -193,14 +196,17 @@ pub async fn start(config: &Config) -> Result<Running, StartError> {
         due: wake,
         clock: clock.clone(),
         limits: Arc::clone(&limits.requests),
-        body_memory: limits.body_memory.semaphore(),
+        bodies: limits.bodies.clone(),
+        lists: Arc::clone(&limits.lists),
+        readiness: Arc::default(),
         metrics,
     };
     limits.relay = relay.serve(config, relay::Services::of(&api), &doors, &stop_doors);
-    let view = config.inbox.view.then_some(archive);
-    doors.start("http", http_door(listener, api, view, limits.http(), stop_doors.clone()));
+    let archive = config.inbox.view.then_some(archive);
+    http_ports.serve(api, archive, &limits, (&doors, &stop_doors));
     Ok(Running {
         http,
+        metrics: metrics_address,
         inbox_smtp,
         smtp_starttls: smtp_ports.0,
         smtp_tls: smtp_ports.1,
@@ -218,21 +224,6 @@ pub async fn start(config: &Config) -> Result<Running, StartError> {
         exchange: Exchange::new(limits, book, config),
         _lock: lock,
     })
-}
-
-/// The HTTP door.
-fn http_door(
-    listener: TcpListener,
-    api: Api,
-    view: Option<Archive>,
-    bounds: Bounds,
-    stop: CancellationToken,
-) -> impl Future<Output = ()> + use<> {
-    let mut router = api::router(api);
-    if let Some(archive) = view {
-        router = router.merge(inbox::view::router(archive));
-    }
-    listeners::http(listener, api::surround(router), bounds, stop)
 }
 
 /// The store, in order and ready: what a run before this one has left in the middle is due now.
@@ -321,7 +312,7 @@ impl Running {
 
 /// Keeps buckets and metrics from growing.
 async fn tidy(
-    rate_limits: Arc<RateLimits>,
+    (rate_limits, lists): (Arc<RateLimits>, Arc<ListLimits>),
     metrics: metrics_exporter_prometheus::PrometheusHandle,
     stop: CancellationToken,
 ) {
@@ -331,6 +322,7 @@ async fn tidy(
             () = tokio::time::sleep(Duration::from_secs(5)) => {}
         }
         rate_limits.tidy();
+        lists.tidy();
         metrics.run_upkeep();
     }
 }

@@ -29,6 +29,11 @@ fn describe() {
     describe_counter!("waxwing_refusals_total", "Refusals by code");
     describe_counter!("waxwing_deliveries_total", "Delivery attempts by the state they led to");
     describe_counter!("waxwing_plugin_failures_total", "Calls in which a plugin failed closed");
+    describe_gauge!("waxwing_http_connections", "HTTP connections now");
+    describe_counter!(
+        "waxwing_http_connections_refused_total",
+        "HTTP connections refused, by the bound that was reached"
+    );
     describe_gauge!("waxwing_smtp_connections", "SMTP connections now");
     describe_counter!(
         "waxwing_smtp_connections_refused_total",

@@ -98,11 +98,8 @@ async fn a_key_for_some_domains_has_nothing_to_do_with_the_others() {
 
 /// All pages of the list.
 async fn listed(server: &Server, key: &str, limit: usize) -> Vec<String> {
-    let mut all: Vec<Value> = Vec::new();
+    let (mut all, mut after): (Vec<Value>, _) = (Vec::new(), String::new());
     loop {
-        let after = all
-            .last()
-            .map_or_else(String::new, |it| format!("&after={}", it["id"].as_str().expect("an id")));
         let below = format!("?limit={limit}{after}");
         let page = server.domains(Method::GET, key, &below, &Value::Null).await.body;
         let data = page["data"].as_array().expect("a list").clone();
@@ -110,10 +107,12 @@ async fn listed(server: &Server, key: &str, limit: usize) -> Vec<String> {
         let has_more = page["hasMore"] == true;
         assert!(!has_more || data.len() == limit, "a page with more behind it is full: {page}");
         all.extend(data);
-        if !has_more {
+        assert_eq!(has_more, page.get("next").is_some(), "{page}");
+        let Some(next) = page["next"].as_str() else {
             let name = |it: &Value| it["name"].as_str().expect("a name").to_owned();
             return all.iter().map(name).collect();
-        }
+        };
+        after = format!("&after={next}");
     }
 }
 

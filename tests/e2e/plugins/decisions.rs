@@ -101,7 +101,8 @@ async fn decisions_are_listed_newest_first_by_pages_and_by_what_one_looks_for() 
     let first = server.look("/v1/decisions?limit=4").await;
     assert_eq!((rows(&first).len(), &first["hasMore"]), (4, &json!(true)));
     assert_eq!(rows(&first)[0]["id"], last["id"]);
-    let after = rows(&first)[3]["id"].as_str().expect("an identifier");
+    let after = first["next"].as_str().expect("where the next page begins");
+    assert_eq!(rows(&first)[3]["id"], after);
     let rest = server.look(&format!("/v1/decisions?limit=4&after={after}")).await;
     assert_eq!((rows(&rest).len(), &rest["hasMore"]), (2, &json!(false)));
     for plugin in ["price-one", one.digest.as_str()] {

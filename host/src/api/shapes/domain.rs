@@ -115,36 +115,36 @@ pub struct DeletedDomain {
 pub enum AdminRefusals {
     /// `BAD_REQUEST`
     #[response(status = 400, content_type = "application/problem+json")]
-    BadRequest(#[to_schema] Problem),
+    BadRequest(Problem),
     /// `UNAUTHORIZED`: the key is missing, unknown, expired or switched off.
     #[response(status = 401, content_type = "application/problem+json")]
-    Unauthorized(#[to_schema] Problem),
+    Unauthorized(Problem),
     /// `FORBIDDEN`: the key has not the scope `admin`, or not for this domain; or the account has as
     /// many domains as it may have.
     #[response(status = 403, content_type = "application/problem+json")]
-    Forbidden(#[to_schema] Problem),
+    Forbidden(Problem),
     /// `NOT_FOUND`
     #[response(status = 404, content_type = "application/problem+json")]
-    NotFound(#[to_schema] Problem),
+    NotFound(Problem),
     /// `REQUEST_TIMEOUT`: the body did not arrive in time.
     #[response(status = 408, content_type = "application/problem+json")]
-    RequestTimeout(#[to_schema] Problem),
+    RequestTimeout(Problem),
     /// `CONFLICT`: there is one already, or it is a sandbox domain.
     #[response(status = 409, content_type = "application/problem+json")]
-    Conflict(#[to_schema] Problem),
+    Conflict(Problem),
     /// `PAYLOAD_TOO_LARGE`
     #[response(status = 413, content_type = "application/problem+json")]
-    PayloadTooLarge(#[to_schema] Problem),
+    PayloadTooLarge(Problem),
     /// `UNSUPPORTED_MEDIA_TYPE`: not JSON.
     #[response(status = 415, content_type = "application/problem+json")]
-    UnsupportedMediaType(#[to_schema] Problem),
+    UnsupportedMediaType(Problem),
     /// `RATE_LIMITED`: too much under way, or too many failed logins.
     #[response(status = 429, content_type = "application/problem+json")]
-    TooManyRequests(#[to_schema] Problem),
+    TooManyRequests(Problem),
     /// `INTERNAL`
     #[response(status = 500, content_type = "application/problem+json")]
-    Internal(#[to_schema] Problem),
+    Internal(Problem),
     /// `UNAVAILABLE`: the policy or the store gives no answer, or the server is shutting down.
     #[response(status = 503, content_type = "application/problem+json")]
-    Unavailable(#[to_schema] Problem),
+    Unavailable(Problem),
 }

@@ -191,26 +191,26 @@ pub struct Resent {
 pub enum ReadRefusals {
     /// `BAD_REQUEST`: the query, or the path.
     #[response(status = 400, content_type = "application/problem+json")]
-    BadRequest(#[to_schema] Problem),
+    BadRequest(Problem),
     /// `UNAUTHORIZED`: the key is missing, unknown, expired or switched off.
     #[response(status = 401, content_type = "application/problem+json")]
-    Unauthorized(#[to_schema] Problem),
+    Unauthorized(Problem),
     /// `FORBIDDEN`: the key has not the scope `admin`, or is for other domains or templates; or the
     /// account is suspended.
     #[response(status = 403, content_type = "application/problem+json")]
-    Forbidden(#[to_schema] Problem),
+    Forbidden(Problem),
     /// `NOT_FOUND`: the account has none of this name.
     #[response(status = 404, content_type = "application/problem+json")]
-    NotFound(#[to_schema] Problem),
+    NotFound(Problem),
     /// `RATE_LIMITED`: too many requests, or failed logins.
     #[response(status = 429, content_type = "application/problem+json")]
-    TooManyRequests(#[to_schema] Problem),
+    TooManyRequests(Problem),
     /// `INTERNAL`
     #[response(status = 500, content_type = "application/problem+json")]
-    Internal(#[to_schema] Problem),
+    Internal(Problem),
     /// `UNAVAILABLE`: the store gives no answer, or the server is shutting down.
     #[response(status = 503, content_type = "application/problem+json")]
-    Unavailable(#[to_schema] Problem),
+    Unavailable(Problem),
 }
 
 /// The refusals of a message that cannot be called back, or not be tried again.
@@ -218,29 +218,29 @@ pub enum ReadRefusals {
 pub enum StateRefusals {
     /// `BAD_REQUEST`: the path.
     #[response(status = 400, content_type = "application/problem+json")]
-    BadRequest(#[to_schema] Problem),
+    BadRequest(Problem),
     /// `UNAUTHORIZED`: the key is missing, unknown, expired or switched off.
     #[response(status = 401, content_type = "application/problem+json")]
-    Unauthorized(#[to_schema] Problem),
+    Unauthorized(Problem),
     /// `FORBIDDEN`: the key has not the scope `admin`, or is for other domains or templates; or the
     /// account is suspended.
     #[response(status = 403, content_type = "application/problem+json")]
-    Forbidden(#[to_schema] Problem),
+    Forbidden(Problem),
     /// `NOT_FOUND`: the account has no such message.
     #[response(status = 404, content_type = "application/problem+json")]
-    NotFound(#[to_schema] Problem),
+    NotFound(Problem),
     /// `CONFLICT`: it is in a state in which that cannot be done; the message names it.
     #[response(status = 409, content_type = "application/problem+json")]
-    Conflict(#[to_schema] Problem),
+    Conflict(Problem),
     /// `RATE_LIMITED`: too many failed logins.
     #[response(status = 429, content_type = "application/problem+json")]
-    TooManyRequests(#[to_schema] Problem),
+    TooManyRequests(Problem),
     /// `INTERNAL`
     #[response(status = 500, content_type = "application/problem+json")]
-    Internal(#[to_schema] Problem),
+    Internal(Problem),
     /// `UNAVAILABLE`: the store gives no answer, or the server is shutting down.
     #[response(status = 503, content_type = "application/problem+json")]
-    Unavailable(#[to_schema] Problem),
+    Unavailable(Problem),
 }
 
 /// The refusals of a message that is to be sent once more.
@@ -248,33 +248,33 @@ pub enum StateRefusals {
 pub enum ResendRefusals {
     /// `BAD_REQUEST`: the path, or the Idempotency-Key.
     #[response(status = 400, content_type = "application/problem+json")]
-    BadRequest(#[to_schema] Problem),
+    BadRequest(Problem),
     /// `UNAUTHORIZED`: the key is missing, unknown, expired or switched off.
     #[response(status = 401, content_type = "application/problem+json")]
-    Unauthorized(#[to_schema] Problem),
+    Unauthorized(Problem),
     /// `INSUFFICIENT_BALANCE`: nothing was charged, nothing was stored.
     #[response(status = 402, content_type = "application/problem+json")]
-    PaymentRequired(#[to_schema] Problem),
+    PaymentRequired(Problem),
     /// `DOMAIN_NOT_VERIFIED`, `RESTRICTED_TEMPLATE` or `FORBIDDEN`.
     #[response(status = 403, content_type = "application/problem+json")]
-    Forbidden(#[to_schema] Problem),
+    Forbidden(Problem),
     /// `NOT_FOUND`: the account has no such message.
     #[response(status = 404, content_type = "application/problem+json")]
-    NotFound(#[to_schema] Problem),
+    NotFound(Problem),
     /// `CONFLICT`: its content is no longer kept; or a request with this Idempotency-Key is running.
     #[response(status = 409, content_type = "application/problem+json")]
-    Conflict(#[to_schema] Problem),
+    Conflict(Problem),
     /// `IDEMPOTENCY_CONFLICT`: the key was used for another request.
     #[response(status = 422, content_type = "application/problem+json")]
-    Unprocessable(#[to_schema] Problem),
+    Unprocessable(Problem),
     /// `RATE_LIMITED`: see `Retry-After`.
     #[response(status = 429, content_type = "application/problem+json")]
-    TooManyRequests(#[to_schema] Problem),
+    TooManyRequests(Problem),
     /// `INTERNAL`
     #[response(status = 500, content_type = "application/problem+json")]
-    Internal(#[to_schema] Problem),
+    Internal(Problem),
     /// `UNAVAILABLE`: a plugin failed closed, the store is not reachable, or the server is shutting
     /// down; see `Retry-After`.
     #[response(status = 503, content_type = "application/problem+json")]
-    Unavailable(#[to_schema] Problem),
+    Unavailable(Problem),
 }

@@ -12,8 +12,10 @@ pub struct Listing {
     /// The things.
     #[schema(value_type = Vec<Object>)]
     data: Vec<serde_json::Value>,
-    /// Whether there are more; `?after=` the last one goes on.
+    /// Whether there are more.
     has_more: bool,
+    /// What the next page comes after, where there is one.
+    next: Option<String>,
 }
 
 /// One slot of plugins.
@@ -95,32 +97,32 @@ pub struct DecisionRecord {
 pub enum OperatorRefusals {
     /// `BAD_REQUEST`
     #[response(status = 400, content_type = "application/problem+json")]
-    BadRequest(#[to_schema] Problem),
+    BadRequest(Problem),
     /// `UNAUTHORIZED`: the key is missing, unknown, expired or switched off.
     #[response(status = 401, content_type = "application/problem+json")]
-    Unauthorized(#[to_schema] Problem),
+    Unauthorized(Problem),
     /// `FORBIDDEN`: the key has not the scope `operator`.
     #[response(status = 403, content_type = "application/problem+json")]
-    Forbidden(#[to_schema] Problem),
+    Forbidden(Problem),
     /// `NOT_FOUND`
     #[response(status = 404, content_type = "application/problem+json")]
-    NotFound(#[to_schema] Problem),
+    NotFound(Problem),
     /// `REQUEST_TIMEOUT`: the body did not arrive in time.
     #[response(status = 408, content_type = "application/problem+json")]
-    RequestTimeout(#[to_schema] Problem),
+    RequestTimeout(Problem),
     /// `CONFLICT`: nothing to activate, to roll back or to shadow.
     #[response(status = 409, content_type = "application/problem+json")]
-    Conflict(#[to_schema] Problem),
+    Conflict(Problem),
     /// `PAYLOAD_TOO_LARGE`
     #[response(status = 413, content_type = "application/problem+json")]
-    PayloadTooLarge(#[to_schema] Problem),
+    PayloadTooLarge(Problem),
     /// `RATE_LIMITED`: too many failed logins.
     #[response(status = 429, content_type = "application/problem+json")]
-    TooManyRequests(#[to_schema] Problem),
+    TooManyRequests(Problem),
     /// `INTERNAL`
     #[response(status = 500, content_type = "application/problem+json")]
-    Internal(#[to_schema] Problem),
+    Internal(Problem),
     /// `UNAVAILABLE`: the store is not reachable, or the server is shutting down.
     #[response(status = 503, content_type = "application/problem+json")]
-    Unavailable(#[to_schema] Problem),
+    Unavailable(Problem),
 }

@@ -105,8 +105,10 @@ pub struct NewWebhook {
 pub struct WebhookList {
     /// Oldest first.
     data: Vec<Webhook>,
-    /// Whether there are more; `?after=` the last one goes on.
+    /// Whether there are more.
     has_more: bool,
+    /// What the next page comes after, where there is one.
+    next: Option<String>,
 }
 
 /// A webhook that is gone.
@@ -185,8 +187,10 @@ pub struct WebhookDelivery {
 pub struct WebhookDeliveryList {
     /// Newest first.
     data: Vec<WebhookDelivery>,
-    /// Whether there are more; `?after=` the last one goes on.
+    /// Whether there are more.
     has_more: bool,
+    /// What the next page comes after, where there is one.
+    next: Option<String>,
 }
 
 /// The time whose failed deliveries are posted once more.

@@ -1,5 +1,8 @@
 //! Group commit: sends that arrive while a transaction is being written join the next one.
-//! A lone send does not wait for company. Records that nobody waits for go the same way.
+//! A lone send does not wait for company. Accounts take turns, so one with many or large messages does not
+//! hold up the others. Records that nobody waits for go the same way.
+
+mod turns;
 
 use std::time::Duration;
 
@@ -7,19 +10,23 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use crate::clock::Clock;
-use crate::store::records::{Job, JobOutcome};
+use crate::id::AccountId;
+use crate::store::records::{BodyOf, Job, JobOutcome, Slot};
 use crate::store::sqlite::{RefusalRecord, SampleRecord};
 use crate::store::{Store, StoreError};
+use turns::{Jobs, Turns};
 
-/// Requests that may wait for the next transaction; the next one waits at the door.
-const WAITING: usize = 1_024;
-/// Requests in one transaction.
-const TOGETHER: usize = 256;
+/// Requests that may arrive while a transaction is written; further ones wait until they are taken up.
+const ARRIVING: usize = 1_024;
+/// Refusals in one transaction.
+const REFUSALS_TOGETHER: usize = 256;
 /// Refusals that may wait to be recorded; more are counted and dropped.
 const REFUSALS: usize = 4_096;
 /// Samples that may wait to be recorded, and the bytes of one; more are counted and dropped.
 const SAMPLES: usize = 256;
 const SAMPLE_BYTES: usize = 256 << 10;
+/// A message up to that size costs a transaction what a small one costs.
+const MESSAGE_BYTES: usize = 16 << 10;
 /// Samples of a slot and an outcome that stay in the store.
 const SAMPLES_KEPT: u32 = 200;
 /// Each transaction for samples is one that sends do not get, so there are few.
@@ -53,6 +60,7 @@ pub enum CommitError {
     Store(String),
 }
 
+/// A job, and who waits for its outcome.
 #[derive(Debug)]
 struct Waiting {
     job: Job,
@@ -62,7 +70,7 @@ struct Waiting {
 /// The two ends of the queue of commits.
 #[must_use]
 pub fn channel() -> (Committer, CommitQueue) {
-    let (job_sender, jobs) = mpsc::channel(WAITING);
+    let (job_sender, jobs) = mpsc::channel(ARRIVING);
     let (refusal_sender, refusals) = mpsc::channel(REFUSALS);
     let (sample_sender, samples) = mpsc::channel(SAMPLES);
     (
@@ -131,22 +139,36 @@ async fn commits(
     committed: impl Fn(),
     stop: &CancellationToken,
 ) {
-    let mut waiting = Vec::new();
+    let mut turns = Turns::default();
     let mut refused = Vec::new();
     loop {
-        tokio::select! {
-            biased;
-            got = jobs.recv_many(&mut waiting, TOGETHER) => if got == 0 { break },
-            got = refusals.recv_many(&mut refused, TOGETHER) => if got == 0 { break },
-            () = stop.cancelled(), if !jobs.is_closed() => {
-                jobs.close();
-                refusals.close();
+        if turns.is_empty() {
+            tokio::select! {
+                biased;
+                job = jobs.recv() => match job {
+                    Some(waiting) => turns.push(waiting),
+                    None => break,
+                },
+                got = refusals.recv_many(&mut refused, REFUSALS_TOGETHER) => if got == 0 { break },
+                () = stop.cancelled(), if !jobs.is_closed() => {
+                    jobs.close();
+                    refusals.close();
+                }
             }
         }
-        if !waiting.is_empty() {
-            metrics::histogram!("waxwing_commit_group_size").record(as_f64(waiting.len()));
-            commit(store, clock, std::mem::take(&mut waiting)).await;
+        while let Ok(waiting) = jobs.try_recv() {
+            turns.push(waiting);
+        }
+        let group = turns.next_group();
+        if !group.is_empty() {
+            metrics::histogram!("waxwing_commit_group_size").record(as_f64(group.len()));
+            commit(store, clock, group).await;
             committed();
+        }
+        while refused.len() < REFUSALS_TOGETHER
+            && let Ok(refusal) = refusals.try_recv()
+        {
+            refused.push(refusal);
         }
         if !refused.is_empty() {
             if let Err(error) = store.record_refusals(&refused, clock.now()).await {
@@ -222,6 +244,27 @@ async fn one_by_one(
 
 fn failed(error: &StoreError) -> CommitError {
     CommitError::Store(error.to_string())
+}
+
+impl Jobs for Waiting {
+    fn account(&self) -> AccountId {
+        self.job.account_id
+    }
+
+    fn cost(&self) -> usize {
+        self.job.slots.iter().map(cost).sum::<usize>().max(1)
+    }
+}
+
+/// What a message costs a transaction, in messages of up to 16 KiB.
+fn cost(slot: &Slot) -> usize {
+    match slot {
+        Slot::Message(message) => match &message.body {
+            BodyOf::Own(body) => 1 + body.bytes().len() / MESSAGE_BYTES,
+            BodyOf::Message(_) => 1,
+        },
+        Slot::Refused(_) => 0,
+    }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a group has at most 256 members")]

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::*;
+use crate::server::connection_limits::{Bounds, Protocol};
 
 const CROWDED: &[u8] = b"421 4.7.0 too many connections\r\n";
 
@@ -19,7 +20,7 @@ impl Port {
     async fn open(connections_per_ip: usize, crowded: &[u8]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("bound");
         let address = listener.local_addr().expect("an address");
-        let places = Places::new(Bounds { connections: 100, connections_per_ip });
+        let places = Places::new(Protocol::Smtp, Bounds { connections: 100, connections_per_ip });
         let (tasks, stop) = (Tasks::default(), CancellationToken::new());
         let door = Door { listener, crowded: crowded.to_vec() };
         tasks.start("door", serve(door, places, |stream, _| echo(stream), stop.clone()));
@@ -101,7 +102,7 @@ async fn a_session_that_panics_gives_its_place_back() {
     static SERVED: AtomicUsize = AtomicUsize::new(0);
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("bound");
     let address = listener.local_addr().expect("an address");
-    let places = Places::new(Bounds { connections: 1, connections_per_ip: 1 });
+    let places = Places::new(Protocol::Smtp, Bounds { connections: 1, connections_per_ip: 1 });
     let (tasks, stop) = (Tasks::default(), CancellationToken::new());
     let session = |stream: TcpStream, _| async move {
         SERVED.fetch_add(1, Ordering::SeqCst);

@@ -1,4 +1,4 @@
-//! How many connections the relay has, all together and from each address.
+//! How many connections a listener has, all together and from each address.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -18,9 +18,17 @@ pub struct Bounds {
     pub connections_per_ip: usize,
 }
 
+/// Under which names connections are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    Http,
+    Smtp,
+}
+
 /// The places that there are.
 #[derive(Debug)]
 pub struct Places {
+    protocol: Protocol,
     bounds: ArcSwap<Bounds>,
     taken: Mutex<Taken>,
 }
@@ -50,8 +58,9 @@ struct Taken {
 impl Places {
     /// All free.
     #[must_use]
-    pub fn new(bounds: Bounds) -> Arc<Self> {
-        Arc::new(Self { bounds: ArcSwap::from_pointee(bounds), taken: Mutex::default() })
+    pub fn new(protocol: Protocol, bounds: Bounds) -> Arc<Self> {
+        let bounds = ArcSwap::from_pointee(bounds);
+        Arc::new(Self { protocol, bounds, taken: Mutex::default() })
     }
 
     /// Puts other bounds in the place of those in use. Who has a place keeps it.
@@ -62,15 +71,14 @@ impl Places {
     /// A place for a connection from this address.
     ///
     /// # Errors
-    /// There is none; counted as `waxwing_smtp_connections_refused_total`.
+    /// There is none; counted as `waxwing_smtp_connections_refused_total`, or its like of HTTP.
     pub fn take(self: &Arc<Self>, ip: IpAddr) -> Result<Place, Crowded> {
         let network = network(ip);
         self.count(network).inspect_err(|crowded| {
             let reason = crowded.reason();
-            metrics::counter!("waxwing_smtp_connections_refused_total", "reason" => reason)
-                .increment(1);
+            metrics::counter!(self.protocol.refused(), "reason" => reason).increment(1);
         })?;
-        metrics::gauge!("waxwing_smtp_connections").increment(1);
+        metrics::gauge!(self.protocol.open()).increment(1);
         Ok(Place { places: Arc::clone(self), network })
     }
 
@@ -106,7 +114,23 @@ impl Drop for Place {
             }
         }
         drop(taken);
-        metrics::gauge!("waxwing_smtp_connections").decrement(1);
+        metrics::gauge!(self.places.protocol.open()).decrement(1);
+    }
+}
+
+impl Protocol {
+    fn open(self) -> &'static str {
+        match self {
+            Self::Http => "waxwing_http_connections",
+            Self::Smtp => "waxwing_smtp_connections",
+        }
+    }
+
+    fn refused(self) -> &'static str {
+        match self {
+            Self::Http => "waxwing_http_connections_refused_total",
+            Self::Smtp => "waxwing_smtp_connections_refused_total",
+        }
     }
 }
 
@@ -124,7 +148,7 @@ mod tests {
     use super::*;
 
     fn places(connections: usize, connections_per_ip: usize) -> Arc<Places> {
-        Places::new(Bounds { connections, connections_per_ip })
+        Places::new(Protocol::Smtp, Bounds { connections, connections_per_ip })
     }
 
     fn ip(text: &str) -> IpAddr {

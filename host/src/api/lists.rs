@@ -1,0 +1,122 @@
+//! How often lists are read, and how many at one time. A page may look at 50,000 rows in vain, and the
+//! connections to the database are few: whoever asks for page after page must leave some to the others.
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use governor::clock::{Clock as _, DefaultClock};
+use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
+
+use super::Api;
+use super::problem::Problem;
+use crate::journey::accept::fair_share::{FairShare, Share, Tenant};
+use crate::journey::accept::refusal::{Outage, Refusal};
+
+/// Pages that are read at one time: as many as the store has connections for them.
+const PAGES: usize = 4;
+const WAIT: Duration = Duration::from_secs(10);
+
+/// Who reads how many pages.
+#[derive(Debug)]
+pub struct ListLimits {
+    rate: ArcSwap<Rate>,
+    pages: Arc<FairShare>,
+    clock: DefaultClock,
+}
+
+#[derive(Debug)]
+struct Rate {
+    a_second: NonZeroU32,
+    tenants: DefaultKeyedRateLimiter<Tenant>,
+}
+
+impl ListLimits {
+    /// So many pages a second for each tenant, and twice as many at once.
+    #[must_use]
+    pub fn new(a_second: NonZeroU32) -> Self {
+        let rate = ArcSwap::from_pointee(Rate::new(a_second));
+        Self { rate, pages: FairShare::new(PAGES), clock: DefaultClock::default() }
+    }
+
+    /// Puts another rate in the place of the one in use; where it stays, so does what was taken.
+    pub fn change(&self, a_second: NonZeroU32) {
+        if self.rate.load().a_second != a_second {
+            self.rate.store(Arc::new(Rate::new(a_second)));
+        }
+    }
+
+    /// Forgets the buckets that are full again.
+    pub fn tidy(&self) {
+        self.rate.load().tenants.retain_recent();
+    }
+
+    async fn take(&self, tenant: Tenant) -> Result<Share, Refusal> {
+        if let Err(not_until) = self.rate.load().tenants.check_key(&tenant) {
+            let retry_after = not_until.wait_time_from(self.clock.now());
+            return Err(Refusal::RateLimited { retry_after });
+        }
+        self.pages.take(tenant, 1, WAIT).await.ok_or_else(|| {
+            Refusal::unavailable(Outage::Busy, "other lists are being read; read fewer at one time")
+        })
+    }
+}
+
+impl Rate {
+    fn new(a_second: NonZeroU32) -> Self {
+        let quota = Quota::per_second(a_second).allow_burst(a_second.saturating_mul(TWICE));
+        Self { a_second, tenants: RateLimiter::keyed(quota) }
+    }
+}
+
+const TWICE: NonZeroU32 = NonZeroU32::new(2).expect("not zero");
+
+/// Lets a tenant read a page; to be kept while it is read.
+///
+/// # Errors
+/// The tenant reads too many.
+pub async fn admit(api: &Api, tenant: impl Into<Tenant>) -> Result<Share, Problem> {
+    Ok(api.lists.take(tenant.into()).await?)
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+    use crate::clock::Timestamp;
+    use crate::id::AccountId;
+
+    fn tenant(n: i64) -> Tenant {
+        AccountId::first_of(Timestamp::from_millis(n)).into()
+    }
+
+    fn limits(a_second: u32) -> ListLimits {
+        ListLimits::new(NonZeroU32::new(a_second).expect("not zero"))
+    }
+
+    #[tokio::test]
+    async fn an_account_that_reads_many_lists_leaves_connections_to_others() {
+        let limits = limits(100);
+        let read = |n| limits.take(tenant(n)).now_or_never();
+        let [first, second, third] = [read(1), read(1), read(1)];
+        assert!(matches!((&first, &second), (Some(Ok(_)), Some(Ok(_)))), "{first:?} {second:?}");
+        assert!(third.is_none(), "it waits: {third:?}");
+        assert!(matches!(read(2), Some(Ok(_))), "another account does not");
+        drop((first, second));
+        assert!(matches!(read(1), Some(Ok(_))));
+    }
+
+    #[tokio::test]
+    async fn an_account_that_reads_too_often_is_told_when_to_come_again() {
+        let limits = limits(1);
+        let read = |n| limits.take(tenant(n)).now_or_never().map(|it| it.map(drop));
+        assert_eq!([read(1), read(1)], [Some(Ok(())), Some(Ok(()))]);
+        let refused = read(1).and_then(Result::err).expect("refused");
+        assert_eq!(refused.code(), "RATE_LIMITED");
+        assert_eq!(read(2), Some(Ok(())), "another account reads on");
+        limits.change(NonZeroU32::MIN);
+        assert!(read(1).is_some_and(|it| it.is_err()), "the same rate gives nothing back");
+    }
+}

@@ -1,0 +1,59 @@
+//! `[http]`: where HTTP listens, and who gets to see the metrics.
+
+use std::net::SocketAddr;
+
+use serde::Deserialize;
+
+/// `[http]`
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Http {
+    /// Where to listen.
+    pub listen: SocketAddr,
+    /// Where `/metrics` and the details of `/readyz` are served.
+    pub metrics_listen: MetricsListen,
+}
+
+/// Metrics name routes, destinations and plugins, and need no key: so they are nowhere until somebody says
+/// where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub enum MetricsListen {
+    /// `"off"`.
+    Off,
+    /// `"public"`: beside the API, for everybody.
+    Public,
+    /// As in `"127.0.0.1:9464"`.
+    At(SocketAddr),
+}
+
+/// A text that is neither an address nor one of the words.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{text:?} is neither an address with a port, as in \"127.0.0.1:9464\", nor \"off\", nor \"public\""
+)]
+pub struct InvalidMetricsListen {
+    text: String,
+}
+
+impl TryFrom<String> for MetricsListen {
+    type Error = InvalidMetricsListen;
+
+    fn try_from(text: String) -> Result<Self, InvalidMetricsListen> {
+        match (text.as_str(), text.parse()) {
+            ("off", _) => Ok(Self::Off),
+            ("public", _) => Ok(Self::Public),
+            (_, Ok(address)) => Ok(Self::At(address)),
+            (_, Err(_)) => Err(InvalidMetricsListen { text }),
+        }
+    }
+}
+
+impl Default for Http {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
+            metrics_listen: MetricsListen::Off,
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! The ports for HTTP: the API, and, where it is asked for, one for whoever watches the server.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use super::connection_limits::{Bounds, Places, Protocol};
+use super::limits::LimitsInUse;
+use super::listeners::{self, Port};
+use super::tasks::Tasks;
+use super::wire::{StartError, bind};
+use crate::api::{self, Api};
+use crate::config::{Http, MetricsListen};
+use crate::inbox;
+use crate::inbox::archive::Archive;
+
+/// A scraper and some probes need few connections.
+const METRICS_CONNECTIONS: usize = 64;
+
+/// The ports, bound and not served yet.
+#[derive(Debug)]
+pub struct Ports {
+    api: (TcpListener, SocketAddr),
+    metrics: Metrics,
+}
+
+/// Where metrics are served.
+#[derive(Debug)]
+enum Metrics {
+    Nowhere,
+    BesideTheApi,
+    At(TcpListener, SocketAddr),
+}
+
+impl Ports {
+    /// Binds what the configuration names.
+    ///
+    /// # Errors
+    /// A port is taken.
+    pub async fn open(http: &Http) -> Result<Self, StartError> {
+        let api = bind(http.listen, "[http] listen").await?;
+        let metrics = match http.metrics_listen {
+            MetricsListen::Off => Metrics::Nowhere,
+            MetricsListen::Public => Metrics::BesideTheApi,
+            MetricsListen::At(address) => {
+                let (listener, address) = bind(address, "[http] metrics_listen").await?;
+                Metrics::At(listener, address)
+            }
+        };
+        Ok(Self { api, metrics })
+    }
+
+    /// Where the API listens.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.api.1
+    }
+
+    /// Where metrics are served.
+    #[must_use]
+    pub fn metrics_address(&self) -> Option<SocketAddr> {
+        match self.metrics {
+            Metrics::Nowhere => None,
+            Metrics::BesideTheApi => Some(self.api.1),
+            Metrics::At(_, address) => Some(address),
+        }
+    }
+
+    /// Serves the ports until `stop`; the sandbox inbox beside the API where it is given.
+    pub fn serve(
+        self,
+        api: Api,
+        inbox: Option<Archive>,
+        limits: &LimitsInUse,
+        (doors, stop): (&Tasks, &CancellationToken),
+    ) {
+        let port = |listener, router, places: &Arc<Places>| Port {
+            listener,
+            router: api::surround(router),
+            overflow: api::overflow(api.clone()),
+            places: Arc::clone(places),
+            patience: Arc::clone(&limits.patience),
+        };
+        let mut public = match self.metrics {
+            Metrics::Nowhere | Metrics::At(..) => api::public(api.clone()),
+            Metrics::BesideTheApi => api::public_with_metrics(api.clone()),
+        };
+        if let Some(archive) = inbox {
+            public = public.merge(inbox::view::router(archive));
+        }
+        if let Metrics::At(listener, _) = self.metrics {
+            // Connections of its own, so it answers however full the API is.
+            let bounds = Bounds {
+                connections: METRICS_CONNECTIONS,
+                connections_per_ip: METRICS_CONNECTIONS,
+            };
+            let places = Places::new(Protocol::Http, bounds);
+            let port = port(listener, api::operations(api.clone()), &places);
+            doors.start("metrics", listeners::http(port, stop.clone()));
+        }
+        let port = port(self.api.0, public, &limits.places);
+        doors.start("http", listeners::http(port, stop.clone()));
+    }
+}
