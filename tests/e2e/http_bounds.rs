@@ -95,7 +95,7 @@ async fn metrics_are_for_who_watches_the_server_and_not_for_everybody() {
         let url = format!("http://{address}{path}");
         reqwest::get(url).await.expect("answered").text().await.expect("a text")
     };
-    assert!(page("/metrics").await.contains("waxwing_http_requests_total"));
+    assert!(page("/metrics").await.contains("waxwing_queue_length"));
     assert!(page("/readyz").await.contains("plan-policy"));
     assert!(page("/v1/messages").await.contains("NOT_FOUND"), "the API is not there");
     server.get("/metrics").await.assert_refused(404, "NOT_FOUND");
