@@ -43,15 +43,15 @@ pub async fn measure(args: &NeighboursArgs) -> io::Result<Value> {
     drive(subject.address, &requests, args.connections, args.sends).await?;
     let alone = drive(subject.address, &requests, args.connections, args.sends).await?;
     let answered = Arc::new(AtomicU64::new(0));
-    let mut noisy = JoinSet::new();
+    let mut clients = JoinSet::new();
     for _ in 0..args.noisy {
-        noisy.spawn(make(args.noise, subject.address, Arc::clone(&noise), Arc::clone(&answered)));
+        clients.spawn(make(args.noise, subject.address, Arc::clone(&noise), Arc::clone(&answered)));
     }
     tokio::time::sleep(SWELL).await;
     let before = answered.load(Ordering::Relaxed);
     let beside = drive(subject.address, &requests, args.connections, args.sends).await?;
     let answered = answered.load(Ordering::Relaxed) - before;
-    noisy.shutdown().await;
+    clients.shutdown().await;
     waxwing.stop().await?;
     Ok(json!({
         "noise": args.noise.word(),
@@ -63,11 +63,8 @@ pub async fn measure(args: &NeighboursArgs) -> io::Result<Value> {
 }
 
 fn quiet_figures(answers: &Answers) -> Value {
-    let millis = |percent| {
-        let micros = figures::percentile(&answers.latencies, percent);
-        Duration::from_micros(micros).as_secs_f64() * 1_000.0
-    };
-    json!({"p50Ms": millis(50), "p95Ms": millis(95), "statuses": answers.statuses})
+    let micros = |percent| figures::percentile(&answers.latencies, percent);
+    json!({"p50Micros": micros(50), "p95Micros": micros(95), "statuses": answers.statuses})
 }
 
 /// The request that the noisy account makes, as often as it can.
