@@ -70,6 +70,7 @@ enum Command {
 /// Runs the command line of this process.
 #[must_use]
 pub fn main() -> ExitCode {
+    crate::server::memory::fix_thresholds();
     let cli = Cli::parse();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let result = match runtime {

@@ -10,6 +10,7 @@ mod http;
 mod lifecycle;
 mod limits;
 mod listeners;
+pub mod memory;
 mod permits;
 pub mod plugins;
 mod relay;

@@ -71,7 +71,7 @@ impl Ports {
     /// Serves the ports until `stop`; the sandbox inbox beside the API where it is given.
     pub fn serve(
         self,
-        api: Api,
+        api: &Api,
         inbox: Option<Archive>,
         limits: &LimitsInUse,
         (doors, stop): (&Tasks, &CancellationToken),

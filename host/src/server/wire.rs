@@ -15,7 +15,7 @@ use super::limits::LimitsInUse;
 use super::reload::Exchange;
 use super::tasks::Tasks;
 use super::tls::CertificateError;
-use super::{bounces, delivery, domains, http, plugins, relay, webhooks};
+use super::{bounces, delivery, domains, http, memory, plugins, relay, webhooks};
 use crate::api::Api;
 use crate::api::lists::ListLimits;
 use crate::api::operator::ControlToken;
@@ -203,7 +203,7 @@ pub async fn start(config: &Config) -> Result<Running, StartError> {
     };
     limits.relay = relay.serve(config, relay::Services::of(&api), &doors, &stop_doors);
     let archive = config.inbox.view.then_some(archive);
-    http_ports.serve(api, archive, &limits, (&doors, &stop_doors));
+    http_ports.serve(&api, archive, &limits, (&doors, &stop_doors));
     Ok(Running {
         http,
         metrics: metrics_address,
@@ -310,19 +310,22 @@ impl Running {
     }
 }
 
-/// Keeps buckets and metrics from growing.
+/// Keeps buckets, metrics and the heap from growing.
 async fn tidy(
     (rate_limits, lists): (Arc<RateLimits>, Arc<ListLimits>),
     metrics: metrics_exporter_prometheus::PrometheusHandle,
     stop: CancellationToken,
 ) {
-    while !stop.is_cancelled() {
-        tokio::select! {
-            () = stop.cancelled() => return,
-            () = tokio::time::sleep(Duration::from_secs(5)) => {}
+    let counts = async {
+        while !stop.is_cancelled() {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = tokio::time::sleep(Duration::from_secs(5)) => {}
+            }
+            rate_limits.tidy();
+            lists.tidy();
+            metrics.run_upkeep();
         }
-        rate_limits.tidy();
-        lists.tidy();
-        metrics.run_upkeep();
-    }
+    };
+    tokio::join!(counts, memory::give_back(&stop));
 }

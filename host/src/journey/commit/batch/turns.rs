@@ -154,7 +154,7 @@ mod tests {
         for first in [BATCH, SINGLE] {
             let mut turns = waiting([first]);
             turns.push(BATCH);
-            let groups = (1..).find(|_| {
+            let groups = (1..100).find(|_| {
                 (0..300).for_each(|_| turns.push(SINGLE));
                 turns.next_group().contains(&BATCH)
             });
