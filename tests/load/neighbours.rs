@@ -26,7 +26,7 @@ const ATTACHMENT: usize = 7 << 20;
 const UNFINISHED: usize = 10_000_000;
 const FILLING: u32 = 4;
 /// Until the noise is at its height.
-const SWELL: Duration = Duration::from_secs(1);
+const SWELL: Duration = Duration::from_secs(2);
 /// A noisy client that is refused comes again, but not at once.
 const AGAIN: Duration = Duration::from_millis(10);
 
@@ -64,7 +64,10 @@ pub async fn measure(args: &NeighboursArgs) -> io::Result<Value> {
 
 fn quiet_figures(answers: &Answers) -> Value {
     let micros = |percent| figures::percentile(&answers.latencies, percent);
-    json!({"p50Micros": micros(50), "p95Micros": micros(95), "statuses": answers.statuses})
+    json!({
+        "p50Micros": micros(50), "p95Micros": micros(95), "longestMicros": micros(100),
+        "statuses": answers.statuses,
+    })
 }
 
 /// The request that the noisy account makes, as often as it can.

@@ -14,8 +14,9 @@ use super::problem::Problem;
 use crate::journey::accept::fair_share::{FairShare, Share, Tenant};
 use crate::journey::accept::refusal::{Outage, Refusal};
 
-/// Pages that are read at one time: as many as the store has connections for them.
-const PAGES: usize = 4;
+/// Pages that are read at one time: as many as the store has connections for them. An account alone reads
+/// one.
+const PAGES: usize = 2;
 const WAIT: Duration = Duration::from_secs(10);
 
 /// Who reads how many pages.
@@ -100,11 +101,11 @@ mod tests {
     async fn an_account_that_reads_many_lists_leaves_connections_to_others() {
         let limits = limits(100);
         let read = |n| limits.take(tenant(n)).now_or_never();
-        let [first, second, third] = [read(1), read(1), read(1)];
-        assert!(matches!((&first, &second), (Some(Ok(_)), Some(Ok(_)))), "{first:?} {second:?}");
-        assert!(third.is_none(), "it waits: {third:?}");
+        let [first, second] = [read(1), read(1)];
+        assert!(matches!(first, Some(Ok(_))), "{first:?}");
+        assert!(second.is_none(), "it waits: {second:?}");
         assert!(matches!(read(2), Some(Ok(_))), "another account does not");
-        drop((first, second));
+        drop(first);
         assert!(matches!(read(1), Some(Ok(_))));
     }
 
