@@ -47,7 +47,7 @@ pub async fn change(
             return Err(problem);
         }
     };
-    let (bytes, _memory) = body::read(body, &api).await?;
+    let (bytes, _memory) = body::read(body, admin.account(), &api).await?;
     let body = json::parse(&bytes).map_err(Refusal::bad_request)?;
     let (changes, warnings) = changes(&body)?;
     let brand = api.store.change_brand(admin.account(), &changes).await;

@@ -63,30 +63,30 @@ pub struct ChangeBrand {
 pub enum BrandRefusals {
     /// `BAD_REQUEST`: every value that is not of its type.
     #[response(status = 400, content_type = "application/problem+json")]
-    BadRequest(#[to_schema] Problem),
+    BadRequest(Problem),
     /// `UNAUTHORIZED`: the key is missing, unknown, expired or switched off.
     #[response(status = 401, content_type = "application/problem+json")]
-    Unauthorized(#[to_schema] Problem),
+    Unauthorized(Problem),
     /// `FORBIDDEN`: the key has not the scope `admin`, is a test key, or is for some domains or templates
     /// only; or the account is suspended.
     #[response(status = 403, content_type = "application/problem+json")]
-    Forbidden(#[to_schema] Problem),
+    Forbidden(Problem),
     /// `REQUEST_TIMEOUT`: the body did not arrive in time.
     #[response(status = 408, content_type = "application/problem+json")]
-    RequestTimeout(#[to_schema] Problem),
+    RequestTimeout(Problem),
     /// `PAYLOAD_TOO_LARGE`
     #[response(status = 413, content_type = "application/problem+json")]
-    PayloadTooLarge(#[to_schema] Problem),
+    PayloadTooLarge(Problem),
     /// `UNSUPPORTED_MEDIA_TYPE`: not JSON.
     #[response(status = 415, content_type = "application/problem+json")]
-    UnsupportedMediaType(#[to_schema] Problem),
+    UnsupportedMediaType(Problem),
     /// `RATE_LIMITED`: too many failed logins.
     #[response(status = 429, content_type = "application/problem+json")]
-    TooManyRequests(#[to_schema] Problem),
+    TooManyRequests(Problem),
     /// `INTERNAL`
     #[response(status = 500, content_type = "application/problem+json")]
-    Internal(#[to_schema] Problem),
+    Internal(Problem),
     /// `UNAVAILABLE`: the store gives no answer, or the server is shutting down.
     #[response(status = 503, content_type = "application/problem+json")]
-    Unavailable(#[to_schema] Problem),
+    Unavailable(Problem),
 }
