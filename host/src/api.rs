@@ -40,6 +40,7 @@ use crate::journey::Journey;
 use crate::journey::accept::rate_limit::RateLimits;
 use crate::journey::event::Webhooks;
 use crate::plugin::Plugins;
+use crate::plugin::evidence::Evidence;
 use crate::store::Store;
 use crate::store::facts::Facts;
 use crate::store::seal::Seal;
@@ -70,6 +71,8 @@ pub struct Api {
     pub webhooks: Arc<Webhooks>,
     /// For recorded calls.
     pub seal: Arc<Seal>,
+    /// What a new plugin is compared on.
+    pub evidence: Arc<dyn Evidence>,
     /// The secret of this run, for the command line.
     pub control: ControlToken,
     /// The buckets.

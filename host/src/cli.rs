@@ -22,6 +22,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::plugin::compiler::{self, CompileLimits};
 use error::CliError;
 
 /// A transactional e-mail server whose policy is WebAssembly.
@@ -65,6 +66,9 @@ enum Command {
     /// Make, list, change, test and replay webhooks
     #[command(subcommand)]
     Webhook(webhook::WebhookCommand),
+    /// Compile a component for the server that is this process's parent
+    #[command(name = compiler::COMMAND, hide = true)]
+    CompilePlugin { memory_bytes: u64, seconds: u64 },
 }
 
 /// Runs the command line of this process.
@@ -72,6 +76,9 @@ enum Command {
 pub fn main() -> ExitCode {
     crate::server::memory::fix_thresholds();
     let cli = Cli::parse();
+    if let Command::CompilePlugin { memory_bytes, seconds } = cli.command {
+        return compiler::child::run(CompileLimits { memory_bytes, seconds });
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let result = match runtime {
         Ok(runtime) => runtime.block_on(run(cli.command)),
@@ -99,5 +106,7 @@ async fn run(command: Command) -> Result<(), CliError> {
         Command::Message(command) => message::run(command).await,
         Command::Suppression(command) => suppression::run(command).await,
         Command::Webhook(command) => Box::pin(webhook::run(command)).await,
+        // It has run before there was a runtime.
+        Command::CompilePlugin { .. } => Ok(()),
     }
 }

@@ -12,12 +12,16 @@ pub mod board;
 mod builtin;
 mod cache;
 pub mod cases;
+pub mod compiler;
+mod counts;
 pub mod decision;
 pub mod domain;
 mod engine;
 mod error;
+pub mod evidence;
 pub mod files;
 mod generation;
+pub mod impact;
 pub mod inspect;
 mod instance;
 mod limits;
@@ -61,12 +65,13 @@ pub use limits::{CallLimits, Limits};
 pub use log::Line;
 pub use stage::{Progress, Stage};
 
-use binding::{Binding, Scope};
+use binding::Binding;
 use board::Board;
+use compiler::Compiler;
 use engine::PluginEngine;
 use files::Directory;
 use generation::Loader;
-use log::SlotLog;
+use log::{Audience, SlotLog};
 use manager::{Command, Live, Machine, Manager, Order, OrderError};
 use placed::Proven;
 use shadow::Shadow;
@@ -93,6 +98,8 @@ pub struct Options {
     pub compiled: PathBuf,
     /// Keys the digests of compiled code.
     pub secret: Vec<u8>,
+    /// What compiles components.
+    pub compiler: Compiler,
     /// What is asked of signatures.
     pub signatures: SignatureRule,
     /// Whose signatures are trusted.
@@ -154,19 +161,25 @@ impl Plugins {
         let state = StateDirectory::open(&options.state).map_err(at(&options.state))?;
         let engine = PluginEngine::start()?;
         let cache = cache::CompiledCache::open(&options.compiled, &options.secret);
-        let loader = Loader::new(engine, cache, clock.clone())?;
+        let loader = Loader::new(engine, (cache, options.compiler), clock.clone())?;
         let workshop = Workshop::new(
             loader,
             options.limits,
             options.signatures,
             options.trusted,
-            clock.clone(),
+            (clock.clone(), Audience::Nobody),
         );
+        let logs: HashMap<SlotName, SlotLog> = Kind::ALL
+            .map(Kind::builtin_slot)
+            .map(|slot| (slot.clone(), SlotLog::of_slot(slot.as_str(), clock.clone())))
+            .into();
         let builtin = |kind: Kind| {
-            let workshop = &workshop;
+            let (workshop, logs) = (&workshop, &logs);
             async move {
                 let candidate = Candidate::builtin(kind);
-                workshop.prove(&candidate, workshop.log(&candidate.slot), None, UNHEARD).await
+                let log = logs.get(&candidate.slot).cloned();
+                let log = log.unwrap_or_else(|| workshop.log(&candidate.slot));
+                workshop.prove(&candidate, log, None, UNHEARD).await
             }
         };
         let (renderer, domain, plan) =
@@ -184,7 +197,7 @@ impl Plugins {
             directory,
             state,
             max_component_bytes: options.max_component_bytes,
-            logs: Mutex::default(),
+            logs: Mutex::new(logs),
             commands,
             ward,
         });
@@ -197,6 +210,11 @@ impl Plugins {
     #[must_use]
     pub fn table(&self) -> Arc<Table> {
         self.table.load_full()
+    }
+
+    /// Ends what is being compiled, and compiles nothing more: the server is to end.
+    pub fn stop_compiling(&self) {
+        self.workshop.stop_compiling();
     }
 
     /// The context of a call that is made now.
@@ -274,13 +292,7 @@ impl Plugins {
     /// What answers the calls of that binding.
     #[must_use]
     pub fn serving(&self, kind: Kind, binding: &Binding) -> Proven {
-        let scope = match binding {
-            Binding::Server => Scope { plan: "", account: "", domain: None },
-            Binding::Plan(plan) => Scope { plan, account: "", domain: None },
-            Binding::Account(account) => Scope { plan: "", account, domain: None },
-            Binding::Domain(domain) => Scope { plan: "", account: "", domain: Some(domain) },
-        };
-        self.table.load().serving(kind, &scope)
+        self.table.load().serving(kind, &binding.scope())
     }
 
     /// The built-in plugin of a kind.
@@ -301,7 +313,7 @@ impl Plugins {
 
     fn log(&self, slot: &SlotName) -> SlotLog {
         let mut logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
-        let new = || SlotLog::new(slot.as_str(), self.clock.clone());
+        let new = || SlotLog::of_slot(slot.as_str(), self.clock.clone());
         logs.entry(slot.clone()).or_insert_with(new).clone()
     }
 
@@ -332,7 +344,7 @@ impl Plugins {
     async fn revive(&self, slot: &SlotName, stored: Option<Stored>) -> Option<Live> {
         let stored = stored?;
         match self.make_again(slot, &stored).await {
-            Ok(proven) => Some(Live { proven, stored }),
+            Ok(proven) => Some(Live { proven, stored, shadow: None }),
             Err(error) => {
                 let digest = stored.digest.as_deref().unwrap_or("the built-in plugin");
                 tracing::error!(%slot, digest, %error, "a plugin that ran before cannot run now");

@@ -1,4 +1,5 @@
 //! Templates: what an account writes once and sends many times.
 
 pub mod slug;
+mod trial;
 pub mod version;

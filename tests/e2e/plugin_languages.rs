@@ -133,6 +133,10 @@ async fn until_live(server: &Server, slot: &str, digest: &str, settings: &Value)
         let view = server.slot(slot).await;
         let (active, candidate) = (&view["active"], &view["candidate"]);
         assert!(candidate["rejected"].is_null(), "{slot}: {view:#}");
+        // The example of a renderer is not made for the starter templates.
+        if candidate["stage"] == "waiting" {
+            server.order(slot, "activate").await;
+        }
         let wanted = active["digest"] == digest && active["settings"] == *settings;
         (wanted && candidate.is_null()).then_some(view)
     };

@@ -4,6 +4,7 @@
 mod activation;
 mod bindings;
 mod blame;
+mod compiling;
 mod crash;
 mod decisions;
 mod endurance;

@@ -6,16 +6,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use criterion::Criterion;
+use futures_util::future::BoxFuture;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 use waxwing::clock::Clock;
 use waxwing::id::TemplateId;
-use waxwing::plugin::binding::Scope;
+use waxwing::plugin::binding::{Binding, Scope};
+use waxwing::plugin::compiler::Compiler;
+use waxwing::plugin::evidence::{Evidence, Found, Owner, Published};
+use waxwing::plugin::record::Call;
 use waxwing::plugin::renderer::{Output, Part, Source, Template, VersionKey};
 use waxwing::plugin::signature::SignatureRule;
 use waxwing::plugin::slot::SlotName;
-use waxwing::plugin::{Limits, Options, Plugins, plan};
+use waxwing::plugin::{Kind, Limits, Options, Plugins, plan};
 
 use crate::sample;
 
@@ -26,6 +30,28 @@ pub struct Bench {
     pub runtime: Runtime,
     plugins: Arc<Plugins>,
     _directory: TempDir,
+}
+
+/// A server that has sent nothing yet.
+#[derive(Debug)]
+struct NoPast;
+
+impl Evidence for NoPast {
+    fn calls(&self, _: Kind, _: SlotName) -> BoxFuture<'static, Found<Vec<Call>>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    fn components(&self) -> BoxFuture<'static, Found<Vec<String>>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    fn accounts(&self, _: Binding) -> BoxFuture<'static, Found<Vec<Owner>>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    fn templates(&self, _: Owner) -> BoxFuture<'static, Found<Vec<Published>>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
 }
 
 impl Bench {
@@ -44,6 +70,7 @@ impl Bench {
             state: inside("state"),
             compiled: inside("compiled"),
             secret: b"bench".to_vec(),
+            compiler: Compiler::Unbounded,
             signatures: SignatureRule::Off,
             trusted: Vec::new(),
             max_component_bytes: 16 << 20,
@@ -54,8 +81,7 @@ impl Bench {
         if !plan_policy.is_empty() {
             let file = inside("plugins").join("plan-policy.toml");
             std::fs::write(file, plan_policy).expect("written");
-            let none = Arc::new(|_, _| Box::pin(async { Vec::new() }) as _);
-            runtime.spawn(manager.run(none, CancellationToken::new()));
+            runtime.spawn(manager.run(Arc::new(NoPast), CancellationToken::new()));
             let slot: SlotName = "plan-policy".parse().expect("a name");
             let live = || plugins.board().slot(&slot).is_some_and(|it| !it.is_builtin);
             while !live() {

@@ -12,9 +12,9 @@ use super::problem::Problem;
 use super::{Api, body};
 use crate::journey::accept::fair_share::Tenant;
 use crate::journey::accept::refusal::{Outage, Refusal};
-use crate::plugin::Artifact;
 use crate::plugin::manager::{Order, OrderError};
 use crate::plugin::slot::{Activation, ImpactRule, SlotName};
+use crate::plugin::{Artifact, LoadError};
 use crate::upkeep::replay::{self, Brought, ReplayError};
 
 const LOG_LINES: u32 = 100;
@@ -175,9 +175,8 @@ pub async fn impact(
     let slot = named(&slot)?;
     let component = Artifact::new(component(&api, request).await?);
     let brought = Brought { component, signature: query.signature };
-    let (plugins, store, calls) = (&api.plugins, &api.store, api.limits.load().impact_calls);
-    let impact = replay::impact(plugins, store, &api.seal, slot, &brought, calls).await;
-    Ok(axum::Json(impact.map_err(|error| not_replayed(&error))?).into_response())
+    let impact = replay::impact(&api.plugins, &*api.evidence, slot, &brought).await;
+    Ok(axum::Json(impact.map_err(|error| not_replayed(&error.into()))?).into_response())
 }
 
 /// What the plugins of a slot logged last.
@@ -203,8 +202,15 @@ pub async fn logs(
 /// Reads a component from a body.
 pub async fn component(api: &Api, request: Request) -> Result<Bytes, Problem> {
     let limit = usize::try_from(api.plugins.max_component_bytes()).unwrap_or(usize::MAX);
-    let (bytes, _memory) =
-        body::read_up_to(limit, request.into_body(), Tenant::Operator, api).await?;
+    let read = body::read_up_to(limit, request.into_body(), Tenant::Operator, api).await;
+    let (bytes, _memory) = read.map_err(|problem| {
+        problem.instead(StatusCode::PAYLOAD_TOO_LARGE, || {
+            format!(
+                "the component is too large: plugins.max_component_bytes is {limit}; raise it if the \
+                 component must be so large (Python's are about 18 MB and need 33554432)"
+            )
+        })
+    })?;
     Ok(bytes.freeze())
 }
 
@@ -213,6 +219,9 @@ pub fn not_replayed(error: &ReplayError) -> Problem {
     match error {
         ReplayError::NotRecorded | ReplayError::ComponentGone { .. } => {
             Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", error.to_string())
+        }
+        ReplayError::Load(LoadError::Evidence(_)) => {
+            Refusal::unavailable(Outage::Store, &error.to_string()).into()
         }
         ReplayError::NoSuchCall(_) | ReplayError::Load(_) | ReplayError::Slot(_) => {
             Refusal::fault("component", "refused", error.to_string()).into()

@@ -22,6 +22,12 @@ pub struct Problem {
 }
 
 impl Problem {
+    /// Another message, where the problem has that status.
+    #[must_use]
+    pub fn instead(self, status: StatusCode, message: impl FnOnce() -> String) -> Self {
+        if self.status == status { Self { message: message(), ..self } } else { self }
+    }
+
     /// A refusal of the door itself: what was sent is not a request that the journey could see.
     #[must_use]
     pub fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {

@@ -59,8 +59,8 @@ impl Config {
         credits: Credits { low }
         inbox: Inbox { smtp_listen, enabled, view }
         plugins: Plugins {
-            limits, dir, signatures, trusted_keys, max_component_bytes, sample_every, samples_kept,
-            sample_days, impact_calls
+            limits, dir, signatures, trusted_keys, max_component_bytes, compile_memory_bytes,
+            compile_seconds, sample_every, samples_kept, sample_days, impact_calls
         }
         retention: Retention { content_days, message_days }
         limits: Limits {

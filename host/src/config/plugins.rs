@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 use super::Rules;
 use crate::plugin::Limits as PluginLimits;
+use crate::plugin::compiler::CompileLimits;
 use crate::plugin::signature::{PublicKey, SignatureRule};
 
 /// `[plugins]`
@@ -22,6 +23,10 @@ pub struct Plugins {
     pub trusted_keys: Vec<PublicKey>,
     /// Bytes of a component; Python's need 32 MiB.
     pub max_component_bytes: u64,
+    /// Memory that the compilation of one component may use, in bytes.
+    pub compile_memory_bytes: u64,
+    /// CPU time that the compilation of one component may use, in seconds.
+    pub compile_seconds: u64,
     /// Every how many calls of a plugin one is recorded, encrypted; 0 for none.
     pub sample_every: u64,
     /// Recorded calls that are kept for each slot.
@@ -33,10 +38,24 @@ pub struct Plugins {
 }
 
 impl Plugins {
+    /// What the compilation of one component may use.
+    #[must_use]
+    pub fn compile_limits(&self) -> CompileLimits {
+        CompileLimits { memory_bytes: self.compile_memory_bytes, seconds: self.compile_seconds }
+    }
+
     pub(super) fn check(&self, rules: &mut Rules) {
         rules.must(
             (1 << 10..=32 << 20).contains(&self.max_component_bytes),
             "plugins.max_component_bytes: 1024 to 33554432",
+        );
+        rules.must(
+            (64 << 20..=64 << 30).contains(&self.compile_memory_bytes),
+            "plugins.compile_memory_bytes: 67108864 to 68719476736",
+        );
+        rules.must(
+            (1..=3_600).contains(&self.compile_seconds),
+            "plugins.compile_seconds: 1 to 3600",
         );
         rules.must(self.samples_kept <= 10_000, "plugins.samples_kept: at most 10000");
         rules.must(self.impact_calls <= 1_000, "plugins.impact_calls: at most 1000");
@@ -52,6 +71,8 @@ impl Default for Plugins {
             signatures: SignatureRule::Off,
             trusted_keys: Vec::new(),
             max_component_bytes: 16 << 20,
+            compile_memory_bytes: 2 << 30,
+            compile_seconds: 120,
             sample_every: 100,
             samples_kept: 500,
             sample_days: 7,

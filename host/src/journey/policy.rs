@@ -71,11 +71,10 @@ pub(super) async fn admit<'a>(
         domain: domain.as_ref().map(|domain| domain.as_str()),
     };
     let priced = plan::check(plugins, &scope, context, sender, submission, &substance).await;
-    let (price, decision) = match priced {
+    let (price, mut decisions) = match priced {
         Ok(priced) => priced,
         Err(turned) => return Ok(Err(turned)),
     };
-    let mut decisions = vec![decision];
     match sender_domain::check(snapshot, sender, &substance).await? {
         Ok(verified) => {
             decisions.push(verified.decision);

@@ -6,19 +6,39 @@ use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
 /// A component's bytes, named by their digest.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Artifact {
     bytes: Bytes,
     digest: Arc<str>,
+    origin: Origin,
+}
+
+/// Where a component comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    BuiltIn,
+    Brought,
 }
 
 impl Artifact {
+    /// One that is a part of this binary.
+    #[must_use]
+    pub fn builtin(bytes: &'static [u8]) -> Self {
+        Self { origin: Origin::BuiltIn, ..Self::new(bytes) }
+    }
+
+    /// Whether it is a part of this binary.
+    #[must_use]
+    pub fn is_builtin(&self) -> bool {
+        self.origin == Origin::BuiltIn
+    }
+
     /// Names bytes by their digest.
     #[must_use]
     pub fn new(bytes: impl Into<Bytes>) -> Self {
         let bytes = bytes.into();
         let digest = format!("sha256:{}", hex(&Sha256::digest(&bytes))).into();
-        Self { bytes, digest }
+        Self { bytes, digest, origin: Origin::Brought }
     }
 
     /// `sha256:<hex>`.
@@ -40,6 +60,15 @@ impl Artifact {
         self.bytes.len() > 1_200_000
     }
 }
+
+/// The same bytes are the same component, wherever they come from.
+impl PartialEq for Artifact {
+    fn eq(&self, other: &Self) -> bool {
+        self.bytes == other.bytes
+    }
+}
+
+impl Eq for Artifact {}
 
 fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write as _;

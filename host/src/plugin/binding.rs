@@ -55,6 +55,18 @@ impl Binding {
         }
     }
 
+    /// A call that a plugin with this binding may get, by no more than the binding says.
+    #[must_use]
+    pub fn scope(&self) -> Scope<'_> {
+        let nobody = Scope { plan: "", account: "", domain: None };
+        match self {
+            Self::Server => nobody,
+            Self::Plan(plan) => Scope { plan, ..nobody },
+            Self::Account(account) => Scope { account, ..nobody },
+            Self::Domain(domain) => Scope { domain: Some(domain), ..nobody },
+        }
+    }
+
     /// How narrow it is: server, then plan, then account, then domain.
     #[must_use]
     pub fn narrowness(&self) -> u8 {

@@ -6,12 +6,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::impact::Impact;
+use super::log::CallPurpose;
 use super::placed::Proven;
-use super::shadow::Shadow;
+use super::shadow::{Report, Shadow};
 use super::slot::SlotName;
 use super::stage::Stage;
 use super::state::{Quarantined, Stored};
-use super::workshop::Impact;
 
 /// The board. Cheap to clone.
 #[derive(Debug, Clone, Default)]
@@ -24,6 +25,8 @@ pub struct SlotView {
     pub active: Option<Proven>,
     /// Since when, RFC 3339; none for what the server brought itself.
     pub since: Option<String>,
+    /// What came of the active one's calls in the shadow, before it was live.
+    pub shadow: Option<Report>,
     /// Whether the active one is the plugin that the server brought itself.
     pub is_builtin: bool,
     /// What a rollback would bring back.
@@ -49,6 +52,8 @@ pub struct CandidateView {
     pub stage: Stage,
     /// Why it came no further.
     pub rejected: Option<String>,
+    /// Why it waits for the operator.
+    pub waits: Option<String>,
     /// What would change.
     pub impact: Option<Impact>,
     /// The comparison with live calls.
@@ -111,6 +116,7 @@ impl CandidateView {
             name: None,
             stage: Stage::Settling,
             rejected: None,
+            waits: None,
             impact: None,
             shadow: None,
         }
@@ -169,6 +175,8 @@ impl SlotView {
             "settingsRevision": identity.map(|it| it.settings_revision),
             "candidate": candidate.map(|it| it.stage),
             "rejected": candidate.is_some_and(|it| it.rejected.is_some()),
+            "trapped": self.active.as_ref().map(|it| it.pulse().trapped()),
+            "gaveUp": self.active.as_ref().map(|it| it.pulse().gave_up()),
         })
     }
 
@@ -189,10 +197,12 @@ impl SlotView {
             "summary": active.manifest().summary,
             "builtin": self.is_builtin,
             "since": self.since,
+            "shadow": self.shadow,
             "calls": pulse.calls(),
             "trapped": pulse.trapped(),
+            "gaveUp": pulse.gave_up(),
             "inputsInQuarantine": pulse.inputs_in_quarantine(),
-            "cpuMicros": u64::try_from(active.cpu().as_micros()).unwrap_or(u64::MAX),
+            "cpuMicros": u64::try_from(active.cpu(CallPurpose::Service).as_micros()).unwrap_or(u64::MAX),
         })
     }
 }
@@ -204,6 +214,7 @@ impl CandidateView {
             "name": self.name,
             "stage": self.stage,
             "rejected": self.rejected,
+            "waits": self.waits,
             "impact": self.impact,
             "shadow": self.shadow.as_ref().map(|it| it.report()),
         })

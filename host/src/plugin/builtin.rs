@@ -1,7 +1,5 @@
 //! The built-in plugins, as components that the build made and embedded.
 
-use bytes::Bytes;
-
 use super::Kind;
 use super::artifact::Artifact;
 
@@ -14,9 +12,9 @@ pub const DOMAIN_POLICY: &[u8] = include_bytes!(env!("WAXWING_DOMAIN_POLICY"));
 
 /// The built-in plugin of a kind.
 pub fn artifact(kind: Option<Kind>) -> Option<Artifact> {
-    Some(Artifact::new(Bytes::from_static(match kind? {
+    Some(Artifact::builtin(match kind? {
         Kind::Renderer => LIQUID_RENDERER,
         Kind::Domain => DOMAIN_POLICY,
         Kind::Plan => PLAN_POLICY,
-    })))
+    }))
 }

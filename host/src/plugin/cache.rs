@@ -42,32 +42,38 @@ impl CompiledCache {
         Self { directory: None, secret: Vec::new() }
     }
 
-    /// The compiled component, from the cache or compiled now. Blocks while it compiles.
-    pub fn component(
+    /// The compiled component, if it is kept. Blocks while it is read.
+    pub fn load(&self, engine: &PluginEngine, digest: &str) -> Option<Component> {
+        let file = self.file(engine, digest)?;
+        deserialize(engine.wasmtime(), &self.read(&file)?).ok()
+    }
+
+    /// Keeps the machine code of a component and makes it runnable. Blocks while it is written.
+    ///
+    /// # Errors
+    /// The code is not for this engine.
+    pub fn keep(
         &self,
         engine: &PluginEngine,
-        wasm: &[u8],
         digest: &str,
+        code: &[u8],
     ) -> wasmtime::Result<Component> {
-        let Some(directory) = &self.directory else { return engine.compile(wasm) };
-        let file = directory.join(file_name(engine.wasmtime(), digest));
-        if let Some(code) = self.read(&file)
-            && let Some(component) = deserialize(engine.wasmtime(), &code)
+        if let Some(file) = self.file(engine, digest)
+            && let Err(error) = self.write(&file, code)
         {
-            return Ok(component);
-        }
-        let component = engine.compile(wasm)?;
-        if let Err(error) = self.write(&file, &component.serialize()?) {
             let path = file.display();
             tracing::warn!(%error, %path, "a compiled plugin could not be kept");
         }
-        Ok(component)
+        deserialize(engine.wasmtime(), code)
     }
 
     /// Whether a component is kept; its file may still turn out to be changed.
     pub fn holds(&self, engine: &PluginEngine, digest: &str) -> bool {
-        let file = |directory: &PathBuf| directory.join(file_name(engine.wasmtime(), digest));
-        self.directory.as_ref().is_some_and(|directory| file(directory).exists())
+        self.file(engine, digest).is_some_and(|file| file.exists())
+    }
+
+    fn file(&self, engine: &PluginEngine, digest: &str) -> Option<PathBuf> {
+        Some(self.directory.as_ref()?.join(file_name(engine.wasmtime(), digest)))
     }
 
     fn read(&self, file: &Path) -> Option<Vec<u8>> {
@@ -128,11 +134,12 @@ fn file_name(engine: &Engine, digest: &str) -> String {
     format!("{}-{:016x}.cwasm", digest.trim_start_matches("sha256:"), hasher.finish())
 }
 
-#[expect(unsafe_code, reason = "only code with this server's own HMAC comes here")]
-fn deserialize(engine: &Engine, code: &[u8]) -> Option<Component> {
-    // SAFETY: `code` was written by `Component::serialize` of this server: its HMAC was checked on
-    // these very bytes, and the key is in a file that only this server's user can read.
-    unsafe { Component::deserialize(engine, code) }.ok()
+#[expect(unsafe_code, reason = "only code of this server's own compiler comes here")]
+fn deserialize(engine: &Engine, code: &[u8]) -> wasmtime::Result<Component> {
+    // SAFETY: `code` was written by `Engine::precompile_component` of this very binary. Either it comes
+    // straight from there, in this process or through the pipe of a child that runs this binary, or its
+    // HMAC was checked on these very bytes, under a key in a file that only this server's user can read.
+    unsafe { Component::deserialize(engine, code) }
 }
 
 #[cfg(unix)]

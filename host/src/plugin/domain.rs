@@ -7,6 +7,7 @@ use super::bindings::types::{CallContext, Failure};
 use super::error::CallFailure;
 use super::generation::Generation;
 use super::instance::Budget;
+use super::log::CallPurpose;
 use super::pool::Pool;
 use super::slot::Instances;
 
@@ -39,7 +40,7 @@ impl DomainPolicy {
         ctx: &CallContext,
         domain: &Domain,
     ) -> Result<Result<Vec<Requirement>, Failure>, CallFailure> {
-        let mut borrowed = self.0.borrow().await?;
+        let mut borrowed = self.0.borrow(CallPurpose::of(ctx)).await?;
         let instance = borrowed.instance();
         instance.arm_for(ctx);
         let cpu = instance.cpu();
@@ -61,7 +62,7 @@ impl DomainPolicy {
         domain: &Domain,
         seen: &[Observation],
     ) -> Result<Result<Verdict, Failure>, CallFailure> {
-        let mut borrowed = self.0.borrow().await?;
+        let mut borrowed = self.0.borrow(CallPurpose::of(ctx)).await?;
         let instance = borrowed.instance();
         instance.arm_for(ctx);
         let cpu = instance.cpu();

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use wasmtime::component::Component;
 use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig};
 
 use super::error::LoadError;
@@ -53,8 +52,8 @@ impl PluginEngine {
 
     /// Turns a component into machine code on threads that step back for those that serve
     /// requests. Blocks until it is done.
-    pub fn compile(&self, wasm: &[u8]) -> wasmtime::Result<Component> {
-        self.compilers.install(|| Component::new(&self.engine, wasm))
+    pub fn compile(&self, wasm: &[u8]) -> wasmtime::Result<Vec<u8>> {
+        self.compilers.install(|| self.engine.precompile_component(wasm))
     }
 
     /// The engine itself.
@@ -80,6 +79,11 @@ fn be_nice() {
 
 #[cfg(not(target_os = "linux"))]
 fn be_nice() {}
+
+/// For a process that only compiles: how instances are allocated does not change machine code.
+pub fn without_a_pool() -> Config {
+    config(&InstanceAllocationStrategy::OnDemand)
+}
 
 fn config(strategy: &InstanceAllocationStrategy) -> Config {
     let mut config = Config::new();

@@ -11,6 +11,9 @@ pub enum LoadError {
     /// Not a component, or one that does not compile.
     #[error("not a WebAssembly component that can be compiled: {0}")]
     Compile(wasmtime::Error),
+    /// It was not compiled.
+    #[error(transparent)]
+    Compiler(#[from] super::compiler::CompileError),
     /// It cannot be read, or is larger than it may be.
     #[error("{0}")]
     File(String),
@@ -155,6 +158,9 @@ pub enum LoadError {
         /// Why it was rolled back.
         reason: String,
     },
+    /// What it would change is not known.
+    #[error(transparent)]
+    Evidence(#[from] super::evidence::EvidenceError),
     /// A newer file came while this one was looked at.
     #[error("a newer file came")]
     Superseded,
@@ -248,7 +254,9 @@ pub enum CallFailure {
 }
 
 impl CallFailure {
-    /// What a client may know of it: not what the plugin wrote, which may be of another client's call.
+    /// What a client may know of it: neither what the plugin wrote, which may be of another client's
+    /// call, nor settings and their values, which are for the operator. The log and the decision record
+    /// have both.
     #[must_use]
     pub fn for_client(&self) -> String {
         match self {
@@ -260,11 +268,21 @@ impl CallFailure {
                     "{input} is in quarantine, because two generations of the plugin trapped on it"
                 )
             }
-            Self::Time { .. }
-            | Self::Memory { .. }
-            | Self::Output { .. }
-            | Self::GaveUp { .. }
-            | Self::BrokenPromise { .. } => self.to_string(),
+            Self::Time { plugin, call, .. } => {
+                format!("the plugin {plugin} used up its time in {call}")
+            }
+            Self::Memory { plugin, call, .. } => {
+                format!("the plugin {plugin} used up its memory in {call}")
+            }
+            Self::Output { plugin, call, .. } => {
+                format!("the plugin {plugin} answered too much in {call}")
+            }
+            Self::GaveUp { plugin, call, detail: _ } => {
+                format!("the plugin {plugin} gave up in {call}")
+            }
+            Self::BrokenPromise { plugin, call, detail: _ } => {
+                format!("the plugin {plugin} broke the interface in {call}")
+            }
         }
     }
 

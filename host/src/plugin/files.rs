@@ -71,7 +71,7 @@ pub enum ReadError {
     /// It is larger than it may be.
     #[error(
         "{path} is too large: plugins.max_component_bytes is {limit}; raise it if the component must \
-         be so large (Python's are about 18 MB)"
+         be so large (Python's are about 18 MB and need 33554432)"
     )]
     TooLarge {
         /// The file.

@@ -8,12 +8,13 @@ use wasmtime::component::{Component, Linker};
 use super::artifact::Artifact;
 use super::bindings::world::{Manifest, World};
 use super::cache::CompiledCache;
+use super::compiler::Compiler;
 use super::decision::Identity;
 use super::engine::PluginEngine;
 use super::error::{CallFailure, LoadError};
 use super::instance::{Budget, Instance, arm, failure};
 use super::limits::{CallLimits, Meter, Peak};
-use super::log::SlotLog;
+use super::log::{CallPurpose, SlotLog};
 use super::meter::CpuTime;
 use super::sandbox::{self, Guest};
 use super::stage::{Progress, Stage, enter};
@@ -39,6 +40,7 @@ pub struct Loader {
     engine: PluginEngine,
     linker: Arc<Linker<Guest>>,
     cache: CompiledCache,
+    compiler: Compiler,
     clock: Clock,
 }
 
@@ -52,6 +54,7 @@ pub struct Generation<W: World> {
     settings: String,
     clock: Clock,
     cpu: CpuTime,
+    rehearsals: CpuTime,
     peak: Peak,
 }
 
@@ -59,12 +62,12 @@ impl Loader {
     /// A loader on that engine.
     pub fn new(
         engine: PluginEngine,
-        cache: CompiledCache,
+        (cache, compiler): (CompiledCache, Compiler),
         clock: Clock,
     ) -> Result<Self, LoadError> {
         let mut linker = Linker::new(engine.wasmtime());
         sandbox::link(&mut linker).map_err(LoadError::Engine)?;
-        Ok(Self { engine, linker: Arc::new(linker), cache, clock })
+        Ok(Self { engine, linker: Arc::new(linker), cache, compiler, clock })
     }
 
     /// Inspects a component and turns it into machine code, off the request threads.
@@ -76,15 +79,30 @@ impl Loader {
         enter(progress, Stage::Inspecting)?;
         let kind = inspect::inspect(artifact.bytes())?.kind;
         enter(progress, Stage::Compiling)?;
-        let (engine, cache, artifact) = (self.engine.clone(), self.cache.clone(), artifact.clone());
-        let compiled = tokio::task::spawn_blocking(move || {
-            cache.component(&engine, artifact.bytes(), artifact.digest())
-        });
-        let component = match compiled.await {
-            Ok(component) => component.map_err(LoadError::Compile)?,
-            Err(panicked) => return Err(LoadError::Compile(wasmtime::Error::new(panicked))),
-        };
-        Ok((kind, component))
+        let digest = artifact.digest().to_owned();
+        if let Some(kept) = self.cached(move |cache, engine| cache.load(engine, &digest)).await? {
+            return Ok((kind, kept));
+        }
+        let code = self.compiler.compile(&self.engine, artifact).await?;
+        let digest = artifact.digest().to_owned();
+        let component =
+            self.cached(move |cache, engine| cache.keep(engine, &digest, &code)).await?;
+        Ok((kind, component.map_err(LoadError::Compile)?))
+    }
+
+    /// Ends what is being compiled, and compiles nothing more.
+    pub fn stop_compiling(&self) {
+        self.compiler.stop();
+    }
+
+    /// Work on the cache, which blocks, off the request threads.
+    async fn cached<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&CompiledCache, &PluginEngine) -> T + Send + 'static,
+    ) -> Result<T, LoadError> {
+        let (cache, engine) = (self.cache.clone(), self.engine.clone());
+        let done = tokio::task::spawn_blocking(move || work(&cache, &engine)).await;
+        done.map_err(|panicked| LoadError::Compile(wasmtime::Error::new(panicked)))
     }
 
     /// Takes a compiled component through linking, configuration and its own test.
@@ -104,7 +122,7 @@ impl Loader {
         generation.cpu =
             CpuTime::of_plugin(generation.recipe.log.slot(), &generation.manifest.name);
         schema::check(&generation.manifest, &generation.recipe.settings)?;
-        let mut instance = generation.configured().await?;
+        let mut instance = generation.configured(CallPurpose::Service).await?;
         enter(progress, Stage::Tested)?;
         generation.self_test(&mut instance).await?;
         Ok(generation)
@@ -151,6 +169,7 @@ impl Loader {
             settings,
             clock: self.clock.clone(),
             cpu: CpuTime::of_plugin(&slot, &slot),
+            rehearsals: CpuTime::unseen(),
             peak: Peak::default(),
         })
     }
@@ -172,9 +191,12 @@ impl<W: World> Generation<W> {
         &self.recipe
     }
 
-    /// The CPU time of all its calls.
-    pub fn cpu(&self) -> &CpuTime {
-        &self.cpu
+    /// The CPU time of its calls with that purpose.
+    pub fn cpu(&self, purpose: CallPurpose) -> &CpuTime {
+        match purpose {
+            CallPurpose::Service => &self.cpu,
+            CallPurpose::Rehearsal => &self.rehearsals,
+        }
     }
 
     /// The most memory that one of its instances has held.
@@ -182,9 +204,9 @@ impl<W: World> Generation<W> {
         &self.peak
     }
 
-    /// A new instance, configured.
-    pub async fn instance(&self) -> Result<Instance<W>, CallFailure> {
-        match self.configured().await {
+    /// A new instance, configured for a call with that purpose.
+    pub async fn instance(&self, purpose: CallPurpose) -> Result<Instance<W>, CallFailure> {
+        match self.configured(purpose).await {
             Ok(instance) => Ok(instance),
             Err(LoadError::Call(failure)) => Err(failure),
             Err(other) => Err(CallFailure::BrokenPromise {
@@ -195,10 +217,10 @@ impl<W: World> Generation<W> {
         }
     }
 
-    async fn configured(&self) -> Result<Instance<W>, LoadError> {
-        let mut instance = self.unconfigured().await?;
-        instance.arm(Budget::Prepare, "configure");
-        let cpu = self.cpu.clone();
+    async fn configured(&self, purpose: CallPurpose) -> Result<Instance<W>, LoadError> {
+        let mut instance = self.unconfigured(purpose).await?;
+        instance.arm(Budget::Prepare, ("configure", purpose));
+        let cpu = self.cpu(purpose).clone();
         let (world, store) = instance.parts();
         let configured = cpu.of(world.configure(store, &self.settings)).await;
         let name = || self.identity.name.clone();
@@ -208,21 +230,21 @@ impl<W: World> Generation<W> {
         Ok(instance)
     }
 
-    async fn unconfigured(&self) -> Result<Instance<W>, CallFailure> {
+    async fn unconfigured(&self, purpose: CallPurpose) -> Result<Instance<W>, CallFailure> {
         let limits = self.recipe.limits;
         let name = self.identity.name.clone();
         let meter = Meter::new(limits.memory_bytes, self.peak.clone());
         let guest = Guest::new(name.clone(), self.recipe.log.clone(), meter);
         let mut store = sandbox::store(self.engine.wasmtime(), guest, limits.output_bytes);
-        arm(&mut store, limits.prepare(), &self.clock, "instantiate");
-        let world = match self.cpu.of(W::instantiate(&self.pre, &mut store)).await {
+        arm(&mut store, limits.prepare(), &self.clock, ("instantiate", purpose));
+        let world = match self.cpu(purpose).of(W::instantiate(&self.pre, &mut store)).await {
             Ok(world) => world,
             Err(error) => {
                 let call = ("instantiate", Budget::Prepare);
                 return Err(failure(W::KIND, &store, &name, limits, call, &error));
             }
         };
-        let (clock, cpu) = (self.clock.clone(), self.cpu.clone());
+        let (clock, cpu) = (self.clock.clone(), (self.cpu.clone(), self.rehearsals.clone()));
         Ok(Instance::new(world, store, name, limits, clock, cpu))
     }
 
@@ -233,8 +255,8 @@ impl<W: World> Generation<W> {
     }
 
     async fn describe(&self) -> Result<Manifest, CallFailure> {
-        let mut instance = self.unconfigured().await?;
-        instance.arm(Budget::Prepare, "describe");
+        let mut instance = self.unconfigured(CallPurpose::Service).await?;
+        instance.arm(Budget::Prepare, ("describe", CallPurpose::Service));
         let cpu = self.cpu.clone();
         let (world, store) = instance.parts();
         let described = cpu.of(world.describe(store)).await;
@@ -244,7 +266,7 @@ impl<W: World> Generation<W> {
     async fn self_test(&self, instance: &mut Instance<W>) -> Result<(), LoadError> {
         let mut context = super::context("self-test".to_owned(), &self.clock);
         context.dry_run = true;
-        instance.arm(Budget::Prepare, "self-test");
+        instance.arm(Budget::Prepare, ("self-test", CallPurpose::Service));
         let cpu = self.cpu.clone();
         let (world, store) = instance.parts();
         let tested = cpu.of(world.self_test(store, &context)).await;

@@ -9,6 +9,7 @@ use super::bindings::types::CallContext;
 use super::bindings::world::World;
 use super::error::CallFailure;
 use super::limits::CallLimits;
+use super::log::CallPurpose;
 use super::meter::CpuTime;
 use super::sandbox::Guest;
 use crate::clock::Clock;
@@ -21,6 +22,7 @@ pub struct Instance<W: World> {
     limits: CallLimits,
     clock: Clock,
     cpu: CpuTime,
+    rehearsals: CpuTime,
 }
 
 /// What a call is bounded by.
@@ -40,9 +42,9 @@ impl<W: World> Instance<W> {
         plugin: String,
         limits: CallLimits,
         clock: Clock,
-        cpu: CpuTime,
+        (cpu, rehearsals): (CpuTime, CpuTime),
     ) -> Self {
-        Self { world, store, plugin, limits, clock, cpu }
+        Self { world, store, plugin, limits, clock, cpu, rehearsals }
     }
 
     /// The world, and the store that its calls need. [`Instance::arm`] comes first, always.
@@ -50,21 +52,25 @@ impl<W: World> Instance<W> {
         (&self.world, &mut self.store)
     }
 
-    /// Gives the guest the time of one call, which the log names by `call_id`.
-    pub fn arm(&mut self, budget: Budget, call_id: &str) {
+    /// Gives the guest the time of one call, which the log names by its id.
+    pub fn arm(&mut self, budget: Budget, call: (&str, CallPurpose)) {
         let time = time(self.limits, budget);
-        arm(&mut self.store, time, &self.clock, call_id);
+        arm(&mut self.store, time, &self.clock, call);
     }
 
     /// Gives the guest the time of one call for a message. Its clock stands at the moment of that
     /// call, so that a recorded call is answered as it was then.
     pub fn arm_for(&mut self, ctx: &CallContext) {
-        arm_at(&mut self.store, self.limits.call(), ctx.now_unix_ms, &ctx.call_id);
+        let call = (ctx.call_id.as_str(), CallPurpose::of(ctx));
+        arm_at(&mut self.store, self.limits.call(), ctx.now_unix_ms, call);
     }
 
-    /// Where the CPU time of its calls is summed up.
+    /// Where the CPU time of the call that it is armed for is summed up.
     pub fn cpu(&self) -> CpuTime {
-        self.cpu.clone()
+        match self.store.data().purpose() {
+            CallPurpose::Service => self.cpu.clone(),
+            CallPurpose::Rehearsal => self.rehearsals.clone(),
+        }
     }
 
     /// What a finished call means; a failed one says which limit or which bug it was.
@@ -124,12 +130,12 @@ fn time(limits: CallLimits, budget: Budget) -> Duration {
 }
 
 /// Gives a guest time, and the moment that it may know, for one call.
-pub fn arm(store: &mut Store<Guest>, time: Duration, clock: &Clock, call_id: &str) {
-    arm_at(store, time, clock.now().unsigned_millis(), call_id);
+pub fn arm(store: &mut Store<Guest>, time: Duration, clock: &Clock, call: (&str, CallPurpose)) {
+    arm_at(store, time, clock.now().unsigned_millis(), call);
 }
 
-fn arm_at(store: &mut Store<Guest>, time: Duration, now_unix_ms: u64, call_id: &str) {
-    store.data_mut().begin_call(time, now_unix_ms, call_id);
+fn arm_at(store: &mut Store<Guest>, time: Duration, now_unix_ms: u64, call: (&str, CallPurpose)) {
+    store.data_mut().begin_call(time, now_unix_ms, call);
     store.set_epoch_deadline(1);
 }
 

@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
 
+use super::CallContext;
+use super::counts::SlotCounts;
 use crate::clock::{Clock, Timestamp};
 
 const KEPT: usize = 500;
@@ -17,7 +19,37 @@ const CHARACTERS: usize = 1_024;
 pub struct SlotLog {
     slot: Arc<str>,
     clock: Clock,
+    audience: Audience,
+    counts: SlotCounts,
     state: Arc<Mutex<State>>,
+}
+
+/// Who hears what a plugin logs and counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Audience {
+    /// The operators of a slot: what is said in calls for messages, not in those that compare.
+    Operators,
+    /// Whoever sits at the command line: everything.
+    Terminal,
+    /// Nobody: it is tried out beside what is live.
+    Nobody,
+}
+
+/// What a call is made for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallPurpose {
+    /// A message, or the preparation of a generation for messages.
+    Service,
+    /// A comparison: nothing comes of the answer.
+    Rehearsal,
+}
+
+impl CallPurpose {
+    /// That of a call with this context.
+    #[must_use]
+    pub fn of(ctx: &CallContext) -> Self {
+        if ctx.dry_run { Self::Rehearsal } else { Self::Service }
+    }
 }
 
 /// One line.
@@ -45,11 +77,34 @@ struct State {
 }
 
 impl SlotLog {
+    /// An empty log of a slot of a server.
+    #[must_use]
+    pub fn of_slot(slot: &str, clock: Clock) -> Self {
+        Self::new(slot, clock, Audience::Operators)
+    }
+
     /// An empty log.
     #[must_use]
-    pub fn new(slot: &str, clock: Clock) -> Self {
+    pub fn new(slot: &str, clock: Clock, audience: Audience) -> Self {
         let state = State { lines: VecDeque::new(), second: 0, in_second: 0, dropped: 0 };
-        Self { slot: slot.into(), clock, state: Arc::new(Mutex::new(state)) }
+        let state = Arc::new(Mutex::new(state));
+        Self { slot: slot.into(), clock, audience, counts: SlotCounts::new(slot), state }
+    }
+
+    /// Whether anybody hears what is said in a call.
+    #[must_use]
+    pub fn is_heard(&self, purpose: CallPurpose) -> bool {
+        match self.audience {
+            Audience::Operators => purpose == CallPurpose::Service,
+            Audience::Terminal => true,
+            Audience::Nobody => false,
+        }
+    }
+
+    /// What the plugins of the slot count.
+    #[must_use]
+    pub fn counts(&self) -> &SlotCounts {
+        &self.counts
     }
 
     /// The slot.
@@ -117,7 +172,7 @@ mod tests {
     #[test]
     fn a_flood_is_bounded_and_counted() {
         let clock = Clock::manual(Timestamp::from_millis(1_800_000_000_000));
-        let log = SlotLog::new("plan-policy", clock);
+        let log = SlotLog::of_slot("plan-policy", clock);
         let taken = (0..1_000).filter(|_| log.push("info", "p", "c", "a\nb\u{1b}[2J")).count();
         assert_eq!(taken, 100);
         let (lines, dropped) = log.tail(3);

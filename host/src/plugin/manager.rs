@@ -1,6 +1,7 @@
 //! The one task that changes what is live: it hears of files, of the operator's commands and of
 //! traps, and moves each slot's machine. Nothing is unloaded before its successor is proven.
 
+mod kept;
 mod machine;
 mod news;
 mod orders;
@@ -13,7 +14,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, abortable};
 use futures_util::stream::FuturesUnordered;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::MissedTickBehavior;
@@ -23,6 +24,7 @@ use super::Plugins;
 use super::binding::Binding;
 use super::board::CandidateView;
 use super::error::{CallFailure, LoadError};
+use super::evidence::Evidence;
 use super::files::Stamp;
 use super::placed::Proven;
 use super::shadow::Shadow;
@@ -38,14 +40,11 @@ use work::{Done, Examination, Examined};
 pub use machine::{Live, Machine};
 pub use news::{Listener, News, What};
 pub use orders::{Command, Order, OrderError};
-pub use work::Recorded;
 
 /// How often the directory is looked at where the system reports nothing.
 const LOOK: Duration = Duration::from_secs(1);
 /// Characters of a reason that are shown.
 const LONGEST_REASON: usize = 1_000;
-/// Components that no slot names any more and that are still kept.
-const SPARE: usize = 8;
 
 /// The task.
 #[derive(Debug)]
@@ -57,6 +56,8 @@ pub struct Manager {
     judging: Judging,
     listener: Listener,
     told_traps: HashMap<SlotName, Instant>,
+    /// Whether a slot has changed since components were last forgotten.
+    is_untidy: bool,
 }
 
 type Work = FuturesUnordered<BoxFuture<'static, (SlotName, u64, Done)>>;
@@ -71,13 +72,15 @@ impl Manager {
     ) -> Self {
         let (judging, listener) = (Judging::default(), Listener::default());
         let told_traps = HashMap::new();
-        let manager = Self { plugins, machines, commands, traps, judging, listener, told_traps };
+        let is_untidy = true;
+        let manager =
+            Self { plugins, machines, commands, traps, judging, listener, told_traps, is_untidy };
         manager.publish_all();
         manager
     }
 
-    /// Runs until `stop`. `recorded` answers calls of the past, for the impact of a new plugin.
-    pub async fn run(mut self, recorded: Recorded, stop: CancellationToken) {
+    /// Runs until `stop`. The impact of a new plugin is found out by the evidence.
+    pub async fn run(mut self, evidence: Arc<dyn Evidence>, stop: CancellationToken) {
         let changed = Arc::new(Notify::new());
         let mut watched = Watched::begin(&self.plugins.directory, &changed);
         let mut work = Work::new();
@@ -86,16 +89,17 @@ impl Manager {
         loop {
             tokio::select! {
                 () = stop.cancelled() => return,
-                () = changed.notified() => self.look(&mut work, &recorded),
+                () = changed.notified() => self.look(&mut work, &evidence),
                 _ = looks.tick() => {
                     if !watched.is_of(&self.plugins.directory) {
                         watched = Watched::begin(&self.plugins.directory, &changed);
                     }
-                    self.look(&mut work, &recorded);
+                    self.look(&mut work, &evidence);
                     self.count_calls();
                     self.remember_the_rest();
+                    self.tidy(&mut work, &evidence);
                 }
-                Some(command) = self.commands.recv() => self.obey(command, &mut work, &recorded).await,
+                Some(command) = self.commands.recv() => self.obey(command, &mut work, &evidence).await,
                 Some(report) = self.traps.recv() => self.trapped(report, &mut work),
                 Some((slot, number, done)) = work.next(), if !work.is_empty() => {
                     self.finish(&slot, number, done, &mut work);
@@ -105,7 +109,7 @@ impl Manager {
     }
 
     /// Begins work for every slot whose files are not as they were.
-    fn look(&mut self, work: &mut Work, recorded: &Recorded) {
+    fn look(&mut self, work: &mut Work, evidence: &Arc<dyn Evidence>) {
         let found = match self.plugins.directory.scan() {
             Ok(found) => found,
             Err(error) => {
@@ -133,7 +137,7 @@ impl Manager {
                 if machine.settling.hears_of_a_change() {
                     machine.stamp = stamp;
                 } else {
-                    self.examine(&slot, stamp, false, work, recorded);
+                    self.examine(&slot, stamp, false, work, evidence);
                 }
             }
         }
@@ -145,7 +149,7 @@ impl Manager {
         stamp: Option<Stamp>,
         forgiven: bool,
         work: &mut Work,
-        recorded: &Recorded,
+        evidence: &Arc<dyn Evidence>,
     ) {
         let Some(machine) = self.machines.get_mut(slot) else { return };
         machine.stamp = stamp;
@@ -165,21 +169,27 @@ impl Manager {
             log: plugins.log(slot),
             state: machine.state.clone(),
             active: machine.active.clone(),
-            serving: Arc::new(move |kind, binding| plugins.serving(kind, binding)),
-            recorded: Arc::clone(recorded),
+            plugins: Arc::clone(&plugins),
+            evidence: Arc::clone(evidence),
             now: self.plugins.clock.now().rfc3339(),
             forgiven,
         };
         if self.plugins.board.slot(slot).is_none() {
             self.publish(slot);
         }
+        let (examined, running) = abortable(examination.run());
+        if let Some(machine) = self.machines.get_mut(slot) {
+            machine.running = Some(running);
+        }
         let slot = slot.clone();
-        work.push(Box::pin(async move { (slot, number, examination.run().await) }));
+        work.push(Box::pin(
+            async move { (slot, number, examined.await.unwrap_or(Done::Superseded)) },
+        ));
     }
 
     fn finish(&mut self, slot: &SlotName, number: u64, done: Done, work: &mut Work) {
-        if let Done::Judged { plugin, input, failure, input_is_to_blame } = done {
-            self.judged(&plugin, input, &failure, input_is_to_blame);
+        if let Done::Judged { plugin, input, failure, blame } = done {
+            self.judged(&plugin, input, &failure, blame);
             return;
         }
         let Some(machine) = self.machines.get_mut(slot) else { return };
@@ -195,7 +205,7 @@ impl Manager {
             Done::Gone => self.gone(slot),
             Done::Examined(examined) => self.examined(slot, *examined, work),
             Done::Shadowed => self.activate_if_allowed(slot),
-            Done::Judged { .. } => {}
+            Done::Judged { .. } | Done::Superseded | Done::Tidied => {}
         }
     }
 
@@ -260,12 +270,13 @@ impl Manager {
         let Some(machine) = self.machines.get_mut(slot) else { return };
         let may = !machine.state.disabled;
         match machine.pending.take() {
-            Some(pending) if may && Machine::may_activate(&pending) => {
-                self.activate(slot, pending.live);
+            Some(pending) if may && pending.waits_because().is_none() => {
+                self.activate(slot, pending.into_live());
             }
             Some(pending) => {
                 let would_change = pending.impact.would_change;
-                tracing::warn!(%slot, would_change, "a plugin waits for `waxwing plugin activate`");
+                let reason = pending.waits_because().unwrap_or_default();
+                tracing::warn!(%slot, would_change, reason, "a plugin waits for `waxwing plugin activate`");
                 machine.pending = Some(pending);
                 self.publish(slot);
             }
@@ -311,14 +322,6 @@ impl Manager {
         self.changed(slot);
     }
 
-    fn remember_the_rest(&mut self) {
-        let unsaved = self.machines.values().filter(|it| it.is_unsaved);
-        let slots: Vec<SlotName> = unsaved.map(|it| it.slot.clone()).collect();
-        for slot in slots {
-            self.remember(&slot);
-        }
-    }
-
     fn refuse_taken(&self, proven: &Proven) -> Result<(), LoadError> {
         let binding = &proven.config().binding;
         let other = self.machines.values().filter_map(Machine::serving).find(|other| {
@@ -338,20 +341,6 @@ impl Manager {
         }
     }
 
-    /// What cannot be written is shown as such, and tried again at every look.
-    fn remember(&mut self, slot: &SlotName) {
-        let Some(machine) = self.machines.get_mut(slot) else { return };
-        let was_unsaved = machine.is_unsaved;
-        let remembered = self.plugins.state.remember(slot, &machine.state);
-        machine.is_unsaved = remembered.is_err();
-        if let (Err(error), false) = (&remembered, was_unsaved) {
-            tracing::error!(%slot, %error, "a slot cannot be remembered; the next start would have an older plugin");
-        }
-        if machine.is_unsaved != was_unsaved {
-            self.publish(slot);
-        }
-    }
-
     /// A slot's state is remembered and shown.
     fn changed(&mut self, slot: &SlotName) {
         self.publish(slot);
@@ -362,13 +351,7 @@ impl Manager {
             other.stamp = Some(Stamp::default());
         }
         self.remember(slot);
-        let named: Vec<String> = self
-            .machines
-            .values()
-            .flat_map(|it| [&it.state.active, &it.state.previous])
-            .filter_map(|it| it.as_ref()?.digest.clone())
-            .collect();
-        self.plugins.state.tidy(&named, SPARE);
+        self.is_untidy = true;
     }
 
     fn publish(&self, slot: &SlotName) {

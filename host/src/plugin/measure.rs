@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::error::CallFailure;
+use super::log::CallPurpose;
 use super::placed::Proven;
 use super::record::{Call, Input, answer};
 use super::renderer::VersionKey;
@@ -25,13 +26,17 @@ impl Proven {
     /// # Errors
     /// The plugin failed.
     pub async fn measure_instance(&self) -> Result<Duration, CallFailure> {
-        let before = self.cpu();
+        let before = self.all_cpu();
         match self {
-            Self::Renderer(it) => drop(it.policy.generation().instance().await?),
-            Self::Domain(it) => drop(it.policy.generation().instance().await?),
-            Self::Plan(it) => drop(it.policy.generation().instance().await?),
+            Self::Renderer(it) => {
+                drop(it.policy.generation().instance(CallPurpose::Rehearsal).await?);
+            }
+            Self::Domain(it) => {
+                drop(it.policy.generation().instance(CallPurpose::Rehearsal).await?);
+            }
+            Self::Plan(it) => drop(it.policy.generation().instance(CallPurpose::Rehearsal).await?),
         }
-        Ok(self.cpu().saturating_sub(before))
+        Ok(self.all_cpu().saturating_sub(before))
     }
 
     /// Makes a call and measures it. A renderer keeps the compiled template under `kept`, as it
@@ -44,7 +49,7 @@ impl Proven {
         call: &Call,
         kept: Option<VersionKey>,
     ) -> Result<Measured, CallFailure> {
-        let before = self.cpu();
+        let before = self.all_cpu();
         let answer = match (self, &call.input) {
             (Self::Renderer(it), Input::Render { template, data }) => {
                 let template = || template.clone();
@@ -57,7 +62,11 @@ impl Proven {
                 }
             }
         };
-        Ok(Measured { cpu: self.cpu().saturating_sub(before), answer })
+        Ok(Measured { cpu: self.all_cpu().saturating_sub(before), answer })
+    }
+
+    fn all_cpu(&self) -> Duration {
+        self.cpu(CallPurpose::Service) + self.cpu(CallPurpose::Rehearsal)
     }
 
     /// The most memory that one of its instances has held, in bytes.

@@ -7,17 +7,18 @@ use std::sync::{Arc, PoisonError, RwLock};
 use metrics::Counter;
 use serde_json::Value;
 
-use super::Kind;
 use super::artifact::Artifact;
 use super::bindings::world::Manifest;
 use super::decision::Identity;
 use super::domain::DomainPolicy;
 use super::error::CallFailure;
 use super::generation::Recipe;
+use super::log::CallPurpose;
 use super::plan::PlanPolicy;
 use super::record::{Call, Input, answer};
 use super::renderer::Renderer;
 use super::slot::{SlotConfig, SlotName};
+use super::{CallContext, Kind};
 
 /// Inputs in quarantine, at most; the next one is let through.
 const INPUTS: usize = 1_000;
@@ -52,8 +53,10 @@ pub enum Proven {
 pub struct Pulse {
     calls: AtomicU64,
     trapped: AtomicU64,
+    gave_up: AtomicU64,
     counted: Counter,
     counted_traps: Counter,
+    counted_given_up: Counter,
     any_input_in_quarantine: AtomicBool,
     inputs: RwLock<HashMap<u64, String>>,
 }
@@ -71,8 +74,10 @@ impl Pulse {
         Self {
             calls: AtomicU64::new(0),
             trapped: AtomicU64::new(0),
+            gave_up: AtomicU64::new(0),
             counted: count("answered"),
             counted_traps: count("trapped"),
+            counted_given_up: count("gave_up"),
             any_input_in_quarantine: AtomicBool::new(false),
             inputs: RwLock::new(HashMap::new()),
         }
@@ -88,18 +93,24 @@ impl Pulse {
         self.trapped.load(Ordering::Relaxed)
     }
 
+    /// Calls until now of which the plugin said itself that it cannot answer them.
+    pub fn gave_up(&self) -> u64 {
+        self.gave_up.load(Ordering::Relaxed)
+    }
+
     /// Counts a call; answers how many were before it.
     pub(super) fn beat(&self) -> u64 {
         self.calls.fetch_add(1, Ordering::Relaxed)
     }
 
     pub(super) fn ended(&self, failure: Option<&CallFailure>) {
-        if failure.is_some_and(CallFailure::is_trap) {
-            self.trapped.fetch_add(1, Ordering::Relaxed);
-            self.counted_traps.increment(1);
-        } else {
-            self.counted.increment(1);
-        }
+        let (count, counter) = match failure {
+            None => return self.counted.increment(1),
+            Some(CallFailure::GaveUp { .. }) => (&self.gave_up, &self.counted_given_up),
+            Some(_) => (&self.trapped, &self.counted_traps),
+        };
+        count.fetch_add(1, Ordering::Relaxed);
+        counter.increment(1);
     }
 
     /// How a plugin trapped on an input, if that input is in quarantine.
@@ -183,10 +194,10 @@ impl Proven {
         each!(self, placed => placed.policy.generation().recipe())
     }
 
-    /// The CPU time of its calls.
+    /// The CPU time of its calls with that purpose.
     #[must_use]
-    pub fn cpu(&self) -> std::time::Duration {
-        each!(self, placed => placed.policy.generation().cpu().total())
+    pub fn cpu(&self, purpose: CallPurpose) -> std::time::Duration {
+        each!(self, placed => placed.policy.generation().cpu(purpose).total())
     }
 
     /// How it does.
@@ -195,11 +206,21 @@ impl Proven {
         each!(self, placed => &placed.pulse)
     }
 
-    /// Makes a recorded call; the answer as JSON, and the failure where there was none. A call of
-    /// another kind is a failure too.
+    /// Makes a recorded call as a comparison: nothing comes of the answer, and the plugin is told so. The
+    /// answer as JSON, and the failure where there was none. A call of another kind is a failure too.
     pub async fn answer(&self, call: &Call) -> (Value, Option<CallFailure>) {
         let mut context = call.context.clone();
         context.dry_run = true;
+        self.answer_in(context, call).await
+    }
+
+    /// Makes a recorded call as it was made then, for a plugin that is not live: one that fails only in
+    /// calls for messages fails again.
+    pub async fn answer_again(&self, call: &Call) -> (Value, Option<CallFailure>) {
+        self.answer_in(call.context.clone(), call).await
+    }
+
+    async fn answer_in(&self, context: CallContext, call: &Call) -> (Value, Option<CallFailure>) {
         let answered = match (self, &call.input) {
             (Self::Plan(it), Input::Plan { who, uses }) => {
                 it.policy.check(&context, who, uses).await.map(|it| answer::decisions(&it))

@@ -7,7 +7,7 @@ use super::bindings::types::{CallContext, Failure};
 use super::error::CallFailure;
 use super::generation::Generation;
 use super::instance::Budget;
-use super::log::printable;
+use super::log::{CallPurpose, printable};
 use super::pool::Pool;
 use super::slot::Instances;
 
@@ -38,7 +38,7 @@ impl PlanPolicy {
         who: &Account,
         uses: &[UseRequest],
     ) -> Result<Result<Vec<Verdict>, Failure>, CallFailure> {
-        let mut borrowed = self.0.borrow().await?;
+        let mut borrowed = self.0.borrow(CallPurpose::of(ctx)).await?;
         let instance = borrowed.instance();
         instance.arm_for(ctx);
         let cpu = instance.cpu();

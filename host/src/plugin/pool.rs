@@ -8,6 +8,7 @@ use super::bindings::world::World;
 use super::error::CallFailure;
 use super::generation::Generation;
 use super::instance::Instance;
+use super::log::CallPurpose;
 use super::slot::Instances;
 
 /// Calls of a warm instance before it makes room for a fresh one.
@@ -49,13 +50,13 @@ impl<W: World> Pool<W> {
     }
 
     /// An instance for one call; waits while too many calls run.
-    pub async fn borrow(&self) -> Result<Borrowed<'_, W>, CallFailure> {
+    pub async fn borrow(&self, purpose: CallPurpose) -> Result<Borrowed<'_, W>, CallFailure> {
         // Never closed, so the only answer is a place.
         let place = self.places.acquire().await.ok();
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let used = match idle {
             Some(used) => used,
-            None => Used { instance: self.generation.instance().await?, calls: 0 },
+            None => Used { instance: self.generation.instance(purpose).await?, calls: 0 },
         };
         Ok(Borrowed { used, pool: self, _place: place })
     }

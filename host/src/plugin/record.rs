@@ -6,7 +6,9 @@
 pub mod answer;
 mod differences;
 mod form;
+mod gist;
 mod input;
+pub mod service;
 
 #[cfg(test)]
 mod tests;
@@ -14,10 +16,12 @@ mod tests;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::binding::Binding;
 use super::{CallContext, Kind, domain, plan, renderer};
 use input::{DomainInput, PlanInput, RendererInput};
 
 pub use differences::differences;
+pub use gist::gist;
 
 /// A call of a plugin: what goes in.
 #[derive(Debug, Clone)]
@@ -130,6 +134,28 @@ impl Call {
     #[must_use]
     pub fn kind(&self) -> Kind {
         self.input.kind()
+    }
+
+    /// Whether a plugin with that binding may get such a call, as far as the call says whom it was for.
+    #[must_use]
+    pub fn may_be_for(&self, binding: &Binding) -> bool {
+        match (binding, &self.input) {
+            (Binding::Plan(plan), Input::Plan { who, .. }) => *plan == who.plan,
+            (Binding::Account(account), Input::Plan { who, .. }) => *account == who.id,
+            (Binding::Plan(plan), Input::Require { domain } | Input::Judge { domain, .. }) => {
+                *plan == domain.plan
+            }
+            (Binding::Domain(name), Input::Require { domain } | Input::Judge { domain, .. }) => {
+                *name == domain.name
+            }
+            (
+                Binding::Server | Binding::Plan(_) | Binding::Account(_) | Binding::Domain(_),
+                Input::Plan { .. }
+                | Input::Render { .. }
+                | Input::Require { .. }
+                | Input::Judge { .. },
+            ) => true,
+        }
     }
 }
 

@@ -14,6 +14,7 @@ use super::bindings::types::{CallContext, Diagnostic, Failure};
 use super::error::CallFailure;
 use super::generation::Generation;
 use super::instance::{Budget, Instance};
+use super::log::CallPurpose;
 
 pub use wit::{Body, Output, Part, Source, Template, Variable};
 
@@ -69,12 +70,13 @@ impl Renderer {
         &self,
         template: &Template,
     ) -> Result<Result<Vec<Variable>, Vec<Diagnostic>>, CallFailure> {
-        let mut instance = self.generation.instance().await?;
-        let compiled = match compile(&mut instance, template, "publish").await? {
+        let call = ("publish", CallPurpose::Service);
+        let mut instance = self.generation.instance(call.1).await?;
+        let compiled = match compile(&mut instance, template, call).await? {
             Ok(compiled) => compiled,
             Err(faults) => return Ok(Err(faults)),
         };
-        instance.arm(Budget::Prepare, "publish");
+        instance.arm(Budget::Prepare, call);
         let cpu = instance.cpu();
         let (world, store) = instance.parts();
         let call = world.waxwing_plugin_renderer().compiled();
@@ -98,7 +100,7 @@ impl Renderer {
         let _place = self.places.acquire().await;
         let mut warm = match self.idle() {
             Some(warm) => warm,
-            None => Warm::new(self.generation.instance().await?),
+            None => Warm::new(self.generation.instance(CallPurpose::of(ctx)).await?),
         };
         // After a trap the instance is dropped with its store; after a refusal it is as good as new.
         let answer = warm.render(key, template, ctx, data).await?;
@@ -133,10 +135,14 @@ impl Warm {
         let kept = key.and_then(|key| self.compiled.get(&key)).map(|(compiled, _)| *compiled);
         let compiled = match kept {
             Some(compiled) => compiled,
-            None => match compile(&mut self.instance, &template(), &ctx.call_id).await? {
-                Ok(compiled) => compiled,
-                Err(faults) => return Ok(Err(Failure::Misconfigured(faults))),
-            },
+            None => {
+                match compile(&mut self.instance, &template(), (&ctx.call_id, CallPurpose::of(ctx)))
+                    .await?
+                {
+                    Ok(compiled) => compiled,
+                    Err(faults) => return Ok(Err(Failure::Misconfigured(faults))),
+                }
+            }
         };
         if let (None, Some(key)) = (kept, key) {
             self.remember(key, compiled).await?;
@@ -158,7 +164,7 @@ impl Warm {
         key: VersionKey,
         compiled: ResourceAny,
     ) -> Result<(), CallFailure> {
-        self.instance.arm(Budget::Prepare, "weight");
+        self.instance.arm(Budget::Prepare, ("weight", CallPurpose::Service));
         let cpu = self.instance.cpu();
         let (world, store) = self.instance.parts();
         let template = world.waxwing_plugin_renderer().compiled();
@@ -176,7 +182,7 @@ impl Warm {
 
     /// A handle that is only dropped on this side would stay in the guest for ever.
     async fn drop_in_guest(&mut self, compiled: ResourceAny) -> Result<(), CallFailure> {
-        self.instance.arm(Budget::Prepare, "drop");
+        self.instance.arm(Budget::Prepare, ("drop", CallPurpose::Service));
         let cpu = self.instance.cpu();
         let (_, store) = self.instance.parts();
         let dropped = cpu.of(compiled.resource_drop_async(store)).await;
@@ -187,9 +193,9 @@ impl Warm {
 async fn compile(
     instance: &mut Instance<TemplateRenderer>,
     template: &Template,
-    call_id: &str,
+    call: (&str, CallPurpose),
 ) -> Result<Result<ResourceAny, Vec<Diagnostic>>, CallFailure> {
-    instance.arm(Budget::Prepare, call_id);
+    instance.arm(Budget::Prepare, call);
     let cpu = instance.cpu();
     let (world, store) = instance.parts();
     let renderer = world.waxwing_plugin_renderer().compiled();

@@ -1,5 +1,6 @@
-//! When a plugin is rolled back without being asked: it traps on its first calls, or on enough of
-//! all calls of the last minute, over enough different inputs that the input is not to blame.
+//! When a plugin is rolled back without being asked: it fails on its first calls, or on enough of
+//! all calls of the last minute, over enough different inputs that the input is not to blame. A call
+//! fails where the plugin traps, and where it gives up.
 
 use std::collections::{HashSet, VecDeque};
 use std::time::{Duration, Instant};
@@ -38,7 +39,7 @@ impl TrapWindow {
     pub fn trapped(&mut self, now: Instant, input: u64, before: u64, calls: u64) -> Option<String> {
         self.among_the_first += u64::from(before < FIRST);
         if self.among_the_first == FIRST {
-            return Some(format!("its first {FIRST} calls trapped"));
+            return Some(format!("its first {FIRST} calls failed"));
         }
         self.traps.push_back((now, input));
         while self.traps.front().is_some_and(|(at, _)| now.duration_since(*at) >= WINDOW) {
@@ -50,7 +51,7 @@ impl TrapWindow {
         let inputs = self.traps.iter().map(|(_, input)| input).collect::<HashSet<_>>().len();
         let share = u64::try_from(traps).unwrap_or(u64::MAX).saturating_mul(ONE_IN);
         (traps >= TRAPS && inputs >= INPUTS && share >= in_window).then(|| {
-            format!("{traps} of {in_window} calls trapped within a minute, on {inputs} inputs")
+            format!("{traps} of {in_window} calls failed within a minute, on {inputs} inputs")
         })
     }
 }

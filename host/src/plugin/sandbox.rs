@@ -17,7 +17,7 @@ use wasmtime_wasi_io::bindings::wasi::io;
 
 use super::bindings::host;
 use super::limits::Meter;
-use super::log::{SlotLog, printable};
+use super::log::{CallPurpose, SlotLog, printable};
 use super::meter::CallTime;
 use capture::Capture;
 use frozen::FrozenClock;
@@ -32,6 +32,7 @@ pub struct Guest {
     plugin: String,
     log: SlotLog,
     call_id: String,
+    purpose: CallPurpose,
     table: ResourceTable,
     wasi: WasiCtx,
     last_words: Capture,
@@ -85,6 +86,7 @@ impl Guest {
             plugin,
             log,
             call_id: String::new(),
+            purpose: CallPurpose::Service,
             table: ResourceTable::new(),
             wasi,
             last_words,
@@ -99,8 +101,9 @@ impl Guest {
 
     /// Gives the guest time, and the moment that it may know, for one call that follows at once, on this
     /// thread.
-    pub fn begin_call(&mut self, limit: Duration, now_unix_ms: u64, call_id: &str) {
-        call_id.clone_into(&mut self.call_id);
+    pub fn begin_call(&mut self, limit: Duration, now_unix_ms: u64, call: (&str, CallPurpose)) {
+        call.0.clone_into(&mut self.call_id);
+        self.purpose = call.1;
         (self.limit, self.is_out_of_time) = (limit, false);
         self.time.begin();
         self.clock.stand_at(now_unix_ms);
@@ -112,6 +115,11 @@ impl Guest {
     fn has_time(&mut self) -> bool {
         self.is_out_of_time = self.time.look() >= self.limit;
         !self.is_out_of_time
+    }
+
+    /// What the call is made for.
+    pub fn purpose(&self) -> CallPurpose {
+        self.purpose
     }
 
     /// Counts memory for the engine.
@@ -209,6 +217,9 @@ impl host::Host for Guest {
         message: String,
         fields: Vec<super::bindings::types::Pair>,
     ) {
+        if !self.log.is_heard(self.purpose) {
+            return;
+        }
         self.log_lines += 1;
         if self.log_lines > LOG_LINES {
             self.log.dropped();
@@ -236,12 +247,9 @@ impl host::Host for Guest {
         }
     }
 
-    fn count(&mut self, metric: String, delta: u64, _labels: Vec<super::bindings::types::Pair>) {
-        // A guest's own labels would let it make any number of series; its metric's name is cut.
-        let metric: String = metric.chars().filter(char::is_ascii_alphanumeric).take(40).collect();
-        metrics::counter!(
-            "waxwing_plugin_count_total", "slot" => self.slot(), "metric" => metric
-        )
-        .increment(delta);
+    fn count(&mut self, metric: String, delta: u64, labels: Vec<super::bindings::types::Pair>) {
+        if self.log.is_heard(self.purpose) {
+            self.log.counts().add(&metric, delta, &labels);
+        }
     }
 }

@@ -11,8 +11,9 @@ use tokio::sync::mpsc;
 
 use super::Kind;
 use super::binding::{Binding, Scope};
+use super::impact::{Group, note};
 use super::placed::Proven;
-use super::record::{Call, differences};
+use super::record::{Call, differences, service};
 
 /// Calls that wait for the candidate; more are dropped and counted.
 const WAITING: usize = 256;
@@ -55,10 +56,12 @@ pub struct Report {
     pub compared: u32,
     /// Of those, how many the candidate answered otherwise.
     pub different: u32,
-    /// Of those, how many it did not answer.
+    /// Of those, how many it served worse: with no answer, a failure, or without a part.
     pub failed: u32,
     /// Calls that it should have seen and did not, because it was too slow.
     pub dropped: u64,
+    /// Equal differences, the most frequent first.
+    pub groups: Vec<Group>,
     /// The first differences.
     pub differences: Vec<Difference>,
 }
@@ -134,6 +137,14 @@ impl Shadow {
     }
 }
 
+impl Report {
+    /// Whether the candidate answered every call otherwise.
+    #[must_use]
+    pub fn differs_always(&self) -> bool {
+        self.compared > 0 && self.different == self.compared
+    }
+}
+
 impl ShadowCalls {
     /// Makes the next call to the candidate; false when all calls were made.
     pub async fn next(&mut self) -> bool {
@@ -142,12 +153,13 @@ impl ShadowCalls {
         }
         let Some((call, live)) = self.calls.recv().await else { return false };
         self.left -= 1;
-        let (answer, failure) = self.candidate.answer(&call).await;
+        let (answer, _) = self.candidate.answer(&call).await;
         let mut report = self.progress.report.lock().unwrap_or_else(PoisonError::into_inner);
         report.compared += 1;
-        report.failed += u32::from(failure.is_some());
+        report.failed += u32::from(service::worse(call.kind(), &live, &answer).is_some());
         if let Some(difference) = compare(&call, &live, &answer) {
             report.different += 1;
+            note(&mut report.groups, &call, &live, &answer);
             if report.differences.len() < LISTED {
                 report.differences.push(difference);
             }

@@ -1,6 +1,7 @@
 //! Which plugin answers which call at one moment. A message holds one table from start to end, so
 //! a swap in the middle of it changes nothing for it.
 
+mod covering;
 mod watch;
 
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -14,6 +15,7 @@ use super::bindings::types::{CallContext, Diagnostic, Failure};
 use super::decision::{Decision, Identity};
 use super::domain::{self, DomainPolicy};
 use super::error::{CallFailure, list};
+use super::log::printable;
 use super::placed::{Placed, Proven};
 use super::plan::{self, PlanPolicy};
 use super::record::{Call, Input, answer};
@@ -67,6 +69,8 @@ pub struct Called<T> {
     pub result: Result<T, CallFailure>,
     /// The record.
     pub decision: Decision,
+    /// The record of the plugin that failed before, where the built-in one answered in its place.
+    pub failed: Option<Decision>,
 }
 
 /// Why a template was not rendered, by fault of the sender's data or of the template itself.
@@ -123,7 +127,10 @@ impl Table {
         }
         match self.plans.last() {
             Some(builtin) if !Arc::ptr_eq(builtin, placed) => {
-                self.check_by(builtin, scope, ctx, who, uses).await
+                let (slot, reason) = (&placed.slot, &called.decision.reason);
+                tracing::warn!(%slot, ?reason, "a plan policy failed; the built-in one decides instead");
+                let instead = self.check_by(builtin, scope, ctx, who, uses).await;
+                Called { failed: Some(called.decision), ..instead }
             }
             Some(_) | None => called,
         }
@@ -146,6 +153,7 @@ impl Table {
             scope,
             input: hash((&who.id, &subject)),
             name: "the send",
+            call: "check",
             binding: &placed.config.binding,
             record: || {
                 let input = Input::Plan { who: who.clone(), uses: uses.to_vec() };
@@ -155,8 +163,9 @@ impl Table {
         let run = placed.policy.check(ctx, who, uses);
         let seen = watch.run(PlanPolicy::KIND, run, answer::decisions).await;
         let said = seen.result.and_then(|answer| {
-            answer
-                .map_err(|failure| gave_up(placed.policy.generation().identity(), "check", failure))
+            answer.map_err(|failure| {
+                gave_up(placed.policy.generation().identity(), "check", &failure)
+            })
         });
         let summary = match &said {
             Ok(verdicts) => {
@@ -168,7 +177,7 @@ impl Table {
         let identity = placed.policy.generation().identity();
         let mut decision = Decision::new(PlanPolicy::KIND, identity, summary, seen.took);
         decision.sample = seen.sample;
-        Called { result: said, decision }
+        Called { result: said, decision, failed: None }
     }
 
     /// Renders every part of a published version; `data` is JSON text.
@@ -188,6 +197,7 @@ impl Table {
             scope,
             input: hash(key),
             name: "the template",
+            call: "render",
             binding: &placed.config.binding,
             record: || {
                 let input = Input::Render { template: template(), data: data.clone() };
@@ -209,7 +219,7 @@ impl Table {
             decision.blank = blank(output);
         }
         decision.sample = seen.sample;
-        Called { result, decision }
+        Called { result, decision, failed: None }
     }
 
     /// Renders a template that is not published yet. It is no call for a message: nothing of it is
@@ -261,7 +271,7 @@ impl Table {
     ) -> Called<Vec<domain::Requirement>> {
         let placed = choose(&self.domains, scope);
         let record = || Input::Require { domain: domain.clone() };
-        let watch = self.watch_domain(placed, scope, ctx, domain, record);
+        let watch = self.watch_domain(placed, scope, (ctx, "require"), domain, record);
         let run = placed.policy.require(ctx, domain);
         let seen = watch.run(DomainPolicy::KIND, run, answer::requirements).await;
         domain_decision(placed, "require", seen, |_| "required")
@@ -277,7 +287,7 @@ impl Table {
     ) -> Called<domain::Verdict> {
         let placed = choose(&self.domains, scope);
         let record = || Input::Judge { domain: domain.clone(), seen: seen.to_vec() };
-        let watch = self.watch_domain(placed, scope, ctx, domain, record);
+        let watch = self.watch_domain(placed, scope, (ctx, "judge"), domain, record);
         let run = placed.policy.judge(ctx, domain, seen);
         let answered = watch.run(DomainPolicy::KIND, run, answer::verdict).await;
         domain_decision(placed, "judge", answered, |verdict| match verdict {
@@ -290,7 +300,7 @@ impl Table {
         &'a self,
         placed: &'a Arc<Placed<DomainPolicy>>,
         scope: &'a Scope<'a>,
-        ctx: &'a CallContext,
+        (ctx, call): (&'a CallContext, &'static str),
         domain: &'a domain::Domain,
         input: impl Fn() -> Input + 'a,
     ) -> Watch<'a, impl Fn() -> Proven + 'a, impl Fn() -> Call + 'a> {
@@ -301,6 +311,7 @@ impl Table {
             scope,
             input: hash(&domain.name),
             name: "the domain",
+            call,
             binding: &placed.config.binding,
             record: move || Call { context: ctx.clone(), settings: None, input: input() },
         }
@@ -315,21 +326,21 @@ fn domain_decision<T>(
 ) -> Called<T> {
     let identity = placed.policy.generation().identity();
     let result =
-        seen.result.and_then(|answer| answer.map_err(|failure| gave_up(identity, call, failure)));
+        seen.result.and_then(|answer| answer.map_err(|failure| gave_up(identity, call, &failure)));
     let summary = match &result {
         Ok(answer) => (word(answer), None),
         Err(failure) => ("failed", Some(failure.to_string())),
     };
     let mut decision = Decision::new(DomainPolicy::KIND, identity, summary, seen.took);
     decision.sample = seen.sample;
-    Called { result, decision }
+    Called { result, decision, failed: None }
 }
 
 /// The plugin said itself that it cannot decide.
-fn gave_up(identity: &Identity, call: &'static str, failure: Failure) -> CallFailure {
+fn gave_up(identity: &Identity, call: &'static str, failure: &Failure) -> CallFailure {
     let detail = match failure {
-        Failure::InvalidInput(faults) | Failure::Misconfigured(faults) => list(&faults),
-        Failure::Internal(detail) => detail,
+        Failure::InvalidInput(faults) | Failure::Misconfigured(faults) => list(faults),
+        Failure::Internal(detail) => printable(detail),
     };
     CallFailure::GaveUp { plugin: identity.name.clone(), call, detail }
 }
@@ -343,7 +354,7 @@ fn rendered(
         Ok(output) => Ok(Ok(output)),
         Err(Failure::InvalidInput(faults)) => Ok(Err(Unrendered::Data(faults))),
         Err(Failure::Misconfigured(faults)) => Ok(Err(Unrendered::Template(faults))),
-        Err(failure @ Failure::Internal(_)) => Err(gave_up(identity, "render", failure)),
+        Err(failure @ Failure::Internal(_)) => Err(gave_up(identity, "render", &failure)),
     }
 }
 

@@ -4,7 +4,6 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use serde::Serialize;
 use serde_json::Value;
 use wasmtime::component::Component;
 
@@ -14,16 +13,15 @@ use super::bindings::plan::PlanRestriction;
 use super::bindings::template::TemplateRenderer;
 use super::bindings::world::Manifest;
 use super::cache::CompiledCache;
+use super::compiler::Compiler;
 use super::domain::DomainPolicy;
 use super::engine::PluginEngine;
 use super::error::{CallFailure, LoadError};
 use super::generation::{Loader, Recipe};
-use super::log::SlotLog;
+use super::log::{Audience, SlotLog};
 use super::placed::{Placed, Proven, Pulse};
 use super::plan::PlanPolicy;
-use super::record::Call;
 use super::renderer::Renderer;
-use super::shadow::{Difference, compare};
 use super::signature::{PublicKey, SignatureRule, verify};
 use super::slot::{BadSlotConfig, Instances, OnFailure, SlotConfig, SlotName};
 use super::stage::{Progress, Stage};
@@ -53,36 +51,20 @@ pub struct Workshop {
     rule: SignatureRule,
     trusted: Vec<PublicKey>,
     clock: Clock,
+    audience: Audience,
 }
-
-/// What recorded calls would be answered otherwise.
-#[derive(Debug, Clone, Default, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Impact {
-    /// Recorded calls that were made to both.
-    pub compared: u32,
-    /// How many the candidate answers otherwise.
-    pub would_change: u32,
-    /// How many the candidate does not answer, though what is live does.
-    pub would_fail: u32,
-    /// The first of them.
-    pub differences: Vec<Difference>,
-}
-
-/// Differences that an [`Impact`] lists; all are counted.
-const LISTED: usize = 50;
 
 impl Workshop {
-    /// The tools of one server.
+    /// The tools of one server. The audience hears what is proven outside of any slot.
     #[must_use]
     pub fn new(
         loader: Loader,
         limits: Limits,
         rule: SignatureRule,
         trusted: Vec<PublicKey>,
-        clock: Clock,
+        (clock, audience): (Clock, Audience),
     ) -> Self {
-        Self { loader, limits, rule, trusted, clock }
+        Self { loader, limits, rule, trusted, clock, audience }
     }
 
     /// The tools for a command line without a server. Compiled code is kept in a directory, under a
@@ -93,13 +75,13 @@ impl Workshop {
     pub fn for_tools(
         limits: Limits,
         (rule, trusted): (SignatureRule, Vec<PublicKey>),
-        kept: Option<(&Path, &[u8])>,
+        (kept, compiler): (Option<(&Path, &[u8])>, Compiler),
         clock: Clock,
     ) -> Result<Self, LoadError> {
         let none = CompiledCache::none;
         let cache = kept.map_or_else(none, |(path, secret)| CompiledCache::open(path, secret));
-        let loader = Loader::new(PluginEngine::start()?, cache, clock.clone())?;
-        Ok(Self::new(loader, limits, rule, trusted, clock))
+        let loader = Loader::new(PluginEngine::start()?, (cache, compiler), clock.clone())?;
+        Ok(Self::new(loader, limits, rule, trusted, (clock, Audience::Terminal)))
     }
 
     /// Proves a candidate with other settings than its slot's, but not by cases.
@@ -130,6 +112,11 @@ impl Workshop {
             Kind::Domain => loader.describe::<DomainVerification>(it, &component, recipe).await,
             Kind::Plan => loader.describe::<PlanRestriction>(it, &component, recipe).await,
         }
+    }
+
+    /// Ends what is being compiled, and compiles nothing more.
+    pub fn stop_compiling(&self) {
+        self.loader.stop_compiling();
     }
 
     /// Whether the machine code of a component is kept from before.
@@ -209,30 +196,10 @@ impl Workshop {
         Ok(proven)
     }
 
-    /// Makes recorded calls to a candidate and to what is live, and compares.
-    pub async fn impact(live: &Proven, candidate: &Proven, calls: &[Call]) -> Impact {
-        let mut impact = Impact::default();
-        for call in calls {
-            // Sends go first.
-            tokio::task::yield_now().await;
-            let (before, unanswered) = live.answer(call).await;
-            let (after, failure) = candidate.answer(call).await;
-            impact.compared += 1;
-            impact.would_fail += u32::from(failure.is_some() && unanswered.is_none());
-            if let Some(difference) = compare(call, &before, &after) {
-                impact.would_change += 1;
-                if impact.differences.len() < LISTED {
-                    impact.differences.push(difference);
-                }
-            }
-        }
-        impact
-    }
-
     /// A log for what is proven outside of any slot.
     #[must_use]
     pub fn log(&self, slot: &SlotName) -> SlotLog {
-        SlotLog::new(slot.as_str(), self.clock.clone())
+        SlotLog::new(slot.as_str(), self.clock.clone(), self.audience)
     }
 
     fn signed(&self, candidate: &Candidate) -> Result<(), LoadError> {

@@ -1,39 +1,132 @@
 //! What the plugin host gets from the configuration and from the store.
 
+use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
+use arc_swap::ArcSwap;
+use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::data_dir::{DataDir, DataDirError};
+use super::limits::LimitsInUse;
 use super::tasks::Tasks;
+use crate::api::RequestLimits;
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::plugin::Options;
-use crate::plugin::manager::{Listener, Manager, News, Recorded, What};
+use crate::domain::name::DomainName;
+use crate::id::AccountId;
+use crate::journey::accept::variables::Variables;
+use crate::journey::render::template::for_plugin;
+use crate::plugin::binding::Binding;
+use crate::plugin::compiler::Compiler;
+use crate::plugin::evidence::{Evidence, EvidenceError, Found, Owner, Published};
+use crate::plugin::manager::{Listener, Manager, News, What};
+use crate::plugin::record::Call;
 use crate::plugin::slot::SlotName;
+use crate::plugin::{Kind, Options};
 use crate::store::Store;
 use crate::store::seal::Seal;
+use crate::store::sqlite::AccountRow;
 use crate::upkeep::replay;
 
 /// Events that may wait.
 const NEWS: usize = 256;
 
-/// Recorded calls for the impact of a new plugin; without the store it is shown on none.
+/// What a new plugin is compared on, out of the store.
+#[derive(Clone)]
+struct Remembered {
+    store: Store,
+    /// Opens recorded calls.
+    seal: Arc<Seal>,
+    clock: Clock,
+    /// How many recorded calls.
+    limits: Arc<ArcSwap<RequestLimits>>,
+}
+
+/// What a new plugin is compared on, out of the store.
 #[must_use]
-pub fn recorded(store: &Store, seal: &Arc<Seal>, limit: u32) -> Recorded {
-    let (store, seal) = (store.clone(), Arc::clone(seal));
-    Arc::new(move |kind, slot| {
-        let (store, seal) = (store.clone(), Arc::clone(&seal));
-        Box::pin(async move {
-            let slot = slot.as_ref().map(SlotName::as_str);
-            let calls = replay::newest(&store, &seal, kind, slot, limit).await;
-            calls.unwrap_or_else(|error| {
-                tracing::error!(%error, "the impact of a plugin is not known");
-                Vec::new()
-            })
-        })
+pub fn evidence(
+    store: &Store,
+    seal: &Arc<Seal>,
+    clock: &Clock,
+    limits: &LimitsInUse,
+) -> Arc<dyn Evidence> {
+    Arc::new(Remembered {
+        store: store.clone(),
+        seal: Arc::clone(seal),
+        clock: clock.clone(),
+        limits: Arc::clone(&limits.requests),
     })
+}
+
+impl Evidence for Remembered {
+    fn calls(&self, kind: Kind, slot: SlotName) -> BoxFuture<'static, Found<Vec<Call>>> {
+        let it = self.clone();
+        Box::pin(async move {
+            let limit = it.limits.load().impact_calls;
+            let calls = replay::newest(&it.store, &it.seal, kind, slot.as_str(), limit).await;
+            calls.map_err(EvidenceError::new)
+        })
+    }
+
+    fn components(&self) -> BoxFuture<'static, Found<Vec<String>>> {
+        let store = self.store.clone();
+        Box::pin(async move { store.sampled_components().await.map_err(EvidenceError::new) })
+    }
+
+    fn accounts(&self, binding: Binding) -> BoxFuture<'static, Found<Vec<Owner>>> {
+        let it = self.clone();
+        Box::pin(async move {
+            let rows = it.store.accounts(it.clock.now()).await.map_err(EvidenceError::new)?;
+            let mut owners = Vec::new();
+            for AccountRow { account, .. } in rows {
+                let owner = Owner { account: account.id.to_string(), plan: account.plan.name };
+                let covered = match &binding {
+                    Binding::Domain(name) => it.has_domain(account.id, name).await?,
+                    Binding::Server | Binding::Plan(_) | Binding::Account(_) => {
+                        binding.covers(&owner.scope(&binding))
+                    }
+                };
+                owners.extend(covered.then_some(owner));
+            }
+            Ok(owners)
+        })
+    }
+
+    fn templates(&self, owner: Owner) -> BoxFuture<'static, Found<Vec<Published>>> {
+        let it = self.clone();
+        Box::pin(async move {
+            let id: AccountId = owner.account.parse().map_err(EvidenceError::new)?;
+            let account = it.store.account(id, it.clock.now()).await.map_err(EvidenceError::new)?;
+            let brand = account.account.brand;
+            let versions = it.store.templates(id).await.map_err(EvidenceError::new)?;
+            let published = versions.into_iter().map(|version| {
+                let data = version.trial_data();
+                let trial_data = serde_json::to_string(&Variables::new(&data, &brand));
+                Published {
+                    template: for_plugin(version.slug.as_str(), version.revision, &version.source),
+                    trial_data: trial_data.expect("a JSON object has string keys only"),
+                }
+            });
+            Ok(published.collect())
+        })
+    }
+}
+
+impl Remembered {
+    async fn has_domain(&self, account: AccountId, name: &str) -> Found<bool> {
+        let Ok(name) = name.parse::<DomainName>() else { return Ok(false) };
+        let row = self.store.domain_named(account, &name).await.map_err(EvidenceError::new)?;
+        Ok(row.is_some())
+    }
+}
+
+impl fmt::Debug for Remembered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Remembered")
+    }
 }
 
 /// What happens to plugins becomes events; they wait here for the database.
@@ -45,12 +138,12 @@ struct NewsRoom {
 /// Starts what changes plugins, and what writes down what it says.
 pub fn start(
     manager: Manager,
-    recorded: Recorded,
+    evidence: Arc<dyn Evidence>,
     (store, clock): (&Store, &Clock),
     (tasks, stop): (&Tasks, &CancellationToken),
 ) {
     let (hears, news) = news();
-    tasks.start("plugins", manager.telling(hears).run(recorded, stop.clone()));
+    tasks.start("plugins", manager.telling(hears).run(evidence, stop.clone()));
     tasks.start("plugin events", news.run(store.clone(), clock.clone(), stop.clone()));
 }
 
@@ -91,6 +184,24 @@ fn event(what: What) -> &'static str {
     }
 }
 
+/// What compiles components: children of this binary, within the configured limits.
+#[must_use]
+pub fn compiler(config: &Config) -> Compiler {
+    Compiler::children(this_binary(), config.plugins.compile_limits())
+}
+
+/// The file that runs, also where another one has taken its name since: whoever upgrades a server
+/// puts a new binary there before the old one ends.
+#[cfg(target_os = "linux")]
+fn this_binary() -> PathBuf {
+    PathBuf::from("/proc/self/exe")
+}
+
+#[cfg(not(target_os = "linux"))]
+fn this_binary() -> PathBuf {
+    std::env::current_exe().unwrap_or_else(|_| PathBuf::from("waxwing"))
+}
+
 /// What the plugin host is started with, by the configuration.
 ///
 /// # Errors
@@ -102,6 +213,7 @@ pub fn options(config: &Config, data: &DataDir) -> Result<Options, DataDirError>
         directory: plugins.dir.clone().unwrap_or_else(|| data.plugins()),
         state: data.plugin_state(),
         compiled: data.compiled_plugins(),
+        compiler: compiler(config),
         secret: data.master_key()?.to_vec(),
         signatures: plugins.signatures,
         trusted: plugins.trusted_keys.clone(),

@@ -165,12 +165,13 @@ pub async fn start(config: &Config) -> Result<Running, StartError> {
         wake: Arc::clone(&wake),
     };
     let (worker, book) = delivery::worker(config, &data, parts)?;
-    let recorded = plugins::recorded(&store, &seal, config.plugins.impact_calls);
-    plugins::start(plugin_manager, recorded, (&store, &clock), (&core, &stop_core));
+    let mut limits = LimitsInUse::new(config, stop_doors.clone());
+    let evidence = plugins::evidence(&store, &seal, &clock, &limits);
+    let compared_on = Arc::clone(&evidence);
+    plugins::start(plugin_manager, compared_on, (&store, &clock), (&core, &stop_core));
     let webhooks = webhooks::start(config, &data, &store, &clock, (&core, &stop_core)).await?;
     core.start("deliver", worker.run(stop_core.clone()));
     core.start("retention", retention(config).run(store.clone(), clock.clone(), stop_core.clone()));
-    let mut limits = LimitsInUse::new(config, stop_doors.clone());
     core.start("tidy", tidy(limits.buckets(), metrics.clone(), stop_core.clone()));
     let journey = Arc::new(Journey::new(
         clock.clone(),
@@ -191,6 +192,7 @@ pub async fn start(config: &Config) -> Result<Running, StartError> {
         verifier: Arc::clone(&verifier),
         webhooks,
         seal,
+        evidence,
         control,
         rate_limits: Arc::clone(&limits.rate_limits),
         due: wake,
@@ -300,6 +302,8 @@ impl Running {
     pub async fn drain(self) {
         tracing::info!("stopping: no new requests, running ones finish");
         self.stop_doors.cancel();
+        // Whoever asked for the impact of a component would keep the door open until it is compiled.
+        self.plugins.stop_compiling();
         self.doors.finish().await;
         self.stop_core.cancel();
         if tokio::time::timeout(DRAIN, self.core.finish()).await.is_err() {

@@ -7,10 +7,12 @@ use serde_json::Value;
 
 use crate::id::DecisionId;
 use crate::plugin::Artifact;
+use crate::plugin::evidence::Evidence;
+use crate::plugin::impact::Impact;
 use crate::plugin::record::{Call, differences};
 use crate::plugin::sample::{Sample, SampleError};
 use crate::plugin::slot::{BadSlotName, SlotConfig, SlotName};
-use crate::plugin::workshop::{Candidate, Impact, Workshop};
+use crate::plugin::workshop::Candidate;
 use crate::plugin::{Kind, LoadError, Plugins};
 use crate::store::seal::{Seal, SealError};
 use crate::store::sqlite::SampleRow;
@@ -137,7 +139,7 @@ pub async fn replay(
             }
             other => other?,
         };
-        let (answer, _) = proven.answer(&call).await;
+        let (answer, _) = proven.answer_again(&call).await;
         replayed.push(Replayed {
             kind,
             slot: row.slot.clone(),
@@ -157,34 +159,28 @@ pub async fn replay(
     }
 }
 
-/// What a component would change of the recorded calls of a slot, were it live there.
+/// What a component would change, were it live in a slot.
 ///
 /// # Errors
-/// See [`ReplayError`].
+/// It cannot run, or the evidence cannot be had.
 pub async fn impact(
     plugins: &Plugins,
-    store: &Store,
-    seal: &Seal,
+    evidence: &dyn Evidence,
     slot: SlotName,
     brought: &Brought,
-    limit: u32,
-) -> Result<Impact, ReplayError> {
-    let config = plugins.config_of(&slot);
+) -> Result<Impact, LoadError> {
     let candidate = Candidate {
-        slot: slot.clone(),
+        config: plugins.config_of(&slot),
+        slot,
         component: Some(brought.component.clone()),
         signature: brought.signature.clone(),
-        config,
         settings_revision: 0,
     };
     let proven = plugins.try_out(&candidate).await?;
-    let live = plugins.serving(proven.kind(), &proven.config().binding);
-    let recorded = live.slot().as_str();
-    let calls = newest(store, seal, proven.kind(), Some(recorded), limit).await?;
-    Ok(Workshop::impact(&live, &proven, &calls).await)
+    Ok(plugins.impact(&proven, evidence).await?)
 }
 
-/// The newest recorded calls of a kind, of one slot or of all. One that cannot be opened is left
+/// The newest recorded calls of a kind that a slot answered. One that cannot be opened is left
 /// out: the impact of a plugin is shown on those that can.
 ///
 /// # Errors
@@ -193,10 +189,10 @@ pub async fn newest(
     store: &Store,
     seal: &Seal,
     kind: Kind,
-    slot: Option<&str>,
+    slot: &str,
     limit: u32,
 ) -> Result<Vec<Call>, StoreError> {
-    let rows = store.samples(kind.word(), slot, limit).await?;
+    let rows = store.samples(kind.word(), Some(slot), limit).await?;
     Ok(rows.iter().filter_map(|row| Some(open(seal, kind, row).ok()?.0)).collect())
 }
 

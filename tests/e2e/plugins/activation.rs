@@ -125,19 +125,79 @@ async fn in_the_shadow_callers_are_answered_by_the_live_one_and_differences_are_
 #[tokio::test]
 async fn after_its_shadow_a_plugin_becomes_live_by_itself_where_the_operator_lets_it() {
     let server = server();
-    let (a, b) = (Component::guest("visible-a"), Component::guest("visible-b"));
+    let a = Component::guest("visible-a");
+    let again = a.marked("another build");
     server.swap(RENDERER, &a.bytes, &a.digest).await;
-    server.install(RENDERER, "?shadow=20", &b.bytes).await;
+    server.install(RENDERER, "?shadow=20", &again.bytes).await;
     server.at_stage(RENDERER, "shadow").await;
     for n in 0..20 {
         let decision = sent(&server, n).await;
         assert_eq!(of_kind(&decision, "renderer")["digest"], a.digest);
     }
-    server.live(RENDERER, &b.digest).await;
-    let mails = server.wait_for_mails(20).await;
-    assert!(mails.iter().all(|mail| mail.subject.starts_with("[A] Note ")), "{mails:?}");
+    let view = server.live(RENDERER, &again.digest).await;
+    let shadow = &view["active"]["shadow"];
+    assert_eq!((&shadow["compared"], &shadow["different"]), (&json!(20), &json!(0)), "{view:#}");
     let decision = sent(&server, 20).await;
-    assert_eq!(of_kind(&decision, "renderer")["digest"], b.digest);
+    assert_eq!(of_kind(&decision, "renderer")["digest"], again.digest);
+}
+
+#[tokio::test]
+async fn a_renderer_whose_every_answer_differs_waits_after_its_shadow() {
+    let server = server();
+    let (a, b) = (Component::guest("visible-a"), Component::guest("visible-b"));
+    server.swap(RENDERER, &a.bytes, &a.digest).await;
+    server.install(RENDERER, "?shadow=5", &b.bytes).await;
+    server.at_stage(RENDERER, "shadow").await;
+    for n in 0..5 {
+        sent(&server, n).await;
+    }
+    let view = server.at_stage(RENDERER, "waiting").await;
+    let why = &view["candidate"]["waits"];
+    assert_eq!(why, "all 5 calls in the shadow were answered otherwise", "{view:#}");
+    let decision = sent(&server, 6).await;
+    assert_eq!(of_kind(&decision, "renderer")["digest"], a.digest);
+}
+
+/// It compiles, passes the host's cases, and no template that customers use has a part in it.
+#[tokio::test]
+async fn a_renderer_that_would_break_every_send_does_not_go_live_by_itself() {
+    let server = server();
+    let bad = Component::guest("loses-parts");
+    server.install(RENDERER, "", &bad.bytes).await;
+    let view = server.at_stage(RENDERER, "waiting").await;
+    let templates = &view["candidate"]["impact"]["templates"];
+    let failures = templates["failures"].as_array().expect("a list");
+    let ours = failures.iter().find(|it| it["template"] == "note").expect("it is named");
+    assert_eq!(ours["reason"], "the answer has no text", "{templates:#}");
+    let why = view["candidate"]["waits"].as_str().expect("a reason");
+    assert!(why.contains("published templates would not render as now"), "{why}");
+    sent(&server, 1).await;
+}
+
+/// Its file says whose calls come there; what it is compared on are those of the broader slot.
+#[tokio::test]
+async fn a_slot_without_samples_of_its_own_is_compared_on_those_of_the_slot_it_narrows() {
+    let server = server();
+    let (one, two) = (Component::guest("price-one"), Component::guest("price-two"));
+    server.swap(PLAN, &one.bytes, &one.digest).await;
+    for n in 0..3 {
+        sent(&server, n).await;
+    }
+    recorded(&server, 3).await;
+    let account = server.told("accountId");
+    let binding = format!("[binding]\naccount = \"{account}\"\n");
+    server.place("house-prices.toml", format!("{binding}[activation]\nimpact = \"ask\"\n"));
+    server.place("house-prices.wasm", &two.bytes);
+    let view = server.at_stage("house-prices", "waiting").await;
+    let impact = &view["candidate"]["impact"];
+    assert_eq!((&impact["compared"], &impact["wouldChange"]), (&json!(3), &json!(3)), "{impact:#}");
+    server.order("house-prices", "activate").await;
+    server.live("house-prices", &two.digest).await;
+    // It is live and has answered nothing yet.
+    server.place("house-prices.wasm", &one.bytes);
+    let view = server.at_stage("house-prices", "waiting").await;
+    let impact = &view["candidate"]["impact"];
+    assert_eq!((&impact["compared"], &impact["wouldChange"]), (&json!(3), &json!(3)), "{impact:#}");
 }
 
 #[tokio::test]

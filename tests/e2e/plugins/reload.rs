@@ -63,7 +63,7 @@ async fn a_file_copied_renamed_or_linked_into_place_decides_the_next_message() {
 async fn a_renderer_and_a_domain_policy_are_swapped_as_well() {
     let server = server();
     let (a, b) = (Component::guest("visible-a"), Component::guest("visible-b"));
-    server.place("liquid-renderer.wasm", &a.bytes);
+    server.swap(RENDERER, &a.bytes, &a.digest).await;
     let cold = until_decided_by(&server, "renderer", &a).await;
     server.place("liquid-renderer.wasm", &b.bytes);
     until_decided_by(&server, "renderer", &b).await;

@@ -40,7 +40,7 @@ async fn a_plugin_whose_first_three_calls_trap_is_rolled_back_and_nothing_is_cha
         assert!(policy["reason"].to_string().contains(own), "but the operator's: {policy}");
     }
     let quarantined = until_rolled_back(&server, &bad).await;
-    assert_eq!(quarantined["reason"], "its first 3 calls trapped");
+    assert_eq!(quarantined["reason"], "its first 3 calls failed");
     assert_eq!(server.balance(&account), before, "nothing was charged");
     assert!(server.messages(&account).is_empty(), "nothing was sent");
     let view = server.slot(PLAN).await;
@@ -50,11 +50,11 @@ async fn a_plugin_whose_first_three_calls_trap_is_rolled_back_and_nothing_is_cha
     assert_eq!(reason(&server).await, "price one");
     let line = server.log();
     let line = line.lines().find(|line| line.contains("a plugin was rolled back"));
-    assert!(line.is_some_and(|line| line.contains("its first 3 calls trapped")), "{line:?}");
+    assert!(line.is_some_and(|line| line.contains("its first 3 calls failed")), "{line:?}");
 
     // The same bytes come again, by any way: refused, also after a restart.
     server.place("plan-policy.wasm", &bad.bytes);
-    server.rejected(PLAN, "in quarantine (its first 3 calls trapped)").await;
+    server.rejected(PLAN, "in quarantine (its first 3 calls failed)").await;
     server.restart();
     assert_eq!(reason(&server).await, "price one");
     let words = server.rejected(PLAN, "in quarantine").await;
@@ -67,6 +67,26 @@ async fn a_plugin_whose_first_three_calls_trap_is_rolled_back_and_nothing_is_cha
     assert_eq!(view["quarantined"], json!([]), "{view:#}");
     assert_eq!(reason(&server).await, "panic-on-poison");
     Database::of(&server).await.assert_sound().await;
+}
+
+/// 30 of 30 sends were refused once, and nothing happened.
+#[tokio::test]
+async fn a_policy_that_gives_up_on_every_send_is_rolled_back_and_sends_go_on() {
+    let server = server();
+    let (one, bad) = (Component::guest("price-one"), Component::guest("gives-up"));
+    server.swap(PLAN, &one.bytes, &one.digest).await;
+    server.swap(PLAN, &bad.bytes, &bad.digest).await;
+    for n in 0..3 {
+        let answer = server.send(server.key(), &note(n)).await;
+        answer.assert_refused(503, "UNAVAILABLE");
+        assert!(!answer.body.to_string().contains("price list"), "{}", answer.body);
+        let decision = refused(&server, &answer, 503).await;
+        let reason = of_kind(&decision, "plan")["reason"].to_string();
+        assert!(reason.contains("its price list is lost"), "{reason}");
+    }
+    let quarantined = until_rolled_back(&server, &bad).await;
+    assert_eq!(quarantined["reason"], "its first 3 calls failed");
+    assert_eq!(reason(&server).await, "price one");
 }
 
 #[tokio::test]
@@ -93,7 +113,7 @@ async fn five_traps_over_three_inputs_among_good_calls_are_enough_and_two_inputs
     server.send(server.key(), &both).await.assert_refused(503, "UNAVAILABLE");
     let quarantined = until_rolled_back(&server, &bad).await;
     let words = quarantined["reason"].as_str().expect("a reason");
-    assert!(words.contains(" calls trapped within a minute, on 3 inputs"), "{words}");
+    assert!(words.contains(" calls failed within a minute, on 3 inputs"), "{words}");
     server.send(server.key(), &both).await.message_id();
     assert_eq!(reason(&server).await, "price one");
 }
@@ -142,10 +162,10 @@ async fn a_policy_that_may_fail_open_leaves_the_decision_to_the_built_in_one() {
     server.swap(PLAN, &bad.bytes, &bad.digest).await;
     let id = poisoned(&server).await.message_id();
     let decision = super::decision(&server, &id).await;
-    let policy = of_kind(&decision, "plan");
-    assert_eq!(
-        (&policy["name"], &policy["verdict"]),
-        (&json!("waxwing-plan-policy"), &json!("allow"))
-    );
+    let plugins = decision["plugins"].as_array().expect("a decision lists plugins");
+    let policies: Vec<_> = plugins.iter().filter(|it| it["kind"] == "plan").collect();
+    let said = |n: usize| (policies[n]["name"].clone(), policies[n]["verdict"].clone());
+    assert_eq!(said(0), (json!("panic-on-poison"), json!("failed")), "{decision:#}");
+    assert_eq!(said(1), (json!("waxwing-plan-policy"), json!("allow")), "{decision:#}");
     assert_eq!(reason(&server).await, "panic-on-poison");
 }

@@ -28,6 +28,26 @@ pub fn big_slow(functions: usize) -> Vec<u8> {
     with_module(&component("price-one"), &module)
 }
 
+/// A good plan policy with one function more that nobody calls, with that many blocks: what its
+/// compilation takes grows far faster than its size.
+#[must_use]
+pub fn many_blocks(blocks: usize) -> Vec<u8> {
+    let locals = 8;
+    let mut code = vec![1, locals, I32];
+    for turn in 0..blocks {
+        let (from, to) = (turn % 8, (turn + 3) % 8);
+        let [from, to] = [from, to].map(|local| u8::try_from(local).unwrap_or_default());
+        // `block`, `br_if 0` on one local, a sum into the other, `end`.
+        code.extend([0x02, 0x40, LOCAL_GET, from, 0x0d, 0x00]);
+        code.extend([LOCAL_GET, from, LOCAL_GET, to, 0x6a, LOCAL_SET, to, END]);
+    }
+    code.push(END);
+    let mut module = Module::new();
+    let code = module.functions(1, &code);
+    module.code(&code);
+    with_module(&component("price-one"), &module)
+}
+
 /// A plan policy that loops for ever before the first call can be made to it.
 #[must_use]
 pub fn endless_start() -> Vec<u8> {

@@ -10,7 +10,7 @@ mod grown;
 
 pub use build::{NAMES, build, component};
 pub use damage::{at_version, flipped, newer, table_bomb, truncated};
-pub use grown::{big_slow, endless_start, greedy_start};
+pub use grown::{big_slow, endless_start, greedy_start, many_blocks};
 
 #[cfg(test)]
 mod tests;

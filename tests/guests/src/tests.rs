@@ -55,7 +55,7 @@ fn a_newer_guest_has_only_newer_interfaces() {
 #[test]
 fn grown_guests_have_one_module_more() {
     let good = component("price-one");
-    for grown in [big_slow(10), endless_start(), greedy_start(65_536)] {
+    for grown in [big_slow(10), many_blocks(10), endless_start(), greedy_start(65_536)] {
         assert!(grown.starts_with(&good));
         assert!(has(&grown[good.len()..], "\0asm"));
     }

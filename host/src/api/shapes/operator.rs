@@ -64,11 +64,18 @@ pub struct Impact {
     compared: u32,
     /// How many would be answered otherwise.
     would_change: u32,
-    /// How many would not be answered.
+    /// How many would be served worse: with no answer, a failure, or without a part.
     would_fail: u32,
-    /// The first of them.
+    /// Equal differences, each with the number of its calls, the most frequent first.
+    #[schema(value_type = Vec<Object>)]
+    groups: Vec<serde_json::Value>,
+    /// The first differences.
     #[schema(value_type = Vec<Object>)]
     differences: Vec<serde_json::Value>,
+    /// For a renderer, the published templates: how many were rendered with their examples, how many
+    /// would be served worse, and the first of those.
+    #[schema(value_type = Object)]
+    templates: serde_json::Value,
 }
 
 /// What plugins decided for one send.

@@ -61,6 +61,8 @@ struct Placed {
     is_new: bool,
     building: Duration,
     checking: Duration,
+    /// What a server with the usual limits would say to it.
+    warning: Option<String>,
 }
 
 /// What all rounds have in common.
@@ -181,7 +183,9 @@ impl Loop {
             let installed = self.plugins.install(&self.slot, component.bytes(), None);
             installed.map_err(ToolError::write(&file))?;
         }
-        Ok(Placed { digest: component.digest().to_owned(), file, is_new, building, checking })
+        let warning = self.host.too_large(component.bytes().len() as u64);
+        let digest = component.digest().to_owned();
+        Ok(Placed { digest, file, is_new, building, checking, warning })
     }
 }
 
@@ -190,7 +194,8 @@ impl Placed {
         let (build, check) = (milliseconds(self.building), milliseconds(self.checking));
         let what = if self.is_new { "placed  " } else { "the same" };
         let file = self.file.display();
-        format!("{what} built in {build}, checked in {check}: {file}, {}", self.digest)
+        let warning = self.warning.iter().fold(String::new(), |_, it| format!("\nwarning: {it}"));
+        format!("{what} built in {build}, checked in {check}: {file}, {}{warning}", self.digest)
     }
 
     fn to_json(&self) -> Value {
@@ -202,6 +207,7 @@ impl Placed {
             "file": self.file.display().to_string(),
             "buildMicroseconds": micros(self.building),
             "checkMicroseconds": micros(self.checking),
+            "warning": self.warning,
         })
     }
 }

@@ -13,6 +13,7 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::plugin::Stage;
 use crate::plugin::workshop::Workshop;
+use crate::server;
 use crate::server::data_dir::DataDir;
 use crate::telemetry;
 
@@ -53,7 +54,8 @@ impl Tools {
         let signatures = (plugins.signatures, plugins.trusted_keys.clone());
         let kept = kept_code();
         let kept = kept.as_ref().map(|(path, secret)| (path.as_path(), secret.as_slice()));
-        let workshop = Workshop::for_tools(plugins.limits, signatures, kept, clock.clone())?;
+        let compiled = (kept, server::plugins::compiler(&config));
+        let workshop = Workshop::for_tools(plugins.limits, signatures, compiled, clock.clone())?;
         // Without a configuration nobody has said what the server takes, so there is a warning only.
         let largest = if self.config.is_some() { plugins.max_component_bytes } else { LARGEST };
         Ok(ToolHost { workshop, config, clock, largest })

@@ -5,7 +5,8 @@ use crate::plugin::decision::Decision;
 use crate::store::seal::Seal;
 use crate::store::sqlite::{SampleOutcome, SampleRecord, sample_identity};
 
-/// The recorded calls of one decision, sealed.
+/// The recorded calls of one decision, sealed. Of two of one kind the store keeps the last one: that of
+/// the plugin that failed, rather than that of the built-in one which answered in its place.
 pub fn seal(seal: &Seal, id: DecisionId, decisions: &[Decision]) -> Vec<SampleRecord> {
     let record = |it: &Decision| {
         let (kind, sample) = (it.kind.word(), it.sample.as_ref()?);
@@ -18,5 +19,5 @@ pub fn seal(seal: &Seal, id: DecisionId, decisions: &[Decision]) -> Vec<SampleRe
             sealed: seal.seal(&sample_identity(id, kind), &sample.to_bytes()),
         })
     };
-    decisions.iter().filter_map(record).collect()
+    decisions.iter().rev().filter_map(record).collect()
 }

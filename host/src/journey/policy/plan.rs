@@ -20,18 +20,20 @@ pub(in crate::journey) async fn check(
     sender: &Sender,
     submission: &Submission,
     substance: &Substance<'_>,
-) -> Result<(Credits, Decision), Turned> {
+) -> Result<(Credits, Vec<Decision>), Turned> {
     let uses = [the_use(submission, substance)];
-    let Called { result, decision } = plugins.check(scope, context, &who(sender), &uses).await;
+    let called = plugins.check(scope, context, &who(sender), &uses).await;
+    let Called { result, decision, failed } = called;
+    let decisions = failed.into_iter().chain([decision]).collect();
     let refusal = match result.map(|verdicts| verdicts.into_iter().next()) {
         Ok(Some(plan::Verdict::Allow(charge))) => {
-            return Ok((Credits(i64::from(charge.credits)), decision));
+            return Ok((Credits(i64::from(charge.credits)), decisions));
         }
         Ok(Some(plan::Verdict::Deny(denial))) => denied(denial, sender, substance),
         Ok(None) => Refusal::unavailable(Outage::Plugin, "the plan policy gave no decision"),
         Err(failure) => failed_closed(Kind::Plan, &failure),
     };
-    Err(Turned { refusal, decisions: vec![decision] })
+    Err(Turned { refusal, decisions })
 }
 
 /// A plugin that fails closed: 503, nothing charged, one log line for the operator.

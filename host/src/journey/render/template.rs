@@ -43,7 +43,8 @@ pub(in crate::journey) async fn render(
     let key = VersionKey { template: version.template_id, revision: version.revision };
     let template = || for_plugin(version.slug.as_str(), version.revision, &version.source);
     let data = serde_json::to_string(&variables).expect("a JSON object has string keys only");
-    let Called { result, decision } = plugins.render(scope, key, template, context, &data).await;
+    let Called { result, decision, failed: _ } =
+        plugins.render(scope, key, template, context, &data).await;
     let mut faults: Vec<Fault> =
         version.wrong_types(variables.data()).iter().map(Fault::wrong_type).collect();
     let rendered = match result {

@@ -3,17 +3,18 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use futures_util::future::AbortHandle;
 use tokio::sync::Notify;
 
 use super::super::board::{CandidateView, SlotView};
 use super::super::files::Stamp;
+use super::super::impact::Impact;
 use super::super::placed::Proven;
 use super::super::rollback::TrapWindow;
-use super::super::shadow::Shadow;
+use super::super::shadow::{Report, Shadow};
 use super::super::slot::{Activation, ImpactRule, SlotName};
 use super::super::stage::Stage;
 use super::super::state::{Quarantined, SlotState, Stored};
-use super::super::workshop::Impact;
 
 /// A slot's machine. What of it must survive a restart is its `state`.
 #[expect(clippy::struct_excessive_bools, reason = "each says a thing of its own")]
@@ -39,6 +40,8 @@ pub struct Machine {
     pub looked_at: bool,
     /// The number of the newest work; older work sees that it is superseded.
     pub newest: Arc<AtomicU64>,
+    /// Ends the newest examination, with the child that compiles for it.
+    pub running: Option<AbortHandle>,
     /// Whether the newest examination still waits for its files to stand still.
     pub settling: Arc<Settling>,
     /// The traps of what is live.
@@ -64,6 +67,8 @@ pub struct Live {
     pub proven: Proven,
     /// What it takes to make it again.
     pub stored: Stored,
+    /// What came of its calls in the shadow, where it had some.
+    pub shadow: Option<Report>,
 }
 
 /// A generation that is proven and not live yet.
@@ -73,6 +78,41 @@ pub struct Pending {
     pub impact: Impact,
     pub shadow: Option<Arc<Shadow>>,
     pub activation: Activation,
+}
+
+impl Pending {
+    /// It becomes live; what was seen in the shadow is kept.
+    #[must_use]
+    pub fn into_live(self) -> Live {
+        let shadow = self.shadow.map(|it| it.report());
+        Live { shadow, ..self.live }
+    }
+
+    /// Why it does not become live by itself, if it does not.
+    #[must_use]
+    pub fn waits_because(&self) -> Option<String> {
+        let shadow = self.shadow.as_ref().map(|it| it.report()).unwrap_or_default();
+        let changes = self.impact.would_change + shadow.different;
+        let counted = |number: u32, what: &str| (number > 0).then(|| format!("{number} {what}"));
+        let worse = [
+            counted(self.impact.templates.failed, "published templates would not render as now"),
+            counted(self.impact.would_fail, "recorded calls would not be served as now"),
+            counted(shadow.failed, "calls in the shadow were not served as by the live plugin"),
+        ];
+        let worse = worse.into_iter().flatten().collect::<Vec<_>>().join("; ");
+        match self.activation.impact {
+            ImpactRule::Ask => Some("its slot asks before each change".to_owned()),
+            // Other answers are what a new policy is for; a send that is served worse is a defect.
+            _ if !worse.is_empty() => Some(worse),
+            ImpactRule::Auto if shadow.differs_always() => {
+                Some(format!("all {} calls in the shadow were answered otherwise", shadow.compared))
+            }
+            ImpactRule::UpTo(most) if changes > most => {
+                Some(format!("{changes} answers would change, and {most} may"))
+            }
+            ImpactRule::Auto | ImpactRule::UpTo(_) => None,
+        }
+    }
 }
 
 impl Settling {
@@ -134,6 +174,7 @@ impl Machine {
             is_unsaved: false,
             looked_at: false,
             newest: Arc::default(),
+            running: None,
             settling: Arc::default(),
             window: TrapWindow::default(),
             is_wanted: false,
@@ -141,8 +182,11 @@ impl Machine {
         }
     }
 
-    /// Begins new work; what was begun before it is superseded.
+    /// Begins new work; what was begun before it is superseded and ends.
     pub fn begin(&mut self) -> u64 {
+        if let Some(running) = self.running.take() {
+            running.abort();
+        }
         self.settling = Arc::default();
         self.newest.fetch_add(1, Ordering::SeqCst) + 1
     }
@@ -216,18 +260,6 @@ impl Machine {
         self.state.previous = self.previous.as_ref().map(|it| it.stored.clone());
     }
 
-    /// Whether a pending candidate may become live by the rules, with what is known of it.
-    #[must_use]
-    pub fn may_activate(pending: &Pending) -> bool {
-        let shadowed = pending.shadow.as_ref().map_or(0, |it| it.report().different);
-        match pending.activation.impact {
-            // Other answers are what a new policy is for; no answer is a defect.
-            ImpactRule::Auto => pending.impact.would_fail == 0,
-            ImpactRule::Ask => false,
-            ImpactRule::UpTo(most) => pending.impact.would_change + shadowed <= most,
-        }
-    }
-
     /// What the board shows; `builtin` runs where nothing else does.
     #[must_use]
     pub fn view(&self, builtin: Option<&Proven>) -> SlotView {
@@ -235,6 +267,7 @@ impl Machine {
         SlotView {
             is_builtin: active.is_some() && self.serving().is_none(),
             since: self.serving().and(self.active.as_ref()).map(|it| it.stored.since.clone()),
+            shadow: self.serving().and(self.active.as_ref()).and_then(|it| it.shadow.clone()),
             active,
             previous: self.state.previous.clone(),
             disabled: self.state.disabled,
@@ -255,6 +288,7 @@ impl Machine {
                 Some(_) | None => Stage::Waiting,
             },
             rejected: None,
+            waits: pending.waits_because(),
             impact: Some(pending.impact.clone()),
             shadow: pending.shadow.clone(),
         })

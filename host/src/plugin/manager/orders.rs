@@ -1,13 +1,15 @@
 //! The operator's orders.
 
+use std::sync::Arc;
+
 use tokio::sync::oneshot;
 
 use super::super::artifact::Artifact;
+use super::super::evidence::Evidence;
 use super::super::slot::{Activation, SlotName};
 use super::super::stage::Stage;
 use super::super::state::{Asked, SlotState};
 use super::machine::Machine;
-use super::work::Recorded;
 use super::{Manager, Work};
 
 /// What the operator asks for.
@@ -79,9 +81,14 @@ pub enum OrderError {
 
 impl Manager {
     /// Carries out a command and answers it.
-    pub(super) async fn obey(&mut self, command: Command, work: &mut Work, recorded: &Recorded) {
+    pub(super) async fn obey(
+        &mut self,
+        command: Command,
+        work: &mut Work,
+        evidence: &Arc<dyn Evidence>,
+    ) {
         let Command { slot, order, answer } = command;
-        let result = self.carry_out(&slot, order, work, recorded).await;
+        let result = self.carry_out(&slot, order, work, evidence).await;
         // Whoever asked may have gone away.
         drop(answer.send(result));
     }
@@ -91,10 +98,10 @@ impl Manager {
         slot: &SlotName,
         order: Order,
         work: &mut Work,
-        recorded: &Recorded,
+        evidence: &Arc<dyn Evidence>,
     ) -> Result<(), OrderError> {
         if let Order::Install { component, signature, activation } = order {
-            return self.install(slot, component, signature, activation, work, recorded).await;
+            return self.install(slot, component, signature, activation, work, evidence).await;
         }
         if let (Order::RollBack, Some(error)) = (&order, self.taken_before(slot)) {
             return Err(OrderError::Taken(error.to_string()));
@@ -105,7 +112,7 @@ impl Manager {
         match order {
             Order::Activate => {
                 if let Some(pending) = machine.pending.take() {
-                    self.activate(slot, pending.live);
+                    self.activate(slot, pending.into_live());
                     return Ok(());
                 }
                 let refused = machine.rejected.is_some() || !machine.state.quarantined.is_empty();
@@ -122,7 +129,7 @@ impl Manager {
                 machine.state.disabled &= !is_free;
                 let stamp = machine.stamp.clone();
                 self.publish(slot);
-                self.examine(slot, stamp, forgives, work, recorded);
+                self.examine(slot, stamp, forgives, work, evidence);
                 // Whoever asked sees that there is more to come.
                 self.plugins.board.candidate(slot, |it| {
                     it.stage = Stage::Settling;
@@ -156,7 +163,7 @@ impl Manager {
         signature: Option<String>,
         activation: Option<Activation>,
         work: &mut Work,
-        recorded: &Recorded,
+        evidence: &Arc<dyn Evidence>,
     ) -> Result<(), OrderError> {
         let (directory, name) = (self.plugins.directory.clone(), slot.clone());
         let digest = Artifact::new(component.clone()).digest().to_owned();
@@ -176,7 +183,7 @@ impl Manager {
             Ok(Err(error)) => return Err(OrderError::Write(error.to_string())),
             Err(panicked) => return Err(OrderError::Write(panicked.to_string())),
         }
-        self.look(work, recorded);
+        self.look(work, evidence);
         Ok(())
     }
 }

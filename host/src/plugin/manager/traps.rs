@@ -1,4 +1,4 @@
-//! Traps of what is live: who is to blame, and when a plugin has to go.
+//! Failed calls of what is live: who is to blame, and when a plugin has to go.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -9,6 +9,7 @@ use super::super::placed::Proven;
 use super::super::slot::SlotName;
 use super::super::table::TrapReport;
 use super::machine::Machine;
+use super::work::Blame;
 use super::{Manager, What, Work, work};
 
 /// Inputs that are looked at at one time; traps on more are not counted.
@@ -57,15 +58,22 @@ impl Manager {
         plugin: &Proven,
         input: u64,
         failure: &CallFailure,
-        input_is_to_blame: bool,
+        blame: Blame,
     ) {
         let slot = plugin.slot().clone();
         let traps = self.judging.remove(&(slot.clone(), input)).unwrap_or_default();
         self.tell_trap(plugin, failure);
-        if input_is_to_blame {
-            tracing::error!(%slot, %failure, "an input is in quarantine: two plugins trapped on it");
-            plugin.pulse().quarantine(input, failure);
-            return;
+        match blame {
+            Blame::Plugin => {}
+            Blame::Input => {
+                tracing::error!(%slot, %failure, "an input is in quarantine: two plugins trapped on it");
+                plugin.pulse().quarantine(input, failure);
+                return;
+            }
+            Blame::Unknown => {
+                tracing::warn!(%slot, %failure, "two plugins give up on a call; neither is blamed");
+                return;
+            }
         }
         for calls_before in traps {
             self.count_trap(plugin, input, calls_before);

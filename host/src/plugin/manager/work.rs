@@ -6,22 +6,22 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
-
 use super::super::artifact::Artifact;
-use super::super::binding::Binding;
 use super::super::board::Board;
 use super::super::error::{CallFailure, LoadError};
+use super::super::evidence::Evidence;
 use super::super::files::{Contents, Directory, ReadError};
+use super::super::impact::Impact;
 use super::super::log::SlotLog;
 use super::super::placed::Proven;
-use super::super::record::Call;
+use super::super::record::service;
 use super::super::shadow::ShadowCalls;
 use super::super::slot::{SlotConfig, SlotName};
 use super::super::stage::Stage;
 use super::super::state::{SlotState, StateDirectory, Stored};
-use super::super::workshop::{Candidate, Impact, Workshop};
-use super::super::{Kind, builtin};
+use super::super::table::TrapReport;
+use super::super::workshop::{Candidate, Workshop};
+use super::super::{Kind, Plugins, builtin};
 use super::machine::{Live, Settling};
 
 /// Between two readings of files that must be equal.
@@ -29,18 +29,18 @@ const SETTLED_AFTER: Duration = Duration::from_millis(40);
 /// How long files may be away before they are gone: some editors delete before they write.
 const GONE_AFTER: Duration = Duration::from_millis(300);
 
-/// Answers recorded calls of a kind, newest first: of a slot, or of all.
-pub type Recorded =
-    Arc<dyn Fn(Kind, Option<SlotName>) -> BoxFuture<'static, Vec<Call>> + Send + Sync>;
-
-/// What answers the calls of a binding now.
-pub type Serving = Arc<dyn Fn(Kind, &Binding) -> Proven + Send + Sync>;
+/// Components that nothing names any more and that are still kept.
+const SPARE: usize = 8;
 
 /// What came of work.
 #[derive(Debug)]
 pub enum Done {
     /// The files are as they were when what runs was read.
     Unchanged,
+    /// Newer work took its place.
+    Superseded,
+    /// Components that nothing names any more are gone.
+    Tidied,
     /// The files are gone.
     Gone,
     /// A component came as far as it could.
@@ -55,8 +55,8 @@ pub enum Done {
         input: u64,
         /// How it trapped.
         failure: CallFailure,
-        /// Whether another generation traps on the input too.
-        input_is_to_blame: bool,
+        /// Who is to blame.
+        blame: Blame,
     },
 }
 
@@ -84,10 +84,10 @@ pub struct Examination {
     pub kept: StateDirectory,
     pub log: SlotLog,
     pub state: SlotState,
-    /// What runs, or would run in its place, for the impact.
+    /// What runs.
     pub active: Option<Live>,
-    pub serving: Serving,
-    pub recorded: Recorded,
+    pub plugins: Arc<Plugins>,
+    pub evidence: Arc<dyn Evidence>,
     pub now: String,
     /// Whether the operator lets it run again whatever was before.
     pub forgiven: bool,
@@ -176,7 +176,7 @@ impl Examination {
         if !self.enter(Stage::Impact) {
             return Err(LoadError::Superseded);
         }
-        let impact = self.impact(&proven).await;
+        let impact = self.plugins.impact(&proven, &*self.evidence).await?;
         let since = self.now.clone();
         let stored = Stored {
             digest,
@@ -185,7 +185,7 @@ impl Examination {
             settings_revision,
             since,
         };
-        Ok((Live { proven, stored }, impact))
+        Ok((Live { proven, stored, shadow: None }, impact))
     }
 
     fn refuse_quarantined(
@@ -215,17 +215,6 @@ impl Examination {
         }
     }
 
-    async fn impact(&self, proven: &Proven) -> Impact {
-        let binding = &proven.config().binding;
-        let live = match &self.active {
-            Some(active) => active.proven.clone(),
-            None => (self.serving)(proven.kind(), binding),
-        };
-        let slot = Some(live.slot().clone());
-        let calls = (self.recorded)(proven.kind(), slot).await;
-        Workshop::impact(&live, proven, &calls).await
-    }
-
     fn enter(&self, stage: Stage) -> bool {
         let is_newest = self.newest.load(Ordering::SeqCst) == self.work;
         if is_newest {
@@ -244,19 +233,49 @@ pub async fn shadow(mut calls: ShadowCalls) -> Done {
     Done::Shadowed
 }
 
-/// Makes the call that one generation trapped on to another one.
-pub async fn judge(report: super::super::table::TrapReport, other: Option<Proven>) -> Done {
-    let input_is_to_blame = match other {
-        Some(other) => {
-            let (_, failure) = other.answer(&report.call).await;
-            failure.is_some_and(|failure| failure.is_trap())
+/// Forgets components that neither a slot nor a recorded call names.
+pub async fn tidy(
+    state: StateDirectory,
+    mut named: Vec<String>,
+    evidence: Arc<dyn Evidence>,
+) -> Done {
+    match evidence.components().await {
+        Ok(sampled) => {
+            named.extend(sampled);
+            let tidied = tokio::task::spawn_blocking(move || state.tidy(&named, SPARE)).await;
+            if let Err(error) = tidied {
+                tracing::warn!(%error, "old components of plugins stay");
+            }
         }
-        None => false,
-    };
-    Done::Judged {
-        plugin: report.plugin,
-        input: report.input,
-        failure: report.failure,
-        input_is_to_blame,
+        Err(error) => tracing::warn!(%error, "old components of plugins stay"),
     }
+    Done::Tidied
+}
+
+/// Who is to blame for a call that failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Blame {
+    /// The plugin: another one answers the call.
+    Plugin,
+    /// The input: another one traps on it too.
+    Input,
+    /// Nobody is known to be: another one gives up too, and may answer the next call.
+    Unknown,
+}
+
+/// Makes the call that one generation failed in to another one.
+pub async fn judge(report: TrapReport, other: Option<Proven>) -> Done {
+    let blame = match other {
+        Some(other) => {
+            let (answer, failure) = other.answer(&report.call).await;
+            let traps = failure.is_some_and(|failure| failure.is_trap());
+            match (report.failure.is_trap(), service::is_failure(other.kind(), &answer)) {
+                (true, _) if traps => Blame::Input,
+                (false, true) => Blame::Unknown,
+                (true | false, _) => Blame::Plugin,
+            }
+        }
+        None => Blame::Plugin,
+    };
+    Done::Judged { plugin: report.plugin, input: report.input, failure: report.failure, blame }
 }

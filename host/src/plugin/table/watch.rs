@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::{Table, TrapReport};
+use super::{Table, TrapReport, gave_up};
 use crate::plugin::Kind;
 use crate::plugin::binding::{Binding, Scope};
 use crate::plugin::bindings::types::Failure;
@@ -35,6 +35,8 @@ pub struct Watch<'a, P, R> {
     pub input: u64,
     /// What a person calls that input.
     pub name: &'static str,
+    /// The exported function.
+    pub call: &'static str,
     /// What goes in, for records.
     pub record: R,
 }
@@ -63,14 +65,15 @@ impl<P: Fn() -> Proven, R: Fn() -> Call> Watch<'_, P, R> {
             None => call.await,
         };
         let took = start.elapsed();
-        self.pulse.ended(result.as_ref().err());
-        let trap = result.as_ref().err().filter(|failure| failure.is_trap());
-        if let Some(failure) = trap {
-            self.report(failure.clone(), before);
+        let failure = self.failure(kind, &result);
+        self.pulse.ended(failure.as_ref());
+        let has_failed = failure.is_some();
+        if let Some(failure) = failure {
+            self.report(failure, before);
         }
         let every = self.table.ward.sample_every;
         let is_sample =
-            every > 0 && (trap.is_some() || before < FIRST_SAMPLES || before.is_multiple_of(every));
+            every > 0 && (has_failed || before < FIRST_SAMPLES || before.is_multiple_of(every));
         let shadow = self.table.shadows.iter().find(|it| it.wants(kind, self.scope, self.binding));
         if !is_sample && shadow.is_none() {
             return Seen { result, took, sample: None };
@@ -82,9 +85,28 @@ impl<P: Fn() -> Proven, R: Fn() -> Call> Watch<'_, P, R> {
         if let Some(shadow) = shadow {
             shadow.offer((self.record)(), answer.clone());
         }
-        let sample = is_sample.then(|| self.sample(answer, trap.is_some()));
+        let sample = is_sample.then(|| self.sample(answer, has_failed));
         let sample = sample.filter(|it| it.call.bytes() <= LARGEST).map(Arc::new);
         Seen { result, took, sample }
+    }
+
+    /// How the plugin failed, if it did: it broke, or it gave up. What it says of wrong data or of a
+    /// wrong template is an answer.
+    fn failure<T>(
+        &self,
+        kind: Kind,
+        result: &Result<Result<T, Failure>, CallFailure>,
+    ) -> Option<CallFailure> {
+        match result {
+            Ok(Ok(_)) => None,
+            Ok(Err(Failure::InvalidInput(_) | Failure::Misconfigured(_)))
+                if kind == Kind::Renderer =>
+            {
+                None
+            }
+            Ok(Err(failure)) => Some(gave_up((self.plugin)().identity(), self.call, failure)),
+            Err(failure) => failure.is_trap().then(|| failure.clone()),
+        }
     }
 
     fn sample(&self, answer: Value, trapped: bool) -> Sample {

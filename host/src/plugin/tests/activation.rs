@@ -2,11 +2,14 @@
 
 use serde_json::json;
 
-use super::platform::{Home, PLAN, Platform};
+use super::dear_ada;
+use super::platform::{Home, PLAN, Platform, RENDERER, Remembered};
 use crate::plugin::bindings::world::Kind;
 use crate::plugin::board::{CandidateView, SlotView};
+use crate::plugin::evidence::Published;
 use crate::plugin::manager::{Order, OrderError};
 use crate::plugin::record::Call;
+use crate::plugin::renderer::Template;
 use crate::plugin::slot::{Activation, ImpactRule};
 use crate::plugin::stage::Stage;
 
@@ -162,4 +165,72 @@ async fn an_installed_component_becomes_live_by_the_rules_that_came_with_it() {
     let at_once = install("price-one", ImpactRule::Auto);
     platform.order("pro-prices", at_once).await.expect("a slot of its own");
     platform.refused("pro-prices", "narrower [binding]").await;
+}
+
+fn published(slug: &str, text: &str) -> Published {
+    let template = Template { slug: slug.to_owned(), ..super::text_template(text) };
+    Published { template, trial_data: r#"{"name":"Ada"}"#.to_owned() }
+}
+
+fn renderer(name: &'static str) -> impl Fn(&SlotView) -> Option<CandidateView> {
+    move |view| {
+        let candidate = view.candidate.clone()?;
+        let is_it = candidate.name.as_deref().is_some_and(|it| it.starts_with(name));
+        (is_it && candidate.stage == Stage::Waiting).then_some(candidate)
+    }
+}
+
+#[tokio::test]
+async fn a_renderer_that_breaks_a_published_template_waits_for_the_operator() {
+    let home = Home::new();
+    let templates = vec![published("good", "Dear {{ name }}"), published("bad", "POISON")];
+    let evidence = Remembered { templates, ..Remembered::default() };
+    let platform = Platform::remembering(home.options(), evidence).await;
+    home.put("liquid-renderer.wasm", waxwing_guests::component("poison-renderer"));
+    let waits = renderer("poison-renderer");
+    let candidate = platform.until(RENDERER, "it waits", waits).await;
+    let templates = candidate.impact.expect("it was measured").templates;
+    assert_eq!((templates.checked, templates.failed), (2, 1));
+    let failure = &templates.failures[0];
+    assert_eq!((failure.template.as_str(), failure.account.as_str()), ("bad", "acc_1"));
+    assert!(failure.reason.contains("trapped in render"), "{}", failure.reason);
+    let why = candidate.waits.expect("a reason");
+    assert_eq!(why, "1 published templates would not render as now");
+    assert_eq!(dear_ada(&platform.plugins).await, ["Hi Ada", "Dear Ada"], "the live one renders");
+    platform.order(RENDERER, Order::Activate).await.expect("the operator may");
+    platform.live(RENDERER, "poison-renderer").await;
+}
+
+#[tokio::test]
+async fn a_renderer_that_leaves_out_a_part_waits_for_the_operator() {
+    let home = Home::new();
+    let templates = vec![published("good", "Dear {{ name }}")];
+    let evidence = Remembered { templates, ..Remembered::default() };
+    let platform = Platform::remembering(home.options(), evidence).await;
+    home.put("liquid-renderer.wasm", waxwing_guests::component("loses-parts"));
+    let candidate = platform.until(RENDERER, "it waits", renderer("loses-parts")).await;
+    let templates = candidate.impact.expect("it was measured").templates;
+    assert_eq!(templates.failures[0].reason, "the answer has no text");
+}
+
+#[tokio::test]
+async fn a_renderer_that_renders_all_published_templates_becomes_live_by_itself() {
+    let home = Home::new();
+    let templates = vec![published("good", "Dear {{ name }}")];
+    let evidence = Remembered { templates, ..Remembered::default() };
+    let platform = Platform::remembering(home.options(), evidence).await;
+    home.put("liquid-renderer.wasm", waxwing_guests::component("visible-a"));
+    platform.live(RENDERER, "visible-a").await;
+}
+
+#[tokio::test]
+async fn equal_differences_are_counted_together() {
+    let home = Home::new();
+    let platform = price_one(&home, ASK).await;
+    home.put("plan-policy.wasm", waxwing_guests::component("price-two"));
+    let impact = waiting(&platform, "price-two").await.impact.expect("it was measured");
+    let group = &impact.groups[0];
+    assert_eq!((impact.groups.len(), group.calls), (1, 2));
+    assert_eq!(group.what, "allow for 1 -> allow for 2");
+    assert_eq!(group.call_ids, ["call-welcome", "call-poison"]);
 }

@@ -121,7 +121,7 @@ async fn a_file_that_is_too_large_is_refused_with_the_setting_and_its_value() {
     home.put("plan-policy.wasm", &large);
     let why = platform.refused(PLAN, "max_component_bytes").await;
     let expected = "is too large: plugins.max_component_bytes is 60000; raise it if the component \
-                    must be so large (Python's are about 18 MB)";
+                    must be so large (Python's are about 18 MB and need 33554432)";
     assert!(why.ends_with(expected), "{why}");
     home.put("plan-policy.wasm", waxwing_guests::component("price-one"));
     platform.live(PLAN, "price-one").await;
@@ -169,17 +169,12 @@ async fn a_newer_file_supersedes_one_that_is_still_compiled() {
     let compiled = tempfile::tempdir().expect("a directory");
     let options = Options { compiled: compiled.path().to_owned(), ..home.options() };
     let platform = Platform::with(options, Vec::new()).await;
-    let kept = || std::fs::read_dir(compiled.path()).expect("readable").count();
-    let before = kept();
     home.put("plan-policy.wasm", waxwing_guests::big_slow(2_000));
     let compiling =
         |view: &SlotView| (view.candidate.as_ref()?.stage == Stage::Compiling).then_some(());
     platform.until(PLAN, "it is compiled", compiling).await;
     home.put("plan-policy.wasm", waxwing_guests::component("price-two"));
     let two = platform.live(PLAN, "price-two").await;
-    // Both were compiled to their end, and only one went further.
-    let both = |_: &SlotView| (kept() >= before + 2).then_some(());
-    platform.until(PLAN, "both are compiled", both).await;
     home.put("plan-policy.wasm", marked(&waxwing_guests::component("price-one"), "next"));
     platform.live(PLAN, "price-one").await;
     let previous = platform.view(PLAN).previous.expect("price-two");

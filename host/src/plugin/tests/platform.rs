@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures_util::future::BoxFuture;
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -11,10 +12,12 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::{ANYBODY, NOW, cache};
 use crate::clock::Clock;
 use crate::plugin::artifact::Artifact;
-use crate::plugin::binding::Scope;
+use crate::plugin::binding::{Binding, Scope};
 use crate::plugin::board::SlotView;
+use crate::plugin::compiler::Compiler;
+use crate::plugin::evidence::{Evidence, Found, Owner, Published};
 use crate::plugin::limits::Limits;
-use crate::plugin::manager::{Order, OrderError, Recorded};
+use crate::plugin::manager::{Order, OrderError};
 use crate::plugin::placed::Proven;
 use crate::plugin::plan::{Account, Channel, UseRequest, Verdict};
 use crate::plugin::record::Call;
@@ -22,7 +25,7 @@ use crate::plugin::signature::SignatureRule;
 use crate::plugin::slot::{SlotConfig, SlotName};
 use crate::plugin::table::Called;
 use crate::plugin::workshop::Candidate;
-use crate::plugin::{Options, Plugins};
+use crate::plugin::{Kind, Options, Plugins};
 
 /// The slot of the built-in plan policy.
 pub const PLAN: &str = "plan-policy";
@@ -34,6 +37,36 @@ pub const RENDERER: &str = "liquid-renderer";
 /// Far more than anything here takes, even on a machine that does much else.
 const PATIENCE: Duration = Duration::from_mins(5);
 const POLL: Duration = Duration::from_millis(5);
+
+/// What a server remembers: recorded calls, each of a slot, and the templates of one account.
+#[derive(Debug, Default)]
+pub struct Remembered {
+    pub calls: Vec<Call>,
+    pub templates: Vec<Published>,
+    pub components: Vec<String>,
+}
+
+impl Evidence for Remembered {
+    fn calls(&self, kind: Kind, _slot: SlotName) -> BoxFuture<'static, Found<Vec<Call>>> {
+        let calls = self.calls.iter().filter(|it| it.kind() == kind).cloned().collect();
+        Box::pin(async move { Ok(calls) })
+    }
+
+    fn components(&self) -> BoxFuture<'static, Found<Vec<String>>> {
+        let components = self.components.clone();
+        Box::pin(async move { Ok(components) })
+    }
+
+    fn accounts(&self, _binding: Binding) -> BoxFuture<'static, Found<Vec<Owner>>> {
+        let owner = Owner { account: "acc_1".to_owned(), plan: "free".to_owned() };
+        Box::pin(async move { Ok(vec![owner]) })
+    }
+
+    fn templates(&self, _owner: Owner) -> BoxFuture<'static, Found<Vec<Published>>> {
+        let templates = self.templates.clone();
+        Box::pin(async move { Ok(templates) })
+    }
+}
 
 /// The directories of one server; they outlive its restarts.
 pub struct Home(TempDir);
@@ -57,6 +90,7 @@ impl Home {
             state: self.state(),
             compiled: cache(),
             secret: b"tests".to_vec(),
+            compiler: Compiler::Unbounded,
             signatures: SignatureRule::Off,
             trusted: Vec::new(),
             max_component_bytes: 16 << 20,
@@ -98,14 +132,15 @@ impl Platform {
 
     /// With options of its own, and with calls of the past.
     pub async fn with(options: Options, calls: Vec<Call>) -> Self {
+        Self::remembering(options, Remembered { calls, ..Remembered::default() }).await
+    }
+
+    /// With options of its own, and with what it remembers.
+    pub async fn remembering(options: Options, evidence: Remembered) -> Self {
         let started = Plugins::start(options, Clock::manual(NOW)).await;
         let (plugins, manager) = started.expect("the built-ins start");
         let stop = CancellationToken::new();
-        let recorded: Recorded = Arc::new(move |kind, _slot| {
-            let calls = calls.iter().filter(|it| it.kind() == kind).cloned().collect();
-            Box::pin(async move { calls })
-        });
-        let manager = tokio::spawn(manager.run(recorded, stop.clone()));
+        let manager = tokio::spawn(manager.run(Arc::new(evidence), stop.clone()));
         Self { plugins, stop: stop.drop_guard(), manager }
     }
 

@@ -75,8 +75,41 @@ async fn a_plugin_whose_first_three_calls_trap_is_rolled_back() {
     platform.live(PLAN, "price-one").await;
     assert_eq!(platform.reason().await, "price one");
     let quarantined = platform.view(PLAN).quarantined;
-    assert_eq!(quarantined[0].reason, "its first 3 calls trapped");
+    assert_eq!(quarantined[0].reason, "its first 3 calls failed");
     assert_eq!(quarantined[0].settings_revision, None, "with any settings");
+}
+
+/// It says itself that it cannot answer: no send goes through, as if it had trapped.
+#[tokio::test]
+async fn a_plugin_that_gives_up_on_its_first_three_calls_is_rolled_back() {
+    let home = Home::new();
+    let platform = after_price_one(&home, "gives-up").await;
+    let live = platform.live(PLAN, "gives-up").await;
+    for _ in 0..3 {
+        let failure = platform.check(&ANYBODY, "welcome").await.result.expect_err("it gives up");
+        let words = "the plugin gives-up gave up in check: its price list is lost";
+        assert_eq!(failure.to_string(), words);
+        assert_eq!(failure.for_client(), "the plugin gives-up gave up in check");
+    }
+    platform.live(PLAN, "price-one").await;
+    assert_eq!((live.pulse().trapped(), live.pulse().gave_up()), (0, 3));
+    assert_eq!(platform.view(PLAN).quarantined[0].reason, "its first 3 calls failed");
+}
+
+#[tokio::test]
+async fn where_the_built_in_policy_stands_in_both_are_on_record() {
+    let home = Home::new();
+    let platform = Platform::start(&home).await;
+    home.put("plan-policy.toml", "on_failure = 'builtin'\n");
+    home.put("plan-policy.wasm", waxwing_guests::component("gives-up"));
+    platform.live(PLAN, "gives-up").await;
+    let called = platform.check(&ANYBODY, "welcome").await;
+    called.result.expect("the built-in policy decides");
+    let failed = called.failed.expect("a record of the plugin that failed");
+    assert_eq!((failed.identity.name.as_str(), failed.verdict.as_str()), ("gives-up", "failed"));
+    let reason = failed.reason.expect("a reason");
+    assert!(reason.ends_with("gave up in check: its price list is lost"), "{reason}");
+    assert_eq!(called.decision.identity.name, BUILT_IN);
 }
 
 #[tokio::test]
@@ -95,7 +128,7 @@ async fn five_traps_over_three_inputs_roll_a_plugin_back_and_over_two_do_not() {
     platform.live(PLAN, "price-one").await;
     // How many are counted by then depends on whose input was judged first.
     let reason = &platform.view(PLAN).quarantined[0].reason;
-    let expected = " of 17 calls trapped within a minute, on 3 inputs";
+    let expected = " of 17 calls failed within a minute, on 3 inputs";
     assert!(reason.ends_with(expected), "{reason}");
 }
 

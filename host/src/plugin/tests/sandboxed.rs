@@ -4,7 +4,7 @@
 use serde_json::json;
 
 use super::guests::{check, live};
-use super::platform::{PLAN, candidate, reason, use_of};
+use super::platform::{Home, PLAN, Platform, candidate, reason, use_of};
 use super::{NOW, plugins};
 use crate::plugin::bindings::world::Kind;
 use crate::plugin::limits::Limits;
@@ -12,14 +12,18 @@ use crate::plugin::record::Call;
 
 #[tokio::test]
 async fn a_flood_of_log_lines_is_bounded_and_counted() {
-    let plugins = plugins(Limits::default()).await;
-    let chatty = candidate(PLAN, Some(waxwing_guests::component("chatty")), "");
-    let proven = plugins.try_out(&chatty).await.expect("proven");
-    plugins.set_table(vec![proven.clone()], Vec::new());
-    assert_eq!(reason(&check(&plugins, &[use_of("welcome")]).await), "chatty");
-    // The host's two cases and this call, a thousand lines each, in one second of its clock.
-    let (lines, dropped) = proven.recipe().log.tail(1_000);
-    assert_eq!((lines.len(), dropped), (100, 2_900));
+    let home = Home::new();
+    let platform = Platform::start(&home).await;
+    home.put("plan-policy.wasm", waxwing_guests::component("chatty"));
+    let proven = platform.live(PLAN, "chatty").await;
+    let log = &proven.recipe().log;
+    assert_eq!(log.tail(1_000).0.len(), 0, "what the host's cases make it say is heard by nobody");
+    for _ in 0..2 {
+        assert_eq!(platform.reason().await, "chatty");
+    }
+    // Two calls, a thousand lines each, in one second of its clock.
+    let (lines, dropped) = log.tail(1_000);
+    assert_eq!((lines.len(), dropped), (100, 1_900));
     assert_eq!((lines[63].message.as_str(), lines[64].message.as_str()), ("line 64", "line 1"));
 }
 

@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Weak};
 
-use super::platform::{Home, PLAN, Platform, RENDERER, candidate};
+use super::platform::{Home, PLAN, Platform, RENDERER, candidate, marked};
 use super::{ANYBODY, dear_ada, plugins};
 use crate::plugin::board::SlotView;
 use crate::plugin::limits::Limits;
@@ -24,6 +24,28 @@ async fn in_the_shadow(platform: &Platform, slot: &str) -> Arc<Shadow> {
 async fn a_candidate_becomes_live_after_its_calls_in_the_shadow() {
     let home = Home::new();
     let platform = Platform::start(&home).await;
+    let one = waxwing_guests::component("price-one");
+    home.put("plan-policy.wasm", &one);
+    let first = platform.live(PLAN, "price-one").await;
+    home.put("plan-policy.toml", "[activation]\nshadow_calls = 3\n");
+    home.put("plan-policy.wasm", marked(&one, "another build"));
+    let shadow = in_the_shadow(&platform, PLAN).await;
+    for _ in 0..3 {
+        assert_eq!(platform.reason().await, "price one", "the live plugin answers");
+    }
+    let is_other = |view: &SlotView| {
+        let active = view.active.clone()?;
+        (active.identity().digest != first.identity().digest).then_some(())
+    };
+    platform.until(PLAN, "the other build is live", is_other).await;
+    let report = shadow.report();
+    assert_eq!((report.compared, report.different, report.failed, report.dropped), (3, 0, 0, 0));
+}
+
+#[tokio::test]
+async fn a_candidate_that_answers_every_call_otherwise_waits_for_the_operator() {
+    let home = Home::new();
+    let platform = Platform::start(&home).await;
     home.put("plan-policy.wasm", waxwing_guests::component("price-one"));
     platform.live(PLAN, "price-one").await;
     home.put("plan-policy.toml", "[activation]\nshadow_calls = 3\n");
@@ -32,10 +54,20 @@ async fn a_candidate_becomes_live_after_its_calls_in_the_shadow() {
     for _ in 0..3 {
         assert_eq!(platform.reason().await, "price one", "the live plugin answers");
     }
-    platform.live(PLAN, "price-two").await;
+    let waits = |view: &SlotView| {
+        let candidate = view.candidate.as_ref()?;
+        (candidate.stage == Stage::Waiting).then(|| candidate.waits.clone()).flatten()
+    };
+    let why = platform.until(PLAN, "it waits", waits).await;
+    assert_eq!(why, "all 3 calls in the shadow were answered otherwise");
     let report = shadow.report();
     assert_eq!((report.compared, report.different, report.failed, report.dropped), (3, 3, 0, 0));
     assert_eq!(report.differences[0].lines[0], "decisions[0].allow.credits: 1 -> 2");
+    assert_eq!((report.groups.len(), report.groups[0].calls), (1, 3));
+    platform.order(PLAN, Order::Activate).await.expect("the operator may");
+    let live = platform.live(PLAN, "price-two").await;
+    let kept = platform.view(PLAN).to_json(live.slot());
+    assert_eq!(kept["active"]["shadow"]["different"], 3, "what was seen is kept: {kept:#}");
 }
 
 #[tokio::test]
@@ -73,7 +105,9 @@ async fn no_caller_waits_for_a_slow_candidate() {
     home.put("liquid-renderer.wasm", waxwing_guests::component("visible-a"));
     platform.live(RENDERER, "visible-a").await;
     let turns = 10_000_000;
-    let config = format!("[activation]\nshadow_calls = {CALLS}\n[settings]\nturns = {turns}\n");
+    let config = format!(
+        "[activation]\nimpact = 100\nshadow_calls = {CALLS}\n[settings]\nturns = {turns}\n"
+    );
     home.put("liquid-renderer.toml", config);
     home.put("liquid-renderer.wasm", waxwing_guests::component("slow-render"));
     let shadow = in_the_shadow(&platform, RENDERER).await;

@@ -162,6 +162,17 @@ impl Sqlite {
         rows.iter().map(sample_row).collect()
     }
 
+    /// The digests of the components that samples name.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn sampled_components(&self) -> Result<Vec<String>, StoreError> {
+        sqlx::query_scalar("-- sampled_components\nSELECT DISTINCT digest FROM samples")
+            .fetch_all(&self.readers)
+            .await
+            .map_err(StoreError::during("sampled_components"))
+    }
+
     /// Drops samples from before a moment, at most `limit`. Answers how many went.
     ///
     /// # Errors

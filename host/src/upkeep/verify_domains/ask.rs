@@ -101,7 +101,8 @@ impl Verifier {
             account: &account_id,
             domain: Some(domain.name.as_str()),
         };
-        let Called { result, decision } = table.require(&scope, &context, &described).await;
+        let Called { result, decision, failed: _ } =
+            table.require(&scope, &context, &described).await;
         let plugin = decision.identity.name.clone();
         let mut decisions = vec![decision];
         let requirements = match result {
@@ -136,7 +137,7 @@ impl Verifier {
     ) -> Result<Judged, Unjudged> {
         let mut names = 0;
         for round in 0..=MOST_ROUNDS {
-            let Called { result, decision } = policy.judge(looks).await;
+            let Called { result, decision, failed: _ } = policy.judge(looks).await;
             decisions.push(decision.clone());
             match result? {
                 Verdict::Decided(policy::Judgement { findings, recheck_after_s }) => {

@@ -60,7 +60,7 @@ pub async fn install(install: Install) -> Result<(), OnlineError> {
     let component = read(&install.component)?;
     let slot = slot(install.slot, &component)?;
     let mut query = signature(&install.component, install.signature.as_deref())?;
-    query.extend(install.impact.map(|impact| ("impact", impact)));
+    query.extend(install.impact.clone().map(|impact| ("impact", impact)));
     query.extend(install.shadow.map(|calls| ("shadow", calls.to_string())));
     let server = install.server.connect()?;
     let start = Instant::now();
@@ -75,8 +75,11 @@ pub async fn install(install: Install) -> Result<(), OnlineError> {
     install.server.output.one(&answer, || {
         let said = match outcome {
             "live" => format!("live after {took} ms"),
-            "shadow" => format!("in the shadow of the live plugin; `waxwing plugin list` counts, `waxwing plugin activate {slot}` ends it"),
-            _ => format!("waiting: `waxwing plugin activate {slot}` makes it live"),
+            "shadow" => format!("in the shadow of the live plugin; {}\n`waxwing plugin list` counts the differences, `waxwing plugin activate {slot}` makes it live now", after_the_shadow(install.impact.as_deref())),
+            _ => {
+                let why = view["candidate"]["waits"].as_str().unwrap_or("its slot is switched off");
+                format!("waiting, because {why}: `waxwing plugin activate {slot}` makes it live all the same")
+            }
         };
         format!("{said}\n{}", line(&view))
     });
@@ -131,6 +134,23 @@ fn outcome(view: &Value, digest: &str) -> &'static str {
         Some("shadow") => "shadow",
         _ if view["active"]["digest"] == digest => "live",
         _ => "waiting",
+    }
+}
+
+/// What happens once a candidate has had its calls.
+fn after_the_shadow(impact: Option<&str>) -> String {
+    match impact {
+        Some("ask") => "after that it waits for you".to_owned(),
+        Some(most) if most != "auto" => {
+            format!(
+                "after that it goes live by itself where at most {most} answers differ and none is served worse"
+            )
+        }
+        Some(_) | None => {
+            "after that it goes live by itself, unless a send is served worse or all \
+                           answers differ"
+                .to_owned()
+        }
     }
 }
 

@@ -115,34 +115,48 @@ fn is_on_its_way(view: &Value) -> bool {
 
 /// The members of a list.
 pub fn items(answer: &Value) -> &[Value] {
-    answer["data"].as_array().map(Vec::as_slice).unwrap_or_default()
+    items_of(answer, "data")
 }
 
 /// A slot in words: a line for what runs, and one for each thing that is not as usual.
 pub fn line(slot: &Value) -> String {
     let active = &slot["active"];
+    let is_off = slot["state"] == "disabled";
     let runs = if active.is_null() {
-        "nothing yet".to_owned()
+        let nothing = if is_off { "a broader plugin answers its calls" } else { "nothing yet" };
+        nothing.to_owned()
     } else {
         let origin = if active["builtin"] == true { " (built in)" } else { "" };
         format!(
-            "{} {}{origin}  {}  settings {}  {} calls, {} trapped, {} ms CPU",
+            "{} {}{origin}  {}  settings {}  {} calls, {} trapped, {} given up, {} ms CPU",
             text(active, "name"),
             text(active, "version"),
             short(&text(active, "digest")),
             text(active, "settingsRevision"),
             text(active, "calls"),
             text(active, "trapped"),
+            text(active, "gaveUp"),
             active["cpuMicros"].as_u64().unwrap_or(0) / 1_000,
         )
     };
+    // What stands here decides; what the operator switched off has a line of its own.
+    let state = if is_off && !active.is_null() { "active".to_owned() } else { text(slot, "state") };
     let mut lines = vec![format!(
-        "{}  {}  {}  {}  {runs}",
+        "{}  {}  {}  {state}  {runs}",
         text(slot, "slot"),
         text(slot, "kind"),
         text(slot, "binding"),
-        text(slot, "state"),
     )];
+    if is_off {
+        let slot = text(slot, "slot");
+        lines.push(format!(
+            "  its own component is switched off; `waxwing plugin activate {slot}` switches it on"
+        ));
+    }
+    if !active["shadow"].is_null() {
+        let seen = indented(&in_the_shadow(&active["shadow"]));
+        lines.push(format!("  in the shadow before it was live: {seen}"));
+    }
     let candidate = &slot["candidate"];
     if let Some(reason) = candidate["rejected"].as_str() {
         let digest = short(&text(candidate, "digest"));
@@ -151,18 +165,15 @@ pub fn line(slot: &Value) -> String {
         let digest = short(&text(candidate, "digest"));
         let name = text(candidate, "name");
         lines.push(format!("  on its way, {}: {name} {digest}", text(candidate, "stage")));
+        if let Some(why) = candidate["waits"].as_str() {
+            lines.push(format!("  does not go live by itself: {why}"));
+        }
         if !candidate["impact"].is_null() {
             lines.push(format!("  impact: {}", indented(&summary(&candidate["impact"]))));
         }
         let shadow = &candidate["shadow"];
         if !shadow.is_null() {
-            lines.push(format!(
-                "  shadow: {} of {} calls answered otherwise, {} not answered, {} dropped",
-                text(shadow, "different"),
-                text(shadow, "compared"),
-                text(shadow, "failed"),
-                text(shadow, "dropped"),
-            ));
+            lines.push(format!("  shadow: {}", indented(&in_the_shadow(shadow))));
         }
     }
     for gone in slot["quarantined"].as_array().map(Vec::as_slice).unwrap_or_default() {
@@ -177,23 +188,57 @@ pub fn line(slot: &Value) -> String {
     lines.join("\n")
 }
 
+/// What came of a shadow, in words.
+fn in_the_shadow(shadow: &Value) -> String {
+    let first = format!(
+        "{} of {} calls answered otherwise, {} served worse, {} dropped",
+        text(shadow, "different"),
+        text(shadow, "compared"),
+        text(shadow, "failed"),
+        text(shadow, "dropped"),
+    );
+    std::iter::once(first).chain(grouped(shadow)).collect::<Vec<_>>().join("\n")
+}
+
 /// An impact in words.
 pub fn summary(impact: &Value) -> String {
-    let number = |member: &str| impact[member].as_u64().unwrap_or(0);
-    let first = match (number("compared"), number("wouldChange"), number("wouldFail")) {
-        (0, _, _) => "no recorded call to compare on: send some messages first".to_owned(),
-        (compared, changed, 0) => format!("would change: {changed} of {compared}"),
-        (compared, changed, failed) => {
-            format!("would change: {changed} of {compared}, and fail on {failed}")
+    let number = |value: &Value, member: &str| value[member].as_u64().unwrap_or(0);
+    let of_calls = ["compared", "wouldChange", "wouldFail"].map(|it| number(impact, it));
+    let mut lines = vec![match of_calls {
+        [0, ..] => "no recorded call to compare on: send some messages first".to_owned(),
+        [compared, changed, 0] => format!("would change: {changed} of {compared}"),
+        [compared, changed, failed] => {
+            format!("would change: {changed} of {compared}, and serve {failed} worse")
         }
-    };
-    let differences = impact["differences"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let lines = differences.iter().map(|it| {
-        let lines = it["lines"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let lines: Vec<&str> = lines.iter().filter_map(Value::as_str).collect();
-        format!("  {}: {}", text(it, "callId"), lines.join("; "))
-    });
-    std::iter::once(first).chain(lines).collect::<Vec<_>>().join("\n")
+    }];
+    lines.extend(grouped(impact));
+    let templates = &impact["templates"];
+    if number(templates, "checked") > 0 {
+        let (failed, checked) = (number(templates, "failed"), number(templates, "checked"));
+        lines.push(format!("published templates: {failed} of {checked} would be served worse"));
+    }
+    lines.extend(items_of(templates, "failures").iter().map(|it| {
+        let (template, account) = (text(it, "template"), text(it, "account"));
+        format!(
+            "  {template} of {account}, revision {}: {}",
+            text(it, "revision"),
+            text(it, "reason")
+        )
+    }));
+    lines.join("\n")
+}
+
+/// Equal differences, a line for each, with the first calls that differ so.
+fn grouped(differences: &Value) -> impl Iterator<Item = String> {
+    items_of(differences, "groups").iter().map(|group| {
+        let calls: Vec<&str> =
+            items_of(group, "callIds").iter().filter_map(Value::as_str).collect();
+        format!("  {} x {}  ({})", text(group, "calls"), text(group, "what"), calls.join(", "))
+    })
+}
+
+fn items_of<'a>(value: &'a Value, member: &str) -> &'a [Value] {
+    value[member].as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
 /// A member as plain text; `-` where there is none.

@@ -9,6 +9,7 @@ use super::*;
 use crate::clock::Clock;
 use crate::dns::Settings;
 use crate::plugin::Limits;
+use crate::plugin::compiler::Compiler;
 use crate::plugin::signature::SignatureRule;
 use crate::plugin::workshop::{Candidate, Workshop};
 
@@ -39,7 +40,8 @@ fn resolver(dns: &DnsServer) -> Resolver {
 
 async fn builtin() -> Proven {
     let rule = (SignatureRule::Off, Vec::new());
-    let workshop = Workshop::for_tools(Limits::default(), rule, None, Clock::system());
+    let workshop =
+        Workshop::for_tools(Limits::default(), rule, (None, Compiler::Unbounded), Clock::system());
     let workshop = workshop.expect("an engine");
     let candidate = Candidate::builtin(Kind::Domain);
     let log = workshop.log(&candidate.slot);

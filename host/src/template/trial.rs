@@ -1,0 +1,72 @@
+//! Data that a template can be tried with.
+
+use serde_json::{Map, Value, json};
+
+use super::version::{TemplateVersion, VariableType};
+
+impl TemplateVersion {
+    /// Its author's example, and a value for every required variable that the example leaves out.
+    #[must_use]
+    pub fn trial_data(&self) -> Map<String, Value> {
+        let mut data = self.source.example.clone();
+        for variable in self.variables.iter().filter(|variable| variable.required) {
+            fill(&mut data, &variable.path, &value_of(variable.value_type));
+        }
+        data
+    }
+}
+
+fn value_of(value_type: Option<VariableType>) -> Value {
+    match value_type {
+        None | Some(VariableType::String) => json!("example"),
+        Some(VariableType::Number) => json!(1),
+        Some(VariableType::Boolean) => json!(true),
+        Some(VariableType::Array) => json!([]),
+        Some(VariableType::Object) => json!({}),
+    }
+}
+
+/// Puts a value where a path such as `user.name` or `items[].price` leads, unless something is there.
+fn fill(object: &mut Map<String, Value>, path: &str, value: &Value) {
+    let (step, rest) = path.split_once('.').map_or((path, None), |(step, rest)| (step, Some(rest)));
+    let (name, is_list) = step.strip_suffix("[]").map_or((step, false), |name| (name, true));
+    let found = object.entry(name).or_insert(Value::Null);
+    if found.is_null() {
+        let inner = if rest.is_some() { json!({}) } else { value.clone() };
+        *found = if is_list { Value::Array(vec![inner]) } else { inner };
+    }
+    let Some(rest) = rest else { return };
+    match found {
+        Value::Object(inner) => fill(inner, rest, value),
+        Value::Array(items) => {
+            for item in items.iter_mut().filter_map(Value::as_object_mut) {
+                fill(item, rest, value);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_example_leaves_out_is_filled_in_for_a_trial() {
+        let mut data = json!({"user": {"name": "Ada"}, "items": [{"price": 1}, {}]});
+        let data = data.as_object_mut().expect("an object");
+        let paths =
+            ["user.name", "user.mail", "items[].price", "rows[].cell.text", "code", "tags[]"];
+        for path in paths {
+            fill(data, path, &json!("example"));
+        }
+        let expected = json!({
+            "user": {"name": "Ada", "mail": "example"},
+            "items": [{"price": 1}, {"price": "example"}],
+            "rows": [{"cell": {"text": "example"}}],
+            "code": "example",
+            "tags": ["example"],
+        });
+        assert_eq!(Value::Object(data.clone()), expected);
+    }
+}
