@@ -318,3 +318,30 @@ pub fn list(faults: &[Diagnostic]) -> String {
     };
     faults.iter().map(one).collect::<Vec<_>>().join("; ")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_learns_no_setting_and_no_word_of_the_plugin() {
+        let (plugin, call) = ("prices".to_owned(), "check");
+        let knob = "plugins.limits.plan.call_ms";
+        let words = "secret".to_owned();
+        let failures = [
+            CallFailure::Time { plugin: plugin.clone(), call, knob, limit_ms: 10 },
+            CallFailure::Memory { plugin: plugin.clone(), call, knob, limit: 10 },
+            CallFailure::Output { plugin: plugin.clone(), call, knob, limit: 10 },
+            CallFailure::GaveUp { plugin: plugin.clone(), call, detail: words.clone() },
+            CallFailure::BrokenPromise { plugin: plugin.clone(), call, detail: words.clone() },
+            CallFailure::Trapped { plugin, call, detail: "unreachable".to_owned(), words },
+        ];
+        for failure in failures {
+            let text = failure.for_client();
+            assert!(text.contains("prices") && text.contains("check"), "{text}");
+            assert!(!text.contains(knob) && !text.contains("secret"), "{text}");
+            let log = failure.to_string();
+            assert!(log.contains(knob) || log.contains("secret"), "for the operator: {log}");
+        }
+    }
+}

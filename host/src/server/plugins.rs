@@ -138,12 +138,12 @@ struct NewsRoom {
 /// Starts what changes plugins, and what writes down what it says.
 pub fn start(
     manager: Manager,
-    evidence: Arc<dyn Evidence>,
+    evidence: &Arc<dyn Evidence>,
     (store, clock): (&Store, &Clock),
     (tasks, stop): (&Tasks, &CancellationToken),
 ) {
     let (hears, news) = news();
-    tasks.start("plugins", manager.telling(hears).run(evidence, stop.clone()));
+    tasks.start("plugins", manager.telling(hears).run(Arc::clone(evidence), stop.clone()));
     tasks.start("plugin events", news.run(store.clone(), clock.clone(), stop.clone()));
 }
 

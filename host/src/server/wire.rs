@@ -167,8 +167,7 @@ pub async fn start(config: &Config) -> Result<Running, StartError> {
     let (worker, book) = delivery::worker(config, &data, parts)?;
     let mut limits = LimitsInUse::new(config, stop_doors.clone());
     let evidence = plugins::evidence(&store, &seal, &clock, &limits);
-    let compared_on = Arc::clone(&evidence);
-    plugins::start(plugin_manager, compared_on, (&store, &clock), (&core, &stop_core));
+    plugins::start(plugin_manager, &evidence, (&store, &clock), (&core, &stop_core));
     let webhooks = webhooks::start(config, &data, &store, &clock, (&core, &stop_core)).await?;
     core.start("deliver", worker.run(stop_core.clone()));
     core.start("retention", retention(config).run(store.clone(), clock.clone(), stop_core.clone()));

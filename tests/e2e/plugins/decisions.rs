@@ -179,6 +179,24 @@ async fn a_recorded_call_gives_the_same_answer_again_and_shows_what_another_one_
 }
 
 #[tokio::test]
+async fn a_failure_in_live_calls_only_is_seen_again_in_a_replay() {
+    let server = server();
+    let guest = Component::guest("gives-up");
+    server.swap(PLAN, &guest.bytes, &guest.digest).await;
+    let answer = server.send(server.key(), &note(1)).await;
+    let decision = refused(&server, &answer, 503).await;
+    let id = decision["id"].as_str().expect("an id").to_owned();
+    let ask = || async {
+        let answer = replay(&server, &id, &[]).await;
+        (answer.status == 200).then_some(answer.body)
+    };
+    let again = until_async("the call is recorded", SOON, ask).await;
+    let call = &again["data"][0];
+    assert_eq!(call["same"], true, "{again:#}");
+    assert_eq!(call["answer"]["failure"]["internal"], "its price list is lost", "{again:#}");
+}
+
+#[tokio::test]
 async fn a_trap_is_always_recorded_and_a_replay_proves_its_mending() {
     let mut server =
         Server::start(waxwing_tests::Launch::dev().with("plugins", "sample_every", "1000000"));

