@@ -256,6 +256,7 @@ impl Journey {
             revision: snapshot.revision(),
             account_id: caller.key.account_id,
             key_id: caller.key.id,
+            mode: caller.key.mode,
             idempotency: request.idempotency.clone(),
             acceptance: request.acceptance,
             slots,
@@ -316,7 +317,7 @@ impl Journey {
         idempotency: &Idempotency,
     ) -> Result<accept::idempotency::Guard, Refused> {
         self.in_flight
-            .begin(caller.key.account_id, &idempotency.key)
+            .begin(caller.key.account_id, caller.key.mode, &idempotency.key)
             .ok_or_else(|| Refusal::IdempotencyInFlight.into())
     }
 
@@ -327,15 +328,15 @@ impl Journey {
         idempotency: &Idempotency,
         request: &Request,
     ) -> Result<Option<Reply>, Refused> {
-        let account = caller.key.account_id;
-        let kept = self.store.kept_answer(account, idempotency, self.clock.now()).await;
+        let (account, mode) = (caller.key.account_id, caller.key.mode);
+        let kept = self.store.kept_answer(account, mode, idempotency, self.clock.now()).await;
         let Some(kept) = kept.map_err(|error| unreachable_store(&error))? else { return Ok(None) };
         // No commit follows that would notice a key which was switched off in the meantime.
-        self.sender_now(caller).await?;
-        match kept {
-            None => Err(Refusal::IdempotencyConflict.into()),
-            Some(answers) => Ok(Some(Reply::new(answers, request, true))),
-        }
+        let sender = self.sender_now(caller).await?;
+        let Some(answers) = kept else { return Err(Refusal::IdempotencyConflict.into()) };
+        let answers = accept::idempotency::covered(&self.store, &sender.key, answers).await;
+        let answers = answers.map_err(|error| unreachable_store(&error))?;
+        Ok(Some(Reply::new(answers, request, true)))
     }
 
     async fn have_moved(&self, snapshot: &Snapshot) -> Result<bool, Refused> {

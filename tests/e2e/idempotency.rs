@@ -72,6 +72,67 @@ async fn keys_are_an_accounts_own() {
     assert_eq!(again.message_id(), two, "another key of the account is the same account");
 }
 
+#[tokio::test]
+async fn what_a_test_key_sent_is_still_to_be_sent_with_a_live_key() {
+    let server = Server::dev();
+    let live = server.open_account("pro", 10);
+    let (_, test) = server.make_key(&live.id, &["--test"]);
+    let body = message("a@example.com");
+    for (first, second, once) in
+        [(&test, &live.key, "test first"), (&live.key, &test, "live first")]
+    {
+        let once = once.replace(' ', "-");
+        let first_id = server.send_once(first, &body, &once).await.message_id();
+        let second_id = server.send_once(second, &body, &once).await.message_id();
+        assert_ne!(first_id, second_id, "{once}");
+        for (key, id) in [(first, &first_id), (second, &second_id)] {
+            let again = server.send_once(key, &body, &once).await;
+            assert_eq!(again.header("idempotency-replayed"), Some("true"));
+            assert_eq!(again.message_id(), *id);
+        }
+        // A body of its own, too.
+        let other = server.send_once(first, &message("b@example.com"), &once).await;
+        other.assert_refused(422, "IDEMPOTENCY_CONFLICT");
+    }
+    assert_eq!((server.messages(&live.id).len(), server.balance(&live.id)), (4, 8));
+}
+
+#[tokio::test]
+async fn a_restricted_key_gets_no_receipt_of_what_it_may_not_send() {
+    let server = Server::dev();
+    let account = server.open_account("pro", 10);
+    drop(server.cli(&["domain", "add", "--account", &account.id, "second.test", "--sandbox"]));
+    publish(
+        &server,
+        &account.id,
+        "other",
+        &Template { subject: "s", text: Some("t"), ..Template::default() },
+        &[],
+    );
+    let body = message("a@example.com");
+    let second = with(body.clone(), "from", json!("hello@second.test"));
+    let sent = server.send_once(&account.key, &body, "one").await.message_id();
+    let other = server.send_once(&account.key, &second, "two").await.message_id();
+    let batch = json!([body, second]);
+    let post = async |key: &str| {
+        let headers = [("idempotency-key", "batch")];
+        server.post("/messages/send/batch", key, &batch, &headers).await.body
+    };
+    assert_eq!(post(&account.key).await["success"], true);
+
+    let (_, by_template) = server.make_key(&account.id, &["--template", "other"]);
+    server.send_once(&by_template, &body, "one").await.assert_refused(403, "FORBIDDEN");
+    let (_, by_domain) = server.make_key(&account.id, &["--domain", "sandbox.test"]);
+    assert_eq!(server.send_once(&by_domain, &body, "one").await.message_id(), sent);
+    let refused = server.send_once(&by_domain, &second, "two").await;
+    refused.assert_refused(403, "FORBIDDEN");
+    assert!(!refused.body.to_string().contains(&other), "{}", refused.body);
+    let replayed = post(&by_domain).await;
+    assert!(replayed["data"][0]["messageId"].is_string(), "{replayed}");
+    assert_eq!(replayed["data"][1]["code"], "FORBIDDEN", "{replayed}");
+    assert_eq!(server.messages(&account.id).len(), 4);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn thirty_two_at_once_make_one_message() {
     let server = Server::dev();

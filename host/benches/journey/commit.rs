@@ -6,6 +6,7 @@ use criterion::{BatchSize, BenchmarkId, Criterion, Throughput};
 use serde_json::{Map, json};
 use tokio::runtime::Runtime;
 use waxwing::account::brand::Brand;
+use waxwing::account::key::Mode;
 use waxwing::account::plan::Plan;
 use waxwing::account::{Account, AccountState};
 use waxwing::clock::{Clock, Timestamp};
@@ -75,6 +76,7 @@ fn job(revision: i64, account_id: AccountId, body: &Body, now: Timestamp) -> Job
         revision,
         account_id,
         key_id: KeyId::new(now),
+        mode: Mode::Live,
         idempotency: None,
         acceptance: Acceptance::Each,
         slots: vec![Slot::Message(Box::new(NewMessage {

@@ -57,7 +57,7 @@ pub struct ApiKey {
 }
 
 /// Where the mail of a key goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
     /// To its recipients.
@@ -188,6 +188,21 @@ impl ApiKey {
     #[must_use]
     pub fn allows(&self, scope: Scope) -> bool {
         self.scopes.contains(&scope)
+    }
+
+    /// Whether the key is also for messages from that domain, of that template.
+    #[must_use]
+    pub fn covers(&self, domain: &str, template: Option<&str>) -> bool {
+        let is_one_of = |all: &[String], it: Option<&str>| {
+            all.is_empty() || all.iter().any(|one| Some(one.as_str()) == it)
+        };
+        is_one_of(&self.domains, Some(domain)) && is_one_of(&self.templates, template)
+    }
+
+    /// Whether the key is for all domains and templates of its account.
+    #[must_use]
+    pub fn covers_all(&self) -> bool {
+        self.domains.is_empty() && self.templates.is_empty()
     }
 
     /// Whether the key may be used from that address.

@@ -29,16 +29,12 @@ impl Admin {
 
     /// Whether the key may see a message from that domain, of that template.
     pub fn may_see(&self, domain: &str, template: Option<&str>) -> bool {
-        let key = &self.0.key;
-        let is_one_of = |all: &[String], it: Option<&str>| {
-            all.is_empty() || all.iter().any(|one| Some(one.as_str()) == it)
-        };
-        is_one_of(&key.domains, Some(domain)) && is_one_of(&key.templates, template)
+        self.0.key.covers(domain, template)
     }
 
     /// Whether the key is for the account as a whole.
     pub fn is_for_all(&self) -> bool {
-        self.0.key.domains.is_empty() && self.0.key.templates.is_empty()
+        self.0.key.covers_all()
     }
 
     /// Whether the key may have to do with a sender domain.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::account::key::Mode;
 use crate::clock::Timestamp;
 use crate::credit::Credits;
 use crate::id::{AccountId, DecisionId, DomainId, KeyId, MessageId};
@@ -20,6 +21,8 @@ pub struct Job {
     pub account_id: AccountId,
     /// The key that was used.
     pub key_id: KeyId,
+    /// Its mode: test keys and live keys do not share idempotency keys.
+    pub mode: Mode,
     /// The client's own key for this request.
     pub idempotency: Option<Idempotency>,
     /// Whether its messages depend on each other.

@@ -56,7 +56,7 @@ pub use gauges::Gauges;
 pub use keys::{KEY, key_row};
 pub use message_file::{AttemptRow, MessageFile, StoredMessage};
 pub use message_pages::{MessageFilter, MessagePage, MessageRow};
-pub use messages::RefusalRecord;
+pub use messages::{Origin, RefusalRecord};
 pub use recall::Recall;
 pub use reports::{NewReport, Recorded, ReportKind, Reported};
 pub use retention::{RestingPlace, Walked};

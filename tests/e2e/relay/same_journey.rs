@@ -162,6 +162,25 @@ async fn a_key_that_is_switched_off_in_a_session_sends_nothing_more() {
 }
 
 #[tokio::test]
+async fn test_and_live_keys_share_no_idempotency_key_and_restricted_keys_no_receipt() {
+    let server = Server::dev();
+    let live = server.open_account("pro", 9);
+    let (_, test) = server.make_key(&live.id, &["--test"]);
+    let message = format!("X-Waxwing-Idempotency-Key: k1\r\n{}", super::whole("Hi", "one"));
+    let send = async |key: &str| {
+        let mut client = logged_in(&server, key).await;
+        client.send(FROM, &["ada@example.com"], &message).await
+    };
+    let of_test = send(&test).await.message_id();
+    let of_live = send(&live.key).await.message_id();
+    assert_ne!(of_test, of_live, "the live message is sent");
+    assert_eq!(send(&test).await.message_id(), of_test);
+    let (_, narrow) = server.make_key(&live.id, &["--template", "verification-code"]);
+    send(&narrow).await.assert_begins("550 5.7.1 FORBIDDEN");
+    assert_eq!(server.messages(&live.id).len(), 2);
+}
+
+#[tokio::test]
 async fn an_idempotency_key_makes_one_message_of_two_transactions() {
     let server = Server::dev();
     let mut client = Smtp::authenticated(&server, Port::StartTls).await;

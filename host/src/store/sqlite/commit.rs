@@ -12,6 +12,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::Sqlite;
 use super::row::to_json;
+use crate::account::key::Mode;
 use crate::clock::Timestamp;
 use crate::credit::Credits;
 use crate::id::{AccountId, KeyId};
@@ -22,12 +23,15 @@ use crate::store::records::{Acceptance, Answer, Job, JobOutcome, NewMessage, Slo
 /// Blank variables that the first event names; the decision record has all of them.
 const BLANKS_NAMED: usize = 10;
 
+/// A client's key, of an account and a mode.
+type IdempotencyKey = (AccountId, Mode, String);
+
 /// What the transaction knows before it decides.
 struct Known {
     revision: i64,
     balances: HashMap<AccountId, i64>,
     suppressed: HashSet<(AccountId, String)>,
-    answers: HashMap<(AccountId, String), (Vec<u8>, Vec<Answer>)>,
+    answers: HashMap<IdempotencyKey, (Vec<u8>, Vec<Answer>)>,
 }
 
 /// A message that was accepted, with the state that it starts in.
@@ -50,6 +54,7 @@ struct Start {
 /// An answer to keep for a client that asks again.
 struct Kept<'a> {
     account: AccountId,
+    mode: Mode,
     key: &'a str,
     body_hash: &'a [u8; 32],
     answer: String,
@@ -99,7 +104,7 @@ impl Known {
             return JobOutcome::Stale;
         }
         if let Some(idempotency) = &job.idempotency {
-            let key = (job.account_id, idempotency.key.clone());
+            let key = (job.account_id, job.mode, idempotency.key.clone());
             if let Some((hash, answers)) = self.answers.get(&key) {
                 return if hash[..] == idempotency.body_hash {
                     JobOutcome::Replayed(answers.clone())
@@ -116,10 +121,11 @@ impl Known {
         if let Some(idempotency) = &job.idempotency
             && accepted.len() > before
         {
-            let key = (job.account_id, idempotency.key.clone());
+            let key = (job.account_id, job.mode, idempotency.key.clone());
             self.answers.insert(key, (idempotency.body_hash.to_vec(), answers.clone()));
             kept.push(Kept {
                 account: job.account_id,
+                mode: job.mode,
                 key: &idempotency.key,
                 body_hash: &idempotency.body_hash,
                 answer: to_json(&answers),

@@ -87,12 +87,6 @@ pub const KEY: &str = "-- key
 /// # Errors
 /// This version of the server cannot read it.
 pub fn key_row(row: &SqliteRow) -> Result<ApiKey, StoreError> {
-    let mode: String = column(row, "mode")?;
-    let mode = match mode.as_str() {
-        "live" => Mode::Live,
-        "test" => Mode::Test,
-        _ => return Err(inconsistent("keys", "mode", &mode)),
-    };
     let state: String = column(row, "state")?;
     let state = match state.as_str() {
         "active" => KeyState::Active,
@@ -106,7 +100,7 @@ pub fn key_row(row: &SqliteRow) -> Result<ApiKey, StoreError> {
         id: parsed(row, "keys", "id")?,
         account_id: parsed(row, "keys", "account_id")?,
         name: column(row, "name")?,
-        mode,
+        mode: mode(row, "keys")?,
         lookup: column(row, "lookup")?,
         hash: KeyHash(hash),
         scopes: json(row, "keys", "scopes")?,
@@ -118,6 +112,16 @@ pub fn key_row(row: &SqliteRow) -> Result<ApiKey, StoreError> {
         last_used_at: moment(column(row, "last_used_at")?),
         created_at: Timestamp::from_millis(column(row, "created_at")?),
     })
+}
+
+/// Reads the column `mode` of a row of `table`.
+pub fn mode(row: &SqliteRow, table: &'static str) -> Result<Mode, StoreError> {
+    let mode: String = column(row, "mode")?;
+    match mode.as_str() {
+        "live" => Ok(Mode::Live),
+        "test" => Ok(Mode::Test),
+        _ => Err(inconsistent(table, "mode", &mode)),
+    }
 }
 
 fn state_word(state: KeyState) -> &'static str {

@@ -1,13 +1,15 @@
 //! Answers that are kept for a client that asks again, and decisions about sends that became none.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::Sqlite;
-use super::row::{column, json};
+use super::row::{column, json, parsed, to_json};
+use crate::account::key::Mode;
 use crate::clock::Timestamp;
-use crate::id::{AccountId, DecisionId};
+use crate::id::{AccountId, DecisionId, MessageId};
 use crate::store::StoreError;
 use crate::store::records::{Answer, Idempotency};
 
@@ -24,6 +26,15 @@ pub struct RefusalRecord {
     pub plugins: Arc<Value>,
 }
 
+/// What a restricted key is held against.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origin {
+    /// The domain of the author.
+    pub domain: String,
+    /// None for a message that came whole.
+    pub template: Option<String>,
+}
+
 impl Sqlite {
     /// What was answered to that key before; none if it is new or its 24 hours are over.
     /// The inner none means that the body was another one.
@@ -33,15 +44,17 @@ impl Sqlite {
     pub async fn kept_answer(
         &self,
         account: AccountId,
+        mode: Mode,
         idempotency: &Idempotency,
         now: Timestamp,
     ) -> Result<Option<Option<Vec<Answer>>>, StoreError> {
         let row = sqlx::query(
             "-- kept_answer
              SELECT body_hash, answer FROM idempotency
-             WHERE account_id = ? AND key = ? AND expires_at > ?",
+             WHERE account_id = ? AND mode = ? AND key = ? AND expires_at > ?",
         )
         .bind(account.to_string())
+        .bind(mode.word())
         .bind(&idempotency.key)
         .bind(now.millis())
         .fetch_optional(&self.readers)
@@ -53,6 +66,33 @@ impl Sqlite {
             return Ok(Some(None));
         }
         json(&row, "idempotency", "answer").map(|answers| Some(Some(answers)))
+    }
+
+    /// The senders' domains and the templates of messages, as far as these are still known.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn origins(
+        &self,
+        messages: &[MessageId],
+    ) -> Result<HashMap<MessageId, Origin>, StoreError> {
+        let rows = sqlx::query(
+            "-- origins
+             SELECT id, sender, template_slug FROM messages
+             WHERE id IN (SELECT value FROM json_each(?))",
+        )
+        .bind(to_json(&messages))
+        .fetch_all(&self.readers)
+        .await
+        .map_err(StoreError::during("origins"))?;
+        rows.iter()
+            .map(|row| {
+                let sender: String = column(row, "sender")?;
+                let domain = sender.rsplit_once('@').map_or("", |(_, domain)| domain).to_owned();
+                let template = column(row, "template_slug")?;
+                Ok((parsed(row, "messages", "id")?, Origin { domain, template }))
+            })
+            .collect()
     }
 
     /// Records refusals.

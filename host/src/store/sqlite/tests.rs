@@ -3,6 +3,7 @@
 mod again;
 mod credits;
 mod gauges;
+mod idempotency;
 mod message_pages;
 mod recall;
 mod reports;
@@ -16,6 +17,7 @@ use serde_json::{Map, json};
 
 use super::{MessageFilter, Sqlite};
 use crate::account::brand::Brand;
+use crate::account::key::Mode;
 use crate::account::plan::Plan;
 use crate::account::{Account, AccountState};
 use crate::clock::Timestamp;
@@ -61,6 +63,7 @@ impl Fixture {
             revision: self.store.revision().await.expect("readable"),
             account_id: self.account,
             key_id: KeyId::new(NOW),
+            mode: Mode::Live,
             idempotency: None,
             acceptance: Acceptance::Each,
             slots: (0..messages).map(|_| Slot::Message(Box::new(message(price)))).collect(),

@@ -20,8 +20,8 @@ impl Sqlite {
     ) -> Result<u64, StoreError> {
         let answers = sqlx::query(
             "-- drop_expired
-             DELETE FROM idempotency WHERE (account_id, key) IN
-                 (SELECT account_id, key FROM idempotency WHERE expires_at <= ? LIMIT ?)",
+             DELETE FROM idempotency WHERE (account_id, mode, key) IN
+                 (SELECT account_id, mode, key FROM idempotency WHERE expires_at <= ? LIMIT ?)",
         )
         .bind(now.millis())
         .bind(limit)

@@ -1,6 +1,7 @@
 use serde_json::{Map, json};
 
 use super::*;
+use crate::account::key::Mode;
 use crate::account::plan::Plan;
 use crate::account::{Account, AccountState};
 use crate::clock::Timestamp;
@@ -59,6 +60,7 @@ impl Fixture {
             revision: self.store.revision().await.expect("readable"),
             account_id: self.account,
             key_id: KeyId::new(now),
+            mode: Mode::Live,
             idempotency: None,
             acceptance: Acceptance::Each,
             slots: bodies.into_iter().map(|body| slot(to, body, now)).collect(),

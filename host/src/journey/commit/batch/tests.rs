@@ -4,6 +4,7 @@ use metrics_exporter_prometheus::PrometheusBuilder;
 use tokio_util::sync::CancellationToken;
 
 use super::{SAMPLE_BYTES, SAMPLES, channel};
+use crate::account::key::Mode;
 use crate::clock::{Clock, Timestamp};
 use crate::id::{AccountId, DecisionId, KeyId};
 use crate::store::Store;
@@ -55,6 +56,7 @@ async fn a_commit_is_answered_while_samples_are_handed_in() {
                 revision: -1,
                 account_id: AccountId::new(NOW),
                 key_id: KeyId::new(NOW),
+                mode: Mode::Live,
                 idempotency: None,
                 acceptance: Acceptance::Each,
                 slots: Vec::new(),

@@ -18,6 +18,7 @@ use waxwing_mx::{Behaviour, MxServer, Received};
 
 use parts::{add_domain, open_account, worker};
 
+use crate::account::key::Mode;
 use crate::clock::{Clock, Timestamp};
 use crate::credit::Credits;
 use crate::id::{AccountId, DecisionId, DomainId, KeyId, MessageId};
@@ -180,6 +181,7 @@ impl Bench {
             revision: self.store.revision().await.expect("readable"),
             account_id: self.account,
             key_id: KeyId::new(NOW),
+            mode: Mode::Live,
             idempotency: None,
             acceptance: Acceptance::Each,
             slots: vec![Slot::Message(Box::new(message))],

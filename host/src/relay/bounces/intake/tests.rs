@@ -4,6 +4,7 @@ use serde_json::{Map, json};
 
 use super::*;
 use crate::account::brand::Brand;
+use crate::account::key::Mode;
 use crate::account::plan::Plan;
 use crate::account::{Account, AccountState};
 use crate::clock::Timestamp;
@@ -78,6 +79,7 @@ impl Fixture {
             revision: store.revision().await.expect("readable"),
             account_id: account.id,
             key_id: KeyId::new(NOW),
+            mode: Mode::Live,
             idempotency: None,
             acceptance: Acceptance::Each,
             slots: vec![Slot::Message(Box::new(new))],

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use sqlx::{Sqlite as Driver, Transaction};
 
+use super::super::keys::mode;
 use super::super::row::{column, json, parsed, to_json};
 use super::Known;
 use crate::clock::Timestamp;
@@ -71,7 +72,7 @@ pub async fn known(
     }
     let rows = sqlx::query(
         "-- commit: idempotency
-         SELECT account_id, key, body_hash, answer FROM idempotency
+         SELECT account_id, mode, key, body_hash, answer FROM idempotency
          WHERE account_id IN (SELECT value FROM json_each(?1))
            AND key IN (SELECT value FROM json_each(?2)) AND expires_at > ?3",
     )
@@ -83,8 +84,10 @@ pub async fn known(
     .map_err(during())?;
     for row in &rows {
         let account = parsed(row, "idempotency", "account_id")?;
+        let mode = mode(row, "idempotency")?;
         let answers: Vec<Answer> = json(row, "idempotency", "answer")?;
-        known.answers.insert((account, column(row, "key")?), (column(row, "body_hash")?, answers));
+        let key = (account, mode, column(row, "key")?);
+        known.answers.insert(key, (column(row, "body_hash")?, answers));
     }
     Ok(known)
 }

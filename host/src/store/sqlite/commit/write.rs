@@ -31,13 +31,14 @@ pub async fn write(
     for kept in kept {
         sqlx::query(
             "-- commit: keep an answer
-             INSERT INTO idempotency (account_id, key, body_hash, answer, expires_at)
-             VALUES (?1, ?2, ?3, ?4, ?5)
-             ON CONFLICT (account_id, key) DO UPDATE SET body_hash = excluded.body_hash,
+             INSERT INTO idempotency (account_id, mode, key, body_hash, answer, expires_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+             ON CONFLICT (account_id, mode, key) DO UPDATE SET body_hash = excluded.body_hash,
                  answer = excluded.answer, expires_at = excluded.expires_at
-             WHERE expires_at <= ?6",
+             WHERE expires_at <= ?7",
         )
         .bind(kept.account.to_string())
+        .bind(kept.mode.word())
         .bind(kept.key)
         .bind(kept.body_hash.to_vec())
         .bind(&kept.answer)

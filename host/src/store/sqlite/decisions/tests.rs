@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::super::{RefusalRecord, Sqlite};
 use super::{DecisionFilter, DecisionPage, DecisionRef};
+use crate::account::key::Mode;
 use crate::account::plan::Plan;
 use crate::account::{Account, AccountState};
 use crate::clock::Timestamp;
@@ -40,6 +41,7 @@ impl Fixture {
             revision: store.revision().await.expect("readable"),
             account_id: accounts[0],
             key_id: KeyId::new(NOW),
+            mode: Mode::Live,
             idempotency: None,
             acceptance: Acceptance::Each,
             slots,
