@@ -2,6 +2,7 @@
 
 mod current;
 mod operations;
+mod test_keys;
 
 use serde_json::Value;
 use waxwing_tests::{Account, Server};

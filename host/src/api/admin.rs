@@ -1,12 +1,13 @@
 //! Who may manage an account: a key of scope `admin`, its own account only; and how the key of any
-//! request that manages something is found.
+//! request that manages something is found. A test key manages what test keys have sent, and reads
+//! sender domains; everything else belongs to the account's live mail.
 
 use axum::extract::{FromRequestParts, Request};
 use http::request::Parts;
 
 use super::problem::Problem;
 use super::{Api, request};
-use crate::account::key::Scope;
+use crate::account::key::{Mode, Scope};
 use crate::domain::name::DomainName;
 use crate::id::AccountId;
 use crate::journey::accept::authenticate::{Caller, authenticate};
@@ -35,6 +36,24 @@ impl Admin {
     /// Whether the key is for the account as a whole.
     pub fn is_for_all(&self) -> bool {
         self.0.key.covers_all()
+    }
+
+    /// Whether it is a test key: it sees only what test keys have sent.
+    pub fn is_test(&self) -> bool {
+        self.0.key.mode == Mode::Test
+    }
+
+    /// Refuses a test key what belongs to the live mail of the account; `why` says how it does.
+    ///
+    /// # Errors
+    /// It is a test key.
+    pub fn must_be_live(self, why: &str) -> Result<Self, Problem> {
+        if !self.is_test() {
+            return Ok(self);
+        }
+        let message =
+            format!("a test key may not do this: {why}; use a live key with the scope admin");
+        Err(Refusal::Forbidden { message, retry_after_s: None }.into())
     }
 
     /// Whether the key may have to do with a sender domain.

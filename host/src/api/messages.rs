@@ -14,6 +14,7 @@ use super::admin::Admin;
 use super::problem::Problem;
 use super::send::{self, idempotency_key, mark_replayed, with_allowance};
 use super::{Api, body, lists, query, request};
+use crate::account::key::Mode;
 use crate::id::MessageId;
 use crate::journey::accept::rate_limit::Allowance;
 use crate::journey::accept::refusal::{Outage, Refusal};
@@ -244,13 +245,19 @@ async fn whole(api: &Api, id: MessageId) -> Result<Response, Problem> {
     Ok(axum::Json(value).into_response())
 }
 
-/// Another account's message is not there.
+/// Another account's message is not there; for a test key, neither is one of a live key.
 async fn find(api: &Api, admin: &Admin, id: &str) -> Result<MessageRow, Problem> {
     let row = match id.parse::<MessageId>() {
         Ok(id) => api.store.message_row(id).await.map_err(|error| failed(&error))?,
         Err(_) => None,
     };
     let row = row.filter(|row| row.account_id == admin.account()).ok_or_else(|| unknown(id))?;
+    if admin.is_test() {
+        let mode = api.store.key_mode(&row.key_id).await.map_err(|error| failed(&error))?;
+        if mode != Some(Mode::Test) {
+            return Err(unknown(id));
+        }
+    }
     let domain = row.from.rsplit_once('@').map_or("", |(_, domain)| domain);
     if admin.may_see(domain, row.template.as_deref()) {
         return Ok(row);

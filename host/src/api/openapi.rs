@@ -80,11 +80,20 @@ use super::shapes::{
 )]
 struct Document;
 
+/// What each kind of key may do.
+const ABOUT_KEYS: &str = "\
+An API key. Its scopes say what it may do: `send` sends, `admin` manages its account, `operator` manages \
+the server. A live key (`wx_live_…`) sees everything of its account. A test key (`wx_test_…`) sends to \
+the sandbox inbox only. With the scope `admin` it lists, shows, cancels, retries and resends messages \
+that test keys have sent (those of live keys are 404), and it reads sender domains; changes of domains, \
+suppressions and webhooks are 403. A test key never has the scope `operator`.";
+
 struct Security;
 
 impl Modify for Security {
     fn modify(&self, document: &mut utoipa::openapi::OpenApi) {
-        let key = SecurityScheme::ApiKey(ApiKey::Header(ApiKeyValue::new("x-api-key")));
+        let key = ApiKeyValue::with_description("x-api-key", ABOUT_KEYS);
+        let key = SecurityScheme::ApiKey(ApiKey::Header(key));
         document.components.get_or_insert_default().add_security_scheme("apiKey", key);
     }
 }

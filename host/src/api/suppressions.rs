@@ -54,7 +54,7 @@ pub async fn list(
     State(api): State<Api>,
     query: Result<Query<ListQuery>, QueryRejection>,
 ) -> Result<Response, Problem> {
-    let account = account(&admin)?;
+    let account = account(admin)?;
     let query = query::read(query)?;
     let mut faults = Faults::default();
     let kind = faults.read("kind", query.kind.as_deref(), kind);
@@ -143,7 +143,7 @@ pub async fn show(
     State(api): State<Api>,
     Path(address): Path<String>,
 ) -> Result<Response, Problem> {
-    let account = account(&admin)?;
+    let account = account(admin)?;
     let found = api.store.suppression(account, &folded(&address), api.clock.now()).await;
     let found = found.map_err(|error| failed(&error))?;
     Ok(axum::Json(found.ok_or_else(|| unknown(&address))?).into_response())
@@ -160,7 +160,7 @@ pub async fn delete(
     State(api): State<Api>,
     Path(address): Path<String>,
 ) -> Result<Response, Problem> {
-    let account = account(&admin)?;
+    let account = account(admin)?;
     let folded = folded(&address);
     let stood = api.store.unsuppress(account, &folded, api.clock.now()).await;
     if !stood.map_err(|error| failed(&error))? {
@@ -170,7 +170,8 @@ pub async fn delete(
 }
 
 /// The list is that of the whole account: a key for some of it may neither read nor change it.
-fn account(admin: &Admin) -> Result<AccountId, Problem> {
+fn account(admin: Admin) -> Result<AccountId, Problem> {
+    let admin = admin.must_be_live("the suppression list is that of the account's live mail")?;
     if admin.is_for_all() {
         return Ok(admin.account());
     }
@@ -184,7 +185,7 @@ async fn accepted(
     request: Request,
 ) -> Result<(AccountId, Value, body::Memory), Problem> {
     let (parts, body) = request.into_parts();
-    let admitted = admin.and_then(|admin| account(&admin));
+    let admitted = admin.and_then(account);
     let admitted = admitted.and_then(|account| body::check(&parts, api).map(|()| account));
     let account = match admitted {
         Ok(account) => account,

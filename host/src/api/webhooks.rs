@@ -54,6 +54,7 @@ impl FromRequestParts<Api> for Holder {
         match query::read(Query::<OwnerQuery>::try_from_uri(&parts.uri))?.owner {
             Whose::Account => {
                 let admin = Admin::from_request_parts(parts, api).await?;
+                let admin = admin.must_be_live("webhooks are told of the account's live mail")?;
                 if !admin.is_for_all() {
                     return Err(restricted());
                 }

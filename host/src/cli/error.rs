@@ -73,6 +73,12 @@ pub enum CliError {
     /// A running server.
     #[error(transparent)]
     Online(#[from] super::plugin::OnlineError),
+    /// A key that would stay in the sandbox and manage the server.
+    #[error(
+        "a test key cannot have the scope operator: it stays in the sandbox, and an operator manages \
+         the whole server; leave out --test or --scope operator"
+    )]
+    OperatorTestKey,
     /// A plugin gave no answer.
     #[error(transparent)]
     Plugin(#[from] CallFailure),

@@ -86,6 +86,10 @@ pub async fn run(command: KeyCommand) -> Result<(), CliError> {
             expires,
             target,
         } => {
+            let scopes: Vec<Scope> = scopes.into_iter().map(Scope::from).collect();
+            if test && scopes.contains(&Scope::Operator) {
+                return Err(CliError::OperatorTestKey);
+            }
             let opened = target.open().await?;
             let now = opened.clock.now();
             // For its message: a key of no account would only show the database's constraint.
@@ -98,7 +102,7 @@ pub async fn run(command: KeyCommand) -> Result<(), CliError> {
                 mode: presented.mode(),
                 lookup: presented.lookup().to_owned(),
                 hash: presented.hash(),
-                scopes: scopes.into_iter().map(Scope::from).collect(),
+                scopes,
                 domains: domains.into_iter().map(String::from).collect(),
                 templates: templates.into_iter().map(String::from).collect(),
                 networks,

@@ -7,6 +7,7 @@ use super::super::admin::Admin;
 use super::super::problem::Problem;
 use super::super::query::Faults;
 use super::super::shapes::{Limit, MessageRef, MessageState as State};
+use crate::account::key::Mode;
 use crate::id::MessageId;
 use crate::journey::accept::refusal::Refusal;
 use crate::message::address::EmailAddress;
@@ -62,6 +63,7 @@ impl ListQuery {
             until: faults.moment("until", self.until.as_deref()),
             domains: admin.caller().key.domains.clone(),
             templates: admin.caller().key.templates.clone(),
+            mode: admin.is_test().then_some(Mode::Test),
         };
         let after = faults.read("after", self.after.as_deref(), str::parse::<MessageId>);
         match faults {

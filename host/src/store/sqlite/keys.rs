@@ -58,6 +58,19 @@ impl Sqlite {
         rows.iter().map(key_row).collect()
     }
 
+    /// The mode of a key; none if there is no such key.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn key_mode(&self, id: &str) -> Result<Option<Mode>, StoreError> {
+        let row = sqlx::query("-- key_mode\nSELECT mode FROM keys WHERE id = ?")
+            .bind(id)
+            .fetch_optional(&self.readers)
+            .await
+            .map_err(StoreError::during("key_mode"))?;
+        row.map(|row| mode(&row, "keys")).transpose()
+    }
+
     /// Switches a key off; the next request with it is refused.
     ///
     /// # Errors

@@ -9,6 +9,7 @@ use sqlx::{QueryBuilder, Sqlite as Driver};
 use super::Sqlite;
 use super::bites::Bites;
 use super::row::{column, inconsistent, json, parsed, to_json};
+use crate::account::key::Mode;
 use crate::clock::Timestamp;
 use crate::id::{AccountId, MessageId};
 use crate::message::address::EmailAddress;
@@ -96,6 +97,8 @@ pub struct MessageFilter {
     pub domains: Vec<String>,
     /// Those of one of these templates: the same.
     pub templates: Vec<String>,
+    /// Those sent with a key of this mode.
+    pub mode: Option<Mode>,
 }
 
 /// Some messages, and where the list goes on.
@@ -170,7 +173,7 @@ impl Sqlite {
         let mut query = QueryBuilder::<Driver>::new("-- messages\nSELECT ");
         query.push(COLUMNS).push(" ");
         push_range(&mut query, account, filter, QUEUE, range);
-        push_filter(&mut query, filter);
+        push_filter(&mut query, account, filter);
         query.push(" ORDER BY m.id DESC LIMIT ").push_bind(limit);
         let rows = query
             .build()
@@ -220,7 +223,11 @@ fn push_range(
     }
 }
 
-fn push_filter(query: &mut QueryBuilder<Driver>, filter: &MessageFilter) {
+fn push_filter(query: &mut QueryBuilder<Driver>, account: AccountId, filter: &MessageFilter) {
+    if let Some(mode) = filter.mode {
+        query.push(" AND m.key_id IN (SELECT id FROM keys WHERE account_id = ");
+        query.push_bind(account.to_string()).push(" AND mode = ").push_bind(mode.word()).push(")");
+    }
     if let Some(from) = &filter.from {
         query.push(" AND m.sender = ").push_bind(from.to_string());
     }
