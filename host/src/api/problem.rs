@@ -118,7 +118,9 @@ fn status(refusal: &Refusal) -> StatusCode {
         Refusal::DomainNotVerified { .. }
         | Refusal::RestrictedTemplate { .. }
         | Refusal::Forbidden { .. } => StatusCode::FORBIDDEN,
-        Refusal::RateLimited { .. } => StatusCode::TOO_MANY_REQUESTS,
+        Refusal::RateLimited { .. } | Refusal::TooManyFailedLogins { .. } => {
+            StatusCode::TOO_MANY_REQUESTS
+        }
         Refusal::IdempotencyConflict => StatusCode::UNPROCESSABLE_ENTITY,
         Refusal::IdempotencyInFlight => StatusCode::CONFLICT,
         Refusal::Internal { .. } => StatusCode::INTERNAL_SERVER_ERROR,
@@ -141,6 +143,7 @@ fn extra(refusal: &Refusal) -> Map<String, Value> {
         Refusal::Unauthorized
         | Refusal::Forbidden { .. }
         | Refusal::RateLimited { .. }
+        | Refusal::TooManyFailedLogins { .. }
         | Refusal::IdempotencyConflict
         | Refusal::IdempotencyInFlight
         | Refusal::Internal { .. }

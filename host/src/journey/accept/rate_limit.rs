@@ -88,15 +88,15 @@ impl RateLimits {
         Ok(if key.remaining < account.remaining { key } else { account })
     }
 
-    /// Counts a failed login and answers what it is told: that it failed, or, from an address that
-    /// guesses, only when it may try again.
+    /// Counts a failed login and answers what it is told: that it failed, and to an address that
+    /// guesses also when it may try again.
     #[must_use]
     pub fn failed_login(&self, ip: IpAddr) -> Refusal {
         match self.failures.load().networks.check_key(&network(ip)) {
             Ok(_) => Refusal::Unauthorized,
             Err(not_until) => {
                 let retry_after = not_until.wait_time_from(self.clock.now());
-                Refusal::RateLimited { retry_after }
+                Refusal::TooManyFailedLogins { retry_after }
             }
         }
     }
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_guesses_learns_nothing_more() {
+    fn an_address_that_guesses_is_slowed_down() {
         let limits = limits(1);
         let guesser: IpAddr = "2001:db8::1".parse().expect("ip");
         let neighbour: IpAddr = "2001:db8::2".parse().expect("ip");

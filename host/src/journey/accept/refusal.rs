@@ -74,6 +74,11 @@ pub enum Refusal {
         /// When the next one is allowed.
         retry_after: Duration,
     },
+    /// The key is not valid, and neither were many that came from this address before it.
+    TooManyFailedLogins {
+        /// When the next failure is answered without this.
+        retry_after: Duration,
+    },
     /// The idempotency key was used for another request.
     IdempotencyConflict,
     /// An equal request is still running.
@@ -155,7 +160,7 @@ impl Refusal {
             Self::DomainNotVerified { .. } => "DOMAIN_NOT_VERIFIED",
             Self::RestrictedTemplate { .. } => "RESTRICTED_TEMPLATE",
             Self::Forbidden { .. } => "FORBIDDEN",
-            Self::RateLimited { .. } => "RATE_LIMITED",
+            Self::RateLimited { .. } | Self::TooManyFailedLogins { .. } => "RATE_LIMITED",
             Self::IdempotencyConflict => "IDEMPOTENCY_CONFLICT",
             Self::IdempotencyInFlight => "CONFLICT",
             Self::Internal { .. } => "INTERNAL",
@@ -196,6 +201,11 @@ impl Refusal {
             Self::RateLimited { retry_after } => {
                 format!("too many requests; try again in {} s", whole_seconds(*retry_after))
             }
+            Self::TooManyFailedLogins { retry_after } => format!(
+                "the API key is not valid, and this address has presented too many that are not; \
+                 a valid key works at once, this one may be tried again in {} s",
+                whole_seconds(*retry_after)
+            ),
             Self::IdempotencyConflict => {
                 "this Idempotency-Key was used for another request; use a new key".to_owned()
             }
@@ -210,7 +220,9 @@ impl Refusal {
     #[must_use]
     pub fn retry_after_s(&self) -> Option<u64> {
         match self {
-            Self::RateLimited { retry_after } => Some(whole_seconds(*retry_after)),
+            Self::RateLimited { retry_after } | Self::TooManyFailedLogins { retry_after } => {
+                Some(whole_seconds(*retry_after))
+            }
             Self::IdempotencyInFlight => Some(1),
             Self::Unavailable { retry_after_s, .. } => Some(u64::from(*retry_after_s)),
             Self::Forbidden { retry_after_s, .. } => retry_after_s.map(u64::from),

@@ -97,8 +97,8 @@ Login {
     TlsRequired = 538 "5.7.11" "UNAUTHORIZED encryption is needed first: STARTTLS, or the port with implicit TLS", "AUTH",
         "The program logs in over a connection that is not encrypted.",
         "Switch on STARTTLS for port 587 or 2587, or SSL/TLS for port 465 or 2465. The key has crossed the network in clear text: make a new one.";
-    TooManyLogins = 421 "4.7.0" "RATE_LIMITED too many failed logins, try again in 60 s", "AUTH",
-        "Too many failed logins came from this address, over SMTP or HTTP.",
+    TooManyLogins = 421 "4.7.0" "RATE_LIMITED the API key is not valid, nor were many before it, try again in 60 s", "AUTH",
+        "The API key is not valid, and too many failed logins came from this address, over SMTP or HTTP.",
         "Correct the key in all programs behind this address; the right one is taken at once. Only wrong ones are slowed down.";
     TooManyFailedLogins = 421 "4.7.0" "RATE_LIMITED three failed logins in one session", "AUTH",
         "Three failed logins in one session.",

@@ -41,7 +41,7 @@ impl Answer {
 fn login(refusal: &Refusal) -> Reply {
     match refusal {
         Refusal::Unauthorized => Reply::WrongKey,
-        Refusal::RateLimited { .. } => Reply::TooManyLogins,
+        Refusal::RateLimited { .. } | Refusal::TooManyFailedLogins { .. } => Reply::TooManyLogins,
         Refusal::Unavailable { outage: Outage::Stopping, .. } => Reply::Stopping,
         Refusal::Unavailable { outage: Outage::Plugin | Outage::Store | Outage::Busy, .. }
         | Refusal::Internal { .. } => Reply::LoginOutage,
@@ -74,6 +74,7 @@ fn message(refusal: &Refusal, unpaid: Unpaid) -> Reply {
         Refusal::Forbidden { retry_after_s: None, .. } => Reply::Forbidden,
         Refusal::Forbidden { retry_after_s: Some(_), .. } => Reply::ForbiddenForNow,
         Refusal::RateLimited { .. } => Reply::RateLimited,
+        Refusal::TooManyFailedLogins { .. } => Reply::TooManyLogins,
         Refusal::IdempotencyConflict => Reply::IdempotencyConflict,
         Refusal::IdempotencyInFlight => Reply::InFlight,
         Refusal::Internal { .. } => Reply::Internal,
@@ -106,8 +107,8 @@ fn words(refusal: &Refusal, reply: Reply) -> Vec<String> {
         Refusal::DomainNotVerified { domain, progress, missing } => {
             format!("{domain} {progress}% (missing {})", missing.join(", "))
         }
-        Refusal::RateLimited { .. } if reply == Reply::TooManyLogins => {
-            again("too many failed logins")
+        Refusal::TooManyFailedLogins { .. } => {
+            again("the API key is not valid, nor were many before it")
         }
         Refusal::RateLimited { .. } => again("too many messages"),
         Refusal::Forbidden { message, .. } => again(message),

@@ -97,7 +97,7 @@ fn refused_logins_have_their_own_codes() {
         },
         Refusal::unavailable(Outage::Store, "the store cannot be reached"),
         Refusal::unavailable(Outage::Stopping, "the server is shutting down"),
-        Refusal::RateLimited { retry_after: Duration::from_millis(1500) },
+        Refusal::TooManyFailedLogins { retry_after: Duration::from_millis(1500) },
     ];
     let mut transcript = String::new();
     for refusal in refusals {
