@@ -20,6 +20,17 @@ impl Server {
         serde_json::from_slice(&output.stdout).expect("--json prints JSON")
     }
 
+    /// Runs a command that must succeed; answers what it says on standard error.
+    ///
+    /// # Panics
+    /// It fails.
+    #[must_use = "what it says is the point"]
+    pub fn cli_warns(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        assert!(output.status.success(), "waxwing {arguments:?} fails");
+        String::from_utf8(output.stderr).expect("UTF-8")
+    }
+
     /// Runs a command that must fail; answers what it says.
     ///
     /// # Panics

@@ -58,6 +58,7 @@ impl Target {
         "warn".clone_into(&mut config.log.filter);
         telemetry::logs::start(&config.log)?;
         let data = DataDir::open(&config.store.data_dir)?;
+        data.warn_of_readers();
         if !data.has_database() {
             let directory = config.store.data_dir.display();
             tracing::warn!(%directory, "there was no data here; a new, empty store is made");

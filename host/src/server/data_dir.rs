@@ -54,6 +54,21 @@ impl DataDir {
         Ok(Self(path.to_owned()))
     }
 
+    /// Warns where others than the owner can read, or replace, the secrets that are kept here. That is
+    /// no reason to stop: some platforms widen the permissions of a volume at each start.
+    pub fn warn_of_readers(&self) {
+        for name in ["master.key", "control.json"] {
+            let path = self.file(name);
+            let Some(mode) = shared_mode(&path) else { continue };
+            tracing::warn!(
+                file = %path.display(),
+                mode = %format_args!("{mode:04o}"),
+                "other users of this machine can read or replace a secret of the server; run chmod 600 \
+                 on the file, and keep the data directory at mode 0700"
+            );
+        }
+    }
+
     /// Takes the directory for this process.
     ///
     /// # Errors
@@ -193,6 +208,19 @@ impl DataDir {
     pub fn plugins(&self) -> PathBuf {
         self.file("plugins")
     }
+}
+
+/// The permissions of a file, where others than its owner have any.
+#[cfg(unix)]
+fn shared_mode(path: &Path) -> Option<u32> {
+    let about = std::fs::metadata(path).ok()?;
+    let mode = std::os::unix::fs::PermissionsExt::mode(&about.permissions()) & 0o777;
+    (mode & 0o077 != 0).then_some(mode)
+}
+
+#[cfg(not(unix))]
+fn shared_mode(_: &Path) -> Option<u32> {
+    None
 }
 
 fn at(path: &Path) -> impl FnOnce(io::Error) -> DataDirError {

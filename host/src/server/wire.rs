@@ -127,6 +127,7 @@ pub enum StartError {
 pub async fn start(config: &Config) -> Result<Running, StartError> {
     let clock = Clock::system();
     let data = DataDir::open(&config.store.data_dir)?;
+    data.warn_of_readers();
     let lock = data.lock()?;
     let metrics = telemetry::metrics::start()?;
     let store = store(config, &data, &clock).await?;

@@ -14,6 +14,7 @@ use serde_json::Value;
 use super::super::output::Output;
 use crate::config::{Config, ConfigError};
 use crate::server::data_dir::{DataDir, DataDirError};
+use crate::telemetry;
 
 /// How long a component may take to be live, or to wait (Python's need half a minute of compilation),
 /// and how often that is looked at.
@@ -158,12 +159,16 @@ impl Server {
         if let Some(directory) = &self.data_dir {
             config.store.data_dir.clone_from(directory);
         }
-        let data_dir = config.store.data_dir;
+        let data_dir = config.store.data_dir.clone();
         let none = || OnlineError::NoServer { data_dir: data_dir.clone() };
         if !data_dir.exists() {
             return Err(none());
         }
-        DataDir::open(&data_dir)?.control().ok_or_else(none)
+        "warn".clone_into(&mut config.log.filter);
+        telemetry::logs::start(&config.log).expect("`warn` is a filter");
+        let data = DataDir::open(&data_dir)?;
+        data.warn_of_readers();
+        data.control().ok_or_else(none)
     }
 }
 
