@@ -218,6 +218,45 @@ async fn credits_plan_and_standing_of_an_account_change_at_once() {
     assert_eq!(server.messages(id).len(), 6);
 }
 
+#[test]
+fn a_plan_that_is_a_typing_error_is_refused() {
+    let server = Server::dev();
+    let create = ["account", "create", "--name", "Acme", "--plan"];
+    let with = |further: &[&'static str]| [&create, further].concat();
+    let said = server.cli_fails(&with(&["por"]));
+    assert!(said.contains("`por` is not known") && said.contains("pro, business"), "{said}");
+    let account = server.told("accountId");
+    let update = ["account", "update", account, "--plan", "gold"];
+    assert!(server.cli_fails(&update).contains("--own-plan"));
+    assert_eq!(server.cli(&with(&["gold", "--own-plan"]))["plan"], "gold");
+    assert_eq!(server.cli(&update)["plan"], "gold", "another account has it already");
+}
+
+#[cfg(unix)]
+#[test]
+fn every_command_and_the_server_warn_of_a_master_key_that_others_can_read() {
+    use std::os::unix::fs::PermissionsExt;
+    let mut server = Server::dev();
+    let account = server.told("accountId").to_owned();
+    let commands = [
+        vec!["account", "list"],
+        vec!["key", "list", "--account", &account],
+        vec!["plugin", "list"],
+    ];
+    let warning = "other users of this machine can read";
+    let warned =
+        |server: &Server| commands.iter().map(|it| server.cli_warns(it)).collect::<Vec<_>>();
+    assert!(warned(&server).iter().all(|said| !said.contains(warning)));
+    let file = server.data_dir().join("master.key");
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o640)).expect("changed");
+    for said in warned(&server) {
+        assert!(said.contains(warning) && said.contains("chmod 600"), "{said}");
+    }
+    assert!(!server.log().contains(warning));
+    server.restart();
+    assert!(server.log().contains(warning));
+}
+
 #[tokio::test]
 async fn a_new_domain_and_a_suppression_hold_at_once() {
     let server = Server::dev();

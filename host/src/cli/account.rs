@@ -6,7 +6,7 @@ use clap::Subcommand;
 use serde_json::{Value, json};
 
 use super::error::CliError;
-use super::open::Target;
+use super::open::{Opened, Target};
 use super::output::{Output, text};
 use crate::account::plan::{Billing, Plan};
 use crate::account::{Account, AccountState};
@@ -25,6 +25,9 @@ pub enum AccountCommand {
         /// Its plan; `free` is the only one that is not paid for
         #[arg(long, default_value = "free")]
         plan: Plan,
+        /// The plan is one of your own plan policy, which the built-in one does not know
+        #[arg(long)]
+        own_plan: bool,
         /// The sender where neither request nor template names one
         #[arg(long)]
         sender: Option<EmailAddress>,
@@ -55,6 +58,9 @@ pub enum AccountCommand {
         /// Its plan
         #[arg(long)]
         plan: Option<Plan>,
+        /// The plan is one of your own plan policy, which the built-in one does not know
+        #[arg(long, requires = "plan")]
+        own_plan: bool,
         /// Its default sender
         #[arg(long)]
         sender: Option<EmailAddress>,
@@ -85,10 +91,12 @@ pub enum AccountCommand {
 /// Runs it.
 pub async fn run(command: AccountCommand) -> Result<(), CliError> {
     match command {
-        AccountCommand::Create { name, plan, sender, strict, brand, target } => {
+        AccountCommand::Create { name, plan, own_plan, sender, strict, brand, target } => {
             let changes = brand.changes()?;
             let opened = target.open().await?;
-            say_if_unusual(&plan);
+            if !own_plan {
+                refuse_unknown(&plan, &opened).await?;
+            }
             let now = opened.clock.now();
             let account = Account { sender, strict, ..Account::new(&name, plan, now) };
             opened.store.create_account(&account).await?;
@@ -106,10 +114,12 @@ pub async fn run(command: AccountCommand) -> Result<(), CliError> {
         }
         AccountCommand::Show { id, target } => change(id, &target, |_| {}).await,
         AccountCommand::Brand(command) => command.run().await,
-        AccountCommand::Update { id, plan, sender, strict, target } => {
+        AccountCommand::Update { id, plan, own_plan, sender, strict, target } => {
+            if let Some(plan) = plan.as_ref().filter(|_| !own_plan) {
+                refuse_unknown(plan, &target.open().await?).await?;
+            }
             change(id, &target, |account| {
                 if let Some(plan) = plan {
-                    say_if_unusual(&plan);
                     account.plan = plan;
                 }
                 if sender.is_some() {
@@ -128,16 +138,15 @@ pub async fn run(command: AccountCommand) -> Result<(), CliError> {
     }
 }
 
-/// A plan of the operator's own policy is as good as any; a typing error counts as a paid plan.
-fn say_if_unusual(plan: &Plan) {
-    if let Some(usual) = plan.unlike() {
-        let (plan, usual) = (&plan.name, usual.join(", "));
-        tracing::warn!(
-            plan,
-            usual,
-            "the built-in plan policy does not know this plan; yours should"
-        );
+/// A typing error would count as a paid plan, so a plan that no account has and the built-in policy
+/// does not know is one only if the operator says so.
+async fn refuse_unknown(plan: &Plan, opened: &Opened) -> Result<(), CliError> {
+    let Some(known) = plan.unlike() else { return Ok(()) };
+    let accounts = opened.store.accounts(opened.clock.now()).await?;
+    if accounts.iter().any(|row| row.account.plan == *plan) {
+        return Ok(());
     }
+    Err(CliError::UnknownPlan { plan: plan.name.clone(), known: known.join(", ") })
 }
 
 async fn change(

@@ -73,6 +73,17 @@ pub enum CliError {
     /// A running server.
     #[error(transparent)]
     Online(#[from] super::plugin::OnlineError),
+    /// A plan that is most likely a typing error.
+    #[error(
+        "the plan `{plan}` is not known: the built-in plan policy knows {known}. If your own plan \
+         policy has a plan of this name, add --own-plan"
+    )]
+    UnknownPlan {
+        /// What was asked for.
+        plan: String,
+        /// The plans of the built-in policy.
+        known: String,
+    },
     /// A key that would stay in the sandbox and manage the server.
     #[error(
         "a test key cannot have the scope operator: it stays in the sandbox, and an operator manages \
