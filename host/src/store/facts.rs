@@ -296,3 +296,6 @@ impl Epoch {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
