@@ -85,8 +85,8 @@ const ABOUT_KEYS: &str = "\
 An API key. Its scopes say what it may do: `send` sends, `admin` manages its account, `operator` manages \
 the server. A live key (`wx_live_…`) sees everything of its account. A test key (`wx_test_…`) sends to \
 the sandbox inbox only. With the scope `admin` it lists, shows, cancels, retries and resends messages \
-that test keys have sent (those of live keys are 404), and it reads sender domains; changes of domains, \
-suppressions and webhooks are 403. A test key never has the scope `operator`.";
+that test keys have sent (those of live keys are 404), and it reads sender domains and the brand; \
+changes of these, suppressions and webhooks are 403. A test key never has the scope `operator`.";
 
 struct Security;
 

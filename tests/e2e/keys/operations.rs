@@ -83,6 +83,7 @@ impl Operation {
         let body = match (method.as_str(), known_as) {
             ("POST", "/messages/send") => Some(message("ada@example.com")),
             ("POST", "/messages/send/batch") => Some(json!([message("ada@example.com")])),
+            ("PATCH", "/v1/brand") => Some(json!({})),
             ("POST", "/v1/domains") => Some(json!({"name": "new.example", "sandbox": true})),
             ("POST", "/v1/suppressions") => Some(address),
             ("POST", "/v1/suppressions/batch") => Some(json!({"data": [address]})),

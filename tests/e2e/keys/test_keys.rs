@@ -28,8 +28,10 @@ fn reach(operation: &Operation) -> Option<Reach> {
     match path.split(['/', '?']).nth(2)? {
         "send" => Some(Reach::Sends),
         "messages" => Some(Reach::TestMessages),
-        "domains" if is_get => Some(Reach::Reads),
-        "domains" | "suppressions" | "webhooks" | "plugins" | "decisions" => Some(Reach::Refused),
+        "domains" | "brand" if is_get => Some(Reach::Reads),
+        "domains" | "brand" | "suppressions" | "webhooks" | "plugins" | "decisions" => {
+            Some(Reach::Refused)
+        }
         _ => None,
     }
 }

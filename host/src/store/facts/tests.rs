@@ -9,14 +9,7 @@ use crate::account::plan::Plan;
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
 fn account() -> Account {
-    Account {
-        id: AccountId::new(NOW),
-        name: "test".to_owned(),
-        plan: Plan::named("pro"),
-        state: AccountState::Active,
-        sender: None,
-        created_at: NOW,
-    }
+    Account::new("test", Plan::named("pro"), NOW)
 }
 
 async fn facts(directory: &tempfile::TempDir) -> Facts {
