@@ -5,6 +5,7 @@ mod admin;
 mod batch;
 mod body;
 mod brand;
+pub mod client;
 mod decisions;
 mod domains;
 mod health;
@@ -26,7 +27,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use axum::Router;
-use axum::middleware::{from_fn, map_response};
+use axum::middleware::{from_fn, map_request_with_state, map_response};
 use axum::routing::{get, post, put};
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::sync::Notify;
@@ -45,6 +46,7 @@ use crate::store::Store;
 use crate::store::facts::Facts;
 use crate::store::seal::Seal;
 use crate::upkeep::verify_domains::Verifier;
+use client::TrustedProxies;
 use health::Readiness;
 use lists::ListLimits;
 use operator::ControlToken;
@@ -61,6 +63,8 @@ pub struct Api {
     pub journey: Arc<Journey>,
     /// For authentication.
     pub facts: Arc<Facts>,
+    /// Whose word about the origin of a request counts.
+    pub proxies: Arc<TrustedProxies>,
     /// For health.
     pub store: Store,
     /// For health.
@@ -183,13 +187,14 @@ fn routes() -> Router<Api> {
 }
 
 /// What surrounds every route of this server: each answer with its `X-Request-Id`, each refusal and each
-/// panic as a problem.
-pub fn surround(router: Router) -> Router {
+/// panic as a problem, and where each request came from.
+pub fn surround(router: Router, proxies: Arc<TrustedProxies>) -> Router {
     surround_all(
         router
             .method_not_allowed_fallback(problem::method_not_allowed)
             .fallback(problem::not_found),
     )
+    .layer(map_request_with_state(proxies, client::note))
 }
 
 fn surround_all(router: Router) -> Router {

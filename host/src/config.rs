@@ -27,7 +27,7 @@ pub use delivery::{Addresses, Delivery, Route, Security, Smarthost};
 pub use dns::{Dns, NameServer};
 pub use domains::Domains;
 pub use hostname::Hostname;
-pub use http::{Http, InvalidMetricsListen, MetricsListen};
+pub use http::{ForwardedHeader, Http, InvalidMetricsListen, MetricsListen};
 pub use limits::Limits;
 pub use plugins::Plugins;
 pub use retention::Retention;

@@ -2,6 +2,7 @@
 
 mod current;
 mod operations;
+mod proxies;
 mod test_keys;
 
 use serde_json::Value;

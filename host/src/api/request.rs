@@ -10,6 +10,7 @@ use http::uri::Authority;
 use http::{Extensions, HeaderMap, HeaderValue, StatusCode, Version, header};
 
 use super::body;
+use super::client::Client;
 use super::problem::Problem;
 use crate::clock::Clock;
 use crate::id::RequestId;
@@ -37,11 +38,11 @@ pub fn current() -> RequestId {
     CURRENT.try_with(|id| *id).unwrap_or_else(|_| RequestId::new(Clock::system().now()))
 }
 
-/// The address that a request came from.
+/// The address that a request came from, behind the proxies that are trusted.
 #[must_use]
 pub fn ip(request: &Request) -> IpAddr {
-    let peer = request.extensions().get::<Peer>();
-    peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0.ip())
+    let client = request.extensions().get::<Client>();
+    client.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |client| client.0)
 }
 
 /// Gives a request its identifier, and its answer the same in `X-Request-Id`.

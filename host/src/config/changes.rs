@@ -28,7 +28,7 @@ macro_rules! differing_keys {
 
 impl Config {
     differing_keys! {
-        http: Http { listen, metrics_listen }
+        http: Http { listen, trusted_proxies, forwarded_header, metrics_listen }
         smtp: Smtp {
             enabled, listen_starttls, listen_tls, hostname, certificate, private_key, message_bytes,
             recipients, connections, connections_per_ip, memory_bytes, login_seconds, idle_seconds,

@@ -4,14 +4,33 @@ use std::net::SocketAddr;
 
 use serde::Deserialize;
 
+use crate::account::key::IpNetwork;
+
 /// `[http]`
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Http {
     /// Where to listen.
     pub listen: SocketAddr,
+    /// The networks of reverse proxies whose word about a request's origin counts, as in
+    /// `["10.0.0.0/8"]`.
+    pub trusted_proxies: Vec<IpNetwork>,
+    /// The header in which these proxies say it. They must set it, or append to it, themselves: the
+    /// other one is not read, because a client may have written it.
+    pub forwarded_header: ForwardedHeader,
     /// Where `/metrics` and the details of `/readyz` are served.
     pub metrics_listen: MetricsListen,
+}
+
+/// Where a reverse proxy says whom it speaks for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ForwardedHeader {
+    /// `X-Forwarded-For: 192.0.2.1, 10.0.0.1`.
+    #[default]
+    XForwardedFor,
+    /// `Forwarded: for=192.0.2.1` (RFC 7239).
+    Forwarded,
 }
 
 /// Metrics name routes, destinations and plugins, and need no key: so they are nowhere until somebody says
@@ -53,6 +72,8 @@ impl Default for Http {
     fn default() -> Self {
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
+            trusted_proxies: Vec::new(),
+            forwarded_header: ForwardedHeader::default(),
             metrics_listen: MetricsListen::Off,
         }
     }

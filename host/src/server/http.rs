@@ -78,7 +78,7 @@ impl Ports {
     ) {
         let port = |listener, router, places: &Arc<Places>| Port {
             listener,
-            router: api::surround(router),
+            router: api::surround(router, Arc::clone(&api.proxies)),
             overflow: api::overflow(api.clone()),
             places: Arc::clone(places),
             patience: Arc::clone(&limits.patience),

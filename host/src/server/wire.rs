@@ -17,10 +17,11 @@ use super::tasks::Tasks;
 use super::tls::CertificateError;
 use super::{bounces, delivery, domains, http, memory, plugins, relay, webhooks};
 use crate::api::Api;
+use crate::api::client::{Forwarding, TrustedProxies};
 use crate::api::lists::ListLimits;
 use crate::api::operator::ControlToken;
 use crate::clock::Clock;
-use crate::config::Config;
+use crate::config::{Config, ForwardedHeader};
 use crate::inbox;
 use crate::inbox::archive::Archive;
 use crate::inbox::smtp::Reach;
@@ -187,6 +188,7 @@ pub async fn start(config: &Config) -> Result<Running, StartError> {
     let api = Api {
         journey,
         facts,
+        proxies: Arc::new(proxies(config)),
         store: store.clone(),
         plugins: Arc::clone(&plugins),
         verifier: Arc::clone(&verifier),
@@ -226,6 +228,14 @@ pub async fn start(config: &Config) -> Result<Running, StartError> {
         exchange: Exchange::new(limits, book, config),
         _lock: lock,
     })
+}
+
+fn proxies(config: &Config) -> TrustedProxies {
+    let header = match config.http.forwarded_header {
+        ForwardedHeader::XForwardedFor => Forwarding::XForwardedFor,
+        ForwardedHeader::Forwarded => Forwarding::Forwarded,
+    };
+    TrustedProxies::new(config.http.trusted_proxies.clone(), header)
 }
 
 /// The store, in order and ready: what a run before this one has left in the middle is due now.
