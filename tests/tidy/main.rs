@@ -2,6 +2,7 @@
 
 #![expect(clippy::panic, reason = "a broken rule ends the test with its list")]
 
+mod claims;
 mod frozen_interface;
 mod homes;
 mod layers;

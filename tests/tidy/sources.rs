@@ -34,6 +34,13 @@ pub fn none(broken: &[String], rule: &str) {
     assert!(broken.is_empty(), "{rule}:\n  {}", broken.join("\n  "));
 }
 
+/// All Rust files below a folder.
+pub fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    walk(folder, &mut files);
+    files
+}
+
 fn walk(folder: &Path, files: &mut Vec<PathBuf>) {
     let entries =
         fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
