@@ -5,12 +5,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::account::key::Mode;
 use crate::clock::Timestamp;
 use crate::credit::Credits;
 use crate::id::{AccountId, DecisionId, DomainId, KeyId, MessageId};
-use crate::message::address::EmailAddress;
-use crate::message::state::MessageState;
+use crate::message::{address::EmailAddress, state::MessageState};
 
 /// All that one request commits, in one transaction.
 #[derive(Debug, Clone)]
@@ -22,7 +20,7 @@ pub struct Job {
     /// The key that was used.
     pub key_id: KeyId,
     /// Its mode: test keys and live keys do not share idempotency keys.
-    pub mode: Mode,
+    pub mode: crate::account::key::Mode,
     /// The client's own key for this request.
     pub idempotency: Option<Idempotency>,
     /// Whether its messages depend on each other.
