@@ -128,7 +128,6 @@ pub enum StartError {
 pub async fn start(config: &Config) -> Result<Running, StartError> {
     let clock = Clock::system();
     let data = DataDir::open(&config.store.data_dir)?;
-    data.warn_of_readers();
     let lock = data.lock()?;
     let metrics = telemetry::metrics::start()?;
     let store = store(config, &data, &clock).await?;
@@ -188,7 +187,7 @@ pub async fn start(config: &Config) -> Result<Running, StartError> {
     let api = Api {
         journey,
         facts,
-        proxies: Arc::new(proxies(config)),
+        proxies: proxies(config),
         store: store.clone(),
         plugins: Arc::clone(&plugins),
         verifier: Arc::clone(&verifier),
@@ -206,8 +205,7 @@ pub async fn start(config: &Config) -> Result<Running, StartError> {
         metrics,
     };
     limits.relay = relay.serve(config, relay::Services::of(&api), &doors, &stop_doors);
-    let archive = config.inbox.view.then_some(archive);
-    http_ports.serve(&api, archive, &limits, (&doors, &stop_doors));
+    http_ports.serve(&api, config.inbox.view.then_some(archive), &limits, (&doors, &stop_doors));
     Ok(Running {
         http,
         metrics: metrics_address,
@@ -230,16 +228,17 @@ pub async fn start(config: &Config) -> Result<Running, StartError> {
     })
 }
 
-fn proxies(config: &Config) -> TrustedProxies {
+fn proxies(config: &Config) -> Arc<TrustedProxies> {
     let header = match config.http.forwarded_header {
         ForwardedHeader::XForwardedFor => Forwarding::XForwardedFor,
         ForwardedHeader::Forwarded => Forwarding::Forwarded,
     };
-    TrustedProxies::new(config.http.trusted_proxies.clone(), header)
+    Arc::new(TrustedProxies::new(config.http.trusted_proxies.clone(), header))
 }
 
 /// The store, in order and ready: what a run before this one has left in the middle is due now.
 async fn store(config: &Config, data: &DataDir, clock: &Clock) -> Result<Store, StartError> {
+    data.warn_of_readers();
     let file = data.database()?;
     let store = Store::open(&file).await?.telling_credits_below(config.credits.low);
     store.make_shrinkable(&file).await?;
