@@ -6,7 +6,9 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::{Listen, Rules};
+use crate::account::key::IpNetwork;
 use crate::message::address::EmailAddress;
+use crate::relay::bounces::Reporter;
 
 const DAY: u64 = 24 * 60 * 60;
 const MOST_DAYS: u32 = 3_650;
@@ -19,6 +21,12 @@ pub struct Bounces {
     pub listen: Listen,
     /// The addresses at which mailbox providers report complaints, as in `fbl@mail.example.com`.
     pub feedback: Vec<EmailAddress>,
+    /// Mailbox providers whose complaints count also without a proof: the address in From of their reports,
+    /// as in `staff@hotmail.com`, or a domain that signs reports and no users' mail, as in
+    /// `arf.mail.yahoo.com`. A verified DKIM signature says that a report is theirs.
+    pub reporters: Vec<Reporter>,
+    /// The same by the addresses from which they connect, as in `192.0.2.0/24`.
+    pub reporter_networks: Vec<IpNetwork>,
     /// Days for which a dead address is suppressed; 0 for ever.
     pub suppress_days: u32,
     /// Days for which whoever complained is suppressed; 0 for ever.
@@ -67,6 +75,8 @@ impl Default for Bounces {
         Self {
             listen: Listen::Off,
             feedback: Vec::new(),
+            reporters: Vec::new(),
+            reporter_networks: Vec::new(),
             suppress_days: 90,
             complaint_days: 0,
             message_bytes: 1 << 20,
@@ -121,5 +131,10 @@ mod tests {
             assert!(error.contains(&format!("bounces.{key}")), "{key} in {error}");
         }
         assert!(load(&[("WAXWING_BOUNCES__FEEDBACK", r#"["nobody"]"#)]).is_err());
+        for nobody in ["com", "staff@", "co.uk", ""] {
+            let named = format!("[\"{nobody}\"]");
+            assert!(load(&[("WAXWING_BOUNCES__REPORTERS", &named)]).is_err(), "{nobody}");
+        }
+        assert!(load(&[("WAXWING_BOUNCES__REPORTER_NETWORKS", r#"["192.0.2.0/33"]"#)]).is_err());
     }
 }

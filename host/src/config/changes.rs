@@ -41,8 +41,8 @@ impl Config {
             ca_file, mta_sts, mta_sts_port, retry_pauses_s
         }
         bounces: Bounces {
-            listen, feedback, suppress_days, complaint_days, message_bytes, connections,
-            connections_per_ip
+            listen, feedback, reporters, reporter_networks, suppress_days, complaint_days,
+            message_bytes, connections, connections_per_ip
         }
         dns: Dns {
             nameservers, timeout_ms, tries, concurrent, queries_per_second,

@@ -8,6 +8,7 @@ mod canonical;
 mod coverage;
 mod key;
 mod tags;
+mod verify;
 
 #[cfg(test)]
 mod tests;
@@ -18,6 +19,7 @@ use super::field::{Field, InvalidHeader, Message};
 use crate::clock::Timestamp;
 
 pub use key::{Algorithm, Generated, KeyError, SecretDocument, SigningKey, UnknownAlgorithm};
+pub use verify::{PublicKey, Signature, signatures};
 
 use canonical::BareLineEnd;
 use tags::Tags;

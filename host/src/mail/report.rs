@@ -126,9 +126,15 @@ impl RecipientStatus {
             (code, _) => code,
         };
         match judge(Said { code, enhanced, text, stage: Stage::Later }) {
-            Judgement::Temporary => Judgement::Refused,
+            Judgement::Temporary | Judgement::Suspect => Judgement::Refused,
             judgement @ (Judgement::Hard | Judgement::Refused) => judgement,
         }
+    }
+
+    /// The code of the reply in its diagnostic.
+    #[must_use]
+    pub fn code(&self) -> Option<u16> {
+        reply(self.diagnostic.as_deref().unwrap_or_default()).0
     }
 
     /// Why, in one line.

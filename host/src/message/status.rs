@@ -62,6 +62,9 @@ pub enum Stage {
 pub enum Judgement {
     /// The address takes no mail for good: it goes on the suppression list.
     Hard,
+    /// The address was refused for good, and nothing says why: it goes on the list if a later message is
+    /// refused too.
+    Suspect,
     /// This message was refused for good; another one may be taken.
     Refused,
     /// It may be taken later.
@@ -82,7 +85,22 @@ pub fn judge(said: Said<'_>) -> Judgement {
     if class != Some(Class::Permanent) {
         return Judgement::Temporary;
     }
-    if dead(said) { Judgement::Hard } else { Judgement::Refused }
+    if dead(said) {
+        Judgement::Hard
+    } else if is_bare(said) {
+        Judgement::Suspect
+    } else {
+        Judgement::Refused
+    }
+}
+
+/// Whether a reply to RCPT is one of the codes for mailboxes and gives no reason: neither the address nor
+/// us. `KumoMTA` classifies such a reply as nothing, Postal suppresses at the second one.
+fn is_bare(said: Said<'_>) -> bool {
+    said.stage == Stage::Recipient
+        && said.enhanced.is_none()
+        && matches!(said.code, Some(550 | 551 | 553))
+        && !words::about_us(said.text)
 }
 
 /// Whether a permanent refusal is one of the address.
@@ -100,15 +118,18 @@ fn dead(said: Said<'_>) -> bool {
         // Exchange Online says this of an address that its directory does not hold.
         Some((Class::Permanent, 4, 1)) => words::not_in_directory(said.text),
         // These say no more than 550 does; the last one is Exchange Online's for another server's no.
-        Some((Class::Permanent, 0 | 1 | 2 | 3 | 5, 0) | (Class::Permanent, 1, 351)) => {
-            words::no_mailbox(said.text)
-        }
+        // Yandex says `5.7.1 No such user!`.
+        Some(
+            (Class::Permanent, 0 | 1 | 2 | 3 | 5, 0)
+            | (Class::Permanent, 1, 351)
+            | (Class::Permanent, 7, 1),
+        ) => words::no_mailbox(said.text),
         // The code of another class contradicts the reply's.
         Some(_) => false,
-        None => match (said.stage, said.code) {
-            (Stage::Recipient, Some(550 | 551 | 553)) => !words::about_us(said.text),
-            (_, Some(550 | 551 | 553 | 554) | None) => words::no_mailbox(said.text),
-            (_, Some(_)) => false,
+        // Yahoo says 552 also where there is no mailbox.
+        None => match said.code {
+            Some(550..=554) | None => words::no_mailbox(said.text),
+            Some(_) => false,
         },
     }
 }

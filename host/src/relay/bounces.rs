@@ -6,13 +6,15 @@
 
 pub mod dialog;
 mod intake;
+mod reporters;
 pub mod session;
 
 use crate::id::MessageId;
 use crate::mail::verp::Verp;
 use crate::message::address::EmailAddress;
 
-pub use intake::{Intake, Rules};
+pub use intake::{Intake, NotTaken, Rules};
+pub use reporters::{InvalidReporter, KeyUnseen, Reporter, Reporters};
 
 /// The addresses for which the listener takes mail.
 #[derive(Debug)]

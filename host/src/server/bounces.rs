@@ -18,7 +18,7 @@ use crate::config::Config;
 use crate::mail::verp::Verp;
 use crate::relay::bounces::dialog::{Dialog, Dismissal, Protection, Terms};
 use crate::relay::bounces::session::{self, Bounds, Listener};
-use crate::relay::bounces::{Addresses, Intake, Rules};
+use crate::relay::bounces::{Addresses, Intake, Reporters, Rules};
 
 use crate::store::Store;
 use crate::store::seal::{Purpose, derived_key};
@@ -44,7 +44,7 @@ impl Port {
     /// Binds what the configuration names; nothing where it names nothing.
     ///
     /// # Errors
-    /// The port is taken, or the master key cannot be read.
+    /// The port is taken, the master key cannot be read, or no name server is known.
     pub async fn open(
         config: &Config,
         data: &DataDir,
@@ -64,7 +64,15 @@ impl Port {
             hostname: smtp::hostname(&config.smtp).as_str().to_owned(),
             return_path_host: domains::rules(config).return_path_host,
         });
-        let intake = Intake::new(store.clone(), clock.clone(), Arc::clone(&addresses), rules);
+        let reporters = Reporters {
+            named: config.bounces.reporters.clone(),
+            networks: config.bounces.reporter_networks.clone(),
+            feedback: config.bounces.feedback.clone(),
+            resolver: domains::resolver(config, clock).map_err(domains::VerifierError::from)?,
+            clock: clock.clone(),
+        };
+        let intake =
+            Intake::new(store.clone(), clock.clone(), Arc::clone(&addresses), reporters, rules);
         let terms = Arc::new(Terms {
             hostname: smtp::hostname(&config.smtp).as_str().to_owned(),
             message_bytes: config.bounces.message_bytes,
@@ -96,9 +104,9 @@ impl Port {
         let door = Door { listener, crowded: crowded(&terms) };
         let served = Arc::new(Listener { terms, intake, bounds: BOUNDS, tls });
         let ending = stop.clone();
-        let session = move |stream, _peer: SocketAddr| {
+        let session = move |stream, peer: SocketAddr| {
             let (served, ending) = (Arc::clone(&served), ending.clone());
-            async move { session::serve(&served, stream, ending).await }
+            async move { session::serve(&served, stream, peer.ip(), ending).await }
         };
         doors.start("reports", smtp::serve(door, places, session, stop.clone()));
     }

@@ -1,5 +1,7 @@
 //! What goes into and comes out of the store on the journey of a message.
 
+mod bounce;
+
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -9,6 +11,8 @@ use crate::clock::Timestamp;
 use crate::credit::Credits;
 use crate::id::{AccountId, DecisionId, DomainId, KeyId, MessageId};
 use crate::message::{address::EmailAddress, state::MessageState};
+
+pub use bounce::{BounceClass, BounceFacts, NewSuppression, Suppresses};
 
 /// All that one request commits, in one transaction.
 #[derive(Debug, Clone)]
@@ -309,8 +313,8 @@ pub struct Settlement {
     pub waits_for: Option<String>,
     /// What happened in the attempt.
     pub attempt: AttemptRecord,
-    /// What puts the recipient on the account's suppression list.
-    pub suppression: Option<NewSuppression>,
+    /// Whether the recipient goes on the account's suppression list.
+    pub suppresses: Suppresses,
 }
 
 /// What happened in one attempt.
@@ -366,23 +370,6 @@ impl SuppressionKind {
             Self::Manual => "manual",
         }
     }
-}
-
-/// An address for an account's suppression list.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewSuppression {
-    /// Whose list.
-    pub account_id: AccountId,
-    /// The address in lower case throughout ([`EmailAddress::folded`]).
-    pub address: String,
-    /// Why it is there.
-    pub kind: SuppressionKind,
-    /// In the words of whoever put it there.
-    pub reason: String,
-    /// The message that bounced or was complained about.
-    pub message_id: Option<MessageId>,
-    /// When it is taken off; none for never.
-    pub expires_at: Option<Timestamp>,
 }
 
 /// One change of the state of a message or a domain.

@@ -58,7 +58,7 @@ pub use message_file::{AttemptRow, MessageFile, StoredMessage};
 pub use message_pages::{MessageFilter, MessagePage, MessageRow};
 pub use messages::{Origin, RefusalRecord};
 pub use recall::Recall;
-pub use reports::{NewReport, Recorded, ReportKind, Reported};
+pub use reports::{NewReport, PublishedKey, Recorded, ReportKind, Reported};
 pub use retention::{RestingPlace, Walked};
 pub use samples::{SampleOutcome, SampleRecord, SampleRow, sample_identity};
 pub use shrink::{

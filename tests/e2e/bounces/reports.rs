@@ -1,5 +1,6 @@
 //! What reports change.
 
+use reqwest::Method;
 use serde_json::json;
 
 use super::{FEEDBACK, Lab, SENDER, complaint, dsn};
@@ -45,13 +46,17 @@ async fn a_refused_message_is_bounced_and_suppresses_nobody() {
     assert!(Database::of(&lab.server).await.texts(SUPPRESSED).await.is_empty());
 }
 
+/// The header of a message as it left, without its body.
+fn header(lab: &Lab, at: usize) -> String {
+    let sent = String::from_utf8(lab.smarthost.messages()[at].data.clone()).expect("ASCII");
+    sent.split_once("\r\n\r\n").expect("a header and a body").0.to_owned()
+}
+
 #[tokio::test]
 async fn a_complaint_marks_its_message_and_suppresses_for_ever() {
     let lab = Lab::new().await;
     let (id, _) = lab.sent("ada@recipient.example").await;
-    let come = lab.smarthost.messages();
-    let message_id = come[0].header("message-id").expect("every message has one");
-    let quoted = format!("From: hello@{SENDER}\r\nTo: redacted\r\nMessage-ID: {message_id}");
+    let quoted = header(&lab, 0);
     lab.report(FEEDBACK, &complaint(&quoted)).await;
     lab.report(FEEDBACK, &complaint(&quoted)).await;
     assert_eq!(lab.events(&id), ["queued", "sending", "relayed", "complained"]);
@@ -59,6 +64,46 @@ async fn a_complaint_marks_its_message_and_suppresses_for_ever() {
     let database = Database::of(&lab.server).await;
     assert_eq!(database.texts(SUPPRESSED).await, ["complaint ada@recipient.example"]);
     assert_eq!(database.number("SELECT expires_at IS NULL FROM suppressions").await, 1);
+}
+
+#[tokio::test]
+async fn nobody_complains_who_only_knows_what_a_reply_or_an_archive_shows() {
+    let lab = Lab::new().await;
+    let (id, _) = lab.sent("ada@recipient.example").await;
+    let (other, _) = lab.sent("bob@recipient.example").await;
+    let [mine, others] = [0, 1].map(|at| {
+        let shown = lab.smarthost.messages()[at].header("message-id");
+        shown.expect("every message has one")
+    });
+    let signed = header(&lab, 1);
+    for forged in [
+        format!("From: hello@{SENDER}\r\nMessage-ID: {mine}"),
+        // The signature of a message that the forger has got himself.
+        signed.replace(&others, &mine),
+        format!("Message-ID: {mine}\r\n{signed}"),
+        signed.replace(&format!("Message-ID: {others}"), &format!("Message-ID: {mine}")),
+    ] {
+        lab.report(FEEDBACK, &complaint(&forged)).await;
+    }
+    for id in [id, other] {
+        assert_eq!(lab.events(&id), ["queued", "sending", "relayed"]);
+    }
+    let database = Database::of(&lab.server).await;
+    assert!(database.texts(SUPPRESSED).await.is_empty());
+    let metrics = lab.server.request(Method::GET, "/metrics").send().await.expect("answered");
+    let metrics = metrics.text().await.expect("text");
+    assert!(metrics.contains("waxwing_reports_total{kind=\"unproven\"} 4"), "{metrics}");
+}
+
+#[tokio::test]
+async fn a_complaint_counts_after_the_key_that_signed_was_rotated_out() {
+    let lab = Lab::new().await;
+    let (id, _) = lab.sent("ada@recipient.example").await;
+    lab.server.rotate_domain(&lab.account.key, SENDER).await.publish(&lab.dns);
+    let rotated = lab.server.check_domain(&lab.account.key, SENDER).await;
+    assert_eq!(rotated.selectors("retired").len(), 2);
+    lab.report(FEEDBACK, &complaint(&header(&lab, 0))).await;
+    assert_eq!(lab.events(&id), ["queued", "sending", "relayed", "complained"]);
 }
 
 #[tokio::test]

@@ -216,7 +216,11 @@ pub struct Replayed {
 /// `webhook-signature` of Standard Webhooks.
 #[derive(Serialize, ToSchema)]
 pub struct WebhookEvent {
-    /// As in `message.delivered`.
+    /// `message.scheduled`, `.queued`, `.sending`, `.delivered`, `.relayed`, `.deferred`, `.bounced`,
+    /// `.failed`, `.suppressed`, `.canceled`, `.complained`; `domain.verified`, `.warning`, `.degraded`,
+    /// `.failed`; `credits.low`, `.exhausted`; `template.published`; `plugin.activated`, `.rolled_back`,
+    /// `.trapped`; `webhook.disabled`; and `webhook.test`, which is posted when somebody asks for a test
+    /// and needs no choice.
     r#type: String,
     /// When it happened.
     #[schema(format = "date-time")]
@@ -229,7 +233,7 @@ pub struct WebhookEvent {
 #[derive(Serialize, ToSchema)]
 #[serde(untagged)]
 pub enum WebhookData {
-    Message(MessageEvent),
+    Message(Box<MessageEvent>),
     Domain(DomainEvent),
     Other(BTreeMap<String, serde_json::Value>),
 }
@@ -246,6 +250,17 @@ pub struct MessageEvent {
     state: Option<String>,
     /// Why, in the words of the server that said it.
     reason: String,
+    /// Of `message.bounced`: the code of the server's reply, as `550`.
+    code: Option<u16>,
+    /// Of `message.bounced`: the enhanced status code, as `5.1.1`.
+    enhanced: Option<String>,
+    /// Of `message.bounced`: `hard` where the address takes no mail, `unclear` where it was refused without a
+    /// reason, `refused` where this message was.
+    class: Option<String>,
+    /// Of `message.bounced`: the host that refused it.
+    remote_host: Option<String>,
+    /// Of `message.bounced`: whether the address is on the suppression list now.
+    suppressed: Option<bool>,
     /// The recipient. It and what follows is missing where the message is not kept any more.
     to: Option<String>,
     /// The author.

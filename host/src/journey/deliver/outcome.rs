@@ -18,6 +18,18 @@ pub enum Verdict {
     Failed,
 }
 
+/// What an attempt says about the address that it was for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AddressIs {
+    /// Nothing: it is the message, or us.
+    Unjudged,
+    /// It may be dead: one refusal without a reason, or one look at DNS, may be a mistake. A further one,
+    /// later, suppresses it.
+    Suspect,
+    /// It takes no mail for good.
+    Dead,
+}
+
 /// What is known of an attempt when it is over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
@@ -29,8 +41,8 @@ pub struct Report {
     pub enhanced: Option<String>,
     /// The other side's words, or what happened.
     pub words: String,
-    /// Whether the address takes no mail for good.
-    pub is_dead: bool,
+    /// What the attempt says about the address.
+    pub address_is: AddressIs,
     /// `sandbox`, `direct`, or the name of a smarthost.
     pub route: String,
     /// The host.
@@ -58,7 +70,7 @@ impl Report {
             code: None,
             enhanced: None,
             words: words.into(),
-            is_dead: false,
+            address_is: AddressIs::Unjudged,
             route: route.to_owned(),
             host: None,
             address: None,
@@ -81,13 +93,14 @@ impl Report {
     ) -> Self {
         let known = enhanced.as_deref().and_then(|it| it.parse::<EnhancedCode>().ok());
         let reply = Said { code: Some(code), enhanced: known, text, stage };
-        let (verdict, is_dead) = match judge(reply) {
-            Judgement::Hard => (Verdict::Bounced, true),
-            Judgement::Refused => (Verdict::Bounced, false),
-            Judgement::Temporary => (Verdict::Deferred, false),
+        let (verdict, address_is) = match judge(reply) {
+            Judgement::Hard => (Verdict::Bounced, AddressIs::Dead),
+            Judgement::Suspect => (Verdict::Bounced, AddressIs::Suspect),
+            Judgement::Refused => (Verdict::Bounced, AddressIs::Unjudged),
+            Judgement::Temporary => (Verdict::Deferred, AddressIs::Unjudged),
         };
         let words = said(code, enhanced.as_deref(), text);
-        Self { code: Some(code), enhanced, is_dead, ..Self::new(verdict, route, words) }
+        Self { code: Some(code), enhanced, address_is, ..Self::new(verdict, route, words) }
     }
 }
 

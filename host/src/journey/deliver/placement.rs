@@ -12,7 +12,7 @@ use super::exchange::{Exchange, Exchanges, Hosts, operator};
 use super::health::{FOR, Rest};
 use super::memory::{Memory, Repute, SMALL};
 use super::novices::Novices;
-use super::outcome::{Report, Verdict};
+use super::outcome::{AddressIs, Report, Verdict};
 use super::passed::Passed;
 use super::route::{Routes, SANDBOX, Smarthost, Way};
 use super::unresolved::waiting_for;
@@ -315,12 +315,13 @@ impl Placement {
                     Taken::Resting(rest) => resting(DIRECT, rest),
                 }
             }
-            // The domain itself says that the address can take no mail.
+            // DNS says that the address can take no mail: now, and perhaps by mistake.
             Exchange::Never { enhanced, reason } => {
                 let report = Report::new(Verdict::Failed, DIRECT, reason.clone());
-                let is_dead = matches!(*enhanced, "5.1.2" | "5.1.10");
+                let is_about_it = matches!(*enhanced, "5.1.2" | "5.1.10");
+                let address_is = if is_about_it { AddressIs::Suspect } else { AddressIs::Unjudged };
                 let enhanced = Some((*enhanced).to_owned());
-                Found::Course(Course::Over(Report { enhanced, is_dead, ..report }))
+                Found::Course(Course::Over(Report { enhanced, address_is, ..report }))
             }
             Exchange::NotNow { reason } => {
                 let (hosts, now) = (waiting_for(&due.lane), self.clock.now());

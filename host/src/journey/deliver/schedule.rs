@@ -2,16 +2,22 @@
 
 use std::time::Duration;
 
-use super::outcome::{Report, Verdict};
+use super::outcome::{AddressIs, Report, Verdict};
 use crate::clock::Timestamp;
 use crate::message::state::MessageState;
-use crate::store::records::{AttemptRecord, Lease, NewSuppression, Settlement, SuppressionKind};
+use crate::store::records::{
+    AttemptRecord, Lease, NewSuppression, Settlement, Suppresses, SuppressionKind,
+};
 
 const MINUTE: u64 = 60;
 const HOUR: u64 = 3_600;
 /// The pause after each attempt; the last one holds for all that follow.
 const PAUSES_S: [u64; 7] = [MINUTE, 5 * MINUTE, 15 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR, 4 * HOUR];
 const GIVE_UP_AFTER: Duration = Duration::from_secs(48 * HOUR);
+/// A failure without a reason suppresses if an earlier message to the address failed, too: at most so long
+/// ago, and not within the same disturbance.
+const SUSPICION: Duration = Duration::from_hours(30 * 24);
+const SUSPICION_AFTER: Duration = Duration::from_hours(1);
 /// A server's reply is kept, but not a novel.
 const REASON: usize = 500;
 
@@ -73,14 +79,22 @@ impl Schedule {
                 }
             }
         };
-        let suppression = report.is_dead.then(|| NewSuppression {
+        let suppression = || NewSuppression {
             account_id: lease.account_id,
             address: lease.recipient.folded(),
             kind: SuppressionKind::Bounce,
             reason: said.clone(),
             message_id: Some(lease.message_id),
             expires_at: self.suppressed_for.map(|it| now.after(it)),
-        });
+        };
+        let suppresses = match report.address_is {
+            AddressIs::Unjudged => Suppresses::Nobody,
+            AddressIs::Suspect => {
+                let (since, until) = (now.before(SUSPICION), now.before(SUSPICION_AFTER));
+                Suppresses::AfterAnotherFailure { new: suppression(), since, until }
+            }
+            AddressIs::Dead => Suppresses::Now(suppression()),
+        };
         Settlement {
             message_id: lease.message_id,
             account_id: lease.account_id,
@@ -103,7 +117,7 @@ impl Schedule {
                 conversation: report.conversation,
                 is_uncertain: report.is_uncertain,
             },
-            suppression,
+            suppresses,
         }
     }
 
@@ -196,15 +210,20 @@ mod tests {
 
     #[test]
     fn a_dead_address_is_suppressed_and_a_refused_message_is_not() {
-        let now = Timestamp::from_millis(0);
-        let settle = |is_dead| {
-            let report = Report { is_dead, ..Report::new(Verdict::Bounced, "direct", "550 no") };
+        let now = Timestamp::from_millis(0).after(SUSPICION);
+        let lease = lease(1);
+        let settle = |address_is| {
+            let report = Report { address_is, ..Report::new(Verdict::Bounced, "direct", "550 no") };
             let schedule = Schedule::default().suppressing_for(Some(Duration::from_hours(1)));
-            schedule.settle(&lease(1), report, now, now).suppression
+            schedule.settle(&lease, report, now, now).suppresses
         };
-        assert_eq!(settle(false), None);
-        let suppression = settle(true).expect("suppressed");
+        assert_eq!(settle(AddressIs::Unjudged), Suppresses::Nobody);
+        let Suppresses::Now(suppression) = settle(AddressIs::Dead) else { panic!("suppressed") };
         assert_eq!(suppression.address, "b@example.com");
         assert_eq!(suppression.expires_at, Some(now.after(Duration::from_hours(1))));
+        let (since, until) = (Timestamp::from_millis(0), now.before(SUSPICION_AFTER));
+        let new = suppression;
+        let later = Suppresses::AfterAnotherFailure { new, since, until };
+        assert_eq!(settle(AddressIs::Suspect), later);
     }
 }

@@ -24,6 +24,7 @@ pub fn of_event(event: &FannedEvent) -> String {
             };
             put("state", json!(state));
             put("reason", json!(event.detail));
+            event.facts.iter().for_each(|(name, value)| put(name, value.clone()));
             if let About::Message(about) = &event.about {
                 put("to", json!(about.recipient));
                 put("from", json!(about.sender));

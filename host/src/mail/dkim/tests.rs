@@ -5,6 +5,7 @@ mod random;
 mod rfc;
 mod samples;
 mod verifiers;
+mod verify;
 
 use std::sync::OnceLock;
 

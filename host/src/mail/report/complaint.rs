@@ -21,6 +21,8 @@ pub struct Complaint {
     pub message_id: Option<String>,
     /// The message's author.
     pub author: Option<EmailAddress>,
+    /// The message's header as it is enclosed, its lines ending in CRLF: what its signatures are over.
+    pub header: Vec<u8>,
 }
 
 /// What a complaint is about (RFC 5965 section 7.3).
@@ -63,7 +65,7 @@ fn standard(parts: &Parts<'_>) -> Option<Complaint> {
     };
     let recipients = ["original-rcpt-to", "removal-recipient"];
     let recipients = recipients.iter().flat_map(|name| report.all(name)).filter_map(address);
-    let mut complaint = of_quoted(kind, parts.quoted().as_ref());
+    let mut complaint = of_quoted(kind, parts);
     complaint.recipients = recipients.take(RECIPIENTS).collect();
     let told = report.value("original-mail-from").and_then(address);
     complaint.return_paths = told.into_iter().chain(complaint.return_paths).collect();
@@ -77,15 +79,16 @@ fn enclosed(parts: &Parts<'_>) -> Option<Complaint> {
         return None;
     }
     let quoted = parts.quoted()?;
-    let mut complaint = of_quoted(ComplaintKind::Abuse, Some(&quoted));
+    let mut complaint = of_quoted(ComplaintKind::Abuse, parts);
     complaint.recipients =
         quoted.value("x-hmxmroriginalrecipient").and_then(address).into_iter().collect();
     Some(complaint)
 }
 
 /// What the message itself tells.
-fn of_quoted(kind: ComplaintKind, quoted: Option<&Fields>) -> Complaint {
-    let value = |name: &str| quoted.and_then(|it| it.value(name));
+fn of_quoted(kind: ComplaintKind, parts: &Parts<'_>) -> Complaint {
+    let quoted = parts.quoted();
+    let value = |name: &str| quoted.as_ref().and_then(|it| it.value(name));
     let message_id = value("message-id").and_then(|it| {
         let inside =
             it.split_once('<').map_or(it, |(_, rest)| rest.split('>').next().unwrap_or(rest));
@@ -98,6 +101,7 @@ fn of_quoted(kind: ComplaintKind, quoted: Option<&Fields>) -> Complaint {
         recipients: Vec::new(),
         message_id,
         author: value("from").and_then(author),
+        header: parts.quoted_header(),
     }
 }
 

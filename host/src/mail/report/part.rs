@@ -81,6 +81,26 @@ impl<'a> Parts<'a> {
 
     /// The header of the message that the report is about.
     pub fn quoted(&self) -> Option<Fields> {
+        Some(Fields::split(&self.quotation()?.body).0)
+    }
+
+    /// The same header as it is enclosed, its lines ending in CRLF; nothing where none is enclosed.
+    pub fn quoted_header(&self) -> Vec<u8> {
+        let mut rest = self.quotation().map_or(&[][..], |leaf| &leaf.body);
+        let mut header = Vec::new();
+        while !rest.is_empty() {
+            let (line, after) = line(rest);
+            if line.trim_ascii().is_empty() {
+                break;
+            }
+            header.extend_from_slice(line);
+            header.extend_from_slice(b"\r\n");
+            rest = after;
+        }
+        header
+    }
+
+    fn quotation(&self) -> Option<&Leaf<'a>> {
         const QUOTED: [&str; 5] = [
             "message/rfc822",
             "message/global",
@@ -88,8 +108,7 @@ impl<'a> Parts<'a> {
             "message/global-headers",
             "message/rfc822-headers",
         ];
-        let leaf = self.leaves.iter().find(|it| QUOTED.contains(&it.media_type.as_str()))?;
-        Some(Fields::split(&leaf.body).0)
+        self.leaves.iter().find(|it| QUOTED.contains(&it.media_type.as_str()))
     }
 }
 

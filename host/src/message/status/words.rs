@@ -54,12 +54,13 @@ const ABOUT_US: [&str; 49] = [
 ];
 
 /// What is said of a mailbox that does not exist, in the words that servers are known for.
-const NO_MAILBOX: [&str; 34] = [
+const NO_MAILBOX: [&str; 39] = [
     "account has been disabled",
     "account is disabled",
     "account that you tried to reach does not exist",
     "address does not exist",
     "address unknown",
+    "dd is no longer valid",
     "does not have an account",
     "doesn't have a ",
     "domain does not exist",
@@ -67,6 +68,8 @@ const NO_MAILBOX: [&str; 34] = [
     "invalid mailbox",
     "invalid recipient",
     "invalid user",
+    "mailbox disabled",
+    "mailbox is disabled",
     "mailbox not found",
     "mailbox unknown",
     "no mailbox here by that name",
@@ -77,6 +80,7 @@ const NO_MAILBOX: [&str; 34] = [
     "no such person",
     "no such recipient",
     "no such user",
+    "not a valid recipient",
     "not our customer",
     "recipient does not exist",
     "recipient not found",
@@ -87,6 +91,7 @@ const NO_MAILBOX: [&str; 34] = [
     "unknown user",
     "unrouteable address",
     "user doesn't exist",
+    "user is terminated",
     "user not exist",
     "user unknown",
 ];

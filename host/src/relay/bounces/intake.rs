@@ -1,17 +1,22 @@
 //! What becomes of mail for the listener: a report changes the message that it is about, everything
 //! else is counted and let go.
 //!
-//! The return path tells which message it is; a report's own words only tell what happened to it.
+//! The return path tells which message it is; a report's own words only tell what happened to it. Who could
+//! forge a report, and what that would change: `REPORTS.md`.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::reporters::{KeyUnseen, Reporters};
 use super::{Addresses, Mail, Recipient};
 use crate::clock::Clock;
 use crate::id::MessageId;
+use crate::mail::dkim::{PublicKey, Signature, signatures};
+use crate::mail::field::Message;
 use crate::mail::report::{self, Action, Complaint, ComplaintKind, RecipientStatus, Report};
 use crate::message::status::Judgement;
-use crate::store::records::{NewSuppression, SuppressionKind};
+use crate::store::records::{BounceClass, BounceFacts, NewSuppression, SuppressionKind};
 use crate::store::sqlite::{NewReport, Recorded, ReportKind, Reported};
 use crate::store::{Store, StoreError};
 
@@ -33,7 +38,40 @@ pub struct Intake {
     store: Store,
     clock: Clock,
     addresses: Arc<Addresses>,
+    reporters: Reporters,
     rules: Rules,
+}
+
+/// Why a report is not written down; it must come again, and may.
+#[derive(Debug, thiserror::Error)]
+pub enum NotTaken {
+    /// The database failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Whether its reporter is one that the operator trusts cannot be seen now.
+    #[error(transparent)]
+    Key(#[from] KeyUnseen),
+}
+
+/// What says that a complaint about a message comes from somebody who has got it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Proof {
+    /// The message's own return path, which only this server can make.
+    ReturnPath,
+    /// The enclosed header has our signature.
+    Signature,
+    /// The operator trusts whoever reports.
+    Reporter,
+}
+
+impl Proof {
+    fn word(self) -> &'static str {
+        match self {
+            Self::ReturnPath => "return-path",
+            Self::Signature => "signature",
+            Self::Reporter => "reporter",
+        }
+    }
 }
 
 /// A complaint that says what the recipient thinks of the message.
@@ -42,15 +80,21 @@ const COMPLAINTS: [ComplaintKind; 2] = [ComplaintKind::Abuse, ComplaintKind::Fra
 impl Intake {
     /// Takes reports about the messages of a store.
     #[must_use]
-    pub fn new(store: Store, clock: Clock, addresses: Arc<Addresses>, rules: Rules) -> Self {
-        Self { store, clock, addresses, rules }
+    pub fn new(
+        store: Store,
+        clock: Clock,
+        addresses: Arc<Addresses>,
+        reporters: Reporters,
+        rules: Rules,
+    ) -> Self {
+        Self { store, clock, addresses, reporters, rules }
     }
 
-    /// Takes a message: when this answers, all that it reports is written down.
+    /// Takes a message that came from that address: when this answers, all that it reports is written down.
     ///
     /// # Errors
-    /// The database failed; the message must come again, and may.
-    pub async fn take(&self, mail: &Mail) -> Result<(), StoreError> {
+    /// See [`NotTaken`].
+    pub async fn take(&self, mail: &Mail, peer: IpAddr) -> Result<(), NotTaken> {
         let report = report::parse(&mail.data, mail.sender.as_ref());
         for recipient in &mail.recipients {
             match (recipient, &report) {
@@ -59,11 +103,10 @@ impl Intake {
                 }
                 (Recipient::ReturnPath(id), Some(Report::Complaint(complaint))) => {
                     let reported = self.store.reported(*id).await?;
-                    self.complaint(reported, complaint.kind).await?;
+                    self.complaint(reported, complaint.kind, Proof::ReturnPath).await?;
                 }
                 (Recipient::Feedback, Some(Report::Complaint(complaint))) => {
-                    let reported = self.complained_about(complaint).await?;
-                    self.complaint(reported, complaint.kind).await?;
+                    self.feedback(mail, complaint, peer).await?;
                 }
                 (Recipient::Postmaster, _) => {
                     count("postmaster");
@@ -104,9 +147,21 @@ impl Intake {
                 &reason,
                 self.rules.suppressed_for,
             )),
-            Judgement::Refused | Judgement::Temporary => None,
+            Judgement::Suspect | Judgement::Refused | Judgement::Temporary => None,
         };
-        let new = NewReport { message_id: id, kind: ReportKind::Bounce, reason, suppression };
+        let facts = BounceFacts {
+            code: status.code(),
+            enhanced: status.status.map(|it| it.to_string()),
+            class: if judgement == Judgement::Hard {
+                BounceClass::Hard
+            } else {
+                BounceClass::Refused
+            },
+            remote_host: status.remote.clone(),
+        };
+        let facts = Some(facts);
+        let new =
+            NewReport { message_id: id, kind: ReportKind::Bounce, reason, suppression, facts };
         self.record(&new, "failed").await
     }
 
@@ -114,6 +169,7 @@ impl Intake {
         &self,
         reported: Option<Reported>,
         kind: ComplaintKind,
+        proof: Proof,
     ) -> Result<(), StoreError> {
         if !COMPLAINTS.contains(&kind) {
             count(kind.word());
@@ -135,8 +191,44 @@ impl Intake {
             kind: ReportKind::Complaint,
             reason,
             suppression: Some(suppression),
+            facts: None,
         };
+        tracing::info!(message = %new.message_id, proof = proof.word(), "a complaint is proven");
         self.record(&new, "complaint").await
+    }
+
+    /// A complaint at the address for feedback, where everybody can bring one: its message's identifier is
+    /// in every reply and every archive, so knowing it proves nothing.
+    async fn feedback(
+        &self,
+        mail: &Mail,
+        complaint: &Complaint,
+        peer: IpAddr,
+    ) -> Result<(), NotTaken> {
+        let mut paths = complaint.return_paths.iter();
+        if let Some(id) = paths.find_map(|it| self.addresses.verp.read(it.local())) {
+            let reported = self.store.reported(id).await?;
+            return Ok(self.complaint(reported, complaint.kind, Proof::ReturnPath).await?);
+        }
+        let Some(reported) = self.identified(complaint).await? else {
+            count("unknown");
+            return Ok(());
+        };
+        let proof = if self.has_our_signature(complaint, &reported).await? {
+            Proof::Signature
+        } else if self.reporters.vouch(&mail.data, peer).await? {
+            Proof::Reporter
+        } else {
+            count("unproven");
+            tracing::info!(
+                message = %reported.message_id,
+                %peer,
+                "a complaint changes nothing: it encloses neither the message's return path nor its \
+                 DKIM signature, and [bounces] reporters and reporter_networks do not name who sent it"
+            );
+            return Ok(());
+        };
+        Ok(self.complaint(Some(reported), complaint.kind, proof).await?)
     }
 
     async fn record(&self, new: &NewReport, kind: &'static str) -> Result<(), StoreError> {
@@ -169,16 +261,8 @@ impl Intake {
         }
     }
 
-    /// The message that a complaint is about: by its return path, else by its identifier, whose 80
-    /// random bits nobody knows who has not got the message.
-    async fn complained_about(
-        &self,
-        complaint: &Complaint,
-    ) -> Result<Option<Reported>, StoreError> {
-        let mut paths = complaint.return_paths.iter();
-        if let Some(id) = paths.find_map(|it| self.addresses.verp.read(it.local())) {
-            return self.store.reported(id).await;
-        }
+    /// The message of which a complaint knows the identifier.
+    async fn identified(&self, complaint: &Complaint) -> Result<Option<Reported>, StoreError> {
         let Some((ulid, host)) = complaint.message_id.as_deref().and_then(|it| it.split_once('@'))
         else {
             return Ok(None);
@@ -186,6 +270,34 @@ impl Intake {
         let Ok(id) = format!("msg_{}", ulid.to_ascii_uppercase()).parse() else { return Ok(None) };
         let reported = self.store.reported(id).await?;
         Ok(reported.filter(|it| it.author.host().eq_ignore_ascii_case(host)))
+    }
+
+    /// Whether the header that a complaint encloses is one that we have signed for that message. Its body
+    /// is often cut off, so what the signature says of it is taken as given.
+    async fn has_our_signature(
+        &self,
+        complaint: &Complaint,
+        reported: &Reported,
+    ) -> Result<bool, StoreError> {
+        let Some(domain) = reported.author.domain() else { return Ok(false) };
+        let Ok(enclosed) = Message::split(&complaint.header) else { return Ok(false) };
+        // Of several identifiers the signed one might be another message's.
+        if enclosed.named("Message-ID").count() != 1 || enclosed.named("From").count() != 1 {
+            return Ok(false);
+        }
+        let ours: Vec<Signature<'_>> =
+            signatures(&enclosed).filter(|it| it.domain == domain.as_str()).collect();
+        if ours.is_empty() {
+            return Ok(false);
+        }
+        let keys = self.store.published_keys(reported.account_id, domain).await?;
+        Ok(ours.iter().any(|signature| {
+            let key = keys.iter().find(|it| it.selector == signature.selector);
+            let key = key.filter(|it| it.algorithm == signature.algorithm.word());
+            let key = key.and_then(|it| PublicKey::from_base64(signature.algorithm, &it.public));
+            let is_about_it = ["from", "message-id"].iter().all(|it| signature.covers(it));
+            is_about_it && key.is_some_and(|key| signature.verifies_header(&enclosed.fields, &key))
+        }))
     }
 }
 

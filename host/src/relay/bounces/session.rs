@@ -1,6 +1,7 @@
 //! Drives one session with the listener for reports: reads, writes, shakes hands, keeps the time, and
 //! has reports written down before they are acknowledged.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -55,6 +56,7 @@ enum End {
 
 struct Session<'a> {
     listener: &'a Listener,
+    peer: IpAddr,
     stop: CancellationToken,
     dialog: Dialog,
     input: BytesMut,
@@ -65,7 +67,7 @@ struct Session<'a> {
 }
 
 /// Serves a client until it, or the server, has had enough; with STARTTLS where there is a certificate.
-pub async fn serve<S>(listener: &Listener, mut stream: S, stop: CancellationToken)
+pub async fn serve<S>(listener: &Listener, mut stream: S, peer: IpAddr, stop: CancellationToken)
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
@@ -75,6 +77,7 @@ where
     let mut session = Session {
         dialog: Dialog::new(Arc::clone(terms), protection),
         listener,
+        peer,
         stop,
         input: BytesMut::new(),
         opened: now,
@@ -123,7 +126,7 @@ impl Session<'_> {
                     }
                 }
                 Step::Take(mail) => {
-                    let taken = Box::pin(self.listener.intake.take(&mail)).await;
+                    let taken = Box::pin(self.listener.intake.take(&mail, self.peer)).await;
                     let taken = taken.map_err(|error| {
                         tracing::error!(%error, "a report cannot be written down; it comes again");
                         NotNow

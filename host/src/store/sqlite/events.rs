@@ -6,12 +6,13 @@ use sqlx::sqlite::SqliteRow;
 use sqlx::{QueryBuilder, Sqlite as Driver, Transaction};
 
 use super::Sqlite;
-use super::row::column;
+use super::row::{column, parsed, to_json};
 use crate::clock::Timestamp;
 use crate::id::{AccountId, EventId, MessageId};
+use crate::message::address::EmailAddress;
 use crate::message::state::MessageState;
 use crate::store::StoreError;
-use crate::store::records::EventRow;
+use crate::store::records::{BounceFacts, EventRow};
 
 /// A change of a message's state.
 #[derive(Clone, Copy)]
@@ -51,6 +52,47 @@ pub async fn record<'a>(
         run(tx, query, "record events").await?;
     }
     Ok(())
+}
+
+/// Adds to the event of a bounce what is known of it, when the suppression list is written: whether the
+/// recipient stands there now is one of the facts.
+pub async fn tell_bounce(
+    tx: &mut Transaction<'_, Driver>,
+    message: MessageId,
+    facts: &BounceFacts,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    sqlx::query(
+        "-- tell_bounce
+         UPDATE events SET facts = json_set(?2, '$.suppressed', json(iif(EXISTS (
+             SELECT 1 FROM messages m JOIN suppressions s
+                 ON s.account_id = m.account_id AND s.address = ?4
+             WHERE m.id = ?1 AND (s.expires_at IS NULL OR s.expires_at > ?3)), 'true', 'false')))
+         WHERE subject = ?1 AND type = 'message.bounced'",
+    )
+    .bind(message.to_string())
+    .bind(to_json(facts))
+    .bind(now.millis())
+    .bind(recipient_of(tx, message).await?)
+    .execute(&mut **tx)
+    .await
+    .map(|_| ())
+    .map_err(StoreError::during("tell_bounce"))
+}
+
+/// A message's recipient as the suppression list writes it.
+async fn recipient_of(
+    tx: &mut Transaction<'_, Driver>,
+    message: MessageId,
+) -> Result<Option<String>, StoreError> {
+    let row = sqlx::query("-- recipient_of\nSELECT recipient FROM messages WHERE id = ?")
+        .bind(message.to_string())
+        .fetch_optional(&mut **tx)
+        .await
+        .map_err(StoreError::during("recipient_of"))?;
+    let Some(row) = row else { return Ok(None) };
+    let recipient: EmailAddress = parsed(&row, "messages", "recipient")?;
+    Ok(Some(recipient.folded()))
 }
 
 /// Records something that is neither a message's nor a domain's: who reads it, a webhook, is told the

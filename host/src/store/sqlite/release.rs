@@ -10,7 +10,7 @@ use crate::clock::Timestamp;
 use crate::id::{AccountId, MessageId};
 use crate::message::state::MessageState;
 use crate::store::StoreError;
-use crate::store::records::{AttemptRecord, Settlement};
+use crate::store::records::{AttemptRecord, Settlement, Suppresses};
 
 const REASON: &str = "the server was stopped in the middle of this attempt; it may have arrived";
 
@@ -69,6 +69,6 @@ fn ended(row: &SqliteRow, now: Timestamp) -> Result<Settlement, StoreError> {
         next_attempt: Some(now),
         waits_for: None,
         attempt,
-        suppression: None,
+        suppresses: Suppresses::Nobody,
     })
 }

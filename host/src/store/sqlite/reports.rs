@@ -1,17 +1,19 @@
 //! What reports say about messages that have left: written once, with its event and what it puts on
 //! the suppression list, in one transaction.
 
+use sqlx::sqlite::SqliteRow;
 use sqlx::{Sqlite as Driver, Transaction};
 
 use super::events::{self, Change};
 use super::row::{column, parsed};
 use super::{Sqlite, suppressions};
 use crate::clock::Timestamp;
+use crate::domain::name::DomainName;
 use crate::id::{AccountId, EventId, MessageId};
 use crate::message::address::EmailAddress;
 use crate::message::state::MessageState;
 use crate::store::StoreError;
-use crate::store::records::NewSuppression;
+use crate::store::records::{BounceFacts, NewSuppression};
 
 #[cfg(test)]
 mod tests;
@@ -40,6 +42,8 @@ pub struct NewReport {
     pub reason: String,
     /// What puts the recipient on the account's suppression list.
     pub suppression: Option<NewSuppression>,
+    /// What is told of a bounce.
+    pub facts: Option<BounceFacts>,
 }
 
 /// What a report says of a message.
@@ -60,7 +64,49 @@ pub enum Recorded {
     Before,
 }
 
+/// The public half of a key that signs, or has signed, for a domain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PublishedKey {
+    /// The first label of its record's name.
+    pub selector: String,
+    /// `rsa-sha256` or `ed25519-sha256`.
+    pub algorithm: String,
+    /// The value of the tag `p=`.
+    pub public: String,
+}
+
 impl Sqlite {
+    /// The keys that a message of that domain may be signed with: also those that were rotated out and are
+    /// still published.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn published_keys(
+        &self,
+        account: AccountId,
+        domain: &DomainName,
+    ) -> Result<Vec<PublishedKey>, StoreError> {
+        let rows = sqlx::query(
+            "-- published_keys
+             SELECT k.selector, k.algorithm, k.public_key
+             FROM domains d JOIN dkim_keys k ON k.domain_id = d.id
+             WHERE d.account_id = ? AND d.name = ? AND k.phase <> 'next'",
+        )
+        .bind(account.to_string())
+        .bind(domain.as_str())
+        .fetch_all(&self.readers)
+        .await
+        .map_err(StoreError::during("published_keys"))?;
+        let key = |row: &SqliteRow| {
+            Ok(PublishedKey {
+                selector: column(row, "selector")?,
+                algorithm: column(row, "algorithm")?,
+                public: column(row, "public_key")?,
+            })
+        };
+        rows.iter().map(key).collect()
+    }
+
     /// The message that a report is about; none if it is not kept any more, or never was.
     ///
     /// # Errors
@@ -104,6 +150,9 @@ impl Sqlite {
         }
         if let Some(suppression) = &report.suppression {
             suppressions::put(&mut tx, suppression, now).await?;
+        }
+        if let Some(facts) = &report.facts {
+            events::tell_bounce(&mut tx, report.message_id, facts, now).await?;
         }
         tx.commit().await.map_err(StoreError::during("record_report"))?;
         Ok(recorded)

@@ -12,7 +12,7 @@ use crate::clock::Timestamp;
 use crate::id::MessageId;
 use crate::message::state::MessageState;
 use crate::store::StoreError;
-use crate::store::records::Settlement;
+use crate::store::records::{BounceClass, BounceFacts, Settlement, Suppresses};
 
 impl Sqlite {
     /// Writes how attempts ended, each with its event. A message that is no longer held stays as it is,
@@ -71,8 +71,23 @@ impl Sqlite {
         attempts::put(&mut tx, &settled).await?;
         let told_late = still_kept(&mut tx, told_late).await?;
         attempts::put(&mut tx, &told_late).await?;
-        for suppression in settled.iter().filter_map(|it| it.suppression.as_ref()) {
-            suppressions::put(&mut tx, suppression, now).await?;
+        for settlement in &settled {
+            suppress(&mut tx, settlement, now).await?;
+            if settlement.state == MessageState::Bounced {
+                let class = match settlement.suppresses {
+                    Suppresses::Nobody => BounceClass::Refused,
+                    Suppresses::AfterAnotherFailure { .. } => BounceClass::Unclear,
+                    Suppresses::Now(_) => BounceClass::Hard,
+                };
+                let attempt = &settlement.attempt;
+                let facts = BounceFacts {
+                    code: attempt.code,
+                    enhanced: attempt.enhanced.clone(),
+                    class,
+                    remote_host: attempt.host.clone(),
+                };
+                events::tell_bounce(&mut tx, settlement.message_id, &facts, now).await?;
+            }
         }
         let failed = settled.iter().filter(|it| it.state == MessageState::Failed);
         let failed: Vec<MessageId> = failed.map(|it| it.message_id).collect();
@@ -80,6 +95,36 @@ impl Sqlite {
             refund(&mut tx, &to_json(&failed), now).await?;
         }
         tx.commit().await.map_err(StoreError::during("settle"))
+    }
+}
+
+async fn suppress(
+    tx: &mut Transaction<'_, Driver>,
+    settlement: &Settlement,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    match &settlement.suppresses {
+        Suppresses::Nobody => Ok(()),
+        Suppresses::Now(new) => suppressions::put(tx, new, now).await,
+        Suppresses::AfterAnotherFailure { new, since, until } => {
+            let another = sqlx::query(
+                "-- settle: another failure
+                 SELECT 1 FROM messages m, messages f
+                 WHERE m.id = ?1 AND f.account_id = m.account_id AND f.recipient = m.recipient
+                   AND f.id <> m.id AND f.state IN ('bounced', 'failed')
+                   AND f.updated_at BETWEEN ?2 AND ?3 LIMIT 1",
+            )
+            .bind(settlement.message_id.to_string())
+            .bind(since.millis())
+            .bind(until.millis())
+            .fetch_optional(&mut **tx)
+            .await
+            .map_err(StoreError::during("settle: another failure"))?;
+            match another {
+                Some(_) => suppressions::put(tx, new, now).await,
+                None => Ok(()),
+            }
+        }
     }
 }
 

@@ -27,7 +27,8 @@ use crate::message::state::MessageState;
 use crate::store::StoreError;
 use crate::store::records::{
     Acceptance, Answer, AttemptRecord, Body, BodyOf, Due, Idempotency, Job, JobOutcome, Lease,
-    NewMessage, NewSuppression, ReturnPath, RouteChoice, Settlement, Slot, SuppressionKind,
+    NewMessage, NewSuppression, ReturnPath, RouteChoice, Settlement, Slot, Suppresses,
+    SuppressionKind,
 };
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
@@ -246,7 +247,7 @@ fn settled(lease: &Lease, state: MessageState, next_attempt: Option<Timestamp>) 
             conversation: "S: 250 OK".to_owned(),
             is_uncertain: false,
         },
-        suppression: None,
+        suppresses: Suppresses::Nobody,
     }
 }
 

@@ -94,6 +94,22 @@ async fn a_dead_address_is_suppressed_with_the_message_that_found_out() {
     bench.finish().await;
 }
 
+#[tokio::test]
+async fn a_second_refusal_without_a_reason_suppresses_and_a_single_one_does_not() {
+    let server = MxServer::start(Behaviour::new().reject(Stage::Rcpt, 550, "no"));
+    let bench = Bench::new(Setup::smarthosts(&[smarthost("post", &server)])).await;
+    let refused = async |after: std::time::Duration| {
+        bench.set_clock(NOW.after(after));
+        let id = bench.send("ada@example.com").await;
+        bench.until_state(id, "bounced").await;
+        suppression(&bench, "ada@example.com").await.is_some()
+    };
+    assert!(!refused(HOUR).await);
+    assert!(!refused(HOUR + HOUR / 2).await, "within one disturbance");
+    assert!(refused(HOUR * 3).await);
+    bench.finish().await;
+}
+
 async fn suppression(bench: &Bench, address: &str) -> Option<SuppressionRow> {
     let now = bench.clock.now();
     bench.store.suppression(bench.account, address, now).await.expect("readable")

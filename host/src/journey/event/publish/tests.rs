@@ -37,6 +37,7 @@ fn event(owner: WebhookOwner, sequence: i64, name: &str, bytes: usize) -> Fanned
         subject: "msg_1".to_owned(),
         r#type: name.to_owned(),
         detail: String::new(),
+        facts: Map::new(),
         at: NOW,
         about: About::Message(Box::new(MessageAbout {
             recipient: "ada@example.com".to_owned(),

@@ -17,6 +17,13 @@ const DINNER: &str = "From: Joe SixPack <joe@football.example.com>\r\n\
      Message-ID: <20030712040037.46341.5F8J@football.example.com>\r\n\r\n\
      Hi.\r\n\r\nWe lost the game.  Are you hungry yet?\r\n\r\nJoe.\r\n";
 
+/// The example with its signature.
+pub(super) fn signed_dinner() -> String {
+    let signature =
+        "/gCrinpcQOoIfuHNQIbq4pgh9kyIK3AQUdt9OdqQehSwhEIug4D11BusFa3bT3FY5OsU7ZbnKELq+eXdp1Q1Dw==";
+    format!("DKIM-Signature:{SIGNATURE}{signature}\r\n{DINNER}")
+}
+
 fn body(body: &str) -> String {
     let mut canonical = Vec::new();
     canonical::body(body.as_bytes(), |piece| canonical.extend_from_slice(piece)).expect("lines");

@@ -1,5 +1,7 @@
 //! From a mail to what it changes in the store.
 
+use std::net::Ipv4Addr;
+
 use serde_json::{Map, json};
 
 use super::*;
@@ -12,13 +14,15 @@ use crate::credit::{Credits, EntryKind};
 use crate::id::{AccountId, DecisionId, DomainId, KeyId};
 use crate::mail::verp::Verp;
 use crate::message::state::MessageState;
+use crate::relay::bounces::reporters::tests::unasked;
 use crate::store::records::{
     Acceptance, AttemptRecord, Body, BodyOf, Job, NewMessage, ReturnPath, RouteChoice, Settlement,
-    Slot,
+    Slot, Suppresses,
 };
 use crate::store::sqlite::MessageRow;
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
+const PEER: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 51, 100, 7));
 const DAY: Duration = Duration::from_hours(24);
 
 struct Fixture {
@@ -94,13 +98,21 @@ impl Fixture {
             hostname: "mail.example.com".to_owned(),
             return_path_host: "bounce.mail.example.com".to_owned(),
         });
-        let intake = Intake::new(store.clone(), Clock::manual(NOW), addresses, rules);
+        let clock = Clock::manual(NOW);
+        let reporters = Reporters {
+            named: Vec::new(),
+            networks: vec!["192.0.2.0/24".parse().expect("a network")],
+            feedback: addresses.feedback.clone(),
+            resolver: unasked(&clock),
+            clock: clock.clone(),
+        };
+        let intake = Intake::new(store.clone(), clock, addresses, reporters, rules);
         Self { store, intake, account: account.id, message, _directory: directory }
     }
 
     async fn takes(&self, recipient: Recipient, raw: String) {
         let mail = Mail { sender: None, recipients: vec![recipient], data: raw.into_bytes() };
-        self.intake.take(&mail).await.expect("written");
+        self.intake.take(&mail, PEER).await.expect("written");
     }
 
     async fn reports(&self, raw: String) {
@@ -156,7 +168,7 @@ async fn deliver(store: &Store, account: AccountId, message: MessageId) {
             conversation: String::new(),
             is_uncertain: false,
         },
-        suppression: None,
+        suppresses: Suppresses::Nobody,
     };
     store.settle("one", &[settlement], NOW).await.expect("settles");
 }
@@ -232,17 +244,13 @@ async fn a_report_about_a_message_that_is_not_kept_any_more_is_taken() {
 }
 
 #[tokio::test]
-async fn a_complaint_finds_its_message_by_the_return_path_or_the_identifier() {
+async fn a_complaint_that_knows_the_return_path_counts_once() {
     let by_path = |fixture: &Fixture| {
         arf("abuse", &format!("Original-Mail-From: <{}>\r\n", fixture.return_path()), "Subject: x")
     };
     let by_quoted_path =
         |fixture: &Fixture| arf("abuse", "", &format!("Return-Path: <{}>", fixture.return_path()));
-    let by_identifier = |fixture: &Fixture| {
-        let ulid = fixture.message.ulid();
-        arf("fraud", "", &format!("Message-ID: <{ulid}@sender.example>"))
-    };
-    let ways: [fn(&Fixture) -> String; 3] = [by_path, by_quoted_path, by_identifier];
+    let ways: [fn(&Fixture) -> String; 2] = [by_path, by_quoted_path];
     for way in ways {
         let fixture = Fixture::new().await;
         let report = way(&fixture);
@@ -293,5 +301,28 @@ async fn a_store_that_fails_is_said_so_and_the_report_is_taken_later() {
     let recipients = vec![Recipient::ReturnPath(fixture.message)];
     let mail = Mail { sender: None, recipients, data: report.into_bytes() };
     fixture.store.close().await;
-    assert!(fixture.intake.take(&mail).await.is_err());
+    assert!(fixture.intake.take(&mail, PEER).await.is_err());
+}
+
+#[tokio::test]
+async fn a_complaint_that_only_knows_the_message_id_changes_nothing() {
+    let fixture = Fixture::new().await;
+    let ulid = fixture.message.ulid();
+    let known = format!("Message-ID: <{ulid}@sender.example>\r\nFrom: shop@sender.example");
+    fixture.takes(Recipient::Feedback, arf("abuse", "", &known)).await;
+    assert!(fixture.events().await.is_empty());
+    assert_eq!(fixture.suppression().await, None);
+}
+
+#[tokio::test]
+async fn a_complaint_from_a_network_that_the_operator_names_counts() {
+    let fixture = Fixture::new().await;
+    let ulid = fixture.message.ulid();
+    let data = arf("fraud", "", &format!("Message-ID: <{ulid}@sender.example>")).into_bytes();
+    let mail = Mail { sender: None, recipients: vec![Recipient::Feedback], data };
+    let from = |address: [u8; 4]| fixture.intake.take(&mail, address.into());
+    from([192, 0, 3, 1]).await.expect("taken");
+    assert!(fixture.events().await.is_empty());
+    from([192, 0, 2, 1]).await.expect("taken");
+    assert_eq!(fixture.events().await, ["message.complained"]);
 }

@@ -6,7 +6,8 @@ use tokio::io::{DuplexStream, ReadHalf, WriteHalf};
 use super::*;
 use crate::clock::Clock;
 use crate::mail::verp::Verp;
-use crate::relay::bounces::{Addresses, Rules};
+use crate::relay::bounces::reporters::tests::unasked;
+use crate::relay::bounces::{Addresses, Reporters, Rules};
 use crate::store::Store;
 
 struct Client {
@@ -44,7 +45,15 @@ async fn listener(directory: &tempfile::TempDir) -> (Listener, Store) {
         return_path_host: "bounce.mail.example.com".to_owned(),
     });
     let rules = Rules { suppressed_for: None, complaints_for: None };
-    let intake = Intake::new(store.clone(), Clock::system(), Arc::clone(&addresses), rules);
+    let clock = Clock::system();
+    let reporters = Reporters {
+        named: Vec::new(),
+        networks: Vec::new(),
+        feedback: Vec::new(),
+        resolver: unasked(&clock),
+        clock: clock.clone(),
+    };
+    let intake = Intake::new(store.clone(), clock, Arc::clone(&addresses), reporters, rules);
     let terms = Terms { hostname: "mail.example.com".to_owned(), message_bytes: 10_000, addresses };
     let bounds = Bounds {
         opening: Duration::from_mins(1),
@@ -63,7 +72,7 @@ where
     let (ours, theirs) = tokio::io::duplex(1 << 16);
     let (reader, writer) = tokio::io::split(theirs);
     let client = client(Client { reader: BufReader::new(reader), writer });
-    tokio::join!(serve(listener, ours, stop.clone()), client);
+    tokio::join!(serve(listener, ours, [127, 0, 0, 1].into(), stop.clone()), client);
 }
 
 fn return_path() -> String {

@@ -3,7 +3,7 @@ use std::time::Duration;
 use super::*;
 use crate::account::plan::Plan;
 use crate::account::{Account, AccountState};
-use crate::store::records::SuppressionKind;
+use crate::store::records::{BounceClass, SuppressionKind};
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
@@ -71,6 +71,7 @@ impl Fixture {
                 message_id: Some(self.message),
                 expires_at: Some(NOW.after(Duration::from_hours(24))),
             }),
+            facts: None,
         }
     }
 
@@ -102,6 +103,31 @@ async fn a_bounce_ends_a_message_that_has_left_once() {
         assert_eq!(fixture.state().await, "bounced");
         assert_eq!((fixture.count(EVENTS).await, fixture.count(QUEUED).await), (1, 0), "{state}");
         assert_eq!(fixture.count(SUPPRESSED).await, 1);
+    }
+}
+
+#[tokio::test]
+async fn a_bounce_is_told_with_code_class_host_and_whether_it_suppresses() {
+    for suppresses in [true, false] {
+        let fixture = Fixture::in_state("delivered").await;
+        let mut report = fixture.report(ReportKind::Bounce);
+        report.suppression = report.suppression.filter(|_| suppresses);
+        report.facts = Some(BounceFacts {
+            code: Some(550),
+            enhanced: Some("5.1.1".to_owned()),
+            class: BounceClass::Hard,
+            remote_host: Some("mx.recipient.example".to_owned()),
+        });
+        fixture.store.record_report(&report, NOW).await.expect("records");
+        let facts = "SELECT facts FROM events WHERE type = 'message.bounced'";
+        let facts: String =
+            sqlx::query_scalar(facts).fetch_one(&fixture.store.readers).await.expect("facts");
+        let told: serde_json::Value = serde_json::from_str(&facts).expect("JSON");
+        let wanted = serde_json::json!({
+            "code": 550, "enhanced": "5.1.1", "class": "hard", "remoteHost": "mx.recipient.example",
+            "suppressed": suppresses
+        });
+        assert_eq!(told, wanted);
     }
 }
 

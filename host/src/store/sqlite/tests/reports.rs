@@ -14,6 +14,7 @@ async fn a_report_in_the_middle_of_an_attempt_ends_the_message_and_what_was_said
         kind: ReportKind::Bounce,
         reason: "550 5.1.1 no such user".to_owned(),
         suppression: None,
+        facts: None,
     };
     assert_eq!(store.record_report(&report, NOW).await.expect("recorded"), Recorded::Now);
     let settlement = settled(&leases[0], MessageState::Delivered, None);

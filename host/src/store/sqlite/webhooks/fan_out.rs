@@ -46,6 +46,8 @@ pub struct FannedEvent {
     pub r#type: String,
     /// Why, or the facts as JSON.
     pub detail: String,
+    /// What is told besides the reason.
+    pub facts: Map<String, Value>,
     /// When.
     pub at: Timestamp,
     /// What is known of the subject.
@@ -142,7 +144,7 @@ impl Sqlite {
         let mut to = last.min(begin + REACH);
         let mut rows = sqlx::query(
             "-- events_behind
-             SELECT e.sequence, e.id, e.subject, e.account_id, e.type, e.detail, e.created_at,
+             SELECT e.sequence, e.id, e.subject, e.account_id, e.type, e.detail, e.facts, e.created_at,
                     m.recipient, m.sender, m.subject AS title, m.template_slug, m.tags, m.metadata, m.credits,
                     m.state, d.name AS domain,
                     (SELECT count(*) FROM events s WHERE s.subject = e.subject
@@ -284,6 +286,10 @@ fn event(row: &SqliteRow) -> Result<FannedEvent, StoreError> {
         subject: column(row, "subject")?,
         r#type: column(row, "type")?,
         detail: column(row, "detail")?,
+        facts: match column::<Option<String>>(row, "facts")? {
+            Some(_) => read_json(row, "events", "facts")?,
+            None => Map::new(),
+        },
         at: Timestamp::from_millis(column(row, "created_at")?),
         about: match (column::<Option<String>>(row, "recipient")?, domain) {
             (Some(recipient), _) => About::Message(Box::new(MessageAbout {

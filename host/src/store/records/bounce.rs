@@ -1,0 +1,68 @@
+//! What a bounce is told with, and whether it puts its recipient on the suppression list.
+
+use serde::Serialize;
+
+use super::SuppressionKind;
+use crate::clock::Timestamp;
+use crate::id::{AccountId, MessageId};
+
+/// What is told of a bounce besides its reason.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BounceFacts {
+    /// The reply's code.
+    pub code: Option<u16>,
+    /// The enhanced status code, as in `5.1.1`.
+    pub enhanced: Option<String>,
+    /// What was refused.
+    pub class: BounceClass,
+    /// The host that refused it.
+    pub remote_host: Option<String>,
+}
+
+/// What a bounce refuses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BounceClass {
+    /// The address, for good.
+    Hard,
+    /// The address, without a reason.
+    Unclear,
+    /// This message, or us.
+    Refused,
+}
+
+/// Whether the end of an attempt puts its recipient on the suppression list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Suppresses {
+    /// Not at all.
+    Nobody,
+    /// At once.
+    Now(NewSuppression),
+    /// If an earlier message of the account to the same recipient bounced or failed in that span.
+    AfterAnotherFailure {
+        /// What goes on the list then.
+        new: NewSuppression,
+        /// The earliest.
+        since: Timestamp,
+        /// The latest: failures of one disturbance count as one.
+        until: Timestamp,
+    },
+}
+
+/// An address for an account's suppression list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewSuppression {
+    /// Whose list.
+    pub account_id: AccountId,
+    /// The address in lower case throughout ([`crate::message::address::EmailAddress::folded`]).
+    pub address: String,
+    /// Why it is there.
+    pub kind: SuppressionKind,
+    /// In the words of whoever put it there.
+    pub reason: String,
+    /// The message that bounced or was complained about.
+    pub message_id: Option<MessageId>,
+    /// When it is taken off; none for never.
+    pub expires_at: Option<Timestamp>,
+}
