@@ -31,7 +31,7 @@ pub use http::{ForwardedHeader, Http, InvalidMetricsListen, MetricsListen};
 pub use limits::Limits;
 pub use plugins::Plugins;
 pub use retention::Retention;
-pub use smtp::{InsufficientBalance, InvalidListen, Listen, Smtp};
+pub use smtp::{BareNewline, InsufficientBalance, InvalidListen, Listen, Smtp};
 pub use webhooks::Webhooks;
 
 /// All of it. Every key has a default.

@@ -10,7 +10,6 @@ pub mod view;
 #[cfg(test)]
 mod tests;
 
-use std::io;
 use std::net::SocketAddr;
 
 /// Why the inbox could not open, or could not keep a message.
@@ -30,14 +29,6 @@ pub enum InboxError {
          a loopback address such as 127.0.0.1:2525 instead of {0}"
     )]
     NotLoopback(SocketAddr),
-    /// The address is taken, or is not ours.
-    #[error("the sandbox inbox cannot listen on {address}: {source}")]
-    Listen {
-        /// The address.
-        address: SocketAddr,
-        /// What the system said.
-        source: io::Error,
-    },
 }
 
 impl InboxError {

@@ -1,6 +1,8 @@
 //! Mail as bytes: what a mail library does not already do.
 
+pub mod carriable;
 pub mod dkim;
+pub mod encoded_header;
 pub mod field;
 pub mod mailbox;
 pub mod mime;

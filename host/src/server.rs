@@ -1,5 +1,6 @@
 //! From a configuration to a running server, and back.
 
+mod accept;
 mod bounces;
 mod connection_limits;
 pub mod data_dir;
@@ -7,6 +8,7 @@ mod delivery;
 mod descriptors;
 pub mod domains;
 mod http;
+mod inbox;
 mod lifecycle;
 mod limits;
 mod listeners;

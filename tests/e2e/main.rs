@@ -13,6 +13,7 @@ mod crash;
 mod credits;
 mod delivery;
 mod delivery_faults;
+mod descriptors;
 mod domains;
 mod errors;
 mod first_send;

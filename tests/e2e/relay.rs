@@ -4,6 +4,8 @@ mod abuse;
 mod bounds;
 mod certificates;
 mod faults;
+mod put_right;
+mod refusal_log;
 mod same_journey;
 mod whole_messages;
 

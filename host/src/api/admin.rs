@@ -10,7 +10,7 @@ use super::{Api, request};
 use crate::account::key::{Mode, Scope};
 use crate::domain::name::DomainName;
 use crate::id::AccountId;
-use crate::journey::accept::authenticate::{Caller, authenticate};
+use crate::journey::accept::authenticate::{Caller, authenticate, refused_key};
 use crate::journey::accept::refusal::Refusal;
 
 /// Proof that the request is from somebody who may manage an account.
@@ -76,8 +76,16 @@ pub async fn authenticated(parts: &Parts, api: &Api, scope: Scope) -> Result<Cal
     let presented = parts.headers.get("x-api-key").and_then(|value| value.to_str().ok());
     let ip = request::ip(&Request::from_parts(parts.clone(), axum::body::Body::empty()));
     match authenticate(&api.facts, &api.clock, presented, ip, scope).await {
-        Ok(caller) => Ok(caller),
-        Err(Refusal::Unauthorized) => Err(api.rate_limits.failed_login(ip).into()),
-        Err(refusal) => Err(refusal.into()),
+        Ok(caller) => {
+            request::is_of(&caller.key);
+            Ok(caller)
+        }
+        Err(refusal) => {
+            if let Some(key) = refused_key(&api.facts, presented).await {
+                request::is_of(&key);
+            }
+            let stranger = refusal == Refusal::Unauthorized;
+            Err(if stranger { api.rate_limits.failed_login(ip) } else { refusal }.into())
+        }
     }
 }

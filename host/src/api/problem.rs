@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use serde_json::{Map, Value, json};
 
-use super::request::{self, Turned};
+use super::request::{self, RefusalCode, Turned};
 use crate::journey::accept::refusal::{Outage, Refusal, Refused};
 
 /// A refusal as a client gets it.
@@ -91,6 +91,7 @@ impl From<Refusal> for Problem {
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let mut response = (self.status, self.body().to_string()).into_response();
+        response.extensions_mut().insert(RefusalCode(self.code));
         let headers = response.headers_mut();
         let json = HeaderValue::from_static("application/problem+json");
         headers.insert(header::CONTENT_TYPE, json);

@@ -1,6 +1,7 @@
 //! What every request gets: an identifier, its peer, a line in the log, a count; and what its head must be.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::OnceLock;
 use std::time::Instant;
 
 use axum::extract::{MatchedPath, Request};
@@ -12,8 +13,20 @@ use http::{Extensions, HeaderMap, HeaderValue, StatusCode, Version, header};
 use super::body;
 use super::client::Client;
 use super::problem::Problem;
+use crate::account::key::ApiKey;
 use crate::clock::Clock;
-use crate::id::RequestId;
+use crate::id::{AccountId, KeyId, RequestId};
+
+/// What is known of a request while its answer is made.
+#[derive(Debug)]
+struct Current {
+    id: RequestId,
+    key: OnceLock<(KeyId, AccountId)>,
+}
+
+/// The code of the refusal that an answer is, for the log.
+#[derive(Debug, Clone, Copy)]
+pub struct RefusalCode(pub &'static str);
 
 /// The other end of the connection; the listener puts it there.
 #[derive(Debug, Clone, Copy)]
@@ -29,13 +42,19 @@ pub enum Turned {
 }
 
 tokio::task_local! {
-    static CURRENT: RequestId;
+    static CURRENT: Current;
 }
 
 /// The identifier of the request that this task answers.
 #[must_use]
 pub fn current() -> RequestId {
-    CURRENT.try_with(|id| *id).unwrap_or_else(|_| RequestId::new(Clock::system().now()))
+    CURRENT.try_with(|it| it.id).unwrap_or_else(|_| RequestId::new(Clock::system().now()))
+}
+
+/// Notes whose request it is, for its line in the log.
+pub fn is_of(key: &ApiKey) {
+    // Outside a request there is no line.
+    let _noted = CURRENT.try_with(|it| it.key.set((key.id, key.account_id)));
 }
 
 /// The address that a request came from, behind the proxies that are trusted.
@@ -54,7 +73,14 @@ pub async fn identify(request: Request, next: Next) -> Response {
         .extensions()
         .get::<MatchedPath>()
         .map_or_else(|| "unknown".to_owned(), |path| path.as_str().to_owned());
-    let mut response = CURRENT.scope(id, next.run(request)).await;
+    let peer = ip(&request).to_canonical();
+    let current = Current { id, key: OnceLock::new() };
+    let (mut response, of) = CURRENT
+        .scope(current, async move {
+            let response = next.run(request).await;
+            (response, CURRENT.with(|it| it.key.get().copied()))
+        })
+        .await;
     if let Ok(value) = HeaderValue::from_str(&id.to_string()) {
         response.headers_mut().insert("x-request-id", value);
     }
@@ -66,7 +92,20 @@ pub async fn identify(request: Request, next: Next) -> Response {
     .increment(1);
     metrics::histogram!("waxwing_http_seconds", "route" => route.clone()).record(took);
     let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-    tracing::info!(request = %id, %method, route, status, micros, "request");
+    let refusal = response.extensions().get::<RefusalCode>();
+    // fail2ban reads this line: `peer` first, `status` behind it (README has the filter).
+    tracing::info!(
+        %peer,
+        request = %id,
+        %method,
+        route,
+        status,
+        micros,
+        key = of.map(|(key, _)| display(key)),
+        account = of.map(|(_, account)| display(account)),
+        refusal = refusal.map(|it| display(it.0)),
+        "request"
+    );
     response
 }
 

@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use super::problem::Problem;
 use super::{Api, body, request};
 use crate::account::key::Scope;
-use crate::journey::accept::authenticate::{Caller, authenticate};
+use crate::journey::accept::authenticate::{Caller, authenticate, refused_key};
 use crate::journey::accept::json;
 use crate::journey::accept::rate_limit::Allowance;
 use crate::journey::accept::refusal::Refusal;
@@ -103,8 +103,14 @@ async fn admit(
     body::check(parts, api).map_err(|problem| (problem, None))?;
     let presented = parts.headers.get("x-api-key").and_then(|value| value.to_str().ok());
     let caller = match authenticate(&api.facts, &api.clock, presented, ip, Scope::Send).await {
-        Ok(caller) => caller,
+        Ok(caller) => {
+            request::is_of(&caller.key);
+            caller
+        }
         Err(refusal) => {
+            if let Some(key) = refused_key(&api.facts, presented).await {
+                request::is_of(&key);
+            }
             // Only failures are counted against an address, and only failures are slowed down: behind
             // a proxy a stranger must not lock out who has a key.
             let stranger = refusal == Refusal::Unauthorized;

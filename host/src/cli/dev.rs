@@ -61,6 +61,7 @@ pub async fn run(dev: Dev) -> Result<(), CliError> {
         base: format!("http://{}", running.http),
         starttls: running.smtp_starttls,
         tls: running.smtp_tls,
+        inbox_smtp: running.inbox_smtp,
         reports: running.reports,
         ca_file: running.ca_file.clone(),
         seed,

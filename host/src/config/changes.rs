@@ -32,7 +32,7 @@ impl Config {
         smtp: Smtp {
             enabled, listen_starttls, listen_tls, hostname, certificate, private_key, message_bytes,
             recipients, connections, connections_per_ip, memory_bytes, login_seconds, idle_seconds,
-            data_seconds, insufficient_balance
+            data_seconds, insufficient_balance, bare_newline
         }
         store: Store { data_dir }
         delivery: Delivery {
@@ -88,6 +88,7 @@ impl Config {
                 idle_seconds: new.smtp.idle_seconds,
                 data_seconds: new.smtp.data_seconds,
                 insufficient_balance: new.smtp.insufficient_balance,
+                bare_newline: new.smtp.bare_newline,
                 ..self.smtp.clone()
             },
             delivery: Delivery {

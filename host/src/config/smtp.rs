@@ -45,6 +45,9 @@ pub struct Smtp {
     pub data_seconds: u64,
     /// What a client hears that has no credits left.
     pub insufficient_balance: InsufficientBalance,
+    /// What becomes of a line feed that stands alone in a message: `normalise` makes it CRLF, `refuse`
+    /// refuses the message. It never ends one.
+    pub bare_newline: BareNewline,
 }
 
 /// An address to listen on, or none.
@@ -72,6 +75,16 @@ pub enum InsufficientBalance {
     Temporary,
     /// 550: the client's user gets it back.
     Permanent,
+}
+
+/// What becomes of a line feed that stands alone in a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BareNewline {
+    /// CRLF.
+    Normalise,
+    /// The message is refused: 550 5.6.11.
+    Refuse,
 }
 
 impl Smtp {
@@ -128,6 +141,7 @@ impl Default for Smtp {
             idle_seconds: 300,
             data_seconds: 600,
             insufficient_balance: InsufficientBalance::Temporary,
+            bare_newline: BareNewline::Normalise,
         }
     }
 }

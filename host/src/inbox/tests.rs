@@ -10,10 +10,11 @@ use lettre::transport::smtp::client::AsyncSmtpConnection;
 use lettre::transport::smtp::commands::Data;
 use lettre::transport::smtp::extension::ClientId;
 use tempfile::TempDir;
-use tokio::runtime::Handle;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
 
 use super::archive::{Archive, Arrival, Bounds};
-use super::smtp::{Reach, listen};
+use super::smtp;
 use crate::clock::{Clock, Timestamp};
 use crate::mail::path;
 use crate::message::address::EmailAddress;
@@ -23,6 +24,7 @@ const NOON: &str = "2026-11-21T12:00:00Z";
 /// An archive in a directory that goes with it.
 struct Inbox {
     archive: Archive,
+    stop: CancellationToken,
     _directory: TempDir,
 }
 
@@ -35,7 +37,7 @@ impl Inbox {
         let directory = tempfile::tempdir().expect("a directory");
         let file = directory.path().join("inbox.db");
         let archive = Archive::open_within(&file, bounds).await.expect("a new archive opens");
-        Self { archive, _directory: directory }
+        Self { archive, stop: CancellationToken::new(), _directory: directory }
     }
 
     async fn keep(&self, to: &str, raw: &str) {
@@ -48,11 +50,18 @@ impl Inbox {
         self.archive.insert(&arrival).await.expect("kept");
     }
 
-    fn listen(&self) -> SocketAddr {
-        let address = SocketAddr::from(([127, 0, 0, 1], 0));
-        let clock = Clock::manual(noon());
-        listen(address, Reach::Loopback, self.archive.clone(), clock, Handle::current())
-            .expect("a port is free")
+    async fn listen(&self) -> SocketAddr {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
+        let address = listener.local_addr().expect("an address");
+        let inbox = smtp::Inbox { archive: self.archive.clone(), clock: Clock::manual(noon()) };
+        let stop = self.stop.clone();
+        tokio::spawn(async move {
+            while let Ok((stream, peer)) = listener.accept().await {
+                let (inbox, stop) = (inbox.clone(), stop.clone());
+                tokio::spawn(async move { smtp::serve(&inbox, stream, peer.ip(), stop).await });
+            }
+        });
+        address
     }
 }
 

@@ -256,7 +256,8 @@ pub fn is_own(field: &Field<'_>) -> bool {
         .is_some_and(|(prefix, _)| prefix.eq_ignore_ascii_case(OWN_PREFIX))
 }
 
-fn travels(field: &Field<'_>) -> bool {
+/// Whether a field goes on with the message.
+pub(in crate::mail) fn travels(field: &Field<'_>) -> bool {
     !is_own(field) && !ENVELOPE_FIELDS.iter().any(|name| field.is(name))
 }
 

@@ -1,7 +1,9 @@
-//! A message in seven bits, for a server without 8BITMIME (RFC 6152 section 3).
+//! A message encoded so that every server takes it: in seven bits, for one without 8BITMIME (RFC 6152
+//! section 3), or in lines of at most 998 octets (RFC 5322 section 2.1.1).
 //!
-//! Only parts with 8-bit content change, and of their headers only Content-Transfer-Encoding; every
-//! other byte stays as it is and where it is. What a reader decodes is the same before and after.
+//! Only the parts change that must, and of their headers only Content-Transfer-Encoding and, in seven
+//! bits, fields that are not ASCII; every other byte stays as it is and where it is. What a reader
+//! decodes is the same before and after.
 
 mod leaf;
 mod parts;
@@ -9,27 +11,38 @@ mod parts;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
+use std::io::BufRead;
+
 use mail_parser::ContentType;
+use mail_parser::decoders::base64::base64_decode;
+use mail_parser::decoders::quoted_printable::quoted_printable_decode;
 use mail_parser::parsers::MessageStream;
 
+use super::encoded_header;
 use super::field::{InvalidHeader, Message, unfold};
 
+/// Octets of a line without its end (RFC 5322 section 2.1.1).
+pub const MAX_LINE: usize = 998;
 const MAX_DEPTH: usize = 50;
 /// Octets of a Content-Type; reading it takes time by the square.
 const MAX_VALUE: usize = 4_000;
 const ENCODING: &str = "Content-Transfer-Encoding";
 
-/// Why a message has to stay in eight bits.
+/// Why a message has to stay as it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum CannotConvert {
-    /// A header with octets over 127 needs SMTPUTF8.
+    /// A header field with octets over 127 that only SMTPUTF8 could carry.
     #[error("a header field of the message is not ASCII")]
     Header,
+    /// A line of a part's header that is too long.
+    #[error("the header of a part has a line over {MAX_LINE} octets")]
+    LongHeader,
     /// A signature covers the octets as they are (RFC 1847).
-    #[error("the 8-bit part of the message is signed")]
+    #[error("the part of it that must be encoded is signed")]
     Signed,
     /// A part may not be encoded, or is not encoded as it says.
-    #[error("the 8-bit part of the message cannot be encoded, or is not what its header says")]
+    #[error("the part of it that must be encoded may not be, or is not what its header says")]
     Encoding,
     /// The header of a part is malformed.
     #[error("a header of the message is malformed: {0}")]
@@ -53,15 +66,65 @@ pub fn is_eight_bit(raw: &[u8]) -> bool {
 /// # Errors
 /// That would change what it says, or break a signature within.
 pub fn to_seven_bit(raw: &[u8]) -> Result<Vec<u8>, CannotConvert> {
+    rewrite(raw, Goal::SevenBit)
+}
+
+/// The same message with no line over 998 octets; its own header is not looked at.
+///
+/// # Errors
+/// That would change what it says, or break a signature within.
+pub fn to_short_lines(raw: &[u8]) -> Result<Vec<u8>, CannotConvert> {
+    let output = rewrite(raw, Goal::ShortLines)?;
+    // What stands between parts, such as a boundary line with blanks behind it.
+    if has_long_line(&output) { Err(CannotConvert::Encoding) } else { Ok(output) }
+}
+
+/// Whether a line has over 998 octets.
+#[must_use]
+pub fn has_long_line(mut octets: &[u8]) -> bool {
+    while !octets.is_empty() {
+        // The standard library searches with `memchr` here; reading from a slice cannot fail.
+        let mut rest = octets;
+        let length = rest.skip_until(b'\n').unwrap_or(octets.len());
+        let (line, after) = octets.split_at(length.min(octets.len()));
+        if line.strip_suffix(b"\r\n").unwrap_or(line).len() > MAX_LINE {
+            return true;
+        }
+        octets = after;
+    }
+    false
+}
+
+fn rewrite(raw: &[u8], goal: Goal) -> Result<Vec<u8>, CannotConvert> {
     let mut output = Vec::with_capacity(raw.len() + raw.len() / 2);
-    convert(raw, Kind::Leaf, Place::Message, MAX_DEPTH, &mut output)?;
+    convert(raw, Kind::Leaf, Place::Message, MAX_DEPTH, goal, &mut output)?;
     Ok(output)
+}
+
+/// What a message is rewritten for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Goal {
+    /// No octet over 127.
+    SevenBit,
+    /// No line over 998 octets.
+    ShortLines,
+}
+
+impl Goal {
+    fn is_reached(self, octets: &[u8]) -> bool {
+        match self {
+            Self::SevenBit => octets.is_ascii(),
+            Self::ShortLines => !has_long_line(octets),
+        }
+    }
 }
 
 /// A header and what it is the header of.
 struct Entity<'a> {
-    whole: &'a [u8],
     message: Message<'a>,
+    /// The lines of each field, as they go on.
+    fields: Vec<Cow<'a, [u8]>>,
+    goal: Goal,
     kind: Kind,
     place: Place,
     encoding: Encoding,
@@ -104,18 +167,20 @@ enum Encoding {
     Encoded,
 }
 
-/// Writes an entity in seven bits. What is ASCII goes through as it is, however malformed.
+/// Writes an entity as the goal wants it. What needs no change goes through as it is, however malformed.
 fn convert(
     whole: &[u8],
     default: Kind,
     place: Place,
     depth: usize,
+    goal: Goal,
     output: &mut Vec<u8>,
 ) -> Result<(), CannotConvert> {
     let start = output.len();
     let depth = depth.checked_sub(1).ok_or(CannotConvert::TooDeep);
-    let written = depth.and_then(|depth| Entity::new(whole, default, place)?.write(depth, output));
-    if written.is_err() && whole.is_ascii() {
+    let entity = || Entity::new(whole, default, place, goal);
+    let written = depth.and_then(|depth| entity()?.write(depth, output));
+    if written.is_err() && goal.is_reached(whole) {
         output.truncate(start);
         output.extend_from_slice(whole);
         return Ok(());
@@ -124,48 +189,105 @@ fn convert(
 }
 
 impl<'a> Entity<'a> {
-    fn new(whole: &'a [u8], default: Kind, place: Place) -> Result<Self, CannotConvert> {
+    fn new(
+        whole: &'a [u8],
+        default: Kind,
+        place: Place,
+        goal: Goal,
+    ) -> Result<Self, CannotConvert> {
         let message = Message::split(whole)?;
-        if message.fields.iter().any(|field| !field.whole.is_ascii()) {
-            return Err(CannotConvert::Header);
-        }
+        let fields = message.fields.iter().map(|field| match goal {
+            Goal::SevenBit if !field.whole.is_ascii() => {
+                // The message's own fields were encoded when it came, where they can be.
+                let is_own = place == Place::Message;
+                let encoded = encoded_header::encode(field).ok().filter(|_| !is_own);
+                encoded.map(Cow::Owned).ok_or(CannotConvert::Header)
+            }
+            Goal::ShortLines if place != Place::Message && has_long_line(field.whole) => {
+                Err(CannotConvert::LongHeader)
+            }
+            Goal::SevenBit | Goal::ShortLines => Ok(Cow::Borrowed(field.whole)),
+        });
+        let fields = fields.collect::<Result<_, _>>()?;
         let kind = Kind::of(&message, default)?;
         let encoding = Encoding::of(&message);
-        Ok(Self { whole, message, kind, place, encoding })
+        Ok(Self { message, fields, goal, kind, place, encoding })
     }
 
     fn write(&self, depth: usize, output: &mut Vec<u8>) -> Result<(), CannotConvert> {
-        let body = self.message.body;
-        if body.is_ascii() && (self.encoding != Encoding::EightBit || body.is_empty()) {
-            output.extend_from_slice(self.whole);
+        let (body, goal) = (self.message.body, self.goal);
+        let says_eight_bit = self.encoding == Encoding::EightBit && goal == Goal::SevenBit;
+        if goal.is_reached(body) && (!says_eight_bit || body.is_empty()) {
+            self.write_as_it_is(output);
             return Ok(());
         }
         if self.encoding == Encoding::Encoded {
-            return Err(CannotConvert::Encoding);
+            return self.write_encoded_anew(output);
         }
         match &self.kind {
             Kind::Multipart(boundary, parts) => {
-                self.write_header("7bit", output);
-                parts::write(body, boundary, parts, depth, output)
+                self.write_container_header(output);
+                parts::write(body, boundary, parts, depth, goal, output)
             }
             Kind::Message => {
-                self.write_header("7bit", output);
-                convert(body, Kind::Leaf, self.place.inside(), depth, output)
+                self.write_container_header(output);
+                convert(body, Kind::Leaf, self.place.inside(), depth, goal, output)
             }
-            Kind::Signed | Kind::Rigid if body.is_ascii() => {
-                output.extend_from_slice(self.whole);
+            Kind::Signed | Kind::Rigid if goal.is_reached(body) => {
+                self.write_as_it_is(output);
                 Ok(())
             }
             Kind::Signed => Err(CannotConvert::Signed),
             Kind::Rigid => Err(CannotConvert::Encoding),
             Kind::Leaf => {
-                let leaf = leaf::Leaf::new(body);
-                self.write_header(leaf.encoding(), output);
-                leaf.write(output);
-                if leaf.has_lost_its_end() && self.place == Place::Message {
-                    output.extend_from_slice(b"\r\n");
-                }
+                self.write_leaf(&leaf::Leaf::new(body), output);
                 Ok(())
+            }
+        }
+    }
+
+    fn write_as_it_is(&self, output: &mut Vec<u8>) {
+        for field in &self.fields {
+            output.extend_from_slice(field);
+        }
+        output.extend_from_slice(self.message.tail);
+    }
+
+    fn write_leaf(&self, leaf: &leaf::Leaf<'_>, output: &mut Vec<u8>) {
+        self.write_header(leaf.encoding(), output);
+        leaf.write(output);
+        if leaf.has_lost_its_end() && self.place == Place::Message {
+            output.extend_from_slice(b"\r\n");
+        }
+    }
+
+    /// What is base64 or quoted-printable in one endless line, in lines. Octets over 127 in such a part
+    /// are no encoding, and stay what they are.
+    fn write_encoded_anew(&self, output: &mut Vec<u8>) -> Result<(), CannotConvert> {
+        let body = self.message.body;
+        if self.goal == Goal::SevenBit || self.kind != Kind::Leaf {
+            return Err(CannotConvert::Encoding);
+        }
+        let mut encodings = self.message.named(ENCODING);
+        let encoding = encodings.next().map(|field| field.text().to_ascii_lowercase());
+        let decoded = match (encoding.as_deref(), encodings.next()) {
+            (Some("base64"), None) => base64_decode(body).map(leaf::Leaf::base64),
+            (Some("quoted-printable"), None) => quoted_printable_decode(body).map(leaf::Leaf::new),
+            _ => None,
+        };
+        self.write_leaf(&decoded.ok_or(CannotConvert::Encoding)?, output);
+        Ok(())
+    }
+
+    /// The header of what holds parts: in seven bits they all are; otherwise it says of them what it said.
+    fn write_container_header(&self, output: &mut Vec<u8>) {
+        match self.goal {
+            Goal::SevenBit => self.write_header("7bit", output),
+            Goal::ShortLines => {
+                for field in &self.fields {
+                    output.extend_from_slice(field);
+                }
+                output.extend_from_slice(b"\r\n");
             }
         }
     }
@@ -174,12 +296,12 @@ impl<'a> Entity<'a> {
     fn write_header(&self, encoding: &str, output: &mut Vec<u8>) {
         let line = format!("{ENCODING}: {encoding}\r\n");
         let mut is_written = encoding == "7bit";
-        for field in &self.message.fields {
+        for (field, lines) in self.message.fields.iter().zip(&self.fields) {
             if field.is(ENCODING) {
                 output.extend_from_slice(line.as_bytes());
                 is_written = true;
             } else {
-                output.extend_from_slice(field.whole);
+                output.extend_from_slice(lines);
             }
         }
         if !is_written {

@@ -8,13 +8,22 @@ use crate::relay::reply::{Answer, Reply};
 
 pub use receiver::{Progress, Receiver};
 
-/// Octets of a line without its CRLF (RFC 5322 section 2.1.1).
-const LONGEST_LINE: usize = 998;
+/// What becomes of a line feed that stands alone. It never ends a message, whatever becomes of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BareNewline {
+    /// It becomes CRLF.
+    Normalise,
+    /// The message is refused for it.
+    Refuse,
+}
 
 /// The octets of a message, or the knowledge that they are lost.
 #[derive(Debug)]
 pub struct Content {
     limit: usize,
+    bare_newline: BareNewline,
+    /// Line feeds that became CRLF.
+    normalised: usize,
     octets: Result<Vec<u8>, Loss>,
 }
 
@@ -27,12 +36,39 @@ enum Loss {
 impl Content {
     /// Nothing yet; it keeps at most `limit` octets.
     #[must_use]
-    pub fn new(limit: usize) -> Self {
-        Self { limit, octets: Ok(Vec::new()) }
+    pub fn new(limit: usize, bare_newline: BareNewline) -> Self {
+        Self { limit, bare_newline, normalised: 0, octets: Ok(Vec::new()) }
     }
 
     /// Appends; once the limit is passed, everything is let go.
     pub fn push(&mut self, piece: &[u8]) {
+        if self.bare_newline == BareNewline::Refuse {
+            return self.append(piece);
+        }
+        for line in lines(piece) {
+            match line.strip_suffix(b"\n") {
+                Some(text) if !self.is_after_cr(text) => {
+                    self.append(text);
+                    self.append(b"\r\n");
+                    self.normalised += 1;
+                }
+                Some(_) | None => self.append(line),
+            }
+        }
+    }
+
+    /// Whether line feeds became CRLF: other servers may see the message's end elsewhere.
+    #[must_use]
+    pub fn was_normalised(&self) -> bool {
+        self.normalised > 0
+    }
+
+    fn is_after_cr(&self, text: &[u8]) -> bool {
+        let before = self.octets.as_ref().ok().and_then(|octets| octets.last());
+        text.last().or(before) == Some(&b'\r')
+    }
+
+    fn append(&mut self, piece: &[u8]) {
         if let Ok(octets) = &mut self.octets {
             if piece.len() <= self.limit.saturating_sub(octets.len()) {
                 let wanted = octets.len() + piece.len();
@@ -70,7 +106,7 @@ impl Content {
         })
     }
 
-    /// The message: CRLF lines of allowed length without NUL, the last one ended too.
+    /// The message: CRLF lines of any length without NUL, the last one ended too.
     ///
     /// # Errors
     /// It is lost, or it is no such message.
@@ -111,24 +147,14 @@ pub fn too_large(limit: usize) -> Answer {
 
 /// A line ending that two servers can read differently is the gravest fault, so it is named first.
 fn check(message: &[u8]) -> Result<(), Answer> {
-    let mut long = None;
-    for (index, line) in lines(message).enumerate() {
-        let Some(text) = line.strip_suffix(b"\r\n").filter(|text| !text.contains(&b'\r')) else {
-            return Err(Reply::BareLineEnding.into());
-        };
-        if text.len() > LONGEST_LINE {
-            long = long.or(Some(index + 1));
-        }
+    let whole = |line: &[u8]| line.strip_suffix(b"\r\n").is_some_and(|it| !it.contains(&b'\r'));
+    if !lines(message).all(whole) {
+        return Err(Reply::BareLineEnding.into());
     }
     if message.contains(&0) {
         return Err(Reply::BadContent.with("BAD_REQUEST the message holds a NUL octet"));
     }
-    long.map_or(Ok(()), |line| {
-        Err(Reply::BadContent.with(format!(
-            "BAD_REQUEST line {line} is longer than {LONGEST_LINE} octets; encode the body as \
-             quoted-printable or base64"
-        )))
-    })
+    Ok(())
 }
 
 /// The lines with their LF; the last one may have none.

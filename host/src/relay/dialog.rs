@@ -30,7 +30,7 @@ use crate::relay::reply::{Answer, Reply};
 use crate::relay::sasl::Exchange;
 
 pub use crate::relay::sasl::Credentials;
-pub use step::{Accepted, Dismissal, Mail, Security, Stage, Step, Terms, Unpaid};
+pub use step::{Accepted, BareNewline, Dismissal, Mail, Security, Stage, Step, Terms, Unpaid};
 
 /// Replies that gather before they are written although more input is there.
 const FLUSH: usize = 8 * 1024;
@@ -52,6 +52,17 @@ pub struct Dialog {
     envelope: Option<Envelope>,
     state: State,
     output: Vec<u8>,
+    refused: Vec<Reply>,
+    rest: Rest,
+}
+
+/// What is left of the input behind the message under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rest {
+    /// Commands.
+    Commands,
+    /// It was thrown away, and the session ends.
+    CutOff,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,6 +111,8 @@ impl Dialog {
             envelope: None,
             state: State::Command,
             output: Vec::new(),
+            refused: Vec::new(),
+            rest: Rest::Commands,
         };
         let greeting = format!("{} ESMTP Waxwing", dialog.terms.hostname);
         dialog.say(Reply::Greeting.with(greeting));
@@ -123,6 +136,11 @@ impl Dialog {
     /// The replies that are to be written; the driver empties it.
     pub fn output(&mut self) -> &mut Vec<u8> {
         &mut self.output
+    }
+
+    /// What was refused since this was last asked, for the log; as bounded as the output.
+    pub fn refused(&mut self) -> Vec<Reply> {
+        std::mem::take(&mut self.refused)
     }
 
     /// Where the session stands.
@@ -172,6 +190,8 @@ impl Dialog {
                 Dismissal::Idle => Reply::Idle,
                 Dismissal::TooManyConnections => Reply::TooManyConnections,
             });
+            // The end of a session refuses no login and no message.
+            self.refused.clear();
         }
     }
 
@@ -182,7 +202,7 @@ impl Dialog {
             State::Asked(_) => Some(Step::Wait),
             State::Data(receiver) => {
                 let progress = receiver.receive(input);
-                self.data_received(progress)
+                self.data_received(progress, input)
             }
             State::Chunk(_) => self.chunk_received(input),
             State::Command | State::Sasl(_) => match self.lines.next(input) {
@@ -190,6 +210,7 @@ impl Dialog {
                 Line::Whole(line) => self.line_received(&line, input),
                 Line::Broken => self.settle(Err(Reply::BadLine.into())),
                 Line::TooLong => self.settle(Err(Reply::LineTooLong.into())),
+                Line::Endless => self.settle(Err(Reply::LineEndless.into())),
             },
         }
     }
@@ -241,6 +262,9 @@ impl Dialog {
     fn say(&mut self, answer: impl Into<Answer>) {
         let answer = answer.into();
         answer.write(&mut self.output);
+        if answer.reply.code() >= 400 {
+            self.refused.push(answer.reply);
+        }
         if answer.reply.is_misuse() {
             self.errors += 1;
         }

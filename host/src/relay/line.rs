@@ -5,6 +5,9 @@ use bytes::{Bytes, BytesMut};
 /// Octets of a command line with its CRLF; RFC 5321 wants 512 and what the extensions add.
 pub const LONGEST_LINE: usize = 2048;
 
+/// Octets after which the end of a line is not looked for any more.
+pub const ENDLESS_LINE: usize = 64 << 10;
+
 /// What the input begins with.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Line {
@@ -16,26 +19,32 @@ pub enum Line {
     Broken,
     /// A line over [`LONGEST_LINE`], the whole of it discarded.
     TooLong,
+    /// A line over [`ENDLESS_LINE`], whose end nobody waits for.
+    Endless,
 }
 
-/// Takes lines; between two calls it knows only whether the line under way is being discarded.
+/// Takes lines; between two calls it knows only how much of the line under way is discarded.
 #[derive(Debug, Default)]
 pub struct Lines {
-    discarding: bool,
+    discarded: usize,
 }
 
 impl Lines {
     /// Takes one line from the input, where a whole one is there.
     pub fn next(&mut self, input: &mut BytesMut) -> Line {
         let Some(end) = input.iter().position(|byte| *byte == b'\n') else {
-            if self.discarding || input.len() >= LONGEST_LINE {
-                self.discarding = true;
+            if self.discarded > 0 || input.len() >= LONGEST_LINE {
+                self.discarded += input.len();
                 input.clear();
             }
-            return Line::Incomplete;
+            return if self.discarded > ENDLESS_LINE { Line::Endless } else { Line::Incomplete };
         };
         let line = input.split_to(end + 1).freeze();
-        if std::mem::take(&mut self.discarding) || line.len() > LONGEST_LINE {
+        let length = std::mem::take(&mut self.discarded) + line.len();
+        if length > ENDLESS_LINE {
+            return Line::Endless;
+        }
+        if length > LONGEST_LINE {
             return Line::TooLong;
         }
         match line.strip_suffix(b"\r\n") {
@@ -87,6 +96,12 @@ mod tests {
         assert!(matches!(lines(&longest).as_slice(), [Line::Whole(_)]));
         let longer = [b"a".to_vec(), longest, b"QUIT\r\n".to_vec()].concat();
         assert_eq!(lines(&longer), [Line::TooLong, whole("QUIT")]);
+
+        let mut lines = Lines::default();
+        let mut input = BytesMut::from(&vec![b'a'; ENDLESS_LINE][..]);
+        assert_eq!(lines.next(&mut input), Line::Incomplete);
+        input.extend_from_slice(b"a");
+        assert_eq!(lines.next(&mut input), Line::Endless, "nobody waits for its end");
 
         let mut lines = Lines::default();
         let mut input = BytesMut::new();

@@ -21,6 +21,7 @@ use sha2::{Digest, Sha256};
 use crate::clock::Timestamp;
 use crate::journey::accept::refusal::{Fault, Refusal, Refused};
 use crate::journey::accept::submission::{Channel, Content, Faulty, Raw, Submission};
+use crate::mail::carriable::{Letters, NotCarriable, carriable};
 use crate::mail::field::Message;
 use crate::mail::raw::{Arrival, Protocol, RawMessage, Unfit};
 use crate::message::address::EmailAddress;
@@ -106,8 +107,15 @@ fn whole(
     let Mail { hello, sender, recipients, utf8, data } = mail;
     let protocol = if utf8 { Protocol::Utf8Smtp } else { Protocol::Esmtp };
     let arrival = Arrival { hello, hostname: hostname.to_owned(), protocol };
-    let message =
-        RawMessage::read(data, arrival).map_err(|errors| faults.extend(errors.iter().map(unfit)));
+    let letters = if utf8 { Letters::Utf8 } else { Letters::Ascii };
+    let message = match carriable(data, letters) {
+        Ok(data) => RawMessage::read(data, arrival)
+            .map_err(|errors| faults.extend(errors.iter().map(unfit))),
+        Err(errors) => {
+            faults.extend(errors.iter().map(not_carriable));
+            Err(())
+        }
+    };
     // The parser of the send API judges the fields that a whole message has too. Its content is
     // put in afterwards, so the template that stands here is never looked up.
     let body = own.body(Map::from_iter([
@@ -161,6 +169,17 @@ fn digest(mail: &Mail) -> [u8; 32] {
     }
     part(&mail.data);
     hash.finalize().into()
+}
+
+fn not_carriable(error: &NotCarriable) -> Fault {
+    let code = match error {
+        NotCarriable::Header(_) => "malformed_header",
+        NotCarriable::Field { .. } | NotCarriable::SignedField { .. } => "not_ascii",
+        NotCarriable::LongField { .. }
+        | NotCarriable::SignedLine { .. }
+        | NotCarriable::Line { .. } => "too_long",
+    };
+    Fault::new(error.field(), code, error.to_string())
 }
 
 fn unfit(unfit: &Unfit) -> Fault {

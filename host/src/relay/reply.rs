@@ -63,6 +63,15 @@ impl Reply {
         Answer { reply: self, lines: vec![text.into()] }
     }
 
+    /// The code word that its text begins with, as in `UNAUTHORIZED`; the name of a reply without one.
+    #[must_use]
+    pub fn word(self) -> String {
+        let first = self.text().split(' ').next().unwrap_or_default();
+        let is_word =
+            first.len() > 1 && first.bytes().all(|it| it == b'_' || it.is_ascii_uppercase());
+        if is_word && self.code() >= 400 { first.to_owned() } else { format!("{self:?}") }
+    }
+
     /// Whether the session ends with it (RFC 5321 section 3.8).
     #[must_use]
     pub fn closes(self) -> bool {

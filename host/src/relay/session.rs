@@ -17,12 +17,13 @@ use tokio_util::sync::CancellationToken;
 use super::dialog::{Accepted, Credentials, Dialog, Dismissal, Mail, Security, Stage, Step};
 use super::message;
 use super::{BLOCK, Limits, Relay};
-use crate::account::key::Scope;
+use crate::account::key::{ApiKey, Scope};
 use crate::id::RequestId;
 use crate::journey;
-use crate::journey::accept::authenticate::{Caller, authenticate};
+use crate::journey::accept::authenticate::{Caller, authenticate, refused_key};
 use crate::journey::accept::refusal::{Refusal, Refused};
 use crate::message::address::EmailAddress;
+use crate::message::state::MessageState;
 use crate::store::records::Acceptance;
 
 /// Room to read into: for commands, and for a message.
@@ -68,6 +69,8 @@ struct Session<'a> {
     dialog: Dialog,
     input: BytesMut,
     caller: Option<Caller>,
+    /// The key of the login that has just failed, where it is known.
+    refused_key: Option<Arc<ApiKey>>,
     recipients: usize,
     memory: Option<OwnedSemaphorePermit>,
     opened: Instant,
@@ -99,6 +102,7 @@ pub async fn serve(
         limits,
         input: BytesMut::new(),
         caller: None,
+        refused_key: None,
         recipients: 0,
         memory: None,
         opened: Instant::now(),
@@ -153,6 +157,7 @@ impl Session<'_> {
     {
         loop {
             let step = self.dialog.next(&mut self.input);
+            self.log_refused(None);
             // A message that is handed over keeps its memory until it is stored.
             if !matches!(step, Step::Submit(_)) {
                 self.cover();
@@ -177,26 +182,55 @@ impl Session<'_> {
                 }
                 Step::Authenticate(credentials) => {
                     let answer = self.authenticate(&credentials).await;
+                    let refusal = answer.as_ref().err().cloned();
                     self.dialog.authenticated(answer);
+                    self.log_refused(refusal.as_ref());
                 }
                 Step::Sender(sender) => {
                     let answer = self.check_sender(sender.as_ref()).await;
+                    let refusal = answer.as_ref().err().cloned();
                     self.dialog.sender_checked(counted(answer));
+                    self.log_refused(refusal.as_ref());
                 }
                 Step::Recipient(_) => {
                     let answer = self.check_recipient();
+                    let refusal = answer.as_ref().err().cloned();
                     self.dialog.recipient_checked(counted(answer));
+                    self.log_refused(refusal.as_ref());
                 }
                 Step::Submit(mail) => {
                     let answer = Box::pin(self.submit(*mail)).await;
                     self.memory = None;
-                    if let Err(refused) = &answer {
-                        count(&refused.refusal);
+                    let refusal = answer.as_ref().err().map(|it| it.refusal.clone());
+                    if let Some(refusal) = &refusal {
+                        count(refusal);
                     }
                     self.dialog.submitted(answer);
+                    self.log_refused(refusal.as_ref());
                 }
             }
         }
+    }
+
+    /// One line for each refusal, so that an operator can help whoever has a printer, and fail2ban an
+    /// address that guesses keys. What a client or a plugin wrote stands in none.
+    fn log_refused(&mut self, refusal: Option<&Refusal>) {
+        for reply in self.dialog.refused() {
+            let of = self.caller.as_ref().map(|it| &it.key).or(self.refused_key.as_ref());
+            // fail2ban reads this line: `peer` first, `reply` behind it (README has the filter).
+            tracing::info!(
+                peer = %self.peer,
+                reply = reply.code(),
+                enhanced = reply.enhanced().map(display),
+                refusal = %refusal.map_or_else(|| reply.word(), |it| it.code().to_owned()),
+                detail = refusal.and_then(Refusal::log_detail),
+                key = of.map(|it| display(it.id)),
+                account = of.map(|it| display(it.account_id)),
+                cause = reply.cause(),
+                "refused over SMTP"
+            );
+        }
+        self.refused_key = None;
     }
 
     async fn write<S: AsyncWrite + Unpin>(&mut self, stream: &mut S) -> std::io::Result<()> {
@@ -287,8 +321,11 @@ impl Session<'_> {
                 metrics::counter!("waxwing_smtp_logins_total").increment(1);
                 Ok(())
             }
-            Err(Refusal::Unauthorized) => Err(rate_limits.failed_login(self.peer)),
-            Err(refusal) => Err(refusal),
+            Err(refusal) => {
+                self.refused_key = refused_key(facts, key).await;
+                let stranger = refusal == Refusal::Unauthorized;
+                Err(if stranger { rate_limits.failed_login(self.peer) } else { refusal })
+            }
         }
         .inspect_err(count)
     }
@@ -326,9 +363,9 @@ impl Session<'_> {
         metrics::histogram!("waxwing_step_seconds", "step" => "accept").record(start.elapsed());
         let sent = self.relay.journey.send(caller, &request).await;
         let receipts = sent.map_err(message::by_header)?.items.into_iter();
-        let ids = receipts.map(|it| it.map(|receipt| receipt.message_id));
-        let ids = ids.collect::<Result<_, _>>().map_err(message::by_header)?;
-        Ok(Accepted { ids })
+        let receipts = receipts.collect::<Result<Vec<_>, _>>().map_err(message::by_header)?;
+        let suppressed = receipts.iter().filter(|it| it.state == MessageState::Suppressed).count();
+        Ok(Accepted { ids: receipts.iter().map(|it| it.message_id).collect(), suppressed })
     }
 
     fn caller(&self) -> Result<&Caller, Refusal> {

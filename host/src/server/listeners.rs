@@ -22,6 +22,7 @@ use tokio_io_timeout::TimeoutStream;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
+use super::accept::Acceptor;
 use super::connection_limits::{Crowded, Place, Places};
 use super::tasks::Tasks;
 use crate::api::request::{Peer, Turned};
@@ -31,7 +32,6 @@ use overflow::Overflow;
 const DRAIN: Duration = Duration::from_secs(30);
 /// The same for a client that has not sent its request, or does not take its answer.
 const FAREWELL: Duration = Duration::from_secs(3);
-const STUMBLE: Duration = Duration::from_millis(100);
 
 /// A port for HTTP.
 #[derive(Debug)]
@@ -59,19 +59,11 @@ pub struct Patience {
 pub async fn http(port: Port, stop: CancellationToken) {
     let Port { listener, router, overflow: refusals, places, patience } = port;
     let (connections, overflow) = (Tasks::default(), Overflow::default());
+    let mut acceptor = Acceptor::new(listener, "HTTP");
     loop {
-        let accepted = tokio::select! {
-            accepted = listener.accept() => accepted,
+        let (stream, peer) = tokio::select! {
+            accepted = acceptor.next() => accepted,
             () = stop.cancelled() => break,
-        };
-        let (stream, peer) = match accepted {
-            Ok(accepted) => accepted,
-            Err(error) => {
-                // Most often: no file descriptors left. They come back when connections end.
-                tracing::warn!(%error, "a connection could not be accepted");
-                tokio::time::sleep(STUMBLE).await;
-                continue;
-            }
         };
         let patience = **patience.load();
         match places.take(peer.ip()) {
@@ -87,7 +79,7 @@ pub async fn http(port: Port, stop: CancellationToken) {
             }
         }
     }
-    drop(listener);
+    drop(acceptor);
     if tokio::time::timeout(DRAIN, connections.finish()).await.is_err() {
         tracing::warn!("some requests were still running 30 s after the stop; they are cut off");
     }

@@ -19,10 +19,10 @@ use super::tls::{Certificates, Watch};
 use super::wire::{StartError, bind};
 use crate::api::Api;
 use crate::clock::Clock;
-use crate::config::{Config, Hostname, InsufficientBalance, Smtp};
+use crate::config::{self, Config, Hostname, InsufficientBalance, Smtp};
 use crate::journey::Journey;
 use crate::journey::accept::rate_limit::RateLimits;
-use crate::relay::dialog::{Dialog, Dismissal, Security, Terms, Unpaid};
+use crate::relay::dialog::{BareNewline, Dialog, Dismissal, Security, Terms, Unpaid};
 use crate::relay::session::{self, Entry};
 use crate::relay::{Bounds, Limits, Relay};
 use crate::store::facts::Facts;
@@ -163,7 +163,11 @@ impl Ports {
                     session::serve(&relay, stream, peer.ip(), entry, acceptor, ending).await;
                 }
             };
-            let door = Door { listener, crowded };
+            let name = match entry {
+                Entry::StartTls => "SMTP with STARTTLS",
+                Entry::Implicit => "SMTP with TLS",
+            };
+            let door = Door { name, listener, crowded };
             doors.start("smtp", smtp::serve(door, Arc::clone(&places), session, stop.clone()));
         }
         Some(InUse { relay, places, memory, hostname })
@@ -197,6 +201,10 @@ fn limits(smtp: &Smtp, hostname: &Hostname) -> Limits {
             unpaid: match smtp.insufficient_balance {
                 InsufficientBalance::Temporary => Unpaid::Temporary,
                 InsufficientBalance::Permanent => Unpaid::Permanent,
+            },
+            bare_newline: match smtp.bare_newline {
+                config::BareNewline::Normalise => BareNewline::Normalise,
+                config::BareNewline::Refuse => BareNewline::Refuse,
             },
         }),
         bounds: Bounds {

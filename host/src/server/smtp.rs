@@ -12,18 +12,20 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 
+use super::accept::Acceptor;
 use super::connection_limits::Places;
 use super::tasks::Tasks;
 
 pub use hostname::hostname;
 
 /// How long sessions may take after the server was told to stop.
-const DRAIN: Duration = Duration::from_secs(30);
-const STUMBLE: Duration = Duration::from_millis(100);
+pub(super) const DRAIN: Duration = Duration::from_secs(30);
 
 /// A port.
 #[derive(Debug)]
 pub struct Door {
+    /// What the log calls it.
+    pub name: &'static str,
     /// Its socket.
     pub listener: TcpListener,
     /// What a connection hears that finds no place; nothing where TLS comes first.
@@ -38,22 +40,15 @@ where
     F: Future<Output = ()> + Send + 'static,
 {
     let (sessions, cut) = (Tasks::default(), CancellationToken::new());
+    let Door { name, listener, crowded } = door;
+    let mut acceptor = Acceptor::new(listener, name);
     loop {
-        let accepted = tokio::select! {
-            accepted = door.listener.accept() => accepted,
+        let (stream, peer) = tokio::select! {
+            accepted = acceptor.next() => accepted,
             () = stop.cancelled() => break,
         };
-        let (stream, peer) = match accepted {
-            Ok(accepted) => accepted,
-            Err(error) => {
-                // Most often: no file descriptors left. They come back when connections end.
-                tracing::warn!(%error, "an SMTP connection could not be accepted");
-                tokio::time::sleep(STUMBLE).await;
-                continue;
-            }
-        };
         let Ok(place) = places.take(peer.ip()) else {
-            turn_away(stream, &door.crowded);
+            turn_away(stream, &crowded);
             continue;
         };
         let _best_effort = stream.set_nodelay(true);
@@ -65,7 +60,7 @@ where
             drop(place);
         });
     }
-    drop(door);
+    drop(acceptor);
     end(&sessions, &cut, DRAIN).await;
 }
 

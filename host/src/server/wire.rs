@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::data_dir::{DataDir, DataDirError, Lock};
 use super::delivery::DeliveryError;
+use super::inbox::Sandbox;
 use super::limits::LimitsInUse;
 use super::reload::Exchange;
 use super::tasks::Tasks;
@@ -22,9 +23,8 @@ use crate::api::lists::ListLimits;
 use crate::api::operator::ControlToken;
 use crate::clock::Clock;
 use crate::config::{Config, ForwardedHeader};
-use crate::inbox;
+use crate::inbox::InboxError;
 use crate::inbox::archive::Archive;
-use crate::inbox::smtp::Reach;
 use crate::journey::Journey;
 use crate::journey::accept::rate_limit::RateLimits;
 use crate::journey::commit::batch;
@@ -66,6 +66,7 @@ pub struct Running {
     pub clock: Clock,
     doors: Tasks,
     core: Tasks,
+    sandbox: Sandbox,
     stop_doors: CancellationToken,
     stop_core: CancellationToken,
     broken: CancellationToken,
@@ -99,7 +100,7 @@ pub enum StartError {
     Webhooks(#[from] webhooks::WebhooksError),
     /// The sandbox inbox.
     #[error(transparent)]
-    Inbox(#[from] inbox::InboxError),
+    Inbox(#[from] InboxError),
     /// A port.
     #[error("cannot listen on {address}: {source}; choose another with {setting}")]
     Listen {
@@ -144,13 +145,12 @@ pub async fn start(config: &Config) -> Result<Running, StartError> {
     let reports = bounces::Port::open(config, &data, &store, &clock).await?;
     let reports_address = reports.as_ref().map(bounces::Port::address);
     let smtp_ports = (relay.starttls_address(), relay.tls_address(), relay.ca_file());
-    let inbox_smtp = inbox_smtp(config, &archive, &clock)?;
 
     let control = ControlToken::random();
     data.write_control(http, control.secret())?;
-    let broken = CancellationToken::new();
+    let [broken, stop_doors, stop_core] = [(); 3].map(|()| CancellationToken::new());
     let (doors, core) = (Tasks::vital(broken.clone()), Tasks::vital(broken.clone()));
-    let (stop_doors, stop_core) = (CancellationToken::new(), CancellationToken::new());
+    let sandbox = Sandbox::start(config, (&archive, &clock), Tasks::vital(broken.clone())).await?;
     let (committer, commits) = batch::channel();
     let commits = commits.keeping_samples(config.plugins.samples_kept);
     let wake = Arc::new(Notify::new());
@@ -162,7 +162,7 @@ pub async fn start(config: &Config) -> Result<Running, StartError> {
         store: store.clone(),
         clock: clock.clone(),
         facts: Arc::clone(&facts),
-        inbox: inbox_smtp.unwrap_or(config.inbox.smtp_listen),
+        inbox: sandbox.address.unwrap_or(config.inbox.smtp_listen),
         wake: Arc::clone(&wake),
     };
     let (worker, book) = delivery::worker(config, &data, parts)?;
@@ -209,7 +209,7 @@ pub async fn start(config: &Config) -> Result<Running, StartError> {
     Ok(Running {
         http,
         metrics: metrics_address,
-        inbox_smtp,
+        inbox_smtp: sandbox.address,
         smtp_starttls: smtp_ports.0,
         smtp_tls: smtp_ports.1,
         reports: reports_address,
@@ -220,6 +220,7 @@ pub async fn start(config: &Config) -> Result<Running, StartError> {
         clock,
         doors,
         core,
+        sandbox,
         stop_doors,
         stop_core,
         broken,
@@ -260,25 +261,6 @@ async fn store(config: &Config, data: &DataDir, clock: &Clock) -> Result<Store, 
     Ok(store)
 }
 
-fn inbox_smtp(
-    config: &Config,
-    archive: &Archive,
-    clock: &Clock,
-) -> Result<Option<SocketAddr>, StartError> {
-    if !config.inbox.enabled {
-        return Ok(None);
-    }
-    let (listen, runtime) = (config.inbox.smtp_listen, tokio::runtime::Handle::current());
-    let (archive, clock) = (archive.clone(), clock.clone());
-    match inbox::smtp::listen(listen, Reach::Loopback, archive, clock, runtime) {
-        Ok(address) => Ok(Some(address)),
-        Err(inbox::InboxError::Listen { address, source }) => {
-            Err(StartError::Listen { address, setting: "[inbox] smtp_listen", source })
-        }
-        Err(error) => Err(error.into()),
-    }
-}
-
 fn retention(config: &Config) -> Retention {
     let days = |days: u32| Duration::from_hours(24 * u64::from(days));
     Retention {
@@ -307,7 +289,8 @@ impl Running {
         self.broken.clone()
     }
 
-    /// Stops in two stages: first the doors, then what carries accepted messages on.
+    /// Stops in three stages: first the doors, then what carries accepted messages on, then the sandbox
+    /// inbox, to which it carries some.
     pub async fn drain(self) {
         tracing::info!("stopping: no new requests, running ones finish");
         self.stop_doors.cancel();
@@ -318,6 +301,7 @@ impl Running {
         if tokio::time::timeout(DRAIN, self.core.finish()).await.is_err() {
             tracing::warn!("deliveries under way did not end in time; they are made again");
         }
+        self.sandbox.finish().await;
         self.store.close().await;
         tracing::info!("stopped; messages in the queue go on at the next start");
     }

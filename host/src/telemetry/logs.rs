@@ -9,8 +9,7 @@ use crate::config::{Log, LogFormat};
 
 /// Libraries that write addresses and bodies at their finer levels, whatever the filter says; rustls
 /// also warns of each client that gives an IP address as its server name.
-const WITH_ADDRESSES: [&str; 5] =
-    ["mailin=warn", "mailin_embedded=warn", "lettre=warn", "rustls=error", "sqlx=warn"];
+const WITH_ADDRESSES: [&str; 4] = ["mailin=warn", "lettre=warn", "rustls=error", "sqlx=warn"];
 
 /// Starts logging. A second call in one process changes nothing.
 ///

@@ -1,12 +1,12 @@
 //! What nobody may do: smuggle, slip commands under TLS, guess keys, send garbage.
 
-use waxwing_tests::{Port, Server, Smtp};
+use waxwing_tests::{Launch, Port, Server, Smtp, SmtpReply};
 
 use super::{FROM, whole};
 use crate::fixture::assert_unharmed;
 
 /// Every way to end a message that some server somewhere takes for `<CR><LF>.<CR><LF>`.
-const ENDS: [&str; 14] = [
+const ENDS: [&str; 20] = [
     "\r\r\n.\r\n",
     "\n.\n",
     "\n.\r\n",
@@ -21,30 +21,63 @@ const ENDS: [&str; 14] = [
     "\n\r.\r\n",
     "\r\n\0.\r\n",
     "\n.\r\r\n",
+    "\n\n.\n\n",
+    "\n\n.\r\n",
+    "\r\n..\n",
+    "\r\n.\r.\r\n",
+    "\n\r\n.\n",
+    "\n.\r\n.\n",
 ];
+
+/// Sends a message in which `end` stands in place of its end, and behind that another one; answers the reply
+/// and what else was said.
+async fn smuggle(server: &Server, end: &str) -> (SmtpReply, String) {
+    let mut client = Smtp::authenticated(server, Port::StartTls).await;
+    client.say(&format!("MAIL FROM:<{FROM}>")).await.assert(250);
+    client.say("RCPT TO:<ada@example.com>").await.assert(250);
+    client.say("DATA").await.assert(354);
+    let smuggled = format!(
+        "MAIL FROM:<{FROM}>\r\nRCPT TO:<smuggled@example.com>\r\nDATA\r\n{}",
+        whole("smuggled", "smuggled")
+    );
+    let message = format!("{}{end}{smuggled}\r\n.\r\nNOOP\r\nQUIT\r\n", whole("first", "first"));
+    client.write(message.as_bytes()).await.expect("written");
+    let reply = client.reply().await.expect("one reply");
+    (reply, client.end().await.expect("the session ends"))
+}
 
 #[tokio::test]
 async fn no_other_end_of_a_message_is_one_and_nothing_is_smuggled() {
     let server = Server::dev();
+    let mut accepted = 0;
     for end in ENDS {
-        let mut client = Smtp::authenticated(&server, Port::StartTls).await;
-        client.say(&format!("MAIL FROM:<{FROM}>")).await.assert(250);
-        client.say("RCPT TO:<ada@example.com>").await.assert(250);
-        client.say("DATA").await.assert(354);
-        let smuggled = format!(
-            "MAIL FROM:<{FROM}>\r\nRCPT TO:<smuggled@example.com>\r\nDATA\r\n{}",
-            whole("smuggled", "smuggled")
-        );
-        let message = format!("{}{end}{smuggled}\r\n.\r\nNOOP\r\n", whole("first", "first"));
-        client.write(message.as_bytes()).await.expect("written");
-        let refused = client.reply().await.expect("one reply");
-        let expected = if end.contains('\0') { "554 5.6.0" } else { "550 5.6.11" };
-        refused.assert_begins(expected);
-        if !end.contains('\0') {
-            // Whose commands follow is in doubt, so none is executed.
-            let said = client.end().await.expect("the session ends");
-            assert!(said.starts_with("421 4.7.0") && !said.contains("250"), "{said}");
+        let (reply, rest) = smuggle(&server, end).await;
+        if end.contains('\0') {
+            reply.assert_begins("554 5.6.0");
+        } else if end.replace("\r\n", "").contains('\r') {
+            reply.assert_begins("550 5.6.11");
+        } else {
+            // Its line feeds are put right, and all the rest is its text.
+            reply.assert_begins("250 2.0.0");
+            accepted += 1;
         }
+        // Whose commands follow is in doubt, so none is executed.
+        let silent = rest.starts_with("421 4.7.0") && !rest.contains("250");
+        assert!(silent || end.contains('\0'), "{end:?}: {rest}");
+    }
+    assert_eq!(accepted, 9);
+    let messages = server.messages(server.told("accountId"));
+    assert!(messages.iter().all(|it| it["to"] == "ada@example.com"), "{messages:?}");
+    assert_unharmed(&server, accepted).await;
+}
+
+#[tokio::test]
+async fn a_server_that_refuses_bare_line_feeds_takes_none_of_these_messages() {
+    let server = Server::start(Launch::dev().with("smtp", "bare_newline", "refuse"));
+    for end in ENDS.iter().filter(|end| !end.contains('\0')) {
+        let (reply, rest) = smuggle(&server, end).await;
+        reply.assert_begins("550 5.6.11");
+        assert!(rest.starts_with("421 4.7.0") && !rest.contains("250"), "{end:?}: {rest}");
     }
     assert_unharmed(&server, 0).await;
 }

@@ -33,7 +33,7 @@ fn compose(door: &Door, composition: &Composition) -> Said {
     for field in [format!("From: {from}"), format!("To: {to}"), format!("Subject: {subject}")] {
         command.args(["--header", &field]);
     }
-    // It sends a text as it is given, and a bare line feed is refused.
+    // It sends a text as it is given, and stuffs dots behind CRLF alone.
     command.args(["--form-string", &format!("={}", text.replace('\n', "\r\n"))]);
     let (kind, encoder) = ("type=application/octet-stream", "encoder=base64");
     command.args(["--form", &format!("=@{path};{kind};{encoder};filename={filename}")]);

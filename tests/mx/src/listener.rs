@@ -101,10 +101,11 @@ async fn accept(port: &Port) -> TcpStream {
     match port {
         Port::Held(_) => std::future::pending().await,
         Port::Listening(listener) => loop {
-            // A client that is gone already is no connection.
             if let Ok((stream, _)) = listener.accept().await {
                 return stream;
             }
+            // A client that is gone already, or no descriptors: those need a pause.
+            sleep(Duration::from_millis(100)).await;
         },
     }
 }

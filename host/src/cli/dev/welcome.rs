@@ -20,6 +20,8 @@ pub struct Welcome {
     pub starttls: Option<SocketAddr>,
     /// Where it listens with TLS, if it does.
     pub tls: Option<SocketAddr>,
+    /// Where the inbox's SMTP server listens, if it does.
+    pub inbox_smtp: Option<SocketAddr>,
     /// Where the listener for reports listens, if it does.
     pub reports: Option<SocketAddr>,
     /// What a client of the relay must trust, where its certificate is self-signed.
@@ -47,6 +49,7 @@ impl Welcome {
             "exampleData": self.seed.example,
             "pluginsDir": self.plugins_dir,
             "inbox": format!("{}/inbox", self.base),
+            "inboxSmtp": self.inbox_smtp.map(|it| it.to_string()),
             "bounces": self.reports.map(|it| it.to_string()),
             "accountId": self.seed.account,
         })
@@ -127,6 +130,7 @@ mod tests {
             base: "http://127.0.0.1:8080".to_owned(),
             starttls: starttls.map(address),
             tls: tls.map(address),
+            inbox_smtp: None,
             reports: None,
             ca_file: Some(PathBuf::from("/srv/tern's/tls/ca.pem")),
             seed: Seed {

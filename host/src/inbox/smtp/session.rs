@@ -1,116 +1,238 @@
-//! One client of the sandbox inbox, from MAIL to the end of DATA. Nothing here may panic: each
-//! panic would cost the server one of its threads.
+//! One client of the sandbox inbox. mailin reads the commands and says what is answered; this reads the
+//! lines, bounds them, and answers the end of a message itself, once the archive holds it.
 
 use std::io;
 use std::mem;
 use std::net::IpAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use mailin_embedded::response::OK;
-use mailin_embedded::{Handler, Response};
-use tokio::runtime::Handle;
-use tokio::sync::oneshot;
+use bytes::{Bytes, BytesMut};
+use mailin::response::OK;
+use mailin::{Action, Handler, Response, SessionBuilder};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio_util::sync::CancellationToken;
 
 use crate::clock::Clock;
-use crate::inbox::InboxError;
 use crate::inbox::archive::{Archive, Arrival};
 use crate::mail::path;
 
+const NAME: &str = "sandbox.localhost";
 const MAX_MESSAGE: usize = 32 * 1_024 * 1_024;
 const MAX_RECIPIENTS: usize = 100;
+/// Octets of a command; a line of a message may be as long as a message.
+const MAX_COMMAND: usize = 64 << 10;
+const READ: usize = 32 << 10;
+/// Silence. Deliveries keep connections for the next message, and notice a closed one.
+const IDLE: Duration = Duration::from_mins(5);
 
-/// What a client has said so far.
+/// Where mail is kept, and by which clock.
 #[derive(Debug, Clone)]
-pub struct Session {
-    archive: Archive,
-    clock: Clock,
-    runtime: Handle,
+pub struct Inbox {
+    /// The archive.
+    pub archive: Archive,
+    /// The time.
+    pub clock: Clock,
+}
+
+/// Serves a client until it ends, is silent for five minutes, or `stop`; a message that is coming then is
+/// taken to its end.
+pub async fn serve<S>(inbox: &Inbox, stream: S, peer: IpAddr, stop: CancellationToken)
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    // An error means that the client is gone.
+    let _gone =
+        Client { stream, input: BytesMut::new(), scanned: 0 }.talk(inbox, peer, &stop).await;
+}
+
+struct Client<S> {
+    stream: S,
+    input: BytesMut,
+    /// How much of the input is known to hold no line end.
+    scanned: usize,
+}
+
+/// What came of waiting for a line.
+enum Heard {
+    Line(Bytes),
+    End,
+    /// Why the server ends the session.
+    Dismissed(&'static str),
+}
+
+/// What the next line is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Command,
+    Content,
+}
+
+/// What mailin tells of the envelope and the message; shared, because mailin keeps it to itself.
+#[derive(Clone, Default)]
+struct Envelope(Arc<Mutex<Mail>>);
+
+#[derive(Default)]
+struct Mail {
     return_path: String,
     recipients: Vec<String>,
     body: Body,
+    ended: bool,
 }
 
-#[derive(Debug, Clone)]
 enum Body {
     Fits(Vec<u8>),
     TooLarge,
 }
 
-impl Session {
-    /// A session that has not begun; mailin clones it for each client.
-    pub fn new(archive: Archive, clock: Clock, runtime: Handle) -> Self {
-        let (return_path, recipients) = (String::new(), Vec::new());
-        Self { archive, clock, runtime, return_path, recipients, body: Body::Fits(Vec::new()) }
+impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
+    async fn talk(
+        &mut self,
+        inbox: &Inbox,
+        peer: IpAddr,
+        stop: &CancellationToken,
+    ) -> io::Result<()> {
+        let envelope = Envelope::default();
+        let mut session = SessionBuilder::new(NAME).build(peer, envelope.clone());
+        self.write(&session.greeting()).await?;
+        let mut place = Place::Command;
+        loop {
+            let line = match self.line(place, stop).await? {
+                Heard::Line(line) => line,
+                Heard::End => return Ok(()),
+                Heard::Dismissed(why) => return self.say(why).await,
+            };
+            let response = session.process(&line);
+            if let Some(mail) = envelope.take_ended() {
+                place = Place::Command;
+                self.say(keep(inbox, mail).await).await?;
+                continue;
+            }
+            if response.code == 354 {
+                place = Place::Content;
+            }
+            match response.action {
+                Action::NoReply => {}
+                Action::Reply | Action::UpgradeTls => self.write(&response).await?,
+                Action::Close => return self.write(&response).await,
+            }
+        }
     }
 
-    /// Waits for the archive without entering its runtime, which panics once that has shut down.
-    fn store(&mut self, raw: Vec<u8>) -> Option<Result<(), InboxError>> {
-        let arrival = Arrival {
-            recipients: mem::take(&mut self.recipients),
-            return_path: mem::take(&mut self.return_path),
-            raw,
-            received_at: self.clock.now(),
-        };
-        let archive = self.archive.clone();
-        let (answer, stored) = oneshot::channel();
-        self.runtime.spawn(async move {
-            // The receiver waits below until it is answered or this task is gone.
-            answer.send(archive.insert(&arrival).await).ok();
-        });
-        stored.blocking_recv().ok()
+    /// The next line with its CRLF. A bare LF ends no line: what stands behind it is no command.
+    async fn line(&mut self, place: Place, stop: &CancellationToken) -> io::Result<Heard> {
+        let limit = if place == Place::Content { MAX_MESSAGE } else { MAX_COMMAND };
+        loop {
+            let from = self.scanned.saturating_sub(1);
+            let rest = self.input.get(from..).unwrap_or_default();
+            if let Some(at) = rest.windows(2).position(|it| it == b"\r\n") {
+                self.scanned = 0;
+                return Ok(Heard::Line(self.input.split_to(from + at + 2).freeze()));
+            }
+            self.scanned = self.input.len();
+            if self.scanned > limit {
+                return Ok(Heard::Dismissed("500 5.5.6 The line is too long\r\n"));
+            }
+            self.input.reserve(READ);
+            tokio::select! {
+                read = tokio::time::timeout(IDLE, self.stream.read_buf(&mut self.input)) => match read {
+                    Ok(Ok(0)) => return Ok(Heard::End),
+                    Ok(read) => drop(read?),
+                    Err(_) => return Ok(Heard::Dismissed("421 4.4.2 The session was silent\r\n")),
+                },
+                () = stop.cancelled(), if place == Place::Command => {
+                    return Ok(Heard::Dismissed("421 4.3.2 The server is shutting down\r\n"));
+                }
+            }
+        }
+    }
+
+    async fn write(&mut self, response: &Response) -> io::Result<()> {
+        let bytes = response.buffer()?;
+        self.stream.write_all(&bytes).await?;
+        self.stream.flush().await
+    }
+
+    async fn say(&mut self, reply: &str) -> io::Result<()> {
+        self.stream.write_all(reply.as_bytes()).await?;
+        self.stream.flush().await
     }
 }
 
-impl Handler for Session {
+/// Puts a message into the archive; answers the reply to it.
+async fn keep(inbox: &Inbox, mail: Mail) -> &'static str {
+    let Mail { return_path, recipients, body, .. } = mail;
+    let Body::Fits(raw) = body else {
+        return "552 5.3.4 Message too large, at most 32 MiB\r\n";
+    };
+    let arrival = Arrival { recipients, return_path, raw, received_at: inbox.clock.now() };
+    match inbox.archive.insert(&arrival).await {
+        Ok(()) => "250 2.0.0 Ok: kept in the inbox\r\n",
+        Err(error) => {
+            tracing::warn!(%error, "a message to the sandbox inbox was not kept");
+            "451 4.3.0 The inbox could not keep the message\r\n"
+        }
+    }
+}
+
+impl Envelope {
+    fn with<T>(&self, change: impl FnOnce(&mut Mail) -> T) -> T {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The message, if its end has just come.
+    fn take_ended(&self) -> Option<Mail> {
+        self.with(|mail| mail.ended.then(|| mem::take(mail)))
+    }
+}
+
+impl Handler for Envelope {
     fn mail(&mut self, _ip: IpAddr, _domain: &str, _from: &str) -> Response {
-        self.recipients.clear();
+        self.with(|mail| mail.recipients.clear());
         OK
     }
 
     fn rcpt(&mut self, to: &str) -> Response {
-        if self.recipients.len() >= MAX_RECIPIENTS {
-            return Response::custom(452, "4.5.3 Too many recipients".to_owned());
-        }
-        self.recipients.push(path::decode(to));
-        OK
+        self.with(|mail| {
+            if mail.recipients.len() >= MAX_RECIPIENTS {
+                return Response::custom(452, "4.5.3 Too many recipients".to_owned());
+            }
+            mail.recipients.push(path::decode(to));
+            OK
+        })
     }
 
     fn data_start(&mut self, _domain: &str, from: &str, _8bit: bool, _to: &[String]) -> Response {
-        self.return_path = path::decode(from);
-        self.body = Body::Fits(Vec::new());
+        self.with(|mail| {
+            mail.return_path = path::decode(from);
+            mail.body = Body::default();
+        });
         OK
     }
 
     /// Never fails: mailin would answer each failed line with a reply of its own.
     fn data(&mut self, line: &[u8]) -> io::Result<()> {
-        if let Body::Fits(raw) = &mut self.body {
-            if raw.len() + line.len() > MAX_MESSAGE {
-                self.body = Body::TooLarge;
-            } else {
-                raw.extend_from_slice(line);
+        self.with(|mail| {
+            if let Body::Fits(raw) = &mut mail.body {
+                if raw.len() + line.len() > MAX_MESSAGE {
+                    mail.body = Body::TooLarge;
+                } else {
+                    raw.extend_from_slice(line);
+                }
             }
-        }
+        });
         Ok(())
     }
 
+    /// What this answers is never said: the reply comes when the archive has the message.
     fn data_end(&mut self) -> Response {
-        match mem::replace(&mut self.body, Body::Fits(Vec::new())) {
-            Body::TooLarge => refusal(552, "5.3.4 Message too large, at most 32 MiB"),
-            Body::Fits(raw) => match self.store(raw) {
-                Some(Ok(())) => Response::custom(250, "2.0.0 Ok: kept in the inbox".to_owned()),
-                Some(Err(error)) => {
-                    tracing::warn!(%error, "a message to the sandbox inbox was not kept");
-                    refusal(451, "4.3.0 The inbox could not keep the message")
-                }
-                None => refusal(451, "4.3.2 The server is shutting down"),
-            },
-        }
+        self.with(|mail| mail.ended = true);
+        OK
     }
 }
 
-/// A negative answer to DATA. mailin stays in DATA after what it takes for an error, and swallows
-/// the commands that follow, so this is not marked as one; the code on the wire is the same.
-fn refusal(code: u16, text: &str) -> Response {
-    let mut response = Response::custom(code, text.to_owned());
-    response.is_error = false;
-    response
+impl Default for Body {
+    fn default() -> Self {
+        Self::Fits(Vec::new())
+    }
 }

@@ -2,13 +2,12 @@
 
 use std::net::SocketAddr;
 
-use tokio::runtime::Handle;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::{Inbox, connect, envelope, noon};
-use crate::clock::Clock;
 use crate::inbox::InboxError;
 use crate::inbox::archive::Stored;
-use crate::inbox::smtp::{Reach, listen};
+use crate::inbox::smtp::Reach;
 use crate::mail::path;
 
 /// lettre always ends a message with CRLF, so what is handed to it must not end with one.
@@ -24,7 +23,7 @@ async fn newest(inbox: &Inbox) -> Stored {
 #[tokio::test]
 async fn a_message_arrives_byte_for_byte() {
     let inbox = Inbox::open().await;
-    let mut client = connect(inbox.listen()).await;
+    let mut client = connect(inbox.listen().await).await;
     envelope(&mut client, "bounces@sandbox.example", "grace@example.com").await;
     client.message(MESSAGE.as_bytes()).await.expect("250");
 
@@ -41,7 +40,7 @@ async fn a_message_arrives_byte_for_byte() {
 #[tokio::test]
 async fn bytes_that_are_no_utf8_arrive_as_they_are() {
     let inbox = Inbox::open().await;
-    let mut client = connect(inbox.listen()).await;
+    let mut client = connect(inbox.listen().await).await;
     envelope(&mut client, "a@sandbox.example", "grace@example.com").await;
     let body: Vec<u8> = (0..=u8::MAX).filter(|byte| !b"\r\n".contains(byte)).collect();
     client.message(&[b"Subject: bytes\r\n\r\n", body.as_slice()].concat()).await.expect("250");
@@ -51,7 +50,7 @@ async fn bytes_that_are_no_utf8_arrive_as_they_are() {
 #[tokio::test]
 async fn recipients_of_every_kind_arrive_in_one_session() {
     let inbox = Inbox::open().await;
-    let mut client = connect(inbox.listen()).await;
+    let mut client = connect(inbox.listen().await).await;
     for to in [
         "用户@例え.example",
         "\"odd <@> one\"@example.com",
@@ -69,7 +68,7 @@ async fn recipients_of_every_kind_arrive_in_one_session() {
 #[tokio::test]
 async fn the_null_sender_arrives_as_nobody() {
     let inbox = Inbox::open().await;
-    let mut client = connect(inbox.listen()).await;
+    let mut client = connect(inbox.listen().await).await;
     envelope(&mut client, path::EMPTY, "grace@example.com").await;
     client.message(b"Subject: bounce\r\n\r\nhi").await.expect("250");
     assert_eq!(newest(&inbox).await.return_path, "");
@@ -78,7 +77,7 @@ async fn the_null_sender_arrives_as_nobody() {
 #[tokio::test]
 async fn each_recipient_of_a_message_gets_a_row() {
     let inbox = Inbox::open().await;
-    let mut client = connect(inbox.listen()).await;
+    let mut client = connect(inbox.listen().await).await;
     client.command("MAIL FROM:<a@sandbox.example>\r\n").await.expect("MAIL");
     client.command("RCPT TO:<forgotten@example.com>\r\n").await.expect("RCPT");
     client.command("RSET\r\n").await.expect("RSET");
@@ -95,7 +94,7 @@ async fn each_recipient_of_a_message_gets_a_row() {
 #[tokio::test]
 async fn a_stopped_archive_answers_451_and_the_session_goes_on() {
     let inbox = Inbox::open().await;
-    let mut client = connect(inbox.listen()).await;
+    let mut client = connect(inbox.listen().await).await;
     inbox.archive.close().await;
     for _ in 0..2 {
         envelope(&mut client, "a@sandbox.example", "grace@example.com").await;
@@ -107,7 +106,7 @@ async fn a_stopped_archive_answers_451_and_the_session_goes_on() {
 #[tokio::test]
 async fn a_message_over_32_mib_answers_552_and_the_session_goes_on() {
     let inbox = Inbox::open().await;
-    let mut client = connect(inbox.listen()).await;
+    let mut client = connect(inbox.listen().await).await;
     envelope(&mut client, "a@sandbox.example", "grace@example.com").await;
     let line = format!("{}\r\n", "x".repeat(998));
     let refused = client.message(line.repeat(33_600).as_bytes()).await.expect_err("too large");
@@ -117,27 +116,42 @@ async fn a_message_over_32_mib_answers_552_and_the_session_goes_on() {
     assert_eq!(newest(&inbox).await.summary.subject, "small");
 }
 
-#[test]
-fn a_runtime_that_is_gone_answers_451() {
-    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
-    let inbox = runtime.block_on(Inbox::open());
-    let server = runtime.block_on(async { inbox.listen() });
-    runtime.shutdown_background();
-    let client = tokio::runtime::Runtime::new().expect("another runtime");
-    client.block_on(async {
-        let mut client = connect(server).await;
-        envelope(&mut client, "a@sandbox.example", "grace@example.com").await;
-        let refused = client.message(b"Subject: hi\r\n\r\nhi").await.expect_err("not kept");
-        assert_eq!(refused.status().map(u16::from), Some(451));
-    });
+#[tokio::test]
+async fn what_stands_behind_a_bare_line_feed_is_no_command() {
+    let inbox = Inbox::open().await;
+    let mut client = connect(inbox.listen().await).await;
+    envelope(&mut client, "a@sandbox.example", "grace@example.com").await;
+    let smuggled = "MAIL FROM:<eve@example.com>\r\nRCPT TO:<bob@example.com>\r\nDATA\r\nhi\r\n";
+    let message = format!("Subject: first\r\n\r\nhi\n.\r\n{smuggled}");
+    client.message(message.as_bytes()).await.expect("250");
+    assert_eq!(inbox.archive.count().await.expect("counted"), 1);
 }
 
 #[tokio::test]
-async fn an_address_that_others_can_reach_is_refused() {
+async fn a_line_that_never_ends_is_cut() {
     let inbox = Inbox::open().await;
+    let mut stream = tokio::net::TcpStream::connect(inbox.listen().await).await.expect("connected");
+    stream.write_all(&vec![b'a'; 100_000]).await.expect("written");
+    let mut said = String::new();
+    let _reset = stream.read_to_string(&mut said).await;
+    assert!(said.contains("500 5.5.6"), "{said}");
+}
+
+#[tokio::test]
+async fn a_stop_ends_idle_sessions() {
+    let inbox = Inbox::open().await;
+    let mut stream = tokio::net::TcpStream::connect(inbox.listen().await).await.expect("connected");
+    let mut greeting = [0; 4];
+    stream.read_exact(&mut greeting).await.expect("a greeting");
+    inbox.stop.cancel();
+    let mut said = String::new();
+    stream.read_to_string(&mut said).await.expect("an orderly end");
+    assert!(said.ends_with("421 4.3.2 The server is shutting down\r\n"), "{said}");
+}
+
+#[test]
+fn an_address_that_others_can_reach_is_refused() {
     let anywhere = SocketAddr::from(([0, 0, 0, 0], 0));
-    let open =
-        |reach| listen(anywhere, reach, inbox.archive.clone(), Clock::system(), Handle::current());
-    assert!(matches!(open(Reach::Loopback), Err(InboxError::NotLoopback(_))));
-    assert!(open(Reach::Anyone).is_ok());
+    assert!(matches!(Reach::Loopback.check(anywhere), Err(InboxError::NotLoopback(_))));
+    assert!(Reach::Anyone.check(anywhere).is_ok());
 }

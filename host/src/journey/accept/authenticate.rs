@@ -63,6 +63,14 @@ pub async fn authenticate(
     }
 }
 
+/// The key that failed to log in, for the log: whoever presented it knows all of it, and it has expired or
+/// was switched off.
+pub async fn refused_key(facts: &Facts, presented: Option<&str>) -> Option<Arc<ApiKey>> {
+    let presented: PresentedKey = presented?.parse().ok()?;
+    let key = facts.snapshot().key(presented.lookup()).await.ok().flatten()?;
+    key.hash.matches(&presented.hash()).then_some(key)
+}
+
 /// Looks at the caller again in the snapshot that its messages are decided on.
 pub(in crate::journey) async fn standing(
     snapshot: &Snapshot,

@@ -12,6 +12,8 @@ use crate::template::version::WrongType;
 
 /// Faults that are named one by one.
 const MOST_FAULTS: usize = 100;
+/// Faults that a log line names.
+const MOST_LOGGED_FAULTS: usize = 8;
 /// Characters of a fault's place; a client chooses the names in its objects.
 const LONGEST_FIELD: usize = 200;
 
@@ -126,6 +128,17 @@ pub struct Fault {
     pub message: String,
 }
 
+impl Outage {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Plugin => "plugin",
+            Self::Store => "store",
+            Self::Busy => "busy",
+            Self::Stopping => "stopping",
+        }
+    }
+}
+
 impl Refusal {
     /// Faults in what was sent; of very many, the first ones and how many more there are.
     #[must_use]
@@ -216,6 +229,37 @@ impl Refusal {
         }
     }
 
+    /// What a log line may say of it beside the code: names of fields, domains and templates, never an
+    /// address, a value or the words of a client or a plugin.
+    #[must_use]
+    pub fn log_detail(&self) -> Option<String> {
+        match self {
+            Self::BadRequest { faults } => {
+                let shown: Vec<String> =
+                    faults.iter().take(MOST_LOGGED_FAULTS).map(Fault::log_detail).collect();
+                Some(shown.join(", "))
+            }
+            Self::InsufficientBalance { required, balance } => {
+                Some(format!("need {}, have {}", required.0, balance.0))
+            }
+            Self::DomainNotVerified { domain, progress, missing } => {
+                Some(format!("{domain} {progress}% missing: {}", missing.join(", ")))
+            }
+            Self::RestrictedTemplate { template, plan, .. } => {
+                Some(format!("template {template}, plan {plan}"))
+            }
+            Self::RateLimited { retry_after } | Self::TooManyFailedLogins { retry_after } => {
+                Some(format!("try again in {} s", whole_seconds(*retry_after)))
+            }
+            Self::Unavailable { outage, .. } => Some(outage.word().to_owned()),
+            Self::Unauthorized
+            | Self::Forbidden { .. }
+            | Self::IdempotencyConflict
+            | Self::IdempotencyInFlight
+            | Self::Internal { .. } => None,
+        }
+    }
+
     /// When a client may try again, in whole seconds.
     #[must_use]
     pub fn retry_after_s(&self) -> Option<u64> {
@@ -282,6 +326,14 @@ impl Fault {
     pub fn wrong_type(it: &WrongType) -> Self {
         let message = format!("must be of the type {}, as the template declares", it.wanted.word());
         Self::new(&format!("data.{}", it.path), "type", message)
+    }
+
+    /// The field and the kind of fault. Clients choose the names of their metadata, so a name that could
+    /// be more than a name is masked.
+    fn log_detail(&self) -> String {
+        let is_name = |c: char| c.is_ascii_alphanumeric() || "._-[]".contains(c);
+        let field = if self.field.chars().all(is_name) { self.field.as_str() } else { "?" };
+        if field.is_empty() { self.code.clone() } else { format!("{field} {}", self.code) }
     }
 
     /// A fault.

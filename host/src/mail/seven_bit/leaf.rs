@@ -1,13 +1,14 @@
 //! Content without parts, in the shortest of the encodings that leave ASCII (RFC 2045 section 6).
 
+use std::borrow::Cow;
+
 use mail_builder::encoders::{Base64Encoder, QuotedPrintableEncoder};
 
-/// Octets of a line without its end (RFC 5322 section 2.1.1).
-const MAX_LINE: usize = 998;
+use super::has_long_line;
 
 /// Content and its encoding.
 pub(super) struct Leaf<'a> {
-    content: &'a [u8],
+    content: Cow<'a, [u8]>,
     encoding: Encoding,
 }
 
@@ -19,18 +20,24 @@ enum Encoding {
 }
 
 impl<'a> Leaf<'a> {
-    pub fn new(content: &'a [u8]) -> Self {
+    pub fn new(content: impl Into<Cow<'a, [u8]>>) -> Self {
+        let content = content.into();
         let escapes = content.iter().filter(|byte| **byte >= 127 || **byte == b'=').count();
         let quoted_printable = content.len() + 2 * escapes;
         let base64 = content.len().div_ceil(3) * 4;
-        let encoding = if is_plain(content) {
+        let encoding = if is_plain(&content) {
             Encoding::SevenBit
-        } else if is_text(content) && quoted_printable <= base64 {
+        } else if is_text(&content) && quoted_printable <= base64 {
             Encoding::QuotedPrintable
         } else {
             Encoding::Base64
         };
         Self { content, encoding }
+    }
+
+    /// What was base64 before stays so: its octets need not end with a line.
+    pub fn base64(content: Vec<u8>) -> Self {
+        Self { content: Cow::Owned(content), encoding: Encoding::Base64 }
     }
 
     /// As Content-Transfer-Encoding calls it.
@@ -49,7 +56,7 @@ impl<'a> Leaf<'a> {
 
     pub fn write(&self, output: &mut Vec<u8>) {
         match self.encoding {
-            Encoding::SevenBit => output.extend_from_slice(self.content),
+            Encoding::SevenBit => output.extend_from_slice(&self.content),
             Encoding::QuotedPrintable => {
                 // The encoder wants line feeds, and there is no CR without one.
                 let lines = self.content.iter().copied().filter(|byte| *byte != b'\r');
@@ -57,7 +64,7 @@ impl<'a> Leaf<'a> {
                 QuotedPrintableEncoder::new().preserve_line_breaks().encode_into(&lines, output);
             }
             Encoding::Base64 => {
-                Base64Encoder::new().wrap_lines().encode_into(self.content, output);
+                Base64Encoder::new().wrap_lines().encode_into(&self.content, output);
                 if output.ends_with(b"\r\n") {
                     output.truncate(output.len() - 2);
                 }
@@ -68,10 +75,7 @@ impl<'a> Leaf<'a> {
 
 /// Whether it needs no encoding.
 fn is_plain(content: &[u8]) -> bool {
-    let fits = |line: &[u8]| line.len() <= MAX_LINE + 2;
-    content.is_ascii()
-        && !content.contains(&0)
-        && content.split_inclusive(|byte| *byte == b'\n').all(fits)
+    content.is_ascii() && !content.contains(&0) && !has_long_line(content)
 }
 
 /// Whether quoted-printable holds it: line ends are CRLF, and there are no further control octets.

@@ -1,13 +1,14 @@
 //! The parts of a multipart (RFC 2046 section 5.1.1), with all that stands between them.
 
-use super::{CannotConvert, Kind, Place, convert};
+use super::{CannotConvert, Goal, Kind, MAX_LINE, Place, convert};
 
-/// Writes a multipart's body with its parts in seven bits.
+/// Writes a multipart's body with its parts as the goal wants them.
 pub(super) fn write(
     body: &[u8],
     boundary: &str,
     kind: &Kind,
     depth: usize,
+    goal: Goal,
     output: &mut Vec<u8>,
 ) -> Result<(), CannotConvert> {
     // The text before the first part, and all that follows it.
@@ -15,18 +16,18 @@ pub(super) fn write(
     if rest.is_empty() {
         return Err(CannotConvert::NoBoundary);
     }
-    write_aside(before, output);
+    write_aside(before, goal, output);
     loop {
         let (delimiter, after) = rest.split_at(line_len(rest));
         output.extend_from_slice(delimiter);
         if is_delimiter(delimiter, boundary) == Some(Delimiter::Close) {
-            write_aside(after, output);
+            write_aside(after, goal, output);
             return Ok(());
         }
         let (part, next) = until_delimiter(after, boundary);
         // The line end before a delimiter belongs to it.
         let content = part.strip_suffix(b"\r\n").filter(|_| !next.is_empty()).unwrap_or(part);
-        convert(content, kind.clone(), Place::Part, depth, output)?;
+        convert(content, kind.clone(), Place::Part, depth, goal, output)?;
         output.extend_from_slice(part.get(content.len()..).unwrap_or_default());
         if next.is_empty() {
             // The message was cut off.
@@ -36,9 +37,21 @@ pub(super) fn write(
     }
 }
 
-/// What no reader shows may lose its octets over 127.
-fn write_aside(text: &[u8], output: &mut Vec<u8>) {
-    output.extend(text.iter().map(|byte| if byte.is_ascii() { *byte } else { b'?' }));
+/// What no reader shows may lose its octets over 127, and what is behind the 998th of a line.
+fn write_aside(text: &[u8], goal: Goal, output: &mut Vec<u8>) {
+    match goal {
+        Goal::SevenBit => {
+            output.extend(text.iter().map(|byte| if byte.is_ascii() { *byte } else { b'?' }));
+        }
+        Goal::ShortLines => {
+            for line in text.split_inclusive(|byte| *byte == b'\n') {
+                let end: &[u8] = if line.ends_with(b"\r\n") { b"\r\n" } else { b"" };
+                let words = line.strip_suffix(b"\r\n").unwrap_or(line);
+                output.extend(words.iter().take(MAX_LINE));
+                output.extend_from_slice(end);
+            }
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -169,6 +169,10 @@ impl Dialog {
                     self.say(Reply::LineTooLong);
                     None
                 }
+                Line::Endless => {
+                    self.say(Reply::LineEndless);
+                    None
+                }
             },
         }
     }

@@ -1,11 +1,14 @@
 //! DATA: finds the end of the message and takes the stuffed dots out (RFC 5321 section 4.5.2).
 //!
 //! The end is CRLF.CRLF and nothing else. What another server might take for the end, a bare LF or
-//! CR around a dot, stays in the message, which is refused for it as a whole.
+//! CR around a dot, stays in the message, which is refused for it, or gets CRLF in its place.
+//!
+//! Clients that end lines with LF stuff dots behind LF, so a dot goes there too; but only where another
+//! one follows, for some clients stuff behind CRLF alone.
 
 use bytes::{Buf, BytesMut};
 
-use super::{Content, line_length};
+use super::{BareNewline, Content, line_length};
 
 /// How far over four times the limit a client may go on.
 const GRACE: u64 = 1024 * 1024;
@@ -24,6 +27,10 @@ pub struct Receiver {
 enum Place {
     /// After CRLF, or at the beginning.
     LineStart,
+    /// After a bare LF.
+    BareLineStart,
+    /// After a dot behind a bare LF; it is not taken yet.
+    BareDot,
     /// After a dot that began a line.
     Dot,
     /// After a dot that began a line, and a CR.
@@ -48,9 +55,9 @@ pub enum Progress {
 impl Receiver {
     /// At the beginning of a message of at most `limit` octets.
     #[must_use]
-    pub fn new(limit: usize) -> Self {
+    pub fn new(limit: usize, bare_newline: BareNewline) -> Self {
         let patience = (limit as u64).saturating_mul(4).saturating_add(GRACE);
-        Self { content: Content::new(limit), place: Place::LineStart, patience }
+        Self { content: Content::new(limit, bare_newline), place: Place::LineStart, patience }
     }
 
     /// Takes the input up to the end of the message.
@@ -58,6 +65,14 @@ impl Receiver {
         while let Some(first) = input.first().copied() {
             let taken = match (self.place, first) {
                 (Place::LineStart, b'.') => self.step(Place::Dot),
+                (Place::BareLineStart, b'.') => self.step(Place::BareDot),
+                (Place::BareDot, b'.') => self.line(input),
+                // Nobody stuffs a dot that stands alone, and it ends no message.
+                (Place::BareDot, _) | (Place::Dot, b'\n') => {
+                    self.content.push(b".");
+                    self.step(Place::Line);
+                    0
+                }
                 (Place::Dot, b'\r') => self.step(Place::DotCr),
                 (Place::DotCr, b'\n') => {
                     input.advance(1);
@@ -69,9 +84,14 @@ impl Receiver {
                     self.place = Place::LineCr;
                     0
                 }
-                (Place::LineStart | Place::Dot | Place::Line | Place::LineCr, _) => {
-                    self.line(input)
-                }
+                (
+                    Place::LineStart
+                    | Place::BareLineStart
+                    | Place::Dot
+                    | Place::Line
+                    | Place::LineCr,
+                    _,
+                ) => self.line(input),
             };
             input.advance(taken);
             self.patience = self.patience.saturating_sub(taken as u64);
@@ -113,6 +133,7 @@ impl Receiver {
         self.place = match piece {
             [.., b'\r', b'\n'] => Place::LineStart,
             [b'\n'] if after_cr => Place::LineStart,
+            [.., b'\n'] => Place::BareLineStart,
             [.., b'\r'] => Place::LineCr,
             _ => Place::Line,
         };

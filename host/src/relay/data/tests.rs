@@ -3,13 +3,13 @@ use bytes::BytesMut;
 use super::*;
 
 fn message(octets: &[u8]) -> Result<Vec<u8>, Answer> {
-    let mut content = Content::new(10_000);
+    let mut content = Content::new(10_000, BareNewline::Refuse);
     content.push(octets);
     content.into_message()
 }
 
 fn received(input: &[u8]) -> (Progress, Vec<u8>, BytesMut) {
-    let mut receiver = Receiver::new(10_000);
+    let mut receiver = Receiver::new(10_000, BareNewline::Refuse);
     let mut input = BytesMut::from(input);
     let progress = receiver.receive(&mut input);
     let mut content = receiver.into_content();
@@ -33,11 +33,13 @@ fn dots_are_taken_out_at_the_beginning_of_lines_only() {
         (b"...\r\n", b"..\r\n"),
         (b".a\r\n", b"a\r\n"),
         (b"a..\r\n", b"a..\r\n"),
-        (b"a\n..\r\n", b"a\n..\r\n"),
+        (b"a\n..\r\n", b"a\n.\r\n"),
+        (b"a\n.b\r\n", b"a\n.b\r\n"),
+        (b"a\n.\n..\n", b"a\n.\n.\n"),
         (b"a\r..\r\n", b"a\r..\r\n"),
         (b".\ra", b"\ra"),
         (b".\r\r\n..b", b"\r\r\n.b"),
-        (b".\n.\r\n", b"\n.\r\n"),
+        (b".\n.\r\n", b".\n.\r\n"),
     ] {
         let (progress, octets, _) = received(sent);
         assert_eq!(progress, Progress::More, "{}", sent.escape_ascii());
@@ -64,24 +66,45 @@ fn a_bare_line_end_is_found_wherever_it_stands() {
 }
 
 #[test]
-fn the_first_long_line_is_named() {
-    let long = [b"a\r\n".to_vec(), vec![b'b'; 999], b"\r\n".to_vec(), vec![b'c'; 999]].concat();
-    let text = "BAD_REQUEST line 2 is longer than 998 octets; encode the body as quoted-printable \
-                or base64";
-    assert_eq!(message(&long), Err(Reply::BadContent.with(text)));
-    assert!(message(&[b'a'; 998]).is_ok());
+fn a_bare_line_feed_becomes_crlf_and_a_bare_cr_does_not() {
+    for (octets, kept) in [
+        (&b"a\nb\r\nc\n"[..], &b"a\r\nb\r\nc\r\n"[..]),
+        (b"\n\n", b"\r\n\r\n"),
+        (b"a\r\n\nb", b"a\r\n\r\nb\r\n"),
+    ] {
+        for size in 1..octets.len() {
+            let mut content = Content::new(10_000, BareNewline::Normalise);
+            octets.chunks(size).for_each(|piece| content.push(piece));
+            assert!(content.was_normalised());
+            assert_eq!(content.into_message().as_deref(), Ok(kept), "pieces of {size}");
+        }
+    }
+    for octets in [&b"a\rb\n"[..], b"a\n\rb", b"\r\r\n"] {
+        let mut content = Content::new(10_000, BareNewline::Normalise);
+        content.push(octets);
+        assert_eq!(content.into_message(), Err(Reply::BareLineEnding.into()));
+    }
+}
+
+#[test]
+fn the_limit_holds_for_what_line_feeds_become() {
+    let mut content = Content::new(4, BareNewline::Normalise);
+    content.push(b"\n\n");
+    assert_eq!(content.held_bytes(), 4);
+    content.push(b"\n");
+    assert_eq!(content.loss(), Some(too_large(4)));
 }
 
 #[test]
 fn what_is_lost_stays_lost_for_the_same_reason() {
-    let mut content = Content::new(3);
+    let mut content = Content::new(3, BareNewline::Refuse);
     content.push(b"abc");
     assert_eq!(content.held_bytes(), 3, "no more than a message may have");
     content.push(b"d");
     content.lose();
     content.push(b"a");
     assert_eq!((content.held_bytes(), content.loss()), (0, Some(too_large(3))));
-    let mut content = Content::new(3);
+    let mut content = Content::new(3, BareNewline::Refuse);
     content.lose();
     content.push(b"abcd");
     assert_eq!(content.into_message(), Err(Reply::MemoryFull.into()));

@@ -80,8 +80,8 @@ impl Dialog {
         if envelope.chunk_failed {
             return Err(Reply::OutOfOrder.with("an earlier chunk was refused; send RSET"));
         }
-        let limit = self.terms.message_bytes;
-        envelope.chunks.get_or_insert_with(|| Content::new(limit));
+        let (limit, bare_newline) = (self.terms.message_bytes, self.terms.bare_newline);
+        envelope.chunks.get_or_insert_with(|| Content::new(limit, bare_newline));
         Ok(())
     }
 

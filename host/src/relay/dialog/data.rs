@@ -1,6 +1,8 @@
 //! DATA: receives a message, and hands it over.
 
-use super::{Accepted, Dialog, Mail, Outcome, Question, State, Step};
+use bytes::BytesMut;
+
+use super::{Accepted, Dialog, Mail, Outcome, Question, Rest, State, Step};
 use crate::journey::accept::refusal::Refused;
 use crate::relay::command::nothing;
 use crate::relay::data::{Content, Progress, Receiver};
@@ -22,6 +24,7 @@ impl Dialog {
             }
             Err(refused) => self.refuse(Moment::End, &refused.refusal),
         }
+        self.end_if_cut_off();
     }
 
     pub(super) fn data(&mut self, argument: &[u8]) -> Outcome {
@@ -31,11 +34,15 @@ impl Dialog {
             return Err(Reply::OutOfOrder.with("the message comes by BDAT; end it or send RSET"));
         }
         self.say(Reply::StartData);
-        self.state = State::Data(Receiver::new(self.terms.message_bytes));
+        self.state = State::Data(Receiver::new(self.terms.message_bytes, self.terms.bare_newline));
         Ok(None)
     }
 
-    pub(super) fn data_received(&mut self, progress: Progress) -> Option<Step> {
+    pub(super) fn data_received(
+        &mut self,
+        progress: Progress,
+        input: &mut BytesMut,
+    ) -> Option<Step> {
         match progress {
             Progress::More => Some(Step::Wait),
             Progress::Flood => {
@@ -47,8 +54,21 @@ impl Dialog {
                 else {
                     return None;
                 };
-                self.complete(receiver.into_content())
+                let content = receiver.into_content();
+                // Another server may see an earlier end in it, and commands in what stands behind that. So
+                // what came with it is nobody's command: a client waits for its reply, a smuggler cannot.
+                if content.was_normalised() && !input.is_empty() {
+                    input.clear();
+                    self.rest = Rest::CutOff;
+                }
+                self.complete(content)
             }
+        }
+    }
+
+    fn end_if_cut_off(&mut self) {
+        if self.rest == Rest::CutOff && !self.is_closed() {
+            self.say(Reply::Distrust);
         }
     }
 
@@ -73,6 +93,7 @@ impl Dialog {
                 if is_ambiguous {
                     self.say(Reply::Distrust);
                 }
+                self.end_if_cut_off();
                 None
             }
         }
@@ -90,9 +111,18 @@ pub(super) fn ready(envelope: Option<&Envelope>) -> Result<&Envelope, Answer> {
 }
 
 fn queued(accepted: &Accepted) -> Answer {
+    let suppressed = match (accepted.suppressed, accepted.ids.len()) {
+        (0, _) => String::new(),
+        (all, ids) if all == ids => {
+            "; nothing is sent: on the account's suppression list, no charge".to_owned()
+        }
+        (some, ids) => format!("; {some} of {ids} suppressed and not sent"),
+    };
     Reply::Queued.with(match accepted.ids.split_first() {
         None => "Ok: queued".to_owned(),
-        Some((first, [])) => format!("Ok: queued as {first}"),
-        Some((first, others)) => format!("Ok: queued as {first} (and {} more)", others.len()),
+        Some((first, [])) => format!("Ok: queued as {first}{suppressed}"),
+        Some((first, others)) => {
+            format!("Ok: queued as {first} (and {} more){suppressed}", others.len())
+        }
     })
 }

@@ -8,7 +8,8 @@ use bytes::BytesMut;
 use crate::journey::accept::refusal::{Outage, Refusal};
 use crate::message::address::EmailAddress;
 use crate::relay::dialog::{
-    Accepted, Credentials, Dialog, Dismissal, Mail, Security, Stage, Step, Terms, Unpaid,
+    Accepted, BareNewline, Credentials, Dialog, Dismissal, Mail, Security, Stage, Step, Terms,
+    Unpaid,
 };
 use crate::relay::reply::Reply;
 
@@ -40,9 +41,16 @@ pub fn exercise(input: &[u8]) {
         lose_memory(security, bytes, piece);
     }
     // What stands behind STARTTLS in the same piece is thrown away, so pieces matter there.
-    if security == Security::Tls {
-        assert_eq!(cut, play(security, [bytes]), "pieces of {piece} octets made a difference");
+    // So is what stands behind a message with bare line feeds.
+    let whole = play(security, [bytes]);
+    if security == Security::Tls && !is_cut_off(&cut) && !is_cut_off(&whole) {
+        assert_eq!(cut, whole, "pieces of {piece} octets made a difference");
     }
+}
+
+fn is_cut_off(played: &Played) -> bool {
+    let words = Reply::Distrust.text().as_bytes();
+    played.output.windows(words.len()).any(|it| it == words)
 }
 
 /// Plays a session from its beginning to the end of the input, checking everything.
@@ -86,6 +94,7 @@ impl Player {
             message_bytes: MESSAGE_BYTES,
             recipients: RECIPIENTS,
             unpaid: Unpaid::Temporary,
+            bare_newline: BareNewline::Normalise,
         };
         Self {
             dialog: Dialog::new(Arc::new(terms), security),
@@ -142,7 +151,7 @@ impl Player {
                 Step::Submit(mail) => {
                     assert!(self.authenticated, "no message before the login");
                     check(mail);
-                    let accepted = Accepted { ids: Vec::new() };
+                    let accepted = Accepted { ids: Vec::new(), suppressed: 0 };
                     self.dialog.submitted(Ok(accepted));
                     assert_eq!(self.dialog.stage(), Stage::Idle);
                 }
@@ -190,7 +199,6 @@ fn check(mail: &Mail) {
             _ => {}
         }
     }
-    assert!(data.split(|byte| *byte == b'\n').all(|line| line.len() <= 998 + 1));
 }
 
 /// Whole replies only: known codes, printable ASCII, at most 512 octets a line, one code a reply.

@@ -2,6 +2,7 @@
 
 use crate::id::MessageId;
 use crate::message::address::EmailAddress;
+pub use crate::relay::data::BareNewline;
 use crate::relay::dialog::Credentials;
 
 /// What a session is held under.
@@ -15,6 +16,8 @@ pub struct Terms {
     pub recipients: usize,
     /// How a message is refused that the balance does not cover.
     pub unpaid: Unpaid,
+    /// What becomes of a line feed that stands alone in a message.
+    pub bare_newline: BareNewline,
 }
 
 /// How a message is refused that the balance does not cover.
@@ -67,8 +70,8 @@ pub struct Mail {
     pub recipients: Vec<EmailAddress>,
     /// Whether SMTPUTF8 was asked for (RFC 6531).
     pub utf8: bool,
-    /// The message, perhaps empty: lines of at most 998 octets that end in CRLF, no other CR or LF,
-    /// no NUL. By DATA its stuffed dots are taken out.
+    /// The message, perhaps empty: lines of any length that end in CRLF, no other CR or LF, no NUL.
+    /// By DATA its stuffed dots are taken out.
     pub data: Vec<u8>,
 }
 
@@ -77,6 +80,8 @@ pub struct Mail {
 pub struct Accepted {
     /// One for each recipient.
     pub ids: Vec<MessageId>,
+    /// How many of them are not sent, because their recipient is on the suppression list.
+    pub suppressed: usize,
 }
 
 /// Where a session stands, for its time-outs and for a shutdown.

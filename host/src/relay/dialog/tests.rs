@@ -27,7 +27,7 @@ use bytes::BytesMut;
 
 use crate::journey::accept::refusal::{Refusal, Refused};
 use crate::message::address::EmailAddress;
-use crate::relay::dialog::{Accepted, Dialog, Mail, Security, Step, Terms, Unpaid};
+use crate::relay::dialog::{Accepted, BareNewline, Dialog, Mail, Security, Step, Terms, Unpaid};
 
 /// `NUL key NUL key` in base64.
 const KEY_PLAIN: &str = "AGtleQBrZXk=";
@@ -50,6 +50,7 @@ fn terms() -> Terms {
         message_bytes: 1000,
         recipients: 3,
         unpaid: Unpaid::Temporary,
+        bare_newline: BareNewline::Normalise,
     }
 }
 
@@ -195,5 +196,5 @@ impl Session {
 
 fn accepted(count: usize) -> Accepted {
     let id = "msg_01JD0000000000000000000000".parse().expect("valid");
-    Accepted { ids: vec![id; count] }
+    Accepted { ids: vec![id; count], suppressed: 0 }
 }

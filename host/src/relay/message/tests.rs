@@ -8,7 +8,7 @@ mod whole;
 
 use super::*;
 use crate::journey::accept::submission::Filled;
-use crate::relay::dialog::Unpaid;
+use crate::relay::dialog::{BareNewline, Unpaid};
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
@@ -26,8 +26,13 @@ fn mail(data: &str) -> Mail {
 
 fn read_mail(mail: Mail) -> Result<Items, Refusal> {
     let hostname = "mx.waxwing.example".to_owned();
-    let terms =
-        Terms { hostname, message_bytes: 25 << 20, recipients: 100, unpaid: Unpaid::Temporary };
+    let terms = Terms {
+        hostname,
+        message_bytes: 25 << 20,
+        recipients: 100,
+        unpaid: Unpaid::Temporary,
+        bare_newline: BareNewline::Normalise,
+    };
     read(mail, &terms, NOW)
 }
 

@@ -136,10 +136,10 @@ Message {
         "The server's policy does not allow this message at this time.",
         "Nothing: a client with a queue tries again.";
     BadContent = 554 "5.6.0" "BAD_REQUEST From: is required", "end of data",
-        "The message itself is wrong. Each line of the reply names one fault: a header, a variable of the template, a NUL, or a line of over 998 octets.",
-        "Correct what the reply names. Lines that are too long: encode the body as quoted-printable or base64.";
+        "The message itself is wrong. Each line of the reply names one fault: a header, a variable of the template, a NUL, a header field that is not ASCII and cannot be encoded (an address, octets that are not UTF-8, or a field under a DKIM-Signature), or a line of over 998 octets in the header or under a signature. Elsewhere such lines and letters are encoded.",
+        "Correct what the reply names. Lines that are too long: fold the field, or encode the body as quoted-printable or base64 before it is signed.";
     BareLineEnding = 550 "5.6.11" "BAD_REQUEST the message has a CR or an LF that stands alone; lines end in CRLF", "end of data",
-        "The program ends lines with LF or CR alone. Servers differ in how they read these, and messages have been smuggled in by it.",
+        "A CR stands alone in the message; or an LF does, on a server that is set to refuse those (`bare_newline = \"refuse\"`; by default an LF becomes CRLF). Servers differ in how they read these, and messages have been smuggled in by it.",
         "Let the program end each line with CRLF. In scripts, pipe the message through `unix2dos`.";
     IdempotencyConflict = 554 "5.6.0" "IDEMPOTENCY_CONFLICT the idempotency key was used for another message", "end of data",
         "The idempotency key in the header was used for another message in the last 24 hours.",
@@ -199,7 +199,7 @@ Session {
         "Nothing came from the program for minutes, or a message took longer than it may.",
         "Look at the network. A program that keeps connections open connects again by itself.";
     TooManyConnections = 421 "4.7.0" "too many connections", "on connecting",
-        "This address, or all together, have as many connections open as the server allows.",
+        "This address, or all together, have as many connections open as the server allows. On the port with TLS from the first byte the connection is closed without words: nothing can be said before a handshake, which would cost the server more than the connection.",
         "Use fewer connections at a time, or close those that are idle; or the operator raises `connections_per_ip`.";
     TooManyErrors = 421 "4.7.0" "too many errors", "any",
         "The program made 20 errors in one session.",
@@ -208,8 +208,11 @@ Session {
         "The program kept on sending, 1 MiB beyond four times the allowed size.",
         "Send a smaller message. Programs that respect the SIZE that the server announces do not come here.";
     Distrust = 421 "4.7.0" "after line ends that servers read differently nothing more is taken", "end of data",
-        "The message before it was refused with 550 5.6.11; what follows it may have been smuggled in.",
-        "Let the program end each line with CRLF.";
+        "The message before it had a CR or an LF that stands alone, and what follows it may have been smuggled in. A message with LFs that was answered with 250 was taken; only what was sent behind it without waiting for the reply was not.",
+        "Let the program end each line with CRLF, or wait for the reply to each message.";
+    LineEndless = 421 "4.7.0" "a command line goes on and on", "any",
+        "A command line has more than 64 KiB and no end.",
+        "Look whether the program sends the message without DATA, or speaks another protocol.";
     LostTrack = 421 "4.7.0" "after this BDAT it is not known what is a command", "BDAT",
         "The size in the command could not be read, so the chunk cannot be told from the commands after it.",
         "Update the program, or switch its CHUNKING off.";
@@ -264,7 +267,7 @@ Success {
     ChunkTaken = 250 "2.0.0" "1000 octets taken", "BDAT",
         "The chunk was taken; the message is not sent before its last one.", "Nothing.";
     Queued = 250 "2.0.0" "Ok: queued as msg_01JD0000000000000000000000 (and 2 more)", "end of data",
-        "The message is on disk and will be delivered: one identifier for each recipient, of which the first is named.",
+        "The message is on disk and will be delivered: one identifier for each recipient, of which the first is named. Where recipients are on the suppression list the reply says so: nothing is sent to those, and nothing is charged for them.",
         "Look the identifier up to see what became of the message.";
     Done = 250 "2.0.0" "Ok", "RSET, NOOP",
         "Done.", "Nothing.";

@@ -3,7 +3,7 @@
 use super::{Dialog, Envelope, Protection, State};
 use crate::relay::bounces::{Addresses, Recipient};
 use crate::relay::command::{Verb, client_name, mail, nothing, rcpt, split};
-use crate::relay::data::Receiver;
+use crate::relay::data::{BareNewline, Receiver};
 use crate::relay::reply::{Answer, Reply};
 
 /// Recipients of one message.
@@ -118,7 +118,8 @@ impl Dialog {
             Some(it) if it.recipients.is_empty() => Err(Reply::OutOfOrder.with("send RCPT first")),
             Some(_) => {
                 self.say(Reply::StartData);
-                self.state = State::Data(Receiver::new(self.terms.message_bytes));
+                let limit = self.terms.message_bytes;
+                self.state = State::Data(Receiver::new(limit, BareNewline::Refuse));
                 Ok(())
             }
         }

@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 
 use super::{Session, accepted, terms};
-use crate::relay::dialog::{Stage, Terms};
+use crate::relay::dialog::{Accepted, BareNewline, Stage, Terms};
 
 #[test]
 fn a_message_is_queued_and_the_transaction_is_over() {
@@ -86,10 +86,8 @@ fn a_message_that_finds_no_memory_is_swallowed_and_can_be_sent_again() {
 fn content_that_other_servers_choke_on_is_refused() {
     let mut session = Session::logged_in_under(Terms { message_bytes: 2000, ..terms() });
     session.says(&["MAIL FROM:<ada@example.com>", "RCPT TO:<bob@example.net>"]);
-    for content in [&b"a\0b"[..], &[b'a'; 999]] {
-        session.says(&["DATA"]).sends_quietly(content).says(&["", "."]);
-        session.says(&["MAIL FROM:<ada@example.com>", "RCPT TO:<bob@example.net>"]);
-    }
+    session.says(&["DATA"]).sends_quietly(b"a\0b").says(&["", "."]);
+    session.says(&["MAIL FROM:<ada@example.com>", "RCPT TO:<bob@example.net>"]);
     session.says(&["DATA"]).sends_quietly(&[b'a'; 998]).sends_quietly(b"\r\n.\r\n");
     assert_snapshot!(session.replies());
 }
@@ -97,7 +95,7 @@ fn content_that_other_servers_choke_on_is_refused() {
 #[test]
 fn after_a_bare_line_ending_nothing_more_is_taken() {
     let mut transcript = String::new();
-    for content in ["a\nb", "a\rb"] {
+    for content in ["a\nb\rc", "a\rb"] {
         let mut session = Session::with_envelope();
         let after =
             "MAIL FROM:<ada@example.com>\r\nRCPT TO:<bob@example.net>\r\nDATA\r\nb\r\n.\r\n";
@@ -105,6 +103,42 @@ fn after_a_bare_line_ending_nothing_more_is_taken() {
         session.sends_quietly(format!("{content}\r\n.\r\n{after}").as_bytes());
         assert!(session.mails.is_empty(), "{content:?}");
         transcript.push_str(&session.replies());
+    }
+    assert_snapshot!(transcript);
+}
+
+#[test]
+fn a_message_with_bare_line_feeds_is_taken_and_nothing_that_came_with_it() {
+    let mut session = Session::with_envelope();
+    session.says(&["DATA"]).sends(b"Subject: a\n\nb\n.c\n..d\n.\n\r\n.\r\n");
+    session.says(&["MAIL FROM:<ada@example.com>", "RCPT TO:<bob@example.net>", "DATA"]);
+    session.sends(b"a\n\r\n.\r\nMAIL FROM:<eve@example.com>\r\n");
+    assert_eq!(session.mails.len(), 2);
+    assert_snapshot!(session.transcript);
+}
+
+#[test]
+fn a_server_can_be_set_to_refuse_bare_line_feeds() {
+    let refusing = Terms { bare_newline: BareNewline::Refuse, ..terms() };
+    let mut session = Session::logged_in_under(refusing);
+    session.says(&["MAIL FROM:<ada@example.com>", "RCPT TO:<bob@example.net>", "DATA"]);
+    session.transcript.clear();
+    session.sends(b"a\nb\r\n.\r\n");
+    assert!(session.mails.is_empty());
+    assert_snapshot!(session.replies());
+}
+
+#[test]
+fn a_message_to_suppressed_recipients_says_so() {
+    let mut transcript = String::new();
+    for (count, suppressed) in [(1, 1), (3, 3), (3, 1)] {
+        let mut session = Session::with_envelope();
+        session.message = Ok(Accepted { suppressed, ..accepted(count) });
+        session.says(&["DATA"]);
+        session.transcript.clear();
+        session.says(&["Subject: a", "", "."]);
+        transcript.push_str(&session.replies());
+        transcript.push('\n');
     }
     assert_snapshot!(transcript);
 }

@@ -47,7 +47,7 @@ fn lines_that_are_too_long_are_not_executed() {
     let mut session = Session::logged_in();
     session.sends_quietly(b"NOOP ").sends_quietly(&[b'a'; 2041]).sends_quietly(b"\r\n");
     session.sends_quietly(b"QUIT ").sends_quietly(&[b'a'; 2042]).sends_quietly(b"\r\n");
-    for _ in 0..100 {
+    for _ in 0..60 {
         session.sends_quietly(&[b'b'; 1000]);
         assert!(session.input.len() < 2048);
     }
@@ -60,5 +60,18 @@ fn commands_that_need_a_login_do_without_one_what_they_should() {
     let mut session = Session::tls();
     session.says(&["EHLO a", "MAIL FROM:<>", "RCPT TO:<bob@example.net>", "DATA"]);
     session.says(&["BDAT 0 LAST", "VRFY a", "HELP", "NOOP", "RSET", "STARTTLS", "QUIT"]);
+    assert_snapshot!(session.replies());
+}
+
+#[test]
+fn a_command_line_without_end_is_cut() {
+    let mut session = Session::plain();
+    let piece = vec![b'a'; 1_000];
+    let mut sent = 0;
+    while session.transcript.lines().last() != Some("D: close") {
+        session.sends_quietly(&piece);
+        sent += piece.len();
+    }
+    assert!(sent <= 66_000, "{sent}");
     assert_snapshot!(session.replies());
 }

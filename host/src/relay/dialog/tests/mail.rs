@@ -57,6 +57,7 @@ fn parameters_that_are_wrong_are_named() {
         "MAIL FROM:<ada@example.com> SIZE=1 size=1",
         "MAIL FROM:<ada@example.com> BODY=BINARYMIME",
         "MAIL FROM:<ada@example.com> SMTPUTF8=yes",
+        "MAIL FROM:<ada@example.com> SMTPUTF8 SMTPUTF8",
         "MAIL FROM:<ada@example.com> RET=FULL",
         "MAIL FROM:<ada@example.com> ENVID=1 SIZE=1",
         "MAIL FROM:<ada@example.com> =1",

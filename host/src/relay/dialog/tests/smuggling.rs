@@ -43,10 +43,21 @@ fn no_other_end_than_crlf_dot_crlf_ends_a_message() {
         let input = format!("Subject: a\r\n\r\nfirst{end}{SMUGGLED}");
         session.transcript.clear();
         session.sends_quietly(input.as_bytes());
-        assert!(session.mails.is_empty(), "{end:?}");
+        assert_one_or_none(&session, end);
         writeln!(transcript, "{end:?}: {}", session.replies()).expect("a string takes everything");
     }
     insta::assert_snapshot!(transcript);
+}
+
+/// What was smuggled in is content of the one message, or nothing is taken at all.
+#[track_caller]
+fn assert_one_or_none(session: &Session, end: &str) {
+    let senders = session.mails.iter().map(|mail| mail.sender.as_ref().map(ToString::to_string));
+    let senders: Vec<_> = senders.flatten().collect();
+    assert!(senders.is_empty() || senders == ["ada@example.com"], "{end:?}: {senders:?}");
+    for mail in &session.mails {
+        assert!(mail.data.ends_with(b"smuggled\r\n"), "{end:?} ended the message");
+    }
 }
 
 #[test]
@@ -60,7 +71,7 @@ fn they_make_no_difference_in_any_pieces() {
                 for piece in input.as_bytes().chunks(size) {
                     session.sends_quietly(piece);
                 }
-                assert!(session.mails.is_empty(), "{end:?}");
+                assert_one_or_none(&session, end);
                 session.replies()
             })
             .collect();

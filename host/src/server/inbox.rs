@@ -1,0 +1,83 @@
+//! The port of the sandbox inbox: bound, and bounded in connections.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+use super::accept::Acceptor;
+use super::tasks::Tasks;
+use super::wire::{StartError, bind};
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::inbox::archive::Archive;
+use crate::inbox::smtp::{self, Inbox, Reach};
+
+/// Sessions at a time; further clients wait for their greeting in the kernel's queue, as with HTTP: a
+/// delivery that waits is not a delivery that failed.
+const SESSIONS: usize = 64;
+
+/// The inbox's SMTP server, which runs; without a port where it takes no mail.
+#[derive(Debug)]
+pub struct Sandbox {
+    /// Where it listens.
+    pub address: Option<SocketAddr>,
+    tasks: Tasks,
+    stop: CancellationToken,
+}
+
+impl Sandbox {
+    /// Binds what the configuration names, and serves it.
+    ///
+    /// # Errors
+    /// Other machines could reach the address, or it is taken.
+    pub async fn start(
+        config: &Config,
+        (archive, clock): (&Archive, &Clock),
+        tasks: Tasks,
+    ) -> Result<Self, StartError> {
+        let stop = CancellationToken::new();
+        if !config.inbox.enabled {
+            return Ok(Self { address: None, tasks, stop });
+        }
+        Reach::Loopback.check(config.inbox.smtp_listen)?;
+        let (listener, address) = bind(config.inbox.smtp_listen, "[inbox] smtp_listen").await?;
+        let inbox = Inbox { archive: archive.clone(), clock: clock.clone() };
+        tasks.start("inbox", serve(listener, inbox, stop.clone()));
+        Ok(Self { address: Some(address), tasks, stop })
+    }
+
+    /// Takes no more mail, and lets messages that are coming end.
+    pub async fn finish(&self) {
+        self.stop.cancel();
+        self.tasks.finish().await;
+    }
+}
+
+async fn serve(listener: TcpListener, inbox: Inbox, stop: CancellationToken) {
+    let (mut acceptor, places) =
+        (Acceptor::new(listener, "sandbox inbox"), Arc::new(Semaphore::new(SESSIONS)));
+    let (inbox, sessions) = (Arc::new(inbox), Tasks::default());
+    loop {
+        let place = tokio::select! {
+            place = Arc::clone(&places).acquire_owned() => place.expect("never closed"),
+            () = stop.cancelled() => break,
+        };
+        let (stream, peer) = tokio::select! {
+            accepted = acceptor.next() => accepted,
+            () = stop.cancelled() => break,
+        };
+        let _best_effort = stream.set_nodelay(true);
+        let (inbox, stop) = (Arc::clone(&inbox), stop.clone());
+        sessions.start("inbox session", async move {
+            smtp::serve(&inbox, stream, peer.ip(), stop).await;
+            drop(place);
+        });
+    }
+    drop(acceptor);
+    if tokio::time::timeout(super::smtp::DRAIN, sessions.finish()).await.is_err() {
+        tracing::warn!("some sessions of the sandbox inbox did not end in time; they are cut off");
+    }
+}
