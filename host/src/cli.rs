@@ -3,6 +3,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line prints")]
 
 mod account;
+mod check;
 mod credits;
 mod dev;
 mod domain;
@@ -39,6 +40,8 @@ enum Command {
     Dev(dev::Dev),
     /// Start the server with a configuration file
     Serve(serve::Serve),
+    /// Check a configuration and every file that it names; all faults at once
+    Check(check::Check),
     /// Open, list, show and change accounts
     #[command(subcommand)]
     Account(account::AccountCommand),
@@ -97,6 +100,7 @@ async fn run(command: Command) -> Result<(), CliError> {
     match command {
         Command::Dev(dev) => Box::pin(dev::run(dev)).await,
         Command::Serve(serve) => Box::pin(serve::run(serve)).await,
+        Command::Check(check) => check::run(&check),
         Command::Account(command) => account::run(command).await,
         Command::Key(command) => key::run(command).await,
         Command::Template(command) => Box::pin(template::run(command)).await,

@@ -12,6 +12,7 @@ mod hostname;
 mod http;
 mod limits;
 mod plugins;
+mod read;
 mod retention;
 mod smtp;
 mod webhooks;
@@ -125,13 +126,13 @@ pub enum ConfigError {
         /// Why.
         source: std::io::Error,
     },
-    /// The file, or the environment, is wrong. The text names line and column, or the rule.
-    #[error("the configuration {origin} is not valid:\n{message}")]
+    /// The file or the environment is wrong.
+    #[error("the configuration {origin} is not valid:\n  {}", faults.join("\n  "))]
     Invalid {
         /// The file, or the environment.
         origin: String,
-        /// What is wrong.
-        message: String,
+        /// Everything that is wrong, each with line and key, variable, or rule.
+        faults: Vec<String>,
     },
 }
 
@@ -139,33 +140,39 @@ impl Config {
     /// Reads a file, if one is given, and then the environment.
     ///
     /// # Errors
-    /// See [`ConfigError`].
+    /// See [`ConfigError`]; all faults at once.
     pub fn load(
         file: Option<&Path>,
         environment: impl Iterator<Item = (String, String)>,
     ) -> Result<Self, ConfigError> {
-        let mut table = toml::Table::new();
-        if let Some(path) = file {
-            let text = std::fs::read_to_string(path)
-                .map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
-            let invalid = |error: toml::de::Error| ConfigError::Invalid {
-                origin: path.display().to_string(),
-                message: place_and_fault(&text, &error),
-            };
-            // Parsed twice: this time for messages that name the line.
-            toml::from_str::<Self>(&text).map_err(invalid)?;
-            table = toml::from_str(&text).map_err(invalid)?;
+        let mut faults = Vec::new();
+        let mut table = match file {
+            None => toml::Table::new(),
+            Some(path) => {
+                let text = std::fs::read_to_string(path)
+                    .map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
+                read::file(&text, &mut faults)
+            }
+        };
+        read::variables(&mut table, environment, &mut faults);
+        // What is at fault has been taken out; the rules are about the rest.
+        let config: Self = table.try_into().unwrap_or_else(|error: toml::de::Error| {
+            faults.push(error.message().to_owned());
+            Self::default()
+        });
+        faults.extend(config.broken_rules());
+        if faults.is_empty() {
+            return Ok(config);
         }
-        environment::lay_over(&mut table, environment);
-        let config: Self = table.try_into().map_err(|error: toml::de::Error| {
-            let origin = "with the environment (WAXWING_…)".to_owned();
-            ConfigError::Invalid { origin, message: error.to_string() }
-        })?;
-        config.check()
+        let origin = file.map_or_else(
+            || "of the environment (WAXWING_…)".to_owned(),
+            |path| path.display().to_string(),
+        );
+        Err(ConfigError::Invalid { origin, faults })
     }
 
-    /// Bounds that no type can say; all that are broken at once.
-    fn check(self) -> Result<Self, ConfigError> {
+    /// Bounds that no type can say.
+    fn broken_rules(&self) -> Vec<String> {
         let mut rules = Rules::default();
         self.smtp.check(&mut rules);
         self.limits.check(&mut rules);
@@ -178,37 +185,14 @@ impl Config {
         self.credits.check(&mut rules);
         self.retention.check(&mut rules);
         rules.must(!self.store.data_dir.as_os_str().is_empty(), "store.data_dir: not empty");
-        if rules.broken.is_empty() {
-            return Ok(self);
-        }
-        let (origin, message) = ("and the environment".to_owned(), rules.broken.join("\n"));
-        Err(ConfigError::Invalid { origin, message })
+        rules.broken
     }
-}
-
-/// Line, column, key and what is wrong there. Not the line itself: a password may stand in it, and a log is
-/// read by more people than the file.
-fn place_and_fault(text: &str, error: &toml::de::Error) -> String {
-    let message = error.message();
-    let before = error.span().and_then(|span| text.get(..span.start));
-    let Some(before) = before else { return format!("  {message}") };
-    let line = before.matches('\n').count() + 1;
-    let column = before.rsplit('\n').next().map_or(0, |it| it.chars().count()) + 1;
-    let key = text.lines().nth(line - 1).and_then(|it| it.split_once('='));
-    let key = key.map_or("", |(key, _)| key.trim());
-    let is_key = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-    let at = if !key.is_empty() && key.chars().all(is_key) {
-        format!(", at `{key}`")
-    } else {
-        String::new()
-    };
-    format!("  line {line}, column {column}{at}: {message}")
 }
 
 impl Rules {
     fn must(&mut self, holds: bool, rule: &str) {
         if !holds {
-            self.broken.push(format!("  {rule}"));
+            self.broken.push(rule.to_owned());
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod accept;
 mod bounces;
+mod check;
 mod connection_limits;
 pub mod data_dir;
 mod delivery;
@@ -23,5 +24,6 @@ pub mod tls;
 pub mod webhooks;
 mod wire;
 
+pub use check::check;
 pub use lifecycle::run;
 pub use wire::{Running, StartError, start};

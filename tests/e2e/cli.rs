@@ -281,7 +281,9 @@ fn every_command_has_help_that_says_what_it_does() {
         String::from_utf8(output.stdout).expect("UTF-8")
     };
     let top = run(&[]);
-    for command in ["dev", "serve", "account", "key", "template", "credits", "domain", "message"] {
+    for command in
+        ["dev", "serve", "check", "account", "key", "template", "credits", "domain", "message"]
+    {
         assert!(top.contains(command), "{top}");
         assert!(run(&[command]).contains("Usage: waxwing"), "{command}");
     }
@@ -301,5 +303,40 @@ fn a_configuration_with_a_fault_names_the_line_and_what_would_be_right() {
     assert!(!output.status.success());
     for words in ["bad.toml", "line 2", "lissten", "listen"] {
         assert!(error.contains(words), "{words}: {error}");
+    }
+}
+
+#[test]
+fn check_tells_every_fault_of_a_configuration_and_of_the_files_that_it_names() {
+    let server = Server::dev();
+    let check = |text: &str| {
+        let file = server.scratch("checked.toml");
+        std::fs::write(&file, text).expect("written");
+        let output = std::process::Command::new(waxwing_tests::binary())
+            .args(["check", "--config"])
+            .arg(&file)
+            .output()
+            .expect("the binary runs");
+        let said = [output.stdout, output.stderr].concat();
+        (output.status.success(), String::from_utf8(said).expect("UTF-8"))
+    };
+    let (fine, said) = check("[http]\nlisten = \"127.0.0.1:0\"\n");
+    assert!(fine, "{said}");
+
+    let (fine, said) = check("[htp]\nlisten = 1\n[smtp]\nrecipients = 0\nhostname = 7\n");
+    assert!(!fine);
+    for words in ["line 1", "htp", "smtp.recipients: 1 to 1000", "line 5", "smtp.hostname"] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+
+    let (fine, said) = check(
+        "[smtp]\ncertificate = \"no-such.pem\"\nprivate_key = \"no-such.key\"\n\
+         [webhooks]\nca_file = \"no-such-authority.pem\"\n\
+         [delivery]\nroute = \"smarthost\"\n[[delivery.smarthosts]]\nname = \"relay\"\n\
+         host = \"relay.example\"\nuser = \"me\"\npassword_file = \"no-such-password\"\n",
+    );
+    assert!(!fine);
+    for words in ["no-such.pem", "no-such-authority.pem", "no-such-password"] {
+        assert!(said.contains(words), "{words}: {said}");
     }
 }

@@ -99,7 +99,7 @@ async fn a_broken_file_changes_nothing_and_says_what_is_wrong() {
     let line = logged(&server, before, BROKEN);
     assert_eq!(line["level"], "ERROR");
     let error = line["error"].as_str().expect("an error");
-    assert!(error.contains("at `send_burst`") && error.contains("line "), "{error}");
+    assert!(error.contains("at `limits.send_burst`") && error.contains("line "), "{error}");
     assert_eq!(send(&server, &account).await, (201, Some("1000".to_owned())));
 
     let before = change(&server, &[("send_burst = 0", "send_burst = 1000")]);

@@ -22,6 +22,14 @@ pub enum CliError {
     /// The configuration.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// Files that the configuration names.
+    #[error("{path} names what cannot be used:\n  {}", faults.join("\n  "))]
+    Unusable {
+        /// The configuration.
+        path: PathBuf,
+        /// Everything that is wrong.
+        faults: Vec<String>,
+    },
     /// The log filter.
     #[error("[log] filter is not valid: {0}")]
     LogFilter(#[from] tracing_subscriber::filter::ParseError),

@@ -2,26 +2,15 @@
 
 const PREFIX: &str = "WAXWING_";
 
-/// Puts the keys of the environment over those of the file.
-pub(super) fn lay_over(
-    table: &mut toml::Table,
-    environment: impl Iterator<Item = (String, String)>,
-) {
-    for (name, value) in environment {
-        if let Some(path) = path(&name) {
-            insert(table, &path, typed(&value));
-        }
-    }
-}
-
 /// `WAXWING_HTTP__LISTEN` is `listen` in `[http]`; variables without `__` are not ours.
-fn path(name: &str) -> Option<Vec<String>> {
+pub(super) fn path(name: &str) -> Option<Vec<String>> {
     let steps: Vec<String> =
         name.strip_prefix(PREFIX)?.split("__").map(str::to_ascii_lowercase).collect();
     (steps.len() > 1).then_some(steps)
 }
 
-fn insert(table: &mut toml::Table, path: &[String], value: toml::Value) {
+/// Puts a value at a path; tables on the way are made.
+pub(super) fn insert(table: &mut toml::Table, path: &[String], value: toml::Value) {
     match path {
         [] => {}
         [key] => {
@@ -39,7 +28,7 @@ fn insert(table: &mut toml::Table, path: &[String], value: toml::Value) {
 }
 
 /// A number, a boolean or an array where it reads as one, else a text.
-fn typed(value: &str) -> toml::Value {
+pub(super) fn typed(value: &str) -> toml::Value {
     let document = toml::from_str::<toml::Table>(&format!("value = {value}"));
     document
         .ok()

@@ -38,6 +38,36 @@ fn all_bounds_that_are_broken_are_named_at_once() {
 }
 
 #[test]
+fn faults_of_the_file_the_environment_and_the_rules_are_named_at_once() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("waxwing.toml");
+    let text = "[http]\nlissten = \"127.0.0.1:1\"\n\n[smtp]\nrecipients = \"many\"\nconnections = 0\n\n\
+                [[delivery.smarthosts]]\nname = \"a\"\nhost = \"a.example\"\nport = 99999\n\n\
+                [[delivery.smarthosts]]\nname = \"b\"\n\n\
+                [delivery]\nlocal_addresses = [\"127.0.0.1\", \"no address\", \"::1\"]\n";
+    // A table may not be named twice: its keys stand first.
+    let (arrays, rest) = text.split_once("[delivery]\n").expect("two parts");
+    let (head, arrays) = arrays.split_at(arrays.find("[[").expect("an array"));
+    std::fs::write(&file, format!("{head}[delivery]\n{rest}\n{arrays}")).expect("written");
+    let pairs = [("WAXWING_LIMITS__CONNECTIONS", "many"), ("WAXWING_HTP__LISTEN", "127.0.0.1:1")];
+    let error = Config::load(Some(&file), environment(&pairs).into_iter()).expect_err("broken");
+    let text = error.to_string();
+    for named in [
+        "line 2, column 1, at `http.lissten`",
+        "at `smtp.recipients`",
+        "smtp.connections: 1 to 1000000",
+        "at `delivery.smarthosts.port`",
+        "at `delivery.smarthosts`: missing field `host`",
+        "at `delivery.local_addresses`",
+        "WAXWING_LIMITS__CONNECTIONS: ",
+        "WAXWING_HTP__LISTEN: ",
+    ] {
+        assert!(text.contains(named), "{named} in {text}");
+    }
+    assert_eq!(text.lines().count(), 1 + 8, "{text}");
+}
+
+#[test]
 fn an_unknown_key_is_named_with_the_valid_ones() {
     let directory = tempfile::tempdir().expect("a directory");
     let file = directory.path().join("waxwing.toml");

@@ -265,7 +265,11 @@ fn way(route: Route, names: &[String], all: &[Smarthost]) -> Way {
     }
 }
 
-fn smarthost(
+/// A smarthost with its password.
+///
+/// # Errors
+/// The password file cannot be read.
+pub fn smarthost(
     delivery: &Delivery,
     settings: &config::Smarthost,
 ) -> Result<Smarthost, DeliveryError> {

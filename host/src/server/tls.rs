@@ -127,6 +127,18 @@ pub enum CertificateError {
 #[derive(Debug)]
 struct Live(ArcSwap<Loaded>);
 
+/// Whether the certificate and the key that the configuration names can be used together.
+///
+/// # Errors
+/// See [`CertificateError`].
+pub fn check(smtp: &Smtp) -> Result<(), CertificateError> {
+    let (Some(certificate), Some(private_key)) = (&smtp.certificate, &smtp.private_key) else {
+        return Ok(());
+    };
+    let pair = Pair::new(certificate, private_key);
+    pair.load(&pair.read()?).map(drop)
+}
+
 impl Certificates {
     /// Loads what the configuration names; a self-signed certificate, made where there is none yet
     /// or where it ends soon, if it names nothing.

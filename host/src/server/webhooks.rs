@@ -129,7 +129,10 @@ pub async fn adopt_settings(config: &mut Config, store: &Store) -> Result<(), St
 }
 
 /// The authorities of the system, and those of the operator.
-fn tls(settings: &config::Webhooks) -> Result<ClientConfig, WebhooksError> {
+///
+/// # Errors
+/// See [`WebhooksError`].
+pub fn tls(settings: &config::Webhooks) -> Result<ClientConfig, WebhooksError> {
     let mut roots = RootCertStore::empty();
     let system = rustls_native_certs::load_native_certs();
     for error in &system.errors {

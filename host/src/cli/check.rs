@@ -1,0 +1,28 @@
+//! `waxwing check`: what is wrong with a configuration, before a server starts with it.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::error::CliError;
+use crate::config::Config;
+use crate::server;
+
+/// Check a configuration, and every file that it names
+#[derive(Debug, Args)]
+pub struct Check {
+    /// The configuration; every key can also come from the environment as `WAXWING_SECTION__KEY`
+    #[arg(long)]
+    config: PathBuf,
+}
+
+/// Prints that all is well, or every fault at once.
+pub fn run(check: &Check) -> Result<(), CliError> {
+    let config = Config::load(Some(&check.config), std::env::vars())?;
+    let faults = server::check(&config);
+    if faults.is_empty() {
+        println!("{} can be used", check.config.display());
+        return Ok(());
+    }
+    Err(CliError::Unusable { path: check.config.clone(), faults })
+}
