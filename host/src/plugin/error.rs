@@ -286,6 +286,35 @@ impl CallFailure {
         }
     }
 
+    /// The limit that it came to, with its value: `plugins.limits.renderer.call_ms is 100 ms`.
+    #[must_use]
+    pub fn limit(&self) -> Option<String> {
+        match self {
+            Self::Time { knob, limit_ms, .. } => Some(format!("{knob} is {limit_ms} ms")),
+            Self::Memory { knob, limit, .. } | Self::Output { knob, limit, .. } => {
+                Some(format!("{knob} is {limit} bytes"))
+            }
+            Self::Trapped { .. }
+            | Self::InputQuarantined { .. }
+            | Self::GaveUp { .. }
+            | Self::BrokenPromise { .. } => None,
+        }
+    }
+
+    /// Whether it came to a limit in that exported function.
+    #[must_use]
+    pub fn is_limit_of(&self, function: &str) -> bool {
+        match self {
+            Self::Time { call, .. } | Self::Memory { call, .. } | Self::Output { call, .. } => {
+                *call == function
+            }
+            Self::Trapped { .. }
+            | Self::InputQuarantined { .. }
+            | Self::GaveUp { .. }
+            | Self::BrokenPromise { .. } => false,
+        }
+    }
+
     /// Whether the plugin broke, rather than declined: such failures count for its rollback.
     #[must_use]
     pub fn is_trap(&self) -> bool {

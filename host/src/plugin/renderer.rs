@@ -1,11 +1,17 @@
 //! The template renderer: warm instances, each with its compiled templates.
 
+mod blame;
+
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
 
 use lru::LruCache;
 use tokio::sync::Semaphore;
 use wasmtime::component::ResourceAny;
+
+pub use blame::Blame;
+use blame::Evidence;
 
 use super::Kind;
 use super::bindings::template::TemplateRenderer;
@@ -32,6 +38,7 @@ pub struct Renderer {
     generation: Generation<TemplateRenderer>,
     places: Semaphore,
     warm: Mutex<Vec<Warm>>,
+    evidence: Evidence,
 }
 
 /// A published version of a template never changes, so its compiled form can be kept under this.
@@ -45,9 +52,17 @@ pub struct VersionKey {
 
 struct Warm {
     instance: Instance<TemplateRenderer>,
-    compiled: LruCache<VersionKey, (ResourceAny, u32)>,
+    compiled: LruCache<VersionKey, Kept>,
     weight: u64,
     renders: u32,
+}
+
+/// A compiled template in an instance.
+struct Kept {
+    compiled: ResourceAny,
+    weight: u32,
+    /// Whether this instance has rendered it already.
+    rendered: bool,
 }
 
 impl Renderer {
@@ -55,7 +70,8 @@ impl Renderer {
 
     pub(super) fn new(generation: Generation<TemplateRenderer>) -> Self {
         let places = std::thread::available_parallelism().map_or(2, NonZeroUsize::get) * 2;
-        Self { generation, places: Semaphore::new(places), warm: Mutex::new(Vec::new()) }
+        let (places, warm) = (Semaphore::new(places), Mutex::new(Vec::new()));
+        Self { generation, places, warm, evidence: Evidence::default() }
     }
 
     pub(super) fn generation(&self) -> &Generation<TemplateRenderer> {
@@ -92,20 +108,53 @@ impl Renderer {
     pub(super) async fn render(
         &self,
         key: Option<VersionKey>,
-        template: impl FnOnce() -> Template + Send,
+        template: impl Fn() -> Template + Send + Sync,
         ctx: &CallContext,
         data: &String,
     ) -> Result<Result<Output, Failure>, CallFailure> {
         // Never closed, so the only answer is a place.
         let _place = self.places.acquire().await;
-        let mut warm = match self.idle() {
+        let idle = self.idle();
+        let was_used = idle.is_some();
+        let mut warm = match idle {
             Some(warm) => warm,
             None => Warm::new(self.generation.instance(CallPurpose::of(ctx)).await?),
         };
         // After a trap the instance is dropped with its store; after a refusal it is as good as new.
-        let answer = warm.render(key, template, ctx, data).await?;
+        let mut answer = warm.render(key, &template, ctx, data, &self.evidence).await;
+        if was_used && matches!(answer, Err(CallFailure::Memory { .. })) {
+            // What other calls left in the instance may be what filled it.
+            let plugin = &self.generation.identity().name;
+            tracing::info!(plugin, "an instance of a renderer was full; the call is made to a new one");
+            warm = Warm::new(self.generation.instance().await?);
+            answer = warm.render(key, &template, ctx, data, &self.evidence).await;
+        }
+        let answer = answer?;
         self.keep(warm);
         Ok(answer)
+    }
+
+    /// Who is to blame that a version came to a limit, or trapped, with this data. Where that is not
+    /// known the version's example is rendered.
+    pub(super) async fn blame(
+        &self,
+        key: VersionKey,
+        template: impl Fn() -> Template + Send + Sync,
+        ctx: &CallContext,
+        data: &str,
+        example: &String,
+    ) -> Blame {
+        if let Some(blame) = self.evidence.blame(key) {
+            return blame;
+        }
+        let ctx = CallContext { dry_run: true, ..ctx.clone() };
+        match self.render(Some(key), template, &ctx, example).await {
+            Ok(Ok(_)) => Blame::Data,
+            Ok(Err(Failure::Misconfigured(_))) | Err(_) => self.evidence.fails_its_example(key),
+            Ok(Err(Failure::InvalidInput(_) | Failure::Internal(_))) => {
+                self.evidence.fails(key, hash(data))
+            }
+        }
     }
 
     fn idle(&self) -> Option<Warm> {
@@ -127,12 +176,13 @@ impl Warm {
     async fn render(
         &mut self,
         key: Option<VersionKey>,
-        template: impl FnOnce() -> Template + Send,
+        template: &(impl Fn() -> Template + Sync),
         ctx: &CallContext,
         data: &String,
+        evidence: &Evidence,
     ) -> Result<Result<Output, Failure>, CallFailure> {
         self.renders += 1;
-        let kept = key.and_then(|key| self.compiled.get(&key)).map(|(compiled, _)| *compiled);
+        let kept = key.and_then(|key| self.compiled.get(&key)).map(|kept| kept.compiled);
         let compiled = match kept {
             Some(compiled) => compiled,
             None => {
@@ -153,10 +203,19 @@ impl Warm {
         let template = world.waxwing_plugin_renderer().compiled();
         let called = cpu.of(template.call_render(store, compiled, ctx, data)).await;
         let answer = self.instance.outcome("render", Budget::Call, called)?;
-        if key.is_none() {
-            self.drop_in_guest(compiled).await?;
+        match key {
+            None => self.drop_in_guest(compiled).await?,
+            Some(key) if answer.is_ok() => self.rendered(key, evidence),
+            Some(_) => {}
         }
         Ok(answer)
+    }
+
+    fn rendered(&mut self, key: VersionKey, evidence: &Evidence) {
+        if let Some(kept) = self.compiled.peek_mut(&key).filter(|kept| !kept.rendered) {
+            kept.rendered = true;
+            evidence.renders(key);
+        }
     }
 
     async fn remember(
@@ -171,12 +230,12 @@ impl Warm {
         let called = cpu.of(template.call_weight(store, compiled)).await;
         let weight = self.instance.outcome("weight", Budget::Prepare, called)?;
         while self.weight + u64::from(weight) > WEIGHT || self.compiled.len() == TEMPLATES.get() {
-            let Some((_, (evicted, weight))) = self.compiled.pop_lru() else { break };
-            self.weight -= u64::from(weight);
-            self.drop_in_guest(evicted).await?;
+            let Some((_, evicted)) = self.compiled.pop_lru() else { break };
+            self.weight -= u64::from(evicted.weight);
+            self.drop_in_guest(evicted.compiled).await?;
         }
         self.weight += u64::from(weight);
-        self.compiled.put(key, (compiled, weight));
+        self.compiled.put(key, Kept { compiled, weight, rendered: false });
         Ok(())
     }
 
@@ -201,6 +260,12 @@ async fn compile(
     let renderer = world.waxwing_plugin_renderer().compiled();
     let called = cpu.of(renderer.call_compile(store, template)).await;
     instance.outcome("compile", Budget::Prepare, called)
+}
+
+fn hash(data: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    data.hash(&mut hasher);
+    hasher.finish()
 }
 
 impl std::fmt::Debug for Warm {

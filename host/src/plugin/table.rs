@@ -19,7 +19,7 @@ use super::log::printable;
 use super::placed::{Placed, Proven};
 use super::plan::{self, PlanPolicy};
 use super::record::{Call, Input, answer};
-use super::renderer::{self, Renderer};
+use super::renderer::{self, Blame, Renderer};
 use super::shadow::Shadow;
 use super::slot::OnFailure;
 use watch::{Seen, Watch};
@@ -60,6 +60,17 @@ pub struct TrapReport {
     pub failure: CallFailure,
     /// How many calls of this generation were before it.
     pub calls_before: u64,
+    /// What else could be rendered, where a template was.
+    pub version: Option<Version>,
+}
+
+/// A published version of a template, and what it renders well.
+#[derive(Debug, Clone)]
+pub struct Version {
+    /// Which.
+    pub key: renderer::VersionKey,
+    /// Its example data, as JSON text.
+    pub example: String,
 }
 
 /// An answer of a plugin, and the record of it.
@@ -80,6 +91,8 @@ pub enum Unrendered {
     Data(Vec<Diagnostic>),
     /// The published template is wrong.
     Template(Vec<Diagnostic>),
+    /// It came to a limit of time, memory or output.
+    TooMuchWork(Blame, CallFailure),
 }
 
 impl Table {
@@ -155,6 +168,7 @@ impl Table {
             name: "the send",
             call: "check",
             binding: &placed.config.binding,
+            version: &|| None,
             record: || {
                 let input = Input::Plan { who: who.clone(), uses: uses.to_vec() };
                 Call { context: ctx.clone(), settings: None, input }
@@ -180,16 +194,19 @@ impl Table {
         Called { result: said, decision, failed: None }
     }
 
-    /// Renders every part of a published version; `data` is JSON text.
+    /// Renders every part of a published version; `data` is JSON text. Where the data comes to a limit,
+    /// the version's example says whether the template is to blame.
     pub async fn render(
         &self,
         scope: &Scope<'_>,
         key: renderer::VersionKey,
         template: impl Fn() -> renderer::Template + Send + Sync,
+        example: impl Fn() -> String + Send + Sync,
         ctx: &CallContext,
         data: &String,
     ) -> Called<Result<renderer::Output, Unrendered>> {
         let placed = choose(&self.renderers, scope);
+        let version = || Some(Version { key, example: example() });
         let watch = Watch {
             table: self,
             plugin: || Proven::Renderer(Arc::clone(placed)),
@@ -199,6 +216,7 @@ impl Table {
             name: "the template",
             call: "render",
             binding: &placed.config.binding,
+            version: &version,
             record: || {
                 let input = Input::Render { template: template(), data: data.clone() };
                 Call { context: ctx.clone(), settings: None, input }
@@ -207,12 +225,21 @@ impl Table {
         let run = placed.policy.render(Some(key), &template, ctx, data);
         let seen = watch.run(Renderer::KIND, run, answer::output).await;
         let identity = placed.policy.generation().identity();
-        let result = seen.result.and_then(|answer| rendered(identity, answer));
+        let result = match seen.result {
+            Ok(answer) => rendered(identity, answer),
+            Err(failure) if failure.is_limit_of("render") => {
+                let blame = placed.policy.blame(key, &template, ctx, data, &example()).await;
+                Ok(Err(Unrendered::TooMuchWork(blame, failure)))
+            }
+            Err(failure) => Err(failure),
+        };
         let summary = match &result {
             Ok(Ok(_)) => ("rendered", None),
             Ok(Err(Unrendered::Data(faults))) => ("invalid", Some(list(faults))),
             Ok(Err(Unrendered::Template(faults))) => ("misconfigured", Some(list(faults))),
-            Err(failure) => ("failed", Some(failure.to_string())),
+            Ok(Err(Unrendered::TooMuchWork(_, failure))) | Err(failure) => {
+                ("failed", Some(failure.to_string()))
+            }
         };
         let mut decision = Decision::new(Renderer::KIND, identity, summary, seen.took);
         if let Ok(Ok(output)) = &result {
@@ -313,6 +340,7 @@ impl Table {
             name: "the domain",
             call,
             binding: &placed.config.binding,
+            version: &|| None,
             record: move || Call { context: ctx.clone(), settings: None, input: input() },
         }
     }

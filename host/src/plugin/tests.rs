@@ -84,7 +84,8 @@ async fn render_version(
     let context = plugins.context("test".to_owned());
     let data = data.to_owned();
     let table = plugins.table();
-    let called = table.render(&ANYBODY, key, || text_template(text), &context, &data).await;
+    let (template, example) = (|| text_template(text), || "{}".to_owned());
+    let called = table.render(&ANYBODY, key, template, example, &context, &data).await;
     called.result.map(|rendered| rendered.map(|output| output.bodies))
 }
 

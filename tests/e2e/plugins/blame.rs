@@ -71,6 +71,50 @@ async fn a_template_that_two_renderers_trap_on_is_in_quarantine_and_the_renderer
     send(&server, "bad-one").await.message_id();
 }
 
+/// The limits hold for each call, so data that comes to one is refused, and harms nobody else.
+async fn bombs_are_refused_and_others_served(server: &Server) {
+    publish_text(server, "dots", "{% for i in (1..count) %}.{% endfor %}");
+    let dots = async |count: u64| {
+        let message =
+            with(with(note(1), "template", json!("dots")), "data", json!({"count": count}));
+        server.send(server.key(), &message).await
+    };
+    for _ in 0..3 {
+        let answer = dots(1_000_000_000).await;
+        answer.assert_refused(400, "BAD_REQUEST");
+        let fault = &answer.body["errors"][0];
+        assert_eq!((&fault["field"], &fault["code"]), (&json!("data"), &json!("too_much_work")));
+        let words = fault["message"].as_str().expect("a message");
+        assert!(words.contains("plugins.limits.renderer.call_ms is 100 ms"), "{words}");
+        refused(server, &answer, 400).await;
+        dots(3).await.message_id();
+    }
+}
+
+#[tokio::test]
+async fn data_that_is_too_much_work_is_refused_and_others_are_served() {
+    let server = server();
+    bombs_are_refused_and_others_served(&server).await;
+    server.place("liquid-renderer.toml", "[settings]\nundefined = \"required\"\n");
+    let installed = |view: &Value| (view["active"]["builtin"] == false).then_some(());
+    server.until_slot(RENDERER, "an installed renderer is live", installed).await;
+    bombs_are_refused_and_others_served(&server).await;
+    let view = server.slot(RENDERER).await;
+    assert_eq!(view["active"]["inputsInQuarantine"], 0, "{view:#}");
+}
+
+#[tokio::test]
+async fn a_template_that_is_too_much_work_for_its_own_example_is_to_blame() {
+    let server = server();
+    let endless = "{% for a in (1..1000000) %}{% for b in (1..1000000) %}{% endfor %}{% endfor %}";
+    publish_text(&server, "endless", endless);
+    let answer = send(&server, "endless").await;
+    answer.assert_refused(500, "INTERNAL");
+    let words = answer.body["message"].as_str().expect("a message");
+    assert!(words.contains("template endless cannot be rendered"), "{words}");
+    assert!(words.contains("plugins.limits.renderer.call_ms is 100 ms"), "{words}");
+}
+
 #[tokio::test]
 async fn shadows_that_were_cut_short_do_not_hide_whose_fault_a_trap_is() {
     let server = server();

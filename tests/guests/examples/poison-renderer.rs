@@ -1,4 +1,4 @@
-//! Panics when it renders a template whose text has `POISON`.
+//! Panics when it renders a template or data whose text has `POISON`.
 
 #[path = "../kit/renderer.rs"]
 mod kit;
@@ -20,6 +20,7 @@ impl Renderer for Guest {
     fn render(mail: &kit::Mail, _ctx: &CallContext, data: &str) -> Result<Output, Failure> {
         let poisoned = mail.sources.iter().any(|it| it.text.contains("POISON"));
         assert!(!poisoned, "poisoned by the template");
+        assert!(!data.contains("POISON"), "poisoned by the data");
         mail.render(Self::MARK, data)
     }
 }

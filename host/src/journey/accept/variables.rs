@@ -27,6 +27,15 @@ impl<'a> Variables<'a> {
         self.data
     }
 
+    /// Other data over the same brand.
+    #[must_use]
+    pub fn with<'b>(self, data: &'b Map<String, Value>) -> Variables<'b>
+    where
+        'a: 'b,
+    {
+        Variables { data, brand: self.brand }
+    }
+
     /// The required variables of a template that are plainly absent.
     pub fn missing(self, version: &'a TemplateVersion) -> impl Iterator<Item = &'a str> {
         let brand = self.brand;

@@ -6,9 +6,10 @@ use super::super::policy::plan::failed_closed;
 use super::visible;
 use crate::plugin::binding::Scope;
 use crate::plugin::decision::Decision;
-use crate::plugin::renderer::{Body, Part, Source, Template, VersionKey};
+use crate::plugin::renderer::{Blame, Body, Part, Source, Template, VersionKey};
 use crate::plugin::table::{Called, Table, Unrendered};
 use crate::plugin::{CallContext, CallFailure, Diagnostic, Kind};
+use crate::template::slug::Slug;
 use crate::template::version::{TemplateSource, TemplateVersion};
 
 /// The rendered parts of a message.
@@ -43,8 +44,10 @@ pub(in crate::journey) async fn render(
     let key = VersionKey { template: version.template_id, revision: version.revision };
     let template = || for_plugin(version.slug.as_str(), version.revision, &version.source);
     let data = serde_json::to_string(&variables).expect("a JSON object has string keys only");
+    let example = || serde_json::to_string(&variables.with(&version.source.example));
+    let example = || example().expect("a JSON object has string keys only");
     let Called { result, decision, failed: _ } =
-        plugins.render(scope, key, template, context, &data).await;
+        plugins.render(scope, key, template, example, context, &data).await;
     let mut faults: Vec<Fault> =
         version.wrong_types(variables.data()).iter().map(Fault::wrong_type).collect();
     let rendered = match result {
@@ -72,6 +75,9 @@ pub(in crate::journey) async fn render(
             tracing::error!(%slug, %first, "a published template cannot be rendered");
             let message = format!("the published template {slug} cannot be rendered: {first}");
             Err(Refusal::Internal { message })
+        }
+        Ok(Err(Unrendered::TooMuchWork(blame, failure))) => {
+            Err(too_much_work(&version.slug, blame, &failure))
         }
         Err(CallFailure::InputQuarantined { .. }) => Err(Refusal::Internal {
             message: format!(
@@ -103,6 +109,29 @@ pub fn for_plugin(slug: &str, revision: u64, source: &TemplateSource) -> Templat
         sources: parts.into_iter().filter_map(source_of).collect(),
         partials: Vec::new(),
         layout: source.layout.clone(),
+    }
+}
+
+/// Rendering came to a limit: whoever is to blame, to try again would not help.
+fn too_much_work(slug: &Slug, blame: Blame, failure: &CallFailure) -> Refusal {
+    let limit = failure.limit().unwrap_or_default();
+    match blame {
+        Blame::Data => {
+            tracing::info!(%slug, %limit, "a send was refused: its data comes to a limit of the renderer");
+            let message = format!(
+                "the template {slug} needs more than the server allows to render this data ({limit}); \
+                 send less data"
+            );
+            Refusal::fault("data", "too_much_work", message)
+        }
+        Blame::Template => {
+            tracing::error!(%slug, %limit, "a published template comes to a limit with any data");
+            let message = format!(
+                "the published template {slug} cannot be rendered: it needs more than the server \
+                 allows, whatever the data ({limit}); publish a mended version"
+            );
+            Refusal::Internal { message }
+        }
     }
 }
 

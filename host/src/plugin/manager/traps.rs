@@ -62,21 +62,31 @@ impl Manager {
     ) {
         let slot = plugin.slot().clone();
         let traps = self.judging.remove(&(slot.clone(), input)).unwrap_or_default();
+        if blame == Blame::Call && failure.limit().is_some() {
+            tracing::info!(%slot, %failure, "a message needed more than a plugin may use; the plugin stays");
+            return;
+        }
         self.tell_trap(plugin, failure);
         match blame {
-            Blame::Plugin => {}
+            Blame::Plugin => {
+                for calls_before in traps {
+                    self.count_trap(plugin, input, calls_before);
+                }
+            }
             Blame::Input => {
-                tracing::error!(%slot, %failure, "an input is in quarantine: two plugins trapped on it");
+                tracing::error!(
+                    %slot, %failure, "an input is in quarantine: two plugins trapped on it"
+                );
                 plugin.pulse().quarantine(input, failure);
-                return;
+            }
+            Blame::Call => {
+                tracing::error!(
+                    %slot, %failure, "two plugins trapped on the data of a message; its template stays in service"
+                );
             }
             Blame::Unknown => {
                 tracing::warn!(%slot, %failure, "two plugins give up on a call; neither is blamed");
-                return;
             }
-        }
-        for calls_before in traps {
-            self.count_trap(plugin, input, calls_before);
         }
     }
 

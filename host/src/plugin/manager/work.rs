@@ -14,7 +14,8 @@ use super::super::files::{Contents, Directory, ReadError};
 use super::super::impact::Impact;
 use super::super::log::SlotLog;
 use super::super::placed::Proven;
-use super::super::record::service;
+use super::super::record::{Input, service};
+use super::super::renderer;
 use super::super::shadow::ShadowCalls;
 use super::super::slot::{SlotConfig, SlotName};
 use super::super::stage::Stage;
@@ -257,25 +258,42 @@ pub async fn tidy(
 pub enum Blame {
     /// The plugin: another one answers the call.
     Plugin,
-    /// The input: another one traps on it too.
+    /// The input, whoever sends it: another one traps on it too, and a template renders nothing else.
     Input,
+    /// This one call: another one fails on it too, and the same template renders other data.
+    Call,
     /// Nobody is known to be: another one gives up too, and may answer the next call.
     Unknown,
 }
 
 /// Makes the call that one generation failed in to another one.
 pub async fn judge(report: TrapReport, other: Option<Proven>) -> Done {
-    let blame = match other {
-        Some(other) => {
-            let (answer, failure) = other.answer(&report.call).await;
-            let traps = failure.is_some_and(|failure| failure.is_trap());
-            match (report.failure.is_trap(), service::is_failure(other.kind(), &answer)) {
-                (true, _) if traps => Blame::Input,
-                (false, true) => Blame::Unknown,
-                (true | false, _) => Blame::Plugin,
+    let blame = blame(&report, other).await;
+    Done::Judged { plugin: report.plugin, input: report.input, failure: report.failure, blame }
+}
+
+async fn blame(report: &TrapReport, other: Option<Proven>) -> Blame {
+    let Some(other) = other else { return Blame::Plugin };
+    let (answer, failure) = other.answer(&report.call).await;
+    let traps = failure.is_some_and(|failure| failure.is_trap());
+    match (report.failure.is_trap(), service::is_failure(other.kind(), &answer)) {
+        (true, _) if traps => {}
+        (false, true) => return Blame::Unknown,
+        (true | false, _) => return Blame::Plugin,
+    }
+    // The limits hold for every call: nobody has to be kept away from a template that comes to one.
+    if report.failure.is_limit_of("render") {
+        return Blame::Call;
+    }
+    match (&report.plugin, &report.version, &report.call.input) {
+        (Proven::Renderer(it), Some(version), Input::Render { template, data }) => {
+            let (key, example) = (version.key, &version.example);
+            let template = || template.clone();
+            match it.policy.blame(key, template, &report.call.context, data, example).await {
+                renderer::Blame::Data => Blame::Call,
+                renderer::Blame::Template => Blame::Input,
             }
         }
-        None => Blame::Plugin,
-    };
-    Done::Judged { plugin: report.plugin, input: report.input, failure: report.failure, blame }
+        (Proven::Renderer(_) | Proven::Domain(_) | Proven::Plan(_), _, _) => Blame::Input,
+    }
 }

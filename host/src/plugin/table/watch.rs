@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::{Table, TrapReport, gave_up};
+use super::{Table, TrapReport, Version, gave_up};
 use crate::plugin::Kind;
 use crate::plugin::binding::{Binding, Scope};
 use crate::plugin::bindings::types::Failure;
@@ -39,6 +39,8 @@ pub struct Watch<'a, P, R> {
     pub call: &'static str,
     /// What goes in, for records.
     pub record: R,
+    /// What else could be rendered, where a template is.
+    pub version: &'a (dyn Fn() -> Option<Version> + Sync),
 }
 
 /// A call that was made.
@@ -127,6 +129,7 @@ impl<P: Fn() -> Proven, R: Fn() -> Call> Watch<'_, P, R> {
             call: (self.record)(),
             failure,
             calls_before,
+            version: (self.version)(),
         };
         if report.call.bytes() > LARGEST {
             return;

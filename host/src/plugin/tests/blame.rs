@@ -1,12 +1,16 @@
 //! Who is to blame for a trap: an input that two generations trap on is put aside, and the plugin
-//! stays.
+//! stays. Data that a template cannot take is refused, and the template stays.
 
 use serde_json::json;
 
 use super::platform::{Home, Platform, RENDERER, marked};
-use super::{NOW, TemplateId, VersionKey, dear_ada, render_version};
+use super::{NOW, TemplateId, VersionKey, dear_ada, plugins, render_version};
 use crate::plugin::board::SlotView;
 use crate::plugin::error::CallFailure;
+use crate::plugin::limits::Limits;
+use crate::plugin::renderer::{Blame, Body};
+use crate::plugin::table::Unrendered;
+use crate::plugin::{Options, builtin};
 
 const ADA: &str = r#"{"name":"Ada"}"#;
 
@@ -54,6 +58,105 @@ async fn an_input_that_two_generations_trap_on_is_put_aside_and_the_plugin_stays
     let mended = VersionKey { revision: 2, ..key };
     let rendered = render_version(&platform.plugins, mended, "Dear {{ name }}", ADA).await;
     assert!(rendered.expect("answered").is_ok());
+}
+
+fn version() -> VersionKey {
+    VersionKey { template: TemplateId::new(NOW), revision: 1 }
+}
+
+fn too_much_work(
+    rendered: Result<Result<Vec<Body>, Unrendered>, CallFailure>,
+) -> (Blame, CallFailure) {
+    match rendered {
+        Ok(Err(Unrendered::TooMuchWork(blame, failure))) => (blame, failure),
+        other => panic!("a limit should have been passed: {other:?}"),
+    }
+}
+
+/// Two generations of a renderer come to the same limit, and the second is live.
+#[tokio::test]
+async fn data_that_comes_to_a_limit_is_to_blame_and_its_template_stays() {
+    let mut limits = Limits::default();
+    limits.renderer.memory_bytes = 8 << 20;
+    limits.renderer.output_bytes = 1 << 20;
+    let home = Home::new();
+    let platform = Platform::with(Options { limits, ..home.options() }, Vec::new()).await;
+    home.put("liquid-renderer.wasm", marked(builtin::LIQUID_RENDERER, "another build"));
+    let live = platform.live(RENDERER, "waxwing-liquid-renderer").await;
+    let time = "{% for i in (1..n) %}{% endfor %}";
+    let memory = "{% assign x = 'aaaaaaaaaaaaaaaa' %}{% for i in (1..n) %}\
+                  {% assign x = x | append: x %}{% endfor %}{{ x | size }}";
+    let output = "{% for i in (1..n) %}0123456789{% endfor %}";
+    let bombs = [
+        (time, 1_000_000_000, "call_ms"),
+        (memory, 22, "memory_bytes"),
+        (output, 200_000, "output_bytes"),
+    ];
+    for (text, n, knob) in bombs {
+        let key = version();
+        let render = async |n: u64| {
+            let data = format!(r#"{{"name":"Ada","n":{n}}}"#);
+            render_version(&platform.plugins, key, text, &data).await
+        };
+        render(3).await.expect("answered").expect("rendered");
+        for _ in 0..3 {
+            let (blame, failure) = too_much_work(render(n).await);
+            assert_eq!(blame, Blame::Data);
+            let limit = failure.limit().expect("a limit");
+            assert!(limit.starts_with(&format!("plugins.limits.renderer.{knob} is ")), "{limit}");
+            render(3).await.expect("answered").expect("rendered");
+        }
+    }
+    let view = platform.view(RENDERER);
+    assert_eq!(view.active.expect("active").identity(), live.identity());
+    assert_eq!(live.pulse().inputs_in_quarantine(), 0);
+}
+
+#[tokio::test]
+async fn a_template_that_renders_no_data_is_to_blame() {
+    let plugins = plugins(Limits::default()).await;
+    let (key, endless) = (version(), "{% for i in (1..1000000000) %}{% endfor %}");
+    let blame = async |name: &str| {
+        let data = format!(r#"{{"name":"{name}"}}"#);
+        too_much_work(render_version(&plugins, key, endless, &data).await).0
+    };
+    // It has no example, so only different data can tell.
+    assert_eq!(blame("Ada").await, Blame::Data);
+    assert_eq!(blame("Ada").await, Blame::Data);
+    assert_eq!(blame("Ben").await, Blame::Data);
+    assert_eq!(blame("Cy").await, Blame::Template);
+}
+
+#[tokio::test]
+async fn data_that_two_generations_trap_on_keeps_nobody_from_the_template() {
+    let home = Home::new();
+    let platform = Platform::start(&home).await;
+    let poison = waxwing_guests::component("poison-renderer");
+    home.put("liquid-renderer.wasm", marked(&poison, "first"));
+    let first = platform.live(RENDERER, "poison-renderer").await;
+    home.put("liquid-renderer.wasm", marked(&poison, "second"));
+    let is_second = |view: &SlotView| {
+        let active = view.active.clone()?;
+        (active.identity().digest != first.identity().digest).then_some(active)
+    };
+    let second = platform.until(RENDERER, "the second is live", is_second).await;
+    let (good, bad) = (version(), version());
+    let dear = async |name: &str| {
+        let data = format!(r#"{{"name":"{name}"}}"#);
+        render_version(&platform.plugins, good, "Dear {{ name }}", &data).await
+    };
+    dear("Ada").await.expect("answered").expect("rendered");
+    dear("POISON").await.expect_err("a panic");
+    // What traps on any data is judged after it, and put aside.
+    render_version(&platform.plugins, bad, "POISON", ADA).await.expect_err("a panic");
+    let aside =
+        |view: &SlotView| (view.active.as_ref()?.pulse().inputs_in_quarantine() > 0).then_some(());
+    platform.until(RENDERER, "the bad template is put aside", aside).await;
+    for _ in 0..10 {
+        dear("Ada").await.expect("answered").expect("rendered");
+    }
+    assert_eq!(second.pulse().inputs_in_quarantine(), 1);
+    assert_eq!(platform.view(RENDERER).quarantined, [], "the plugin is not rolled back");
 }
 
 /// Without a generation of its own before it, the built-in plugin is asked; it renders the template.

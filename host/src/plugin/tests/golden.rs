@@ -85,7 +85,7 @@ async fn run(renderer: &Renderer, case: &Value, revision: usize) -> Result<Strin
         extra: Vec::new(),
     };
     let data = if case["data"].is_null() { "{}".to_owned() } else { case["data"].to_string() };
-    match renderer.render(Some(key), || template, &context, &data).await {
+    match renderer.render(Some(key), || template.clone(), &context, &data).await {
         Ok(Ok(output)) => Ok(output.bodies.into_iter().map(|body| body.text).collect()),
         Ok(Err(Failure::InvalidInput(faults) | Failure::Misconfigured(faults))) => {
             Err(error::list(&faults))

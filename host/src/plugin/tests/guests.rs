@@ -79,21 +79,10 @@ async fn a_slow_renderer_is_stopped_at_the_limit_of_its_slot() {
 #[tokio::test]
 async fn a_renderer_that_leaks_gets_a_fresh_instance_when_its_memory_is_full() {
     let plugins = live("leaks", RENDERER, "").await;
-    let mut full = 0;
+    // 64 MiB hold some 250 templates. What they left there is not the fault of the next one.
     for _ in 0..600 {
-        match render(&plugins, "Dear {{ name }}", r#"{"name":"Ada"}"#).await {
-            Ok(rendered) => assert!(rendered.is_ok()),
-            Err(failure) => {
-                let text = failure.to_string();
-                let expected = "the plugin leaks used up its memory in compile: \
-                                plugins.limits.renderer.memory_bytes is 67108864 bytes";
-                assert_eq!(text, expected);
-                full += 1;
-                assert_eq!(dear_ada(&plugins).await, ["[leaks] Hi Ada", "[leaks] Dear Ada"]);
-            }
-        }
+        assert_eq!(dear_ada(&plugins).await, ["[leaks] Hi Ada", "[leaks] Dear Ada"]);
     }
-    assert_eq!(full, 2, "64 MiB hold some 250 templates");
 }
 
 #[tokio::test]

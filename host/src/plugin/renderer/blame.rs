@@ -1,0 +1,115 @@
+//! Whose fault it is that a template came to a limit or made the renderer trap: the data's, or the
+//! template's own. A template that renders other data is not to blame.
+
+use std::num::NonZeroUsize;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use lru::LruCache;
+
+use super::VersionKey;
+
+/// Versions that something is known of, at most.
+const VERSIONS: NonZeroUsize = NonZeroUsize::new(4_096).expect("not zero");
+/// Different data that a version must fail on before it is to blame, where nothing else is known.
+const FAILURES: usize = 3;
+
+/// Who has to mend it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Blame {
+    /// The sender: the template renders other data.
+    Data,
+    /// The template's author: it renders no data, not even its example.
+    Template,
+}
+
+/// What a generation knows of the versions that it was given.
+#[derive(Debug)]
+pub struct Evidence(Mutex<LruCache<VersionKey, Known>>);
+
+#[derive(Debug)]
+enum Known {
+    /// It rendered some data.
+    Renders,
+    /// It failed on its own example.
+    FailsItsExample,
+    /// It failed on such data, by hash; it has no example that could say more.
+    Fails(Vec<u64>),
+}
+
+impl Default for Evidence {
+    fn default() -> Self {
+        Self(Mutex::new(LruCache::new(VERSIONS)))
+    }
+}
+
+impl Evidence {
+    /// Who is to blame, if that is known already.
+    pub fn blame(&self, key: VersionKey) -> Option<Blame> {
+        match self.known().get(&key)? {
+            Known::Renders => Some(Blame::Data),
+            Known::FailsItsExample => Some(Blame::Template),
+            Known::Fails(_) => None,
+        }
+    }
+
+    pub fn renders(&self, key: VersionKey) {
+        self.known().put(key, Known::Renders);
+    }
+
+    pub fn fails_its_example(&self, key: VersionKey) -> Blame {
+        self.known().put(key, Known::FailsItsExample);
+        Blame::Template
+    }
+
+    /// A version without an example that could be rendered failed on some data.
+    pub fn fails(&self, key: VersionKey, data: u64) -> Blame {
+        let mut known = self.known();
+        let seen = known.get_or_insert_mut(key, || Known::Fails(Vec::new()));
+        match seen {
+            Known::Renders => Blame::Data,
+            Known::FailsItsExample => Blame::Template,
+            Known::Fails(seen) => {
+                if seen.len() < FAILURES && !seen.contains(&data) {
+                    seen.push(data);
+                }
+                if seen.len() == FAILURES { Blame::Template } else { Blame::Data }
+            }
+        }
+    }
+
+    fn known(&self) -> MutexGuard<'_, LruCache<VersionKey, Known>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Timestamp;
+    use crate::id::TemplateId;
+
+    fn version() -> VersionKey {
+        let now = Timestamp::from_millis(1_800_000_000_000);
+        VersionKey { template: TemplateId::new(now), revision: 1 }
+    }
+
+    #[test]
+    fn a_version_that_fails_on_any_data_is_to_blame() {
+        let (evidence, key) = (Evidence::default(), version());
+        assert_eq!(evidence.blame(key), None);
+        let blamed: Vec<_> = [1, 2, 2, 1].map(|data| evidence.fails(key, data)).to_vec();
+        assert_eq!(blamed, [Blame::Data; 4], "two kinds of data are not any data");
+        assert_eq!(evidence.fails(key, 3), Blame::Template);
+    }
+
+    #[test]
+    fn a_version_that_rendered_once_is_not_to_blame() {
+        let (evidence, key) = (Evidence::default(), version());
+        for data in 1..=5 {
+            evidence.fails(key, data);
+        }
+        evidence.renders(key);
+        assert_eq!(evidence.blame(key), Some(Blame::Data));
+        assert_eq!(evidence.fails(key, 6), Blame::Data);
+    }
+}
