@@ -219,12 +219,12 @@ fn in_words(place: &[Step<'_>]) -> String {
     place.iter().enumerate().map(step).collect()
 }
 
-/// Follows a path such as `user.name` or `items[].price`; what lies within a list is left to the
-/// renderer, which looks at every element.
+/// Follows a path such as `user.name`, `items[].price` or `items[0].price`; what lies within a list is
+/// left to the renderer, which looks at every element.
 fn is_absent(data: &Map<String, Value>, path: &str) -> bool {
     let mut object = data;
     for step in path.split('.') {
-        let name = step.strip_suffix("[]").unwrap_or(step);
+        let name = step.split_once('[').map_or(step, |(name, _)| name);
         match object.get(name) {
             None | Some(Value::Null) => return true,
             Some(Value::Object(inner)) => object = inner,
@@ -287,6 +287,9 @@ mod tests {
             ("user.age", true),
             ("code", true),
             ("items[].price", false),
+            ("items[0].price", false),
+            ("items.first.price", false),
+            ("rows[0].price", true),
             ("rows[].price", true),
         ] {
             assert_eq!(is_absent(data, path), absent, "{path}");
