@@ -125,7 +125,10 @@ impl Renderer {
         if was_used && matches!(answer, Err(CallFailure::Memory { .. })) {
             // What other calls left in the instance may be what filled it.
             let plugin = &self.generation.identity().name;
-            tracing::info!(plugin, "an instance of a renderer was full; the call is made to a new one");
+            tracing::info!(
+                plugin,
+                "an instance of a renderer was full; the call is made to a new one"
+            );
             warm = Warm::new(self.generation.instance().await?);
             answer = warm.render(key, &template, ctx, data, &self.evidence).await;
         }

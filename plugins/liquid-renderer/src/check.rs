@@ -40,7 +40,10 @@ impl Check {
             Step::Each => self.each(it, value, rest, &path),
             Step::Key(key) => match value.property(key) {
                 Some(next) => self.follow(it, Some(&next), rest, with(path, step)),
-                None if matches!(value, Value::Object(_)) => {
+                // The first of an empty list is absent, as a key of an object may be.
+                None if matches!(value, Value::Object(_))
+                    || (matches!(value, Value::Array(_)) && matches!(&**key, "first" | "last")) =>
+                {
                     self.follow(it, None, rest, with(path, step));
                 }
                 None => {
@@ -104,7 +107,8 @@ fn with(mut path: String, step: &Step) -> String {
     path
 }
 
-const fn kind(it: &Value<'_>) -> &'static str {
+/// As a person calls it.
+pub const fn kind(it: &Value<'_>) -> &'static str {
     match it {
         Value::Nil | Value::Blank | Value::Empty => "nothing",
         Value::Bool(_) => "a boolean",

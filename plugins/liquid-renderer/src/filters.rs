@@ -73,13 +73,8 @@ impl<'a> Args<'_, 'a> {
     }
 }
 
-/// The filter of that name; text that was derived from HTML has its own few.
-pub fn find(name: &str, mode: Mode) -> Option<&'static Filter> {
-    if mode == Mode::Derived
-        && let Some(it) = DERIVED.iter().find(|it| it.name == name)
-    {
-        return Some(it);
-    }
+/// The filter of that name.
+pub fn find(name: &str) -> Option<&'static Filter> {
     FILTERS.iter().find(|it| it.name == name)
 }
 
@@ -99,15 +94,6 @@ pub fn hint(name: &str) -> String {
 const fn filter(name: &'static str, min: usize, max: usize, run: Run) -> Filter {
     Filter { name, min, max, named: &[], run }
 }
-
-static DERIVED: [Filter; 6] = [
-    filter("raw", 0, 0, html::to_text),
-    filter("safe", 0, 0, html::to_text),
-    filter("escape", 0, 0, html::same),
-    filter("h", 0, 0, html::same),
-    filter("escape_once", 0, 0, html::same),
-    filter("newline_to_br", 0, 0, html::same),
-];
 
 static FILTERS: [Filter; 65] = [
     filter("abs", 0, 0, math::abs),

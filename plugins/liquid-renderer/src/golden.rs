@@ -1,4 +1,5 @@
-//! The golden-liquid conformance suite, with a list of known failures that may only shrink.
+//! The golden-liquid conformance suite, with a list of known failures that may only shrink, and cases
+//! of our own. The host makes the same cases to the component: both have to agree on each.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -57,6 +58,15 @@ fn golden_liquid_passes_but_for_the_known_failures() {
     let fixed: Vec<_> = known.difference(&failed).collect();
     assert!(new.is_empty(), "new failures {new:#?}\n{report}");
     assert!(fixed.is_empty(), "these pass now: take them off the list: {fixed:#?}");
+}
+
+#[test]
+fn our_own_golden_cases_pass() {
+    let suite: Suite =
+        serde_json::from_str(include_str!("../golden-own.json")).expect("the suite is JSON");
+    for case in &suite.tests {
+        assert_eq!(run(case).ok(), case.result, "{}", case.name);
+    }
 }
 
 /// Past the test's capture: a suite that did not run must be seen.

@@ -172,6 +172,24 @@ mod tests {
         }
     }
 
+    /// The same digits come out that went in.
+    #[test]
+    fn numbers_of_seventeen_digits_are_read_exactly() {
+        let mut digits = 12_345_678_901_234_567_u64;
+        for i in 0..2_000_u64 {
+            digits = 10_000_000_000_000_000
+                + digits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(i)
+                    % 89_999_999_999_999_999;
+            for text in [format!("0.{digits}"), format!("{digits}e-9"), format!("{digits}e-30")] {
+                let exact: f64 = text.parse().expect("a number");
+                let (mut read_out, mut wanted) = (String::new(), String::new());
+                write(&read(&text).expect("JSON"), &mut read_out);
+                write(&crate::value::Value::Float(exact), &mut wanted);
+                assert_eq!(read_out, wanted, "{text}");
+            }
+        }
+    }
+
     #[test]
     fn deep_json_is_refused() {
         assert!(read(&"[".repeat(100_000)).is_err());

@@ -10,9 +10,9 @@ use crate::value::Value;
 pub struct LoopState<'a> {
     /// The loop as written, e.g. `item-order.items`.
     pub name: &'a str,
-    pub length: usize,
+    pub length: u64,
     /// From 0.
-    pub index: Cell<usize>,
+    pub index: Cell<u64>,
     pub parent: Option<Rc<Self>>,
     pub kind: LoopKind,
 }
@@ -24,7 +24,7 @@ pub enum LoopKind {
     /// `render … for`: no loop's parent.
     Call,
     TableRow {
-        columns: usize,
+        columns: u64,
     },
 }
 
@@ -46,7 +46,7 @@ impl<'a> LoopState<'a> {
         })
     }
 
-    fn cell(&self, index: usize, key: &str) -> Option<Value<'a>> {
+    fn cell(&self, index: u64, key: &str) -> Option<Value<'a>> {
         let LoopKind::TableRow { columns } = self.kind else {
             return None;
         };

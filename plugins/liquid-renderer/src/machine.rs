@@ -9,6 +9,7 @@ use std::rc::Rc;
 
 use crate::ast::At;
 use crate::mode::Mode;
+use crate::plaintext::of_markup;
 use crate::unit::{Partials, Unit};
 use crate::value::{Object, Str, Value};
 
@@ -84,7 +85,7 @@ pub struct Machine<'a> {
     scopes: Vec<Binding<'a>>,
     counters: Vec<(&'a str, i64)>,
     cycles: Vec<(String, usize)>,
-    offsets: Vec<(&'a str, usize)>,
+    offsets: Vec<(&'a str, u64)>,
     changed: Option<String>,
     out: String,
     mode: Mode,
@@ -150,10 +151,15 @@ impl<'a> Machine<'a> {
 
     /// Appends a value as `{{ }}` prints it.
     fn print(&mut self, value: &Value<'a>) {
-        if self.mode != Mode::Html {
+        if self.mode == Mode::Text {
             return value.print(&mut self.out);
         }
         match value {
+            Value::Safe(text) if self.mode == Mode::Derived && text.contains(['<', '&']) => {
+                self.out.push_str(&of_markup(text));
+            }
+            Value::Str(_) if self.mode == Mode::Derived => value.print(&mut self.out),
+            Value::Object(_) if self.mode == Mode::Derived => value.print(&mut self.out),
             Value::Str(text) => crate::filters::escape_into(text, &mut self.out),
             Value::Array(items) => items.iter().for_each(|it| self.print(it)),
             Value::Object(_) => {

@@ -7,6 +7,13 @@ pub enum Mode {
     Html,
     /// Subject, preheader and text: nothing is escaped.
     Text,
-    /// Text that was derived from HTML: filters that make markup do the reverse.
+    /// Text that was derived from HTML: its values are those of HTML, and markup is printed as text.
     Derived,
+}
+
+impl Mode {
+    /// Whether strings in the source are markup.
+    pub const fn has_markup(self) -> bool {
+        matches!(self, Self::Html | Self::Derived)
+    }
 }

@@ -23,6 +23,20 @@ pub const FRESH_LINE: char = '\u{E002}';
 pub const PARAGRAPH: char = '\u{E003}';
 /// Ends the line.
 pub const LINE_END: char = '\u{E004}';
+/// Around the items of a list; an ordered one has the number of its first item behind the mark.
+pub const UNORDERED: char = '\u{E005}';
+pub const ORDERED: char = '\u{E006}';
+pub const LIST_END: char = '\u{E007}';
+/// Around an item; its own number may stand behind the mark.
+pub const ITEM: char = '\u{E008}';
+pub const ITEM_END: char = '\u{E009}';
+/// Behind the number that a mark may have.
+pub const NUMBER_END: char = '\u{E00A}';
+/// Around text that keeps its lines and its spaces.
+pub const PRE: char = '\u{E00B}';
+pub const PRE_END: char = '\u{E00C}';
+/// A line across.
+pub const RULE: char = '\u{E00D}';
 
 /// The text template of an HTML template.
 ///
@@ -30,11 +44,12 @@ pub const LINE_END: char = '\u{E004}';
 /// The source cannot be cut into text and Liquid.
 pub fn derive(source: &str) -> Result<String, Fault> {
     let (html, liquid) = without_liquid(source)?;
-    let mut writer = Writer { liquid, out: String::new(), dropped: None, links: Vec::new() };
-    for event in events(&html) {
-        writer.event(&event);
-    }
-    Ok(writer.out)
+    Ok(Writer { liquid, is_template: true, ..Writer::default() }.written(&html))
+}
+
+/// The text of markup that a value holds, with the marks of its lines.
+pub fn of_markup(html: &str) -> String {
+    Writer::default().written(html)
 }
 
 /// A Liquid piece as source text.
@@ -52,11 +67,11 @@ fn without_liquid(source: &str) -> Result<(String, Vec<Liquid>), Fault> {
         let text = |range| source.get(range).unwrap_or_default();
         let it = match piece {
             Piece::Text(range) => {
-                html.extend(text(range).chars().filter(|it| !(OPEN..=LINE_END).contains(it)));
+                html.extend(text(range).chars().filter(|it| !(OPEN..=RULE).contains(it)));
                 continue;
             }
             Piece::Raw(range) => Liquid {
-                text: format!("{{% raw %}}{}{{% endraw %}}", strip_tags(text(range))),
+                text: format!("{{% raw %}}{}{{% endraw %}}", plain(text(range))),
                 silent: false,
             },
             Piece::Output { inside, .. } => {
@@ -77,8 +92,18 @@ fn without_liquid(source: &str) -> Result<(String, Vec<Liquid>), Fault> {
     Ok((html, liquid))
 }
 
+/// Without tags, and with characters for entities.
+pub fn plain(markup: &str) -> String {
+    entities::decode(&strip_tags(markup))
+}
+
+#[derive(Default)]
 struct Writer {
     liquid: Vec<Liquid>,
+    /// What is written is parsed as a template.
+    is_template: bool,
+    /// How many elements around keep their lines.
+    pre: u32,
     out: String,
     /// The element that is dropped with all it holds, and how deep it is nested in itself.
     dropped: Option<(String, u32)>,
@@ -87,6 +112,13 @@ struct Writer {
 }
 
 impl Writer {
+    fn written(mut self, html: &str) -> String {
+        for event in events(html) {
+            self.event(&event);
+        }
+        self.out
+    }
+
     fn event(&mut self, event: &Event<'_>) {
         match event {
             Event::Text(text) if self.dropped.is_none() => self.text(text),
@@ -104,7 +136,11 @@ impl Writer {
             *depth += u32::from(dropped == name);
             return;
         }
-        if is_dropped(name) || (event.is_hidden() && !is_void(name)) {
+        let is_hidden = event.is_hidden();
+        if is_hidden && is_void(name) {
+            return;
+        }
+        if is_dropped(name) || is_hidden {
             self.dropped = Some((name.to_owned(), 1));
             return;
         }
@@ -118,9 +154,13 @@ impl Writer {
                 let alt = event.attribute("alt").unwrap_or_default().to_owned();
                 self.text(&alt);
             }
-            "li" => {
-                self.out.push(FRESH_LINE);
-                self.out.push_str("- ");
+            "ul" => self.out.push(UNORDERED),
+            "ol" => self.numbered(ORDERED, event.attribute("start")),
+            "li" => self.numbered(ITEM, event.attribute("value")),
+            "hr" => self.out.push(RULE),
+            "pre" => {
+                self.pre += 1;
+                self.out.push(PRE);
             }
             name => self.boundary(name),
         }
@@ -136,13 +176,27 @@ impl Writer {
             }
             return;
         }
-        if name == "a" {
-            if let Some((address, start)) = self.links.pop() {
-                self.link_end(&address, start);
+        match name {
+            "a" => {
+                if let Some((address, start)) = self.links.pop() {
+                    self.link_end(&address, start);
+                }
             }
-        } else if name != "br" {
-            self.boundary(name);
+            "br" | "hr" => {}
+            "ul" | "ol" => self.out.push(LIST_END),
+            "li" => self.out.push(ITEM_END),
+            "pre" => {
+                self.pre = self.pre.saturating_sub(1);
+                self.out.push(PRE_END);
+            }
+            name => self.boundary(name),
         }
+    }
+
+    /// A mark with the number that an attribute gives; it may be Liquid.
+    fn numbered(&mut self, mark: char, number: Option<&str>) {
+        let number = self.with_liquid(number.unwrap_or_default().trim());
+        put!(self.out, "{mark}{number}{NUMBER_END}");
     }
 
     /// `label (address)`, or the address alone where the label says the same.
@@ -166,28 +220,29 @@ impl Writer {
     fn boundary(&mut self, name: &str) {
         match name {
             "br" => self.out.push(LINE_END),
-            "p" | "h1" | "h2" | "h3" | "h4" | "h5" | "h6" | "blockquote" | "pre" => {
+            "p" | "h1" | "h2" | "h3" | "h4" | "h5" | "h6" | "blockquote" => {
                 self.out.push(PARAGRAPH);
             }
             "td" | "th" => self.out.push(' '),
-            "div" | "tr" | "ul" | "ol" | "li" | "table" | "hr" | "section" | "article"
-            | "header" | "footer" | "main" | "nav" | "center" | "form" | "dl" | "dt" | "dd"
-            | "figure" | "figcaption" | "body" => self.out.push(FRESH_LINE),
+            "div" | "tr" | "table" | "section" | "article" | "header" | "footer" | "main"
+            | "nav" | "center" | "form" | "dl" | "dt" | "dd" | "figure" | "figcaption" | "body" => {
+                self.out.push(FRESH_LINE);
+            }
             _ => {}
         }
     }
 
-    /// White space is one space, entities are characters, Liquid is Liquid.
+    /// White space is one space unless it is kept, entities are characters, Liquid is Liquid.
     fn text(&mut self, html: &str) {
         let decoded = entities::decode(html);
         let mut text = String::with_capacity(decoded.len());
         for c in decoded.chars() {
-            let c = if c.is_whitespace() { ' ' } else { c };
+            let c = if c.is_whitespace() && self.pre == 0 { ' ' } else { c };
             // Text that only looks like Liquid stays text.
-            if text.ends_with('{') && (c == '{' || c == '%') {
+            if self.is_template && text.ends_with('{') && (c == '{' || c == '%') {
                 text.push(' ');
             }
-            if c != ' ' || !text.ends_with(' ') {
+            if c != ' ' || self.pre > 0 || !text.ends_with(' ') {
                 text.push(c);
             }
         }
@@ -221,13 +276,19 @@ impl Writer {
         }
     }
 
-    /// An address or an alternative text keeps its Liquid itself.
+    /// An address, an alternative text or a number keeps its Liquid itself.
     fn silent_attributes(&mut self, name: &str, inside: &str) {
-        if self.dropped.is_some() || !matches!(name, "a" | "img") {
+        let kept = match name {
+            "a" => "href",
+            "img" => "alt",
+            "ol" => "start",
+            "li" => "value",
+            _ => "",
+        };
+        if self.dropped.is_some() || kept.is_empty() {
             self.silent(inside);
             return;
         }
-        let kept = if name == "a" { "href" } else { "alt" };
         for (key, value) in markup::attributes(inside) {
             self.silent(key);
             if !key.eq_ignore_ascii_case(kept) {

@@ -10,6 +10,7 @@ use crate::compile::Compiled;
 use crate::fault::Fault;
 use crate::json;
 use crate::machine::{Machine, Stopped, Whose};
+use crate::mode::Mode;
 use crate::settings::Undefined;
 use crate::tidy;
 use crate::unit::Unit;
@@ -81,7 +82,9 @@ fn in_layout<'a>(
     let Some(layout) = layout else {
         return Ok(content);
     };
-    given[0].1 = Value::Safe(Str::Shared(content.into()));
+    let content = Str::Shared(content.into());
+    given[0].1 =
+        if layout.mode == Mode::Derived { Value::Str(content) } else { Value::Safe(content) };
     machine.run(layout, given)
 }
 

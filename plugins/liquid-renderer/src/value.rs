@@ -6,7 +6,7 @@ use std::rc::Rc;
 mod compare;
 mod object;
 
-pub use compare::order;
+pub use compare::{Incomparable, order};
 pub use object::Object;
 
 use crate::loops::LoopState;
@@ -71,6 +71,12 @@ impl From<String> for Value<'_> {
 
 impl From<usize> for Value<'_> {
     fn from(it: usize) -> Self {
+        Self::Int(i64::try_from(it).unwrap_or(i64::MAX))
+    }
+}
+
+impl From<u64> for Value<'_> {
+    fn from(it: u64) -> Self {
         Self::Int(i64::try_from(it).unwrap_or(i64::MAX))
     }
 }
@@ -162,7 +168,7 @@ impl<'a> Value<'a> {
                 _ => None,
             },
             Self::Range(from, to) => match key {
-                "size" => Some(Self::Int((to - from).saturating_add(1).max(0))),
+                "size" => Some(Self::Int(to.saturating_sub(*from).saturating_add(1).max(0))),
                 "first" => Some(Self::Int(*from)),
                 "last" => Some(Self::Int(*to)),
                 _ => None,

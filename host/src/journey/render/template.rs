@@ -139,7 +139,7 @@ fn bad_data(it: Diagnostic) -> Fault {
     match (it.code.as_str(), &it.path) {
         ("missing_variable", Some(path)) => Fault::missing_variable(path),
         ("wrong_type", Some(path)) => Fault::new(&format!("data.{path}"), "type", it.message),
-        (code, Some(path)) => Fault::new(&format!("data.{path}"), code, it.message),
+        (code, Some(path)) => Fault::new(&format!("data.{path}"), code, in_words(&it)),
         (code, None) => Fault::new("data", code, in_words(&it)),
     }
 }

@@ -17,6 +17,7 @@ use crate::plugin::renderer::{Part, Renderer, Source, Template, VersionKey};
 use crate::plugin::{CallContext, error};
 
 const KNOWN: &str = include_str!("../../../../plugins/liquid-renderer/golden-known-failures.txt");
+const OWN: &str = include_str!("../../../../plugins/liquid-renderer/golden-own.json");
 
 /// Past the test's capture: a suite that did not run must be seen.
 fn say(message: &str) {
@@ -92,6 +93,18 @@ async fn run(renderer: &Renderer, case: &Value, revision: usize) -> Result<Strin
         }
         Ok(Err(Failure::Internal(text))) => Err(text),
         Err(failure) => Err(failure.to_string()),
+    }
+}
+
+/// The plugin runs these natively too: what depends on the width of a machine word, or on how the
+/// component is built, differs nowhere else.
+#[tokio::test]
+async fn the_component_and_the_native_build_agree_on_our_own_golden_cases() {
+    let suite: Value = serde_json::from_str(OWN).expect("the suite is JSON");
+    let renderer = lenient_renderer().await;
+    for (revision, case) in suite["tests"].as_array().expect("cases").iter().enumerate() {
+        let got = run(&renderer.policy, case, revision).await;
+        assert!(passes(case, &got), "{}: {got:?}", case["name"]);
     }
 }
 

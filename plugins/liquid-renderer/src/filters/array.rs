@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::select::property;
 use super::text::join_items;
 use super::{Args, Outcome, Refused};
-use crate::value::{Str, Value, order, pair};
+use crate::value::{Value, order, pair};
 
 /// A range is expanded for a filter up to this many items.
 const MAX_RANGE: i64 = 1_000_000;
@@ -105,8 +105,7 @@ pub fn last<'a>(it: Value<'a>, _: &Args<'_, 'a>) -> Outcome<'a> {
 }
 
 pub fn join<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
-    let by = args.get(0).map_or(Str::Borrowed(" "), Value::to_text);
-    Ok(join_items(&it, &by)?.into())
+    join_items(&it, args.get(0).unwrap_or(&" ".into()))
 }
 
 pub fn map<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {

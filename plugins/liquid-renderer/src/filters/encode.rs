@@ -1,20 +1,24 @@
 //! JSON, Base64 and percent-encoding.
 
+use super::html::unescaped;
 use super::{Args, Outcome, Refused};
 use crate::value::Value;
 
 pub fn json<'a>(it: Value<'a>, _: &Args<'_, 'a>) -> Outcome<'a> {
     let mut out = String::new();
-    crate::json::write(&it, &mut out);
+    match &it {
+        Value::Safe(_) => crate::json::write(&Value::Str(unescaped(&it)), &mut out),
+        it => crate::json::write(it, &mut out),
+    }
     Ok(out.into())
 }
 
 pub fn base64_encode<'a>(it: Value<'a>, _: &Args<'_, 'a>) -> Outcome<'a> {
-    Ok(encoded(&it.to_text(), STANDARD).into())
+    Ok(encoded(&unescaped(&it), STANDARD).into())
 }
 
 pub fn base64_url_safe_encode<'a>(it: Value<'a>, _: &Args<'_, 'a>) -> Outcome<'a> {
-    Ok(encoded(&it.to_text(), URL_SAFE).into())
+    Ok(encoded(&unescaped(&it), URL_SAFE).into())
 }
 
 pub fn base64_decode<'a>(it: Value<'a>, _: &Args<'_, 'a>) -> Outcome<'a> {
@@ -67,12 +71,12 @@ fn decoded<'a>(text: &str, alphabet: &[u8; 64]) -> Outcome<'a> {
 
 /// As a form encodes: a space is `+`.
 pub fn url_encode<'a>(it: Value<'a>, _: &Args<'_, 'a>) -> Outcome<'a> {
-    Ok(percent_encoded(&it.to_text(), |it| it == b'~').replace("%20", "+").into())
+    Ok(percent_encoded(&unescaped(&it), |it| it == b'~').replace("%20", "+").into())
 }
 
 /// As a URL is escaped: only what may not stand in one.
 pub fn url_escape<'a>(it: Value<'a>, _: &Args<'_, 'a>) -> Outcome<'a> {
-    Ok(percent_encoded(&it.to_text(), |it| b"~!*'();:@&=+$,/?#[]".contains(&it)).into())
+    Ok(percent_encoded(&unescaped(&it), |it| b"~!*'();:@&=+$,/?#[]".contains(&it)).into())
 }
 
 fn percent_encoded(text: &str, kept: impl Fn(u8) -> bool) -> String {

@@ -2,6 +2,7 @@
 
 use super::{Args, Outcome};
 use crate::mode::Mode;
+use crate::plaintext::{decode_entities, plain};
 use crate::value::{Str, Value};
 
 /// Writes `text` with `& < > " '` as entities.
@@ -27,8 +28,8 @@ const fn entity(byte: u8) -> Option<&'static str> {
     }
 }
 
-/// As text, in an HTML part escaped unless it is markup.
-fn markup<'a>(it: &Value<'a>) -> Str<'a> {
+/// As markup: text is escaped.
+pub fn markup<'a>(it: &Value<'a>) -> Str<'a> {
     if let Value::Safe(it) = it {
         return it.clone();
     }
@@ -38,17 +39,68 @@ fn markup<'a>(it: &Value<'a>) -> Str<'a> {
 }
 
 /// Two values one after the other. Markup joined with text is markup: the text is escaped.
-pub fn joined<'a>(a: &Value<'a>, b: &Value<'a>, mode: Mode) -> Value<'a> {
-    let some_markup = matches!(a, Value::Safe(_)) || matches!(b, Value::Safe(_));
-    if mode == Mode::Html && some_markup {
-        return Value::Safe(format!("{}{}", &*markup(a), &*markup(b)).into());
+pub fn joined<'a>(a: &Value<'a>, b: &Value<'a>) -> Value<'a> {
+    if is_text(a) && is_text(b) {
+        return format!("{}{}", &*a.to_text(), &*b.to_text()).into();
     }
-    format!("{}{}", &*a.to_text(), &*b.to_text()).into()
+    Value::Safe(format!("{}{}", &*markup(a), &*markup(b)).into())
+}
+
+/// Whether a value means the same where it is escaped.
+pub fn is_text(it: &Value<'_>) -> bool {
+    if let Value::Safe(it) = it { it.bytes().all(|it| entity(it).is_none()) } else { true }
+}
+
+/// The text that markup stands for, tags and all; other values as they print.
+pub fn unescaped<'a>(it: &Value<'a>) -> Str<'a> {
+    match it {
+        Value::Safe(text) if text.contains('&') => decode_entities(text).into(),
+        it => it.to_text(),
+    }
+}
+
+/// Markup in which each `&` that begins no entity is one: so it can be searched.
+pub fn with_entities(markup: &str) -> String {
+    let mut out = String::with_capacity(markup.len());
+    for (i, part) in markup.split('&').enumerate() {
+        if i > 0 {
+            out.push_str(if starts_entity(part) { "&" } else { "&amp;" });
+        }
+        out.push_str(part);
+    }
+    out
+}
+
+/// Changes the text of markup; tags and entities stay whole.
+pub fn outside_tags(markup: &str, mut change: impl FnMut(&str) -> String) -> String {
+    let mut out = String::with_capacity(markup.len());
+    let mut rest = markup;
+    while let Some(at) = rest.find(['<', '&']) {
+        let (text, mark) = rest.split_at(at);
+        let end = if mark.starts_with('<') {
+            mark.find('>')
+        } else {
+            mark.find(';').filter(|_| starts_entity(mark.get(1..).unwrap_or_default()))
+        };
+        let (whole, after) = mark.split_at(end.map_or(1, |end| end + 1));
+        if !text.is_empty() {
+            out.push_str(&change(text));
+        }
+        out.push_str(whole);
+        rest = after;
+    }
+    if !rest.is_empty() {
+        out.push_str(&change(rest));
+    }
+    out
 }
 
 pub fn escape<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
     if matches!(it, Value::Safe(_)) {
         return escape_once(it, args);
+    }
+    if args.mode == Mode::Derived {
+        return Ok(it);
     }
     let mut out = String::new();
     escape_into(&it.to_text(), &mut out);
@@ -57,6 +109,9 @@ pub fn escape<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
 
 /// Entities that are there already stay.
 pub fn escape_once<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
+    if args.mode == Mode::Derived {
+        return Ok(it);
+    }
     let text = it.to_text();
     let mut out = String::with_capacity(text.len());
     for (i, part) in text.split('&').enumerate() {
@@ -78,32 +133,26 @@ fn starts_entity(after_ampersand: &str) -> bool {
 }
 
 fn marked<'a>(out: String, mode: Mode) -> Value<'a> {
-    if mode == Mode::Html { Value::Safe(out.into()) } else { out.into() }
+    if mode.has_markup() { Value::Safe(out.into()) } else { out.into() }
 }
 
 pub fn raw<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
-    Ok(if args.mode == Mode::Html { Value::Safe(it.to_text()) } else { it })
-}
-
-pub fn same<'a>(it: Value<'a>, _: &Args<'_, 'a>) -> Outcome<'a> {
-    Ok(it)
-}
-
-/// In derived text: the text of markup.
-pub fn to_text<'a>(it: Value<'a>, _: &Args<'_, 'a>) -> Outcome<'a> {
-    if it.as_str().is_none() {
-        return Ok(it);
-    }
-    Ok(crate::plaintext::decode_entities(&strip_tags(&it.to_text())).into())
+    Ok(if args.mode.has_markup() { Value::Safe(it.to_text()) } else { it })
 }
 
 pub fn newline_to_br<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
-    let text = if args.mode == Mode::Html { markup(&it) } else { it.to_text() };
+    if args.mode == Mode::Derived && !matches!(it, Value::Safe(_)) {
+        return Ok(it);
+    }
+    let text = if args.mode.has_markup() { markup(&it) } else { it.to_text() };
     Ok(marked(text.replace("\r\n", "\n").replace('\n', "<br />\n"), args.mode))
 }
 
 pub fn strip_html<'a>(it: Value<'a>, _: &Args<'_, 'a>) -> Outcome<'a> {
-    Ok(strip_tags(&it.to_text()).into())
+    Ok(match &it {
+        Value::Safe(markup) => plain(markup).into(),
+        it => strip_tags(&it.to_text()).into(),
+    })
 }
 
 /// Without tags and comments, and without what stands in `script` and `style`.

@@ -171,6 +171,12 @@ pub fn to_integer(it: &Value<'_>) -> Option<i64> {
     it.as_str()?.trim().parse().ok()
 }
 
+/// A count that is given as an integer: below 0 it is 0. On 32 bits as on 64, what is too large is
+/// more than anything can hold.
+pub fn count(it: i64) -> usize {
+    if it < 0 { 0 } else { usize::try_from(it).unwrap_or(usize::MAX) }
+}
+
 #[expect(clippy::cast_possible_truncation, reason = "a float to integer cast saturates")]
 pub const fn saturating(it: f64) -> i64 {
     it as i64

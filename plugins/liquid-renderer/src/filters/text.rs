@@ -1,37 +1,44 @@
 //! Filters on strings.
 
 use super::array::items_of;
-use super::html::joined;
-use super::number::to_integer;
+use super::html::{is_text, joined, markup, outside_tags, with_entities};
+use super::number::{count, to_integer};
 use super::{Args, Outcome, Refused};
+use crate::plaintext::plain;
 use crate::value::{Str, Value};
 
 pub fn append<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
-    Ok(joined(&it, &args.at(0), args.mode))
+    Ok(joined(&it, &args.at(0)))
 }
 
 pub fn prepend<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
-    Ok(joined(&args.at(0), &it, args.mode))
+    Ok(joined(&args.at(0), &it))
+}
+
+/// What `change` makes of a text, and of the text of markup, which stays markup.
+fn changed<'a>(it: &Value<'a>, mut change: impl FnMut(&str) -> String) -> Value<'a> {
+    match it {
+        Value::Safe(markup) => Value::Safe(outside_tags(markup, change).into()),
+        it => change(&it.to_text()).into(),
+    }
 }
 
 pub fn capitalize<'a>(it: Value<'a>, _: &Args<'_, 'a>) -> Outcome<'a> {
-    let text = it.to_text();
-    let mut chars = text.chars();
-    let first = chars.next().map(char::to_uppercase);
-    Ok(first
-        .into_iter()
-        .flatten()
-        .chain(chars.as_str().to_lowercase().chars())
-        .collect::<String>()
-        .into())
+    let mut is_first = true;
+    Ok(changed(&it, |text| {
+        let mut chars = text.chars();
+        let first = if std::mem::take(&mut is_first) { chars.next() } else { None };
+        let first = first.into_iter().flat_map(char::to_uppercase);
+        first.chain(chars.as_str().to_lowercase().chars()).collect()
+    }))
 }
 
 pub fn downcase<'a>(it: Value<'a>, _: &Args<'_, 'a>) -> Outcome<'a> {
-    Ok(it.to_text().to_lowercase().into())
+    Ok(changed(&it, str::to_lowercase))
 }
 
 pub fn upcase<'a>(it: Value<'a>, _: &Args<'_, 'a>) -> Outcome<'a> {
-    Ok(it.to_text().to_uppercase().into())
+    Ok(changed(&it, str::to_uppercase))
 }
 
 pub fn default<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
@@ -72,27 +79,62 @@ pub fn strip_newlines<'a>(it: Value<'a>, _: &Args<'_, 'a>) -> Outcome<'a> {
 }
 
 pub fn remove<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
-    Ok(it.to_text().replace(&*args.at(0).to_text(), "").into())
+    Ok(replaced(&it, &args.at(0), &Value::Nil, all_replaced))
 }
 
 pub fn remove_first<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
-    Ok(it.to_text().replacen(&*args.at(0).to_text(), "", 1).into())
+    Ok(replaced(&it, &args.at(0), &Value::Nil, first_replaced))
 }
 
 pub fn remove_last<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
-    Ok(last_replaced(&it.to_text(), &args.at(0).to_text(), "").into())
+    Ok(replaced(&it, &args.at(0), &Value::Nil, last_replaced))
 }
 
 pub fn replace<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
-    Ok(it.to_text().replace(&*args.at(0).to_text(), &args.at(1).to_text()).into())
+    Ok(replaced(&it, &args.at(0), &args.at(1), all_replaced))
 }
 
 pub fn replace_first<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
-    Ok(it.to_text().replacen(&*args.at(0).to_text(), &args.at(1).to_text(), 1).into())
+    Ok(replaced(&it, &args.at(0), &args.at(1), first_replaced))
 }
 
 pub fn replace_last<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
-    Ok(last_replaced(&it.to_text(), &args.at(0).to_text(), &args.at(1).to_text()).into())
+    Ok(replaced(&it, &args.at(0), &args.at(1), last_replaced))
+}
+
+/// A rule that takes a text, what is looked for, and what comes in its place.
+type Rule = fn(&str, &str, &str) -> String;
+
+/// Markup stays markup, whatever is put in; text becomes markup where markup is put in.
+fn replaced<'a>(it: &Value<'a>, old: &Value<'a>, new: &Value<'a>, rule: Rule) -> Value<'a> {
+    if let Value::Safe(text) = it {
+        return Value::Safe(rule(&with_entities(text), &needle(old), &markup(new)).into());
+    }
+    let (text, old) = (it.to_text(), old.to_text());
+    if is_text(new) {
+        return rule(&text, &old, &new.to_text()).into();
+    }
+    // A character that no text should have stands for the markup until the rest is escaped.
+    let marked: Value<'_> = rule(&text, &old, PLACE).into();
+    Value::Safe(markup(&marked).replace(PLACE, &markup(new)).into())
+}
+
+const PLACE: &str = "\u{FDD0}";
+
+/// What is looked for in markup, as markup has it.
+fn needle(it: &Value<'_>) -> String {
+    match it {
+        Value::Safe(text) => with_entities(text),
+        it => (*markup(it)).to_owned(),
+    }
+}
+
+fn all_replaced(text: &str, old: &str, new: &str) -> String {
+    text.replace(old, new)
+}
+
+fn first_replaced(text: &str, old: &str, new: &str) -> String {
+    text.replacen(old, new, 1)
 }
 
 fn last_replaced(text: &str, old: &str, new: &str) -> String {
@@ -105,6 +147,15 @@ fn last_replaced(text: &str, old: &str, new: &str) -> String {
 }
 
 pub fn split<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
+    if !is_text(&it) {
+        let (text, by) = (with_entities(&it.to_text()), needle(&args.at(0)));
+        let parts = pieces(&text, &by).into_iter();
+        let mut parts: Vec<Value<'a>> = parts.map(|it| Value::Safe(it.to_owned().into())).collect();
+        while parts.last().is_some_and(Value::is_empty) {
+            parts.pop();
+        }
+        return Ok(parts.into());
+    }
     let text = it.to_text();
     let by = args.at(0).to_text();
     let mut parts: Vec<Value<'a>> = match text {
@@ -137,14 +188,14 @@ pub fn slice<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
         let size_int = i64::try_from(size).unwrap_or(i64::MAX);
         let start = if start < 0 { start.saturating_add(size_int) } else { start };
         let from = usize::try_from(start).ok().filter(|it| *it <= size)?;
-        Some((from, usize::try_from(length).ok()?))
+        (length >= 0).then(|| (from, count(length)))
     };
     if let Value::Array(items) = &it {
         let part =
             range(items.len()).map(|(from, n)| items.iter().skip(from).take(n).cloned().collect());
         return Ok(Value::from(part.unwrap_or_else(Vec::new)));
     }
-    let text = it.to_text();
+    let text = shown(&it);
     let part =
         range(text.chars().count()).map(|(from, n)| text.chars().skip(from).take(n).collect());
     Ok(Value::from(part.unwrap_or_else(String::new)))
@@ -154,11 +205,19 @@ fn integer(it: &Value<'_>, filter: &str) -> Result<i64, Refused> {
     to_integer(it).ok_or_else(|| Refused(format!("`{filter}` takes whole numbers")))
 }
 
+/// What a reader sees: markup is not cut in the middle of a tag or an entity.
+fn shown<'a>(it: &Value<'a>) -> Str<'a> {
+    match it {
+        Value::Safe(text) if !is_text(it) => plain(text).into(),
+        it => it.to_text(),
+    }
+}
+
 pub fn truncate<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
     let length = args.get(0).map_or(Ok(50), |it| integer(it, "truncate"))?;
     let end = args.get(1).map_or(Str::Borrowed("..."), Value::to_text);
-    let text = it.to_text();
-    let length = usize::try_from(length).unwrap_or(0);
+    let text = shown(&it);
+    let length = count(length);
     if text.chars().count() <= length {
         return Ok(it);
     }
@@ -167,24 +226,34 @@ pub fn truncate<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
 }
 
 pub fn truncatewords<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
-    let count = args.get(0).map_or(Ok(15), |it| integer(it, "truncatewords"))?;
+    let words = args.get(0).map_or(Ok(15), |it| integer(it, "truncatewords"))?;
     let end = args.get(1).map_or(Str::Borrowed("..."), Value::to_text);
-    let text = it.to_text();
-    let count = usize::try_from(count).unwrap_or(0).max(1);
+    let text = shown(&it);
+    let most = count(words).max(1);
     let mut words = text.split_whitespace();
-    let kept: Vec<&str> = words.by_ref().take(count).collect();
+    let kept: Vec<&str> = words.by_ref().take(most).collect();
     if words.next().is_none() {
         return Ok(it);
     }
     Ok(format!("{}{}", kept.join(" "), &*end).into())
 }
 
-/// The items of an array, each printed, with `by` between.
-pub fn join_items(it: &Value<'_>, by: &str) -> Result<String, Refused> {
+/// The items of an array, each printed, with `by` between. With markup among them it is markup.
+pub fn join_items<'a>(it: &Value<'a>, by: &Value<'a>) -> Result<Value<'a>, Refused> {
+    let items = items_of(it)?;
     let mut out = String::new();
-    for (i, it) in items_of(it)?.iter().enumerate() {
-        out.push_str(if i == 0 { "" } else { by });
-        it.print(&mut out);
+    if items.iter().all(is_text) && is_text(by) {
+        let by = by.to_text();
+        for (i, it) in items.iter().enumerate() {
+            out.push_str(if i == 0 { "" } else { &by });
+            it.print(&mut out);
+        }
+        return Ok(out.into());
     }
-    Ok(out)
+    let by = markup(by);
+    for (i, it) in items.iter().enumerate() {
+        out.push_str(if i == 0 { "" } else { &by });
+        out.push_str(&markup(it));
+    }
+    Ok(Value::Safe(out.into()))
 }

@@ -96,7 +96,7 @@ impl<'a> Machine<'a> {
                     .map_err(|it| Stopped::new("render_error", 0, it.0))?,
             ),
         };
-        let (length, index) = (items.len(), Cell::new(0));
+        let (length, index) = (items.len() as u64, Cell::new(0));
         let state =
             Rc::new(LoopState { name: alias, length, index, parent: None, kind: LoopKind::Call });
         let depth = self.scopes.len();
@@ -109,7 +109,7 @@ impl<'a> Machine<'a> {
         self.scopes.push(Binding { name: alias, value: Value::Nil, origin });
         let at = depth + 1;
         let mut flow = Flow::Next;
-        for (i, item) in items.iter().enumerate() {
+        for (i, item) in (0..).zip(items.iter()) {
             state.index.set(i);
             self.scopes[at].value = item.clone();
             flow = self.block(&unit.block)?;

@@ -1,12 +1,15 @@
 //! Values of expressions and conditions.
 
+use std::cmp::Ordering;
+
 use super::{Binding, MAX_MISSING, Machine, Stopped, Whose};
 use crate::ast::{
     Comparison, Condition, Expr, FilterCall, Literal, Logic, Operator, Path, Primary, Root,
     Segment, Sense,
 };
+use crate::check::kind;
 use crate::filters::{Args, DIVIDED_BY_0, Number};
-use crate::value::{Str, Value, order};
+use crate::value::{Incomparable, Str, Value, order};
 
 impl<'a> Machine<'a> {
     pub(super) fn expr(&mut self, it: &'a Expr) -> Result<Value<'a>, Stopped> {
@@ -153,23 +156,59 @@ impl<'a> Machine<'a> {
             return Ok(left.is_truthy());
         };
         let right = self.primary(right);
-        let ordered = |holds: fn(std::cmp::Ordering) -> bool| {
-            if unordered(&left) || unordered(&right) {
-                return Ok(false);
-            }
-            order(&left, &right).map(holds).map_err(|_| {
-                Stopped::new("render_error", it.at, "values of different types have no order")
-            })
+        let holds: fn(Ordering) -> bool = match operator {
+            Operator::Equal => return Ok(left == right),
+            Operator::NotEqual => return Ok(left != right),
+            Operator::Contains => return Ok(contains(&left, &right)),
+            Operator::Less => Ordering::is_lt,
+            Operator::LessOrEqual => Ordering::is_le,
+            Operator::Greater => Ordering::is_gt,
+            Operator::GreaterOrEqual => Ordering::is_ge,
         };
-        match operator {
-            Operator::Equal => Ok(left == right),
-            Operator::NotEqual => Ok(left != right),
-            Operator::Less => ordered(std::cmp::Ordering::is_lt),
-            Operator::LessOrEqual => ordered(std::cmp::Ordering::is_le),
-            Operator::Greater => ordered(std::cmp::Ordering::is_gt),
-            Operator::GreaterOrEqual => ordered(std::cmp::Ordering::is_ge),
-            Operator::Contains => Ok(contains(&left, &right)),
+        if unordered(&left) || unordered(&right) {
+            return Ok(false);
         }
+        match order(&left, &right) {
+            Ok(it) => Ok(holds(it)),
+            Err(Incomparable) => self.unlike(it, (&left, &right)).map(|()| false),
+        }
+    }
+
+    /// Two values without an order, e.g. a string and a number: to guess which branch is meant could
+    /// send what is not true. Of a value in the data it is said where it stands; the render goes on, so
+    /// that all such places are named.
+    fn unlike(
+        &mut self,
+        it: &'a Comparison,
+        (left, right): (&Value<'a>, &Value<'a>),
+    ) -> Result<(), Stopped> {
+        let origin = |it: &Primary| self.origin_of(it);
+        let right_side = it.right.as_ref().map(|(_, right)| right);
+        let (path, value, other) = match (origin(&it.left), right_side.and_then(origin)) {
+            // Of two places in the data the string is more likely to be the wrong one.
+            (Some(_), Some(path)) if right.as_str().is_some() => (Some(path), right, left),
+            (Some(path), _) => (Some(path), left, right),
+            (None, Some(path)) => (Some(path), right, left),
+            (None, None) => (None, left, right),
+        };
+        let cure = if matches!(
+            (value, other),
+            (Value::Str(_) | Value::Safe(_), Value::Int(_) | Value::Float(_))
+        ) {
+            "; send a number, or make it one in the template with `| plus: 0` in an `assign`"
+        } else {
+            "; values of different types have no order"
+        };
+        let what = format!("it is {}, but it is compared with {}{cure}", kind(value), kind(other));
+        if path.is_some() {
+            self.wrong_type(path, &what);
+            return Ok(());
+        }
+        let fixed = |it: &Primary| matches!(it, Primary::Literal(_) | Primary::Range(_));
+        let is_fixed = fixed(&it.left) && right_side.is_some_and(fixed);
+        let whose = if is_fixed { Whose::Template } else { Whose::Data };
+        let message = format!("{} is compared with {}{cure}", kind(left), kind(right));
+        Err(Stopped { whose, ..Stopped::new("render_error", it.at, message) })
     }
 }
 

@@ -14,8 +14,8 @@ use crate::value::Value;
 /// What a loop goes over; a range is never expanded.
 struct Items<'a> {
     all: Source<'a>,
-    from: usize,
-    length: usize,
+    from: u64,
+    length: u64,
     reversed: bool,
 }
 
@@ -26,10 +26,13 @@ enum Source<'a> {
 }
 
 impl<'a> Items<'a> {
-    fn get(&self, index: usize) -> Value<'a> {
+    fn get(&self, index: u64) -> Value<'a> {
         let at = self.from + if self.reversed { self.length - 1 - index } else { index };
         match &self.all {
-            Source::Array(items) => items.get(at).cloned().unwrap_or(Value::Nil),
+            Source::Array(items) => {
+                let item = usize::try_from(at).ok().and_then(|at| items.get(at));
+                item.cloned().unwrap_or(Value::Nil)
+            }
             Source::Range(first) => {
                 Value::Int(first.saturating_add(i64::try_from(at).unwrap_or(i64::MAX)))
             }
@@ -98,7 +101,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Binds `forloop` and then the loop's variable.
-    fn enter(&mut self, it: &'a For, length: usize, kind: LoopKind) -> Rc<LoopState<'a>> {
+    fn enter(&mut self, it: &'a For, length: u64, kind: LoopKind) -> Rc<LoopState<'a>> {
         let name = if kind == LoopKind::For { "forloop" } else { "tablerowloop" };
         let parent =
             self.scopes.iter().rev().find(|it| it.name == name).and_then(|it| {
@@ -121,9 +124,9 @@ impl<'a> Machine<'a> {
             (_, None) => Source::Array(Rc::default()),
         };
         let length = match (&all, &collection) {
-            (Source::Array(items), _) => items.len(),
+            (Source::Array(items), _) => items.len() as u64,
             (Source::Range(from), Value::Range(_, to)) if from <= to => {
-                usize::try_from(to.saturating_sub(*from).saturating_add(1)).unwrap_or(usize::MAX)
+                to.abs_diff(*from).saturating_add(1)
             }
             (Source::Range(_), _) => 0,
         };
@@ -150,29 +153,29 @@ impl<'a> Machine<'a> {
             Some(limit) => self.whole(it.at, limit)?,
             None => None,
         };
-        let length = (length - from).min(limit.unwrap_or(usize::MAX));
+        let length = (length - from).min(limit.unwrap_or(u64::MAX));
         self.offsets.retain(|(name, _)| *name != &*it.name);
         self.offsets.push((&it.name, from + length));
         Ok(Items { all, from, length, reversed: it.reversed })
     }
 
     /// `nil` is no limit; a negative one is 0.
-    fn whole(&mut self, at: At, it: &'a Primary) -> Result<Option<usize>, Stopped> {
+    fn whole(&mut self, at: At, it: &'a Primary) -> Result<Option<u64>, Stopped> {
         let value = self.primary(it);
         if matches!(value, Value::Nil) {
             return Ok(None);
         }
-        to_integer(&value).map(|it| Some(usize::try_from(it).unwrap_or(0))).ok_or_else(|| {
+        to_integer(&value).map(|it| Some(u64::try_from(it).unwrap_or(0))).ok_or_else(|| {
             Stopped::new("render_error", at, "`limit` and `offset` take whole numbers")
         })
     }
 
-    fn columns(&mut self, at: At, it: &'a Primary) -> Result<usize, Stopped> {
+    fn columns(&mut self, at: At, it: &'a Primary) -> Result<u64, Stopped> {
         let value = self.primary(it);
         let number = crate::filters::Number::of(&value).whole(f64::trunc);
         let crate::filters::Number::Int(columns) = number else {
             return Err(Stopped::new("render_error", at, "`cols` takes a whole number"));
         };
-        Ok(usize::try_from(columns).unwrap_or(1))
+        Ok(u64::try_from(columns).unwrap_or(1))
     }
 }

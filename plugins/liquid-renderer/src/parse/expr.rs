@@ -135,7 +135,7 @@ impl<'s> Cursor<'s> {
             return Err(self.unexpected("a filter"));
         };
         self.next += 1;
-        let filter = filters::find(name, self.mode).ok_or_else(|| {
+        let filter = filters::find(name).ok_or_else(|| {
             Fault::new(
                 "unknown_filter",
                 at,
@@ -187,7 +187,7 @@ impl<'s> Cursor<'s> {
         let literal = match self.peek() {
             Some(Token::Int(it)) => Literal::Int(it),
             Some(Token::Float(it)) => Literal::Float(it),
-            Some(Token::Str(it)) if self.mode == Mode::Html => Literal::Markup(it.into()),
+            Some(Token::Str(it)) if self.mode.has_markup() => Literal::Markup(it.into()),
             Some(Token::Str(it)) => Literal::Str(it.into()),
             Some(Token::Name(name)) => {
                 self.next += 1;

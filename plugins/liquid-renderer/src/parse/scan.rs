@@ -24,7 +24,9 @@ pub enum Piece {
 
 /// Cuts the whole source.
 pub fn pieces(source: &str) -> Result<Vec<Piece>, Fault> {
-    let mut scan = Scan { source, at: 0, pieces: Vec::new(), trim: false };
+    // Editors put a byte order mark first; it is not text.
+    let at = if source.starts_with('\u{FEFF}') { '\u{FEFF}'.len_utf8() } else { 0 };
+    let mut scan = Scan { source, at, pieces: Vec::new(), trim: false };
     while scan.step()? {}
     Ok(scan.pieces)
 }

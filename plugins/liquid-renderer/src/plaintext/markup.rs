@@ -97,14 +97,18 @@ impl Event<'_> {
         all.find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, it)| it)
     }
 
-    /// Whether the element is not shown, as preheaders are.
+    /// Whether no mail client shows the element, as preheaders are not shown. What only Outlook does
+    /// not show (`mso-hide`) is shown by all others.
     pub fn is_hidden(&self) -> bool {
         let style: String =
             self.attribute("style").unwrap_or_default().split_whitespace().collect();
         let style = style.to_ascii_lowercase();
-        let hides = ["display:none", "mso-hide:all", "visibility:hidden"];
+        let hides = style.split(';').any(|it| {
+            let declaration = it.strip_suffix("!important").unwrap_or(it);
+            matches!(declaration, "display:none" | "visibility:hidden" | "visibility:collapse")
+        });
         self.attribute("hidden").is_some()
-            || hides.iter().any(|it| style.contains(it))
+            || hides
             || ["class", "id"].iter().any(|it| {
                 let names = self.attribute(it).unwrap_or_default();
                 names.split_whitespace().any(|it| it.eq_ignore_ascii_case("preheader"))

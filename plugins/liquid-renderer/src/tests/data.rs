@@ -78,3 +78,62 @@ fn the_order_of_keys_is_the_order_of_the_data() {
     let source = "{% for p in o %}{{ p[0] }}={{ p[1] }};{% endfor %}";
     assert_eq!(text(source, r#"{"o": {"z": 1, "a": 2, "z": 3}}"#), "z=3;a=2;");
 }
+
+#[test]
+fn a_comparison_of_unlike_types_names_the_path_and_the_cure() {
+    let source = "{% if order.total > 10 %}a{% endif %}{% for i in l %}{% if 3 <= i.n %}b{% endif %}{% endfor %}";
+    let data = r#"{"order": {"total": "19.90"}, "l": [{"n": 5}, {"n": [1]}, {"n": true}]}"#;
+    let outcome = render(&template(&[(Part::Text, source)]), data);
+    let Err(Failure::InvalidInput(faults)) = outcome else { panic!("{outcome:?}") };
+    let faults: Vec<_> = faults
+        .iter()
+        .map(|it| (it.code.as_str(), it.path.as_deref().unwrap_or_default(), it.message.as_str()))
+        .collect();
+    assert_eq!(
+        faults,
+        [
+            (
+                "wrong_type",
+                "order.total",
+                "`order.total`: it is a string, but it is compared with a number; send a number, or \
+                 make it one in the template with `| plus: 0` in an `assign`"
+            ),
+            (
+                "wrong_type",
+                "l[].n",
+                "`l[].n`: it is an array, but it is compared with a number; values of different types \
+                 have no order"
+            ),
+            (
+                "wrong_type",
+                "l[].n",
+                "`l[].n`: it is a boolean, but it is compared with a number; values of different types \
+                 have no order"
+            ),
+        ]
+    );
+    let cured = "{% assign t = total | plus: 0 %}{% if t > 10 %}yes{% endif %}";
+    assert_eq!(text(cured, r#"{"total": "19.90"}"#), "yes");
+    assert_eq!(
+        text("{% if total > 10 %}yes{% else %}no{% endif %}", "{}"),
+        "no",
+        "absent is false"
+    );
+    assert_eq!(text("{% if n == '1' %}yes{% else %}no{% endif %}", r#"{"n": 1}"#), "no");
+}
+
+#[test]
+fn a_comparison_of_unlike_literals_is_the_template_s_fault() {
+    assert_eq!(refused("{% if '2' > 1 %}a{% endif %}", "{}")[0].0, "template: render_error");
+    let computed = "{% assign t = total | append: '' %}{% if t > 10 %}a{% endif %}";
+    assert_eq!(refused(computed, r#"{"total": 19}"#)[0].0, "render_error");
+}
+
+#[test]
+fn the_first_item_of_an_empty_list_is_missing() {
+    let source = "{{ items.first.n }}";
+    assert_eq!(refused(source, r#"{"items": []}"#), all("missing_variable", &["items.first.n"]));
+    assert_eq!(refused(source, r#"{"items": [{}]}"#), all("missing_variable", &["items.first.n"]));
+    assert_eq!(text(source, r#"{"items": [{"n": 7}]}"#), "7");
+    assert_eq!(refused("{{ items.n }}", r#"{"items": []}"#), all("wrong_type", &["items"]));
+}

@@ -30,8 +30,38 @@ fn raw_and_safe_opt_out_and_captured_html_is_not_escaped_again() {
     assert_eq!(html("{{ n | newline_to_br }}", data), "x<br />\n&lt;y&gt;");
     assert_eq!(
         html("{{ a | upcase }}{{ a | json }}{{ '<i>' | upcase }}", data),
-        "&lt;B&gt;&quot;&lt;b&gt;&quot;&lt;I&gt;"
+        "&lt;B&gt;&quot;&lt;b&gt;&quot;<i>"
     );
+}
+
+/// A capture in HTML is markup: its text is escaped already.
+#[test]
+fn captured_markup_is_escaped_once_whatever_filter_it_goes_through() {
+    let with = |filters: &str| {
+        let source = format!(
+            "{{% capture c %}}<b>{{{{ a }}}}</b>, x{{% endcapture %}}{{{{ c | {filters} }}}}"
+        );
+        html(&source, r#"{"a": "R&D <i>", "s": "<s>", "amp": "&"}"#)
+    };
+    let captured = "<b>R&amp;D &lt;i&gt;</b>, x";
+    assert_eq!(with("strip"), captured);
+    assert_eq!(with("upcase"), "<b>R&amp;D &lt;I&gt;</b>, X");
+    assert_eq!(with("downcase | capitalize"), "<b>R&amp;d &lt;i&gt;</b>, x");
+    assert_eq!(with("replace: 'x', s"), "<b>R&amp;D &lt;i&gt;</b>, &lt;s&gt;");
+    assert_eq!(with("replace: amp, ' and '"), "<b>R and D &lt;i&gt;</b>, x");
+    assert_eq!(with("remove: '<b>' | remove_first: '</b>'"), "R&amp;D &lt;i&gt;, x");
+    assert_eq!(with("append: s"), format!("{captured}&lt;s&gt;"));
+    assert_eq!(with("split: ', ' | join: '<br>'"), "<b>R&amp;D &lt;i&gt;</b><br>x");
+    assert_eq!(with("split: ', ' | first"), "<b>R&amp;D &lt;i&gt;</b>");
+    assert_eq!(with("strip_html"), "R&amp;D &lt;i&gt;, x");
+    assert_eq!(with("truncate: 9, '.'"), "R&amp;D &lt;i&gt;,.");
+    assert_eq!(with("truncate: 10"), captured, "what is not cut stays as it is");
+    assert_eq!(with("strip_html | url_encode"), "R%26D+%3Ci%3E%2C+x");
+    assert_eq!(with("url_encode"), "%3Cb%3ER%26D+%3Ci%3E%3C%2Fb%3E%2C+x");
+    let data = r#"{"a": "b\nc<", "l": ["<", "d"]}"#;
+    assert_eq!(html("{{ a | replace: 'b', '<hr>' }}", data), "<hr>\nc&lt;");
+    assert_eq!(html("{{ l | join: '<br>' }}", data), "&lt;<br>d");
+    assert_eq!(html("{{ 'a&b' | replace: '&', '+' }}{{ 'x&y' | url_encode }}", data), "a+bx%26y");
 }
 
 #[test]
@@ -70,6 +100,41 @@ fn html_without_text_gets_a_text_body_with_unescaped_data() {
         output.bodies[1].text,
         "Hi T & J!\n\n- A: €12.99\n- B: -€0.05\nOpen (https://x.io/a+b)\n\nBye © x\n"
     );
+}
+
+/// The text part that is derived from an HTML part.
+fn derived(source: &str, data: &str) -> String {
+    body(&template(&[(Part::Html, source)]), Part::Text, data)
+}
+
+#[test]
+fn a_loop_in_an_ordered_list_is_numbered() {
+    let source = "<ol start=\"{{ s }}\">{% for i in l %}<li>{{ i }}</li>{% endfor %}</ol>";
+    assert_eq!(derived(source, r#"{"l": ["a", "b"], "s": 3}"#), "3. a\n4. b\n");
+}
+
+#[test]
+fn markup_in_literals_and_values_is_text_in_the_derived_part() {
+    let default = "{{ n | default: '<b>R&amp;D</b> &mdash; none' }}";
+    assert_eq!(derived(default, "{}"), "R&D — none\n");
+    assert_eq!(derived(default, r#"{"n": "<b> &amp;"}"#), "<b> &amp;\n", "data is no markup");
+    assert_eq!(derived("{{ a | append: '<br>b' }}", r#"{"a": "x < y &amp;"}"#), "x < y &amp;\nb\n");
+    assert_eq!(
+        derived("{% assign s = '<hr>' %}a{{ s }}b{% cycle '&lt;' %}", "{}").lines().count(),
+        5
+    );
+    assert_eq!(
+        derived("{{ h | raw }}", r#"{"h": "<p>a</p><p>b <a href='https://x.io'>c</a></p>"}"#),
+        "a\n\nb c (https://x.io)\n"
+    );
+    assert_eq!(
+        derived(
+            "{% capture c %}<p>a & {{ x }}</p><p>b</p>{% endcapture %}{{ c }}",
+            r#"{"x": "<"}"#
+        ),
+        "a & <\n\nb\n"
+    );
+    assert_eq!(derived("<pre>{{ x }}</pre>", r#"{"x": "a\n  b"}"#), "a\n  b\n");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use waxwing_plugin::renderer::Part;
 
-use super::{codes, compile, template, with_partials};
+use super::{body, codes, compile, template, with_partials};
 
 #[test]
 fn every_fault_has_its_part_line_and_column() {
@@ -85,4 +85,20 @@ fn faults_of_a_partial_and_of_the_layout_name_them() {
     let parts: Vec<_> = compile(&it).expect_err("faults").into_iter().map(|it| it.part).collect();
     let expected = ["partial:foot", "layout"].map(|it| Some(it.to_owned()));
     assert_eq!(parts, expected);
+}
+
+#[test]
+fn a_byte_order_mark_at_the_start_is_not_text() {
+    let mut it = with_partials(
+        template(&[
+            (Part::Subject, "\u{FEFF}Hi"),
+            (Part::Html, "\u{FEFF}<p>{% render 'p' %}</p>"),
+            (Part::Text, "\u{FEFF}{{ 'a\u{FEFF}' }}"),
+        ]),
+        &[("p", "\u{FEFF}x")],
+    );
+    it.layout = Some("\u{FEFF}{{ content }}".to_owned());
+    assert_eq!(body(&it, Part::Subject, "{}"), "Hi");
+    assert_eq!(body(&it, Part::Html, "{}"), "<p>x</p>");
+    assert_eq!(body(&it, Part::Text, "{}"), "a\u{FEFF}", "elsewhere it is a character");
 }
