@@ -6,10 +6,8 @@ use crate::value::Value;
 
 pub fn json<'a>(it: Value<'a>, _: &Args<'_, 'a>) -> Outcome<'a> {
     let mut out = String::new();
-    match &it {
-        Value::Safe(_) => crate::json::write(&Value::Str(unescaped(&it)), &mut out),
-        it => crate::json::write(it, &mut out),
-    }
+    let it = if matches!(it, Value::Safe(_)) { Value::Str(unescaped(&it)) } else { it };
+    crate::json::write(&it, &mut out);
     Ok(out.into())
 }
 

@@ -53,10 +53,7 @@ pub fn is_text(it: &Value<'_>) -> bool {
 
 /// The text that markup stands for, tags and all; other values as they print.
 pub fn unescaped<'a>(it: &Value<'a>) -> Str<'a> {
-    match it {
-        Value::Safe(text) if text.contains('&') => decode_entities(text).into(),
-        it => it.to_text(),
-    }
+    if let Value::Safe(text) = it { decode_entities(text).into() } else { it.to_text() }
 }
 
 /// Markup in which each `&` that begins no entity is one: so it can be searched.
@@ -149,10 +146,7 @@ pub fn newline_to_br<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
 }
 
 pub fn strip_html<'a>(it: Value<'a>, _: &Args<'_, 'a>) -> Outcome<'a> {
-    Ok(match &it {
-        Value::Safe(markup) => plain(markup).into(),
-        it => strip_tags(&it.to_text()).into(),
-    })
+    Ok(if let Value::Safe(markup) = &it { plain(markup) } else { strip_tags(&it.to_text()) }.into())
 }
 
 /// Without tags and comments, and without what stands in `script` and `style`.

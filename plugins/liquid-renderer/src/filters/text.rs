@@ -17,10 +17,10 @@ pub fn prepend<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
 
 /// What `change` makes of a text, and of the text of markup, which stays markup.
 fn changed<'a>(it: &Value<'a>, mut change: impl FnMut(&str) -> String) -> Value<'a> {
-    match it {
-        Value::Safe(markup) => Value::Safe(outside_tags(markup, change).into()),
-        it => change(&it.to_text()).into(),
+    if let Value::Safe(markup) = it {
+        return Value::Safe(outside_tags(markup, change).into());
     }
+    change(&it.to_text()).into()
 }
 
 pub fn capitalize<'a>(it: Value<'a>, _: &Args<'_, 'a>) -> Outcome<'a> {
@@ -123,10 +123,7 @@ const PLACE: &str = "\u{FDD0}";
 
 /// What is looked for in markup, as markup has it.
 fn needle(it: &Value<'_>) -> String {
-    match it {
-        Value::Safe(text) => with_entities(text),
-        it => (*markup(it)).to_owned(),
-    }
+    if let Value::Safe(text) = it { with_entities(text) } else { (*markup(it)).to_owned() }
 }
 
 fn all_replaced(text: &str, old: &str, new: &str) -> String {
@@ -207,10 +204,7 @@ fn integer(it: &Value<'_>, filter: &str) -> Result<i64, Refused> {
 
 /// What a reader sees: markup is not cut in the middle of a tag or an entity.
 fn shown<'a>(it: &Value<'a>) -> Str<'a> {
-    match it {
-        Value::Safe(text) if !is_text(it) => plain(text).into(),
-        it => it.to_text(),
-    }
+    if is_text(it) { it.to_text() } else { plain(&it.to_text()).into() }
 }
 
 pub fn truncate<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
