@@ -134,6 +134,7 @@ pub async fn publish(
             Err(Unrendered::Template(found)) => {
                 return Err(CliError::template(slug.as_str(), &found));
             }
+            Err(Unrendered::TooMuchWork(_, failure)) => return Err(failure.into()),
         }
     }
     if !faults.is_empty() {
