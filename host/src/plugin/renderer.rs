@@ -129,7 +129,7 @@ impl Renderer {
                 plugin,
                 "an instance of a renderer was full; the call is made to a new one"
             );
-            warm = Warm::new(self.generation.instance().await?);
+            warm = Warm::new(self.generation.instance(CallPurpose::of(ctx)).await?);
             answer = warm.render(key, &template, ctx, data, &self.evidence).await;
         }
         let answer = answer?;
