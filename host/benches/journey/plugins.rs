@@ -95,7 +95,8 @@ impl Bench {
     pub async fn render(&self, key: VersionKey, data: &String) -> Output {
         let context = self.plugins.context("bench".to_owned());
         let table = self.plugins.table();
-        let called = table.render(&SCOPE, key, sample::template, &context, data).await;
+        let example = || "{}".to_owned();
+        let called = table.render(&SCOPE, key, sample::template, example, &context, data).await;
         called.result.expect("it answers").expect("the sample renders")
     }
 }
