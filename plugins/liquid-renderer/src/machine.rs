@@ -158,8 +158,9 @@ impl<'a> Machine<'a> {
             Value::Safe(text) if self.mode == Mode::Derived && text.contains(['<', '&']) => {
                 self.out.push_str(&of_markup(text));
             }
-            Value::Str(_) if self.mode == Mode::Derived => value.print(&mut self.out),
-            Value::Object(_) if self.mode == Mode::Derived => value.print(&mut self.out),
+            Value::Str(_) | Value::Object(_) if self.mode == Mode::Derived => {
+                value.print(&mut self.out);
+            }
             Value::Str(text) => crate::filters::escape_into(text, &mut self.out),
             Value::Array(items) => items.iter().for_each(|it| self.print(it)),
             Value::Object(_) => {
