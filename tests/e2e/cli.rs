@@ -74,6 +74,25 @@ fn lists_and_shows_tell_what_there_is_and_never_a_secret() {
 }
 
 #[test]
+fn a_command_in_a_mistyped_directory_says_so_and_makes_no_store() {
+    let server = Server::dev();
+    let mistyped = server.data_dir().join("mistyped");
+    let path = mistyped.to_str().expect("UTF-8");
+    let nobody = "acc_01ARZ3NDEKTSV4RRFFQ69G5FAV";
+    for arguments in [&["account", "list"][..], &["message", "list", "--account", nobody]] {
+        let output = std::process::Command::new(waxwing_tests::binary())
+            .args(arguments)
+            .args(["--data-dir", path])
+            .output()
+            .expect("the binary runs");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success(), "{arguments:?}");
+        assert!(errors.contains(path) && errors.contains("--data-dir"), "{errors}");
+        assert!(!mistyped.exists(), "{arguments:?} made it");
+    }
+}
+
+#[test]
 fn what_cannot_be_done_says_why() {
     let server = Server::dev();
     let nobody = "acc_01ARZ3NDEKTSV4RRFFQ69G5FAV";

@@ -14,7 +14,7 @@ use clap::{Args as Arguments, Parser, Subcommand, ValueEnum};
 pub use deliver::{DeliverArgs, Dkim, Relay};
 pub use domains::DomainsArgs;
 pub use neighbours::{NeighboursArgs, Noise};
-pub use queue::QueueArgs;
+pub use queue::{Backlog, QueueArgs};
 pub use smtp::{Peer, Pipelining, Resumption, Shape, SmtpArgs};
 
 /// Drive a release server on this machine and print what a send costs, as one line of JSON

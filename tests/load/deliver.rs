@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use crate::args::{DeliverArgs, Dkim, Relay};
 use crate::figures::{self, median};
 use crate::{process, smtp};
-use filling::{Bodies, Filling};
+use filling::{Bodies, Filling, Waiting};
 use peer::Postfix;
 use plant::{DOMAIN, Plant, taken, written_down};
 
@@ -76,7 +76,7 @@ pub async fn measure(args: &DeliverArgs) -> io::Result<Value> {
 }
 
 async fn waxwing(plant: &Plant, filling: &mut Filling, messages: u32) -> io::Result<Round> {
-    let begun = plant.begin(filling, messages, Bodies::Own).await?;
+    let begun = plant.begin(filling, &[Waiting::for_one_domain(messages)], Bodies::Own).await?;
     let end = taken(&plant.sink, messages)
         .await
         .map_err(|error| io::Error::other(format!("{error}\n{}", plant.log())))?;

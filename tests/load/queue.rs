@@ -6,15 +6,17 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::args::{QueueArgs, Setup};
-use crate::deliver::filling::Bodies;
+use crate::args::{Backlog, QueueArgs, Setup};
+use crate::deliver::filling::{Bodies, Waiting};
 use crate::deliver::plant::Plant;
 use crate::figures::{self, mebibytes};
-use crate::process;
+use crate::{metrics, process};
 
 /// Messages that share a body.
 const SHARE: u32 = 1_000;
 const SAMPLE: Duration = Duration::from_millis(100);
+/// The same where the server itself is asked, which counts its queue for each answer.
+const SELDOM: Duration = Duration::from_secs(1);
 /// A queue that is not emptied any more is a failure.
 const STUCK: Duration = Duration::from_mins(1);
 
@@ -32,13 +34,18 @@ struct Course {
 /// Measures what the arguments ask for.
 pub async fn measure(args: &QueueArgs) -> io::Result<Value> {
     let original = Plant::new(&args.setup).await?;
-    let before = empty(&original, &args.setup, args.short, Duration::MAX).await?;
-    let long = empty(&original, &args.setup, args.messages, args.watch()).await?;
-    let after = empty(&original, &args.setup, args.short, Duration::MAX).await?;
+    let begin = async |messages, watch| {
+        let waiting = args.shape.waiting(messages, args.short);
+        empty(&original, &args.setup, args.shape, &waiting, watch).await
+    };
+    let before = begin(args.short, Duration::MAX).await?;
+    let long = begin(args.messages, args.watch()).await?;
+    let after = begin(args.short, Duration::MAX).await?;
     let short = u64::midpoint(before.per_second(), after.per_second());
     let peak = before.peak_kib.max(after.peak_kib);
     Ok(json!({
         "protocol": "queue",
+        "shape": format!("{:?}", args.shape),
         "long": long.to_json(),
         "shortBefore": before.to_json(),
         "shortAfter": after.to_json(),
@@ -53,18 +60,33 @@ pub async fn measure(args: &QueueArgs) -> io::Result<Value> {
 async fn empty(
     original: &Plant,
     setup: &Setup,
-    messages: u32,
+    shape: Backlog,
+    waiting: &[Waiting],
     watch: Duration,
 ) -> io::Result<Course> {
-    let plant = original.copy(setup).await?;
+    let mut plant = original.copy(setup).await?;
+    if shape == Backlog::Held {
+        plant = plant.with_held_up_domain();
+    }
     let mut filling = plant.filling().await?;
-    let begun = plant.begin(&mut filling, messages, Bodies::Shared(SHARE)).await?;
-    let wanted = usize::try_from(messages).map_err(io::Error::other)?;
+    let messages: u32 = waiting.iter().map(|it| it.messages).sum();
+    let begun = plant.begin(&mut filling, waiting, Bodies::Shared(SHARE)).await?;
+    // Those that stand last can be delivered, also where the others are held up.
+    let can_be =
+        if shape == Backlog::Held { waiting.last().map_or(0, |it| it.messages) } else { messages };
+    let wanted = usize::try_from(can_be).map_err(io::Error::other)?;
     let mut samples = vec![(Duration::ZERO, 0)];
     let mut progress = Instant::now();
     loop {
-        tokio::time::sleep(SAMPLE).await;
-        let (elapsed, count) = (begun.begin.elapsed(), plant.sink.message_count());
+        tokio::time::sleep(if shape == Backlog::Sandbox { SELDOM } else { SAMPLE }).await;
+        let count = match shape {
+            Backlog::Sandbox => {
+                let delivered = metrics::read(begun.server.address).await?.delivered;
+                usize::try_from(delivered).map_err(io::Error::other)?
+            }
+            Backlog::Domain | Backlog::Domains | Backlog::Held => plant.sink.message_count(),
+        };
+        let elapsed = begun.begin.elapsed();
         if samples.last().is_none_or(|it| count > it.1) {
             progress = Instant::now();
         }
@@ -81,7 +103,10 @@ async fn empty(
     let peak_kib = process::memory(begun.server.pid)?.peak_kib;
     begun.server.stop().await?;
     let (left, relayed) = filling.counts().await?;
-    let taken = plant.sink.message_count() as u64;
+    let taken = match shape {
+        Backlog::Sandbox => relayed,
+        Backlog::Domain | Backlog::Domains | Backlog::Held => plant.sink.message_count() as u64,
+    };
     if left + relayed != u64::from(messages) || taken < relayed {
         let message = format!("{left} wait, {relayed} are relayed, the sink has {taken}");
         return Err(io::Error::other(message));
@@ -95,6 +120,24 @@ async fn empty(
         cpu_nanos: figures::share(cpu, seen),
         left,
     })
+}
+
+impl Backlog {
+    /// A queue of so many messages; in a short one as many can be delivered.
+    fn waiting(self, messages: u32, short: u32) -> Vec<Waiting> {
+        let one = Waiting::for_one_domain(messages);
+        match self {
+            Self::Domain => vec![one],
+            Self::Sandbox => vec![Waiting { route: "sandbox", ..one }],
+            Self::Domains => {
+                vec![Waiting { recipients: "load-%09d@n%d.example", domains: 10_000, ..one }]
+            }
+            Self::Held => vec![
+                Waiting { recipients: "load-%09d@held.example", ..one },
+                Waiting::for_one_domain(short),
+            ],
+        }
+    }
 }
 
 impl Course {

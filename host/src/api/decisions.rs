@@ -12,7 +12,7 @@ use super::problem::Problem;
 use super::{Api, lists, query};
 use crate::id::{AccountId, DecisionId, MessageId};
 use crate::journey::accept::fair_share::Tenant;
-use crate::journey::accept::refusal::{Outage, Refusal};
+use crate::journey::accept::refusal::Refusal;
 use crate::plugin::Artifact;
 use crate::store::StoreError;
 use crate::store::sqlite::{DecisionFilter, DecisionRef};
@@ -40,6 +40,9 @@ pub struct ReplayQuery {
 }
 
 /// Decisions, newest first.
+///
+/// A request looks at some 20,000 decisions at most. Where none, or few, of them pass the filter, the
+/// page is short and `hasMore` is true; `next` is where the search goes on.
 #[utoipa::path(get, path = "/v1/decisions", operation_id = "list_decisions", tag = "decisions",
     security(("apiKey" = [])),
     params(("account" = inline(Option<super::shapes::AccountRef>), Query, description = "`acc_…`"),
@@ -67,8 +70,7 @@ pub async fn list(
     let _page = lists::admit(&api, Tenant::Operator).await?;
     let page = api.store.decisions(&filter, query.after, limit).await;
     let page = page.map_err(|error| not_read(&error))?;
-    let last = page.decisions.last().filter(|_| page.has_more).map(|it| it.id);
-    Ok(query::page(&page.decisions, last))
+    Ok(query::page(&page.decisions, page.next))
 }
 
 /// One decision, by its own identifier or by that of its message.
@@ -124,6 +126,5 @@ fn not_read(error: &StoreError) -> Problem {
     if error.is_not_found() {
         return Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", error.to_string());
     }
-    tracing::error!(%error, "the store failed");
-    Refusal::unavailable(Outage::Store, "the store cannot be reached").into()
+    query::unreadable(error)
 }

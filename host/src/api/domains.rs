@@ -285,6 +285,5 @@ fn unknown(domain: &str) -> Problem {
 }
 
 fn failed(error: &StoreError) -> Problem {
-    tracing::error!(%error, "the store failed");
-    Refusal::unavailable(Outage::Store, "the store cannot be reached").into()
+    query::unreadable(error)
 }

@@ -1,4 +1,4 @@
-//! How often lists are read, and how many at one time. A page may look at 50,000 rows in vain, and the
+//! How often lists are read, and how many at one time. A page may look at 20,000 rows in vain, and the
 //! connections to the database are few: whoever asks for page after page must leave some to the others.
 
 use std::num::NonZeroU32;

@@ -17,7 +17,7 @@ use super::{Api, body, lists, query, request};
 use crate::account::key::Mode;
 use crate::id::MessageId;
 use crate::journey::accept::rate_limit::Allowance;
-use crate::journey::accept::refusal::{Outage, Refusal};
+use crate::journey::accept::refusal::Refusal;
 use crate::journey::accept::resend;
 use crate::journey::{self, Reply};
 use crate::message::state::MessageState;
@@ -28,7 +28,7 @@ use filter::ListQuery;
 
 /// The account's messages, newest first.
 ///
-/// A request looks at some 50,000 messages at most. Where none, or few, of them pass the filter, the
+/// A request looks at some 20,000 messages at most. Where none, or few, of them pass the filter, the
 /// page is short and `hasMore` is true; `next` is where the search goes on.
 #[utoipa::path(get, path = "/v1/messages", operation_id = "list_messages", tag = "messages",
     security(("apiKey" = [])), params(ListQuery),
@@ -293,6 +293,5 @@ fn unknown(id: &str) -> Problem {
 }
 
 fn failed(error: &StoreError) -> Problem {
-    tracing::error!(%error, "the store failed");
-    Refusal::unavailable(Outage::Store, "the store cannot be reached").into()
+    query::unreadable(error)
 }

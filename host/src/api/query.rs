@@ -9,7 +9,8 @@ use serde_json::json;
 
 use super::problem::Problem;
 use crate::clock::Timestamp;
-use crate::journey::accept::refusal::{Fault, Refusal};
+use crate::journey::accept::refusal::{Fault, Outage, Refusal};
+use crate::store::StoreError;
 
 /// What a list gives where nothing else is asked for.
 const LIMIT: u32 = 50;
@@ -27,6 +28,19 @@ pub fn read<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, Problem> {
         let message = format!("the query is not valid: {reason}");
         Problem::new(StatusCode::BAD_REQUEST, "BAD_REQUEST", message)
     })
+}
+
+/// The store could not be read.
+#[must_use]
+pub fn unreadable(error: &StoreError) -> Problem {
+    if error.is_busy() {
+        tracing::warn!(%error, "a list was not read: others are, or it took too long");
+        let message = "this list took too long, or too many lists are read now; sends are not held up. \
+                       Ask for less: fewer at one time, or a narrower filter";
+        return Refusal::unavailable(Outage::Busy, message).into();
+    }
+    tracing::error!(%error, "the store failed");
+    Refusal::unavailable(Outage::Store, "the store cannot be reached").into()
 }
 
 /// How many things a page has.

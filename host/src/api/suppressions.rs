@@ -16,7 +16,7 @@ use super::query::Faults;
 use super::{Api, body, lists, query};
 use crate::id::AccountId;
 use crate::journey::accept::json;
-use crate::journey::accept::refusal::{Fault, Outage, Refusal};
+use crate::journey::accept::refusal::{Fault, Refusal};
 use crate::message::address::EmailAddress;
 use crate::store::StoreError;
 use crate::store::records::{NewSuppression, SuppressionKind};
@@ -233,6 +233,5 @@ fn unknown(address: &str) -> Problem {
 }
 
 fn failed(error: &StoreError) -> Problem {
-    tracing::error!(%error, "the store failed");
-    Refusal::unavailable(Outage::Store, "the store cannot be reached").into()
+    query::unreadable(error)
 }

@@ -19,7 +19,7 @@ use crate::clock::Timestamp;
 use crate::id::{EventId, WebhookId};
 use crate::journey::accept::fair_share::Tenant;
 use crate::journey::accept::json;
-use crate::journey::accept::refusal::{Fault, Outage, Refusal};
+use crate::journey::accept::refusal::{Fault, Refusal};
 use crate::journey::event::manage::{Wanted, WebhookError};
 use crate::store::StoreError;
 use crate::store::sqlite::{DeliveryState, WebhookOwner, WebhookRow, WebhookState};
@@ -224,6 +224,9 @@ pub async fn test(
 }
 
 /// What was posted and what came of each try, newest first.
+///
+/// A request looks at some 20,000 deliveries at most. Where none, or few, of them are in the state, the
+/// page is short and `hasMore` is true; `next` is where the search goes on.
 #[utoipa::path(get, path = "/v1/webhooks/{webhook}/deliveries", operation_id = "list_webhook_deliveries",
     tag = "webhooks", security(("apiKey" = [])),
     params(("webhook" = String, Path, description = "`whk_…`"),
@@ -252,8 +255,7 @@ pub async fn deliveries(
     let _page = lists::admit(&api, tenant(holder.0)).await?;
     let page = api.store.webhook_deliveries(id, state, query.after, limit).await;
     let page = page.map_err(|error| failed(&error))?;
-    let last = page.deliveries.last().filter(|_| page.has_more).map(|it| &it.id);
-    Ok(query::page(&page.deliveries, last))
+    Ok(query::page(&page.deliveries, page.next))
 }
 
 /// Posts an event once more, with the same identifier and body, and tries as if it were new.
@@ -376,6 +378,5 @@ fn unknown(what: &str, name: &str) -> Problem {
 }
 
 fn failed(error: &StoreError) -> Problem {
-    tracing::error!(%error, "the store failed");
-    Refusal::unavailable(Outage::Store, "the store cannot be reached").into()
+    query::unreadable(error)
 }

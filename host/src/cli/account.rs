@@ -93,7 +93,7 @@ pub async fn run(command: AccountCommand) -> Result<(), CliError> {
     match command {
         AccountCommand::Create { name, plan, own_plan, sender, strict, brand, target } => {
             let changes = brand.changes()?;
-            let opened = target.open().await?;
+            let opened = target.open_or_make().await?;
             if !own_plan {
                 refuse_unknown(&plan, &opened).await?;
             }

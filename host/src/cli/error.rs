@@ -39,6 +39,12 @@ pub enum CliError {
     /// The data directory.
     #[error(transparent)]
     DataDir(#[from] DataDirError),
+    /// There is no database.
+    #[error(
+        "there is no Waxwing store in {}: check --data-dir and [store] data_dir; a new store is made by \
+         `waxwing serve`, `waxwing dev` and `waxwing account create`", .0.display()
+    )]
+    NoStore(PathBuf),
     /// The database.
     #[error(transparent)]
     Store(#[from] StoreError),

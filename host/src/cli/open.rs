@@ -52,21 +52,36 @@ impl Target {
         Ok(config)
     }
 
-    /// Opens the store.
+    /// Opens the store. A directory without one is an error, so that a mistyped one is not taken for an
+    /// empty server.
     pub async fn open(&self) -> Result<Opened, CliError> {
-        let mut config = self.config()?;
+        let config = self.config()?;
+        if !DataDir::has_database_at(&config.store.data_dir) {
+            return Err(CliError::NoStore(config.store.data_dir));
+        }
+        Self::open_at(config, self.config.is_none()).await
+    }
+
+    /// The same for the first command of a new server: the store is made where it is missing.
+    pub async fn open_or_make(&self) -> Result<Opened, CliError> {
+        let config = self.config()?;
+        Self::open_at(config, self.config.is_none()).await
+    }
+
+    async fn open_at(mut config: Config, has_no_file: bool) -> Result<Opened, CliError> {
         "warn".clone_into(&mut config.log.filter);
         telemetry::logs::start(&config.log)?;
+        let is_new = !DataDir::has_database_at(&config.store.data_dir);
         let data = DataDir::open(&config.store.data_dir)?;
         data.warn_of_readers();
-        if !data.has_database() {
+        if is_new {
             let directory = config.store.data_dir.display();
             tracing::warn!(%directory, "there was no data here; a new, empty store is made");
         }
         let store = Store::open(&data.database()?).await?;
         // What is said here stands above what a server has noted, unless that server runs.
         let runs = matches!(data.lock(), Err(DataDirError::Locked { .. }));
-        if runs || (self.config.is_none() && !is_configured()) {
+        if runs || (has_no_file && !is_configured()) {
             server::domains::adopt_settings(&mut config, &store).await?;
             server::webhooks::adopt_settings(&mut config, &store).await?;
         }

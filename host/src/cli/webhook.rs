@@ -179,8 +179,17 @@ pub async fn run(command: WebhookCommand) -> Result<(), CliError> {
         WebhookCommand::Deliveries { id, state, limit, after, target } => {
             let opened = target.open().await?;
             opened.webhooks()?.find(id).await?;
-            let page = opened.store.webhook_deliveries(id, state, after, limit).await?;
-            let rows: Vec<Value> = page.deliveries.iter().map(|row| json!(row)).collect();
+            let mut rows: Vec<Value> = Vec::new();
+            let (mut after, mut left) = (after, limit);
+            while left > 0 {
+                let page = opened.store.webhook_deliveries(id, state, after, left).await?;
+                left = left.saturating_sub(u32::try_from(page.deliveries.len()).unwrap_or(left));
+                rows.extend(page.deliveries.iter().map(|row| json!(row)));
+                after = page.next;
+                if after.is_none() {
+                    break;
+                }
+            }
             target.output.list(&rows, delivery);
         }
         WebhookCommand::Replay { id, event, since, until, target } => {

@@ -5,6 +5,7 @@ pub mod carry;
 pub mod destination;
 pub mod exchange;
 pub mod health;
+mod lanes;
 mod letter;
 mod look_ups;
 pub mod memory;

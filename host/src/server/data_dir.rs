@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use crate::id::fill_random;
 
+const DATABASE: &str = "waxwing.db";
+
 /// A data directory.
 #[derive(Debug, Clone)]
 pub struct DataDir(PathBuf);
@@ -151,13 +153,13 @@ impl DataDir {
     /// # Errors
     /// See [`DataDirError`].
     pub fn database(&self) -> Result<PathBuf, DataDirError> {
-        self.private_file("waxwing.db")
+        self.private_file(DATABASE)
     }
 
-    /// Whether there is a database.
+    /// Whether there is a database in that directory, which may not exist.
     #[must_use]
-    pub fn has_database(&self) -> bool {
-        self.file("waxwing.db").exists()
+    pub fn has_database_at(path: &Path) -> bool {
+        path.join(DATABASE).exists()
     }
 
     /// The sandbox inbox; as for the database.

@@ -1,5 +1,8 @@
 //! What can go wrong between the server and its data.
 
+/// `SQLITE_INTERRUPT`: the time of a list is over.
+const INTERRUPTED: &str = "9";
+
 /// The database did not do, or does not hold, what it should.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -10,6 +13,12 @@ pub enum StoreError {
         operation: &'static str,
         /// What the database said.
         source: sqlx::Error,
+    },
+    /// A list took too long, or found no connection in time: those that sends need are never taken.
+    #[error("{operation} took too long, or too many lists are read at this time")]
+    Busy {
+        /// What was being done.
+        operation: &'static str,
     },
     /// A row that this version of the server cannot read.
     #[error("inconsistent data: table {table}, column {column}: `{value}`")]
@@ -49,6 +58,26 @@ impl StoreError {
     /// Adds what was being done to what the database said.
     pub fn during(operation: &'static str) -> impl FnOnce(sqlx::Error) -> Self {
         move |source| Self::Database { operation, source }
+    }
+
+    /// The same for what reads a list, on connections of their own and for a bounded time.
+    pub fn while_listing(operation: &'static str) -> impl FnOnce(sqlx::Error) -> Self {
+        move |source| {
+            let is_interrupted = source
+                .as_database_error()
+                .and_then(|error| error.code())
+                .is_some_and(|code| code == INTERRUPTED);
+            if is_interrupted || matches!(source, sqlx::Error::PoolTimedOut) {
+                return Self::Busy { operation };
+            }
+            Self::Database { operation, source }
+        }
+    }
+
+    /// Whether a list could not be read in time, although the store is well.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        matches!(self, Self::Busy { .. })
     }
 
     /// Whether what was asked for is not there.

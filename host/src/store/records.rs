@@ -256,7 +256,7 @@ pub struct Due {
     pub octets: Option<u32>,
 }
 
-/// A place in the order in which messages are due.
+/// A place in the order in which messages of a lane are due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Position {
     /// Since when.
@@ -271,6 +271,43 @@ impl Due {
     pub fn position(&self) -> Position {
         Position { due_at: self.due_at, message_id: self.message_id }
     }
+}
+
+/// One account's messages to one recipient domain, or to the sandbox inbox. The queue is claimed lane by
+/// lane, so that a lane which is held up costs the others nothing, however long it is.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Lane {
+    /// `sandbox`, or a recipient domain in lower case, which may be an address literal.
+    pub name: String,
+    /// The account.
+    pub account_id: AccountId,
+}
+
+/// Lanes that are claimed apart from each other, because neither may wait behind the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LaneKind {
+    /// Those of the sandbox inbox.
+    Sandbox,
+    /// Those of recipient domains.
+    Domains,
+}
+
+/// A lane that may have due messages, in the order in which lanes are due.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DueLane {
+    /// No message of the lane is due earlier.
+    pub due_at: Timestamp,
+    /// The lane.
+    pub lane: Lane,
+}
+
+/// Where the due messages of a lane are read from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LaneStart {
+    /// The lane.
+    pub lane: Lane,
+    /// Behind that message; from the first one where there is none.
+    pub after: Option<Position>,
 }
 
 /// A message that a worker has leased for one attempt.

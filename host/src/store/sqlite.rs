@@ -32,17 +32,19 @@ mod upkeep;
 mod webhooks;
 
 #[cfg(test)]
+pub mod meter;
+#[cfg(test)]
 mod tests;
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sqlx::query::Query;
 use sqlx::sqlite::{
     SqliteArguments, SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions,
     SqliteRow, SqliteSynchronous,
 };
-use sqlx::{Sqlite as Driver, Transaction};
+use sqlx::{Sqlite as Driver, SqliteConnection, Transaction};
 
 use super::StoreError;
 use crate::clock::Timestamp;
@@ -74,6 +76,14 @@ pub use webhooks::{
 };
 
 const READERS: u32 = 4;
+/// Connections that read lists, two of them at one time, and the metrics: never those that sends need.
+const PAGE_READERS: u32 = 3;
+/// How long a list waits for one of them.
+const PAGE_WAIT: Duration = Duration::from_secs(2);
+/// How long a list may hold one of them.
+const PAGE_TIME: Duration = Duration::from_secs(5);
+/// SQLite asks every so many steps of a statement whether the time is over.
+const STEPS: i32 = 1_000;
 const IMMEDIATE: &str = "BEGIN IMMEDIATE";
 const REVISION: &str = "-- revision\nSELECT value FROM revision";
 
@@ -85,6 +95,8 @@ pub struct Sqlite {
     /// One connection that only ever reads the revision: a request that is to be authenticated never
     /// waits for long queries on `readers`.
     revisions: SqlitePool,
+    /// For lists: what an operator or an account looks through holds up nobody's send.
+    pages: SqlitePool,
     /// The balance below which an account is told that its credits are low.
     low_credits: i64,
 }
@@ -124,7 +136,8 @@ impl Sqlite {
         };
         let readers = pool(READERS).await.map_err(StoreError::during("open"))?;
         let revisions = pool(1).await.map_err(StoreError::during("open"))?;
-        Ok(Self { writer, readers, revisions, low_credits: 0 })
+        let pages = page_readers(PAGE_TIME).connect_lazy_with(options);
+        Ok(Self { writer, readers, revisions, pages, low_credits: 0 })
     }
 
     /// Tells an account that its credits are low when they fall below `balance`.
@@ -180,6 +193,7 @@ impl Sqlite {
     /// Closes all connections and folds the write-ahead log into the file.
     pub async fn close(&self) {
         self.revisions.close().await;
+        self.pages.close().await;
         self.readers.close().await;
         self.writer.close().await;
     }
@@ -189,6 +203,27 @@ impl Sqlite {
     async fn begin(&self) -> Result<Transaction<'static, Driver>, StoreError> {
         begin_immediate(&self.writer).await.map_err(StoreError::during("begin"))
     }
+}
+
+/// Connections for lists: whoever takes one has it for that long, and then SQLite interrupts what it reads.
+fn page_readers(time: Duration) -> SqlitePoolOptions {
+    SqlitePoolOptions::new()
+        .max_connections(PAGE_READERS)
+        .acquire_timeout(PAGE_WAIT)
+        .test_before_acquire(false)
+        .after_connect(move |connection, _| Box::pin(interrupt_after(connection, time)))
+        .before_acquire(move |connection, _| {
+            Box::pin(async move { interrupt_after(connection, time).await.map(|()| true) })
+        })
+}
+
+async fn interrupt_after(
+    connection: &mut SqliteConnection,
+    time: Duration,
+) -> Result<(), sqlx::Error> {
+    let end = Instant::now() + time;
+    connection.lock_handle().await?.set_progress_handler(STEPS, move || Instant::now() < end);
+    Ok(())
 }
 
 /// Begins a transaction that writes, on the one connection of `writer`.

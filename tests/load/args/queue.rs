@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use clap::Args as Arguments;
+use clap::{Args as Arguments, ValueEnum};
 
 use super::Setup;
 
@@ -13,6 +13,9 @@ pub struct QueueArgs {
     #[arg(long, default_value_t = 1_000_000,
         value_parser = clap::value_parser!(u32).range(1_000..=5_000_000))]
     pub messages: u32,
+    /// Where the messages wait
+    #[arg(long, value_enum, default_value_t = Backlog::Domain)]
+    pub shape: Backlog,
     /// Messages of the short queue that it is compared with, before and after
     #[arg(long, default_value_t = 10_000,
         value_parser = clap::value_parser!(u32).range(100..=100_000))]
@@ -23,6 +26,19 @@ pub struct QueueArgs {
     /// The rest
     #[command(flatten)]
     pub setup: Setup,
+}
+
+/// Where the messages of a queue wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Backlog {
+    /// For one domain
+    Domain,
+    /// For the sandbox inbox
+    Sandbox,
+    /// For 10,000 domains
+    Domains,
+    /// All but the messages of the short queue for a domain whose server says nothing, before those
+    Held,
 }
 
 impl QueueArgs {

@@ -24,6 +24,25 @@ pub enum Bodies {
     Shared(u32),
 }
 
+/// Messages that wait.
+#[derive(Debug, Clone, Copy)]
+pub struct Waiting {
+    pub messages: u32,
+    /// Their recipients; `%d` stands for the number.
+    pub recipients: &'static str,
+    /// They go to so many domains, which the recipients name by a second number.
+    pub domains: u32,
+    /// `configured` or `sandbox`.
+    pub route: &'static str,
+}
+
+impl Waiting {
+    /// To one domain.
+    pub fn for_one_domain(messages: u32) -> Self {
+        Self { messages, recipients: "load-%09d@example.com", domains: 1, route: "configured" }
+    }
+}
+
 /// The database of a server that does not run.
 pub struct Filling {
     database: SqliteConnection,
@@ -67,9 +86,28 @@ impl Filling {
         if dropped == 1 { Ok(()) } else { Err(io::Error::other(format!("{dropped} RSA keys"))) }
     }
 
-    /// Adds so many messages that are accepted and wait, and says when they will be due.
-    pub async fn fill(&mut self, messages: u32, bodies: Bodies) -> io::Result<SystemTime> {
-        let (first, end) = (self.next, self.next + messages);
+    /// Adds messages that are accepted and wait, one kind behind the other, and says when they will be due.
+    pub async fn fill(&mut self, waiting: &[Waiting], bodies: Bodies) -> io::Result<SystemTime> {
+        let first = self.next;
+        for waiting in waiting {
+            self.add(waiting, bodies).await?;
+        }
+        let messages = self.next - first;
+        // The server has to be up by then.
+        let wait = Duration::from_secs(10 + u64::from(messages / 10_000));
+        let due = now_ms()? + i64::try_from(wait.as_millis()).unwrap_or_default();
+        sqlx::query(QUEUE)
+            .bind(due)
+            .bind(first)
+            .execute(&mut self.database)
+            .await
+            .map_err(io::Error::other)?;
+        let due = u64::try_from(due).map_err(io::Error::other)?;
+        Ok(SystemTime::UNIX_EPOCH + Duration::from_millis(due))
+    }
+
+    async fn add(&mut self, waiting: &Waiting, bodies: Bodies) -> io::Result<()> {
+        let (first, end) = (self.next, self.next + waiting.messages);
         let body = packed(&self.content(bodies));
         let share = match bodies {
             Bodies::Own => 1,
@@ -84,30 +122,23 @@ impl Filling {
                     .bind(share)
                     .bind(&body)
                     .bind(now_ms()? - 60_000)
+                    .bind(waiting.recipients)
+                    .bind(waiting.domains)
+                    .bind(waiting.route)
                     .execute(&mut self.database)
                     .await
                     .map_err(io::Error::other)?;
             }
         }
         self.next = end;
-        // The server has to be up by then.
-        let wait = Duration::from_secs(6 + u64::from(messages / 20_000));
-        let due = now_ms()? + i64::try_from(wait.as_millis()).unwrap_or_default();
-        sqlx::query(QUEUE)
-            .bind(due)
-            .bind(first)
-            .execute(&mut self.database)
-            .await
-            .map_err(io::Error::other)?;
-        let due = u64::try_from(due).map_err(io::Error::other)?;
-        Ok(SystemTime::UNIX_EPOCH + Duration::from_millis(due))
+        Ok(())
     }
 
     /// Messages that wait, and messages that were relayed.
     pub async fn counts(&mut self) -> io::Result<(u64, u64)> {
         let counts: (i64, i64) = sqlx::query_as(
             "SELECT (SELECT count(*) FROM queue),
-                    (SELECT count(*) FROM messages WHERE state = 'relayed')",
+                    (SELECT count(*) FROM messages WHERE state IN ('relayed', 'delivered'))",
         )
         .fetch_one(&mut self.database)
         .await
@@ -145,14 +176,14 @@ fn now_ms() -> io::Result<i64> {
 }
 
 /// The numbers `?1` to `?2` without it; the sender `?3`; how many share a body `?4`; that `?5`; when it
-/// was `?6`.
+/// was `?6`; the recipients `?7` and their domains `?8`; the route `?9`.
 const ROWS: [&str; 3] = [
     "INSERT INTO messages (id, account_id, key_id, channel, sender, domain_id, recipient, subject, route,
                            state, reason, credits, tags, metadata, body_of, created_at, updated_at)
      WITH RECURSIVE n (i) AS (SELECT ?1 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?2)
      SELECT printf('msg_01KAJ00000%016d', i), d.account_id,
             (SELECT min(id) FROM keys k WHERE k.account_id = d.account_id), 'api', ?3, d.id,
-            printf('load-%09d@example.com', i), 'Your order', 'configured', 'queued', 'accepted', 0, '[]',
+            printf(?7, i, i % ?8), 'Your order', ?9, 'queued', 'accepted', 0, '[]',
             '{}', CASE WHEN i % ?4 > 0 AND i - i % ?4 >= ?1
                        THEN printf('msg_01KAJ00000%016d', i - i % ?4) END,
             ?6, ?6
@@ -169,7 +200,9 @@ const ROWS: [&str; 3] = [
 
 /// Last, so that they are due soon after it: at `?1`, from the number `?2` on.
 const QUEUE: &str = "INSERT INTO queue (message_id, account_id, lane, due_at, octets)
-     SELECT id, account_id, 'example.com', ?1, 8192 FROM messages
+     SELECT id, account_id,
+            iif(route = 'sandbox', route, substr(recipient, instr(recipient, '@') + 1)), ?1, 8192
+     FROM messages
      WHERE id >= printf('msg_01KAJ00000%016d', ?2) AND state = 'queued'";
 
 #[cfg(test)]

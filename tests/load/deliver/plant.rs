@@ -6,9 +6,9 @@ use std::time::{Duration, Instant, SystemTime};
 
 use tempfile::TempDir;
 use tokio::process::Command;
-use waxwing_mx::{Behaviour, MxServer};
+use waxwing_mx::{Behaviour, MxServer, Reply, Stage};
 
-use super::filling::{Bodies, Filling};
+use super::filling::{Bodies, Filling, Waiting};
 use super::settings::Settings;
 use crate::args::Setup;
 use crate::process::{self, Memory};
@@ -29,6 +29,8 @@ pub struct Plant {
     data: TempDir,
     settings: Settings,
     pub sink: MxServer,
+    /// Lets nobody in.
+    held: Option<MxServer>,
 }
 
 /// A server that is about to deliver.
@@ -46,9 +48,9 @@ impl Plant {
     /// Makes the data by a first start, which also compiles the plugins.
     pub async fn new(setup: &Setup) -> io::Result<Self> {
         let sink = MxServer::start(Behaviour::sink());
-        let settings = Settings { sink: sink.address(), log: setup.log.clone() };
-        let plant =
-            Self { binary: waxwing::binary(setup).await?, data: setup.work_dir()?, settings, sink };
+        let settings = Settings { sink: sink.address(), held: None, log: setup.log.clone() };
+        let (binary, data) = (waxwing::binary(setup).await?, setup.work_dir()?);
+        let plant = Self { binary, data, settings, sink, held: None };
         let installation = plant.installation();
         let server = installation.start(&plant.settings).await?;
         let account = server.account.clone();
@@ -65,8 +67,17 @@ impl Plant {
     pub async fn copy(&self, setup: &Setup) -> io::Result<Self> {
         let (data, sink) = (setup.work_dir()?, MxServer::start(Behaviour::sink()));
         run(Command::new("cp").arg("-a").arg(self.data.path().join(".")).arg(data.path())).await?;
-        let settings = Settings { sink: sink.address(), log: self.settings.log.clone() };
-        Ok(Self { binary: self.binary.clone(), data, settings, sink })
+        let log = self.settings.log.clone();
+        let settings = Settings { sink: sink.address(), held: None, log };
+        Ok(Self { binary: self.binary.clone(), data, settings, sink, held: None })
+    }
+
+    /// The same with a server that says nothing to mail for [`HELD`](super::settings::HELD).
+    pub fn with_held_up_domain(mut self) -> Self {
+        let held = MxServer::start(Behaviour::sink().answer(Stage::Connect, Reply::silence()));
+        self.settings.held = Some(held.address());
+        self.held = Some(held);
+        self
     }
 
     pub async fn filling(&self) -> io::Result<Filling> {
@@ -77,10 +88,10 @@ impl Plant {
     pub async fn begin(
         &self,
         filling: &mut Filling,
-        messages: u32,
+        waiting: &[Waiting],
         bodies: Bodies,
     ) -> io::Result<Begun> {
-        let due = filling.fill(messages, bodies).await?;
+        let due = filling.fill(waiting, bodies).await?;
         self.sink.forget();
         let server = self.installation().start(&self.settings).await?;
         let Ok(left) = due.duration_since(SystemTime::now()) else {

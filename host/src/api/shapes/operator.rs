@@ -12,9 +12,9 @@ pub struct Listing {
     /// The things.
     #[schema(value_type = Vec<Object>)]
     data: Vec<serde_json::Value>,
-    /// Whether there are more.
+    /// Whether there may be more; `?after=` the last one goes on, or `next` where it is there.
     has_more: bool,
-    /// What the next page comes after, where there is one.
+    /// What to give as `after` for the next page; in lists whose pages may be short or empty.
     next: Option<String>,
 }
 

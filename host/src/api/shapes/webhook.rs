@@ -187,9 +187,9 @@ pub struct WebhookDelivery {
 pub struct WebhookDeliveryList {
     /// Newest first.
     data: Vec<WebhookDelivery>,
-    /// Whether there are more.
+    /// Whether there may be more.
     has_more: bool,
-    /// What the next page comes after, where there is one.
+    /// What to give as `after` for the next page, where there may be more.
     next: Option<String>,
 }
 

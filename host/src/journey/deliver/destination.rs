@@ -154,6 +154,14 @@ impl Destinations {
         }
     }
 
+    /// How many places there are at the destination of that name; as many as are wanted where it is not
+    /// known.
+    #[must_use]
+    pub fn room(&self, name: &str) -> usize {
+        let shortened = self.shortened.load(Ordering::Relaxed).max(1);
+        lock(&self.known).get(name).map_or(usize::MAX, |it| it.free_places(shortened))
+    }
+
     /// Shortens all lines, so that slow destinations leave room for others; 1 makes them as long again
     /// as they may be.
     pub fn shorten(&self, by: usize) {
@@ -267,10 +275,14 @@ impl Destination {
     }
 
     fn place(&self, shortened: usize) -> Option<OwnedSemaphorePermit> {
+        let has_room = self.free_places(shortened) > 0;
+        has_room.then(|| Arc::clone(&self.places).try_acquire_owned().ok()).flatten()
+    }
+
+    fn free_places(&self, shortened: usize) -> usize {
         let all = places(self.limits);
         let taken = all.saturating_sub(self.places.available_permits());
-        let has_room = taken < all.div_ceil(shortened);
-        has_room.then(|| Arc::clone(&self.places).try_acquire_owned().ok()).flatten()
+        all.div_ceil(shortened).saturating_sub(taken)
     }
 
     /// Counts a message against the rate, when all else is there that it needs.

@@ -10,6 +10,7 @@ use arc_swap::ArcSwap;
 use super::destination::{Destination, Destinations, Limits, Place, Taken, Wish};
 use super::exchange::{Exchange, Exchanges, Hosts, operator};
 use super::health::{FOR, Rest};
+use super::lanes::Hold;
 use super::memory::{Memory, Repute, SMALL};
 use super::novices::Novices;
 use super::outcome::{AddressIs, Report, Verdict};
@@ -73,8 +74,9 @@ pub enum Course {
 pub enum Found {
     /// It can be leased.
     Course(Course),
-    /// There is no place now; one may be free after so long, or when one is given back.
-    Full(Duration),
+    /// There is no place now, and none for what waits for the same; one may be free after so long, or when
+    /// one is given back.
+    Full(Hold, Duration),
     /// There is none for this message now; another one of its lane may find one.
     Crowded,
     /// Where its domain's mail goes must be looked up first.
@@ -86,8 +88,10 @@ pub enum Found {
 enum Short {
     /// Something that another message of the lane may not need.
     Crowded,
-    /// A place, for so long.
+    /// A place at the destination, for so long.
     Full(Duration),
+    /// A place elsewhere, which messages of other lanes may not need.
+    FullElsewhere(Duration),
 }
 
 impl From<Course> for Found {
@@ -96,11 +100,12 @@ impl From<Course> for Found {
     }
 }
 
-impl From<Short> for Found {
-    fn from(short: Short) -> Self {
-        match short {
-            Short::Crowded => Self::Crowded,
-            Short::Full(wait) => Self::Full(wait),
+impl Short {
+    fn at(self, hold: &Hold) -> Found {
+        match self {
+            Self::Crowded => Found::Crowded,
+            Self::Full(wait) => Found::Full(hold.clone(), wait),
+            Self::FullElsewhere(wait) => Found::Full(Hold::Own, wait),
         }
     }
 }
@@ -114,52 +119,65 @@ impl RouteBook {
 }
 
 impl Placement {
-    /// Finds a place; none where there is none in this round.
+    /// Finds a place.
     #[must_use]
-    pub fn find(&self, due: &Due, passed: &mut Passed) -> Option<Found> {
+    pub fn find(&self, due: &Due, passed: &mut Passed) -> Found {
         let book = self.routes.load();
         let (number, way) = book.routes.way(due.account_id, &due.lane);
         // At smarthosts all lanes share the places.
-        let lane = match way {
-            Way::Direct => due.lane.clone(),
-            Way::Sandbox | Way::Smarthosts(_) => String::new(),
-        };
-        let key = (number, lane);
-        if passed.full.contains(&key) {
-            return None;
-        }
+        let hold = Hold::Full(number, String::new());
         let found = match way {
+            Way::Direct => self.direct(due, &book, number, passed),
+            Way::Sandbox | Way::Smarthosts(_) if passed.full.contains(&hold) => {
+                Found::Full(hold, Duration::MAX)
+            }
             Way::Sandbox => match self.sandbox(due) {
-                Taken::Place(place) => {
-                    self.ready(place, due).map_or_else(Found::from, |it| Course::Sandbox(it).into())
-                }
-                Taken::Full(wait) => Found::Full(wait),
+                Taken::Place(place) => self
+                    .ready(place, due)
+                    .map_or_else(|short| short.at(&hold), |it| Course::Sandbox(it).into()),
+                Taken::Full(wait) => Found::Full(hold, wait),
                 Taken::Resting(rest) => resting(SANDBOX, rest),
             },
-            Way::Smarthosts(smarthosts) => self.smarthost(smarthosts, due),
-            Way::Direct => self.direct(due, &book, passed.renewed.contains(&due.lane)),
+            Way::Smarthosts(smarthosts) => self.smarthost(smarthosts, due, &hold),
         };
-        match &found {
-            Found::Course(_) => {}
-            // Of an unknown domain another account's message may have it looked up.
-            Found::Crowded | Found::Unknown => passed.is_crowded = true,
-            Found::Full(wait) => {
-                passed.pass(*wait);
-                passed.full.insert(key);
+        if let Found::Full(hold, wait) = &found {
+            passed.pass(*wait);
+            if *hold != Hold::Own {
+                passed.full.insert(hold.clone());
             }
         }
-        if matches!(found, Found::Full(_)) && !book.routes.asks_for_accounts() {
-            passed.lanes.insert(due.lane.clone());
-        }
-        Some(found)
+        found
     }
 
-    /// Whether all mail but that for the sandbox goes the same way, so that nothing behind a message
-    /// without a place has one.
+    /// How many places there are for what was held up by that; as many as are wanted where only a try can
+    /// tell.
     #[must_use]
-    pub fn has_one_way(&self) -> bool {
+    pub fn room(&self, hold: &Hold) -> usize {
+        let Hold::Full(number, destination) = hold else { return usize::MAX };
         let book = self.routes.load();
-        book.routes.rules.is_empty() && !matches!(book.routes.default, Way::Direct)
+        let room = |name: &str| self.destinations.room(name);
+        match book.routes.numbered(*number) {
+            Way::Sandbox => room(SANDBOX),
+            Way::Smarthosts(smarthosts) => {
+                smarthosts.iter().map(|it| room(&name_of(it))).fold(0, usize::saturating_add)
+            }
+            Way::Direct => room(destination),
+        }
+    }
+
+    /// What holds up all mail but that for the sandbox where it is full, if all of it goes the same way:
+    /// nothing behind a message without a place has one then.
+    #[must_use]
+    pub fn the_one_way(&self) -> Option<Hold> {
+        let book = self.routes.load();
+        let is_one = book.routes.rules.is_empty() && !matches!(book.routes.default, Way::Direct);
+        is_one.then(|| Hold::Full(0, String::new()))
+    }
+
+    /// The same of mail for the sandbox.
+    #[must_use]
+    pub fn sandbox_way() -> Hold {
+        Hold::Full(usize::MAX, String::new())
     }
 
     /// A place at another of the smarthosts, for a message that the first one did not take.
@@ -244,14 +262,14 @@ impl Placement {
         let place = self.ready(place, due)?;
         let first = hosts.hosts.first().map(|it| self.operator(&it.name));
         if let Some(operator) = first.filter(|it| it.name != place.destination.name) {
-            operator.pace().map_err(Short::Full)?;
+            operator.pace().map_err(Short::FullElsewhere)?;
         }
         Ok(place)
     }
 
     /// By weight among those that are well and have a place; the others follow, for the case that it
     /// fails.
-    fn smarthost(&self, smarthosts: &[Smarthost], due: &Due) -> Found {
+    fn smarthost(&self, smarthosts: &[Smarthost], due: &Due, hold: &Hold) -> Found {
         let mut short: Option<Short> = None;
         let mut rests: Vec<(Rest, &Smarthost)> = Vec::new();
         let order = drawn(smarthosts);
@@ -275,14 +293,14 @@ impl Placement {
             }
         }
         match (short, rests.into_iter().min_by_key(|(rest, _)| rest.until)) {
-            (Some(short), _) => short.into(),
+            (Some(short), _) => short.at(hold),
             (None, Some((rest, smarthost))) => resting(&smarthost.name, rest),
             (None, None) => over("smarthost", "no smarthost is configured for this route"),
         }
     }
 
-    fn direct(&self, due: &Due, book: &RouteBook, is_renewed: bool) -> Found {
-        let known = if is_renewed {
+    fn direct(&self, due: &Due, book: &RouteBook, route: usize, passed: &Passed) -> Found {
+        let known = if passed.renewed.contains(&due.lane) {
             self.exchanges.usable(&due.lane)
         } else {
             self.exchanges.known(&due.lane)
@@ -290,6 +308,11 @@ impl Placement {
         let Some(exchange) = known else { return Found::Unknown };
         match &*exchange {
             Exchange::Hosts(hosts) => {
+                // All lanes of one operator share its places.
+                let hold = Hold::Full(route, hosts.group.clone());
+                if passed.full.contains(&hold) {
+                    return Found::Full(hold, Duration::MAX);
+                }
                 let mut names: Vec<&str> = hosts.hosts.iter().map(|it| it.name.as_str()).collect();
                 names.sort_unstable();
                 let now = self.clock.now();
@@ -309,9 +332,11 @@ impl Placement {
                 match self.destinations.take(&wish, now) {
                     Taken::Place(place) => match self.ready_at(hosts, place, due) {
                         Ok(it) => Course::Direct(it, Arc::clone(&exchange), book.port).into(),
-                        Err(short) => short.into(),
+                        Err(short) => short.at(&hold),
                     },
-                    Taken::Full(wait) => Found::Full(wait),
+                    // Only a place that is given back helps: otherwise it is about these hosts alone.
+                    Taken::Full(Duration::MAX) => Found::Full(hold, Duration::MAX),
+                    Taken::Full(wait) => Found::Full(Hold::Own, wait),
                     Taken::Resting(rest) => resting(DIRECT, rest),
                 }
             }

@@ -84,10 +84,14 @@ impl Routes {
         rule.map_or((self.rules.len(), &self.default), |(number, rule)| (number, &rule.way))
     }
 
-    /// Whether messages of one lane may go different ways.
+    /// The way of that number, as [`Self::way`] gives it.
     #[must_use]
-    pub fn asks_for_accounts(&self) -> bool {
-        self.rules.iter().any(|rule| !rule.accounts.is_empty())
+    pub fn numbered(&self, number: usize) -> &Way {
+        match self.rules.get(number) {
+            Some(rule) => &rule.way,
+            None if number == usize::MAX => &Way::Sandbox,
+            None => &self.default,
+        }
     }
 }
 

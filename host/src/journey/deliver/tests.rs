@@ -1,6 +1,7 @@
 //! Delivery over hours and days, with everything that goes wrong on the way: a real queue, the real
 //! worker, servers that misbehave on loopback, and a clock that is moved by hand.
 
+mod backlog;
 mod bench;
 mod direct;
 mod encryption;

@@ -1,5 +1,5 @@
-//! The worker that empties the queue: rounds of placing and leasing, attempts as tasks of their own,
-//! ends written down in groups.
+//! The worker that empties the queue: rounds of placing and leasing, attempts as tasks of their own, and
+//! a task that writes down how they ended, in groups, while the worker begins others.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::panic::AssertUnwindSafe;
@@ -11,23 +11,24 @@ use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use super::attempt::Attempts;
+use super::lanes::{BATCH, Hold, Lanes};
 use super::look_ups::LookUps;
 use super::passed::Passed;
 use super::placement::{Course, Found, Placement};
 use super::recovery::{MOST, wake};
-use super::route::SANDBOX;
 use super::schedule::Schedule;
 use super::spawner::Spawner;
 use super::unresolved::{Unresolved, domain_of, waiting_for};
 use crate::clock::watch::Watch;
 use crate::clock::{Clock, Timestamp};
 use crate::id::{AccountId, MessageId};
-use crate::store::records::{Lease, Position, Settlement};
+use crate::store::records::{Due, Lane, LaneKind, LaneStart, Lease, Settlement};
 use crate::store::{Store, StoreError};
 
-/// Due messages that are looked at in one query, and how many queries a round makes at most.
-const PAGE: u32 = 256;
-const PAGES: usize = 16;
+/// How often a round reads messages of further lanes where those before had no place.
+const READS: usize = 16;
+/// Due messages of a lane that are looked at in one round, at least: the first ones may be too large now.
+const EACH: usize = 4;
 /// Messages of one lease.
 const LEASED: usize = 64;
 /// Attempts that may end before it is looked for more.
@@ -73,26 +74,47 @@ pub struct Worker {
 
 /// What a task of the worker tells it.
 enum Event {
-    Settled(Box<Settlement>),
+    /// These are written down.
+    Settled(Vec<Settlement>),
     LookedUp(String),
 }
 
 /// What is under way.
 struct UnderWay {
     tell: mpsc::Sender<Event>,
+    ended: mpsc::Sender<Settlement>,
     attempts: HashSet<MessageId>,
     look_ups: LookUps,
     /// Domains that are to be looked up again.
     unresolved: Unresolved,
-    /// Where the next round goes on that found no place for anything before.
-    resume: Option<Position>,
+    sandbox: Lanes,
+    domains: Lanes,
+}
+
+/// What a round has found.
+#[derive(Default)]
+struct Round {
+    passed: Passed,
+    chosen: HashMap<MessageId, Course>,
+    /// In which nothing is due.
+    empty: Vec<Lane>,
+}
+
+/// What became of a lane in a round.
+enum Looked {
+    /// Nothing more is due.
+    Exhausted,
+    /// There may be more.
+    More,
+    Held(Hold, LaneStart),
 }
 
 impl Worker {
     /// Delivers until `stop`; attempts that are under way are brought to their end.
     pub async fn run(self, stop: CancellationToken) {
         let (tell, mut told) = mpsc::channel(self.concurrent.max(SETTLED));
-        let mut under_way = UnderWay::new(tell);
+        let ended = self.start_settling(tell.clone());
+        let mut under_way = UnderWay::new(tell, ended);
         let mut watch = Watch::new(&self.clock);
         let mut tidied = Instant::now();
         loop {
@@ -107,15 +129,10 @@ impl Worker {
                 self.fill(&mut under_way).await
             };
             tokio::select! {
-                Some(first) = told.recv() => {
-                    let mut settled = Vec::new();
-                    self.hear(first, &mut under_way, &mut settled);
-                    while settled.len() < SETTLED && let Ok(another) = told.try_recv() {
-                        self.hear(another, &mut under_way, &mut settled);
-                    }
-                    if !settled.is_empty() {
-                        self.settle(&settled).await;
-                        self.look_whether_they_are_well(&settled, &mut under_way.unresolved);
+                Some(event) = told.recv() => {
+                    self.hear(event, &mut under_way);
+                    while let Ok(event) = told.try_recv() {
+                        self.hear(event, &mut under_way);
                     }
                 }
                 () = self.wake.notified() => {}
@@ -124,6 +141,8 @@ impl Worker {
             }
             if watch.was_set_back(&self.clock) {
                 under_way.unresolved.make_all_due(self.clock.now());
+                under_way.sandbox.sweep_now();
+                under_way.domains.sweep_now();
                 self.after_the_clock_was_set_back().await;
             }
             if tidied.elapsed() >= TIDY {
@@ -131,16 +150,19 @@ impl Worker {
                 self.placement.destinations.tidy(self.clock.now());
                 self.placement.destinations.look_for_ended_rests(self.clock.now());
                 under_way.unresolved.forget_found(self.clock.now());
+                self.release_ended_leases(&under_way).await;
             }
             self.look_up_again(&mut under_way).await;
         }
     }
 
-    fn hear(&self, event: Event, under_way: &mut UnderWay, settled: &mut Vec<Settlement>) {
+    fn hear(&self, event: Event, under_way: &mut UnderWay) {
         match event {
-            Event::Settled(settlement) => {
-                under_way.attempts.remove(&settlement.message_id);
-                settled.push(*settlement);
+            Event::Settled(settled) => {
+                for settlement in &settled {
+                    under_way.attempts.remove(&settlement.message_id);
+                }
+                self.look_whether_they_are_well(&settled, &mut under_way.unresolved);
             }
             Event::LookedUp(lane) => {
                 under_way.look_ups.end(&lane);
@@ -186,21 +208,24 @@ impl Worker {
 
     async fn round(&self, room: usize, under_way: &mut UnderWay) -> Result<Duration, StoreError> {
         let now = self.clock.now();
-        let mut passed = Passed::default();
-        let most = room.min(LEASED);
-        let mut chosen = self.choose_for_sandbox(most, now, &mut passed, under_way).await?;
-        let others = most.saturating_sub(chosen.len());
-        chosen.extend(self.choose(others, now, &mut passed, under_way).await?);
-        if chosen.is_empty() {
-            if under_way.resume.is_some() {
-                return Ok(Duration::ZERO);
+        let mut round = Round::default();
+        let exchanges = &self.placement.exchanges;
+        for (lane, takes_long) in under_way.look_ups.all() {
+            if takes_long && exchanges.usable(lane).is_some() {
+                round.passed.renewed.insert(lane.clone());
             }
-            return if passed.is_empty() {
-                let due = self.store.next_due().await?;
-                Ok(due.map_or(IDLE, |due| self.clock.now().until(due)).clamp(SHORTEST, IDLE))
-            } else {
-                Ok(passed.until.unwrap_or(CROWDED).clamp(SHORTEST, CROWDED))
-            };
+        }
+        let most = room.min(LEASED);
+        // Each kind of lane waits behind nothing of the other.
+        for kind in [LaneKind::Sandbox, LaneKind::Domains] {
+            self.choose(kind, most, now, &mut round, under_way).await?;
+        }
+        if !round.empty.is_empty() {
+            self.store.correct_lanes(&round.empty).await?;
+        }
+        let Round { passed, mut chosen, .. } = round;
+        if chosen.is_empty() {
+            return self.pause(now, &passed, under_way).await;
         }
         let ids: Vec<MessageId> = chosen.keys().copied().collect();
         let leases = self.store.lease(&self.owner, &ids, now, now.after(LEASE)).await?;
@@ -208,97 +233,168 @@ impl Worker {
         for lease in leases {
             if let Some(course) = chosen.remove(&lease.message_id) {
                 under_way.attempts.insert(lease.message_id);
-                self.begin(lease, course, under_way.tell.clone());
+                self.begin(lease, course, under_way.ended.clone());
             }
         }
         Ok(Duration::ZERO)
     }
 
-    /// Due messages for the sandbox inbox that have a place: they wait behind nothing else.
-    async fn choose_for_sandbox(
+    /// For how long there is nothing to do, where a round has found nothing to begin.
+    async fn pause(
         &self,
+        now: Timestamp,
+        passed: &Passed,
+        under_way: &UnderWay,
+    ) -> Result<Duration, StoreError> {
+        let lanes = [&under_way.sandbox, &under_way.domains];
+        if lanes.iter().any(|it| it.has_more() && !self.is_blocked(it, passed)) {
+            return Ok(Duration::ZERO);
+        }
+        if lanes.iter().any(|it| it.is_waiting()) {
+            return Ok(passed.until.unwrap_or(CROWDED).clamp(SHORTEST, CROWDED));
+        }
+        let due = self.store.next_due(now).await?;
+        let until_due = due.map_or(IDLE, |due| self.clock.now().until(due));
+        let until_sweep = lanes.iter().map(|it| it.until_sweep()).min().unwrap_or(IDLE);
+        Ok(until_due.min(until_sweep).clamp(SHORTEST, IDLE))
+    }
+
+    /// Whether all of these lanes go one way, and it is full: nothing behind the first of them has a place.
+    fn is_blocked(&self, lanes: &Lanes, passed: &Passed) -> bool {
+        let the_way = match lanes.kind() {
+            LaneKind::Sandbox => Some(Placement::sandbox_way()),
+            LaneKind::Domains => self.placement.the_one_way(),
+        };
+        the_way.is_some_and(|it| {
+            passed.full.contains(&it) || (lanes.is_held_by(&it) && self.placement.room(&it) == 0)
+        })
+    }
+
+    /// Due messages that have a place, lane by lane.
+    async fn choose(
+        &self,
+        kind: LaneKind,
         most: usize,
         now: Timestamp,
-        passed: &mut Passed,
-        under_way: &UnderWay,
-    ) -> Result<HashMap<MessageId, Course>, StoreError> {
-        let mut chosen = HashMap::new();
-        let limit = u32::try_from(most).unwrap_or(PAGE);
-        for due in self.store.due_in_sandbox(now, limit).await? {
+        round: &mut Round,
+        under_way: &mut UnderWay,
+    ) -> Result<(), StoreError> {
+        if round.chosen.len() >= most || self.is_blocked(under_way.lanes(kind), &round.passed) {
+            return Ok(());
+        }
+        // Each lane is looked at once in a round.
+        let mut kept = Vec::new();
+        let (look_ups, renewed) = (&under_way.look_ups, &round.passed.renewed);
+        let room = |hold: &Hold| match hold {
+            Hold::LookUp(domain) if look_ups.has(domain) && !renewed.contains(domain) => 0,
+            Hold::Full(..) | Hold::LookUp(_) | Hold::Own => self.placement.room(hold),
+        };
+        let lanes = match kind {
+            LaneKind::Sandbox => &mut under_way.sandbox,
+            LaneKind::Domains => &mut under_way.domains,
+        };
+        let mut batch = lanes.held_with_room(room);
+        for _ in 0..READS {
+            let lanes = under_way.lanes(kind);
+            lanes.read(&self.store, now).await?;
+            let further = lanes.batch(BATCH.saturating_sub(batch.len()));
+            batch.extend(further);
+            if batch.is_empty() {
+                if lanes.has_more() {
+                    continue;
+                }
+                break;
+            }
+            let each = (most - round.chosen.len()).div_ceil(batch.len()).max(EACH);
+            let found = self.store.due_in(&batch, now, u32::try_from(each).unwrap_or(64)).await;
+            let found = match found {
+                Ok(found) => found,
+                Err(error) => {
+                    under_way.lanes(kind).put_back(batch.into_iter());
+                    return Err(error);
+                }
+            };
+            let mut looked_at = batch.drain(..).zip(found);
+            while round.chosen.len() < most
+                && let Some((lane, due)) = looked_at.next()
+            {
+                match self.look_at(&lane, due, each, most, round, under_way) {
+                    Looked::Exhausted => under_way.lanes(kind).forget(&lane.lane),
+                    Looked::More => kept.push(LaneStart { after: None, ..lane }),
+                    Looked::Held(hold, lane) => under_way.lanes(kind).hold(hold, lane),
+                }
+            }
+            let rest: Vec<LaneStart> = looked_at.map(|(lane, _)| lane).collect();
+            let lanes = under_way.lanes(kind);
+            lanes.put_back(rest.into_iter());
+            if round.chosen.len() >= most || self.is_blocked(under_way.lanes(kind), &round.passed) {
+                break;
+            }
+        }
+        let lanes = under_way.lanes(kind);
+        lanes.put_back(batch.into_iter());
+        for lane in kept {
+            lanes.keep(lane);
+        }
+        Ok(())
+    }
+
+    /// Finds places for the first messages of a lane.
+    fn look_at(
+        &self,
+        lane: &LaneStart,
+        due: Vec<Due>,
+        each: usize,
+        most: usize,
+        round: &mut Round,
+        under_way: &mut UnderWay,
+    ) -> Looked {
+        if due.is_empty() && lane.after.is_none() {
+            round.empty.push(lane.lane.clone());
+            return Looked::Exhausted;
+        }
+        let (is_all, last) = (due.len() < each, due.last().map(Due::position));
+        let is_held_by = |it| Looked::Held(it, LaneStart { lane: lane.lane.clone(), after: None });
+        let (mut has_some, mut is_crowded) = (false, lane.after.is_some() && due.is_empty());
+        for due in due {
+            if round.chosen.len() >= most {
+                return Looked::More;
+            }
+            // A lease may have ended whose attempt has not.
             if under_way.attempts.contains(&due.message_id) {
                 continue;
             }
-            match self.placement.find(&due, passed) {
-                Some(Found::Course(course)) => {
-                    chosen.insert(due.message_id, course);
+            let mut found = self.placement.find(&due, &mut round.passed);
+            if matches!(found, Found::Unknown) {
+                self.look_up(&due.lane, Some(due.account_id), under_way);
+                if under_way.look_ups.has(&due.lane) {
+                    return is_held_by(Hold::LookUp(due.lane));
                 }
-                Some(Found::Crowded) => {}
-                Some(Found::Full(_) | Found::Unknown) | None => break,
+                // There are too many of this account's.
+                round.passed.renewed.insert(due.lane.clone());
+                found = self.placement.find(&due, &mut round.passed);
+            }
+            match found {
+                Found::Course(course) => {
+                    round.chosen.insert(due.message_id, course);
+                    has_some = true;
+                }
+                Found::Full(hold, _) => return is_held_by(hold),
+                // Another one of the lane may be smaller.
+                Found::Crowded => is_crowded = true,
+                Found::Unknown => return is_held_by(Hold::Own),
             }
         }
-        Ok(chosen)
-    }
-
-    /// Other due messages that have a place. Where many have none, a round goes only so far, and the next
-    /// one goes on from there.
-    async fn choose(
-        &self,
-        most: usize,
-        now: Timestamp,
-        passed: &mut Passed,
-        under_way: &mut UnderWay,
-    ) -> Result<HashMap<MessageId, Course>, StoreError> {
-        let mut chosen = HashMap::new();
-        passed.lanes.insert(SANDBOX.to_owned());
-        let exchanges = &self.placement.exchanges;
-        for (lane, takes_long) in under_way.look_ups.all() {
-            let is_renewed = takes_long && exchanges.usable(lane).is_some();
-            let lanes = if is_renewed { &mut passed.renewed } else { &mut passed.lanes };
-            lanes.insert(lane.clone());
-        }
-        let mut after = under_way.resume.take();
-        for _ in 0..PAGES {
-            let page = self.store.due(now, after.as_ref(), &passed.lanes, PAGE).await?;
-            let is_short = page.len() < usize::try_from(PAGE).unwrap_or(usize::MAX);
-            let begun = after;
-            for due in page {
-                if chosen.len() >= most {
-                    return Ok(chosen);
-                }
-                after = Some(due.position());
-                // Under a clock that jumped ahead a lease may seem to be over.
-                if passed.lanes.contains(&due.lane) || under_way.attempts.contains(&due.message_id)
-                {
-                    continue;
-                }
-                let mut found = self.placement.find(&due, passed);
-                if matches!(found, Some(Found::Unknown)) {
-                    self.look_up(&due.lane, Some(due.account_id), under_way);
-                    if under_way.look_ups.has(&due.lane) {
-                        passed.lanes.insert(due.lane);
-                        continue;
-                    }
-                    // There are too many of this account's.
-                    passed.renewed.insert(due.lane.clone());
-                    found = self.placement.find(&due, passed);
-                }
-                match found {
-                    Some(Found::Course(course)) => {
-                        chosen.insert(due.message_id, course);
-                    }
-                    Some(Found::Full(_)) if self.placement.has_one_way() => return Ok(chosen),
-                    Some(Found::Full(_) | Found::Crowded | Found::Unknown) | None => {}
-                }
-            }
-            if is_short {
-                after = self.store.end_of_span(now, begun.as_ref()).await?;
-                if after.is_none() {
-                    return Ok(chosen);
-                }
+        match (is_crowded, is_all) {
+            (false, true) => Looked::Exhausted,
+            (false, false) => Looked::More,
+            (true, _) if has_some => is_held_by(Hold::Own),
+            (true, true) => is_held_by(Hold::Own),
+            // The next look goes on behind these.
+            (true, false) => {
+                Looked::Held(Hold::Own, LaneStart { lane: lane.lane.clone(), after: last })
             }
         }
-        under_way.resume = after;
-        Ok(chosen)
     }
 
     async fn look_up_again(&self, under_way: &mut UnderWay) {
@@ -325,7 +421,7 @@ impl Worker {
         }));
     }
 
-    fn begin(&self, lease: Lease, course: Course, tell: mpsc::Sender<Event>) {
+    fn begin(&self, lease: Lease, course: Course, ended: mpsc::Sender<Settlement>) {
         let (attempts, schedule) = (Arc::clone(&self.attempts), Arc::clone(&self.schedule));
         let clock = self.clock.clone();
         self.spawner.start(Box::pin(async move {
@@ -343,20 +439,46 @@ impl Worker {
                 route = settlement.attempt.route,
                 "delivery attempted"
             );
-            drop(tell.send(Event::Settled(Box::new(settlement))).await);
+            drop(ended.send(settlement).await);
         }));
     }
 
-    /// Writes what happened, however often it takes: a message whose end is not written down would
-    /// be sent again. It gives up only with the lease, when the message is due again anyway.
-    async fn settle(&self, settled: &[Settlement]) {
-        let begun = Instant::now();
-        while let Err(error) = self.store.settle(&self.owner, settled, self.clock.now()).await {
-            tracing::error!(%error, count = settled.len(), "deliveries cannot be written down");
-            if begun.elapsed() > LEASE {
-                return;
+    /// Starts the task that writes down how attempts end. It does nothing else, so that an end is written
+    /// in the transaction after the one that is under way: what a crash lets be sent again is what ended
+    /// during one transaction.
+    fn start_settling(&self, tell: mpsc::Sender<Event>) -> mpsc::Sender<Settlement> {
+        let (ended, mut ends) = mpsc::channel(self.concurrent.max(SETTLED));
+        let settling = Settling {
+            store: self.store.clone(),
+            clock: self.clock.clone(),
+            owner: self.owner.clone(),
+        };
+        self.spawner.start(Box::pin(async move {
+            loop {
+                let mut settled = Vec::new();
+                if ends.recv_many(&mut settled, SETTLED).await == 0 {
+                    return;
+                }
+                settling.settle(&settled).await;
+                if tell.send(Event::Settled(settled)).await.is_err() {
+                    return;
+                }
             }
-            tokio::time::sleep(STUMBLE).await;
+        }));
+        ended
+    }
+
+    async fn release_ended_leases(&self, under_way: &UnderWay) {
+        let now = self.clock.now();
+        match self.store.release_ended_leases(&under_way.attempts, now).await {
+            Ok(0) => {}
+            Ok(released) => {
+                tracing::warn!(
+                    released,
+                    "leases ended before their attempts: the messages are due"
+                );
+            }
+            Err(error) => tracing::error!(%error, "ended leases cannot be looked for"),
         }
     }
 
@@ -392,8 +514,44 @@ impl Worker {
 }
 
 impl UnderWay {
-    fn new(tell: mpsc::Sender<Event>) -> Self {
-        let (look_ups, unresolved) = (LookUps::default(), Unresolved::default());
-        Self { tell, attempts: HashSet::new(), look_ups, unresolved, resume: None }
+    fn new(tell: mpsc::Sender<Event>, ended: mpsc::Sender<Settlement>) -> Self {
+        Self {
+            tell,
+            ended,
+            attempts: HashSet::new(),
+            look_ups: LookUps::default(),
+            unresolved: Unresolved::default(),
+            sandbox: Lanes::new(LaneKind::Sandbox),
+            domains: Lanes::new(LaneKind::Domains),
+        }
+    }
+
+    fn lanes(&mut self, kind: LaneKind) -> &mut Lanes {
+        match kind {
+            LaneKind::Sandbox => &mut self.sandbox,
+            LaneKind::Domains => &mut self.domains,
+        }
+    }
+}
+
+/// With what it is written down how attempts ended.
+struct Settling {
+    store: Store,
+    clock: Clock,
+    owner: String,
+}
+
+impl Settling {
+    /// Writes what happened, however often it takes: a message whose end is not written down would
+    /// be sent again. It gives up only with the lease, when the message is due again anyway.
+    async fn settle(&self, settled: &[Settlement]) {
+        let begun = Instant::now();
+        while let Err(error) = self.store.settle(&self.owner, settled, self.clock.now()).await {
+            tracing::error!(%error, count = settled.len(), "deliveries cannot be written down");
+            if begun.elapsed() > LEASE {
+                return;
+            }
+            tokio::time::sleep(STUMBLE).await;
+        }
     }
 }

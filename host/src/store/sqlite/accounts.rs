@@ -65,9 +65,9 @@ impl Sqlite {
              FROM accounts ORDER BY id",
         )
         .bind(now.day())
-        .fetch_all(&self.readers)
+        .fetch_all(&self.pages)
         .await
-        .map_err(StoreError::during("accounts"))?;
+        .map_err(StoreError::while_listing("accounts"))?;
         rows.iter().map(account_row).collect()
     }
 
@@ -192,9 +192,9 @@ impl Sqlite {
         )
         .bind(account.to_string())
         .bind(limit)
-        .fetch_all(&self.readers)
+        .fetch_all(&self.pages)
         .await
-        .map_err(StoreError::during("ledger"))?;
+        .map_err(StoreError::while_listing("ledger"))?;
         rows.iter()
             .map(|row| {
                 Ok(LedgerRow {

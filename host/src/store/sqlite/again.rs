@@ -17,6 +17,28 @@ const BITE: u32 = 2_000;
 /// Destinations that are tried at one time after a start.
 const DESTINATIONS: u32 = 10_000;
 
+/// Each looks at so many messages and says which of them fit: one statement that looked for as many as fit
+/// would read the whole queue where none does.
+const LOOK_FOR_WANTED: &str = "-- try_all_again: look
+    SELECT message_id,
+           due_at > ?1 AND lease_owner IS NULL AND (attempts > 0 OR waits_for IS NOT NULL)
+               AND (?3 IS NULL OR account_id = ?3) AND (?4 IS NULL OR lane = ?4) AS fits
+    FROM queue WHERE message_id > ?2 ORDER BY message_id LIMIT ?5";
+const LOOK_FOR_WAITING: &str = "-- wake_all: look
+    SELECT message_id, waits_for IS NOT NULL AND waits_for <> account_id AS fits
+    FROM queue WHERE message_id > ?1 ORDER BY message_id LIMIT ?2";
+/// From each name to the next one, and past the accounts that are suspended.
+const ONE_OF_EACH: &str = "-- wake_one_of_each: look
+    WITH RECURSIVE names (name) AS (
+        SELECT min(waits_for) FROM queue WHERE waits_for > ?1
+        UNION ALL
+        SELECT (SELECT min(waits_for) FROM queue
+                WHERE waits_for > CASE WHEN name GLOB 'acc_*' THEN 'acc`' ELSE name END)
+        FROM names WHERE name IS NOT NULL)
+    SELECT name, (SELECT message_id FROM queue WHERE waits_for = name ORDER BY due_at LIMIT 1)
+                     AS message_id
+    FROM names WHERE name IS NOT NULL AND name NOT GLOB 'acc_*' LIMIT ?2";
+
 /// What became of a wish to try a message again now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Again {
@@ -75,29 +97,24 @@ impl Sqlite {
     pub async fn try_all_again(&self, wanted: &Wanted, now: Timestamp) -> Result<u64, StoreError> {
         let during = || StoreError::during("try_all_again");
         let mut all = 0;
-        let mut after = (now.millis(), String::from('~'));
+        let mut after = String::new();
         loop {
             // Looked for beside those who write.
-            let rows = sqlx::query(
-                "-- try_all_again: look
-                 SELECT message_id, due_at FROM queue
-                 WHERE (due_at, message_id) > (?1, ?2) AND lease_owner IS NULL
-                   AND (attempts > 0 OR waits_for IS NOT NULL)
-                   AND (?3 IS NULL OR account_id = ?3) AND (?4 IS NULL OR lane = ?4)
-                 ORDER BY due_at, message_id LIMIT ?5",
-            )
-            .bind(after.0)
-            .bind(&after.1)
-            .bind(wanted.account.map(|it| it.to_string()))
-            .bind(wanted.domain.as_deref())
-            .bind(BITE)
-            .fetch_all(&self.readers)
-            .await
-            .map_err(during())?;
+            let rows = sqlx::query(LOOK_FOR_WANTED)
+                .bind(now.millis())
+                .bind(&after)
+                .bind(wanted.account.map(|it| it.to_string()))
+                .bind(wanted.domain.as_deref())
+                .bind(BITE)
+                .fetch_all(&self.readers)
+                .await
+                .map_err(during())?;
             let Some(last) = rows.last() else { return Ok(all) };
-            after = (column(last, "due_at")?, column(last, "message_id")?);
-            let ids: Vec<String> =
-                rows.iter().map(|row| column(row, "message_id")).collect::<Result<_, _>>()?;
+            after = column(last, "message_id")?;
+            let ids = fitting(&rows)?;
+            if ids.is_empty() {
+                continue;
+            }
             all += sqlx::query(
                 "-- try_all_again
                  UPDATE queue SET due_at = ?1, waits_for = NULL, is_wanted = 1
@@ -223,25 +240,21 @@ impl Sqlite {
         after: &str,
         now: Timestamp,
     ) -> Result<(u64, Option<String>), StoreError> {
-        let rows = sqlx::query(
-            "-- wake_one_of_each: look
-             SELECT message_id, waits_for AS name, min(due_at) FROM queue
-             WHERE waits_for > ? AND waits_for NOT GLOB 'acc_*'
-             GROUP BY waits_for ORDER BY waits_for LIMIT ?",
-        )
-        .bind(after)
-        .bind(DESTINATIONS)
-        .fetch_all(&self.readers)
-        .await
-        .map_err(StoreError::during("wake_one_of_each"))?;
-        let woken = self.wake_these(&rows, now).await?;
+        let rows = sqlx::query(ONE_OF_EACH)
+            .bind(after)
+            .bind(DESTINATIONS)
+            .fetch_all(&self.readers)
+            .await
+            .map_err(StoreError::during("wake_one_of_each"))?;
+        let ids = rows.iter().map(|row| column(row, "message_id")).collect::<Result<_, _>>()?;
+        let woken = self.wake_these(ids, now).await?;
         let is_full = rows.len() >= usize::try_from(DESTINATIONS).unwrap_or(usize::MAX);
         let last = rows.last().filter(|_| is_full);
         Ok((woken, last.map(|row| column(row, "name")).transpose()?))
     }
 
-    /// Makes messages due that wait for a destination, whichever it is: they may go another way now. At
-    /// most 2,000 behind `after`, in the order of their identifiers. Answers how many, and the last
+    /// Makes messages due that wait for a destination, whichever it is: they may go another way now. Looks
+    /// at no more than 2,000 behind `after`, in the order of their identifiers. Answers how many, and the last
     /// identifier where there may be more.
     ///
     /// # Errors
@@ -251,26 +264,22 @@ impl Sqlite {
         after: &str,
         now: Timestamp,
     ) -> Result<(u64, Option<String>), StoreError> {
-        let rows = sqlx::query(
-            "-- wake_all: look
-             SELECT message_id FROM queue
-             WHERE message_id > ? AND waits_for IS NOT NULL AND waits_for <> account_id
-             ORDER BY message_id LIMIT ?",
-        )
-        .bind(after)
-        .bind(BITE)
-        .fetch_all(&self.readers)
-        .await
-        .map_err(StoreError::during("wake_all"))?;
-        let woken = self.wake_these(&rows, now).await?;
+        let rows = sqlx::query(LOOK_FOR_WAITING)
+            .bind(after)
+            .bind(BITE)
+            .fetch_all(&self.readers)
+            .await
+            .map_err(StoreError::during("wake_all"))?;
+        let woken = self.wake_these(fitting(&rows)?, now).await?;
         let is_full = rows.len() >= usize::try_from(BITE).unwrap_or(usize::MAX);
         let last = rows.last().filter(|_| is_full);
         Ok((woken, last.map(|row| column(row, "message_id")).transpose()?))
     }
 
-    async fn wake_these(&self, rows: &[SqliteRow], now: Timestamp) -> Result<u64, StoreError> {
-        let ids: Vec<String> =
-            rows.iter().map(|row| column(row, "message_id")).collect::<Result<_, _>>()?;
+    async fn wake_these(&self, ids: Vec<String>, now: Timestamp) -> Result<u64, StoreError> {
+        if ids.is_empty() {
+            return Ok(0);
+        }
         sqlx::query(
             "-- wake_these
              UPDATE queue SET due_at = min(due_at, ?1), waits_for = NULL
@@ -284,4 +293,14 @@ impl Sqlite {
         .map(|done| done.rows_affected())
         .map_err(StoreError::during("wake_these"))
     }
+}
+
+fn fitting(rows: &[SqliteRow]) -> Result<Vec<String>, StoreError> {
+    let mut ids = Vec::new();
+    for row in rows {
+        if column(row, "fits")? {
+            ids.push(column(row, "message_id")?);
+        }
+    }
+    Ok(ids)
 }

@@ -3,7 +3,7 @@
 /// Rows of one bite at most: a few milliseconds of one connection.
 const LARGEST: u32 = 4_000;
 /// Rows that one request looks at.
-const BOUND: u32 = 50_000;
+const BOUND: u32 = 20_000;
 
 /// The sizes of the bites of one request.
 #[derive(Debug)]

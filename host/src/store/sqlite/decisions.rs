@@ -9,6 +9,7 @@ use sqlx::sqlite::SqliteRow;
 use sqlx::{QueryBuilder, Sqlite as Driver};
 
 use super::Sqlite;
+use super::bites::Bites;
 use super::row::{column, inconsistent, json, parsed};
 use crate::clock::Timestamp;
 use crate::id::{AccountId, DecisionId, MessageId};
@@ -47,14 +48,13 @@ pub struct DecisionFilter {
     pub only_refusals: bool,
 }
 
-/// Some decisions, and whether there are older ones.
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
+/// Some decisions, and where the list goes on.
+#[derive(Debug, Clone)]
 pub struct DecisionPage {
     /// Newest first.
     pub decisions: Vec<DecisionRow>,
-    /// Whether there are more after the last one.
-    pub has_more: bool,
+    /// What the next page comes after; none where there is no more.
+    pub next: Option<DecisionId>,
 }
 
 /// How a decision is called: by its own identifier, or by that of its message.
@@ -76,53 +76,50 @@ pub struct InvalidDecisionRef {
 
 impl Sqlite {
     /// The decisions that pass the filter, newest first, at most `limit`; those after the decision
-    /// `after`, where a page goes on.
+    /// `after`, where a page goes on. A page may be short, or empty, and still have a next one: then much
+    /// was looked at in vain.
     ///
     /// # Errors
-    /// The database failed.
+    /// The database failed, or the list took too long.
     pub async fn decisions(
         &self,
         filter: &DecisionFilter,
         after: Option<DecisionId>,
         limit: u32,
     ) -> Result<DecisionPage, StoreError> {
-        let mut query = QueryBuilder::<Driver>::new(
-            "-- decisions
-             SELECT id, account_id, message_id, outcome, plugins, created_at FROM decisions
-             WHERE TRUE",
-        );
-        if let Some(after) = after {
-            query.push(" AND id < ").push_bind(after.to_string());
+        let during = || StoreError::while_listing("decisions");
+        let wanted = usize::try_from(limit).unwrap_or(usize::MAX);
+        // Behind every identifier: `~` comes after the letters of a ULID.
+        let mut upper = after.map_or_else(|| "dec_~".to_owned(), |it| it.to_string());
+        let mut decisions: Vec<DecisionRow> = Vec::new();
+        for bite in Bites::new(limit) {
+            let lower = bite_of(filter, &upper, bite)
+                .build()
+                .persistent(false)
+                .fetch_optional(&self.pages)
+                .await
+                .map_err(during())?;
+            let lower: Option<String> = lower.map(|row| column(&row, "id")).transpose()?;
+            let left = i64::from(limit) + 1 - i64::try_from(decisions.len()).unwrap_or(i64::MAX);
+            let rows = matching(filter, (&upper, lower.as_deref()), left)
+                .build()
+                .persistent(false)
+                .fetch_all(&self.pages)
+                .await
+                .map_err(during())?;
+            for row in &rows {
+                decisions.push(decision_row(row)?);
+            }
+            if decisions.len() > wanted {
+                decisions.truncate(wanted);
+                let next = decisions.last().map(|row| row.id);
+                return Ok(DecisionPage { decisions, next });
+            }
+            let Some(lower) = lower else { return Ok(DecisionPage { decisions, next: None }) };
+            upper = lower;
         }
-        if let Some(account) = filter.account {
-            query.push(" AND account_id = ").push_bind(account.to_string());
-        }
-        if let Some(message) = filter.message {
-            query.push(" AND message_id = ").push_bind(message.to_string());
-        }
-        if let Some(outcome) = &filter.outcome {
-            query.push(" AND outcome = ").push_bind(outcome.clone());
-        }
-        if filter.only_refusals {
-            query.push(" AND message_id IS NULL");
-        }
-        if let Some(plugin) = &filter.plugin {
-            query
-                .push(" AND EXISTS (SELECT 1 FROM json_each(plugins) WHERE ")
-                .push_bind(plugin.clone())
-                .push(" IN (value ->> 'name', value ->> 'slot', value ->> 'digest'))");
-        }
-        query.push(" ORDER BY id DESC LIMIT ").push_bind(i64::from(limit) + 1);
-        let rows = query
-            .build()
-            .persistent(false)
-            .fetch_all(&self.readers)
-            .await
-            .map_err(StoreError::during("decisions"))?;
-        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        let has_more = rows.len() > limit;
-        let decisions = rows.iter().take(limit).map(decision_row).collect::<Result<_, _>>()?;
-        Ok(DecisionPage { decisions, has_more })
+        let stopped = upper.parse().map_err(|_| inconsistent("decisions", "id", &upper))?;
+        Ok(DecisionPage { decisions, next: Some(stopped) })
     }
 
     /// One decision.
@@ -149,6 +146,55 @@ impl Sqlite {
         let missing = || StoreError::Missing { noun: "decision", name: id.to_string() };
         decision_row(&row.ok_or_else(missing)?)
     }
+}
+
+/// From what an index finds by itself: those of a message, those of refusals, or all; and the time.
+fn push_range(query: &mut QueryBuilder<Driver>, filter: &DecisionFilter, upper: &str) {
+    query.push(" FROM decisions WHERE id < ").push_bind(upper.to_owned());
+    if let Some(message) = filter.message {
+        query.push(" AND message_id = ").push_bind(message.to_string());
+    } else if filter.only_refusals {
+        query.push(" AND message_id IS NULL");
+    }
+}
+
+/// The last of the next `bite` decisions; none where there are fewer.
+fn bite_of(filter: &DecisionFilter, upper: &str, bite: u32) -> QueryBuilder<Driver> {
+    let mut query = QueryBuilder::<Driver>::new("-- decisions: a bite\nSELECT id");
+    push_range(&mut query, filter, upper);
+    query.push(" ORDER BY id DESC LIMIT 1 OFFSET ").push_bind(bite.saturating_sub(1));
+    query
+}
+
+fn matching(
+    filter: &DecisionFilter,
+    (upper, lower): (&str, Option<&str>),
+    limit: i64,
+) -> QueryBuilder<Driver> {
+    let mut query = QueryBuilder::<Driver>::new(
+        "-- decisions\nSELECT id, account_id, message_id, outcome, plugins, created_at",
+    );
+    push_range(&mut query, filter, upper);
+    if let Some(lower) = lower {
+        query.push(" AND id >= ").push_bind(lower.to_owned());
+    }
+    if filter.only_refusals {
+        query.push(" AND message_id IS NULL");
+    }
+    if let Some(account) = filter.account {
+        query.push(" AND account_id = ").push_bind(account.to_string());
+    }
+    if let Some(outcome) = &filter.outcome {
+        query.push(" AND outcome = ").push_bind(outcome.clone());
+    }
+    if let Some(plugin) = &filter.plugin {
+        query
+            .push(" AND EXISTS (SELECT 1 FROM json_each(plugins) WHERE ")
+            .push_bind(plugin.clone())
+            .push(" IN (value ->> 'name', value ->> 'slot', value ->> 'digest'))");
+    }
+    query.push(" ORDER BY id DESC LIMIT ").push_bind(limit);
+    query
 }
 
 fn decision_row(row: &SqliteRow) -> Result<DecisionRow, StoreError> {

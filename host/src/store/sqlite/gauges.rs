@@ -12,7 +12,7 @@ use crate::store::StoreError;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Gauges {
     /// For how long the longest waiting message has been due. Nothing is due while an attempt is under
-    /// way: its row is due again when the lease ends.
+    /// way: its message is due again when the lease ends.
     pub oldest_due: Duration,
     /// Messages that wait for an attempt or a moment.
     pub waiting: i64,
@@ -22,7 +22,20 @@ pub struct Gauges {
     pub free_bytes: i64,
 }
 
-const QUEUE: &str = "-- gauges: queue\nSELECT min(due_at) AS due FROM queue";
+/// Lanes whose first message is looked at: where messages were canceled, a lane may look older than it is.
+const QUEUE: &str = "-- gauges: queue
+    SELECT min(due_at) AS due FROM (
+        SELECT (SELECT min(q.due_at) FROM queue q
+                WHERE q.lane = l.lane AND q.account_id = l.account_id AND q.lease_owner IS NULL) AS due_at
+        FROM (SELECT lane, account_id FROM lanes INDEXED BY lanes_by_due
+              WHERE lane <> 'sandbox' AND due_at <= ?1 ORDER BY due_at LIMIT 100) l
+        UNION ALL
+        SELECT (SELECT min(q.due_at) FROM queue q
+                WHERE q.lane = 'sandbox' AND q.account_id = l.account_id AND q.lease_owner IS NULL)
+        FROM (SELECT account_id FROM lanes INDEXED BY lanes_of_sandbox
+              WHERE lane = 'sandbox' AND due_at <= ?1 ORDER BY due_at LIMIT 100) l
+        UNION ALL
+        SELECT min(lease_until) FROM queue WHERE lease_owner IS NOT NULL AND lease_until <= ?1)";
 const WAITING: &str = "-- gauges: waiting\nSELECT count(*) AS waiting FROM queue";
 const FILE: &str = "-- gauges: file
     SELECT p.page_count * s.page_size AS bytes, f.freelist_count * s.page_size AS free
@@ -34,9 +47,13 @@ impl Sqlite {
     /// # Errors
     /// The database failed.
     pub async fn gauges(&self, now: Timestamp) -> Result<Gauges, StoreError> {
-        let during = || StoreError::during("gauges");
-        let mut connection = self.readers.acquire().await.map_err(during())?;
-        let queue = sqlx::query(QUEUE).fetch_one(&mut *connection).await.map_err(during())?;
+        let during = || StoreError::while_listing("gauges");
+        let mut connection = self.pages.acquire().await.map_err(during())?;
+        let queue = sqlx::query(QUEUE)
+            .bind(now.millis())
+            .fetch_one(&mut *connection)
+            .await
+            .map_err(during())?;
         let waiting = sqlx::query(WAITING).fetch_one(&mut *connection).await.map_err(during())?;
         let file = sqlx::query(FILE).fetch_one(&mut *connection).await.map_err(during())?;
         let due = column::<Option<i64>>(&queue, "due")?.map(Timestamp::from_millis);

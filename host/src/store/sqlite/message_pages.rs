@@ -157,9 +157,9 @@ impl Sqlite {
         let row = query
             .build()
             .persistent(false)
-            .fetch_optional(&self.readers)
+            .fetch_optional(&self.pages)
             .await
-            .map_err(StoreError::during("messages: a bite"))?;
+            .map_err(StoreError::while_listing("messages: a bite"))?;
         row.map(|row| column(&row, "id")).transpose()
     }
 
@@ -178,9 +178,9 @@ impl Sqlite {
         let rows = query
             .build()
             .persistent(false)
-            .fetch_all(&self.readers)
+            .fetch_all(&self.pages)
             .await
-            .map_err(StoreError::during("messages"))?;
+            .map_err(StoreError::while_listing("messages"))?;
         rows.iter().map(message_row).collect()
     }
 }

@@ -1,10 +1,12 @@
-//! The queue of messages that are still to be delivered: claimed in batches, with a lease.
+//! The queue of messages that are still to be delivered: found lane by lane, claimed in batches, with a
+//! lease.
 //!
-//! A lease moves a row's due time to the lease's end: if its worker dies, the row is due again by
-//! itself. A worker may only settle what it still holds.
+//! A message that is leased is in no lane. When its lease is over, [`Sqlite::release_ended_leases`] gives
+//! it back. A worker may only settle what it still holds.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{HashMap, HashSet};
 
+use serde_json::{Value, json};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Sqlite as Driver, Transaction};
 
@@ -17,102 +19,182 @@ use crate::clock::Timestamp;
 use crate::id::MessageId;
 use crate::message::state::MessageState;
 use crate::store::StoreError;
-use crate::store::records::{Body, Due, Lease, Position, RouteChoice};
+use crate::store::records::{Body, Due, DueLane, Lane, LaneKind, LaneStart, Lease, RouteChoice};
 
-/// Rows that one look at the queue passes over at most.
-const SPAN: u32 = 20_000;
-
-fn place(after: Option<&Position>) -> (i64, String) {
-    match after {
-        Some(after) => (after.due_at.millis(), after.message_id.to_string()),
-        None => (i64::MIN, String::new()),
-    }
-}
+const DUE_LANES: &str = "-- due_lanes
+    SELECT due_at, lane, account_id FROM lanes INDEXED BY lanes_by_due
+    WHERE lane <> 'sandbox' AND due_at <= ?1 AND (due_at, lane, account_id) > (?2, ?3, ?4)
+    ORDER BY due_at, lane, account_id LIMIT ?5";
+const DUE_SANDBOX_LANES: &str = "-- due_lanes: of the sandbox
+    SELECT due_at, lane, account_id FROM lanes INDEXED BY lanes_of_sandbox
+    WHERE lane = 'sandbox' AND due_at <= ?1 AND (due_at, lane, account_id) > (?2, ?3, ?4)
+    ORDER BY due_at, lane, account_id LIMIT ?5";
+const DUE_IN: &str = "-- due_in
+    SELECT l.key AS lane_number, q.message_id, q.account_id, q.is_wanted, q.octets, q.lane, q.due_at
+    FROM json_each(?1) l
+    CROSS JOIN queue q ON q.message_id IN (
+        SELECT message_id FROM queue INDEXED BY queue_of_lane
+        WHERE lane = l.value ->> 0 AND account_id = l.value ->> 1 AND lease_owner IS NULL
+          AND due_at <= ?2 AND (due_at, message_id) > (l.value ->> 2, l.value ->> 3)
+        ORDER BY due_at, message_id LIMIT ?3)";
+const NEXT_DUE: &str = "-- next_due
+    SELECT min(due_at) AS due FROM (
+        SELECT min(due_at) AS due_at FROM lanes INDEXED BY lanes_by_due
+        WHERE lane <> 'sandbox' AND due_at > ?1
+        UNION ALL
+        SELECT min(due_at) FROM lanes INDEXED BY lanes_of_sandbox
+        WHERE lane = 'sandbox' AND due_at > ?1)";
+const REMOVE_EMPTY_LANES: &str = "-- correct_lanes: empty
+    DELETE FROM lanes
+    WHERE (lane, account_id) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?1))
+      AND NOT EXISTS (SELECT 1 FROM queue q
+                      WHERE q.lane = lanes.lane AND q.account_id = lanes.account_id
+                        AND q.lease_owner IS NULL)";
+const RAISE_LANES: &str = "-- correct_lanes: due later
+    UPDATE lanes SET due_at = n.due_at
+    FROM (SELECT l.value ->> 0 AS lane, l.value ->> 1 AS account_id,
+                 (SELECT q.due_at FROM queue q
+                  WHERE q.lane = l.value ->> 0 AND q.account_id = l.value ->> 1
+                    AND q.lease_owner IS NULL
+                  ORDER BY q.due_at LIMIT 1) AS due_at
+          FROM json_each(?1) l) AS n
+    WHERE lanes.lane = n.lane AND lanes.account_id = n.account_id AND n.due_at > lanes.due_at";
 
 impl Sqlite {
-    /// Messages that are due, the longest waiting first, behind `after`; those of the `passed` lanes
-    /// are passed over. No more than 20,000 rows are looked at: where fewer than `limit` come,
-    /// [`Self::end_of_span`] says where to go on.
+    /// Lanes of that kind that may have due messages, the longest waiting first, behind `after`.
     ///
     /// # Errors
     /// The database failed.
-    pub async fn due(
+    pub async fn due_lanes(
         &self,
+        kind: LaneKind,
         now: Timestamp,
-        after: Option<&Position>,
-        passed: &BTreeSet<String>,
+        after: Option<&DueLane>,
         limit: u32,
-    ) -> Result<Vec<Due>, StoreError> {
-        let (since, id) = place(after);
-        let rows = sqlx::query(
-            "-- due
-             SELECT q.message_id, q.account_id, q.is_wanted, q.octets, s.lane, s.due_at
-             FROM (SELECT message_id, lane, due_at FROM queue
-                   WHERE due_at <= ?1 AND (due_at, message_id) > (?2, ?3)
-                   ORDER BY due_at, message_id LIMIT ?6) s
-             CROSS JOIN queue q ON q.message_id = s.message_id
-             WHERE s.lane NOT IN (SELECT value FROM json_each(?4)) LIMIT ?5",
-        )
-        .bind(now.millis())
-        .bind(since)
-        .bind(id)
-        .bind(to_json(passed))
-        .bind(limit)
-        .bind(SPAN)
-        .fetch_all(&self.readers)
-        .await
-        .map_err(StoreError::during("due"))?;
-        rows.iter().map(due).collect()
-    }
-
-    /// The same for messages that may only reach the sandbox inbox.
-    ///
-    /// # Errors
-    /// The database failed.
-    pub async fn due_in_sandbox(&self, now: Timestamp, limit: u32) -> Result<Vec<Due>, StoreError> {
-        let rows = sqlx::query(
-            "-- due_in_sandbox
-             SELECT message_id, account_id, is_wanted, octets, lane, due_at FROM queue
-             WHERE lane = 'sandbox' AND due_at <= ? ORDER BY due_at, message_id LIMIT ?",
-        )
-        .bind(now.millis())
-        .bind(limit)
-        .fetch_all(&self.readers)
-        .await
-        .map_err(StoreError::during("due_in_sandbox"))?;
-        rows.iter().map(due).collect()
-    }
-
-    /// The last of the rows that [`Self::due`] looks at; none where it has seen all that is due.
-    ///
-    /// # Errors
-    /// The database failed.
-    pub async fn end_of_span(
-        &self,
-        now: Timestamp,
-        after: Option<&Position>,
-    ) -> Result<Option<Position>, StoreError> {
-        let (since, id) = place(after);
-        let row = sqlx::query(
-            "-- end_of_span
-             SELECT due_at, message_id FROM queue
-             WHERE due_at <= ?1 AND (due_at, message_id) > (?2, ?3)
-             ORDER BY due_at, message_id LIMIT 1 OFFSET ?4",
-        )
-        .bind(now.millis())
-        .bind(since)
-        .bind(id)
-        .bind(SPAN - 1)
-        .fetch_optional(&self.readers)
-        .await
-        .map_err(StoreError::during("end_of_span"))?;
-        row.map(|row| {
-            Ok(Position {
-                due_at: Timestamp::from_millis(column(&row, "due_at")?),
-                message_id: parsed(&row, "queue", "message_id")?,
+    ) -> Result<Vec<DueLane>, StoreError> {
+        let statement = match kind {
+            LaneKind::Sandbox => DUE_SANDBOX_LANES,
+            LaneKind::Domains => DUE_LANES,
+        };
+        let rows = sqlx::query(statement)
+            .bind(now.millis())
+            .bind(after.map_or(i64::MIN, |it| it.due_at.millis()))
+            .bind(after.map_or("", |it| it.lane.name.as_str()))
+            .bind(after.map(|it| it.lane.account_id.to_string()).unwrap_or_default())
+            .bind(limit)
+            .fetch_all(&self.readers)
+            .await
+            .map_err(StoreError::during("due_lanes"))?;
+        rows.iter()
+            .map(|row| {
+                Ok(DueLane {
+                    due_at: Timestamp::from_millis(column(row, "due_at")?),
+                    lane: Lane {
+                        name: column(row, "lane")?,
+                        account_id: parsed(row, "lanes", "account_id")?,
+                    },
+                })
             })
-        })
-        .transpose()
+            .collect()
+    }
+
+    /// The due messages of each of these lanes that nobody has leased, the longest waiting first, at most
+    /// `each` of one lane.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn due_in(
+        &self,
+        lanes: &[LaneStart],
+        now: Timestamp,
+        each: u32,
+    ) -> Result<Vec<Vec<Due>>, StoreError> {
+        let starts: Vec<Value> = lanes
+            .iter()
+            .map(|it| {
+                let after = it.after.as_ref();
+                json!([
+                    it.lane.name,
+                    it.lane.account_id,
+                    after.map_or(i64::MIN, |it| it.due_at.millis()),
+                    after.map(|it| it.message_id.to_string()).unwrap_or_default(),
+                ])
+            })
+            .collect();
+        let rows = sqlx::query(DUE_IN)
+            .bind(to_json(&starts))
+            .bind(now.millis())
+            .bind(each)
+            .fetch_all(&self.readers)
+            .await
+            .map_err(StoreError::during("due_in"))?;
+        let mut found: Vec<Vec<Due>> = lanes.iter().map(|_| Vec::new()).collect();
+        for row in &rows {
+            let number: i64 = column(row, "lane_number")?;
+            let of_lane = usize::try_from(number).ok().and_then(|it| found.get_mut(it));
+            if let Some(of_lane) = of_lane {
+                of_lane.push(due(row)?);
+            }
+        }
+        // An IN list has an order of its own.
+        for of_lane in &mut found {
+            of_lane.sort_unstable_by_key(|it| (it.due_at, it.message_id));
+        }
+        Ok(found)
+    }
+
+    /// Writes down when these lanes are due next, where nothing in them is due as early as was written
+    /// down before: messages may have been canceled.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn correct_lanes(&self, lanes: &[Lane]) -> Result<(), StoreError> {
+        let mut tx = self.begin().await?;
+        correct_lanes(&mut tx, lanes.iter().collect()).await?;
+        tx.commit().await.map_err(StoreError::during("correct_lanes"))
+    }
+
+    /// Gives back messages whose leases are over, except for those that are `under_way` in this process:
+    /// under a clock that jumped ahead their leases only seem to be over. Answers how many.
+    ///
+    /// # Errors
+    /// The database failed.
+    pub async fn release_ended_leases(
+        &self,
+        under_way: &HashSet<MessageId>,
+        now: Timestamp,
+    ) -> Result<u64, StoreError> {
+        let during = || StoreError::during("release_ended_leases");
+        // Nearly always there is none: that is found out without the lock of those who write.
+        let ended = sqlx::query(
+            "-- release_ended_leases: look
+             SELECT message_id FROM queue WHERE lease_owner IS NOT NULL AND lease_until <= ? LIMIT 1000",
+        )
+        .bind(now.millis())
+        .fetch_all(&self.readers)
+        .await
+        .map_err(during())?;
+        let ended: Vec<MessageId> = ended
+            .iter()
+            .map(|row| parsed(row, "queue", "message_id"))
+            .collect::<Result<_, StoreError>>()?;
+        let ended: Vec<MessageId> =
+            ended.into_iter().filter(|it| !under_way.contains(it)).collect();
+        if ended.is_empty() {
+            return Ok(0);
+        }
+        sqlx::query(
+            "-- release_ended_leases
+             UPDATE queue SET due_at = lease_until, lease_owner = NULL, lease_until = NULL
+             WHERE message_id IN (SELECT value FROM json_each(?1))
+               AND lease_owner IS NOT NULL AND lease_until <= ?2",
+        )
+        .bind(to_json(&ended))
+        .bind(now.millis())
+        .execute(&self.writer)
+        .await
+        .map(|done| done.rows_affected())
+        .map_err(during())
     }
 
     /// Leases those of `wanted` that are still due to `owner` until `until`; each is `sending` from
@@ -130,11 +212,12 @@ impl Sqlite {
         let mut tx = self.begin().await?;
         let claimed = sqlx::query(
             "-- lease
-             UPDATE queue SET lease_owner = ?1, lease_until = ?2, due_at = ?2,
+             UPDATE queue SET lease_owner = ?1, lease_until = ?2,
                               attempts = attempts + 1, first_at = coalesce(first_at, ?3),
                               waits_for = NULL, is_wanted = 0
-             WHERE message_id IN (SELECT value FROM json_each(?4)) AND due_at <= ?3
-             RETURNING message_id, attempts, first_at",
+             WHERE message_id IN (SELECT value FROM json_each(?4))
+               AND due_at <= ?3 AND lease_owner IS NULL
+             RETURNING message_id, account_id, lane, attempts, first_at",
         )
         .bind(owner)
         .bind(until.millis())
@@ -143,6 +226,7 @@ impl Sqlite {
         .fetch_all(&mut *tx)
         .await
         .map_err(StoreError::during("lease"))?;
+        let lanes: HashSet<Lane> = claimed.iter().map(lane).collect::<Result<_, StoreError>>()?;
         let (leases, unreadable) = read_leases(&mut tx, &claimed).await?;
         give_up(&mut tx, &unreadable, now).await?;
         let leases = hold_back(&mut tx, leases, now).await?;
@@ -159,6 +243,8 @@ impl Sqlite {
             })
             .collect();
         write_states(&mut tx, &changes, now).await?;
+        // Last: what is held back is due again later, in the same lane.
+        correct_lanes(&mut tx, lanes.iter().collect()).await?;
         tx.commit().await.map_err(StoreError::during("lease"))?;
         Ok(leases)
     }
@@ -219,29 +305,41 @@ impl Sqlite {
         .map_err(StoreError::during("mend_due_times"))
     }
 
-    /// When the next message is due; none for an empty queue.
+    /// When a lane that is not due at `now` is due next; none where there is none. It may be early: a
+    /// message may have been canceled.
     ///
     /// # Errors
     /// The database failed.
-    pub async fn next_due(&self) -> Result<Option<Timestamp>, StoreError> {
-        let row = sqlx::query("-- next_due\nSELECT min(due_at) AS due FROM queue")
+    pub async fn next_due(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
+        let row = sqlx::query(NEXT_DUE)
+            .bind(now.millis())
             .fetch_one(&self.readers)
             .await
             .map_err(StoreError::during("next_due"))?;
         Ok(column::<Option<i64>>(&row, "due")?.map(Timestamp::from_millis))
     }
+}
 
-    /// How many messages wait.
-    ///
-    /// # Errors
-    /// The database failed.
-    pub async fn queue_length(&self) -> Result<i64, StoreError> {
-        let row = sqlx::query("-- queue_length\nSELECT count(*) AS waiting FROM queue")
-            .fetch_one(&self.readers)
+/// When these lanes are due next, after some of their messages left them.
+async fn correct_lanes(
+    tx: &mut Transaction<'_, Driver>,
+    lanes: Vec<&Lane>,
+) -> Result<(), StoreError> {
+    let lanes: Vec<(&str, String)> =
+        lanes.into_iter().map(|it| (it.name.as_str(), it.account_id.to_string())).collect();
+    let lanes = to_json(&lanes);
+    for statement in [REMOVE_EMPTY_LANES, RAISE_LANES] {
+        sqlx::query(statement)
+            .bind(&lanes)
+            .execute(&mut **tx)
             .await
-            .map_err(StoreError::during("queue_length"))?;
-        column(&row, "waiting")
+            .map_err(StoreError::during("correct_lanes"))?;
     }
+    Ok(())
+}
+
+fn lane(row: &SqliteRow) -> Result<Lane, StoreError> {
+    Ok(Lane { name: column(row, "lane")?, account_id: parsed(row, "queue", "account_id")? })
 }
 
 fn due(row: &SqliteRow) -> Result<Due, StoreError> {

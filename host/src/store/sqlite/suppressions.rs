@@ -175,9 +175,9 @@ impl Sqlite {
         .bind(account.to_string())
         .bind(after)
         .bind(bite.saturating_sub(1))
-        .fetch_optional(&self.readers)
+        .fetch_optional(&self.pages)
         .await
-        .map_err(StoreError::during("suppressions: a bite"))?
+        .map_err(StoreError::while_listing("suppressions: a bite"))?
         .map(|row| column(&row, "address"))
         .transpose()
     }
@@ -206,9 +206,9 @@ impl Sqlite {
         let rows = query
             .build()
             .persistent(false)
-            .fetch_all(&self.readers)
+            .fetch_all(&self.pages)
             .await
-            .map_err(StoreError::during("suppressions"))?;
+            .map_err(StoreError::while_listing("suppressions"))?;
         rows.iter().map(suppression_row).collect()
     }
 }

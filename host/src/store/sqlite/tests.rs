@@ -4,13 +4,15 @@ mod again;
 mod credits;
 mod gauges;
 mod idempotency;
+mod lists;
 mod message_pages;
+mod plans;
 mod recall;
 mod reports;
 mod retention;
 mod suppressions;
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 use std::time::Duration;
 
 use serde_json::{Map, json};
@@ -196,7 +198,7 @@ async fn a_suppressed_recipient_costs_nothing_and_is_never_due() {
     let JobOutcome::Answered(answers) = &outcomes[0] else { panic!("{outcomes:?}") };
     assert!(matches!(answers[0], Answer::Accepted { state: MessageState::Suppressed, .. }));
     assert_eq!(fixture.balance().await, 1);
-    assert_eq!(store.next_due().await.expect("readable"), None);
+    assert_eq!(store.first_due().await.expect("readable"), None);
     let job = fixture.job(1, 1).await;
     let outcomes = store.commit(&[job], NOW.after(Duration::from_hours(1))).await.expect("commits");
     let JobOutcome::Answered(answers) = &outcomes[0] else { panic!("{outcomes:?}") };
@@ -218,7 +220,8 @@ async fn the_ledger_cannot_be_rewritten_and_no_balance_goes_below_zero() {
 
 /// Leases all that is due for a minute.
 async fn lease(store: &Sqlite, owner: &str, now: Timestamp) -> Vec<Lease> {
-    let due = store.due(now, None, &BTreeSet::new(), 10).await.expect("readable");
+    store.release_ended_leases(&HashSet::new(), now).await.expect("released");
+    let due = store.all_due(now).await;
     let ids: Vec<MessageId> = due.iter().map(|it| it.message_id).collect();
     let until = now.after(Duration::from_mins(1));
     store.lease(owner, &ids, now, until).await.expect("leases")
@@ -269,31 +272,11 @@ async fn a_lease_is_settled_by_its_owner_only_and_comes_back_when_it_ends() {
     assert_eq!((again[0].attempt, again[0].first_at), (2, NOW), "given up by the first attempt");
     store.settle("two", std::slice::from_ref(&settlement), end).await.expect("settles");
     assert_eq!(state().await, "delivered");
-    assert_eq!(store.next_due().await.expect("readable"), None);
+    assert_eq!(store.first_due().await.expect("readable"), None);
     let events = store.message(settlement.message_id).await.expect("there").events;
     let types: Vec<&str> = events.iter().map(|event| event.r#type.as_str()).collect();
     let wanted = ["message.queued", "message.sending", "message.sending", "message.delivered"];
     assert_eq!(types, wanted);
-}
-
-#[tokio::test]
-async fn lanes_without_a_place_are_passed_over_and_pages_follow_one_another() {
-    let fixture = Fixture::with_credits(5).await;
-    fixture.commit(&[fixture.job(3, 1).await]).await;
-    let store = &fixture.store;
-    let none = BTreeSet::new();
-    let mut seen = Vec::new();
-    let mut after = None;
-    let mut passed = BTreeSet::new();
-    while let Some(due) = store.due(NOW, after.as_ref(), &none, 1).await.expect("readable").pop() {
-        seen.push(due.message_id);
-        after = Some(due.position());
-        passed.insert(due.lane);
-    }
-    seen.dedup();
-    assert_eq!(seen.len(), 3);
-    assert_eq!(store.end_of_span(NOW, None).await.expect("readable"), None, "all was looked at");
-    assert!(store.due(NOW, None, &passed, 10).await.expect("readable").is_empty());
 }
 
 #[tokio::test]
@@ -305,10 +288,10 @@ async fn what_was_suppressed_or_suspended_meanwhile_is_not_sent() {
     let suspended = Account { state: AccountState::Suspended, ..row.clone() };
     store.update_account(&suspended).await.expect("suspended");
     assert!(lease(store, "one", NOW).await.is_empty());
-    let due = store.next_due().await.expect("readable");
+    let due = store.first_due().await.expect("readable");
     assert_eq!(due, Some(NOW.after(Duration::from_hours(1))), "it waits");
     store.update_account(&row).await.expect("active");
-    assert_eq!(store.next_due().await.expect("readable"), Some(NOW), "it goes on at once");
+    assert_eq!(store.first_due().await.expect("readable"), Some(NOW), "it goes on at once");
     let new = NewSuppression {
         account_id: account,
         address: "ada@example.com".to_owned(),
@@ -319,7 +302,7 @@ async fn what_was_suppressed_or_suspended_meanwhile_is_not_sent() {
     };
     store.suppress(&new, NOW).await.expect("suppressed");
     assert!(lease(store, "one", NOW).await.is_empty());
-    assert_eq!(store.next_due().await.expect("readable"), None, "it rests");
+    assert_eq!(store.first_due().await.expect("readable"), None, "it rests");
     assert_eq!(fixture.balance().await, 5, "its price is given back");
 }
 
@@ -337,7 +320,7 @@ async fn a_clock_that_was_ahead_leaves_nothing_waiting_for_its_time() {
     assert!(store.is_ahead_of(NOW).await.expect("readable"));
     assert_eq!(store.mend_due_times(ahead).await.expect("mended"), 0);
     assert_eq!(store.mend_due_times(NOW).await.expect("mended"), 1);
-    let due = store.next_due().await.expect("readable");
+    let due = store.first_due().await.expect("readable");
     assert_eq!(due, Some(NOW.after(Duration::from_mins(5))));
 }
 

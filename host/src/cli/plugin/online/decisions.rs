@@ -62,15 +62,26 @@ pub struct Replay {
 
 /// `decisions`
 pub async fn decisions(decisions: Decisions) -> Result<(), OnlineError> {
-    let mut query = vec![("limit", decisions.limit.to_string())];
+    let mut query = Vec::new();
     query.extend(decisions.account.map(|it| ("account", it)));
     query.extend(decisions.message.map(|it| ("message", it)));
     query.extend(decisions.plugin.map(|it| ("plugin", it)));
     query.extend(decisions.outcome.map(|it| ("outcome", it)));
-    query.extend(decisions.after.map(|it| ("after", it)));
     query.extend(decisions.refusals.then(|| ("refusals", "true".to_owned())));
-    let answer = decisions.server.connect()?.get("/v1/decisions", &query).await?;
-    decisions.server.output.list(items(&answer), line);
+    let client = decisions.server.connect()?;
+    let wanted = usize::try_from(decisions.limit).unwrap_or(usize::MAX);
+    let (mut found, mut after) = (Vec::new(), decisions.after);
+    // A page of a rare kind may be short, and the search goes on behind it.
+    while found.len() < wanted {
+        let mut query = query.clone();
+        query.push(("limit", (wanted - found.len()).to_string()));
+        query.extend(after.take().map(|it| ("after", it)));
+        let answer = client.get("/v1/decisions", &query).await?;
+        found.extend_from_slice(items(&answer));
+        let Some(next) = answer["next"].as_str() else { break };
+        after = Some(next.to_owned());
+    }
+    decisions.server.output.list(&found, line);
     Ok(())
 }
 

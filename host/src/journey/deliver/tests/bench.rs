@@ -2,7 +2,6 @@
 
 mod parts;
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -58,6 +57,8 @@ pub struct Setup<'a> {
     /// Further authorities.
     pub ca: Option<&'a str>,
     pub timeouts: Timeouts,
+    /// The sandbox inbox.
+    pub inbox: std::net::SocketAddr,
 }
 
 impl Setup<'_> {
@@ -73,7 +74,8 @@ impl Setup<'_> {
             end_of_data: Duration::from_secs(5),
         };
         let rules = Vec::new();
-        Self { rules, default, port: 25, direct, concurrent: 64, ca: None, timeouts }
+        let inbox = ([127, 0, 0, 1], 1).into();
+        Self { rules, default, port: 25, direct, concurrent: 64, ca: None, timeouts, inbox }
     }
 
     /// All mail goes through those.
@@ -264,8 +266,8 @@ impl Bench {
     pub async fn live_until(&self, until: Timestamp) {
         loop {
             self.quiet().await;
-            let due = self.store.next_due().await.expect("readable").filter(|it| *it <= until);
-            let Some(due) = due else { break };
+            let due = self.store.next_due(self.clock.now()).await.expect("readable");
+            let Some(due) = due.filter(|it| *it <= until) else { break };
             self.set_clock(due.max(self.clock.now()));
         }
         self.set_clock(until);
@@ -275,9 +277,8 @@ impl Bench {
     /// Waits until nothing is due and nothing is under way.
     pub async fn quiet(&self) {
         self.wake.notify_one();
-        let none = BTreeSet::new();
         let ask = || async {
-            let due = self.store.due(self.clock.now(), None, &none, 1).await.expect("readable");
+            let due = self.store.all_due(self.clock.now()).await;
             let is_done = due.is_empty() && !self.states().await.iter().any(|it| it == "sending");
             is_done.then_some(())
         };

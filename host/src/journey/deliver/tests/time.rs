@@ -27,7 +27,7 @@ async fn after_two_days_a_message_has_failed_and_is_given_back_once() {
     assert!((15..=20).contains(&attempts), "{attempts}");
     bench.live_until(NOW.after(DAY * 10)).await;
     assert_eq!(bench.message(id).await.attempts.len(), attempts, "it rests");
-    assert_eq!(bench.store.next_due().await.expect("readable"), None);
+    assert_eq!(bench.store.first_due().await.expect("readable"), None);
     let ledger = bench.store.ledger(bench.account, 100).await.expect("readable");
     let kinds: Vec<&str> = ledger.iter().rev().map(|it| it.kind.as_str()).collect();
     assert_eq!(kinds, ["grant", "debit", "refund"]);

@@ -68,7 +68,7 @@ impl Fixture {
     /// The places in `decisions` of those that pass the filter.
     async fn found(&self, filter: DecisionFilter) -> Vec<usize> {
         let page = self.page(filter).await;
-        assert!(!page.has_more);
+        assert_eq!(page.next, None);
         let place = |id| self.decisions.iter().position(|it| *it == id).expect("known");
         page.decisions.iter().map(|row| place(row.id)).collect()
     }
@@ -148,8 +148,8 @@ async fn pages_follow_each_other_without_a_gap() {
             fixture.store.decisions(&DecisionFilter::default(), after, 2).await.expect("readable");
         assert!(page.decisions.len() <= 2);
         seen.extend(page.decisions.iter().map(|row| row.id));
-        after = page.decisions.last().map(|row| row.id);
-        if !page.has_more {
+        after = page.next;
+        if after.is_none() {
             break;
         }
     }

@@ -21,7 +21,7 @@ async fn deferred(fixture: &Fixture, messages: u64, waits_for: Option<&str>) -> 
 }
 
 async fn due(store: &Sqlite, now: Timestamp) -> Vec<Due> {
-    store.due(now, None, &BTreeSet::new(), 100).await.expect("readable")
+    store.all_due(now).await
 }
 
 #[tokio::test]

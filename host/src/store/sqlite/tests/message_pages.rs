@@ -83,11 +83,11 @@ async fn each_filter_takes_what_it_says_newest_first() {
 async fn a_search_in_vain_stops_and_says_where_it_goes_on() {
     let fixture = Fixture::with_credits(1).await;
     fixture.commit(&[fixture.job(1, 0).await]).await;
-    // Copies of that one, older than it: 60,000 are more than a request looks at.
+    // Copies of that one, older than it: 30,000 are more than a request looks at.
     let statement =
         "INSERT INTO messages (id, account_id, key_id, channel, sender, recipient, subject,
              route, state, reason, credits, tags, metadata, created_at, updated_at)
-         WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 60000)
+         WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 30000)
          SELECT printf('msg_00000000000000000000%06d', n), account_id, key_id, channel, sender,
                 iif(n = 7, 'eve@example.com', recipient), iif(n = 7, 'the one', 'others'), route,
                 'failed', reason, 0, tags, metadata, created_at, updated_at

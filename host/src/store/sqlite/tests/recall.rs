@@ -33,7 +33,7 @@ async fn a_scheduled_and_a_queued_message_are_refunded_once_however_often_they_a
         assert_eq!(events, [&format!("message.{first}"), "message.canceled"]);
         assert_eq!(file.row.next_attempt_at, None);
     }
-    assert_eq!(fixture.store.queue_length().await.expect("readable"), 0);
+    assert_eq!(fixture.store.gauges(NOW).await.expect("readable").waiting, 0);
 }
 
 #[tokio::test]

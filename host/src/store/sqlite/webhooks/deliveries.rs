@@ -3,9 +3,9 @@
 use serde::Serialize;
 use serde_json::Value;
 use sqlx::sqlite::SqliteRow;
-use sqlx::{QueryBuilder, Sqlite as Driver};
 
 use super::super::Sqlite;
+use super::super::bites::Bites;
 use super::super::row::{column, inconsistent, json as read_json, to_json};
 use crate::clock::Timestamp;
 use crate::id::{EventId, WebhookId};
@@ -43,13 +43,13 @@ pub struct DeliveryRow {
     pub body: Value,
 }
 
-/// Some deliveries, and whether there are older ones.
+/// Some deliveries, and where the list goes on.
 #[derive(Debug, Clone)]
 pub struct DeliveryPage {
     /// Newest first.
     pub deliveries: Vec<DeliveryRow>,
-    /// Whether there are more after the last one.
-    pub has_more: bool,
+    /// What the next page comes after; none where there is no more.
+    pub next: Option<EventId>,
 }
 
 /// A test that was made, for the log.
@@ -67,11 +67,22 @@ pub struct TestDelivery<'a> {
     pub state: DeliveryState,
 }
 
+/// The last of the next deliveries; none where there are fewer.
+const A_BITE: &str = "-- webhook_deliveries: a bite
+    SELECT event_id FROM webhook_deliveries WHERE webhook_id = ?1 AND event_id < ?2
+    ORDER BY event_id DESC LIMIT 1 OFFSET ?3";
+const DELIVERIES: &str = "-- webhook_deliveries
+    SELECT event_id, type, body, state, due_at, log, created_at
+    FROM webhook_deliveries CROSS JOIN webhook_bodies USING (event_id)
+    WHERE webhook_id = ?1 AND event_id < ?2 AND event_id >= ?3 AND (?4 IS NULL OR state = ?4)
+    ORDER BY event_id DESC LIMIT ?5";
+
 impl Sqlite {
-    /// The deliveries of a webhook in a state, or in any; newest first, behind `after`.
+    /// The deliveries of a webhook in a state, or in any; newest first, behind `after`. A page may be
+    /// short, or empty, and still have a next one: then much was looked at in vain.
     ///
     /// # Errors
-    /// The database failed.
+    /// The database failed, or the list took too long.
     pub async fn webhook_deliveries(
         &self,
         webhook: WebhookId,
@@ -79,33 +90,42 @@ impl Sqlite {
         after: Option<EventId>,
         limit: u32,
     ) -> Result<DeliveryPage, StoreError> {
-        let mut query = QueryBuilder::<Driver>::new(
-            "-- webhook_deliveries
-             SELECT event_id, type, body, state, due_at, log, created_at
-             FROM webhook_deliveries CROSS JOIN webhook_bodies USING (event_id)
-             WHERE webhook_id = ",
-        );
-        query.push_bind(webhook.to_string());
-        if let Some(after) = after {
-            query.push(" AND event_id < ").push_bind(after.to_string());
+        let during = || StoreError::while_listing("webhook_deliveries");
+        let wanted = usize::try_from(limit).unwrap_or(usize::MAX);
+        // Behind every identifier: `~` comes after the letters of a ULID.
+        let mut upper = after.map_or_else(|| "evt_~".to_owned(), |it| it.to_string());
+        let mut deliveries: Vec<DeliveryRow> = Vec::new();
+        for bite in Bites::new(limit) {
+            let lower = sqlx::query(A_BITE)
+                .bind(webhook.to_string())
+                .bind(&upper)
+                .bind(bite.saturating_sub(1))
+                .fetch_optional(&self.pages)
+                .await
+                .map_err(during())?;
+            let lower: Option<String> = lower.map(|row| column(&row, "event_id")).transpose()?;
+            let left = i64::from(limit) + 1 - i64::try_from(deliveries.len()).unwrap_or(i64::MAX);
+            let rows = sqlx::query(DELIVERIES)
+                .bind(webhook.to_string())
+                .bind(&upper)
+                .bind(lower.as_deref().unwrap_or_default())
+                .bind(state.map(DeliveryState::word))
+                .bind(left)
+                .fetch_all(&self.pages)
+                .await
+                .map_err(during())?;
+            for row in &rows {
+                deliveries.push(delivery_row(row)?);
+            }
+            if deliveries.len() > wanted {
+                deliveries.truncate(wanted);
+                let last = deliveries.last().map(|row| row.id.as_str()).unwrap_or_default();
+                return Ok(DeliveryPage { next: Some(event_id(last)?), deliveries });
+            }
+            let Some(lower) = lower else { return Ok(DeliveryPage { deliveries, next: None }) };
+            upper = lower;
         }
-        match state {
-            // In the words of the index.
-            Some(DeliveryState::Failed) => drop(query.push(" AND state = 'failed'")),
-            Some(DeliveryState::Pending) => drop(query.push(" AND due_at IS NOT NULL")),
-            Some(DeliveryState::Delivered) => drop(query.push(" AND state = 'delivered'")),
-            None => {}
-        }
-        query.push(" ORDER BY event_id DESC LIMIT ").push_bind(i64::from(limit) + 1);
-        let rows = query
-            .build()
-            .persistent(false)
-            .fetch_all(&self.readers)
-            .await
-            .map_err(StoreError::during("webhook_deliveries"))?;
-        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        let deliveries = rows.iter().take(limit).map(delivery_row).collect::<Result<_, _>>()?;
-        Ok(DeliveryPage { deliveries, has_more: rows.len() > limit })
+        Ok(DeliveryPage { deliveries, next: Some(event_id(&upper)?) })
     }
 
     /// One delivery; none where there is none.
@@ -250,6 +270,10 @@ impl Sqlite {
         .map(|done| done.rows_affected())
         .map_err(StoreError::during("drop_deliveries"))
     }
+}
+
+fn event_id(text: &str) -> Result<EventId, StoreError> {
+    text.parse().map_err(|_| inconsistent("webhook_deliveries", "event_id", text))
 }
 
 fn delivery_row(row: &SqliteRow) -> Result<DeliveryRow, StoreError> {

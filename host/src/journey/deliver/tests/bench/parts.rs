@@ -128,7 +128,7 @@ pub async fn worker(
             "bounce.mail.example".parse().expect("a name"),
             facts,
         ),
-        sandbox: Sandbox::new(([127, 0, 0, 1], 1).into()),
+        sandbox: Sandbox::new(setup.inbox),
         carrier: Carrier {
             troubled: Troubled::default(),
             hello: "mail.example".to_owned(),

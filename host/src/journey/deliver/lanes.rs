@@ -1,0 +1,234 @@
+//! Which lanes of the queue the next round looks at. Lanes that became due come first, then those that had
+//! more messages than one round took, in turn. A lane that is held up stands behind what holds it up, and
+//! comes back when that has a place: so a round looks at few lanes, however many are held up.
+//!
+//! What stands here is only a memory of the store's lanes, with a bound. What is forgotten, or was changed
+//! by a command, is found by a sweep over all due lanes every few seconds.
+
+use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::time::{Duration, Instant};
+
+use crate::clock::Timestamp;
+use crate::id::AccountId;
+use crate::store::records::{DueLane, Lane, LaneKind, LaneStart};
+use crate::store::{Store, StoreError};
+
+/// Lanes that are read at one time, and in how many more are read.
+const PAGE: u32 = 256;
+const LOW: usize = 64;
+/// Lanes whose messages are read at one time, and how many of them may be newly due ones where others
+/// wait as well.
+pub const BATCH: usize = 32;
+const NEWLY_DUE: usize = 16;
+/// Lanes of one hold that a round tries again.
+const RETRIED: usize = 8;
+/// Lanes that are remembered, and those of one hold.
+const MAX_KNOWN: usize = 50_000;
+const MAX_HELD: usize = 5_000;
+/// A message is visible no later than this after the moment at which it is due: its transaction is short.
+const LATE: Duration = Duration::from_secs(2);
+/// From the end of a sweep to the next one, at least; and for each lane that the last one saw.
+const SWEEP_EVERY: Duration = Duration::from_secs(5);
+const SWEEP_PER_LANE: Duration = Duration::from_micros(100);
+
+/// What holds a lane up.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Hold {
+    /// A route by its number, and where mail goes directly, the destination's name: it is full.
+    Full(usize, String),
+    /// The domain is being looked up.
+    LookUp(String),
+    /// Something that only this lane needs.
+    Own,
+}
+
+/// The lanes of one kind.
+#[derive(Debug)]
+pub struct Lanes {
+    kind: LaneKind,
+    newly_due: VecDeque<LaneStart>,
+    ready: VecDeque<LaneStart>,
+    held: BTreeMap<Hold, VecDeque<LaneStart>>,
+    /// All of them.
+    known: HashSet<(String, AccountId)>,
+    /// Up to when newly due lanes were read.
+    read_until: Option<Timestamp>,
+    /// Where that goes on, if there were more than a page.
+    read_after: Option<DueLane>,
+    sweep: Sweep,
+}
+
+#[derive(Debug)]
+enum Sweep {
+    Next(Instant),
+    UnderWay { after: Option<DueLane>, seen: u32 },
+}
+
+impl Lanes {
+    /// Nothing is known yet; the first round begins a sweep.
+    pub fn new(kind: LaneKind) -> Self {
+        Self {
+            kind,
+            newly_due: VecDeque::new(),
+            ready: VecDeque::new(),
+            held: BTreeMap::new(),
+            known: HashSet::new(),
+            read_until: None,
+            read_after: None,
+            sweep: Sweep::UnderWay { after: None, seen: 0 },
+        }
+    }
+
+    /// Which lanes these are.
+    pub fn kind(&self) -> LaneKind {
+        self.kind
+    }
+
+    /// Reads lanes that became due, and some of the sweep, where few are left to look at.
+    pub async fn read(&mut self, store: &Store, now: Timestamp) -> Result<(), StoreError> {
+        if self.newly_due.len() < LOW {
+            self.read_newly_due(store, now).await?;
+        }
+        if let Sweep::Next(at) = self.sweep
+            && at <= Instant::now()
+        {
+            self.sweep = Sweep::UnderWay { after: None, seen: 0 };
+        }
+        if self.ready.len() < LOW && self.known.len() < MAX_KNOWN {
+            self.read_sweep(store, now).await?;
+        }
+        Ok(())
+    }
+
+    async fn read_newly_due(&mut self, store: &Store, now: Timestamp) -> Result<(), StoreError> {
+        // No lane has an account that comes before all of them.
+        let lane = Lane { name: String::new(), account_id: AccountId::first_of(FIRST) };
+        let since = self.read_until.unwrap_or(now).min(now).before(LATE);
+        let start = self.read_after.take().unwrap_or(DueLane { due_at: since, lane });
+        let page = store.due_lanes(self.kind, now, Some(&start), PAGE).await?;
+        self.read_after = last_of_full(&page);
+        if self.read_after.is_none() {
+            self.read_until = Some(now);
+        }
+        for due in page {
+            if self.known.len() < MAX_KNOWN && self.known.insert(key(&due.lane)) {
+                self.newly_due.push_back(LaneStart { lane: due.lane, after: None });
+            }
+        }
+        Ok(())
+    }
+
+    async fn read_sweep(&mut self, store: &Store, now: Timestamp) -> Result<(), StoreError> {
+        let Sweep::UnderWay { after, seen } = &mut self.sweep else { return Ok(()) };
+        let page = store.due_lanes(self.kind, now, after.as_ref(), PAGE).await?;
+        *seen = seen.saturating_add(u32::try_from(page.len()).unwrap_or(u32::MAX));
+        if let Some(last) = last_of_full(&page) {
+            *after = Some(last);
+        } else {
+            let pause = SWEEP_EVERY.max(SWEEP_PER_LANE * *seen);
+            self.sweep = Sweep::Next(Instant::now() + pause);
+        }
+        for due in page {
+            if self.known.insert(key(&due.lane)) {
+                self.ready.push_back(LaneStart { lane: due.lane, after: None });
+            }
+        }
+        Ok(())
+    }
+
+    /// The next lanes to look at. Each is to be given back by [`Self::keep`], [`Self::hold`] or
+    /// [`Self::forget`].
+    pub fn batch(&mut self, most: usize) -> Vec<LaneStart> {
+        let mut batch = Vec::new();
+        let newly_due = self.newly_due.len().min(NEWLY_DUE).min(most);
+        batch.extend(self.newly_due.drain(..newly_due));
+        let ready = self.ready.len().min(most - batch.len());
+        batch.extend(self.ready.drain(..ready));
+        let rest = self.newly_due.len().min(most - batch.len());
+        batch.extend(self.newly_due.drain(..rest));
+        batch
+    }
+
+    /// The same of those that are held up, as many as there are places by `room`.
+    pub fn held_with_room(&mut self, room: impl Fn(&Hold) -> usize) -> Vec<LaneStart> {
+        let mut batch = Vec::new();
+        for (hold, lanes) in &mut self.held {
+            let wanted = room(hold).min(RETRIED).min(lanes.len()).min(BATCH - batch.len());
+            batch.extend(lanes.drain(..wanted));
+        }
+        self.held.retain(|_, lanes| !lanes.is_empty());
+        batch
+    }
+
+    /// There may be more to do in a lane.
+    pub fn keep(&mut self, lane: LaneStart) {
+        self.ready.push_back(lane);
+    }
+
+    /// These lanes were not looked at after all: they are the next ones.
+    pub fn put_back(&mut self, lanes: impl DoubleEndedIterator<Item = LaneStart>) {
+        for lane in lanes.rev() {
+            self.ready.push_front(lane);
+        }
+    }
+
+    /// A lane is held up.
+    pub fn hold(&mut self, hold: Hold, lane: LaneStart) {
+        let lanes = self.held.entry(hold).or_default();
+        if lanes.len() < MAX_HELD {
+            lanes.push_back(lane);
+        } else {
+            self.forget(&lane.lane);
+        }
+    }
+
+    /// Nothing more is due in a lane.
+    pub fn forget(&mut self, lane: &Lane) {
+        self.known.remove(&key(lane));
+    }
+
+    /// Whether a lane is held up by that.
+    pub fn is_held_by(&self, hold: &Hold) -> bool {
+        self.held.contains_key(hold)
+    }
+
+    /// Whether there are due messages that no place was found for.
+    pub fn is_waiting(&self) -> bool {
+        !self.known.is_empty()
+    }
+
+    /// Whether there is more to look at now.
+    pub fn has_more(&self) -> bool {
+        let is_sweeping = matches!(self.sweep, Sweep::UnderWay { .. });
+        is_sweeping
+            || self.read_after.is_some()
+            || !self.newly_due.is_empty()
+            || !self.ready.is_empty()
+    }
+
+    /// How long until lanes are swept again.
+    pub fn until_sweep(&self) -> Duration {
+        match self.sweep {
+            Sweep::Next(at) => at.saturating_duration_since(Instant::now()),
+            Sweep::UnderWay { .. } => Duration::ZERO,
+        }
+    }
+
+    /// Looks at all lanes again: their times were changed.
+    pub fn sweep_now(&mut self) {
+        self.sweep = Sweep::UnderWay { after: None, seen: 0 };
+    }
+}
+
+/// Before every account.
+const FIRST: Timestamp = Timestamp::from_millis(0);
+
+fn key(lane: &Lane) -> (String, AccountId) {
+    (lane.name.clone(), lane.account_id)
+}
+
+/// The last of a page behind which there may be more.
+fn last_of_full(page: &[DueLane]) -> Option<DueLane> {
+    let is_full = page.len() >= usize::try_from(PAGE).unwrap_or(usize::MAX);
+    page.last().filter(|_| is_full).cloned()
+}
