@@ -63,10 +63,8 @@ impl StoreError {
     /// The same for what reads a list, on connections of their own and for a bounded time.
     pub fn while_listing(operation: &'static str) -> impl FnOnce(sqlx::Error) -> Self {
         move |source| {
-            let is_interrupted = source
-                .as_database_error()
-                .and_then(|error| error.code())
-                .is_some_and(|code| code == INTERRUPTED);
+            let is_interrupted = matches!(&source, sqlx::Error::Database(error)
+                if error.code().is_some_and(|code| code == INTERRUPTED));
             if is_interrupted || matches!(source, sqlx::Error::PoolTimedOut) {
                 return Self::Busy { operation };
             }

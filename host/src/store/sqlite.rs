@@ -32,7 +32,7 @@ mod upkeep;
 mod webhooks;
 
 #[cfg(test)]
-pub mod meter;
+pub(crate) mod meter;
 #[cfg(test)]
 mod tests;
 
