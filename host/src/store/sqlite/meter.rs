@@ -15,7 +15,7 @@ pub struct Steps(Arc<AtomicU64>);
 
 impl Steps {
     /// How many there were since the beginning.
-    pub fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 }
@@ -37,7 +37,7 @@ pub struct Backlog<'a> {
 
 impl Sqlite {
     /// Counts the steps of all statements but those of lists from now on.
-    pub async fn count_steps(&self) -> Steps {
+    pub(crate) async fn count_steps(&self) -> Steps {
         let steps = Steps::default();
         let mut connections = vec![self.writer.acquire().await.expect("a connection")];
         for _ in 0..READERS {
@@ -55,7 +55,7 @@ impl Sqlite {
     }
 
     /// All due messages that nobody has leased, the longest waiting first.
-    pub async fn all_due(&self, now: Timestamp) -> Vec<Due> {
+    pub(crate) async fn all_due(&self, now: Timestamp) -> Vec<Due> {
         let mut all = Vec::new();
         for kind in [LaneKind::Sandbox, LaneKind::Domains] {
             let lanes = self.due_lanes(kind, now, None, 1_000).await.expect("readable");
@@ -69,12 +69,12 @@ impl Sqlite {
     }
 
     /// When the first message is due that nobody has leased.
-    pub async fn first_due(&self) -> Result<Option<Timestamp>, StoreError> {
+    pub(crate) async fn first_due(&self) -> Result<Option<Timestamp>, StoreError> {
         self.next_due(Timestamp::from_millis(i64::MIN)).await
     }
 
     /// Adds a backlog behind what waits already.
-    pub async fn add_backlog(&self, backlog: &Backlog<'_>) {
+    pub(crate) async fn add_backlog(&self, backlog: &Backlog<'_>) {
         let mut tx = self.begin().await.expect("writable");
         let first: i64 = sqlx::query_scalar("SELECT count(*) FROM messages")
             .fetch_one(&mut *tx)
