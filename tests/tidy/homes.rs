@@ -15,7 +15,8 @@ const HOMES: [(&str, &[&str]); 9] = [
     ("wasmtime", &["plugin"]),
 ];
 
-const LONGEST: usize = 400;
+/// Lines of a file. A length is a smell: a longer file holds a second thing, or wants a look.
+const LONGEST: usize = 600;
 
 #[test]
 fn what_has_one_home_stands_nowhere_else() {
