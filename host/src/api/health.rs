@@ -99,8 +99,11 @@ async fn is_writable(api: &Api) -> Ready {
 
 /// Prometheus text format.
 #[utoipa::path(get, path = "/metrics", tag = "health",
-    responses((status = 200, description = "Prometheus text format", body = String,
-               content_type = "text/plain")))]
+    responses(
+        (status = 200, description = "Prometheus text format", body = String,
+         content_type = "text/plain"),
+        (status = 404, description = "`NOT_FOUND`: this listener does not show metrics ([http] metrics_listen)",
+         body = super::shapes::Problem, content_type = "application/problem+json")))]
 pub async fn metrics(State(api): State<Api>) -> Response {
     measure_store(&api).await;
     let format = "text/plain; version=0.0.4; charset=utf-8";

@@ -203,7 +203,7 @@ pub struct Health {
 #[into_params(parameter_in = Header)]
 pub struct IdempotencyKey {
     /// 1-256 visible ASCII characters; the same key and body get the first answer again for 24 hours.
-    #[param(rename = "Idempotency-Key", min_length = 1, max_length = 256)]
+    #[param(rename = "Idempotency-Key", min_length = 1, max_length = 256, pattern = "^[!-~]+$")]
     idempotency_key: Option<String>,
 }
 

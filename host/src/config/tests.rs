@@ -118,7 +118,7 @@ fn what_is_wrong_with_the_relay_is_said_at_once() {
 fn a_listener_that_is_no_address_is_told_what_one_looks_like() {
     let pairs = [("WAXWING_SMTP__LISTEN_TLS", "2465")];
     let error = Config::load(None, environment(&pairs).into_iter()).expect_err("a number");
-    assert!(error.to_string().contains("listen_tls"), "{error}");
+    assert!(error.to_string().contains("LISTEN_TLS"), "{error}");
     let pairs = [("WAXWING_SMTP__LISTEN_TLS", "localhost:2465")];
     let error = Config::load(None, environment(&pairs).into_iter()).expect_err("a name");
     assert!(error.to_string().contains("127.0.0.1:2587"), "{error}");
