@@ -78,6 +78,6 @@ async fn serve(listener: TcpListener, inbox: Inbox, stop: CancellationToken) {
     }
     drop(acceptor);
     if tokio::time::timeout(super::smtp::DRAIN, sessions.finish()).await.is_err() {
-        tracing::warn!("some sessions of the sandbox inbox did not end in time; they are cut off");
+        tracing::warn!("closed sandbox inbox sessions that did not end in time");
     }
 }

@@ -547,7 +547,7 @@ impl Settling {
     async fn settle(&self, settled: &[Settlement]) {
         let begun = Instant::now();
         while let Err(error) = self.store.settle(&self.owner, settled, self.clock.now()).await {
-            tracing::error!(%error, count = settled.len(), "deliveries cannot be written down");
+            tracing::error!(%error, count = settled.len(), "could not store delivery outcomes; retrying");
             if begun.elapsed() > LEASE {
                 return;
             }

@@ -245,10 +245,10 @@ pub async fn tidy(
             named.extend(sampled);
             let tidied = tokio::task::spawn_blocking(move || state.tidy(&named, SPARE)).await;
             if let Err(error) = tidied {
-                tracing::warn!(%error, "old components of plugins stay");
+                tracing::warn!(%error, "unused plugin components could not be deleted");
             }
         }
-        Err(error) => tracing::warn!(%error, "old components of plugins stay"),
+        Err(error) => tracing::warn!(%error, "unused plugin components could not be deleted"),
     }
     Done::Tidied
 }
