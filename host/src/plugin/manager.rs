@@ -341,9 +341,10 @@ impl Manager {
         }
     }
 
-    /// A slot's state is remembered and shown.
+    /// What a slot serves has changed. Calls go to the new table at once; the board shows the slot
+    /// when its state is on disk, so that a crash takes back nothing that an operator has seen.
     fn changed(&mut self, slot: &SlotName) {
-        self.publish(slot);
+        self.serve();
         // The binding that another slot could not have may be free now: its files are looked at
         // again, as if they had changed.
         for other in self.machines.values_mut().filter(|it| it.is_in_the_way) {
@@ -351,10 +352,16 @@ impl Manager {
             other.stamp = Some(Stamp::default());
         }
         self.remember(slot);
+        self.show(slot);
         self.is_untidy = true;
     }
 
     fn publish(&self, slot: &SlotName) {
+        self.show(slot);
+        self.serve();
+    }
+
+    fn show(&self, slot: &SlotName) {
         let Some(machine) = self.machines.get(slot) else { return };
         let builtin = slot.builtin_kind().map(|kind| self.plugins.builtin(kind));
         let nothing = machine.active.is_none() && machine.pending.is_none();
@@ -366,6 +373,9 @@ impl Manager {
         let rejected = if machine.rejected.is_some() { 1.0 } else { 0.0 };
         metrics::gauge!("waxwing_plugin_candidate_rejected", "slot" => slot.to_string())
             .set(rejected);
+    }
+
+    fn serve(&self) {
         let live = self.machines.values().filter_map(Machine::serving).cloned().collect();
         let shadows =
             self.machines.values().filter_map(|it| it.pending.as_ref()?.shadow.clone()).collect();

@@ -26,7 +26,7 @@ impl Manager {
             tracing::error!(%slot, %error, "a slot cannot be remembered; the next start would have an older plugin");
         }
         if machine.is_unsaved != was_unsaved {
-            self.publish(slot);
+            self.show(slot);
         }
     }
 

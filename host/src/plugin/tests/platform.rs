@@ -35,7 +35,7 @@ pub const BUILT_IN: &str = "waxwing-plan-policy";
 pub const RENDERER: &str = "liquid-renderer";
 
 /// Far more than anything here takes, even on a machine that does much else.
-const PATIENCE: Duration = Duration::from_mins(5);
+pub const PATIENCE: Duration = Duration::from_mins(5);
 const POLL: Duration = Duration::from_millis(5);
 
 /// What a server remembers: recorded calls, each of a slot, and the templates of one account.

@@ -2,7 +2,7 @@
 //! operator says otherwise.
 
 use super::ANYBODY;
-use super::platform::{BUILT_IN, Home, PLAN, Platform};
+use super::platform::{BUILT_IN, Home, PATIENCE, PLAN, Platform};
 use crate::plugin::binding::Scope;
 use crate::plugin::error::CallFailure;
 use crate::plugin::manager::{Order, OrderError};
@@ -41,6 +41,30 @@ async fn the_operator_gets_back_what_ran_before() {
         nothing.to_string(),
         "the slot plan-policy runs the built-in plugin, and there is nothing before it"
     );
+}
+
+/// A crash right after an operator has seen a plugin live, or rolled back, takes nothing back.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_the_board_shows_is_on_disk() {
+    let home = Home::new();
+    let platform = Platform::start(&home).await;
+    let state = home.state().join("plan-policy.json");
+    for name in ["price-one", "price-two", "price-one", "price-two"] {
+        home.put("plan-policy.wasm", waxwing_guests::component(name));
+        // No pause between two looks: the write takes a few milliseconds.
+        let start = std::time::Instant::now();
+        let digest = loop {
+            assert!(start.elapsed() < PATIENCE, "{name} does not become live");
+            let active = platform.view(PLAN).active.expect("something is live");
+            if active.identity().name == name {
+                break active.identity().digest.clone();
+            }
+            tokio::task::yield_now().await;
+        };
+        let kept = std::fs::read_to_string(&state).expect("the slot has a state");
+        let kept: serde_json::Value = serde_json::from_str(&kept).expect("a state is JSON");
+        assert_eq!(kept["active"]["digest"], digest, "{name} is shown as live");
+    }
 }
 
 #[tokio::test]
