@@ -14,6 +14,7 @@ pub mod dns;
 pub mod mail;
 pub mod plugin;
 pub mod store;
+pub mod trust;
 
 pub mod journey;
 pub mod upkeep;

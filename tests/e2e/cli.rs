@@ -13,6 +13,15 @@ fn text<'a>(value: &'a Value, name: &str) -> &'a str {
 }
 
 #[tokio::test]
+async fn a_system_without_certificate_authorities_is_enough_for_plain_http() {
+    let server = Server::start(Launch::dev().without_authorities());
+    let slots = server.cli(&["plugin", "list"]);
+    assert!(slots.as_array().is_some_and(|it| !it.is_empty()), "{slots}");
+    let log = server.log();
+    assert!(log.contains("install ca-certificates, or name a file in SSL_CERT_FILE"), "{log}");
+}
+
+#[tokio::test]
 async fn all_that_a_send_needs_can_be_made_without_a_dashboard() {
     let mut server = Server::dev();
     let account = server.cli(&["account", "create", "--name", "Acme", "--plan", "starter"]);

@@ -7,7 +7,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use waxwing_tests::{Launch, Server, until};
+use waxwing_tests::{Launch, Server, http_client, until};
 
 use crate::fixture::message;
 use crate::wire::{head, read_until};
@@ -93,7 +93,7 @@ async fn metrics_are_for_who_watches_the_server_and_not_for_everybody() {
     });
     let page = async |path: &str| {
         let url = format!("http://{address}{path}");
-        reqwest::get(url).await.expect("answered").text().await.expect("a text")
+        http_client().get(url).send().await.expect("answered").text().await.expect("a text")
     };
     assert!(page("/metrics").await.contains("waxwing_queue_length"));
     assert!(page("/readyz").await.contains("plan-policy"));

@@ -54,6 +54,15 @@ impl Launch {
         self
     }
 
+    /// On a system that has no certificate authorities, as an empty container.
+    #[must_use]
+    pub fn without_authorities(mut self) -> Self {
+        for (name, value) in [("SSL_CERT_FILE", "/dev/null"), ("SSL_CERT_DIR", "/dev/null")] {
+            self.environment.push((name.to_owned(), value.to_owned()));
+        }
+        self
+    }
+
     /// The command that starts it.
     pub(crate) fn kind(&self) -> &Kind {
         &self.command

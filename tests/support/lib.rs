@@ -27,7 +27,7 @@ pub use domains::{Domain, Record, name_server};
 pub use inbox::Mail;
 pub use launch::Launch;
 pub use receiver::{Conduct, Posted, Receiver};
-pub use server::Server;
+pub use server::{Server, http_client};
 pub use smtp::{Port, Smtp, SmtpReply};
 pub use wait::{until, until_async};
 pub use webhooks::Webhook;

@@ -45,11 +45,7 @@ impl Server {
     pub fn start(launch: Launch) -> Self {
         let home = tempfile::tempdir().expect("a temporary directory");
         Seed::of_this_build().plant(&home.path().join("data")).expect("the seed is planted");
-        let http = reqwest::Client::builder()
-            .timeout(Duration::from_mins(1))
-            .no_proxy()
-            .build()
-            .expect("an HTTP client");
+        let http = http_client();
         let mut server =
             Self { home, launch, child: None, line: Value::Null, http, document: OnceCell::new() };
         server.launch();
@@ -304,4 +300,14 @@ fn welcome(lines: &Receiver<String>) -> Value {
     };
     let (http, inbox) = (word_after("listening on "), word_after("Then look at "));
     json!({"http": http, "inbox": inbox, "welcome": text})
+}
+
+/// A client of plain HTTP, which needs no certificate authorities of the system.
+///
+/// # Panics
+/// The library has no client.
+#[must_use]
+pub fn http_client() -> reqwest::Client {
+    let client = reqwest::Client::builder().timeout(Duration::from_mins(1));
+    client.no_proxy().tls_certs_only([]).build().expect("an HTTP client")
 }

@@ -10,7 +10,7 @@ const RANKS: [&[&str]; 12] = [
     &["domain"],
     &["message"],
     &["account", "credit", "template"],
-    &["dns", "mail", "plugin", "store"],
+    &["dns", "mail", "plugin", "store", "trust"],
     &["journey", "upkeep"],
     &["api", "inbox", "relay"],
     &["config"],

@@ -27,10 +27,11 @@ use crate::journey::deliver::placement::{Placement, RouteBook};
 use crate::journey::deliver::return_path::ReturnPaths;
 use crate::journey::deliver::route::{Routes, Rule, Smarthost, Way};
 use crate::journey::deliver::schedule::Schedule;
-use crate::journey::deliver::smtp::{Login, Password, Security, Timeouts, TlsClient, TrustError};
+use crate::journey::deliver::smtp::{Login, Password, Security, Timeouts, TlsClient};
 use crate::journey::deliver::{Sandbox, Spawner, Troubled, Worker};
 use crate::store::Store;
 use crate::store::facts::Facts;
+use crate::trust::TrustError;
 
 /// Look-ups for deliveries at one time.
 const LOOKUPS: usize = 512;

@@ -1,20 +1,15 @@
 //! What posts events to webhooks, by the configuration.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustls::crypto::aws_lc_rs::default_provider;
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject as _;
-use rustls::{ClientConfig, RootCertStore};
 use tokio_util::sync::CancellationToken;
 
 use super::data_dir::{DataDir, DataDirError};
 use super::domains;
 use super::tasks::Tasks;
 use crate::clock::Clock;
-use crate::config::{self, Config};
+use crate::config::Config;
 use crate::dns::ResolverError;
 use crate::journey::event::guard::{Guard, Schemes};
 use crate::journey::event::post::{NoClient, Poster};
@@ -22,6 +17,7 @@ use crate::journey::event::schedule::Schedule;
 use crate::journey::event::{Rules, Webhooks};
 use crate::store::seal::{Purpose, Seal};
 use crate::store::{Store, StoreError};
+use crate::trust::{self, TrustError};
 
 /// Why nothing can be posted.
 #[derive(Debug, thiserror::Error)]
@@ -36,19 +32,11 @@ pub enum WebhooksError {
     #[error(transparent)]
     Client(#[from] NoClient),
     /// The certificates that are trusted.
-    #[error("[webhooks] ca_file {path} holds no certificates: {source}")]
-    Authorities {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: rustls::pki_types::pem::Error,
-    },
+    #[error("[webhooks] ca_file: {0}")]
+    Trust(#[from] TrustError),
     /// The database.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// TLS.
-    #[error("[webhooks] ca_file cannot be used: {0}")]
-    Tls(#[from] rustls::Error),
 }
 
 const SETTINGS: &str = "settings of webhooks";
@@ -71,7 +59,7 @@ pub fn webhooks(
     // Look-ups of its own: an end point must not use up those of sender domains.
     let resolver = domains::resolver(config, clock)?;
     let time = Duration::from_secs(settings.timeout_s);
-    let tls = tls(settings)?;
+    let tls = trust::https(settings.ca_file.as_deref())?;
     let poster = Poster::new(Arc::clone(&guard), resolver, tls, time, clock.clone())?;
     let pauses = settings.retry_pauses_s.iter().copied().map(Duration::from_secs);
     let rules = Rules {
@@ -126,29 +114,4 @@ pub async fn adopt_settings(config: &mut Config, store: &Store) -> Result<(), St
         config.webhooks = noted;
     }
     Ok(())
-}
-
-/// The authorities of the system, and those of the operator.
-///
-/// # Errors
-/// See [`WebhooksError`].
-pub fn tls(settings: &config::Webhooks) -> Result<ClientConfig, WebhooksError> {
-    let mut roots = RootCertStore::empty();
-    let system = rustls_native_certs::load_native_certs();
-    for error in &system.errors {
-        tracing::warn!(%error, "certificates of the system cannot be read");
-    }
-    roots.add_parsable_certificates(system.certs);
-    if let Some(path) = &settings.ca_file {
-        let unreadable = |source| WebhooksError::Authorities { path: path.clone(), source };
-        for certificate in CertificateDer::pem_file_iter(path).map_err(unreadable)? {
-            roots.add(certificate.map_err(unreadable)?)?;
-        }
-    }
-    let mut config = ClientConfig::builder_with_provider(Arc::new(default_provider()))
-        .with_safe_default_protocol_versions()?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    Ok(config)
 }

@@ -15,6 +15,7 @@ use super::super::output::Output;
 use crate::config::{Config, ConfigError};
 use crate::server::data_dir::{DataDir, DataDirError};
 use crate::telemetry;
+use crate::trust;
 
 /// How long a component may take to be live, or to wait (Python's need half a minute of compilation),
 /// and how often that is looked at.
@@ -69,6 +70,14 @@ pub enum OnlineError {
     /// Only an account's own key can do it.
     #[error("give a key of the account with --key or WAXWING_API_KEY; it needs the scope `admin`")]
     NoKey,
+    /// There is no HTTP client.
+    #[error("the server at {base} cannot be asked: {reason}")]
+    NoClient {
+        /// The server.
+        base: String,
+        /// Why.
+        reason: String,
+    },
     /// Nothing answers.
     #[error(
         "no answer from the server at {base}: {reason}; is it running? `waxwing dev` and `waxwing \
@@ -134,13 +143,11 @@ impl Server {
     /// Finds the way: the address and key that were given, or what the server on this machine left
     /// for whoever may read its data directory.
     pub fn connect(&self) -> Result<Connection, OnlineError> {
-        let client = reqwest::Client::new();
         if let (Some(base), Some(key)) = (&self.url, &self.key) {
-            let base = base.trim_end_matches('/').to_owned();
-            return Ok(Connection { base, key: key.clone(), client });
+            return Connection::new(base.trim_end_matches('/').to_owned(), key.clone());
         }
         let (base, key) = self.local()?;
-        Ok(Connection { base, key, client })
+        Connection::new(base, key)
     }
 
     /// The way of an account holder, whose own key must be given.
@@ -150,7 +157,7 @@ impl Server {
             Some(base) => base.trim_end_matches('/').to_owned(),
             None => self.local()?.0,
         };
-        Ok(Connection { base, key, client: reqwest::Client::new() })
+        Connection::new(base, key)
     }
 
     /// Where the server on this machine listens, and what it left for whoever may read that.
@@ -173,6 +180,22 @@ impl Server {
 }
 
 impl Connection {
+    /// Connects to nobody yet. Only for HTTPS the system must have certificate authorities.
+    fn new(base: String, key: String) -> Result<Self, OnlineError> {
+        let none = |reason: &dyn std::fmt::Display| OnlineError::NoClient {
+            base: base.clone(),
+            reason: reason.to_string(),
+        };
+        let builder = reqwest::Client::builder();
+        let builder = if base.starts_with("https:") {
+            builder.tls_backend_preconfigured(trust::https(None).map_err(|it| none(&it))?)
+        } else {
+            builder.tls_certs_only([])
+        };
+        let client = builder.build().map_err(|it| none(&it))?;
+        Ok(Self { base, key, client })
+    }
+
     /// Asks for something.
     pub async fn get(&self, path: &str, query: &[(&str, String)]) -> Result<Value, OnlineError> {
         self.answer(self.request(Method::GET, path).query(query)).await

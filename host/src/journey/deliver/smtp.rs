@@ -28,7 +28,7 @@ pub use cause::{Cause, Unsupported, Violation};
 pub use extensions::Extensions;
 pub use reply::Reply;
 pub use session::Session;
-pub use tls::{TlsClient, TrustError};
+pub use tls::TlsClient;
 
 /// Whom to call, and how.
 #[derive(Debug, Clone, Copy)]

@@ -1,20 +1,18 @@
 //! TLS towards other servers: with a certificate that is verified, or with any (RFC 7435).
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use rustls::client::Resumption;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
-use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::version::{TLS12, TLS13};
-use rustls::{
-    ClientConfig, DigitallySignedStruct, Error, ProtocolVersion, RootCertStore, SignatureScheme,
-};
+use rustls::{ClientConfig, DigitallySignedStruct, Error, ProtocolVersion, SignatureScheme};
 use tokio_rustls::TlsConnector;
 
 use super::{Dial, Security};
+use crate::trust::{self, TrustError};
 
 /// Servers whose session tickets are kept.
 const TICKETS: usize = 1_024;
@@ -26,47 +24,13 @@ pub struct TlsClient {
     lenient: Arc<ClientConfig>,
 }
 
-/// Why there is no TLS client.
-#[derive(Debug, thiserror::Error)]
-pub enum TrustError {
-    /// The file with further authorities is not there, or is not PEM.
-    #[error("{} cannot be read as PEM: {source}", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: pem::Error,
-    },
-    /// It holds no certificate, or one that is no authority.
-    #[error("{} holds no certificate of an authority", .0.display())]
-    NoAuthority(PathBuf),
-    /// The cryptographic library.
-    #[error("TLS cannot be set up: {0}")]
-    Library(#[from] Error),
-}
-
 impl TlsClient {
-    /// A client that trusts the system's authorities (or those in `SSL_CERT_FILE`), and the ones in
-    /// this PEM file. A system without any is no error: no certificate is valid then.
+    /// A client that trusts [`trust::authorities`].
     ///
     /// # Errors
-    /// The file holds no authorities.
+    /// `further` holds no authorities.
     pub fn new(further: Option<&Path>) -> Result<Self, TrustError> {
-        let mut roots = RootCertStore::empty();
-        let found = rustls_native_certs::load_native_certs();
-        for error in &found.errors {
-            tracing::warn!(%error, "some of the system's certificate authorities cannot be read");
-        }
-        roots.add_parsable_certificates(found.certs);
-        if let Some(path) = further {
-            add(path, &mut roots)?;
-        }
-        if roots.is_empty() {
-            tracing::warn!(
-                "the system trusts no certificate authority, so that no server's certificate is \
-                 valid; install ca-certificates, or name a file in SSL_CERT_FILE"
-            );
-        }
+        let roots = trust::authorities(further)?;
         let provider = Arc::new(aws_lc_rs::default_provider());
         let builder = || {
             ClientConfig::builder_with_provider(Arc::clone(&provider))
@@ -118,19 +82,6 @@ pub(super) fn describe(version: Option<ProtocolVersion>, security: Security) -> 
         Security::Verified | Security::Implicit => "verified",
     };
     format!("{version}, {trust}")
-}
-
-fn add(path: &Path, roots: &mut RootCertStore) -> Result<(), TrustError> {
-    let unreadable = |source| TrustError::Unreadable { path: path.to_owned(), source };
-    let before = roots.len();
-    for certificate in CertificateDer::pem_file_iter(path).map_err(unreadable)? {
-        let certificate = certificate.map_err(unreadable)?;
-        roots.add(certificate).map_err(|_| TrustError::NoAuthority(path.to_owned()))?;
-    }
-    if roots.len() == before {
-        return Err(TrustError::NoAuthority(path.to_owned()));
-    }
-    Ok(())
 }
 
 fn with_tickets(mut config: ClientConfig) -> Arc<ClientConfig> {

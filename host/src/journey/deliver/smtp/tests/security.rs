@@ -4,6 +4,7 @@ use rustls::HandshakeKind;
 
 use super::peer::{TRUST, shown};
 use super::*;
+use crate::trust::TrustError;
 
 const OFFER: &str = "
     S: 220 mx.example ready
