@@ -13,7 +13,7 @@ use waxwing_tools::Need;
 
 use crate::fixture::{Template, message, publish, run_python, with};
 
-/// What the account's brand gives where a send leaves it out.
+/// The variables that the account's brand supplies where a send leaves them out.
 const BRAND: [&str; 6] =
     ["product_name", "product_url", "support_email", "company_address", "brand_color", "logo_url"];
 

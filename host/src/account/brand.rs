@@ -93,7 +93,7 @@ impl BrandField {
         Self::ALL.into_iter().find(|field| field.variable() == name)
     }
 
-    /// The field of a member of the API's JSON.
+    /// The brand field that a JSON member of the API names, if there is one.
     #[must_use]
     pub fn of_member(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|field| field.member() == name)
@@ -182,7 +182,7 @@ impl BrandChanges {
         self.0.is_empty()
     }
 
-    /// Fields with their new values; one without a value is cleared.
+    /// The fields to change, each with its new value; `None` clears the field.
     pub fn iter(&self) -> impl Iterator<Item = (BrandField, Option<&str>)> {
         self.0.iter().map(|(field, value)| (*field, value.as_deref()))
     }

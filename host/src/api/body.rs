@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
+use axum::extract::Request;
 use bytes::{Bytes, BytesMut};
 use http::request::Parts;
 use http::{HeaderMap, StatusCode, header};
@@ -68,6 +69,31 @@ pub fn check(parts: &Parts, api: &Api) -> Result<(), Problem> {
     }
     let message = "the body must be JSON, with the header Content-Type: application/json";
     Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UNSUPPORTED_MEDIA_TYPE", message))
+}
+
+/// The JSON of a request that only whoever is `admitted` may make, and its share of the memory. What a
+/// refused client still sends is read and dropped, so that the client sees the refusal.
+///
+/// # Errors
+/// The client is not admitted, or its body is not JSON, too large, too slow or broken off.
+pub async fn json_of<T>(
+    admitted: Result<T, Problem>,
+    tenant: impl FnOnce(&T) -> Tenant,
+    api: &Api,
+    request: Request,
+) -> Result<(T, Value, Memory), Problem> {
+    let (parts, body) = request.into_parts();
+    let admitted = admitted.and_then(|it| check(&parts, api).map(|()| it));
+    let admitted = match admitted {
+        Ok(admitted) => admitted,
+        Err(problem) => {
+            drain(body).await;
+            return Err(problem);
+        }
+    };
+    let (bytes, memory) = read(body, tenant(&admitted), api).await?;
+    let json = json::parse(&bytes).map_err(Refusal::bad_request)?;
+    Ok((admitted, json, memory))
 }
 
 /// Reads a body of a tenant.

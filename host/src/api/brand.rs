@@ -8,8 +8,6 @@ use super::admin::Admin;
 use super::problem::Problem;
 use super::{Api, body};
 use crate::account::brand::{Brand, BrandChanges, BrandField};
-use crate::account::key::Mode;
-use crate::journey::accept::json;
 use crate::journey::accept::refusal::{Fault, Outage, Refusal};
 use crate::store::StoreError;
 
@@ -35,34 +33,21 @@ pub async fn change(
     State(api): State<Api>,
     request: Request,
 ) -> Result<Response, Problem> {
-    let (parts, body) = request.into_parts();
-    let admitted = admin.and_then(|admin| {
-        may_change(&admin)?;
-        body::check(&parts, &api).map(|()| admin)
-    });
-    let admin = match admitted {
-        Ok(admin) => admin,
-        Err(problem) => {
-            body::drain(body).await;
-            return Err(problem);
-        }
-    };
-    let (bytes, _memory) = body::read(body, admin.account(), &api).await?;
-    let body = json::parse(&bytes).map_err(Refusal::bad_request)?;
+    let admin = admin.and_then(may_change);
+    let (admin, body, _memory) =
+        body::json_of(admin, |it| it.account().into(), &api, request).await?;
     let (changes, warnings) = changes(&body)?;
     let brand = api.store.change_brand(admin.account(), &changes).await;
     Ok(answer(&brand.map_err(|error| failed(&error))?, &warnings))
 }
 
 /// The brand stands in the mail of every template, so it takes a live key for the whole account.
-fn may_change(admin: &Admin) -> Result<(), Problem> {
-    let message = if admin.caller().key.mode == Mode::Test {
-        "a test key may read the brand, not change it: live mail shows it"
-    } else if !admin.is_for_all() {
-        "the key is for some domains or templates; the brand is the whole account's"
-    } else {
-        return Ok(());
-    };
+fn may_change(admin: Admin) -> Result<Admin, Problem> {
+    let admin = admin.must_be_live("live mail shows the brand")?;
+    if admin.is_for_all() {
+        return Ok(admin);
+    }
+    let message = "the key is for some domains or templates; the brand is the whole account's";
     Err(Refusal::Forbidden { message: message.to_owned(), retry_after_s: None }.into())
 }
 

@@ -15,7 +15,6 @@ use crate::domain::look_alike::LookAlikes;
 use crate::domain::name::DomainName;
 use crate::domain::state::DomainKind;
 use crate::id::DomainId;
-use crate::journey::accept::json;
 use crate::journey::accept::refusal::{Fault, Outage, Refusal};
 use crate::store::StoreError;
 use crate::store::sqlite::{DomainFile, NotAdded};
@@ -84,18 +83,9 @@ pub async fn add(
     State(api): State<Api>,
     request: Request,
 ) -> Result<Response, Problem> {
-    let (parts, body) = request.into_parts();
-    let admitted = admin.and_then(|admin| admin.must_be_live(CHANGES));
-    let admitted = admitted.and_then(|admin| body::check(&parts, &api).map(|()| admin));
-    let admin = match admitted {
-        Ok(admin) => admin,
-        Err(problem) => {
-            body::drain(body).await;
-            return Err(problem);
-        }
-    };
-    let (bytes, _memory) = body::read(body, admin.account(), &api).await?;
-    let body = json::parse(&bytes).map_err(Refusal::bad_request)?;
+    let admin = admin.and_then(|admin| admin.must_be_live(CHANGES));
+    let (admin, body, _memory) =
+        body::json_of(admin, |it| it.account().into(), &api, request).await?;
     let (name, kind) = wanted(&body)?;
     if !admin.may_manage(&name) {
         return Err(not_this_key(&name));

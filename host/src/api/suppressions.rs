@@ -15,7 +15,6 @@ use super::problem::Problem;
 use super::query::Faults;
 use super::{Api, body, lists, query};
 use crate::id::AccountId;
-use crate::journey::accept::json;
 use crate::journey::accept::refusal::{Fault, Refusal};
 use crate::message::address::EmailAddress;
 use crate::store::StoreError;
@@ -184,19 +183,8 @@ async fn accepted(
     api: &Api,
     request: Request,
 ) -> Result<(AccountId, Value, body::Memory), Problem> {
-    let (parts, body) = request.into_parts();
-    let admitted = admin.and_then(account);
-    let admitted = admitted.and_then(|account| body::check(&parts, api).map(|()| account));
-    let account = match admitted {
-        Ok(account) => account,
-        Err(problem) => {
-            body::drain(body).await;
-            return Err(problem);
-        }
-    };
-    let (bytes, memory) = body::read(body, account, api).await?;
-    let body = json::parse(&bytes).map_err(Refusal::bad_request)?;
-    Ok((account, body, memory))
+    let account = admin.and_then(account);
+    body::json_of(account, |it| (*it).into(), api, request).await
 }
 
 fn with_warnings(added: &Suppressed, asked: &Value) -> Value {

@@ -18,7 +18,6 @@ use super::{Api, body, lists, query};
 use crate::clock::Timestamp;
 use crate::id::{EventId, WebhookId};
 use crate::journey::accept::fair_share::Tenant;
-use crate::journey::accept::json;
 use crate::journey::accept::refusal::{Fault, Refusal};
 use crate::journey::event::manage::{Wanted, WebhookError};
 use crate::store::StoreError;
@@ -309,17 +308,7 @@ async fn with_body(
     api: &Api,
     request: Request,
 ) -> Result<(Holder, Value), Problem> {
-    let (parts, body) = request.into_parts();
-    let admitted = holder.and_then(|holder| body::check(&parts, api).map(|()| holder));
-    let holder = match admitted {
-        Ok(holder) => holder,
-        Err(problem) => {
-            body::drain(body).await;
-            return Err(problem);
-        }
-    };
-    let (bytes, _memory) = body::read(body, tenant(holder.0), api).await?;
-    let value = json::parse(&bytes).map_err(Refusal::bad_request)?;
+    let (holder, value, _memory) = body::json_of(holder, |it| tenant(it.0), api, request).await?;
     if !value.is_object() {
         return Err(Refusal::fault("", "invalid", "the body must be an object").into());
     }

@@ -14,6 +14,10 @@ use super::{Config, environment};
 /// More faults than this are not of interest to anybody.
 const MAX_FAULTS: usize = 50;
 
+/// From this similarity on (Jaro-Winkler, 0 to 1) a key is taken for a misspelling of another, as clap
+/// does for arguments.
+const SIMILAR: f64 = 0.8;
+
 /// A key, or a place in an array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Step {
@@ -58,19 +62,35 @@ pub(super) fn variables(
         environment::insert(&mut with_it, &path, environment::typed(&value));
         match Config::deserialize(with_it.clone()) {
             Ok(_) => *table = with_it,
-            Err(error) => faults.push(format!("{name}: {}", error.message())),
+            Err(error) => faults.push(format!("{name}: {}", words(error.message()))),
         }
     }
 }
 
 fn fault(text: &str, error: &Error, path: &[Step]) -> String {
-    let message = error.message().replace('\n', ", ");
+    let message = words(error.message());
     let Some(before) = error.span().and_then(|span| text.get(..span.start)) else { return message };
     let line = before.matches('\n').count() + 1;
     let column = before.rsplit('\n').next().map_or(0, |it| it.chars().count()) + 1;
     let keys: Vec<&str> = path.iter().filter_map(Step::key).collect();
     let at = if keys.is_empty() { String::new() } else { format!(", at `{}`", keys.join(".")) };
     format!("line {line}, column {column}{at}: {message}")
+}
+
+/// serde's message on one line. Of a misspelt key, the message names the most similar valid one.
+fn words(message: &str) -> String {
+    let line = message.replace('\n', ", ");
+    let mut keys = line.split('`').skip(1).step_by(2);
+    let unknown = keys.next().filter(|_| line.starts_with("unknown "));
+    let similar = unknown.and_then(|unknown| {
+        let similarity = |key: &str| strsim::jaro_winkler(unknown, key);
+        let likely = keys.filter(|key| similarity(key) >= SIMILAR);
+        likely.max_by(|one, two| similarity(one).total_cmp(&similarity(two)))
+    });
+    match similar {
+        Some(key) => format!("{line}; did you mean `{key}`?"),
+        None => line,
+    }
 }
 
 /// The way to the smallest thing that covers `span`.

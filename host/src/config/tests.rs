@@ -74,7 +74,16 @@ fn an_unknown_key_is_named_with_the_valid_ones() {
     std::fs::write(&file, "[http]\nlissten = \"127.0.0.1:1\"\n").expect("written");
     let error = Config::load(Some(&file), std::iter::empty()).expect_err("unknown key");
     let text = error.to_string();
-    assert!(text.contains("line 2") && text.contains("lissten") && text.contains("listen"));
+    assert!(text.contains("line 2") && text.contains("unknown field `lissten`"), "{text}");
+    assert!(text.contains("did you mean `listen`?"), "{text}");
+    std::fs::write(&file, "[http]\ncolour = \"red\"\n[log]\nformat = \"jsn\"\n").expect("written");
+    let variable = ("WAXWING_STORE__DATADIR".to_owned(), "/tmp".to_owned());
+    let error = Config::load(Some(&file), [variable].into_iter()).expect_err("unknown key");
+    let text = error.to_string();
+    let lines: Vec<_> = text.lines().skip(1).collect();
+    assert!(lines[0].contains("colour") && !lines[0].contains("did you mean"), "{text}");
+    assert!(lines[1].contains("unknown variant") && lines[1].contains("mean `json`"), "{text}");
+    assert!(lines[2].contains("did you mean `data_dir`?"), "{text}");
 }
 
 #[test]

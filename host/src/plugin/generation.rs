@@ -191,7 +191,7 @@ impl<W: World> Generation<W> {
         &self.recipe
     }
 
-    /// The CPU time of its calls with that purpose.
+    /// The CPU time of the generation's calls with that purpose.
     pub fn cpu(&self, purpose: CallPurpose) -> &CpuTime {
         match purpose {
             CallPurpose::Service => &self.cpu,

@@ -276,7 +276,7 @@ impl Manager {
             Some(pending) => {
                 let would_change = pending.impact.would_change;
                 let reason = pending.waits_because().unwrap_or_default();
-                tracing::warn!(%slot, would_change, reason, "a plugin waits for `waxwing plugin activate`");
+                tracing::warn!(%slot, would_change, reason, "a proven plugin waits; `waxwing plugin activate` makes the plugin live");
                 machine.pending = Some(pending);
                 self.publish(slot);
             }

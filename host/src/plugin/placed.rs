@@ -194,7 +194,7 @@ impl Proven {
         each!(self, placed => placed.policy.generation().recipe())
     }
 
-    /// The CPU time of its calls with that purpose.
+    /// The CPU time of the generation's calls with that purpose.
     #[must_use]
     pub fn cpu(&self, purpose: CallPurpose) -> std::time::Duration {
         each!(self, placed => placed.policy.generation().cpu(purpose).total())

@@ -179,7 +179,7 @@ enum Step<'a> {
     Item(usize),
 }
 
-/// Follows a path through objects and every item of lists to the values that it names.
+/// The values that a path names. A path steps into the members of objects and into every item of a list.
 fn look<'a>(
     value: &Value,
     rest: &'a str,

@@ -39,7 +39,11 @@ async fn a_plugin_that_is_to_wait_says_what_it_would_change_and_waits_for_the_op
     let differences = impact["differences"].as_array().expect("a list");
     assert_eq!(differences.len(), 3, "{impact:#}");
     assert!(differences[0]["lines"].to_string().contains("credits"), "{impact:#}");
-    assert!(server.log().contains("a plugin waits for `waxwing plugin activate`"));
+    assert!(
+        server
+            .log()
+            .contains("a proven plugin waits; `waxwing plugin activate` makes the plugin live")
+    );
     let decision = sent(&server, 3).await;
     assert_eq!(of_kind(&decision, "plan")["settingsRevision"], 0, "it waits");
 

@@ -89,7 +89,7 @@ impl PublicKey {
     }
 }
 
-/// The signatures of a message that can be read; others say nothing.
+/// The DKIM signatures of a message. A signature that cannot be parsed is left out.
 pub fn signatures<'a>(message: &'a Message<'a>) -> impl Iterator<Item = Signature<'a>> {
     message.named("DKIM-Signature").take(MAX_SIGNATURES).filter_map(|field| Signature::read(*field))
 }

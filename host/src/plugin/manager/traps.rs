@@ -63,7 +63,7 @@ impl Manager {
         let slot = plugin.slot().clone();
         let traps = self.judging.remove(&(slot.clone(), input)).unwrap_or_default();
         if blame == Blame::Call && failure.limit().is_some() {
-            tracing::info!(%slot, %failure, "a message needed more than a plugin may use; the plugin stays");
+            tracing::info!(%slot, %failure, "a message's data used up a plugin's limit; the plugin is not blamed and stays live");
             return;
         }
         self.tell_trap(plugin, failure);

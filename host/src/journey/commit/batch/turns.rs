@@ -19,7 +19,7 @@ pub trait Jobs {
     fn cost(&self) -> usize;
 }
 
-/// Requests that wait, by account.
+/// The requests that wait for a commit, one queue for each account.
 #[derive(Debug)]
 pub struct Turns<J> {
     /// The next one in turn first; each account with something that waits stands there once.
