@@ -61,8 +61,10 @@ async fn a_component_that_takes_too_much_memory_is_refused_with_the_setting() {
 async fn a_component_that_takes_too_much_time_is_refused_with_the_setting() {
     let server = limited("compile_seconds", "1");
     server.place("plan-policy.wasm", &endless().bytes);
-    let words = server.rejected(PLAN, "more CPU time than it may").await;
-    assert!(words.contains("plugins.compile_seconds is 1;"), "{words}");
+    // On a busy machine the deadline comes before the CPU time is used up. Both name the setting.
+    let words = server.rejected(PLAN, "plugins.compile_seconds").await;
+    let both = ["plugins.compile_seconds is 1;", "plugins.compile_seconds, which is 1)"];
+    assert!(both.iter().any(|it| words.contains(it)), "{words}");
     let one = Component::guest("price-one");
     server.swap(PLAN, &one.bytes, &one.digest).await;
     assert_eq!(reason(&server).await, "price one");
