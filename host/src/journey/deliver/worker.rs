@@ -2,6 +2,7 @@
 //! a task that writes down how they ended, in groups, while the worker begins others.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::mem;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -98,6 +99,17 @@ struct Round {
     chosen: HashMap<MessageId, Course>,
     /// In which nothing is due.
     empty: Vec<Lane>,
+}
+
+/// Lanes of one kind that a round looks at, each once: until they are given back it does not find them again.
+#[derive(Default)]
+struct Turns {
+    /// The next ones.
+    batch: Vec<LaneStart>,
+    /// In which there may be more to do.
+    kept: Vec<LaneStart>,
+    /// In which nothing more is due.
+    exhausted: Vec<Lane>,
 }
 
 /// What became of a lane in a round.
@@ -282,8 +294,6 @@ impl Worker {
         if round.chosen.len() >= most || self.is_blocked(under_way.lanes(kind), &round.passed) {
             return Ok(());
         }
-        // Each lane is looked at once in a round.
-        let mut kept = Vec::new();
         let (look_ups, renewed) = (&under_way.look_ups, &round.passed.renewed);
         let room = |hold: &Hold| match hold {
             Hold::LookUp(domain) if look_ups.has(domain) && !renewed.contains(domain) => 0,
@@ -293,48 +303,57 @@ impl Worker {
             LaneKind::Sandbox => &mut under_way.sandbox,
             LaneKind::Domains => &mut under_way.domains,
         };
-        let mut batch = lanes.held_with_room(room);
+        let mut turns = Turns { batch: lanes.held_with_room(room), ..Turns::default() };
+        let looked = self.look(kind, most, now, &mut turns, round, under_way).await;
+        let lanes = under_way.lanes(kind);
+        lanes.put_back(turns.batch.into_iter());
+        for lane in turns.kept {
+            lanes.keep(lane);
+        }
+        for lane in turns.exhausted {
+            lanes.forget(&lane);
+        }
+        looked
+    }
+
+    async fn look(
+        &self,
+        kind: LaneKind,
+        most: usize,
+        now: Timestamp,
+        turns: &mut Turns,
+        round: &mut Round,
+        under_way: &mut UnderWay,
+    ) -> Result<(), StoreError> {
         for _ in 0..READS {
             let lanes = under_way.lanes(kind);
             lanes.read(&self.store, now).await?;
-            let further = lanes.batch(BATCH.saturating_sub(batch.len()));
-            batch.extend(further);
-            if batch.is_empty() {
+            let further = lanes.batch(BATCH.saturating_sub(turns.batch.len()));
+            turns.batch.extend(further);
+            if turns.batch.is_empty() {
                 if lanes.has_more() {
                     continue;
                 }
                 break;
             }
-            let each = (most - round.chosen.len()).div_ceil(batch.len()).max(EACH);
-            let found = self.store.due_in(&batch, now, u32::try_from(each).unwrap_or(64)).await;
-            let found = match found {
-                Ok(found) => found,
-                Err(error) => {
-                    under_way.lanes(kind).put_back(batch.into_iter());
-                    return Err(error);
-                }
-            };
-            let mut looked_at = batch.drain(..).zip(found);
+            let each = (most - round.chosen.len()).div_ceil(turns.batch.len()).max(EACH);
+            let found =
+                self.store.due_in(&turns.batch, now, u32::try_from(each).unwrap_or(64)).await?;
+            let mut looked_at = mem::take(&mut turns.batch).into_iter().zip(found);
             while round.chosen.len() < most
                 && let Some((lane, due)) = looked_at.next()
             {
                 match self.look_at(&lane, due, each, most, round, under_way) {
-                    Looked::Exhausted => under_way.lanes(kind).forget(&lane.lane),
-                    Looked::More => kept.push(LaneStart { after: None, ..lane }),
+                    Looked::Exhausted => turns.exhausted.push(lane.lane),
+                    Looked::More => turns.kept.push(LaneStart { after: None, ..lane }),
                     Looked::Held(hold, lane) => under_way.lanes(kind).hold(hold, lane),
                 }
             }
             let rest: Vec<LaneStart> = looked_at.map(|(lane, _)| lane).collect();
-            let lanes = under_way.lanes(kind);
-            lanes.put_back(rest.into_iter());
+            under_way.lanes(kind).put_back(rest.into_iter());
             if round.chosen.len() >= most || self.is_blocked(under_way.lanes(kind), &round.passed) {
                 break;
             }
-        }
-        let lanes = under_way.lanes(kind);
-        lanes.put_back(batch.into_iter());
-        for lane in kept {
-            lanes.keep(lane);
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! Gentle with each destination, and none at the expense of another.
 
-use std::time::Duration;
+use std::num::NonZeroU32;
+use std::time::{Duration, Instant};
 
 use futures_util::future::join;
 use waxwing_mx::{Behaviour, MxServer, Reply, Situation, Stage};
@@ -182,4 +183,20 @@ async fn a_message_that_kills_every_connection_holds_up_no_other() {
         assert_eq!(bench.state(marked).await, "failed", "{stage:?}");
         bench.finish().await;
     }
+}
+
+#[tokio::test]
+async fn a_message_counts_once_against_the_rate_of_its_destination() {
+    let server = MxServer::start(Behaviour::new());
+    let mut post = smarthost("post", &server);
+    post.limits.per_minute = NonZeroU32::new(3);
+    let bench = Bench::new(Setup::smarthosts(&[post])).await;
+    let begun = Instant::now();
+    for n in 0..3 {
+        let id = bench.send(&format!("ada@customer{n}.example")).await;
+        bench.until_state(id, "relayed").await;
+    }
+    // A further one would have to wait for 20 s.
+    assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
+    bench.finish().await;
 }
