@@ -63,7 +63,9 @@ fn assert_legal(message: &Value) {
     let events = events(message);
     assert_eq!(events.first(), Some(&"queued"), "{events:?}");
     let is_legal = |pair: &[&str]| match pair[0] {
-        "queued" | "deferred" => pair[1] == "sending",
+        // It is not offered while its destination is backed off from.
+        "queued" => ["sending", "deferred"].contains(&pair[1]),
+        "deferred" => pair[1] == "sending",
         // What was killed in the middle of an attempt begins another one.
         "sending" => ["sending", "relayed", "deferred"].contains(&pair[1]),
         _ => false,

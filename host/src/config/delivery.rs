@@ -47,7 +47,9 @@ pub struct Delivery {
     pub mta_sts: bool,
     /// The port of the servers of these policies.
     pub mta_sts_port: u16,
-    /// Seconds between attempts; the last one holds for all that follow. Empty: 1 min to 4 h.
+    /// Seconds between attempts; the last one holds for all that follow. Empty: 1 min to 4 h. A message that has
+    /// had as many attempts as there are pauses is given up after 48 hours; one whose destination could not be
+    /// reached so often, after five days.
     pub retry_pauses_s: Vec<u64>,
 }
 

@@ -18,7 +18,7 @@ pub enum MessageState {
     Delivered,
     /// A smarthost took it.
     Relayed,
-    /// The last attempt failed for now; another follows.
+    /// The last attempt failed for now, or its destination cannot be reached; another attempt follows.
     Deferred,
     /// The recipient's server refused it for good.
     Bounced,

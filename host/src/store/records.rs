@@ -254,6 +254,23 @@ pub struct Due {
     pub is_wanted: bool,
     /// Octets of its content; none where they are not known.
     pub octets: Option<u32>,
+    /// Attempts so far.
+    pub attempts: u32,
+    /// When the first attempt was made, or would have been if its destination had not been backed off from.
+    pub first_at: Option<Timestamp>,
+}
+
+/// A message that is not offered to its destination now. That is no attempt.
+#[derive(Debug, Clone)]
+pub struct BackedOff {
+    /// Which message.
+    pub message_id: MessageId,
+    /// When it is due again.
+    pub until: Timestamp,
+    /// The hosts that it waits for: when they take mail again, it goes on before its time.
+    pub waits_for: String,
+    /// Why.
+    pub reason: String,
 }
 
 /// A place in the order in which messages of a lane are due.

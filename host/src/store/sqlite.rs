@@ -3,6 +3,7 @@
 mod accounts;
 mod again;
 mod attempts;
+mod back_off;
 mod bites;
 mod commit;
 mod decisions;

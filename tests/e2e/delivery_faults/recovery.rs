@@ -10,6 +10,7 @@ use waxwing_mx::{Behaviour, MxServer};
 use waxwing_tests::{Account, Answer, Launch, Server, name_server, until_async};
 
 use super::{lab_pausing, mail, smarthosts, started};
+use crate::fixture::Database;
 
 /// Until the next attempt of a message's own.
 const HOUR: &str = "[3600]";
@@ -155,4 +156,39 @@ async fn what_waits_goes_another_way_when_the_operator_has_named_one() {
         until_state(&server, &account, id, "relayed").await;
     }
     assert_eq!((down.message_count(), up.message_count()), (0, 3));
+}
+
+#[tokio::test]
+async fn a_change_of_routes_costs_no_attempt_where_the_new_destination_is_down() {
+    let (one, two) = (MxServer::start(Behaviour::new()), MxServer::start(Behaviour::new()));
+    let other = smarthosts(&two).replace("post", "other");
+    one.stop();
+    two.stop();
+    let dns = name_server().await;
+    let sections = format!(
+        "[inbox]\nsmtp_listen = \"127.0.0.1:0\"\n\
+         [delivery]\nroute = \"smarthost\"\nconnections = 1\nretry_pauses_s = {HOUR}\nsmarthosts = {}\n",
+        smarthosts(&one)
+    );
+    let (server, account) = started(Launch::serve(&sections).that_asks(&dns), &dns).await;
+    for n in 0..30 {
+        let mail = mail(&format!("n{n}@recipient.example"));
+        drop(server.send(&account.key, &mail).await.message_id());
+    }
+    let database = Database::of(&server).await;
+    let attempts = "SELECT sum(attempts) FROM queue";
+    let until_all_wait = async |waiting: &'static str| {
+        let seen = || async { (database.number(waiting).await == 30).then_some(()) };
+        until_async(waiting, BOUND, seen).await;
+    };
+    until_all_wait("SELECT count(*) FROM queue WHERE waits_for = 'smarthost post'").await;
+    let before = database.number(attempts).await;
+    let file = server.scratch("waxwing.toml");
+    let text = fs::read_to_string(&file).expect("the file");
+    fs::write(file, text.replace(&smarthosts(&one), &other)).expect("written");
+    server.signal("HUP");
+    until_all_wait("SELECT count(*) FROM queue WHERE waits_for = 'smarthost other'").await;
+    // Two are on their way before the first one has failed; further ones try when a back-off is over.
+    let after = database.number(attempts).await;
+    assert!(after - before < 10, "{before} attempts before, {after} after");
 }

@@ -48,8 +48,11 @@ pub struct Rest {
     pub since: Timestamp,
     /// Until when.
     pub until: Timestamp,
-    /// What went wrong, without the other side's words: other accounts read it.
+    /// What went wrong. Other accounts read it: the other side's words only from before it heard of a
+    /// message.
     pub reason: String,
+    /// Failures in a row, of all who tried.
+    pub failures: u32,
 }
 
 #[derive(Debug, Default)]
@@ -127,7 +130,7 @@ impl Health {
     pub fn is_well(&self, account: AccountId, now: Timestamp) {
         let mut state = lock(&self.state);
         if state.failures > 0 {
-            tracing::info!(hosts = self.name, "they take mail again");
+            tracing::info!(hosts = self.name, "destination recovered; resuming delivery");
             state.recovery = Some(Recovery::default());
         }
         (state.is_known, state.failures, state.hung, state.rest) = (true, 0, 0, None);
@@ -196,11 +199,18 @@ impl Health {
         let doubled = REST.saturating_mul(1 << state.failures.min(10));
         let until = now.after(doubled.min(LONGEST_REST));
         let hosts = self.name.clone();
-        let rest = Rest { hosts, since: now, until, reason: reason.to_owned() };
         state.failures = state.failures.saturating_add(1);
+        let failures = state.failures;
+        let rest = Rest { hosts, since: now, until, reason: reason.to_owned(), failures };
         (state.is_known, state.is_told, state.hung) = (false, false, 0);
         state.recovery = None;
-        tracing::warn!(hosts = self.name, reason, until = %rest.until, "they are left alone for a while");
+        tracing::warn!(
+            hosts = self.name,
+            reason,
+            failures,
+            until = %rest.until,
+            "backing off from destination after a failure"
+        );
         state.rest = Some(rest.clone());
         Some(rest)
     }
@@ -239,7 +249,8 @@ impl Health {
         (away.in_a_row, away.rests) = (SENT_AWAY - 2, away.rests.saturating_add(1));
         tracing::warn!(hosts = self.name, %account, reason, %until, "they send its mail away; it waits a while");
         (away.is_told, away.recovery) = (false, None);
-        away.rest = Some(Rest { hosts, since: now, until, reason: reason.to_owned() });
+        let failures = away.rests;
+        away.rest = Some(Rest { hosts, since: now, until, reason: reason.to_owned(), failures });
     }
 
     /// Until when they are left alone, with that account's mail or with all, and why.

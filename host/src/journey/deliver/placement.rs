@@ -74,6 +74,8 @@ pub enum Course {
 pub enum Found {
     /// It can be leased.
     Course(Course),
+    /// Its destination is backed off from: it waits, without an attempt.
+    BackOff(Rest),
     /// There is no place now, and none for what waits for the same; one may be free after so long, or when
     /// one is given back.
     Full(Hold, Duration),
@@ -136,7 +138,7 @@ impl Placement {
                     .ready(place, due)
                     .map_or_else(|short| short.at(&hold), |it| Course::Sandbox(it).into()),
                 Taken::Full(wait) => Found::Full(hold, wait),
-                Taken::Resting(rest) => resting(SANDBOX, rest),
+                Taken::Resting(rest) => Found::BackOff(rest),
             },
             Way::Smarthosts(smarthosts) => self.smarthost(smarthosts, due, &hold),
         };
@@ -271,14 +273,14 @@ impl Placement {
     /// fails.
     fn smarthost(&self, smarthosts: &[Smarthost], due: &Due, hold: &Hold) -> Found {
         let mut short: Option<Short> = None;
-        let mut rests: Vec<(Rest, &Smarthost)> = Vec::new();
+        let mut rests: Vec<Rest> = Vec::new();
         let order = drawn(smarthosts);
         for (at, first) in order.iter().enumerate() {
             let ready = match self.at(first, due.account_id, wanted(due)) {
                 Taken::Place(place) => self.ready(place, due),
                 Taken::Full(wait) => Err(Short::Full(wait)),
                 Taken::Resting(rest) => {
-                    rests.push((rest, first));
+                    rests.push(rest);
                     continue;
                 }
             };
@@ -292,9 +294,9 @@ impl Placement {
                 Err(it) => short = Some(short.map_or(it, |short| short.min(it))),
             }
         }
-        match (short, rests.into_iter().min_by_key(|(rest, _)| rest.until)) {
+        match (short, rests.into_iter().min_by_key(|rest| rest.until)) {
             (Some(short), _) => short.at(hold),
-            (None, Some((rest, smarthost))) => resting(&smarthost.name, rest),
+            (None, Some(rest)) => Found::BackOff(rest),
             (None, None) => over("smarthost", "no smarthost is configured for this route"),
         }
     }
@@ -337,7 +339,7 @@ impl Placement {
                     // Only a place that is given back helps: otherwise it is about these hosts alone.
                     Taken::Full(Duration::MAX) => Found::Full(hold, Duration::MAX),
                     Taken::Full(wait) => Found::Full(Hold::Own, wait),
-                    Taken::Resting(rest) => resting(DIRECT, rest),
+                    Taken::Resting(rest) => Found::BackOff(rest),
                 }
             }
             // DNS says that the address can take no mail: now, and perhaps by mistake.
@@ -350,8 +352,9 @@ impl Placement {
             }
             Exchange::NotNow { reason } => {
                 let (hosts, now) = (waiting_for(&due.lane), self.clock.now());
-                let rest = Rest { hosts, since: now, until: now, reason: reason.clone() };
+                let reason = reason.clone();
                 let report = Report::new(Verdict::Deferred, DIRECT, reason.clone());
+                let rest = Rest { hosts, since: now, until: now, reason, failures: 0 };
                 Found::Course(Course::Over(Report { rest: Some(Box::new(rest)), ..report }))
             }
         }
@@ -363,14 +366,6 @@ pub const DIRECT: &str = "direct";
 
 fn over(route: &str, reason: &str) -> Found {
     Found::Course(Course::Over(Report::new(Verdict::Deferred, route, reason)))
-}
-
-fn resting(route: &str, rest: Rest) -> Found {
-    let until: Timestamp = rest.until;
-    let words =
-        format!("not tried before {until}, because the last attempt failed: {}", rest.reason);
-    let report = Report::new(Verdict::Deferred, route, words);
-    Found::Course(Course::Over(Report { rest: Some(Box::new(rest)), ..report }))
 }
 
 fn wanted(due: &Due) -> Option<Timestamp> {

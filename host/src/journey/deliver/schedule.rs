@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
+use super::health::Rest;
 use super::outcome::{AddressIs, Report, Verdict};
 use crate::clock::Timestamp;
+use crate::id::MessageId;
 use crate::message::state::MessageState;
 use crate::store::records::{
-    AttemptRecord, Lease, NewSuppression, Settlement, Suppresses, SuppressionKind,
+    AttemptRecord, BackedOff, Due, Lease, NewSuppression, Settlement, Suppresses, SuppressionKind,
 };
 
 const MINUTE: u64 = 60;
@@ -14,12 +16,30 @@ const HOUR: u64 = 3_600;
 /// The pause after each attempt; the last one holds for all that follow.
 const PAUSES_S: [u64; 7] = [MINUTE, 5 * MINUTE, 15 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR, 4 * HOUR];
 const GIVE_UP_AFTER: Duration = Duration::from_secs(48 * HOUR);
+/// The longest wait of a message whose destination is backed off from: where fewer than five wait, none of
+/// them is called when the back-off ends.
+const LONGEST_WAIT: Duration = Duration::from_mins(30);
+/// How long a message waits that had fewer attempts than there are pauses, because its destination was
+/// backed off from (RFC 5321 section 4.5.4.1: four to five days).
+const GIVE_UP_UNTRIED_AFTER: Duration = Duration::from_hours(5 * 24);
+/// The failures in a row of its destination that this takes besides: with back-offs of ten minutes they last
+/// about as long as those pauses. A clock that jumps ahead gives nothing up.
+const FAILURES: u32 = 50;
 /// A failure without a reason suppresses if an earlier message to the address failed, too: at most so long
 /// ago, and not within the same disturbance.
 const SUSPICION: Duration = Duration::from_hours(30 * 24);
 const SUSPICION_AFTER: Duration = Duration::from_hours(1);
 /// A server's reply is kept, but not a novel.
 const REASON: usize = 500;
+
+/// What becomes of a message whose destination is backed off from.
+#[derive(Debug)]
+pub enum WhileBackedOff {
+    /// It waits.
+    Wait(BackedOff),
+    /// Its time is over.
+    GiveUp(Report),
+}
 
 /// The pauses between attempts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -121,18 +141,60 @@ impl Schedule {
         }
     }
 
+    /// What becomes of a message whose destination is backed off from. That is no attempt, so the pause grows
+    /// with the failures of the destination.
+    #[must_use]
+    pub fn back_off(&self, due: &Due, rest: &Rest, now: Timestamp) -> WhileBackedOff {
+        let age = due.first_at.map_or(Duration::ZERO, |first_at| first_at.until(now));
+        let (patience, has_failed) = if self.has_had_its_attempts(due.attempts) {
+            (self.give_up_after, true)
+        } else {
+            (GIVE_UP_UNTRIED_AFTER, rest.failures >= FAILURES)
+        };
+        if age >= patience && has_failed {
+            let words = format!(
+                "given up after {} hours: its destination has failed {} times in a row: {}",
+                patience.as_secs() / HOUR,
+                rest.failures,
+                rest.reason
+            );
+            return WhileBackedOff::GiveUp(Report::new(Verdict::Failed, "", words));
+        }
+        let pause = self.pause(rest.failures).unwrap_or_default().min(LONGEST_WAIT);
+        let until = rest.until.max(now.after(spread(pause, due.message_id)));
+        let reason = format!(
+            "not offered before {}: its destination has failed {} times in a row: {}",
+            rest.until, rest.failures, rest.reason
+        );
+        let waits_for = rest.hosts.clone();
+        WhileBackedOff::Wait(BackedOff { message_id: due.message_id, until, waits_for, reason })
+    }
+
     /// The pause grows with the attempts and is spread by up to a tenth, by the message's own id,
     /// so that what failed together does not come back together. However late it is, a message gets
     /// as many attempts as there are pauses: a clock that jumps, or a server that was off for a week,
     /// gives nothing up.
     fn next(&self, lease: &Lease, now: Timestamp) -> Option<Timestamp> {
-        let index = usize::try_from(lease.attempt.saturating_sub(1)).unwrap_or(usize::MAX);
-        let pause = *self.pauses.get(index).or(self.pauses.last())?;
-        let spread = lease.message_id.ulid().bytes().map(u32::from).sum::<u32>() % 100;
-        let next = now.after(pause + pause * spread / 1_000);
+        let next = now.after(spread(self.pause(lease.attempt)?, lease.message_id));
         let in_time = next < lease.first_at.after(self.give_up_after);
-        (in_time || index < self.pauses.len()).then_some(next)
+        (in_time || !self.has_had_its_attempts(lease.attempt.saturating_sub(1))).then_some(next)
     }
+
+    /// The pause after so many failures.
+    fn pause(&self, failures: u32) -> Option<Duration> {
+        let index = usize::try_from(failures.saturating_sub(1)).unwrap_or(usize::MAX);
+        self.pauses.get(index).or(self.pauses.last()).copied()
+    }
+
+    fn has_had_its_attempts(&self, attempts: u32) -> bool {
+        usize::try_from(attempts).is_ok_and(|it| it >= self.pauses.len())
+    }
+}
+
+/// A pause, by up to a tenth longer.
+fn spread(pause: Duration, message: MessageId) -> Duration {
+    let spread = message.ulid().bytes().map(u32::from).sum::<u32>() % 100;
+    pause + pause * spread / 1_000
 }
 
 /// Words of the other side: without what would break a line, and not endless.
@@ -143,8 +205,7 @@ fn tidied(words: &str, most: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::id::{AccountId, MessageId};
-    use crate::journey::deliver::health::Rest;
+    use crate::id::AccountId;
     use crate::store::records::RouteChoice;
 
     fn lease(attempt: u32) -> Lease {
@@ -198,7 +259,7 @@ mod tests {
         let now = Timestamp::from_millis(0);
         let until = now.after(Duration::from_mins(9));
         let (hosts, reason) = ("mx.example".to_owned(), "no answer".to_owned());
-        let rest = Rest { hosts, since: now, until, reason };
+        let rest = Rest { hosts, since: now, until, reason, failures: 1 };
         let report = Report {
             rest: Some(Box::new(rest)),
             ..Report::new(Verdict::Deferred, "direct", "it rests")
@@ -206,6 +267,47 @@ mod tests {
         let settlement = Schedule::default().settle(&lease(1), report, now, now);
         assert_eq!(settlement.next_attempt, Some(until));
         assert_eq!(settlement.waits_for.as_deref(), Some("mx.example"));
+    }
+
+    fn backed_off(attempts: u32, age: Duration, failures: u32) -> WhileBackedOff {
+        let first = Timestamp::from_millis(0);
+        let now = first.after(age);
+        let due = Due {
+            message_id: MessageId::new(first),
+            account_id: AccountId::new(first),
+            lane: "example.com".to_owned(),
+            due_at: now,
+            is_wanted: false,
+            octets: None,
+            attempts,
+            first_at: Some(first),
+        };
+        let (hosts, reason) = ("mx.example".to_owned(), "it answers `554 no`".to_owned());
+        let until = now.after(Duration::from_mins(10));
+        Schedule::default().back_off(
+            &due,
+            &Rest { hosts, since: now, until, reason, failures },
+            now,
+        )
+    }
+
+    #[test]
+    fn a_message_that_could_not_be_tried_waits_for_five_days() {
+        let hours = |hours| Duration::from_hours(hours);
+        for (attempts, age, failures, is_over) in [
+            (7, hours(47), 50, false),
+            (7, hours(48), 1, true),
+            (6, hours(48), 50, false),
+            (6, hours(120), 50, true),
+            (0, hours(119), 50, false),
+            (0, hours(120), 50, true),
+            (0, hours(9_000), 49, false),
+        ] {
+            let found = backed_off(attempts, age, failures);
+            let over =
+                matches!(&found, WhileBackedOff::GiveUp(it) if it.words.ends_with("554 no`"));
+            assert_eq!(over, is_over, "{attempts} attempts, {age:?}, {failures} failures");
+        }
     }
 
     #[test]

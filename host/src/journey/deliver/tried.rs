@@ -4,6 +4,9 @@ use super::outcome::{self, Report, Verdict};
 use super::smtp::{Broken, Cause, Refused, Reply, Stage};
 use crate::message::status;
 
+/// Characters of a host's words that others are told.
+const WORDS: usize = 200;
+
 /// What came of one address.
 #[derive(Debug)]
 pub struct Tried {
@@ -158,10 +161,29 @@ pub fn said(reply: &Reply) -> String {
     outcome::said(reply.code, reply.enhanced.as_deref(), &reply.text)
 }
 
-/// Without the other side's words: they may be about somebody's message, and others read this.
+/// Why a host is no use now. Others read this, so the other side's words are left out once it has heard
+/// of a message: they may be about somebody's.
 fn reason(cause: &Cause, stage: Stage) -> String {
+    let knows_of_message = match stage {
+        Stage::Connect
+        | Stage::Greeting
+        | Stage::Hello
+        | Stage::StartTls
+        | Stage::Handshake
+        | Stage::Login => false,
+        // Before RSET there was another message.
+        Stage::Reset | Stage::Mail | Stage::Rcpt | Stage::Data | Stage::Content | Stage::Dot => {
+            true
+        }
+    };
     match cause {
-        Cause::Reply(reply) => format!("it answers {} {}", reply.code, at(stage)),
+        Cause::Reply(reply) if knows_of_message => {
+            format!("it answers {} {}", reply.code, at(stage))
+        }
+        Cause::Reply(reply) => {
+            let said: String = said(reply).chars().take(WORDS).collect();
+            format!("it answers `{said}` {}", at(stage))
+        }
         Cause::Io(_)
         | Cause::Timeout
         | Cause::Protocol(_)
@@ -207,5 +229,30 @@ fn at(stage: Stage) -> &'static str {
         Stage::Data => "at DATA",
         Stage::Content => "in the middle of the message",
         Stage::Dot => "after the end of the message",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_host_says_once_it_knows_of_a_message_is_not_told_to_others() {
+        let text = "no mail from boss@customer.example".to_owned();
+        let reply = Reply { code: 554, enhanced: Some("5.7.1".to_owned()), text };
+        let why = |stage| reason(&Cause::Reply(reply.clone()), stage);
+        for stage in [Stage::Connect, Stage::Greeting, Stage::Hello, Stage::StartTls, Stage::Login]
+        {
+            assert!(why(stage).contains("`554 5.7.1 no mail from"), "{}", why(stage));
+        }
+        for stage in [Stage::Reset, Stage::Mail, Stage::Rcpt, Stage::Data, Stage::Dot] {
+            assert!(why(stage).starts_with("it answers 554 a"), "{}", why(stage));
+        }
+        for stage in [Stage::Mail, Stage::Rcpt, Stage::Reset] {
+            let reply = Reply { code: 421, ..reply.clone() };
+            let refused = Refused { stage, cause: Cause::Reply(reply), usable: false };
+            let End::SentAway(why) = Tried::refused(&refused).end else { panic!("{stage:?}") };
+            assert!(why.starts_with("it answers 421 a"), "{why}");
+        }
     }
 }

@@ -17,13 +17,13 @@ use super::look_ups::LookUps;
 use super::passed::Passed;
 use super::placement::{Course, Found, Placement};
 use super::recovery::{MOST, wake};
-use super::schedule::Schedule;
+use super::schedule::{Schedule, WhileBackedOff};
 use super::spawner::Spawner;
 use super::unresolved::{Unresolved, domain_of, waiting_for};
 use crate::clock::watch::Watch;
 use crate::clock::{Clock, Timestamp};
 use crate::id::{AccountId, MessageId};
-use crate::store::records::{Due, Lane, LaneKind, LaneStart, Lease, Settlement};
+use crate::store::records::{BackedOff, Due, Lane, LaneKind, LaneStart, Lease, Settlement};
 use crate::store::{Store, StoreError};
 
 /// How often a round reads messages of further lanes where those before had no place.
@@ -36,6 +36,8 @@ const LEASED: usize = 64;
 const FEW: usize = 16;
 /// Ends of attempts that are written in one transaction.
 const SETTLED: usize = 256;
+/// Messages that one round lets wait for a destination that is backed off from, about.
+const BACKED_OFF: usize = 256;
 /// How long a worker may hold a message. It may wait for a connection behind others, and its own
 /// attempt has a quarter of an hour.
 const LEASE: Duration = Duration::from_hours(1);
@@ -99,6 +101,8 @@ struct Round {
     chosen: HashMap<MessageId, Course>,
     /// In which nothing is due.
     empty: Vec<Lane>,
+    /// Due messages that are to wait.
+    backed_off: Vec<BackedOff>,
 }
 
 /// Lanes of one kind that a round looks at, each once: until they are given back it does not find them again.
@@ -174,7 +178,8 @@ impl Worker {
                 for settlement in &settled {
                     under_way.attempts.remove(&settlement.message_id);
                 }
-                self.look_whether_they_are_well(&settled, &mut under_way.unresolved);
+                let names = settled.iter().filter_map(|it| it.waits_for.as_deref()).collect();
+                self.look_whether_they_are_well(names, &mut under_way.unresolved);
             }
             Event::LookedUp(lane) => {
                 under_way.look_ups.end(&lane);
@@ -235,8 +240,16 @@ impl Worker {
         if !round.empty.is_empty() {
             self.store.correct_lanes(&round.empty).await?;
         }
-        let Round { passed, mut chosen, .. } = round;
+        let Round { passed, mut chosen, backed_off, .. } = round;
+        if !backed_off.is_empty() {
+            self.store.back_off(&backed_off, now).await?;
+            let names = backed_off.iter().map(|it| it.waits_for.as_str()).collect();
+            self.look_whether_they_are_well(names, &mut under_way.unresolved);
+        }
         if chosen.is_empty() {
+            if !backed_off.is_empty() {
+                return Ok(Duration::ZERO);
+            }
             return self.pause(now, &passed, under_way).await;
         }
         let ids: Vec<MessageId> = chosen.keys().copied().collect();
@@ -325,6 +338,7 @@ impl Worker {
         round: &mut Round,
         under_way: &mut UnderWay,
     ) -> Result<(), StoreError> {
+        let most_backed_off = round.backed_off.len() + BACKED_OFF;
         for _ in 0..READS {
             let lanes = under_way.lanes(kind);
             lanes.read(&self.store, now).await?;
@@ -351,7 +365,10 @@ impl Worker {
             }
             let rest: Vec<LaneStart> = looked_at.map(|(lane, _)| lane).collect();
             under_way.lanes(kind).put_back(rest.into_iter());
-            if round.chosen.len() >= most || self.is_blocked(under_way.lanes(kind), &round.passed) {
+            if round.chosen.len() >= most
+                || round.backed_off.len() >= most_backed_off
+                || self.is_blocked(under_way.lanes(kind), &round.passed)
+            {
                 break;
             }
         }
@@ -398,6 +415,14 @@ impl Worker {
                     round.chosen.insert(due.message_id, course);
                     has_some = true;
                 }
+                Found::BackOff(rest) => match self.schedule.back_off(&due, &rest, self.clock.now())
+                {
+                    WhileBackedOff::Wait(it) => round.backed_off.push(it),
+                    WhileBackedOff::GiveUp(report) => {
+                        round.chosen.insert(due.message_id, Course::Over(report));
+                        has_some = true;
+                    }
+                },
                 Found::Full(hold, _) => return is_held_by(hold),
                 // Another one of the lane may be smaller.
                 Found::Crowded => is_crowded = true,
@@ -502,9 +527,7 @@ impl Worker {
     }
 
     /// What was written down as waiting for hosts may have missed that they are well.
-    fn look_whether_they_are_well(&self, settled: &[Settlement], unresolved: &mut Unresolved) {
-        let names: BTreeSet<&str> =
-            settled.iter().filter_map(|it| it.waits_for.as_deref()).collect();
+    fn look_whether_they_are_well(&self, names: BTreeSet<&str>, unresolved: &mut Unresolved) {
         let (destinations, now) = (&self.placement.destinations, self.clock.now());
         for name in names {
             match domain_of(name) {

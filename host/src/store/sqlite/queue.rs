@@ -30,7 +30,8 @@ const DUE_SANDBOX_LANES: &str = "-- due_lanes: of the sandbox
     WHERE lane = 'sandbox' AND due_at <= ?1 AND (due_at, lane, account_id) > (?2, ?3, ?4)
     ORDER BY due_at, lane, account_id LIMIT ?5";
 const DUE_IN: &str = "-- due_in
-    SELECT l.key AS lane_number, q.message_id, q.account_id, q.is_wanted, q.octets, q.lane, q.due_at
+    SELECT l.key AS lane_number, q.message_id, q.account_id, q.is_wanted, q.octets, q.lane, q.due_at,
+           q.attempts, q.first_at
     FROM json_each(?1) l
     CROSS JOIN queue q ON q.message_id IN (
         SELECT message_id FROM queue INDEXED BY queue_of_lane
@@ -321,7 +322,7 @@ impl Sqlite {
 }
 
 /// When these lanes are due next, after some of their messages left them.
-async fn correct_lanes(
+pub(super) async fn correct_lanes(
     tx: &mut Transaction<'_, Driver>,
     lanes: Vec<&Lane>,
 ) -> Result<(), StoreError> {
@@ -338,7 +339,7 @@ async fn correct_lanes(
     Ok(())
 }
 
-fn lane(row: &SqliteRow) -> Result<Lane, StoreError> {
+pub(super) fn lane(row: &SqliteRow) -> Result<Lane, StoreError> {
     Ok(Lane { name: column(row, "lane")?, account_id: parsed(row, "queue", "account_id")? })
 }
 
@@ -350,6 +351,8 @@ fn due(row: &SqliteRow) -> Result<Due, StoreError> {
         due_at: Timestamp::from_millis(column(row, "due_at")?),
         is_wanted: column(row, "is_wanted")?,
         octets: column(row, "octets")?,
+        attempts: column(row, "attempts")?,
+        first_at: column::<Option<i64>>(row, "first_at")?.map(Timestamp::from_millis),
     })
 }
 

@@ -1,6 +1,7 @@
 //! What every store must hold, on the embedded one.
 
 mod again;
+mod back_off;
 mod credits;
 mod gauges;
 mod idempotency;

@@ -375,7 +375,9 @@ fn assert_legal(file: &MessageFile) {
     assert_eq!(events.last().copied(), Some(file.row.state.as_str()), "{events:?}");
     for pair in events.windows(2) {
         let is_legal = match pair[0] {
-            "queued" | "deferred" => pair[1] == "sending",
+            // It is not offered while its destination is backed off from.
+            "queued" => ["sending", "deferred"].contains(&pair[1]),
+            "deferred" => pair[1] == "sending",
             "sending" => ["sending", "delivered", "relayed", "deferred", "bounced", "failed"]
                 .contains(&pair[1]),
             _ => false,

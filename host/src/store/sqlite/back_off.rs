@@ -1,0 +1,84 @@
+//! Messages whose destination is backed off from wait without being leased. Nobody has offered them, so no
+//! attempt is counted.
+
+use std::collections::HashSet;
+
+use serde_json::json;
+
+use super::Sqlite;
+use super::events::{self, Change};
+use super::queue::{correct_lanes, lane};
+use super::row::{column, parsed, to_json};
+use crate::clock::Timestamp;
+use crate::message::state::MessageState;
+use crate::store::StoreError;
+use crate::store::records::{BackedOff, Lane};
+
+impl Sqlite {
+    /// Lets messages wait that are due and not leased. The first time each becomes `deferred`, with its event;
+    /// later only the reason changes.
+    ///
+    /// # Errors
+    /// The database failed; nothing was written then.
+    pub async fn back_off(&self, waiting: &[BackedOff], now: Timestamp) -> Result<(), StoreError> {
+        let during = || StoreError::during("back_off");
+        let rows = waiting.iter().map(|it| {
+            json!({"id": it.message_id, "due": it.until, "for": it.waits_for, "reason": it.reason})
+        });
+        let rows = to_json(&rows.collect::<Vec<_>>());
+        let mut tx = self.begin().await?;
+        let held = sqlx::query(
+            "-- back_off: queue
+             UPDATE queue SET due_at = j.value ->> 'due', waits_for = j.value ->> 'for', is_wanted = 0,
+                              first_at = coalesce(first_at, ?2)
+             FROM json_each(?1) AS j
+             WHERE message_id = j.value ->> 'id' AND due_at <= ?2 AND lease_owner IS NULL
+             RETURNING message_id, account_id, lane",
+        )
+        .bind(&rows)
+        .bind(now.millis())
+        .fetch_all(&mut *tx)
+        .await
+        .map_err(during())?;
+        let lanes: HashSet<Lane> = held.iter().map(lane).collect::<Result<_, StoreError>>()?;
+        let held: Vec<String> =
+            held.iter().map(|row| column(row, "message_id")).collect::<Result<_, _>>()?;
+        let held = to_json(&held);
+        let newly = sqlx::query(
+            "-- back_off: newly deferred
+             SELECT m.id, m.account_id, j.value ->> 'reason' AS reason
+             FROM json_each(?1) AS j JOIN messages m ON m.id = j.value ->> 'id'
+             WHERE m.state <> 'deferred' AND m.id IN (SELECT value FROM json_each(?2))",
+        )
+        .bind(&rows)
+        .bind(&held)
+        .fetch_all(&mut *tx)
+        .await
+        .map_err(during())?;
+        sqlx::query(
+            "-- back_off: state
+             UPDATE messages SET state = 'deferred', reason = j.value ->> 'reason', updated_at = ?3
+             FROM json_each(?1) AS j
+             WHERE messages.id = j.value ->> 'id'
+               AND messages.id IN (SELECT value FROM json_each(?2))",
+        )
+        .bind(&rows)
+        .bind(&held)
+        .bind(now.millis())
+        .execute(&mut *tx)
+        .await
+        .map_err(during())?;
+        let mut changes = Vec::with_capacity(newly.len());
+        for row in &newly {
+            changes.push(Change {
+                message: parsed(row, "messages", "id")?,
+                account: parsed(row, "messages", "account_id")?,
+                state: MessageState::Deferred,
+                reason: column(row, "reason")?,
+            });
+        }
+        events::record(&mut tx, changes.into_iter(), now).await?;
+        correct_lanes(&mut tx, lanes.iter().collect()).await?;
+        tx.commit().await.map_err(during())
+    }
+}

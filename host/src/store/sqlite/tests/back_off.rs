@@ -1,0 +1,44 @@
+//! Messages that wait because their destination is backed off from.
+
+use super::*;
+use crate::store::records::BackedOff;
+
+fn until(due: &Due, until: Timestamp) -> BackedOff {
+    let (waits_for, reason) = ("mx.example".to_owned(), format!("not before {until}"));
+    BackedOff { message_id: due.message_id, until, waits_for, reason }
+}
+
+#[tokio::test]
+async fn what_waits_for_a_destination_is_not_due_and_costs_no_attempt() {
+    let fixture = Fixture::with_credits(9).await;
+    let store = &fixture.store;
+    fixture.commit(&[fixture.job(3, 1).await]).await;
+    let due = store.all_due(NOW).await;
+    let held = due[0].message_id;
+    let leases = store.lease("one", &[held], NOW, NOW.after(Duration::from_mins(1))).await;
+    assert_eq!(leases.expect("works").len(), 1);
+    let later = NOW.after(Duration::from_mins(5));
+    let waiting: Vec<BackedOff> = due.iter().map(|it| until(it, later)).collect();
+    store.back_off(&waiting, NOW).await.expect("works");
+    let file = store.message(held).await.expect("there");
+    assert_eq!(file.row.state, "sending", "what is leased stays so");
+    assert!(store.all_due(NOW).await.is_empty());
+    assert_eq!(store.first_due().await.expect("readable"), Some(later), "so is its lane");
+
+    let again = store.all_due(later).await;
+    assert_eq!(again.len(), 2);
+    assert!(again.iter().all(|it| it.attempts == 0 && it.first_at == Some(NOW)), "{again:?}");
+    let latest = later.after(Duration::from_mins(30));
+    let waiting: Vec<BackedOff> = again.iter().map(|it| until(it, latest)).collect();
+    store.back_off(&waiting, later).await.expect("works");
+    for it in &again {
+        let file = store.message(it.message_id).await.expect("there");
+        let events: Vec<&str> = file.events.iter().map(|it| it.r#type.as_str()).collect();
+        assert_eq!(events, ["message.queued", "message.deferred"], "told once");
+        assert_eq!((file.row.state.as_str(), file.attempts.len()), ("deferred", 0));
+        assert_eq!(file.row.reason, format!("not before {latest}"));
+    }
+    let hosts = ["mx.example".to_owned()].into();
+    assert_eq!(store.wake(&hosts, 10, later).await.expect("works"), 2, "when it recovers");
+    assert_eq!(store.all_due(later).await.len(), 2);
+}
