@@ -17,7 +17,8 @@ const MOST_DAYS: u32 = 3_650;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Bounces {
-    /// Where mail servers bring reports, as in `"0.0.0.0:25"`; `"off"` for nowhere.
+    /// Where mail servers bring reports, as in `"0.0.0.0:25"`; `"off"` for nowhere. Mail for `postmaster` is taken
+    /// there and dropped, mail for `abuse` is refused: `relay/REPORTS.md` says how to get both.
     pub listen: Listen,
     /// The addresses at which mailbox providers report complaints, as in `fbl@mail.example.com`.
     pub feedback: Vec<EmailAddress>,
