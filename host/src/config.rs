@@ -11,6 +11,7 @@ mod environment;
 mod hostname;
 mod http;
 mod limits;
+mod listen;
 mod plugins;
 mod read;
 mod retention;
@@ -30,9 +31,10 @@ pub use domains::Domains;
 pub use hostname::Hostname;
 pub use http::{ForwardedHeader, Http, InvalidMetricsListen, MetricsListen};
 pub use limits::Limits;
+pub use listen::{InvalidListen, Listen, ListenAddresses};
 pub use plugins::Plugins;
 pub use retention::Retention;
-pub use smtp::{BareNewline, InsufficientBalance, InvalidListen, Listen, Smtp};
+pub use smtp::{BareNewline, InsufficientBalance, Smtp};
 pub use webhooks::Webhooks;
 
 /// All of it. Every key has a default.
@@ -185,6 +187,7 @@ impl Config {
         self.credits.check(&mut rules);
         self.retention.check(&mut rules);
         rules.must(!self.store.data_dir.as_os_str().is_empty(), "store.data_dir: not empty");
+        rules.broken.extend(listen::conflicts(self));
         rules.broken
     }
 }

@@ -4,6 +4,7 @@ mod abuse;
 mod bounds;
 mod certificates;
 mod faults;
+mod listeners;
 mod put_right;
 mod refusal_log;
 mod same_journey;

@@ -11,7 +11,7 @@ use clap::Args;
 
 use super::error::CliError;
 use crate::cli::output;
-use crate::config::{Config, Listen, MetricsListen};
+use crate::config::{Config, ListenAddresses, MetricsListen};
 use crate::server;
 use crate::server::StartError;
 use crate::server::data_dir::DataDir;
@@ -59,8 +59,8 @@ pub async fn run(dev: Dev) -> Result<(), CliError> {
     let seed = seed::plant(&running, &data).await?;
     let welcome = Welcome {
         base: format!("http://{}", running.http),
-        starttls: running.smtp_starttls,
-        tls: running.smtp_tls,
+        starttls: running.smtp_starttls.first().copied(),
+        tls: running.smtp_tls.first().copied(),
         inbox_smtp: running.inbox_smtp,
         reports: running.reports,
         ca_file: running.ca_file.clone(),
@@ -153,8 +153,11 @@ fn configuration(dev: &Dev) -> Result<Config, CliError> {
         (dev.smtp, "WAXWING_SMTP__LISTEN_STARTTLS", &mut smtp.listen_starttls),
         (dev.smtps, "WAXWING_SMTP__LISTEN_TLS", &mut smtp.listen_tls),
     ] {
-        if let Some(configured) = flag.or(listen.address()) {
-            *listen = Listen::At(place(flag, variable, configured));
+        // Several addresses can only come from the environment, where they stay as they are.
+        if let Some(configured) = flag.or(listen.all().first().copied())
+            && (flag.is_some() || !from_environment(variable))
+        {
+            *listen = ListenAddresses::one(place(flag, variable, configured));
         }
     }
     Ok(config)

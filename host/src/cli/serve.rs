@@ -1,5 +1,6 @@
 //! `waxwing serve`: the server, with a configuration file.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -23,8 +24,7 @@ pub async fn run(serve: Serve) -> Result<(), CliError> {
     let config = configuration()?;
     telemetry::logs::start(&config.log)?;
     let running = server::start(&config).await?;
-    let starttls = running.smtp_starttls.map(tracing::field::display);
-    let tls = running.smtp_tls.map(tracing::field::display);
+    let (starttls, tls) = (listed(&running.smtp_starttls), listed(&running.smtp_tls));
     let metrics = running.metrics.map(tracing::field::display);
     tracing::info!(
         http = %running.http, metrics, smtp_starttls = starttls, smtp_tls = tls, "waxwing listens"
@@ -37,4 +37,10 @@ pub async fn run(serve: Serve) -> Result<(), CliError> {
         );
     }
     server::run(running, configuration).await.map_err(CliError::Runtime)
+}
+
+/// Several addresses as one field of the log; none without an address.
+fn listed(addresses: &[SocketAddr]) -> Option<String> {
+    let listed: Vec<String> = addresses.iter().map(ToString::to_string).collect();
+    (!listed.is_empty()).then(|| listed.join(", "))
 }

@@ -1,12 +1,12 @@
-//! `[smtp]`: the relay's two ports, its certificate, and what one session may use.
+//! `[smtp]`: the relay's ports, its certificate, and what one session may use.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use serde::Deserialize;
 
-use super::Rules;
 use super::hostname::Hostname;
+use super::{ListenAddresses, Rules};
 
 const LOOPBACK: [u8; 4] = [127, 0, 0, 1];
 
@@ -14,12 +14,12 @@ const LOOPBACK: [u8; 4] = [127, 0, 0, 1];
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Smtp {
-    /// Whether the relay runs; `false` switches off both ports.
+    /// Whether the relay runs; `false` switches off all its ports.
     pub enabled: bool,
-    /// Where it listens with STARTTLS; `"off"` for nowhere.
-    pub listen_starttls: Listen,
-    /// Where it listens with TLS from the first byte; `"off"` for nowhere.
-    pub listen_tls: Listen,
+    /// Where it listens with STARTTLS: an address, several, or `"off"` for nowhere.
+    pub listen_starttls: ListenAddresses,
+    /// Where it listens with TLS from the first byte: an address, several, or `"off"` for nowhere.
+    pub listen_tls: ListenAddresses,
     /// What it calls itself; the machine's host name where it is left out.
     pub hostname: Option<Hostname>,
     /// PEM file of the certificate and its chain, the server's own first; with `private_key`.
@@ -31,7 +31,7 @@ pub struct Smtp {
     pub message_bytes: usize,
     /// Recipients of a message.
     pub recipients: usize,
-    /// Connections at one time, on both ports together.
+    /// Connections at one time, on all ports together.
     pub connections: usize,
     /// The same from one address; an IPv6 address counts with its /64.
     pub connections_per_ip: usize,
@@ -48,23 +48,6 @@ pub struct Smtp {
     /// What becomes of a line feed that stands alone in a message: `normalise` makes it CRLF, `refuse`
     /// refuses the message. It never ends one.
     pub bare_newline: BareNewline,
-}
-
-/// An address to listen on, or none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "String")]
-pub enum Listen {
-    /// `"off"`.
-    Off,
-    /// As in `"127.0.0.1:2587"`.
-    At(SocketAddr),
-}
-
-/// A text that is neither an address nor `off`.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{text:?} is neither an address with a port, as in \"127.0.0.1:2587\", nor \"off\"")]
-pub struct InvalidListen {
-    text: String,
 }
 
 /// How lasting a lack of credits is to an SMTP client.
@@ -88,16 +71,16 @@ pub enum BareNewline {
 }
 
 impl Smtp {
-    /// Where the port with STARTTLS listens, if it does.
+    /// Where it listens with STARTTLS.
     #[must_use]
-    pub fn starttls_address(&self) -> Option<SocketAddr> {
-        self.listen_starttls.address().filter(|_| self.enabled)
+    pub fn starttls_addresses(&self) -> &[SocketAddr] {
+        if self.enabled { self.listen_starttls.all() } else { &[] }
     }
 
-    /// Where the port with TLS listens, if it does.
+    /// Where it listens with TLS from the first byte.
     #[must_use]
-    pub fn tls_address(&self) -> Option<SocketAddr> {
-        self.listen_tls.address().filter(|_| self.enabled)
+    pub fn tls_addresses(&self) -> &[SocketAddr] {
+        if self.enabled { self.listen_tls.all() } else { &[] }
     }
 
     pub(super) fn check(&self, rules: &mut Rules) {
@@ -127,8 +110,8 @@ impl Default for Smtp {
     fn default() -> Self {
         Self {
             enabled: true,
-            listen_starttls: Listen::At(SocketAddr::from((LOOPBACK, 2587))),
-            listen_tls: Listen::At(SocketAddr::from((LOOPBACK, 2465))),
+            listen_starttls: ListenAddresses::one(SocketAddr::from((LOOPBACK, 2587))),
+            listen_tls: ListenAddresses::one(SocketAddr::from((LOOPBACK, 2465))),
             hostname: None,
             certificate: None,
             private_key: None,
@@ -142,29 +125,6 @@ impl Default for Smtp {
             data_seconds: 600,
             insufficient_balance: InsufficientBalance::Temporary,
             bare_newline: BareNewline::Normalise,
-        }
-    }
-}
-
-impl Listen {
-    /// The address, if there is one.
-    #[must_use]
-    pub fn address(self) -> Option<SocketAddr> {
-        match self {
-            Self::Off => None,
-            Self::At(address) => Some(address),
-        }
-    }
-}
-
-impl TryFrom<String> for Listen {
-    type Error = InvalidListen;
-
-    fn try_from(text: String) -> Result<Self, InvalidListen> {
-        match text.parse() {
-            Ok(address) => Ok(Self::At(address)),
-            Err(_) if text == "off" => Ok(Self::Off),
-            Err(_) => Err(InvalidListen { text }),
         }
     }
 }

@@ -86,20 +86,80 @@ fn an_unknown_key_is_named_with_the_valid_ones() {
     assert!(lines[2].contains("did you mean `data_dir`?"), "{text}");
 }
 
+fn with(pairs: &[(&str, &str)]) -> Result<Config, String> {
+    Config::load(None, environment(pairs).into_iter()).map_err(|error| error.to_string())
+}
+
+fn ports(addresses: &[SocketAddr]) -> Vec<u16> {
+    addresses.iter().map(SocketAddr::port).collect()
+}
+
 #[test]
 fn the_relay_listens_on_loopback_unless_it_is_told_otherwise() {
-    let config = Config::load(None, std::iter::empty()).expect("valid");
-    let port = |address: Option<SocketAddr>| address.map(|it| it.port());
-    assert_eq!(port(config.smtp.starttls_address()), Some(2587));
-    assert_eq!(port(config.smtp.tls_address()), Some(2465));
+    let smtp = with(&[]).expect("valid").smtp;
+    assert_eq!(ports(smtp.starttls_addresses()), [2587]);
+    assert_eq!(ports(smtp.tls_addresses()), [2465]);
     let pairs = [("WAXWING_SMTP__LISTEN_TLS", "off"), ("WAXWING_SMTP__HOSTNAME", "MX-1")];
-    let config = Config::load(None, environment(&pairs).into_iter()).expect("valid");
-    assert_eq!(port(config.smtp.starttls_address()), Some(2587));
-    assert_eq!(config.smtp.tls_address(), None);
-    assert_eq!(config.smtp.hostname.as_ref().map(Hostname::as_str), Some("mx-1"));
-    let pairs = [("WAXWING_SMTP__ENABLED", "false")];
-    let config = Config::load(None, environment(&pairs).into_iter()).expect("valid");
-    assert_eq!((config.smtp.starttls_address(), config.smtp.tls_address()), (None, None));
+    let smtp = with(&pairs).expect("valid").smtp;
+    assert_eq!(ports(smtp.starttls_addresses()), [2587]);
+    assert_eq!(smtp.tls_addresses(), []);
+    assert_eq!(smtp.hostname.as_ref().map(Hostname::as_str), Some("mx-1"));
+    let smtp = with(&[("WAXWING_SMTP__ENABLED", "false")]).expect("valid").smtp;
+    assert_eq!((smtp.starttls_addresses(), smtp.tls_addresses()), (&[][..], &[][..]));
+}
+
+#[test]
+fn each_mode_of_the_relay_listens_at_one_address_at_several_or_at_none() {
+    for (value, wanted) in [
+        ("0.0.0.0:587", &[587][..]),
+        (r#"["0.0.0.0:587", "[::1]:2526"]"#, &[587, 2526]),
+        ("off", &[]),
+        ("[]", &[]),
+    ] {
+        let smtp = with(&[("WAXWING_SMTP__LISTEN_STARTTLS", value)]).expect("valid").smtp;
+        assert_eq!(ports(smtp.starttls_addresses()), wanted, "{value}");
+    }
+    for (value, words) in [
+        (r#"["0.0.0.0:587", "off"]"#, "\"off\" stands alone"),
+        (r#"["0.0.0.0:587", "localhost:1"]"#, "\"localhost:1\" is neither an address with a port"),
+        ("587", "expected an address with a port"),
+    ] {
+        let error = with(&[("WAXWING_SMTP__LISTEN_STARTTLS", value)]).expect_err(value);
+        assert!(error.contains("WAXWING_SMTP__LISTEN_STARTTLS: "), "{error}");
+        assert!(error.contains(words), "{words}: {error}");
+    }
+}
+
+#[test]
+fn listeners_of_which_only_one_could_start_are_named_with_their_keys() {
+    for (key, value, words) in [
+        (
+            "SMTP__LISTEN_STARTTLS",
+            r#"["127.0.0.1:587", "127.0.0.1:587"]"#,
+            "smtp.listen_starttls = 127.0.0.1:587 and smtp.listen_starttls = 127.0.0.1:587 cannot",
+        ),
+        (
+            "SMTP__LISTEN_STARTTLS",
+            r#"["0.0.0.0:587", "0.0.0.0:2525"]"#,
+            "smtp.listen_starttls = 0.0.0.0:2525 and inbox.smtp_listen = 127.0.0.1:2525 cannot",
+        ),
+        ("HTTP__METRICS_LISTEN", "127.0.0.1:8080", "http.listen = 127.0.0.1:8080 and http.metrics"),
+        (
+            "BOUNCES__LISTEN",
+            "127.0.0.1:2465",
+            "smtp.listen_tls = 127.0.0.1:2465 and bounces.listen",
+        ),
+    ] {
+        let name = format!("WAXWING_{key}");
+        let error = with(&[(&name, value)]).expect_err("two listeners want one address");
+        assert!(error.contains(words), "{words}: {error}");
+    }
+    for (key, value) in [
+        ("WAXWING_SMTP__LISTEN_STARTTLS", r#"["127.0.0.1:0", "127.0.0.1:0"]"#),
+        ("WAXWING_SMTP__LISTEN_STARTTLS", r#"["127.0.0.1:587", "127.0.0.2:587", "[::]:587"]"#),
+    ] {
+        assert_eq!(with(&[(key, value)]).err(), None, "{value}");
+    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The relay's two ports: sockets, certificate, bounds; all of them are there, or the server does
+//! The relay's ports: sockets, certificate, bounds; all of them are there, or the server does
 //! not start.
 
 use std::net::SocketAddr;
@@ -30,8 +30,8 @@ use crate::store::facts::Facts;
 /// The ports, bound and not served yet.
 #[derive(Debug)]
 pub struct Ports {
-    starttls: Option<(TcpListener, SocketAddr)>,
-    tls: Option<(TcpListener, SocketAddr)>,
+    starttls: Vec<(TcpListener, SocketAddr)>,
+    tls: Vec<(TcpListener, SocketAddr)>,
     certificates: Option<Arc<Certificates>>,
     watch: Option<Watch>,
     hostname: Hostname,
@@ -79,16 +79,15 @@ impl Ports {
     /// A port is taken, or the certificate cannot be used.
     pub async fn open(smtp: &Smtp, data: &DataDir, clock: &Clock) -> Result<Self, StartError> {
         let hostname = smtp::hostname(smtp);
-        let starttls = match smtp.starttls_address() {
-            Some(address) => Some(bind(address, "[smtp] listen_starttls").await?),
-            None => None,
-        };
-        let tls = match smtp.tls_address() {
-            Some(address) => Some(bind(address, "[smtp] listen_tls").await?),
-            None => None,
-        };
+        let (mut starttls, mut tls) = (Vec::new(), Vec::new());
+        for address in smtp.starttls_addresses() {
+            starttls.push(bind(*address, "[smtp] listen_starttls").await?);
+        }
+        for address in smtp.tls_addresses() {
+            tls.push(bind(*address, "[smtp] listen_tls").await?);
+        }
         let (mut certificates, mut watch) = (None, None);
-        if starttls.is_some() || tls.is_some() {
+        if !(starttls.is_empty() && tls.is_empty()) {
             let opened = Arc::new(Certificates::open(smtp, data, &hostname, clock.clone())?);
             watch = Some(Watch::new(Arc::clone(&opened)).map_err(StartError::Signals)?);
             certificates = Some(opened);
@@ -96,16 +95,16 @@ impl Ports {
         Ok(Self { starttls, tls, certificates, watch, hostname })
     }
 
-    /// Where the port with STARTTLS listens.
+    /// Where it listens with STARTTLS.
     #[must_use]
-    pub fn starttls_address(&self) -> Option<SocketAddr> {
-        self.starttls.as_ref().map(|(_, address)| *address)
+    pub fn starttls_addresses(&self) -> Vec<SocketAddr> {
+        self.starttls.iter().map(|(_, address)| *address).collect()
     }
 
-    /// Where the port with TLS listens.
+    /// Where it listens with TLS from the first byte.
     #[must_use]
-    pub fn tls_address(&self) -> Option<SocketAddr> {
-        self.tls.as_ref().map(|(_, address)| *address)
+    pub fn tls_addresses(&self) -> Vec<SocketAddr> {
+        self.tls.iter().map(|(_, address)| *address).collect()
     }
 
     /// What a client must trust, where the certificate is our own.
@@ -147,8 +146,9 @@ impl Ports {
             memory: memory.semaphore(),
         });
         let places = Places::new(Protocol::Smtp, places(smtp));
-        for (port, entry) in [(starttls, Entry::StartTls), (tls, Entry::Implicit)] {
-            let Some((listener, _)) = port else { continue };
+        let starttls = starttls.into_iter().map(|(listener, _)| (listener, Entry::StartTls));
+        let tls = tls.into_iter().map(|(listener, _)| (listener, Entry::Implicit));
+        for (listener, entry) in starttls.chain(tls) {
             // Where TLS comes first there are no words before it.
             let crowded = match entry {
                 Entry::StartTls => crowded.clone(),

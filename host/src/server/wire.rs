@@ -48,10 +48,10 @@ pub struct Running {
     pub metrics: Option<SocketAddr>,
     /// Where the inbox's SMTP server listens; none where it is switched off.
     pub inbox_smtp: Option<SocketAddr>,
-    /// Where the relay listens with STARTTLS; none where that is switched off.
-    pub smtp_starttls: Option<SocketAddr>,
-    /// Where the relay listens with TLS; none where that is switched off.
-    pub smtp_tls: Option<SocketAddr>,
+    /// Where the relay listens with STARTTLS.
+    pub smtp_starttls: Vec<SocketAddr>,
+    /// Where the relay listens with TLS from the first byte.
+    pub smtp_tls: Vec<SocketAddr>,
     /// Where the listener for reports listens; none where that is switched off.
     pub reports: Option<SocketAddr>,
     /// What clients of the relay must trust, where its certificate is self-signed.
@@ -144,7 +144,7 @@ pub async fn start(config: &Config) -> Result<Running, StartError> {
     let relay = relay::Ports::open(&config.smtp, &data, &clock).await?;
     let reports = bounces::Port::open(config, &data, &store, &clock).await?;
     let reports_address = reports.as_ref().map(bounces::Port::address);
-    let smtp_ports = (relay.starttls_address(), relay.tls_address(), relay.ca_file());
+    let smtp_ports = (relay.starttls_addresses(), relay.tls_addresses(), relay.ca_file());
 
     let control = ControlToken::random();
     data.write_control(http, control.secret())?;

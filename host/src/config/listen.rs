@@ -1,0 +1,139 @@
+//! Where listeners listen: one address, several, or none; and that no two want the same.
+
+use std::fmt;
+use std::net::SocketAddr;
+
+use serde::Deserialize;
+use serde::de::{self, Deserializer, SeqAccess, Visitor};
+
+use super::{Config, MetricsListen};
+
+/// An address to listen on, or none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub enum Listen {
+    /// `"off"`.
+    Off,
+    /// As in `"127.0.0.1:2587"`.
+    At(SocketAddr),
+}
+
+/// Addresses to listen on: one, a list of them, or `"off"`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListenAddresses(Vec<SocketAddr>);
+
+/// A text that is neither an address nor `off`.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{text:?} is neither an address with a port, as in \"127.0.0.1:2587\", nor \"off\"")]
+pub struct InvalidListen {
+    text: String,
+}
+
+impl Listen {
+    /// The address, if there is one.
+    #[must_use]
+    pub fn address(self) -> Option<SocketAddr> {
+        match self {
+            Self::Off => None,
+            Self::At(address) => Some(address),
+        }
+    }
+}
+
+impl TryFrom<String> for Listen {
+    type Error = InvalidListen;
+
+    fn try_from(text: String) -> Result<Self, InvalidListen> {
+        match text.parse() {
+            Ok(address) => Ok(Self::At(address)),
+            Err(_) if text == "off" => Ok(Self::Off),
+            Err(_) => Err(InvalidListen { text }),
+        }
+    }
+}
+
+impl ListenAddresses {
+    /// One address.
+    #[must_use]
+    pub fn one(address: SocketAddr) -> Self {
+        Self(vec![address])
+    }
+
+    /// All of them; none for `"off"`.
+    #[must_use]
+    pub fn all(&self) -> &[SocketAddr] {
+        &self.0
+    }
+}
+
+impl<'de> Deserialize<'de> for ListenAddresses {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(AddressesVisitor)
+    }
+}
+
+struct AddressesVisitor;
+
+impl<'de> Visitor<'de> for AddressesVisitor {
+    type Value = ListenAddresses;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an address with a port, as in \"127.0.0.1:2587\", a list of them, or \"off\"")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<ListenAddresses, E> {
+        let listen = Listen::try_from(text.to_owned()).map_err(E::custom)?;
+        Ok(ListenAddresses(listen.address().into_iter().collect()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<ListenAddresses, A::Error> {
+        let mut addresses = Vec::new();
+        while let Some(listen) = list.next_element::<Listen>()? {
+            let stands_alone = || de::Error::custom("\"off\" stands alone, not in a list");
+            addresses.push(listen.address().ok_or_else(stands_alone)?);
+        }
+        Ok(ListenAddresses(addresses))
+    }
+}
+
+/// Each pair of listeners of which only one could start.
+pub(super) fn conflicts(config: &Config) -> Vec<String> {
+    let listeners = listeners(config);
+    let mut conflicts = Vec::new();
+    for (index, (key, address)) in listeners.iter().enumerate() {
+        for (other_key, other) in listeners.iter().take(index) {
+            if overlap(*address, *other) {
+                conflicts.push(format!(
+                    "{other_key} = {other} and {key} = {address} cannot both listen: give one of \
+                     them another port"
+                ));
+            }
+        }
+    }
+    conflicts
+}
+
+fn listeners(config: &Config) -> Vec<(&'static str, SocketAddr)> {
+    let metrics = match config.http.metrics_listen {
+        MetricsListen::At(address) => Some(address),
+        MetricsListen::Off | MetricsListen::Public => None,
+    };
+    let inbox = config.inbox.enabled.then_some(config.inbox.smtp_listen);
+    let mut listeners = vec![("http.listen", config.http.listen)];
+    listeners.extend(metrics.map(|it| ("http.metrics_listen", it)));
+    listeners
+        .extend(config.smtp.starttls_addresses().iter().map(|it| ("smtp.listen_starttls", *it)));
+    listeners.extend(config.smtp.tls_addresses().iter().map(|it| ("smtp.listen_tls", *it)));
+    listeners.extend(config.bounces.address().map(|it| ("bounces.listen", it)));
+    listeners.extend(inbox.map(|it| ("inbox.smtp_listen", it)));
+    listeners
+}
+
+/// Port 0 is a free one each time. `0.0.0.0` is every address of IPv4, `::` every one of IPv6.
+fn overlap(one: SocketAddr, other: SocketAddr) -> bool {
+    let same_family = one.is_ipv4() == other.is_ipv4();
+    let any = one.ip().is_unspecified() || other.ip().is_unspecified();
+    one.port() != 0
+        && one.port() == other.port()
+        && (one.ip() == other.ip() || (same_family && any))
+}
