@@ -61,10 +61,20 @@ impl Smtp {
     /// # Panics
     /// The server is not there, or not polite.
     pub async fn secured(server: &Server, port: Port) -> Self {
-        let mut client = match port {
-            Port::Implicit => Self::try_implicit(server).await.expect("a handshake"),
-            Port::StartTls => Self::plain(server).await,
-        };
+        Self::behind_proxy(server, port, b"").await
+    }
+
+    /// The same for a client of a proxy, which first writes `header`.
+    ///
+    /// # Panics
+    /// The server is not there, or not polite.
+    pub async fn behind_proxy(server: &Server, port: Port, header: &[u8]) -> Self {
+        let stream = TcpStream::connect(port.address(server)).await;
+        let mut client = Self::over(stream.expect("the relay listens"));
+        client.write(header).await.expect("the header is written");
+        if port == Port::Implicit {
+            client = client.shake_hands(server).await;
+        }
         client.reply().await.expect("a greeting").assert(220);
         if port == Port::StartTls {
             client.say("EHLO plain.example").await.assert(250);

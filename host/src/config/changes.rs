@@ -30,9 +30,9 @@ impl Config {
     differing_keys! {
         http: Http { listen, trusted_proxies, forwarded_header, metrics_listen }
         smtp: Smtp {
-            enabled, listen_starttls, listen_tls, hostname, certificate, private_key, message_bytes,
-            recipients, connections, connections_per_ip, memory_bytes, login_seconds, idle_seconds,
-            data_seconds, insufficient_balance, bare_newline
+            enabled, listen_starttls, listen_tls, trusted_proxies, hostname, certificate,
+            private_key, message_bytes, recipients, connections, connections_per_ip, memory_bytes,
+            login_seconds, idle_seconds, data_seconds, insufficient_balance, bare_newline
         }
         store: Store { data_dir }
         delivery: Delivery {

@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use super::hostname::Hostname;
 use super::{ListenAddresses, Rules};
+use crate::account::key::IpNetwork;
 
 const LOOPBACK: [u8; 4] = [127, 0, 0, 1];
 
@@ -20,6 +21,9 @@ pub struct Smtp {
     pub listen_starttls: ListenAddresses,
     /// Where it listens with TLS from the first byte: an address, several, or `"off"` for nowhere.
     pub listen_tls: ListenAddresses,
+    /// The networks of proxies, as in `["10.0.0.0/8"]`. A connection from there must begin with a header of
+    /// the PROXY protocol (version 1 or 2), which names the client; one from elsewhere must not.
+    pub trusted_proxies: Vec<IpNetwork>,
     /// What it calls itself; the machine's host name where it is left out.
     pub hostname: Option<Hostname>,
     /// PEM file of the certificate and its chain, the server's own first; with `private_key`.
@@ -112,6 +116,7 @@ impl Default for Smtp {
             enabled: true,
             listen_starttls: ListenAddresses::one(SocketAddr::from((LOOPBACK, 2587))),
             listen_tls: ListenAddresses::one(SocketAddr::from((LOOPBACK, 2465))),
+            trusted_proxies: Vec::new(),
             hostname: None,
             certificate: None,
             private_key: None,

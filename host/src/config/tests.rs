@@ -163,6 +163,16 @@ fn listeners_of_which_only_one_could_start_are_named_with_their_keys() {
 }
 
 #[test]
+fn trusted_proxies_of_the_relay_are_addresses_or_networks() {
+    let pairs = [("WAXWING_SMTP__TRUSTED_PROXIES", r#"["10.0.0.0/8", "2001:db8::1"]"#)];
+    let smtp = with(&pairs).expect("valid").smtp;
+    assert_eq!(smtp.trusted_proxies.len(), 2);
+    let pairs = [("WAXWING_SMTP__TRUSTED_PROXIES", r#"["10.0.0.0/33"]"#)];
+    let error = with(&pairs).expect_err("no network");
+    assert!(error.contains("TRUSTED_PROXIES: `10.0.0.0/33` is not an IP address or"), "{error}");
+}
+
+#[test]
 fn what_is_wrong_with_the_relay_is_said_at_once() {
     let pairs = [
         ("WAXWING_SMTP__CERTIFICATE", "/etc/cert.pem"),

@@ -101,7 +101,8 @@ impl Port {
         };
         let places = Places::new(Protocol::Smtp, bounds);
         let Self { listener, terms, intake, .. } = self;
-        let door = Door { name: "reports", listener, crowded: crowded(&terms) };
+        let crowded = crowded(&terms);
+        let door = Door { name: "reports", listener, crowded, trusted_proxies: Vec::new() };
         let served = Arc::new(Listener { terms, intake, bounds: BOUNDS, tls });
         let ending = stop.clone();
         let session = move |stream, peer: SocketAddr| {

@@ -167,7 +167,8 @@ impl Ports {
                 Entry::StartTls => "SMTP with STARTTLS",
                 Entry::Implicit => "SMTP with TLS",
             };
-            let door = Door { name, listener, crowded };
+            let trusted_proxies = smtp.trusted_proxies.clone();
+            let door = Door { name, listener, crowded, trusted_proxies };
             doors.start("smtp", smtp::serve(door, Arc::clone(&places), session, stop.clone()));
         }
         Some(InUse { relay, places, memory, hostname })

@@ -2,6 +2,7 @@
 //! SMTP but the words for a connection that has none.
 
 mod hostname;
+mod proxy;
 
 use std::future::Future;
 use std::io::Write;
@@ -9,17 +10,24 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 
 use super::accept::Acceptor;
 use super::connection_limits::Places;
 use super::tasks::Tasks;
+use crate::account::key::IpNetwork;
+use proxy::ProxyHeaderError;
 
 pub use hostname::hostname;
 
 /// How long sessions may take after the server was told to stop.
 pub(super) const DRAIN: Duration = Duration::from_secs(30);
+
+/// Connections of one port whose PROXY header is still to come.
+const MAX_PENDING_HEADERS: usize = 1_024;
 
 /// A port.
 #[derive(Debug)]
@@ -30,6 +38,8 @@ pub struct Door {
     pub listener: TcpListener,
     /// What a connection hears that finds no place; nothing where TLS comes first.
     pub crowded: Vec<u8>,
+    /// Networks whose connections begin with a PROXY header.
+    pub trusted_proxies: Vec<IpNetwork>,
 }
 
 /// Gives connections to `session` until `stop`; then sessions have 30 s to end, which hear of the
@@ -40,28 +50,68 @@ where
     F: Future<Output = ()> + Send + 'static,
 {
     let (sessions, cut) = (Tasks::default(), CancellationToken::new());
-    let Door { name, listener, crowded } = door;
+    let Door { name, listener, crowded, trusted_proxies } = door;
     let mut acceptor = Acceptor::new(listener, name);
+    let mut headers = FuturesUnordered::new();
     loop {
-        let (stream, peer) = tokio::select! {
-            accepted = acceptor.next() => accepted,
+        let (stream, client) = tokio::select! {
+            (stream, peer) = acceptor.next() => {
+                if !trusted_proxies.iter().any(|network| network.contains(peer.ip())) {
+                    (stream, peer)
+                } else if headers.len() < MAX_PENDING_HEADERS {
+                    headers.push(behind_proxy(stream, peer));
+                    continue;
+                } else {
+                    log_refused(name, peer, &ProxyHeaderError::TooMany(MAX_PENDING_HEADERS));
+                    continue;
+                }
+            }
+            Some((stream, peer, client)) = headers.next() => match client {
+                Ok(client) => (stream, client),
+                Err(error) => {
+                    log_refused(name, peer, &error);
+                    continue;
+                }
+            },
             () = stop.cancelled() => break,
         };
-        let Ok(place) = places.take(peer.ip()) else {
+        // Of a client behind a proxy it is the client's own address that counts.
+        let Ok(place) = places.take(client.ip()) else {
             turn_away(stream, &crowded);
             continue;
         };
         let _best_effort = stream.set_nodelay(true);
         // On the heap: a task holds what it is given twice, and there may be many idle ones.
-        let session = Box::pin(session(stream, peer));
+        let session = Box::pin(session(stream, client));
         let cut = cut.clone();
         sessions.start("smtp session", async move {
             let _cut_off = cut.run_until_cancelled(session).await;
             drop(place);
         });
     }
-    drop(acceptor);
+    drop((acceptor, headers));
     end(&sessions, &cut, DRAIN).await;
+}
+
+/// Answers the connection, the proxy, and the client that its header names.
+async fn behind_proxy(
+    mut stream: TcpStream,
+    proxy: SocketAddr,
+) -> (TcpStream, SocketAddr, Result<SocketAddr, ProxyHeaderError>) {
+    let client = proxy::client(&mut stream, proxy, proxy::MAX_WAIT).await;
+    (stream, proxy, client)
+}
+
+fn log_refused(listener: &'static str, proxy: SocketAddr, error: &ProxyHeaderError) {
+    let proxy = proxy.ip().to_canonical();
+    if matches!(error, ProxyHeaderError::Nothing) {
+        // Health checks come every few seconds.
+        tracing::debug!(%proxy, listener, %error, "a connection of a trusted proxy named no client");
+        return;
+    }
+    metrics::counter!("waxwing_smtp_connections_refused_total", "reason" => "proxy_header")
+        .increment(1);
+    tracing::warn!(%proxy, listener, %error, "a connection of a trusted proxy was refused");
 }
 
 fn turn_away(stream: TcpStream, reply: &[u8]) {

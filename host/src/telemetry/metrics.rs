@@ -37,7 +37,7 @@ fn describe() {
     describe_gauge!("waxwing_smtp_connections", "SMTP connections now");
     describe_counter!(
         "waxwing_smtp_connections_refused_total",
-        "SMTP connections refused, by the bound that was reached"
+        "SMTP connections refused, by the bound that was reached, or for their PROXY header"
     );
     describe_counter!("waxwing_smtp_logins_total", "Logins over SMTP; failed ones are refusals");
     describe_counter!("waxwing_smtp_handshakes_failed_total", "TLS handshakes that failed");

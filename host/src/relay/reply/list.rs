@@ -200,7 +200,7 @@ Session {
         "Look at the network. A program that keeps connections open connects again by itself.";
     TooManyConnections = 421 "4.7.0" "too many connections", "on connecting",
         "This address, or all together, have as many connections open as the server allows. On the port with TLS from the first byte the connection is closed without words: nothing can be said before a handshake, which would cost the server more than the connection.",
-        "Use fewer connections at a time, or close those that are idle; or the operator raises `connections_per_ip`.";
+        "Use fewer connections at a time, or close those that are idle; or the operator raises `connections_per_ip`. Where all clients come through one proxy, the operator names it in `smtp.trusted_proxies`.";
     TooManyErrors = 421 "4.7.0" "too many errors", "any",
         "The program made 20 errors in one session.",
         "See the replies before this one.";

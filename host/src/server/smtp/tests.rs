@@ -22,7 +22,8 @@ impl Port {
         let address = listener.local_addr().expect("an address");
         let places = Places::new(Protocol::Smtp, Bounds { connections: 100, connections_per_ip });
         let (tasks, stop) = (Tasks::default(), CancellationToken::new());
-        let door = Door { name: "test", listener, crowded: crowded.to_vec() };
+        let door =
+            Door { name: "test", listener, crowded: crowded.to_vec(), trusted_proxies: Vec::new() };
         tasks.start("door", serve(door, places, |stream, _| echo(stream), stop.clone()));
         Self { address, tasks, stop }
     }
@@ -109,7 +110,7 @@ async fn a_session_that_panics_gives_its_place_back() {
         drop(stream);
         panic!("a session panics");
     };
-    let door = Door { name: "test", listener, crowded: Vec::new() };
+    let door = Door { name: "test", listener, crowded: Vec::new(), trusted_proxies: Vec::new() };
     tasks.start("door", serve(door, places, session, stop));
     while SERVED.load(Ordering::SeqCst) < 2 {
         let mut stream = TcpStream::connect(address).await.expect("connected");
