@@ -27,6 +27,8 @@ use crate::journey::accept::rate_limit::RateLimits;
 use crate::store::facts::Facts;
 use dialog::Terms;
 
+pub use sasl::UserName;
+
 /// Memory for messages is counted in blocks of this size.
 const BLOCK: usize = 64 << 10;
 
@@ -54,6 +56,8 @@ pub struct Limits {
     pub terms: Arc<Terms>,
     /// How long it may take.
     pub bounds: Bounds,
+    /// What its client may log in with as user name, besides the key.
+    pub user_names: Vec<UserName>,
 }
 
 /// How long a session may take.

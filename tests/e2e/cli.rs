@@ -359,11 +359,12 @@ fn check_tells_every_fault_of_a_configuration_and_of_the_files_that_it_names() {
 
     let (fine, said) = check(
         "[smtp]\nlisten_starttls = [\"0.0.0.0:587\", \"0.0.0.0:2525\"]\n\
-         trusted_proxies = [\"10.0.0.0/33\"]\n",
+         trusted_proxies = [\"10.0.0.0/33\"]\nuser_names = [\"anything\"]\n",
     );
     assert!(!fine);
     for words in [
         "line 3, column 19, at `smtp.trusted_proxies`: `10.0.0.0/33` is not",
+        "line 4, column 15, at `smtp.user_names`: unknown variant `anything`",
         "smtp.listen_starttls = 0.0.0.0:2525 and inbox.smtp_listen = 127.0.0.1:2525 cannot both listen",
     ] {
         assert!(said.contains(words), "{words}: {said}");

@@ -30,7 +30,7 @@ impl Config {
     differing_keys! {
         http: Http { listen, trusted_proxies, forwarded_header, metrics_listen }
         smtp: Smtp {
-            enabled, listen_starttls, listen_tls, trusted_proxies, hostname, certificate,
+            enabled, listen_starttls, listen_tls, trusted_proxies, user_names, hostname, certificate,
             private_key, message_bytes, recipients, connections, connections_per_ip, memory_bytes,
             login_seconds, idle_seconds, data_seconds, insufficient_balance, bare_newline
         }
@@ -89,6 +89,7 @@ impl Config {
                 data_seconds: new.smtp.data_seconds,
                 insufficient_balance: new.smtp.insufficient_balance,
                 bare_newline: new.smtp.bare_newline,
+                user_names: new.smtp.user_names,
                 ..self.smtp.clone()
             },
             delivery: Delivery {

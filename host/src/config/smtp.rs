@@ -8,6 +8,7 @@ use serde::Deserialize;
 use super::hostname::Hostname;
 use super::{ListenAddresses, Rules};
 use crate::account::key::IpNetwork;
+use crate::relay::UserName;
 
 const LOOPBACK: [u8; 4] = [127, 0, 0, 1];
 
@@ -24,6 +25,8 @@ pub struct Smtp {
     /// The networks of proxies, as in `["10.0.0.0/8"]`. A connection from there must begin with a header of
     /// the PROXY protocol (version 1 or 2), which names the client; one from elsewhere must not.
     pub trusted_proxies: Vec<IpNetwork>,
+    /// What the user name may be besides the key, where the password is the key: `apikey`, `address`.
+    pub user_names: Vec<UserName>,
     /// What it calls itself; the machine's host name where it is left out.
     pub hostname: Option<Hostname>,
     /// PEM file of the certificate and its chain, the server's own first; with `private_key`.
@@ -117,6 +120,7 @@ impl Default for Smtp {
             listen_starttls: ListenAddresses::one(SocketAddr::from((LOOPBACK, 2587))),
             listen_tls: ListenAddresses::one(SocketAddr::from((LOOPBACK, 2465))),
             trusted_proxies: Vec::new(),
+            user_names: Vec::new(),
             hostname: None,
             certificate: None,
             private_key: None,

@@ -163,13 +163,23 @@ fn listeners_of_which_only_one_could_start_are_named_with_their_keys() {
 }
 
 #[test]
-fn trusted_proxies_of_the_relay_are_addresses_or_networks() {
-    let pairs = [("WAXWING_SMTP__TRUSTED_PROXIES", r#"["10.0.0.0/8", "2001:db8::1"]"#)];
+fn trusted_proxies_and_user_names_of_the_relay_are_named_one_by_one() {
+    let pairs = [
+        ("WAXWING_SMTP__TRUSTED_PROXIES", r#"["10.0.0.0/8", "2001:db8::1"]"#),
+        ("WAXWING_SMTP__USER_NAMES", r#"["apikey", "address"]"#),
+    ];
     let smtp = with(&pairs).expect("valid").smtp;
-    assert_eq!(smtp.trusted_proxies.len(), 2);
-    let pairs = [("WAXWING_SMTP__TRUSTED_PROXIES", r#"["10.0.0.0/33"]"#)];
-    let error = with(&pairs).expect_err("no network");
+    assert_eq!((smtp.trusted_proxies.len(), smtp.user_names.len()), (2, 2));
+    let pairs = [
+        ("WAXWING_SMTP__TRUSTED_PROXIES", r#"["10.0.0.0/33"]"#),
+        ("WAXWING_SMTP__USER_NAMES", r#"["anything"]"#),
+    ];
+    let error = with(&pairs).expect_err("neither");
     assert!(error.contains("TRUSTED_PROXIES: `10.0.0.0/33` is not an IP address or"), "{error}");
+    assert!(
+        error.contains("unknown variant `anything`, expected `apikey` or `address`"),
+        "{error}"
+    );
 }
 
 #[test]

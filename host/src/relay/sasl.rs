@@ -1,9 +1,11 @@
-//! AUTH PLAIN and LOGIN (RFC 4954, RFC 4616), with one API key as both user name and password.
+//! AUTH PLAIN and LOGIN (RFC 4954, RFC 4616): the password is an API key, and so is the user name unless a
+//! setting allows another one.
 
 use std::fmt;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use serde::Deserialize;
 use subtle::ConstantTimeEq;
 
 use crate::relay::reply::{Answer, Reply};
@@ -17,26 +19,44 @@ const PASSWORD_PROMPT: &str = "UGFzc3dvcmQ6";
 pub enum Credentials {
     /// The text that was both the user name and the password.
     Key(String),
-    /// They differ, or are no text: a failed login like that of an unknown key.
-    Mismatched,
+    /// They differ: a failed login like that of an unknown key, unless a setting allows this user name.
+    Named {
+        /// The user name.
+        user: String,
+        /// The password.
+        key: String,
+    },
+    /// They are no text, or the client wants to act for another user: a failed login.
+    Unusable,
 }
 
 impl Credentials {
-    /// The key, or none where no key was given.
+    /// The key, where it is the user name too.
     #[must_use]
     pub fn key(&self) -> Option<&str> {
         match self {
             Self::Key(key) => Some(key),
-            Self::Mismatched => None,
+            Self::Named { .. } | Self::Unusable => None,
         }
     }
+}
+
+/// What the user name may be besides the key, where the password is the key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum UserName {
+    /// The word `apikey`.
+    ApiKey,
+    /// The address of the key's account.
+    Address,
 }
 
 impl fmt::Debug for Credentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Key(_) => "Key(..)",
-            Self::Mismatched => "Mismatched",
+            Self::Named { .. } => "Named(..)",
+            Self::Unusable => "Unusable",
         })
     }
 }
@@ -129,14 +149,15 @@ fn plain(response: &[u8]) -> Result<Credentials, Answer> {
         return Err(Reply::BadBase64.into());
     };
     let own = acting.is_empty() || bool::from(acting.ct_eq(user));
-    Ok(if own { credentials(user, password.to_vec()) } else { Credentials::Mismatched })
+    Ok(if own { credentials(user, password.to_vec()) } else { Credentials::Unusable })
 }
 
 fn credentials(user: &[u8], password: Vec<u8>) -> Credentials {
     let equal = bool::from(user.ct_eq(&password));
-    match String::from_utf8(password) {
-        Ok(key) if equal => Credentials::Key(key),
-        Ok(_) | Err(_) => Credentials::Mismatched,
+    match (String::from_utf8(user.to_vec()), String::from_utf8(password)) {
+        (_, Ok(key)) if equal => Credentials::Key(key),
+        (Ok(user), Ok(key)) => Credentials::Named { user, key },
+        (Err(_), _) | (_, Err(_)) => Credentials::Unusable,
     }
 }
 
@@ -159,10 +180,19 @@ mod tests {
                 matches!(plain_of(text), Ok(Progress::Done(Credentials::Key(key))) if key == "key")
             );
         }
-        for text in ["\0key\0other", "other\0key\0key", "\0key\0", "\0\0key", "\0ключ\0ключ2"]
+        for text in ["\0key\0other", "key\0key\0other", "\0key\0", "\0\0key", "\0ключ\0ключ2"]
         {
             let result = plain_of(text);
-            assert!(matches!(result, Ok(Progress::Done(Credentials::Mismatched))), "{text}");
+            assert!(matches!(result, Ok(Progress::Done(Credentials::Named { .. }))), "{text}");
+        }
+    }
+
+    #[test]
+    fn nobody_acts_for_another_user_and_no_password_is_other_than_text() {
+        for response in [&b"other\0key\0key"[..], b"other\0apikey\0key", b"\0apikey\0\xff"] {
+            let result = Exchange::Plain.initial(STANDARD.encode(response).as_bytes());
+            let text = response.escape_ascii();
+            assert!(matches!(result, Ok(Progress::Done(Credentials::Unusable))), "{text}");
         }
     }
 
@@ -181,7 +211,8 @@ mod tests {
     fn no_secret_stands_in_a_debug_form() {
         let key = Credentials::Key("wx_live_secret".to_owned());
         let exchange = Exchange::Password(b"wx_live_secret".to_vec());
-        let shown = format!("{key:?} {exchange:?} {:?}", plain_of("\0secret\0secret"));
+        let plain = ["\0secret\0secret", "\0apikey\0secret"].map(plain_of);
+        let shown = format!("{key:?} {exchange:?} {plain:?}");
         assert!(!shown.contains("secret") && !shown.contains("115"), "{shown}");
     }
 }

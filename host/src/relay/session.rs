@@ -16,11 +16,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::dialog::{Accepted, Credentials, Dialog, Dismissal, Mail, Security, Stage, Step};
 use super::message;
-use super::{BLOCK, Limits, Relay};
+use super::{BLOCK, Limits, Relay, UserName};
 use crate::account::key::{ApiKey, Scope};
 use crate::id::RequestId;
 use crate::journey;
-use crate::journey::accept::authenticate::{Caller, authenticate, refused_key};
+use crate::journey::accept::authenticate::{Caller, authenticate, has_address, refused_key};
 use crate::journey::accept::refusal::{Refusal, Refused};
 use crate::message::address::EmailAddress;
 use crate::message::state::MessageState;
@@ -314,8 +314,21 @@ impl Session<'_> {
 
     async fn authenticate(&mut self, credentials: &Credentials) -> Result<(), Refusal> {
         let Relay { facts, clock, rate_limits, .. } = self.relay;
-        let key = credentials.key();
-        match authenticate(facts, clock, key, self.peer, Scope::Send).await {
+        let (key, user) = match credentials {
+            Credentials::Named { user, key } if !self.limits.user_names.is_empty() => {
+                (Some(key.as_str()), Some(user.as_str()))
+            }
+            Credentials::Key(_) | Credentials::Named { .. } | Credentials::Unusable => {
+                (credentials.key(), None)
+            }
+        };
+        let mut found = authenticate(facts, clock, key, self.peer, Scope::Send).await;
+        if let (Ok(caller), Some(user)) = (&found, user)
+            && let Err(refusal) = self.check_user_name(caller, user).await
+        {
+            found = Err(refusal);
+        }
+        match found {
             Ok(caller) => {
                 self.caller = Some(caller);
                 metrics::counter!("waxwing_smtp_logins_total").increment(1);
@@ -328,6 +341,19 @@ impl Session<'_> {
             }
         }
         .inspect_err(count)
+    }
+
+    async fn check_user_name(&self, caller: &Caller, user: &str) -> Result<(), Refusal> {
+        for allowed in &self.limits.user_names {
+            let fits = match allowed {
+                UserName::ApiKey => user.eq_ignore_ascii_case("apikey"),
+                UserName::Address => has_address(&self.relay.facts, caller, user).await?,
+            };
+            if fits {
+                return Ok(());
+            }
+        }
+        Err(Refusal::Unauthorized)
     }
 
     async fn check_sender(&mut self, sender: Option<&EmailAddress>) -> Result<(), Refusal> {

@@ -213,6 +213,7 @@ fn limits(smtp: &Smtp, hostname: &Hostname) -> Limits {
             idle: Duration::from_secs(smtp.idle_seconds),
             data: Duration::from_secs(smtp.data_seconds),
         },
+        user_names: smtp.user_names.clone(),
     }
 }
 

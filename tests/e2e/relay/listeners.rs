@@ -1,8 +1,10 @@
-//! Several listeners of one mode, and proxies before them.
+//! Several listeners of one mode, proxies before them, and what one may log in with.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
-use waxwing_tests::{Launch, Port, Server, Smtp};
+use waxwing_tests::{Launch, Port, Server, Smtp, SmtpReply};
 
 use super::{FROM, whole};
 
@@ -22,6 +24,11 @@ fn v1(client: &str) -> Vec<u8> {
 fn v2(client: [u8; 4]) -> Vec<u8> {
     let (fixed, added) = (b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x13", b"\x04\0\x04\0\0\0\0");
     [&fixed[..], &client, b"\x7f\0\0\x01\x10\0\x02\x4b", added].concat()
+}
+
+async fn log_in_as(client: &mut Smtp, user: &str, password: &str) -> SmtpReply {
+    let initial = STANDARD.encode(format!("\0{user}\0{password}"));
+    client.say(&format!("AUTH PLAIN {initial}")).await
 }
 
 #[tokio::test]
@@ -142,5 +149,47 @@ async fn each_mode_can_listen_at_several_addresses() {
     }
     for address in &tls {
         TcpStream::connect(address).await.expect("the port listens");
+    }
+}
+
+#[tokio::test]
+async fn another_user_name_than_the_key_works_by_a_setting_alone() {
+    let server = Server::dev();
+    for user in ["apikey", server.told("from")] {
+        let mut client = Smtp::secured(&server, Port::Implicit).await;
+        log_in_as(&mut client, user, server.key()).await.assert(535);
+    }
+    let wrong = "wx_live_AAAAAAAA_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+    for (names, apikey, address) in [
+        (r#"["apikey"]"#, 235, 535),
+        (r#"["address"]"#, 535, 235),
+        (r#"["apikey", "address"]"#, 235, 235),
+    ] {
+        let launch = Launch::dev().with("smtp", "user_names", names);
+        let server = Server::start(launch.with("limits", "failed_logins", "1000"));
+        let (key, from) = (server.key(), server.told("from").to_uppercase());
+        let other = server.open_account("pro", 10);
+        for (user, password, code) in [
+            (key, key, 235),
+            ("apikey", key, apikey),
+            ("APIKEY", key, apikey),
+            (&from, key, address),
+            (&from, &other.key, if from == "HELLO@SANDBOX.TEST" { address } else { 535 }),
+            ("somebody@example.com", key, 535),
+            ("", key, 535),
+            (&other.key, key, 535),
+            ("apikey", wrong, 535),
+            ("apikey", "apikey", 535),
+            (key, "apikey", 535),
+        ] {
+            let mut client = Smtp::secured(&server, Port::StartTls).await;
+            log_in_as(&mut client, user, password).await.assert(code);
+        }
+        let mut client = Smtp::secured(&server, Port::StartTls).await;
+        let someone_else = STANDARD.encode(format!("other\0apikey\0{key}"));
+        client.say(&format!("AUTH PLAIN {someone_else}")).await.assert(535);
+        client.say("AUTH LOGIN").await.assert(334);
+        client.say(&STANDARD.encode("apikey")).await.assert(334);
+        client.say(&STANDARD.encode(key)).await.assert(apikey);
     }
 }

@@ -20,7 +20,7 @@ fn a_file_that_says_the_defaults_changes_nothing() {
 fn what_differs_is_named_by_section_and_key() {
     let other = "
         [http]\nlisten = '127.0.0.1:9000'\ntrusted_proxies = ['10.0.0.0/8']
-        [smtp]\nlisten_tls = 'off'\ntrusted_proxies = ['::1']\nrecipients = 7
+        [smtp]\nlisten_tls = 'off'\ntrusted_proxies = ['::1']\nuser_names = ['apikey']\nrecipients = 7
         [store]\ndata_dir = 'elsewhere'
         [delivery]\nroute = 'direct'\nconcurrent = 3
         [bounces]\nfeedback = ['fbl@example.com']
@@ -38,6 +38,7 @@ fn what_differs_is_named_by_section_and_key() {
         "http.trusted_proxies",
         "smtp.listen_tls",
         "smtp.trusted_proxies",
+        "smtp.user_names",
         "smtp.recipients",
         "store.data_dir",
         "delivery.route",

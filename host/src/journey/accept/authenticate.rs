@@ -63,6 +63,25 @@ pub async fn authenticate(
     }
 }
 
+/// Whether `address` is the one that the caller's account sends from, in any case of letters.
+///
+/// # Errors
+/// `UNAVAILABLE` when the store fails.
+pub async fn has_address(facts: &Facts, caller: &Caller, address: &str) -> Result<bool, Refusal> {
+    loop {
+        let snapshot = facts.current().await.map_err(|error| unreachable_store(&error))?;
+        match snapshot.account(caller.key.account_id).await {
+            Ok(account) => {
+                let own =
+                    account.and_then(|it| it.account.sender.as_ref().map(ToString::to_string));
+                return Ok(own.is_some_and(|own| own.eq_ignore_ascii_case(address)));
+            }
+            Err(FactError::Stale) => {}
+            Err(FactError::Store(error)) => return Err(unreachable_store(&error)),
+        }
+    }
+}
+
 /// The key that failed to log in, for the log: whoever presented it knows all of it, and it has expired or
 /// was switched off.
 pub async fn refused_key(facts: &Facts, presented: Option<&str>) -> Option<Arc<ApiKey>> {

@@ -89,7 +89,7 @@ Login {
         "The program sends without logging in.",
         "Switch on authentication (\"My server requires authentication\", \"SMTP AUTH\"), with the API key as user name and as password.";
     WrongKey = 535 "5.7.8" "UNAUTHORIZED the API key is not valid here; it is both the user name and the password", "AUTH",
-        "The API key is unknown, expired or switched off, or the user name and the password differ.",
+        "The API key is unknown, expired or switched off, or the user name is another one. Where the server's operator allows it (`smtp.user_names`), the user name may also be `apikey` or the address of the account.",
         "Enter one valid API key twice: as user name and as password. Look for a space or a line break that was copied with it.";
     LoginNotAllowed = 535 "5.7.8" "FORBIDDEN the key may not be used from this address", "AUTH",
         "The key is valid and may not be used in this way; the text says why.",
