@@ -93,3 +93,23 @@ async fn a_claim_costs_the_same_behind_a_domain_that_takes_nothing() {
         (behind_a_domain_that_hangs(SHORT).await, behind_a_domain_that_hangs(LONG).await);
     assert_the_same(short, long);
 }
+
+#[tokio::test]
+async fn what_waits_for_a_destination_that_is_down_costs_nothing_until_it_is_due_again() {
+    let server = MxServer::start(Behaviour::new());
+    server.stop();
+    let bench = Bench::new(Setup::smarthosts(&[smarthost("post", &server)])).await;
+    let first = bench.send("first@first.example").await;
+    bench.after_attempts(first, 1).await;
+    let (recipients, route, due_at) = ("n%d@example.com", "configured", bench.clock.now());
+    let backlog = Backlog { of: first, messages: LONG, recipients, route, due_at };
+    bench.store.add_backlog(&backlog).await;
+    bench.quiet().await;
+    let steps = bench.store.count_steps().await;
+    for _ in 0..20 {
+        bench.quiet().await;
+    }
+    let steps = steps.count();
+    assert!(steps < u64::from(LONG), "{steps} steps in 20 rounds while {LONG} wait");
+    bench.finish().await;
+}
