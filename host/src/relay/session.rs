@@ -145,7 +145,7 @@ impl Session<'_> {
             },
         };
         metrics::counter!("waxwing_smtp_handshakes_failed_total").increment(1);
-        tracing::debug!(failure, "a TLS handshake failed");
+        tracing::debug!(peer = %self.peer, failure, "TLS handshake with an SMTP client failed");
         None
     }
 

@@ -123,7 +123,10 @@ fn turn_away(stream: TcpStream, reply: &[u8]) {
 
 async fn end(sessions: &Tasks, cut: &CancellationToken, within: Duration) {
     if tokio::time::timeout(within, sessions.finish()).await.is_err() {
-        tracing::warn!("some SMTP sessions did not end in time; they are cut off");
+        tracing::warn!(
+            seconds = within.as_secs(),
+            "cutting off SMTP sessions that did not end in time after the server was told to stop"
+        );
         cut.cancel();
         sessions.finish().await;
     }

@@ -110,15 +110,17 @@ impl Intake {
                 }
                 (Recipient::Postmaster, _) => {
                     count("postmaster");
-                    tracing::info!("a message for postmaster was taken and let go");
+                    tracing::info!("a message to postmaster was accepted and discarded");
                 }
                 (Recipient::ReturnPath(id), None) => {
                     count("unrecognised");
-                    tracing::info!(message = %id, "what came to its return path is no report");
+                    tracing::info!(message = %id, "mail to a message's return path is not a report; discarded");
                 }
                 (Recipient::Feedback, Some(Report::Delivery(_)) | None) => {
                     count("unrecognised");
-                    tracing::info!("what came to the address for complaints is none");
+                    tracing::info!(
+                        "mail to a [bounces] feedback address is not a complaint; discarded"
+                    );
                 }
             }
         }
@@ -193,7 +195,7 @@ impl Intake {
             suppression: Some(suppression),
             facts: None,
         };
-        tracing::info!(message = %new.message_id, proof = proof.word(), "a complaint is proven");
+        tracing::info!(message = %new.message_id, proof = proof.word(), "complaint accepted: it has a proof");
         self.record(&new, "complaint").await
     }
 
@@ -236,7 +238,7 @@ impl Intake {
             Recorded::Now => {
                 count(kind);
                 let suppressed = new.suppression.is_some();
-                tracing::info!(message = %new.message_id, kind, suppressed, "a report was written down");
+                tracing::info!(message = %new.message_id, kind, suppressed, "bounce or complaint report recorded");
             }
             Recorded::Before => count("repeated"),
         }

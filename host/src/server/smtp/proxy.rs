@@ -106,6 +106,10 @@ async fn fill<S: AsyncRead + Unpin>(
 }
 
 fn of_v1(header: &[u8]) -> Result<Option<SocketAddr>, ProxyHeaderError> {
+    // Whatever follows UNKNOWN is to be ignored; `ppp` counts the words.
+    if header.starts_with(b"PROXY UNKNOWN ") {
+        return Ok(None);
+    }
     Ok(match v1::Header::try_from(header)?.addresses {
         v1::Addresses::Tcp4(it) => Some(SocketAddr::from((it.source_address, it.source_port))),
         v1::Addresses::Tcp6(it) => Some(SocketAddr::from((it.source_address, it.source_port))),

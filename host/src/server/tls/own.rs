@@ -62,7 +62,7 @@ impl OwnCertificate {
         if self.serves(now.after(LAST_DAYS)) {
             return Ok(());
         }
-        tracing::info!(names = ?self.names, "a self-signed certificate is made");
+        tracing::info!(names = ?self.names, "making a self-signed certificate for SMTP");
         self.make(now)
     }
 

@@ -45,7 +45,7 @@ impl Watch {
     pub fn new(certificates: Arc<Certificates>) -> std::io::Result<Self> {
         let changed = Arc::new(Notify::new());
         let watcher = watcher(&certificates, Arc::clone(&changed)).inspect_err(|error| {
-            tracing::warn!(%error, "certificate files are not watched; a look every 30 s remains");
+            tracing::warn!(%error, "cannot watch the files of the TLS certificate; reading them every 30 s instead");
         });
         let hangups = Hangups::new()?;
         Ok(Self { certificates, changed, hangups, warned_on: None, watcher: watcher.ok() })

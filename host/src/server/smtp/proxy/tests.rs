@@ -50,6 +50,7 @@ async fn both_versions_name_the_client_and_nothing_behind_them_is_read() {
 async fn where_no_client_is_named_the_proxy_speaks_for_itself() {
     assert_names(b"PROXY UNKNOWN\r\n", PROXY).await;
     assert_names(b"PROXY UNKNOWN 192.0.2.7 127.0.0.1 4096 587\r\n", PROXY).await;
+    assert_names(b"PROXY UNKNOWN whatever \xff it is that a proxy says\r\n", PROXY).await;
     assert_names(&v2(0x20, 0x00, 0, b""), PROXY).await;
     assert_names(&v2(0x20, 0x11, 12, IPV4), PROXY).await;
     assert_names(&v2(0x21, 0x00, 12, IPV4), PROXY).await;
@@ -101,6 +102,8 @@ async fn a_malicious_header_names_nobody() {
         b"PROXY TCP4 192.0.2.7\t127.0.0.1 4096 587\r\n",
         b"PROXY TCP4 192.0.2.7 127.0.0.1 4096 587\nEHLO a\r\n",
         b"PROXY TCP4 192.0.2.7 127.0.0.1 4096 587\rEHLO a\r\n",
+        b"PROXY TCP4 192.0.2.7 127.0.0.1 4096 587\r\xc3\xa9\r\n",
+        b"PROXY UNKNOWNS\r\n",
         b"PROXY UDP4 192.0.2.7 127.0.0.1 4096 587\r\n",
         b"PROXY TCP4 192.0.2.\xff 127.0.0.1 4096 587\r\n",
         b"PROXY \r\nPROXY TCP4 192.0.2.7 127.0.0.1 4096 587\r\n",
