@@ -136,8 +136,11 @@ impl Journey {
             }
             return answer;
         }
-        Err(Refusal::unavailable(Outage::Busy, "the account's settings are changing; try again")
-            .into())
+        Err(Refusal::unavailable(
+            Outage::Busy,
+            "accounts, keys or templates on this server are being changed; try again",
+        )
+        .into())
     }
 
     /// Lets a request with many messages in when its account has room for it. One message alone goes past:
@@ -151,7 +154,7 @@ impl Journey {
             return Ok(None);
         }
         let share = self.batches.take(caller.key.account_id.into(), messages, BATCH_WAIT).await;
-        let busy = "other batches are being worked on; send fewer of them at one time";
+        let busy = "too many batches of the account at one time; send fewer in parallel";
         share.map(Some).ok_or_else(|| Refusal::unavailable(Outage::Busy, busy).into())
     }
 

@@ -18,6 +18,7 @@ pub mod return_path;
 pub mod route;
 mod sandbox;
 pub mod schedule;
+mod settling;
 pub mod sign;
 pub mod smtp;
 mod spawner;

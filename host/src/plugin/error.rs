@@ -256,7 +256,7 @@ pub enum CallFailure {
 impl CallFailure {
     /// What a client may know of it: neither what the plugin wrote, which may be of another client's
     /// call, nor settings and their values, which are for the operator. The log and the decision record
-    /// have both.
+    /// have both. A limit that the data of a send used up is told by the refusal `too_much_work`.
     #[must_use]
     pub fn for_client(&self) -> String {
         match self {

@@ -299,7 +299,9 @@ impl Running {
         self.doors.finish().await;
         self.stop_core.cancel();
         if tokio::time::timeout(DRAIN, self.core.finish()).await.is_err() {
-            tracing::warn!("deliveries under way did not end in time; they are made again");
+            tracing::warn!(
+                "shutdown time is over: interrupted deliveries are retried after the next start, and their recipients may get a message twice"
+            );
         }
         self.sandbox.finish().await;
         self.store.close().await;

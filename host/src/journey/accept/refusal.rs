@@ -215,7 +215,7 @@ impl Refusal {
                 format!("too many requests; try again in {} s", whole_seconds(*retry_after))
             }
             Self::TooManyFailedLogins { retry_after } => format!(
-                "the API key is not valid, and this address has presented too many that are not; \
+                "the API key is not valid, and this IP address has had too many failed logins; \
                  a valid key works at once, this one may be tried again in {} s",
                 whole_seconds(*retry_after)
             ),
@@ -317,7 +317,7 @@ impl Fault {
     /// The template printed nothing in the place of a variable, and is strict.
     #[must_use]
     pub fn blank_variable(path: &str) -> Self {
-        let message = "the template would leave its place blank, and it or the account is strict";
+        let message = "this variable would be blank in the message, and the template or the account is `strict`";
         Self::new(&format!("data.{path}"), "missing", message)
     }
 

@@ -247,7 +247,7 @@ impl Health {
         let until = now.after(doubled.min(LONGEST_OF_ACCOUNT));
         // A few tell whether it is still so.
         (away.in_a_row, away.rests) = (SENT_AWAY - 2, away.rests.saturating_add(1));
-        tracing::warn!(hosts = self.name, %account, reason, %until, "they send its mail away; it waits a while");
+        tracing::warn!(hosts = self.name, %account, reason, %until, "destination defers or drops this account's mail; pausing the account there");
         (away.is_told, away.recovery) = (false, None);
         let failures = away.rests;
         away.rest = Some(Rest { hosts, since: now, until, reason: reason.to_owned(), failures });

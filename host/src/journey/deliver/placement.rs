@@ -22,7 +22,7 @@ use crate::id::{AccountId, fill_random};
 use crate::mail::mta_sts::StsPolicy;
 use crate::store::records::Due;
 
-/// The embedded inbox serves 8 sessions, and others may want one.
+/// Deliveries into the sandbox inbox at one time; its other sessions are for clients of its SMTP port.
 const INBOX: Limits =
     Limits { connections: 6, messages_per_connection: u32::MAX, per_minute: None };
 

@@ -119,7 +119,7 @@ pub async fn wake(store: &Store, placement: &Placement, now: Timestamp) {
                 }
             }
             Err(error) => {
-                tracing::error!(%error, "messages that wait for a destination cannot go on now");
+                tracing::error!(%error, "deferred messages cannot be requeued for one destination of each; trying again");
                 placement.destinations.wakes().call_one_of_each(after);
             }
         }
@@ -129,14 +129,14 @@ pub async fn wake(store: &Store, placement: &Placement, now: Timestamp) {
             Ok((_, Some(after))) => placement.destinations.wakes().call_all(after),
             Ok((_, None)) => {}
             Err(error) => {
-                tracing::error!(%error, "messages cannot go the other way now");
+                tracing::error!(%error, "deferred messages cannot be requeued for changed routes; trying again");
                 placement.destinations.wakes().call_all(after);
             }
         }
     }
     for name in probes {
         if let Err(error) = store.wake_one_of_many(&name, MANY, now).await {
-            tracing::error!(name, %error, "nothing that waits can try them now");
+            tracing::error!(name, %error, "no probe delivery can be scheduled for this destination");
         }
     }
     if hosts.is_empty() {
@@ -149,7 +149,7 @@ pub async fn wake(store: &Store, placement: &Placement, now: Timestamp) {
     let waited_for = match store.waited_for(&names).await {
         Ok(waited_for) => waited_for,
         Err(error) => {
-            tracing::error!(%error, "messages that wait cannot go on now");
+            tracing::error!(%error, "destinations of deferred messages cannot be listed; trying again");
             for (_, name, most) in called.into_iter().filter(|(_, it, _)| is_found(placement, it)) {
                 placement.destinations.wakes().call(&name, most);
             }
@@ -175,7 +175,7 @@ pub async fn wake(store: &Store, placement: &Placement, now: Timestamp) {
             Ok(_) => {}
             // They go on at their own time, or with the next that is taken.
             Err(error) => {
-                tracing::error!(hosts, %error, "messages that wait cannot go on now");
+                tracing::error!(hosts, %error, "deferred messages cannot be requeued for a recovered destination; trying again");
                 if is_found(placement, &hosts) {
                     placement.destinations.wakes().call(&hosts, most);
                 }

@@ -18,6 +18,7 @@ use super::passed::Passed;
 use super::placement::{Course, Found, Placement};
 use super::recovery::{MOST, wake};
 use super::schedule::{Schedule, WhileBackedOff};
+use super::settling::{LEASE, SETTLED, STUMBLE, Settling};
 use super::spawner::Spawner;
 use super::unresolved::{Unresolved, domain_of, waiting_for};
 use crate::clock::watch::Watch;
@@ -34,21 +35,14 @@ const EACH: usize = 4;
 const LEASED: usize = 64;
 /// Attempts that may end before it is looked for more.
 const FEW: usize = 16;
-/// Ends of attempts that are written in one transaction.
-const SETTLED: usize = 256;
 /// Messages that one round lets wait for a destination that is backed off from, about.
 const BACKED_OFF: usize = 256;
-/// How long a worker may hold a message. It may wait for a connection behind others, and its own
-/// attempt has a quarter of an hour.
-const LEASE: Duration = Duration::from_hours(1);
 /// How often the queue is looked at when nothing wakes the worker: commands change it, too.
 const IDLE: Duration = Duration::from_secs(5);
 /// The same where messages are due and find no place.
 const CROWDED: Duration = Duration::from_secs(1);
 /// The shortest pause of a round that has begun nothing.
 const SHORTEST: Duration = Duration::from_millis(2);
-/// How long it waits after the database failed.
-const STUMBLE: Duration = Duration::from_secs(1);
 /// How often kept connections are looked at.
 const TIDY: Duration = Duration::from_secs(5);
 
@@ -77,9 +71,15 @@ pub struct Worker {
 
 /// What a task of the worker tells it.
 enum Event {
-    /// These are written down.
+    /// The outcomes of these are stored.
     Settled(Vec<Settlement>),
     LookedUp(String),
+}
+
+impl From<Vec<Settlement>> for Event {
+    fn from(settled: Vec<Settlement>) -> Self {
+        Self::Settled(settled)
+    }
 }
 
 /// What is under way.
@@ -129,7 +129,13 @@ impl Worker {
     /// Delivers until `stop`; attempts that are under way are brought to their end.
     pub async fn run(self, stop: CancellationToken) {
         let (tell, mut told) = mpsc::channel(self.concurrent.max(SETTLED));
-        let ended = self.start_settling(tell.clone());
+        let (ended, ends) = mpsc::channel(self.concurrent.max(SETTLED));
+        let settling = Settling {
+            store: self.store.clone(),
+            clock: self.clock.clone(),
+            owner: self.owner.clone(),
+        };
+        self.spawner.start(Box::pin(settling.run(ends, tell.clone())));
         let mut under_way = UnderWay::new(tell, ended);
         let mut watch = Watch::new(&self.clock);
         let mut tidied = Instant::now();
@@ -476,40 +482,22 @@ impl Worker {
             let settlement = schedule.settle(&lease, report, started_at, clock.now());
             let state = settlement.state.word();
             metrics::counter!("waxwing_deliveries_total", "state" => state).increment(1);
+            let attempt = &settlement.attempt;
             tracing::info!(
                 message = %lease.message_id,
+                account = %lease.account_id,
                 attempt = lease.attempt,
                 state,
-                route = settlement.attempt.route,
+                route = attempt.route,
+                domain = lease.recipient.domain().map(tracing::field::display),
+                host = attempt.host,
+                code = attempt.code,
+                enhanced = attempt.enhanced,
+                next_attempt = settlement.next_attempt.map(tracing::field::display),
                 "delivery attempted"
             );
             drop(ended.send(settlement).await);
         }));
-    }
-
-    /// Starts the task that writes down how attempts end. It does nothing else, so that an end is written
-    /// in the transaction after the one that is under way: what a crash lets be sent again is what ended
-    /// during one transaction.
-    fn start_settling(&self, tell: mpsc::Sender<Event>) -> mpsc::Sender<Settlement> {
-        let (ended, mut ends) = mpsc::channel(self.concurrent.max(SETTLED));
-        let settling = Settling {
-            store: self.store.clone(),
-            clock: self.clock.clone(),
-            owner: self.owner.clone(),
-        };
-        self.spawner.start(Box::pin(async move {
-            loop {
-                let mut settled = Vec::new();
-                if ends.recv_many(&mut settled, SETTLED).await == 0 {
-                    return;
-                }
-                settling.settle(&settled).await;
-                if tell.send(Event::Settled(settled)).await.is_err() {
-                    return;
-                }
-            }
-        }));
-        ended
     }
 
     async fn release_ended_leases(&self, under_way: &UnderWay) {
@@ -519,10 +507,12 @@ impl Worker {
             Ok(released) => {
                 tracing::warn!(
                     released,
-                    "leases ended before their attempts: the messages are due"
+                    "leases expired before their attempts ended; the messages are due again"
                 );
             }
-            Err(error) => tracing::error!(%error, "ended leases cannot be looked for"),
+            Err(error) => {
+                tracing::error!(%error, "expired leases cannot be queried; retrying with the next round")
+            }
         }
     }
 
@@ -547,10 +537,11 @@ impl Worker {
             Ok(0) => {}
             Ok(mended) => tracing::warn!(
                 mended,
-                "the clock was set back: messages that waited for a moment of the other time are due \
-                 earlier now"
+                "the clock was set back: the due times of waiting messages were moved earlier"
             ),
-            Err(error) => tracing::error!(%error, "due times could not be looked at"),
+            Err(error) => {
+                tracing::error!(%error, "due times cannot be corrected after a change of the clock")
+            }
         }
     }
 }
@@ -572,28 +563,6 @@ impl UnderWay {
         match kind {
             LaneKind::Sandbox => &mut self.sandbox,
             LaneKind::Domains => &mut self.domains,
-        }
-    }
-}
-
-/// With what it is written down how attempts ended.
-struct Settling {
-    store: Store,
-    clock: Clock,
-    owner: String,
-}
-
-impl Settling {
-    /// Writes what happened, however often it takes: a message whose end is not written down would
-    /// be sent again. It gives up only with the lease, when the message is due again anyway.
-    async fn settle(&self, settled: &[Settlement]) {
-        let begun = Instant::now();
-        while let Err(error) = self.store.settle(&self.owner, settled, self.clock.now()).await {
-            tracing::error!(%error, count = settled.len(), "could not store delivery outcomes; retrying");
-            if begun.elapsed() > LEASE {
-                return;
-            }
-            tokio::time::sleep(STUMBLE).await;
         }
     }
 }

@@ -88,7 +88,7 @@ Login {
     LoginRequired = 530 "5.7.0" "UNAUTHORIZED log in first: AUTH with the API key as user name and as password", "MAIL",
         "The program sends without logging in.",
         "Switch on authentication (\"My server requires authentication\", \"SMTP AUTH\"), with the API key as user name and as password.";
-    WrongKey = 535 "5.7.8" "UNAUTHORIZED the API key is not valid here; it is both the user name and the password", "AUTH",
+    WrongKey = 535 "5.7.8" "UNAUTHORIZED the API key is not valid; give it as user name and as password", "AUTH",
         "The API key is unknown, expired or switched off, or the user name is another one. Where the server's operator allows it (`smtp.user_names`), the user name may also be `apikey` or the address of the account.",
         "Enter one valid API key twice: as user name and as password. Look for a space or a line break that was copied with it.";
     LoginNotAllowed = 535 "5.7.8" "FORBIDDEN the key may not be used from this address", "AUTH",
@@ -97,7 +97,7 @@ Login {
     TlsRequired = 538 "5.7.11" "UNAUTHORIZED encryption is needed first: STARTTLS, or the port with implicit TLS", "AUTH",
         "The program logs in over a connection that is not encrypted.",
         "Switch on STARTTLS for port 587 or 2587, or SSL/TLS for port 465 or 2465. The key has crossed the network in clear text: make a new one.";
-    TooManyLogins = 421 "4.7.0" "RATE_LIMITED the API key is not valid, nor were many before it, try again in 60 s", "AUTH",
+    TooManyLogins = 421 "4.7.0" "RATE_LIMITED the API key is not valid, and this address has had too many failed logins, try again in 60 s", "AUTH",
         "The API key is not valid, and too many failed logins came from this address, over SMTP or HTTP.",
         "Correct the key in all programs behind this address; the right one is taken at once. Only wrong ones are slowed down.";
     TooManyFailedLogins = 421 "4.7.0" "RATE_LIMITED three failed logins in one session", "AUTH",

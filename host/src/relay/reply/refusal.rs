@@ -108,7 +108,7 @@ fn words(refusal: &Refusal, reply: Reply) -> Vec<String> {
             format!("{domain} {progress}% (missing {})", missing.join(", "))
         }
         Refusal::TooManyFailedLogins { .. } => {
-            again("the API key is not valid, nor were many before it")
+            again("the API key is not valid, and this address has had too many failed logins")
         }
         Refusal::RateLimited { .. } => again("too many messages"),
         Refusal::Forbidden { message, .. } => again(message),

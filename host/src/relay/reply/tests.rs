@@ -59,6 +59,6 @@ fn the_manual_is_what_the_code_says() {
     assert!(
         fs::read_to_string(&file).is_ok_and(|it| it == manual),
         "src/relay/REPLIES.md is out of date. To write it anew:\n  \
-         WAXWING_WRITE=1 cargo test -p waxwing --lib relay::reply",
+         WAXWING_WRITE=1 cargo test --workspace --lib relay::reply",
     );
 }

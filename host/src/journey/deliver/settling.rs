@@ -1,0 +1,61 @@
+//! The task that stores how attempts ended. It does nothing else, so that an outcome is written in the
+//! transaction after the one that is under way: what a crash lets be sent again is what ended during one
+//! transaction.
+
+use std::time::{Duration, Instant};
+
+use tokio::sync::mpsc;
+
+use crate::clock::Clock;
+use crate::store::Store;
+use crate::store::records::Settlement;
+
+/// Outcomes that are written in one transaction.
+pub(super) const SETTLED: usize = 256;
+/// How long a worker may hold a message. It may wait for a connection behind others, and its own
+/// attempt has a quarter of an hour.
+pub(super) const LEASE: Duration = Duration::from_hours(1);
+/// The pause after the database failed.
+pub(super) const STUMBLE: Duration = Duration::from_secs(1);
+
+/// What it takes to store outcomes.
+pub(super) struct Settling {
+    pub store: Store,
+    pub clock: Clock,
+    /// Names this process in its leases.
+    pub owner: String,
+}
+
+impl Settling {
+    /// Stores the outcomes in groups, in their order, and tells `stored` which ones are stored. Ends when
+    /// either channel is closed.
+    pub(super) async fn run<E: From<Vec<Settlement>>>(
+        self,
+        mut ended: mpsc::Receiver<Settlement>,
+        stored: mpsc::Sender<E>,
+    ) {
+        loop {
+            let mut settled = Vec::new();
+            if ended.recv_many(&mut settled, SETTLED).await == 0 {
+                return;
+            }
+            self.settle(&settled).await;
+            if stored.send(settled.into()).await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Stores outcomes, however often it takes: a message without a stored outcome would be sent again. It
+    /// gives up only with the lease, when the message is due again anyway.
+    async fn settle(&self, settled: &[Settlement]) {
+        let begun = Instant::now();
+        while let Err(error) = self.store.settle(&self.owner, settled, self.clock.now()).await {
+            tracing::error!(%error, count = settled.len(), "could not store delivery outcomes; retrying");
+            if begun.elapsed() > LEASE {
+                return;
+            }
+            tokio::time::sleep(STUMBLE).await;
+        }
+    }
+}
