@@ -511,7 +511,7 @@ impl Worker {
                 );
             }
             Err(error) => {
-                tracing::error!(%error, "expired leases cannot be queried; retrying with the next round")
+                tracing::error!(%error, "expired leases cannot be queried; retrying with the next round");
             }
         }
     }
