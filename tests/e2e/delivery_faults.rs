@@ -1,6 +1,7 @@
 //! Delivery through a smarthost that is a test's own, by a real process that is killed, or whose disk
 //! is full.
 
+mod bounced;
 mod disk;
 mod kill;
 mod recovery;

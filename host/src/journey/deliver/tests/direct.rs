@@ -4,6 +4,7 @@ use waxwing_dns::Fault;
 use waxwing_mx::{Authority, Behaviour, MxServer};
 
 use super::bench::{Bench, DAY, HOUR, MINUTE, NOW, Setup, message_ids, server_on};
+use super::verdicts::suppression;
 use crate::journey::deliver::route::Way;
 use crate::store::sqlite::StsRow;
 
@@ -77,6 +78,28 @@ async fn a_domain_that_takes_no_mail_fails_at_once_and_is_given_back() {
         assert_eq!(file.attempts[0].enhanced.as_deref(), Some(enhanced), "{domain}");
     }
     assert_eq!(server.connections(), 0);
+    bench.finish().await;
+}
+
+/// One look at DNS may be wrong: a domain that was not renewed in time, or a zone that was just published.
+#[tokio::test]
+async fn a_domain_that_takes_no_mail_suppresses_an_address_with_its_second_message() {
+    let server = server_on("127.0.0.2", 0, Behaviour::new());
+    let bench = bench(&server).await;
+    bench.dns.record("null.example", "MX", "0 .");
+    bench.dns.record("empty.example", "TXT", "no address");
+    for domain in ["null.example", "empty.example", "nothing.example"] {
+        let to = format!("ada@{domain}");
+        let mut suppressed = Vec::new();
+        for _ in 0..3 {
+            let id = bench.send(&to).await;
+            bench.until_state(id, "failed").await;
+            suppressed.push(suppression(&bench, &to).await.is_some());
+            // The second one is within the same disturbance, the third one is not.
+            bench.advance(if suppressed.len() == 1 { HOUR / 2 } else { HOUR });
+        }
+        assert_eq!(suppressed, [false, false, true], "{domain}");
+    }
     bench.finish().await;
 }
 

@@ -110,7 +110,8 @@ async fn a_second_refusal_without_a_reason_suppresses_and_a_single_one_does_not(
     bench.finish().await;
 }
 
-async fn suppression(bench: &Bench, address: &str) -> Option<SuppressionRow> {
+/// The suppression of an address, if it is on the list.
+pub async fn suppression(bench: &Bench, address: &str) -> Option<SuppressionRow> {
     let now = bench.clock.now();
     bench.store.suppression(bench.account, address, now).await.expect("readable")
 }
