@@ -3,6 +3,11 @@
 //! The host as a whole brings a compiler of plugins and a database; building them with a sanitizer
 //! takes most of an hour, and the protocol needs neither.
 
+#[path = "../../src/account"]
+pub mod account {
+    pub mod brand;
+}
+
 #[path = "../../src/clock.rs"]
 pub mod clock;
 #[path = "../../src/credit.rs"]
@@ -25,6 +30,11 @@ pub mod journey {
     pub mod accept {
         pub mod refusal;
     }
+}
+
+#[path = "../../src/template"]
+pub mod template {
+    pub mod version;
 }
 
 #[path = "../../src/relay/dialog/exercise.rs"]

@@ -275,7 +275,7 @@ async fn a_component_that_is_to_wait_waits_though_its_settings_change() {
     server.install(PLAN, "?impact=ask", &two.bytes).await;
     server.at_stage(PLAN, "waiting").await;
     server.place("plan-policy.toml", "[limits]\ncall_ms = 11\n");
-    let waits = "a plugin waits for";
+    let waits = "a proven plugin waits";
     let twice = || (server.log().matches(waits).count() >= 2).then_some(());
     until("it was looked at once more", SOON, twice);
     server.at_stage(PLAN, "waiting").await;
