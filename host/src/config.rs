@@ -147,6 +147,25 @@ impl Config {
         file: Option<&Path>,
         environment: impl Iterator<Item = (String, String)>,
     ) -> Result<Self, ConfigError> {
+        let (config, faults) = Self::read(file, environment)?;
+        if faults.is_empty() {
+            return Ok(config);
+        }
+        let origin = file.map_or_else(
+            || "of the environment (WAXWING_…)".to_owned(),
+            |path| path.display().to_string(),
+        );
+        Err(ConfigError::Invalid { origin, faults })
+    }
+
+    /// The sound part of a file and of the environment, and every fault of the rest.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn read(
+        file: Option<&Path>,
+        environment: impl Iterator<Item = (String, String)>,
+    ) -> Result<(Self, Vec<String>), ConfigError> {
         let mut faults = Vec::new();
         let mut table = match file {
             None => toml::Table::new(),
@@ -163,14 +182,7 @@ impl Config {
             Self::default()
         });
         faults.extend(config.broken_rules());
-        if faults.is_empty() {
-            return Ok(config);
-        }
-        let origin = file.map_or_else(
-            || "of the environment (WAXWING_…)".to_owned(),
-            |path| path.display().to_string(),
-        );
-        Err(ConfigError::Invalid { origin, faults })
+        Ok((config, faults))
     }
 
     /// Bounds that no type can say.

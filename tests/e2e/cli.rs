@@ -371,13 +371,15 @@ fn check_tells_every_fault_of_a_configuration_and_of_the_files_that_it_names() {
     }
 
     let (fine, said) = check(
-        "[smtp]\ncertificate = \"no-such.pem\"\nprivate_key = \"no-such.key\"\n\
+        "[smtp]\nrecipients = 0\ncertificate = \"no-such.pem\"\nprivate_key = \"no-such.key\"\n\
+         [log]\nfilter = \"waxwing=loud,,=[\"\n\
          [webhooks]\nca_file = \"no-such-authority.pem\"\n\
          [delivery]\nroute = \"smarthost\"\n[[delivery.smarthosts]]\nname = \"relay\"\n\
          host = \"relay.example\"\nuser = \"me\"\npassword_file = \"no-such-password\"\n",
     );
     assert!(!fine);
-    for words in ["no-such.pem", "no-such-authority.pem", "no-such-password"] {
+    let files = ["no-such.pem", "no-such-authority.pem", "no-such-password"];
+    for words in files.into_iter().chain(["smtp.recipients: 1 to 1000", "log.filter: "]) {
         assert!(said.contains(words), "{words}: {said}");
     }
 }

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::error::CliError;
-use crate::config::Config;
-use crate::server;
+use crate::config::{Config, Log, LogFormat};
+use crate::{server, telemetry};
 
 /// Check a configuration, and every file that it names
 #[derive(Debug, Args)]
@@ -18,8 +18,10 @@ pub struct Check {
 
 /// Prints that all is well, or every fault at once.
 pub fn run(check: &Check) -> Result<(), CliError> {
-    let config = Config::load(Some(&check.config), std::env::vars())?;
-    let faults = server::check(&config);
+    let warnings = Log { filter: "warn".to_owned(), format: LogFormat::Text };
+    telemetry::logs::start(&warnings)?;
+    let (config, mut faults) = Config::read(Some(&check.config), std::env::vars())?;
+    faults.extend(server::check(&config));
     if faults.is_empty() {
         println!("{} can be used", check.config.display());
         return Ok(());

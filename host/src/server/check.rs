@@ -3,12 +3,13 @@
 use std::error::Error;
 use std::path::Path;
 
+use super::data_dir::DataDir;
 use super::webhooks::WebhooksError;
 use super::{delivery, domains, tls};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::journey::deliver::smtp::TlsClient;
-use crate::trust;
+use crate::{telemetry, trust};
 
 /// Reads every file that a configuration names: the certificate and its key, authorities, passwords of
 /// smarthosts, the directories. Writes nothing, binds no port, asks nobody.
@@ -30,6 +31,8 @@ pub fn check(config: &Config) -> Vec<String> {
     let trusted = trust::https(config.webhooks.ca_file.as_deref());
     note(trusted.map(drop).map_err(|it| WebhooksError::Trust(it).into()));
     note(domains::resolver(config, &clock).map(drop).map_err(Into::into));
+    note(telemetry::logs::check(&config.log).map_err(|it| format!("log.filter: {it}").into()));
+    note(DataDir::check(&config.store.data_dir).map_err(Into::into));
     faults.extend(directory("store.data_dir", Some(&config.store.data_dir)));
     faults.extend(directory("plugins.dir", config.plugins.dir.as_deref()));
     faults

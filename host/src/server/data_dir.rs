@@ -56,6 +56,18 @@ impl DataDir {
         Ok(Self(path.to_owned()))
     }
 
+    /// Whether a server could take up the directory as it stands. A directory or a key that is missing is
+    /// made at the first start, not here.
+    ///
+    /// # Errors
+    /// The master key cannot be read, or is none.
+    pub fn check(path: &Path) -> Result<(), DataDirError> {
+        let data = Self(path.to_owned());
+        data.warn_of_readers();
+        let key = data.file("master.key");
+        if key.try_exists().map_err(at(&key))? { data.master_key().map(drop) } else { Ok(()) }
+    }
+
     /// Warns where others than the owner can read, or replace, the secrets that are kept here. That is
     /// no reason to stop: some platforms widen the permissions of a volume at each start.
     pub fn warn_of_readers(&self) {

@@ -16,10 +16,7 @@ const WITH_ADDRESSES: [&str; 4] = ["mailin=warn", "lettre=warn", "rustls=error",
 /// # Errors
 /// The filter is not valid.
 pub fn start(log: &Log) -> Result<(), tracing_subscriber::filter::ParseError> {
-    let mut filter = EnvFilter::try_new(&log.filter)?;
-    for library in WITH_ADDRESSES {
-        filter = filter.add_directive(library.parse()?);
-    }
+    let filter = filter(log)?;
     let lines = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
@@ -33,4 +30,20 @@ pub fn start(log: &Log) -> Result<(), tracing_subscriber::filter::ParseError> {
         LogFormat::Json => lines.json().flatten_event(true).try_init(),
     };
     Ok(())
+}
+
+/// Whether [`start`] would take the filter.
+///
+/// # Errors
+/// The filter is not valid.
+pub fn check(log: &Log) -> Result<(), tracing_subscriber::filter::ParseError> {
+    filter(log).map(drop)
+}
+
+fn filter(log: &Log) -> Result<EnvFilter, tracing_subscriber::filter::ParseError> {
+    let mut filter = EnvFilter::try_new(&log.filter)?;
+    for library in WITH_ADDRESSES {
+        filter = filter.add_directive(library.parse()?);
+    }
+    Ok(filter)
 }

@@ -153,9 +153,9 @@ impl Schedule {
         };
         if age >= patience && has_failed {
             let words = format!(
-                "given up after {} hours: its destination has failed {} times in a row: {}",
+                "given up after {} hours: its destination has failed {}: {}",
                 patience.as_secs() / HOUR,
-                rest.failures,
+                times(rest.failures),
                 rest.reason
             );
             return WhileBackedOff::GiveUp(Report::new(Verdict::Failed, "", words));
@@ -163,8 +163,10 @@ impl Schedule {
         let pause = self.pause(rest.failures).unwrap_or_default().min(LONGEST_WAIT);
         let until = rest.until.max(now.after(spread(pause, due.message_id)));
         let reason = format!(
-            "not offered before {}: its destination has failed {} times in a row: {}",
-            rest.until, rest.failures, rest.reason
+            "backing off from its destination until {}, because the destination has failed {}: {}",
+            rest.until,
+            times(rest.failures),
+            rest.reason
         );
         let waits_for = rest.hosts.clone();
         WhileBackedOff::Wait(BackedOff { message_id: due.message_id, until, waits_for, reason })
@@ -189,6 +191,10 @@ impl Schedule {
     fn has_had_its_attempts(&self, attempts: u32) -> bool {
         usize::try_from(attempts).is_ok_and(|it| it >= self.pauses.len())
     }
+}
+
+fn times(failures: u32) -> String {
+    if failures == 1 { "once".to_owned() } else { format!("{failures} times in a row") }
 }
 
 /// A pause, by up to a tenth longer.

@@ -267,13 +267,12 @@ pub enum Blame {
 }
 
 /// Makes the call that one generation failed in to another one.
-pub async fn judge(report: TrapReport, other: Option<Proven>) -> Done {
+pub async fn judge(report: TrapReport, other: Proven) -> Done {
     let blame = blame(&report, other).await;
     Done::Judged { plugin: report.plugin, input: report.input, failure: report.failure, blame }
 }
 
-async fn blame(report: &TrapReport, other: Option<Proven>) -> Blame {
-    let Some(other) = other else { return Blame::Plugin };
+async fn blame(report: &TrapReport, other: Proven) -> Blame {
     let (answer, failure) = other.answer(&report.call).await;
     let traps = failure.is_some_and(|failure| failure.is_trap());
     match (report.failure.is_trap(), service::is_failure(other.kind(), &answer)) {

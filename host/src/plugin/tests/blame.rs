@@ -112,6 +112,26 @@ async fn data_that_comes_to_a_limit_is_to_blame_and_its_template_stays() {
     assert_eq!(live.pulse().inputs_in_quarantine(), 0);
 }
 
+/// Whoever takes the built-in renderer for a template of a slot's own keeps it: where no other generation can
+/// be asked, the built-in one is.
+#[tokio::test]
+async fn a_copy_of_the_built_in_renderer_is_not_rolled_back_for_what_data_costs() {
+    let home = Home::new();
+    let platform = Platform::start(&home).await;
+    home.put("liquid-renderer.wasm", builtin::LIQUID_RENDERER);
+    let live = platform.live(RENDERER, "waxwing-liquid-renderer").await;
+    for n in 0..12 {
+        let text = "{% for i in (1..n) %}{% endfor %}";
+        let data = format!(r#"{{"name":"Ada","n":{}}}"#, 1_000_000_000 + n);
+        let (blame, _) =
+            too_much_work(render_version(&platform.plugins, version(), text, &data).await);
+        assert_eq!(blame, Blame::Data);
+    }
+    let view = platform.view(RENDERER);
+    assert_eq!(view.quarantined, [], "the plugin is not rolled back");
+    assert!(!view.is_builtin && live.pulse().inputs_in_quarantine() == 0);
+}
+
 #[tokio::test]
 async fn a_template_that_renders_no_data_is_to_blame() {
     let plugins = plugins(Limits::default()).await;

@@ -14,9 +14,12 @@ use crate::message::state::MessageState;
 use crate::store::StoreError;
 use crate::store::records::{BackedOff, Lane};
 
+/// Characters of what a message's own last attempt was answered: other messages' destination says less.
+const LAST_REPLY: u32 = 300;
+
 impl Sqlite {
     /// Lets messages wait that are due and not leased. The first time each becomes `deferred`, with its event;
-    /// later only the reason changes.
+    /// later only the reason changes. It names what the message's own last attempt was answered, if it had one.
     ///
     /// # Errors
     /// The database failed; nothing was written then.
@@ -57,7 +60,9 @@ impl Sqlite {
         .map_err(during())?;
         sqlx::query(
             "-- back_off: state
-             UPDATE messages SET state = 'deferred', reason = j.value ->> 'reason', updated_at = ?3
+             UPDATE messages SET state = 'deferred', updated_at = ?3, reason = (j.value ->> 'reason') ||
+                 coalesce((SELECT '; its own last attempt: ' || substr(reply, 1, ?4) FROM attempts
+                           WHERE message_id = messages.id ORDER BY number DESC LIMIT 1), '')
              FROM json_each(?1) AS j
              WHERE messages.id = j.value ->> 'id'
                AND messages.id IN (SELECT value FROM json_each(?2))",
@@ -65,6 +70,7 @@ impl Sqlite {
         .bind(&rows)
         .bind(&held)
         .bind(now.millis())
+        .bind(LAST_REPLY)
         .execute(&mut *tx)
         .await
         .map_err(during())?;

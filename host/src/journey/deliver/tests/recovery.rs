@@ -88,7 +88,7 @@ async fn a_back_off_of_the_destination_is_no_attempt() {
         if file.attempts.is_empty() {
             unoffered += 1;
             let reason = &file.row.reason;
-            assert!(reason.starts_with("not offered before"), "{reason}");
+            assert!(reason.starts_with("backing off from its destination until"), "{reason}");
             assert!(reason.contains("while connecting"), "{reason}");
             assert_eq!(super::bench::events(&file), ["queued", "deferred"], "told once");
         }
@@ -113,6 +113,33 @@ async fn a_message_that_waits_is_told_what_its_destination_said() {
     let file = bench.until_state(second, "deferred").await;
     assert_eq!(file.attempts.len(), 0);
     assert!(file.row.reason.contains("554 5.7.1 blocked, see example.org"), "{}", file.row.reason);
+    bench.finish().await;
+}
+
+/// From MAIL on, a server's words may be about another account's message: then a message is told only what it was
+/// answered itself.
+#[tokio::test]
+async fn a_message_that_was_offered_keeps_the_words_of_its_own_server() {
+    let behaviour = Behaviour::new().reject(Stage::Mail, 452, "4.3.1 quota used up for bob");
+    let server = MxServer::start(behaviour);
+    let bench = Bench::new(Setup::smarthosts(&[smarthost("post", &server)])).await;
+    let offered = bench.send_many(12, "example.com").await;
+    bench.until_all(&offered, "deferred").await;
+    server.stop();
+    bench.live_until(NOW.after(MINUTE * 10)).await;
+    let unoffered = bench.send("bob@example.com").await;
+    let unoffered = bench.until_state(unoffered, "deferred").await.row.reason;
+    assert!(!unoffered.contains("quota"), "{unoffered}");
+    // Some have been offered, and wait since.
+    let mut own = Vec::new();
+    for id in offered {
+        own.push(bench.message(id).await.row.reason);
+    }
+    let told = |reason: &String| {
+        let own = reason.split_once("; its own last attempt: ").map(|(_, own)| own);
+        own.is_some_and(|it| it.contains("quota used up for bob"))
+    };
+    assert!(own.iter().any(told), "{own:?}");
     bench.finish().await;
 }
 
