@@ -6,7 +6,8 @@ use clap::Args;
 
 use super::error::CliError;
 use crate::config::{Config, Log, LogFormat};
-use crate::{server, telemetry};
+use crate::server;
+use crate::telemetry;
 
 /// Check a configuration, and every file that it names
 #[derive(Debug, Args)]

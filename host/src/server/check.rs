@@ -9,7 +9,8 @@ use super::{delivery, domains, tls};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::journey::deliver::smtp::TlsClient;
-use crate::{telemetry, trust};
+use crate::telemetry;
+use crate::trust;
 
 /// Reads every file that a configuration names: the certificate and its key, authorities, passwords of
 /// smarthosts, the directories. Writes nothing, binds no port, asks nobody.

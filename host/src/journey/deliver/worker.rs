@@ -540,7 +540,7 @@ impl Worker {
                 "the clock was set back: the due times of waiting messages were moved earlier"
             ),
             Err(error) => {
-                tracing::error!(%error, "due times cannot be corrected after a change of the clock")
+                tracing::error!(%error, "due times cannot be corrected after a change of the clock");
             }
         }
     }
