@@ -34,6 +34,7 @@ pub mod journey {
 
 #[path = "../../src/template"]
 pub mod template {
+    pub mod slug;
     pub mod version;
 }
 
