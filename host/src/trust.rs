@@ -15,9 +15,9 @@ pub enum TrustError {
     /// The file with further authorities is not there, or is not PEM.
     #[error("{} cannot be read as PEM: {source}", path.display())]
     Unreadable {
-        /// The file.
+        /// The PEM file.
         path: PathBuf,
-        /// Why.
+        /// What reading the file failed with.
         source: pem::Error,
     },
     /// The file holds no certificate, or one that is no authority.
@@ -37,7 +37,7 @@ pub fn authorities(further: Option<&Path>) -> Result<RootCertStore, TrustError> 
     let mut roots = RootCertStore::empty();
     let found = rustls_native_certs::load_native_certs();
     for error in &found.errors {
-        tracing::warn!(%error, "some of the system's certificate authorities cannot be read");
+        tracing::warn!(%error, "some CA certificates of the system cannot be read; servers with certificates of these CAs are not trusted");
     }
     roots.add_parsable_certificates(found.certs);
     if let Some(path) = further {

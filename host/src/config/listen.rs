@@ -30,7 +30,7 @@ pub struct InvalidListen {
 }
 
 impl Listen {
-    /// The address, if there is one.
+    /// The address to listen on; none for `off`.
     #[must_use]
     pub fn address(self) -> Option<SocketAddr> {
         match self {

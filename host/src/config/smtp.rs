@@ -38,7 +38,7 @@ pub struct Smtp {
     pub message_bytes: usize,
     /// Recipients of a message.
     pub recipients: usize,
-    /// Connections at one time, on all ports together.
+    /// Concurrent SMTP connections, over all of the relay's listeners.
     pub connections: usize,
     /// The same from one address; an IPv6 address counts with its /64.
     pub connections_per_ip: usize,

@@ -111,7 +111,7 @@ fn log_refused(listener: &'static str, proxy: SocketAddr, error: &ProxyHeaderErr
     }
     metrics::counter!("waxwing_smtp_connections_refused_total", "reason" => "proxy_header")
         .increment(1);
-    tracing::warn!(%proxy, listener, %error, "a connection of a trusted proxy was refused");
+    tracing::warn!(%proxy, listener, %error, "closed a connection from a trusted proxy that sent no valid PROXY header");
 }
 
 fn turn_away(stream: TcpStream, reply: &[u8]) {

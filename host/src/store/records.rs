@@ -254,7 +254,7 @@ pub struct Due {
     pub is_wanted: bool,
     /// Octets of its content; none where they are not known.
     pub octets: Option<u32>,
-    /// Attempts so far.
+    /// Delivery attempts so far; a wait during a back-off is none.
     pub attempts: u32,
     /// When the first attempt was made, or would have been if its destination had not been backed off from.
     pub first_at: Option<Timestamp>,

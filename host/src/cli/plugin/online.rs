@@ -180,7 +180,8 @@ impl Server {
 }
 
 impl Connection {
-    /// Connects to nobody yet. Only for HTTPS the system must have certificate authorities.
+    /// Builds the HTTP client; opens no connection. The system's certificate authorities are loaded for an
+    /// HTTPS address only.
     fn new(base: String, key: String) -> Result<Self, OnlineError> {
         let none = |reason: &dyn std::fmt::Display| OnlineError::NoClient {
             base: base.clone(),

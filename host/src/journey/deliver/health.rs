@@ -51,7 +51,7 @@ pub struct Rest {
     /// What went wrong. Other accounts read it: the other side's words only from before it heard of a
     /// message.
     pub reason: String,
-    /// Failures in a row, of all who tried.
+    /// Consecutive failed attempts at this destination, of all accounts together.
     pub failures: u32,
 }
 

@@ -18,7 +18,7 @@ pub(super) const LEASE: Duration = Duration::from_hours(1);
 /// The pause after the database failed.
 pub(super) const STUMBLE: Duration = Duration::from_secs(1);
 
-/// What it takes to store outcomes.
+/// Stores delivery outcomes.
 pub(super) struct Settling {
     pub store: Store,
     pub clock: Clock,
@@ -27,23 +27,17 @@ pub(super) struct Settling {
 }
 
 impl Settling {
-    /// Stores the outcomes in groups, in their order, and tells `stored` which ones are stored. Ends when
-    /// either channel is closed.
-    pub(super) async fn run<E: From<Vec<Settlement>>>(
-        self,
-        mut ended: mpsc::Receiver<Settlement>,
-        stored: mpsc::Sender<E>,
-    ) {
-        loop {
-            let mut settled = Vec::new();
-            if ended.recv_many(&mut settled, SETTLED).await == 0 {
-                return;
-            }
-            self.settle(&settled).await;
-            if stored.send(settled.into()).await.is_err() {
-                return;
-            }
+    /// Waits for outcomes and stores them as one group, in their order. None when the channel is closed.
+    pub(super) async fn next(
+        &self,
+        ended: &mut mpsc::Receiver<Settlement>,
+    ) -> Option<Vec<Settlement>> {
+        let mut settled = Vec::new();
+        if ended.recv_many(&mut settled, SETTLED).await == 0 {
+            return None;
         }
+        self.settle(&settled).await;
+        Some(settled)
     }
 
     /// Stores outcomes, however often it takes: a message without a stored outcome would be sent again. It

@@ -76,12 +76,6 @@ enum Event {
     LookedUp(String),
 }
 
-impl From<Vec<Settlement>> for Event {
-    fn from(settled: Vec<Settlement>) -> Self {
-        Self::Settled(settled)
-    }
-}
-
 /// What is under way.
 struct UnderWay {
     tell: mpsc::Sender<Event>,
@@ -129,13 +123,20 @@ impl Worker {
     /// Delivers until `stop`; attempts that are under way are brought to their end.
     pub async fn run(self, stop: CancellationToken) {
         let (tell, mut told) = mpsc::channel(self.concurrent.max(SETTLED));
-        let (ended, ends) = mpsc::channel(self.concurrent.max(SETTLED));
+        let (ended, mut ends) = mpsc::channel(self.concurrent.max(SETTLED));
         let settling = Settling {
             store: self.store.clone(),
             clock: self.clock.clone(),
             owner: self.owner.clone(),
         };
-        self.spawner.start(Box::pin(settling.run(ends, tell.clone())));
+        let stored = tell.clone();
+        self.spawner.start(Box::pin(async move {
+            while let Some(settled) = settling.next(&mut ends).await {
+                if stored.send(Event::Settled(settled)).await.is_err() {
+                    return;
+                }
+            }
+        }));
         let mut under_way = UnderWay::new(tell, ended);
         let mut watch = Watch::new(&self.clock);
         let mut tidied = Instant::now();
@@ -511,7 +512,7 @@ impl Worker {
                 );
             }
             Err(error) => {
-                tracing::error!(%error, "expired leases cannot be queried; retrying with the next round");
+                tracing::error!(%error, "looking for expired leases in the queue failed; retrying in the next delivery round");
             }
         }
     }

@@ -125,7 +125,7 @@ fn too_much_work(slug: &Slug, blame: Blame, failure: &CallFailure) -> Refusal {
             Refusal::fault("data", "too_much_work", message)
         }
         Blame::Template => {
-            tracing::error!(%slug, %limit, "a published template exceeds a limit even with its own example data; publish a smaller template or raise the limit");
+            tracing::error!(%slug, %limit, "rendering a published template exceeds a renderer limit even with the template's example data; publish a smaller version or raise the limit");
             let message = format!(
                 "the published template {slug} cannot be rendered: it needs more than the server \
                  allows, whatever the data ({limit}); publish a mended version"

@@ -245,10 +245,12 @@ pub async fn tidy(
             named.extend(sampled);
             let tidied = tokio::task::spawn_blocking(move || state.tidy(&named, SPARE)).await;
             if let Err(error) = tidied {
-                tracing::warn!(%error, "unused plugin components could not be deleted");
+                tracing::warn!(%error, "deleting unused plugin components failed; trying again after the next plugin change");
             }
         }
-        Err(error) => tracing::warn!(%error, "unused plugin components could not be deleted"),
+        Err(error) => {
+            tracing::warn!(%error, "recorded calls cannot be read, so unused plugin components are not deleted")
+        }
     }
     Done::Tidied
 }

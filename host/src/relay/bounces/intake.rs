@@ -110,7 +110,9 @@ impl Intake {
                 }
                 (Recipient::Postmaster, _) => {
                     count("postmaster");
-                    tracing::info!("a message to postmaster was accepted and discarded");
+                    tracing::info!(
+                        "mail to postmaster at the [bounces] listener was accepted and discarded"
+                    );
                 }
                 (Recipient::ReturnPath(id), None) => {
                     count("unrecognised");

@@ -128,7 +128,7 @@ impl Session<'_> {
                 Step::Take(mail) => {
                     let taken = Box::pin(self.listener.intake.take(&mail, self.peer)).await;
                     let taken = taken.map_err(|error| {
-                        tracing::error!(%error, "a bounce or complaint report cannot be stored; its sender is told to try again");
+                        tracing::error!(%error, "storing a bounce or complaint report failed; the sending server was told to try again");
                         NotNow
                     });
                     self.receiving_since = None;

@@ -21,7 +21,7 @@ const FIXED_V2: usize = 16;
 /// That rest: addresses (at most 216 octets) and what proxies add, such as the name of a TLS client.
 const MAX_V2_REST: usize = 4_096;
 
-/// Why a connection of a trusted proxy has no client.
+/// Why the client's address of a proxied connection is not known.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ProxyHeaderError {
     #[error("the connection was closed before its first octet, as health checks do")]

@@ -62,7 +62,7 @@ impl OwnCertificate {
         if self.serves(now.after(LAST_DAYS)) {
             return Ok(());
         }
-        tracing::info!(names = ?self.names, "making a self-signed certificate for SMTP");
+        tracing::info!(names = ?self.names, "generating a self-signed certificate for the SMTP relay");
         self.make(now)
     }
 
