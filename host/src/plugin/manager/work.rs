@@ -249,7 +249,7 @@ pub async fn tidy(
             }
         }
         Err(error) => {
-            tracing::warn!(%error, "recorded calls cannot be read, so unused plugin components are not deleted")
+            tracing::warn!(%error, "recorded calls cannot be read, so unused plugin components are not deleted");
         }
     }
     Done::Tidied
