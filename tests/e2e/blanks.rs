@@ -115,7 +115,8 @@ async fn a_message_without_a_subject_or_with_nothing_to_see_is_refused() {
     let template = Template {
         subject: "{% if title %}{{ title }}{% endif %}",
         html: Some(
-            "<style>p { margin: 0 }</style><p>&nbsp;{% if words %}{{ words }}{% endif %}</p>",
+            "<title>t</title><style>p { margin: 0 }</style><p style=\"display:none\">preview</p>\
+             <p>&nbsp;{% if words %}{{ words }}{% endif %}<a href=\"https://example.com\"></a></p>",
         ),
         text: None,
     };

@@ -99,6 +99,11 @@ fn a_command_in_a_mistyped_directory_says_so_and_makes_no_store() {
         assert!(errors.contains(path) && errors.contains("--data-dir"), "{errors}");
         assert!(!mistyped.exists(), "{arguments:?} made it");
     }
+    let new = ["account", "create", "--name", "Acme", "--plan", "por", "--data-dir", path];
+    let output = std::process::Command::new(waxwing_tests::binary()).args(new).output();
+    let errors = String::from_utf8(output.expect("the binary runs").stderr).expect("UTF-8");
+    assert!(errors.contains("`por` is not known"), "{errors}");
+    assert!(!mistyped.exists(), "an account that is not made makes no store");
 }
 
 #[test]

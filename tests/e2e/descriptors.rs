@@ -7,6 +7,8 @@ use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 use waxwing_tests::{Launch, Server, until};
 
+use crate::fixture::message;
+
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Sets how many files the server may have open from now on.
@@ -52,4 +54,23 @@ async fn listeners_wait_for_descriptors_and_say_so_once() {
     assert_eq!(server.get("/readyz").await.status, 200);
     assert_eq!(lines(), [1; 5], "each listener says so once: {}", server.log());
     assert!(server.log().lines().count() < said + 50, "no flood of lines");
+}
+
+/// 150 is less than the connections that a configuration allows by default.
+#[tokio::test]
+async fn a_server_with_few_descriptors_accepts_fewer_connections_and_answers_probes() {
+    let server = Server::start(Launch::dev().with_open_files(150));
+    assert!(server.log().contains("so fewer are accepted; raise the limit"), "{}", server.log());
+    let idle = async |address: &str| {
+        let connect = (0..100).map(|_| TcpStream::connect(address));
+        futures_util::future::try_join_all(connect).await.expect("the kernel has a queue")
+    };
+    let _relay = (idle(server.smtp_starttls()).await, idle(server.smtp_tls()).await);
+    // The database, the plugins and the log have what they need meanwhile.
+    server.send(server.key(), &message("ada@example.com")).await.message_id();
+    let _api = idle(server.address()).await;
+    for path in ["/healthz", "/readyz"] {
+        let answer = tokio::time::timeout(PATIENCE, server.get(path)).await;
+        assert_eq!(answer.expect("in time").status, 200, "{path}: {}", server.log());
+    }
 }

@@ -108,7 +108,7 @@ async fn the_document_of_the_api_is_valid_and_has_what_the_contract_has() {
     {
         assert!(schemas["Problem"]["properties"].get(member).is_some(), "{member}");
     }
-    validate(&document);
+    validate(document);
 }
 
 /// With `openapi-spec-validator`.

@@ -188,7 +188,7 @@ impl Server {
         let answer = Answer { status, headers, body };
         answer.hold_to_contract();
         if let Ok(document) = self.openapi().await {
-            openapi::assert_documented(&document, &method, &path, status);
+            openapi::assert_documented(document, &method, &path, status);
         }
         Ok(answer)
     }

@@ -65,7 +65,7 @@ impl Server {
         let document = self.openapi().await.expect("a document");
         let path = format!("{DOMAINS}{}", path.join("/"));
         assert!(document["paths"][&path].is_object(), "{path} is not documented");
-        assert_documented(&document, &method, &path, answer.status);
+        assert_documented(document, &method, &path, answer.status);
         answer
     }
 

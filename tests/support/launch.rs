@@ -13,6 +13,7 @@ use crate::seed::Seed;
 pub struct Launch {
     command: Kind,
     environment: Vec<(String, String)>,
+    open_files: Option<u32>,
 }
 
 /// The command that starts it.
@@ -30,20 +31,24 @@ impl Launch {
     /// `waxwing dev --json` with its defaults.
     #[must_use]
     pub fn dev() -> Self {
-        Self { command: Kind::Dev, environment: Vec::new() }
+        Self { command: Kind::Dev, environment: Vec::new(), open_files: None }
     }
 
     /// `waxwing dev`, as a newcomer types it. [`crate::Server::told`] then knows `http`, `inbox`
     /// and `welcome`, which is the whole text that it has printed.
     #[must_use]
     pub fn plain_dev() -> Self {
-        Self { command: Kind::Plain, environment: Vec::new() }
+        Self { command: Kind::Plain, environment: Vec::new(), open_files: None }
     }
 
     /// `waxwing serve` with these sections beside `[http]`, `[store]` and `[log]`.
     #[must_use]
     pub fn serve(sections: &str) -> Self {
-        Self { command: Kind::Serve(sections.to_owned()), environment: Vec::new() }
+        Self {
+            command: Kind::Serve(sections.to_owned()),
+            environment: Vec::new(),
+            open_files: None,
+        }
     }
 
     /// Sets a key of the configuration through the environment, as in `("limits", "body_seconds")`.
@@ -63,6 +68,13 @@ impl Launch {
         self
     }
 
+    /// Gives it so few file descriptors.
+    #[must_use]
+    pub fn with_open_files(mut self, most: u32) -> Self {
+        self.open_files = Some(most);
+        self
+    }
+
     /// The command that starts it.
     pub(crate) fn kind(&self) -> &Kind {
         &self.command
@@ -76,7 +88,14 @@ impl Launch {
     /// The command for a data directory in `home`.
     pub(crate) fn command(&self, home: &Path) -> Command {
         let data = home.join("data");
-        let mut command = waxwing();
+        let mut command = match self.open_files {
+            None => waxwing(),
+            Some(most) => clean({
+                let mut limited = Command::new("prlimit");
+                limited.arg(format!("--nofile={most}:{most}")).arg(Seed::of_this_build().binary());
+                limited
+            }),
+        };
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         match &self.command {
             Kind::Dev => {
@@ -103,7 +122,10 @@ impl Launch {
 
 /// The binary under test, free of the configuration of whoever runs the tests.
 pub fn waxwing() -> Command {
-    let mut command = Command::new(Seed::of_this_build().binary());
+    clean(Command::new(Seed::of_this_build().binary()))
+}
+
+fn clean(mut command: Command) -> Command {
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("WAXWING_") {
             command.env_remove(name);

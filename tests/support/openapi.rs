@@ -10,12 +10,12 @@ impl Server {
     ///
     /// # Errors
     /// The server is gone.
-    pub async fn openapi(&self) -> Result<Value, reqwest::Error> {
+    pub async fn openapi(&self) -> Result<&Value, reqwest::Error> {
         let read = || async {
             let url = format!("{}/openapi.json", self.url());
             self.http.get(url).send().await?.json().await
         };
-        self.document.get_or_try_init(read).await.cloned()
+        self.document.get_or_try_init(read).await
     }
 }
 

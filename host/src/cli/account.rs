@@ -6,7 +6,7 @@ use clap::Subcommand;
 use serde_json::{Value, json};
 
 use super::error::CliError;
-use super::open::{Opened, Target};
+use super::open::Target;
 use super::output::{Output, text};
 use crate::account::plan::{Billing, Plan};
 use crate::account::{Account, AccountState};
@@ -93,10 +93,10 @@ pub async fn run(command: AccountCommand) -> Result<(), CliError> {
     match command {
         AccountCommand::Create { name, plan, own_plan, sender, strict, brand, target } => {
             let changes = brand.changes()?;
-            let opened = target.open_or_make().await?;
             if !own_plan {
-                refuse_unknown(&plan, &opened).await?;
+                refuse_unknown(&plan, &target).await?;
             }
+            let opened = target.open_or_make().await?;
             let now = opened.clock.now();
             let account = Account { sender, strict, ..Account::new(&name, plan, now) };
             opened.store.create_account(&account).await?;
@@ -116,7 +116,7 @@ pub async fn run(command: AccountCommand) -> Result<(), CliError> {
         AccountCommand::Brand(command) => command.run().await,
         AccountCommand::Update { id, plan, own_plan, sender, strict, target } => {
             if let Some(plan) = plan.as_ref().filter(|_| !own_plan) {
-                refuse_unknown(plan, &target.open().await?).await?;
+                refuse_unknown(plan, &target).await?;
             }
             change(id, &target, |account| {
                 if let Some(plan) = plan {
@@ -140,10 +140,17 @@ pub async fn run(command: AccountCommand) -> Result<(), CliError> {
 
 /// A typing error would count as a paid plan, so a plan that no account has and the built-in policy
 /// does not know is one only if the operator says so.
-async fn refuse_unknown(plan: &Plan, opened: &Opened) -> Result<(), CliError> {
+async fn refuse_unknown(plan: &Plan, target: &Target) -> Result<(), CliError> {
     let Some(known) = plan.unlike() else { return Ok(()) };
-    let accounts = opened.store.accounts(opened.clock.now()).await?;
-    if accounts.iter().any(|row| row.account.plan == *plan) {
+    let is_used = match target.open().await {
+        Ok(opened) => {
+            let accounts = opened.store.accounts(opened.clock.now()).await?;
+            accounts.iter().any(|row| row.account.plan == *plan)
+        }
+        Err(CliError::NoStore(_)) => false,
+        Err(error) => return Err(error),
+    };
+    if is_used {
         return Ok(());
     }
     Err(CliError::UnknownPlan { plan: plan.name.clone(), known: known.join(", ") })

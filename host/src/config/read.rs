@@ -38,6 +38,7 @@ pub(super) fn file(text: &str, faults: &mut Vec<String>) -> toml::Table {
     }
     while let Err(error) = Config::deserialize(Deserializer::from(document.clone())) {
         let path = error.span().and_then(|span| narrowest(document.get_ref(), &span));
+        let path = path.map(|path| narrowed(&document, path, &error));
         faults.push(fault(text, &error, path.as_deref().unwrap_or_default()));
         match path {
             Some(path) if faults.len() < MAX_FAULTS => take_out(document.get_mut(), &path),
@@ -98,6 +99,37 @@ fn narrowest(table: &DeTable<'_>, span: &Range<usize>) -> Option<Vec<Step>> {
     let mut found = Vec::new();
     look_in_table(table, span, &mut Vec::new(), &mut found);
     found.into_iter().min_by_key(|(length, _)| *length).map(|(_, path)| path)
+}
+
+/// An element that is made of a text has no place in serde's error, which names the whole array. The way
+/// to the element: the one that gives the same error alone.
+fn narrowed(document: &Spanned<DeTable<'_>>, path: Vec<Step>, error: &Error) -> Vec<Step> {
+    let array = value(document.get_ref(), &path).and_then(DeValue::as_array);
+    let elements = array.map_or(0, |array| array.len());
+    let element = |index| [path.as_slice(), &[Step::Index(index)]].concat();
+    let is_same = |index: &usize| {
+        let mut alone = document.clone();
+        let others = (0..elements).rev().filter(|other| other != index);
+        others.for_each(|other| take_out(alone.get_mut(), &element(other)));
+        let alone = Config::deserialize(Deserializer::from(alone));
+        alone.is_err_and(|it| it.message() == error.message())
+    };
+    // A long array would be read as often as it has elements.
+    let found = (0..elements.min(MAX_FAULTS)).find(is_same).map(element);
+    found.unwrap_or(path)
+}
+
+fn value<'a, 'text>(table: &'a DeTable<'text>, path: &[Step]) -> Option<&'a DeValue<'text>> {
+    let (Step::Key(key), mut rest) = path.split_first()? else { return None };
+    let mut value = table.get(key.as_str())?.get_ref();
+    while let Some((step, after)) = rest.split_first() {
+        let inner = match step {
+            Step::Key(key) => value.as_table()?.get(key.as_str()),
+            Step::Index(index) => value.as_array()?.get(*index),
+        };
+        (value, rest) = (inner?.get_ref(), after);
+    }
+    Some(value)
 }
 
 type Found = Vec<(usize, Vec<Step>)>;

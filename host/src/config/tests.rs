@@ -38,6 +38,17 @@ fn all_bounds_that_are_broken_are_named_at_once() {
 }
 
 #[test]
+fn each_bad_element_of_a_list_is_named() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("waxwing.toml");
+    let text = "[http]\ntrusted_proxies = [\"10.0.0.0/8\", \"10.0.0.0/99\", \"nonsense\"]\n";
+    std::fs::write(&file, text).expect("written");
+    let error = Config::load(Some(&file), std::iter::empty()).expect_err("broken").to_string();
+    assert!(error.contains("10.0.0.0/99") && error.contains("nonsense"), "{error}");
+    assert!(!error.contains("10.0.0.0/8 "), "{error}");
+}
+
+#[test]
 fn faults_of_the_file_the_environment_and_the_rules_are_named_at_once() {
     let directory = tempfile::tempdir().expect("a directory");
     let file = directory.path().join("waxwing.toml");

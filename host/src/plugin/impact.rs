@@ -28,6 +28,10 @@ pub struct Impact {
     pub would_change: u32,
     /// How many the candidate serves worse: with no answer, a failure, or without a part.
     pub would_fail: u32,
+    /// How many the live policy lets pass.
+    pub pass: u32,
+    /// Of those, how many the candidate lets pass too.
+    pub would_pass: u32,
     /// Equal differences, the most frequent first.
     pub groups: Vec<Group>,
     /// The first differences.
@@ -81,6 +85,12 @@ impl Impact {
         self.would_fail > 0 || self.templates.failed > 0
     }
 
+    /// Whether the candidate refuses every call that passes now.
+    #[must_use]
+    pub fn refuses_all(&self) -> bool {
+        self.pass > 0 && self.would_pass == 0
+    }
+
     /// Makes recorded calls to both.
     pub async fn on_calls(live: &Proven, candidate: &Proven, calls: &[Call]) -> Self {
         let mut impact = Self::default();
@@ -91,6 +101,10 @@ impl Impact {
             let (after, _) = candidate.answer(call).await;
             impact.compared += 1;
             impact.would_fail += u32::from(service::worse(call.kind(), &before, &after).is_some());
+            if service::passes(call.kind(), &before) {
+                impact.pass += 1;
+                impact.would_pass += u32::from(service::passes(call.kind(), &after));
+            }
             if let Some(difference) = compare(call, &before, &after) {
                 impact.would_change += 1;
                 note(&mut impact.groups, call, &before, &after);

@@ -12,19 +12,36 @@ use tokio::time::Instant;
 const PAUSE: Duration = Duration::from_millis(100);
 const BETWEEN_LINES: Duration = Duration::from_mins(1);
 
+/// Says something once a minute, however often it happens.
+#[derive(Debug, Default)]
+pub struct OnceAMinute {
+    said: Option<Instant>,
+}
+
+impl OnceAMinute {
+    /// Whether it is to be said now.
+    pub fn is_due(&mut self) -> bool {
+        let is_due = self.said.is_none_or(|said| said.elapsed() >= BETWEEN_LINES);
+        if is_due {
+            self.said = Some(Instant::now());
+        }
+        is_due
+    }
+}
+
 /// A listening socket.
 #[derive(Debug)]
 pub struct Acceptor {
     listener: TcpListener,
     name: &'static str,
-    told: Option<Instant>,
+    failures: OnceAMinute,
 }
 
 impl Acceptor {
     /// Accepts what comes to `listener`, which the log calls `name`.
     #[must_use]
     pub fn new(listener: TcpListener, name: &'static str) -> Self {
-        Self { listener, name, told: None }
+        Self { listener, name, failures: OnceAMinute::default() }
     }
 
     /// The next connection. A call that is dropped loses none.
@@ -38,8 +55,7 @@ impl Acceptor {
             if matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::Interrupted) {
                 continue;
             }
-            if self.told.is_none_or(|told| told.elapsed() >= BETWEEN_LINES) {
-                self.told = Some(Instant::now());
+            if self.failures.is_due() {
                 tracing::warn!(
                     listener = self.name,
                     %error,

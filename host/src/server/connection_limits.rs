@@ -68,6 +68,12 @@ impl Places {
         self.bounds.store(Arc::new(bounds));
     }
 
+    /// How many connections there may be, all together.
+    #[must_use]
+    pub fn bound_of_all(&self) -> usize {
+        self.bounds.load().connections
+    }
+
     /// A place for a connection from this address.
     ///
     /// # Errors

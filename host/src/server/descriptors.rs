@@ -3,26 +3,57 @@
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// For the database, the plugins, the log and deliveries.
+use crate::config::Config;
+
+/// For the database, the plugins, the log, deliveries, and connections beyond the bounds that only get
+/// probes answered.
 const OTHERS: u64 = 512;
 
-/// Asks for enough for so many connections, and says so if the system does not give them.
-pub fn ask_for(connections: usize) {
-    let wanted = u64::try_from(connections).unwrap_or(u64::MAX).saturating_add(OTHERS);
+/// Asks for enough descriptors for the connections that a configuration allows. Where the system gives
+/// fewer, the configuration that is returned allows fewer connections, and the log says how many: a server
+/// that accepts more than it has descriptors for answers no probe and opens no file.
+pub fn fit(config: &Config) -> Config {
+    let mut config = config.clone();
+    let connections = config.smtp.connections.saturating_add(config.limits.connections);
+    let connections = u64::try_from(connections).unwrap_or(u64::MAX);
+    let wanted = connections.saturating_add(OTHERS);
+    let Some(given) = given(wanted) else { return config };
+    let fitting = fitting(given);
+    config.smtp.connections = share(config.smtp.connections, connections, fitting);
+    config.limits.connections = share(config.limits.connections, connections, fitting);
+    tracing::warn!(
+        given,
+        wanted,
+        smtp_connections = config.smtp.connections,
+        http_connections = config.limits.connections,
+        "the limit of open files is below the connections that the configuration allows, so fewer are \
+         accepted; raise the limit (LimitNOFILE=, ulimit -n), or lower smtp.connections and \
+         limits.connections"
+    );
+    config
+}
+
+/// As many as the system gives, where that is fewer than wanted.
+fn given(wanted: u64) -> Option<u64> {
     let limit = getrlimit(Resource::Nofile);
-    let Some(asked) = raised(&limit, wanted) else { return };
+    let asked = raised(&limit, wanted)?;
     let given = match setrlimit(Resource::Nofile, asked) {
         Ok(()) => asked.current,
         Err(_) => limit.current,
     };
-    if let Some(given) = given.filter(|given| *given < wanted) {
-        tracing::warn!(
-            given,
-            wanted,
-            "the limit of open files is below the connections that the configuration allows; raise \
-             it (LimitNOFILE=, ulimit -n), or lower smtp.connections and limits.connections"
-        );
-    }
+    given.filter(|given| *given < wanted)
+}
+
+/// The connections that so many descriptors are enough for. Of a small limit two thirds are for what is
+/// not a connection, which must go on.
+fn fitting(given: u64) -> u64 {
+    given - OTHERS.min(given.saturating_mul(2).div_ceil(3))
+}
+
+/// Of `fitting` connections the part that belongs to `own` of `all`; at least one.
+fn share(own: usize, all: u64, fitting: u64) -> usize {
+    let part = u128::from(fitting) * own as u128 / u128::from(all.max(1));
+    usize::try_from(part).unwrap_or(own).max(1)
 }
 
 /// The limit to ask for: as much as is wanted, as far as this process may go; none where there is
@@ -46,5 +77,12 @@ mod tests {
         assert_eq!(asked(&limit(Some(1_024), None)), Some(10_000));
         assert_eq!(asked(&limit(Some(20_000), Some(20_000))), None, "enough");
         assert_eq!(asked(&limit(None, None)), None, "no limit at all");
+    }
+
+    #[test]
+    fn connections_get_what_is_left_by_their_shares() {
+        assert_eq!((fitting(150), fitting(1_024), fitting(0)), (50, 512, 0));
+        assert_eq!(share(10_000, 20_000, 50), 25);
+        assert_eq!(share(100, 20_000, 50), 1, "none is left without any");
     }
 }

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::connection_limits::{Bounds, Places, Protocol};
 use super::listeners::Patience;
-use super::{descriptors, relay};
+use super::relay;
 use crate::api::lists::ListLimits;
 use crate::api::{BodyLimits, RequestLimits};
 use crate::config::Config;
@@ -43,7 +43,6 @@ impl LimitsInUse {
     /// `stopping`.
     #[must_use]
     pub fn new(config: &Config, stopping: CancellationToken) -> Self {
-        ask_for_descriptors(config);
         let limits = &config.limits;
         let (a_second, burst) = (limits.sends_per_second, limits.send_burst);
         Self {
@@ -70,7 +69,6 @@ impl LimitsInUse {
     /// Puts those of another configuration in their place. No connection ends for it, and nothing that
     /// is counted begins anew where its limit stays.
     pub fn take(&self, config: &Config) {
-        ask_for_descriptors(config);
         let limits = &config.limits;
         let (a_second, burst) = (limits.sends_per_second, limits.send_burst);
         self.rate_limits.change(a_second, burst, limits.failed_logins);
@@ -84,10 +82,6 @@ impl LimitsInUse {
             relay.take(config);
         }
     }
-}
-
-fn ask_for_descriptors(config: &Config) {
-    descriptors::ask_for(config.smtp.connections.saturating_add(config.limits.connections));
 }
 
 fn bounds(config: &Config) -> Bounds {

@@ -72,7 +72,7 @@ pub async fn http(port: Port, stop: CancellationToken) {
                 connections.start("http connection", hold(place, served));
             }
             Err(crowded) => {
-                let connection = overflow.enter();
+                let connection = overflow.enter(places.bound_of_all());
                 let patience = Patience { headers: patience.headers.min(FAREWELL), ..patience };
                 let served = answer_once(stream, (peer, crowded), refusals.clone(), patience);
                 connections.start("http overflow", async move { connection.run(served).await });

@@ -4,6 +4,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use super::delivery::{Book, DeliveryError};
+use super::descriptors;
 use super::limits::LimitsInUse;
 use crate::config::{Config, Delivery};
 
@@ -48,7 +49,7 @@ impl Exchange {
         let taken = Taken::between(&running, &next, new);
         // Although they may say the same: passwords stand in files of their own.
         self.book.take(&next, goes_another_way(&running.delivery, &next.delivery))?;
-        self.limits.take(&next);
+        self.limits.take(&descriptors::fit(&next));
         *running = next;
         Ok(taken)
     }

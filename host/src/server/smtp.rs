@@ -15,7 +15,7 @@ use futures_util::stream::FuturesUnordered;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 
-use super::accept::Acceptor;
+use super::accept::{Acceptor, OnceAMinute};
 use super::connection_limits::Places;
 use super::tasks::Tasks;
 use crate::account::key::IpNetwork;
@@ -52,7 +52,7 @@ where
     let (sessions, cut) = (Tasks::default(), CancellationToken::new());
     let Door { name, listener, crowded, trusted_proxies } = door;
     let mut acceptor = Acceptor::new(listener, name);
-    let mut headers = FuturesUnordered::new();
+    let (mut headers, mut bad_headers) = (FuturesUnordered::new(), OnceAMinute::default());
     loop {
         let (stream, client) = tokio::select! {
             (stream, peer) = acceptor.next() => {
@@ -62,14 +62,14 @@ where
                     headers.push(behind_proxy(stream, peer));
                     continue;
                 } else {
-                    log_refused(name, peer, &ProxyHeaderError::TooMany(MAX_PENDING_HEADERS));
+                    log_refused((name, peer), &ProxyHeaderError::TooMany(MAX_PENDING_HEADERS), &mut bad_headers);
                     continue;
                 }
             }
             Some((stream, peer, client)) = headers.next() => match client {
                 Ok(client) => (stream, client),
                 Err(error) => {
-                    log_refused(name, peer, &error);
+                    log_refused((name, peer), &error, &mut bad_headers);
                     continue;
                 }
             },
@@ -102,7 +102,11 @@ async fn behind_proxy(
     (stream, proxy, client)
 }
 
-fn log_refused(listener: &'static str, proxy: SocketAddr, error: &ProxyHeaderError) {
+fn log_refused(
+    (listener, proxy): (&'static str, SocketAddr),
+    error: &ProxyHeaderError,
+    lines: &mut OnceAMinute,
+) {
     let proxy = proxy.ip().to_canonical();
     if matches!(error, ProxyHeaderError::Nothing) {
         // Health checks come every few seconds.
@@ -111,7 +115,10 @@ fn log_refused(listener: &'static str, proxy: SocketAddr, error: &ProxyHeaderErr
     }
     metrics::counter!("waxwing_smtp_connections_refused_total", "reason" => "proxy_header")
         .increment(1);
-    tracing::warn!(%proxy, listener, %error, "closed a connection from a trusted proxy that sent no valid PROXY header");
+    // Each of thousands of clients could be slow on purpose; the metric counts them all.
+    if lines.is_due() {
+        tracing::warn!(%proxy, listener, %error, "closed a connection from a trusted proxy that sent no valid PROXY header; said at most once a minute");
+    }
 }
 
 fn turn_away(stream: TcpStream, reply: &[u8]) {

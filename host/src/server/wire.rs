@@ -16,7 +16,7 @@ use super::limits::LimitsInUse;
 use super::reload::Exchange;
 use super::tasks::Tasks;
 use super::tls::CertificateError;
-use super::{bounces, delivery, domains, http, memory, plugins, relay, webhooks};
+use super::{bounces, delivery, descriptors, domains, http, memory, plugins, relay, webhooks};
 use crate::api::Api;
 use crate::api::client::{Forwarding, TrustedProxies};
 use crate::api::lists::ListLimits;
@@ -126,7 +126,8 @@ pub enum StartError {
 ///
 /// # Errors
 /// See [`StartError`]. Nothing listens then.
-pub async fn start(config: &Config) -> Result<Running, StartError> {
+pub async fn start(configured: &Config) -> Result<Running, StartError> {
+    let config = &descriptors::fit(configured);
     let clock = Clock::system();
     let data = DataDir::open(&config.store.data_dir)?;
     let lock = data.lock()?;
@@ -154,9 +155,8 @@ pub async fn start(config: &Config) -> Result<Running, StartError> {
     let (committer, commits) = batch::channel();
     let commits = commits.keeping_samples(config.plugins.samples_kept);
     let wake = Arc::new(Notify::new());
-    let waker = Arc::clone(&wake);
-    let on_commit = move || waker.notify_one();
-    core.start("commit", commits.run(store.clone(), clock.clone(), on_commit, stop_core.clone()));
+    let committing = commits.run(store.clone(), clock.clone(), waker(&wake), stop_core.clone());
+    core.start("commit", committing);
     core.start("domains", Arc::clone(&verifier).run(stop_core.clone()));
     let parts = delivery::Parts {
         store: store.clone(),
@@ -224,9 +224,14 @@ pub async fn start(config: &Config) -> Result<Running, StartError> {
         stop_doors,
         stop_core,
         broken,
-        exchange: Exchange::new(limits, book, config),
+        exchange: Exchange::new(limits, book, configured),
         _lock: lock,
     })
+}
+
+fn waker(wake: &Arc<Notify>) -> impl Fn() + use<> {
+    let wake = Arc::clone(wake);
+    move || wake.notify_one()
 }
 
 fn proxies(config: &Config) -> Arc<TrustedProxies> {

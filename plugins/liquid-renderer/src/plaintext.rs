@@ -107,8 +107,15 @@ struct Writer {
     out: String,
     /// The element that is dropped with all it holds, and how deep it is nested in itself.
     dropped: Option<(String, u32)>,
-    /// Addresses of open links and where their labels start.
-    links: Vec<(String, usize)>,
+    /// The open ones, the innermost last.
+    links: Vec<Link>,
+}
+
+struct Link {
+    address: String,
+    /// Where its label starts in the text.
+    start: usize,
+    has_picture: bool,
 }
 
 impl Writer {
@@ -148,9 +155,12 @@ impl Writer {
             "a" => {
                 let address = event.attribute("href").unwrap_or_default();
                 let address = self.with_liquid(&entities::decode(address.trim()));
-                self.links.push((address, self.out.len()));
+                self.links.push(Link { address, start: self.out.len(), has_picture: false });
             }
             "img" => {
+                if let Some(link) = self.links.last_mut() {
+                    link.has_picture = true;
+                }
                 let alt = event.attribute("alt").unwrap_or_default().to_owned();
                 self.text(&alt);
             }
@@ -178,8 +188,8 @@ impl Writer {
         }
         match name {
             "a" => {
-                if let Some((address, start)) = self.links.pop() {
-                    self.link_end(&address, start);
+                if let Some(link) = self.links.pop() {
+                    self.link_end(&link);
                 }
             }
             "br" | "hr" => {}
@@ -199,17 +209,18 @@ impl Writer {
         put!(self.out, "{mark}{number}{NUMBER_END}");
     }
 
-    /// `label (address)`, or the address alone where the label says the same.
-    fn link_end(&mut self, address: &str, start: usize) {
-        let label = self.out.get(start..).unwrap_or_default().trim();
+    /// `label (address)`, or the address alone where the label says the same or is a picture. A link that
+    /// nobody could click has no address either.
+    fn link_end(&mut self, Link { address, start, has_picture }: &Link) {
+        let label = self.out.get(*start..).unwrap_or_default().trim();
         let plain = ["mailto:", "tel:"].iter().find_map(|it| address.strip_prefix(it));
-        let same = label == address || plain == Some(label);
+        let same = label == *address || plain == Some(label);
         if address.is_empty() || address.starts_with('#') || same {
             return;
         }
-        if label.is_empty() {
+        if label.is_empty() && *has_picture {
             self.out.push_str(address);
-        } else {
+        } else if !label.is_empty() {
             while self.out.ends_with(' ') {
                 self.out.pop();
             }

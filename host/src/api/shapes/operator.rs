@@ -66,6 +66,10 @@ pub struct Impact {
     would_change: u32,
     /// How many would be served worse: with no answer, a failure, or without a part.
     would_fail: u32,
+    /// For a policy, how many the live one lets pass.
+    pass: u32,
+    /// Of those, how many would pass.
+    would_pass: u32,
     /// Equal differences, each with the number of its calls, the most frequent first.
     #[schema(value_type = Vec<Object>)]
     groups: Vec<serde_json::Value>,

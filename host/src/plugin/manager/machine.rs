@@ -104,6 +104,11 @@ impl Pending {
             ImpactRule::Ask => Some("its slot asks before each change".to_owned()),
             // Other answers are what a new policy is for; a send that is served worse is a defect.
             _ if !worse.is_empty() => Some(worse),
+            // A stricter policy refuses some sends; one that refuses all of them is a mistake, most often.
+            ImpactRule::Auto if self.impact.refuses_all() => {
+                let pass = self.impact.pass;
+                Some(format!("all {pass} recorded calls that pass now would be refused"))
+            }
             ImpactRule::Auto if shadow.differs_always() => {
                 Some(format!("all {} calls in the shadow were answered otherwise", shadow.compared))
             }

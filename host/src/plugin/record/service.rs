@@ -40,6 +40,20 @@ pub fn is_failure(kind: Kind, answer: &Value) -> bool {
     service(kind, answer) == Service::Failed
 }
 
+/// Whether a policy lets a send pass, or finds a domain in order. A renderer decides neither.
+#[must_use]
+pub fn passes(kind: Kind, answer: &Value) -> bool {
+    let list = |name: &str| answer[name].as_array().map(Vec::as_slice).unwrap_or_default();
+    match kind {
+        Kind::Renderer => false,
+        Kind::Plan => list("decisions").iter().any(|it| it.get("allow").is_some()),
+        Kind::Domain => {
+            let findings = list("findings");
+            !findings.is_empty() && findings.iter().all(|it| it["status"] == "satisfied")
+        }
+    }
+}
+
 /// Whether a renderer's answer has every part that any renderer could make of a template.
 #[must_use]
 pub fn is_whole(template: &Template, answer: &Value) -> bool {
@@ -77,6 +91,20 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_policy_passes_what_it_allows_or_finds_in_order() {
+        let allow = json!({"decisions": [{"deny": {}}, {"allow": {"credits": 1}}]});
+        assert!(passes(Kind::Plan, &allow));
+        assert!(!passes(Kind::Plan, &json!({"decisions": [{"deny": {}}]})));
+        assert!(!passes(Kind::Plan, &json!({"trap": "unreachable"})));
+        let finding = |status: &str| json!({"requirementId": "spf", "status": status});
+        let found = |statuses: &[&str]| {
+            let findings = statuses.iter().map(|it| finding(it)).collect::<Vec<_>>();
+            passes(Kind::Domain, &json!({ "findings": findings }))
+        };
+        assert!(found(&["satisfied"]) && !found(&["satisfied", "wrong"]) && !found(&[]));
+    }
 
     #[test]
     fn an_answer_without_a_part_that_was_there_is_worse() {

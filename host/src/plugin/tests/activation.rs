@@ -93,6 +93,20 @@ async fn a_plugin_that_does_not_answer_a_recorded_call_waits_whatever_the_rule()
     platform.live(PLAN, "panic-on-poison").await;
 }
 
+/// A policy may refuse more than the one before it; one that refuses everything is a mistake, most often.
+#[tokio::test]
+async fn a_policy_that_refuses_every_recorded_call_waits_for_the_operator() {
+    let home = Home::new();
+    let platform = price_one(&home, "").await;
+    home.put("plan-policy.wasm", waxwing_guests::component("rude-denial"));
+    let candidate = waiting(&platform, "rude-denial").await;
+    let why = "all 2 recorded calls that pass now would be refused";
+    assert_eq!(candidate.waits.as_deref(), Some(why));
+    assert_eq!(platform.reason().await, "price one");
+    platform.order(PLAN, Order::Activate).await.expect("the operator may");
+    platform.live(PLAN, "rude-denial").await;
+}
+
 /// Whoever switches a slot on again means what ran in it.
 #[tokio::test]
 async fn a_plugin_that_waited_still_waits_after_its_slot_was_off_and_on() {

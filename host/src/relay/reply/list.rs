@@ -147,7 +147,7 @@ Message {
     InFlight = 451 "4.7.0" "CONFLICT a message with this idempotency key is being sent", "end of data",
         "The same message is being accepted on another connection.",
         "Nothing: try again in a second.";
-    KeyGone = 451 "4.7.0" "UNAUTHORIZED the API key was switched off after the login", "MAIL, RCPT, end of data",
+    KeyGone = 451 "4.7.0" "UNAUTHORIZED the API key has become invalid since the login", "MAIL, RCPT, end of data",
         "The API key was switched off, or expired, while the session was open.",
         "Log in with a valid key. A client with a queue keeps the message until then.";
     RateLimited = 452 "4.4.5" "RATE_LIMITED too many messages, try again in 2 s", "MAIL, RCPT, end of data",

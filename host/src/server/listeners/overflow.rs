@@ -8,8 +8,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio_util::sync::CancellationToken;
 
-/// Connections beyond the bounds at one time.
+/// Connections beyond the bounds at one time; a quarter of the connections within the bounds where that
+/// is fewer.
 const MAX_OVERFLOW: usize = 64;
+/// However few connections are within the bounds.
+const MIN_OVERFLOW: usize = 8;
 
 #[derive(Debug, Clone, Default)]
 pub struct Overflow {
@@ -31,10 +34,10 @@ pub struct Entered {
 }
 
 impl Overflow {
-    /// Lets a connection in, and ends the oldest one where there are too many.
-    pub fn enter(&self) -> Entered {
+    /// Lets a connection in beyond `bound`, and ends the oldest one where there are too many.
+    pub fn enter(&self, bound: usize) -> Entered {
         let mut open = self.open();
-        if open.connections.len() >= MAX_OVERFLOW
+        if open.connections.len() >= (bound / 4).clamp(MIN_OVERFLOW, MAX_OVERFLOW)
             && let Some((_, oldest)) = open.connections.pop_first()
         {
             oldest.cancel();
@@ -70,9 +73,9 @@ mod tests {
     #[test]
     fn a_new_connection_displaces_the_oldest_and_none_is_remembered() {
         let overflow = Overflow::default();
-        let mut entered: Vec<Entered> = (0..MAX_OVERFLOW).map(|_| overflow.enter()).collect();
+        let mut entered: Vec<Entered> = (0..MAX_OVERFLOW).map(|_| overflow.enter(10_000)).collect();
         assert!(entered.iter().all(|it| !it.displaced.is_cancelled()));
-        entered.push(overflow.enter());
+        entered.push(overflow.enter(10_000));
         let displaced: Vec<usize> =
             (0..entered.len()).filter(|it| entered[*it].displaced.is_cancelled()).collect();
         assert_eq!(displaced, [0]);

@@ -24,6 +24,7 @@ fn links_keep_their_address_unless_the_label_is_the_address() {
     assert_eq!(text(r#"<a href="{{ url }}">Pay {{ n }}</a>"#), "Pay {{ n }} ({{ url }})\n");
     assert_eq!(text(r#"<a href="mailto:a@b.c">a@b.c</a>"#), "a@b.c\n");
     assert_eq!(text(r#"<a href="x"><img src="y" alt="Logo"></a>"#), "Logo (x)\n");
+    assert_eq!(text(r#"<a href="x"><img src="y"></a><a href="z"> </a>"#), "x\n");
 }
 
 #[test]

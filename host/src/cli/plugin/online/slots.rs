@@ -211,6 +211,10 @@ pub fn summary(impact: &Value) -> String {
             format!("would change: {changed} of {compared}, and serve {failed} worse")
         }
     }];
+    if number(impact, "pass") > 0 {
+        let (pass, still) = (number(impact, "pass"), number(impact, "wouldPass"));
+        lines.push(format!("pass now: {pass}; of those, would pass: {still}"));
+    }
     lines.extend(grouped(impact));
     let templates = &impact["templates"];
     if number(templates, "checked") > 0 {
@@ -278,7 +282,7 @@ mod tests {
     #[test]
     fn equal_differences_are_one_line_and_templates_are_named() {
         let impact = json!({
-            "compared": 40, "wouldChange": 30, "wouldFail": 10,
+            "compared": 40, "wouldChange": 30, "wouldFail": 10, "pass": 40, "wouldPass": 10,
             "groups": [{"what": "allow for 1 -> deny (quiet-hours)", "calls": 30, "callIds": ["req_1"]}],
             "templates": {"checked": 3, "failed": 1, "failures": [
                 {"account": "acc_1", "template": "welcome", "revision": 2, "reason": "the answer has no html"},
@@ -286,7 +290,7 @@ mod tests {
         });
         assert_eq!(
             summary(&impact),
-            "would change: 30 of 40, and serve 10 worse\n  30 x allow for 1 -> deny (quiet-hours)  (req_1)\n\
+            "would change: 30 of 40, and serve 10 worse\npass now: 40; of those, would pass: 10\n  30 x allow for 1 -> deny (quiet-hours)  (req_1)\n\
              published templates: 1 of 3 would be served worse\n  welcome of acc_1, revision 2: the \
              answer has no html"
         );
