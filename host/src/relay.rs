@@ -19,10 +19,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use tokio::sync::Semaphore;
 
 use crate::clock::Clock;
 use crate::journey::Journey;
+use crate::journey::accept::fair_share::FairShare;
 use crate::journey::accept::rate_limit::RateLimits;
 use crate::store::facts::Facts;
 use dialog::Terms;
@@ -45,8 +45,8 @@ pub struct Relay {
     pub rate_limits: Arc<RateLimits>,
     /// What sessions are held under that begin now.
     pub limits: ArcSwap<Limits>,
-    /// Memory for messages under way; see [`Relay::blocks`].
-    pub memory: Arc<Semaphore>,
+    /// Memory for messages under way, shared by accounts; see [`Relay::blocks`].
+    pub memory: Arc<FairShare>,
 }
 
 /// What a session is held under, from its beginning to its end.

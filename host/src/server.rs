@@ -14,7 +14,6 @@ mod lifecycle;
 mod limits;
 mod listeners;
 pub mod memory;
-mod permits;
 pub mod plugins;
 mod relay;
 mod reload;

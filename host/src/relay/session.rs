@@ -9,7 +9,6 @@ use std::time::Duration;
 use bytes::BytesMut;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
@@ -21,6 +20,7 @@ use crate::account::key::{ApiKey, Scope};
 use crate::id::RequestId;
 use crate::journey;
 use crate::journey::accept::authenticate::{Caller, authenticate, has_address, refused_key};
+use crate::journey::accept::fair_share::Share;
 use crate::journey::accept::refusal::{Refusal, Refused};
 use crate::message::address::EmailAddress;
 use crate::message::state::MessageState;
@@ -72,7 +72,7 @@ struct Session<'a> {
     /// The key of the login that has just failed, where it is known.
     refused_key: Option<Arc<ApiKey>>,
     recipients: usize,
-    memory: Option<OwnedSemaphorePermit>,
+    memory: Option<Share>,
     opened: Instant,
     /// When the client was last told something.
     answered: Instant,
@@ -292,23 +292,20 @@ impl Session<'_> {
     /// Takes as much of the memory for messages as this one holds, or lets the message go.
     fn cover(&mut self) {
         let wanted = self.dialog.held_bytes().div_ceil(BLOCK);
-        if wanted == 0 {
-            self.memory = None;
-        }
-        let covered = self.memory.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
-        if wanted <= covered {
-            return;
-        }
-        let more = u32::try_from(wanted - covered).unwrap_or(u32::MAX);
-        let Ok(permit) = Arc::clone(&self.relay.memory).try_acquire_many_owned(more) else {
-            metrics::counter!("waxwing_smtp_out_of_memory_total").increment(1);
-            self.dialog.out_of_memory();
+        let Some(caller) = self.caller.as_ref().filter(|_| wanted > 0) else {
             self.memory = None;
             return;
         };
-        match &mut self.memory {
-            Some(memory) => memory.merge(permit),
-            None => self.memory = Some(permit),
+        let is_covered = if let Some(share) = &mut self.memory {
+            wanted <= share.amount() || share.grow(wanted - share.amount())
+        } else {
+            self.memory = self.relay.memory.try_take(caller.key.account_id.into(), wanted);
+            self.memory.is_some()
+        };
+        if !is_covered {
+            metrics::counter!("waxwing_smtp_out_of_memory_total").increment(1);
+            self.dialog.out_of_memory();
+            self.memory = None;
         }
     }
 

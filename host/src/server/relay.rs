@@ -12,7 +12,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::connection_limits::{self, Places, Protocol};
 use super::data_dir::DataDir;
-use super::permits::Permits;
 use super::smtp::{self, Door};
 use super::tasks::Tasks;
 use super::tls::{Certificates, Watch};
@@ -21,6 +20,7 @@ use crate::api::Api;
 use crate::clock::Clock;
 use crate::config::{self, Config, Hostname, InsufficientBalance, Smtp};
 use crate::journey::Journey;
+use crate::journey::accept::fair_share::FairShare;
 use crate::journey::accept::rate_limit::RateLimits;
 use crate::relay::dialog::{BareNewline, Dialog, Dismissal, Security, Terms, Unpaid};
 use crate::relay::session::{self, Entry};
@@ -42,7 +42,6 @@ pub struct Ports {
 pub struct InUse {
     relay: Arc<Relay>,
     places: Arc<Places>,
-    memory: Permits,
     hostname: Hostname,
 }
 
@@ -134,7 +133,6 @@ impl Ports {
             doors.start("certificates", watch.run(stop.clone()));
         }
         let Services { journey, facts, clock, rate_limits } = services;
-        let memory = Permits::new(Relay::blocks(smtp.memory_bytes));
         let limits = limits(smtp, &hostname);
         let crowded = crowded(&limits.terms);
         let relay = Arc::new(Relay {
@@ -143,7 +141,7 @@ impl Ports {
             clock,
             rate_limits,
             limits: ArcSwap::from_pointee(limits),
-            memory: memory.semaphore(),
+            memory: FairShare::new(Relay::blocks(smtp.memory_bytes)),
         });
         let places = Places::new(Protocol::Smtp, places(smtp));
         let starttls = starttls.into_iter().map(|(listener, _)| (listener, Entry::StartTls));
@@ -171,7 +169,7 @@ impl Ports {
             let door = Door { name, listener, crowded, trusted_proxies };
             doors.start("smtp", smtp::serve(door, Arc::clone(&places), session, stop.clone()));
         }
-        Some(InUse { relay, places, memory, hostname })
+        Some(InUse { relay, places, hostname })
     }
 }
 
@@ -181,7 +179,7 @@ impl InUse {
     pub fn take(&self, config: &Config) {
         let smtp = &config.smtp;
         self.places.bound(places(smtp));
-        self.memory.resize(Relay::blocks(smtp.memory_bytes));
+        self.relay.memory.resize(Relay::blocks(smtp.memory_bytes));
         self.relay.limits.store(Arc::new(limits(smtp, &self.hostname)));
     }
 }

@@ -122,6 +122,28 @@ async fn messages_under_way_share_one_memory() {
     drop(clients[1].send(FROM, &["bob@example.com"], &most).await.message_id());
 }
 
+/// Who leaves messages unfinished keeps memory from itself alone.
+#[tokio::test]
+async fn an_account_leaves_memory_for_the_messages_of_others() {
+    let launch = Launch::dev().with("smtp", "message_bytes", "1048576");
+    let server = Server::start(launch.with("smtp", "memory_bytes", "2097152"));
+    let other = server.open_account("pro", 10);
+    let large = format!("From: {FROM}\r\n\r\n{}", format!("{}\r\n", "x".repeat(900)).repeat(800));
+    let mut unfinished = Vec::new();
+    for code in [250, 452, 452] {
+        let mut client = Smtp::authenticated(&server, Port::Implicit).await;
+        client.say(&format!("MAIL FROM:<{FROM}>")).await.assert(250);
+        client.say("RCPT TO:<ada@example.com>").await.assert(250);
+        client.write(format!("BDAT {}\r\n{large}", large.len()).as_bytes()).await.expect("written");
+        client.reply().await.expect("a reply").assert(code);
+        unfinished.push(client);
+    }
+    let mut neighbour = Smtp::secured(&server, Port::Implicit).await;
+    neighbour.log_in(&other.key).await.assert(235);
+    let large = large.replace(FROM, "hello@sandbox.test");
+    drop(neighbour.send("hello@sandbox.test", &["bob@example.com"], &large).await.message_id());
+}
+
 #[tokio::test]
 async fn sizes_and_recipients_are_refused_where_the_contract_says() {
     let launch = Launch::dev().with("smtp", "message_bytes", "65536");

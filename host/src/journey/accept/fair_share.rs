@@ -187,12 +187,13 @@ impl Share {
         self.amount
     }
 
-    /// Makes it larger if the account may have so much more now. This does not wait: two requests that
-    /// each hold something and wait for more would wait for each other.
+    /// Makes it larger if the account may have so much more now; the only share of an account may take
+    /// what is free. This does not wait: two requests that each hold something and wait for more would
+    /// wait for each other.
     #[must_use]
     pub fn grow(&mut self, amount: usize) -> bool {
         let mut room = self.of.room();
-        if !room.allows(self.tenant, amount) {
+        if !room.allows_more(self.tenant, self.amount, amount) {
             return false;
         }
         room.take(self.tenant, amount);
@@ -219,16 +220,19 @@ impl Room {
         self.tenants.entry(tenant).or_default().used += amount;
     }
 
-    /// Whether the account leaves as much free as it then holds. The first request of an account may be
-    /// larger than that: it would never be served otherwise.
+    /// Whether an account may take a share of this amount.
     fn allows(&self, tenant: Tenant, amount: usize) -> bool {
+        self.allows_more(tenant, 0, amount)
+    }
+
+    /// Whether the account leaves as much free as it then holds. The only request of an account may be
+    /// larger than that: it would never be served otherwise.
+    fn allows_more(&self, tenant: Tenant, share: usize, amount: usize) -> bool {
         let Some(free) = self.size.saturating_sub(self.used).checked_sub(amount) else {
             return false;
         };
-        match self.tenants.get(&tenant).map_or(0, |own| own.used) {
-            0 => true,
-            held => held + amount <= free,
-        }
+        let held = self.tenants.get(&tenant).map_or(0, |own| own.used);
+        held == share || held + amount <= free
     }
 
     /// Whether somebody waits who comes first: a request of the same account, or, where the account
@@ -317,10 +321,13 @@ mod tests {
     #[test]
     fn a_share_grows_only_while_others_keep_as_much() {
         let room = FairShare::new(64);
-        let mut share = room.try_take(account(1), 16).expect("free");
+        let other = room.try_take(account(1), 1).expect("free");
+        let mut share = room.try_take(account(1), 15).expect("free");
         assert!(share.grow(16));
         assert!(!share.grow(1));
-        assert_eq!(share.amount(), 32);
+        assert_eq!(share.amount(), 31);
+        drop(other);
+        assert!(share.grow(2), "the only one of its account");
         assert!(room.try_take(account(2), 16).is_some());
     }
 
