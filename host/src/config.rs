@@ -21,7 +21,7 @@ mod webhooks;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 pub use bounces::Bounces;
 pub use credits::Credits;
@@ -38,41 +38,41 @@ pub use smtp::{BareNewline, InsufficientBalance, Smtp};
 pub use webhooks::Webhooks;
 
 /// All of it. Every key has a default.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// The HTTP door.
+    /// The HTTP API: its listener, and who sees the metrics.
     pub http: Http,
-    /// The SMTP relay.
+    /// The SMTP relay: its listeners, its certificate, and what a session may use.
     pub smtp: Smtp,
-    /// Where everything is kept.
+    /// Where the server keeps its data.
     pub store: Store,
-    /// How messages leave.
+    /// How messages leave: routes, smarthosts, and how gently destinations are treated.
     pub delivery: Delivery,
-    /// The listener for reports.
+    /// The listener for bounces and complaints, and how long they suppress an address.
     pub bounces: Bounces,
-    /// Who is asked for DNS records.
+    /// The name servers, and how much they are asked.
     pub dns: Dns,
-    /// Sender domains.
+    /// Sender domains: what they publish for this server, and when they are checked.
     pub domains: Domains,
-    /// Where events are posted to.
+    /// Webhooks: where events may be posted to, and how often.
     pub webhooks: Webhooks,
-    /// When accounts are told of their credits.
+    /// When an account is told that its credits run out.
     pub credits: Credits,
-    /// The sandbox inbox.
+    /// The sandbox inbox, which takes what must not leave the server.
     pub inbox: Inbox,
-    /// The plugins.
+    /// The operator's plugins: which are trusted, and what they may use.
     pub plugins: Plugins,
-    /// For how long is kept what has been sent.
+    /// How long messages are kept. 0 days mean for ever: the disk fills up then. The ledger is always kept.
     pub retention: Retention,
-    /// Bounds.
+    /// What one client, one account and all clients together may use of the HTTP API.
     pub limits: Limits,
     /// The log.
     pub log: Log,
 }
 
 /// `[store]`
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Store {
     /// The directory of the database, the master key and the caches.
@@ -80,29 +80,29 @@ pub struct Store {
 }
 
 /// `[inbox]`
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Inbox {
-    /// Where its SMTP server listens; loopback only.
+    /// The address of its SMTP listener; loopback only, because nobody logs in.
     pub smtp_listen: SocketAddr,
     /// Whether its SMTP server runs. `false` leaves messages for the sandbox waiting.
     pub enabled: bool,
-    /// Whether `/inbox` shows its messages to whoever can reach the HTTP door.
+    /// Whether `/inbox` shows its messages to everybody who can reach the HTTP API.
     pub view: bool,
 }
 
 /// `[log]`
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Log {
-    /// `text` or `json`.
+    /// `text` for people, or `json` for machines.
     pub format: LogFormat,
-    /// As in `info` or `waxwing=debug,warn`.
+    /// What is logged: a level, or levels by module, as in `info` or `waxwing=debug,warn`.
     pub filter: String,
 }
 
 /// How a log line looks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
     /// For people.

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Listen, Rules};
 use crate::account::key::IpNetwork;
@@ -14,10 +14,10 @@ const DAY: u64 = 24 * 60 * 60;
 const MOST_DAYS: u32 = 3_650;
 
 /// `[bounces]`
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Bounces {
-    /// Where mail servers bring reports, as in `"0.0.0.0:25"`; `"off"` for nowhere. Mail for `postmaster` is taken
+    /// The listener for reports of other mail servers, as in `0.0.0.0:25`, or `off`. Mail for `postmaster` is taken
     /// there and dropped, mail for `abuse` is refused: `relay/REPORTS.md` says how to get both.
     pub listen: Listen,
     /// The addresses at which mailbox providers report complaints, as in `fbl@mail.example.com`.
@@ -25,18 +25,19 @@ pub struct Bounces {
     /// Mailbox providers whose complaints count also without a proof: the address in From of their reports,
     /// as in `staff@hotmail.com`, or a domain that signs reports and no users' mail, as in
     /// `arf.mail.yahoo.com`. A verified DKIM signature says that a report is theirs.
+    #[serde(skip_serializing)]
     pub reporters: Vec<Reporter>,
-    /// The same by the addresses from which they connect, as in `192.0.2.0/24`.
+    /// Networks from which such mailbox providers connect, as in `192.0.2.0/24`.
     pub reporter_networks: Vec<IpNetwork>,
     /// Days for which a dead address is suppressed; 0 for ever.
     pub suppress_days: u32,
-    /// Days for which whoever complained is suppressed; 0 for ever.
+    /// Days for which the address of somebody who complained is suppressed; 0 for ever.
     pub complaint_days: u32,
-    /// Bytes of a report.
+    /// Largest report, in bytes.
     pub message_bytes: usize,
-    /// Connections at one time.
+    /// Most connections at one time.
     pub connections: usize,
-    /// The same from one address; an IPv6 address counts with its /64.
+    /// Most connections at one time from one address; IPv6 addresses count by /64.
     pub connections_per_ip: usize,
 }
 

@@ -1,11 +1,11 @@
 //! `[credits]`: when an account is told that its credits come to an end.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::Rules;
 
 /// `[credits]`
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Credits {
     /// The event `credits.low` is written when a balance falls below this.

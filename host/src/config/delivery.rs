@@ -5,47 +5,50 @@ use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::Rules;
 use crate::domain::name::DomainName;
 use crate::id::AccountId;
 
 /// `[delivery]`
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Delivery {
-    /// Where mail goes that no rule sends elsewhere.
+    /// The route of mail that no rule matches: `sandbox`, `smarthost` or `direct` (the recipients' mail exchangers).
     pub route: Route,
     /// The port of mail exchangers.
     pub port: u16,
-    /// The servers that take mail for everybody; `[[delivery.smarthosts]]`.
+    /// Servers that relay mail to everybody: `[[delivery.smarthosts]]`.
+    #[serde(skip_serializing)]
     pub smarthosts: Vec<Smarthost>,
-    /// Other ways for some accounts or recipients, the first that fits; `[[delivery.rules]]`.
+    /// Other routes for some accounts or recipients, the first match counts: `[[delivery.rules]]`.
+    #[serde(skip_serializing)]
     pub rules: Vec<Rule>,
-    /// Other bounds for some mail exchangers; `[[delivery.destinations]]`.
+    /// Other limits for some mail exchangers: `[[delivery.destinations]]`.
+    #[serde(skip_serializing)]
     pub destinations: Vec<Destination>,
-    /// Attempts at one time.
+    /// Most delivery attempts at one time.
     pub concurrent: usize,
-    /// Bytes of messages that are being sent, all together.
+    /// Memory for messages that are being sent, in bytes.
     pub memory_bytes: usize,
-    /// Connections to one destination: a smarthost, or all mail exchangers of one operator.
+    /// Most connections to one destination: a smarthost, or all mail exchangers of one operator.
     pub connections: u32,
-    /// Messages over one connection.
+    /// Most messages over one connection.
     pub messages_per_connection: u32,
-    /// Messages a minute to one destination.
+    /// Most messages a minute to one destination.
     pub messages_per_minute: Option<NonZeroU32>,
-    /// Addresses to connect from, at most one of each family.
+    /// Source addresses of outgoing connections, at most one of each family.
     pub local_addresses: Vec<IpAddr>,
-    /// Which addresses of mail exchangers are used.
+    /// Which addresses of mail exchangers are used: `both`, `ipv4` or `ipv6`.
     pub addresses: Addresses,
     /// Whether mail exchangers may stand at private and loopback addresses, as in a laboratory.
     pub allow_private: bool,
     /// PEM file of further authorities, besides the system's.
     pub ca_file: Option<PathBuf>,
-    /// Whether policies of recipients' domains are followed (MTA-STS, RFC 8461).
+    /// Whether MTA-STS policies of recipients' domains are enforced (RFC 8461).
     pub mta_sts: bool,
-    /// The port of the servers of these policies.
+    /// The HTTPS port of MTA-STS policies.
     pub mta_sts_port: u16,
     /// Seconds between attempts; the last one holds for all that follow. Empty: 1 min to 4 h. A message that has
     /// had as many attempts as there are pauses is given up after 48 hours; one whose destination could not be
@@ -54,7 +57,7 @@ pub struct Delivery {
 }
 
 /// A route.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Route {
     /// Into the sandbox inbox: nothing leaves this machine.
@@ -67,7 +70,7 @@ pub enum Route {
 }
 
 /// Families of addresses.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Addresses {
     /// Both.
@@ -83,13 +86,14 @@ pub enum Addresses {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Smarthost {
-    /// What rules, logs and attempts call it.
+    /// Its name in rules, logs and attempts.
     pub name: String,
     /// Its host name or address.
     pub host: String,
     /// Its port; 465 with `tls`, else 587.
     pub port: Option<u16>,
-    /// How the connection is encrypted.
+    /// `starttls` or `tls`, both with a valid certificate; `opportunistic` (STARTTLS where it is offered, any
+    /// certificate); or `none`.
     #[serde(default)]
     pub security: Security,
     /// The user name.
@@ -98,7 +102,7 @@ pub struct Smarthost {
     pub password: Option<Secret>,
     /// A file that holds the password.
     pub password_file: Option<PathBuf>,
-    /// Its share among several.
+    /// Its share of the mail among several smarthosts.
     #[serde(default = "one")]
     pub weight: u32,
     /// Connections at one time; as `delivery.connections`.
@@ -139,7 +143,7 @@ pub struct Rule {
     /// To these domains, as in `example.com` or `*.example.com`; to all where it is left out.
     #[serde(default)]
     pub recipients: Vec<String>,
-    /// The route.
+    /// The route: `sandbox`, `smarthost` or `direct`.
     pub route: Route,
     /// The smarthosts by name; all where it is left out.
     #[serde(default)]

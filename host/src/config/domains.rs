@@ -12,9 +12,9 @@ const DAY: u64 = 24 * HOUR;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Domains {
-    /// The host whose SPF record names this server's addresses; `spf.<smtp.hostname>`.
+    /// The host whose SPF record names this server's addresses; `spf.<smtp.hostname>` if it is left out.
     pub spf_include: Option<Hostname>,
-    /// The host that the return path of a domain points to; `bounce.<smtp.hostname>`.
+    /// The host that the return path of a domain points to; `bounce.<smtp.hostname>` if it is left out.
     pub return_path_host: Option<Hostname>,
     /// Seconds until a new domain is first looked at, and the shortest pause between two checks.
     pub first_check_s: u64,
@@ -24,9 +24,9 @@ pub struct Domains {
     pub grace_s: u64,
     /// Seconds after which a domain that does not send is not looked at any more.
     pub give_up_s: u64,
-    /// Checks at one time.
+    /// Most checks at one time.
     pub concurrent_checks: usize,
-    /// Domains of one account.
+    /// Most domains of one account.
     pub per_account: u32,
 }
 

@@ -2,28 +2,29 @@
 
 use std::net::SocketAddr;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::account::key::IpNetwork;
 
 /// `[http]`
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Http {
-    /// Where to listen.
+    /// The address of the API.
     pub listen: SocketAddr,
-    /// The networks of reverse proxies whose word about a request's origin counts, as in
-    /// `["10.0.0.0/8"]`.
+    /// Networks of reverse proxies, as in `["10.0.0.0/8"]`. What their header says about the client's address is
+    /// believed.
     pub trusted_proxies: Vec<IpNetwork>,
-    /// The header in which these proxies say it. They must set it, or append to it, themselves: the
-    /// other one is not read, because a client may have written it.
+    /// The header in which these proxies name the client: `x-forwarded-for` or `forwarded`. They must set it, or
+    /// append to it, themselves; the other header is not read, because a client may have written it.
     pub forwarded_header: ForwardedHeader,
-    /// Where `/metrics` and the details of `/readyz` are served.
+    /// Where `/metrics` and the details of `/readyz` are served: an address such as `127.0.0.1:9464`, `public` for
+    /// beside the API, or `off`.
     pub metrics_listen: MetricsListen,
 }
 
 /// Where a reverse proxy says whom it speaks for.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ForwardedHeader {
     /// `X-Forwarded-For: 192.0.2.1, 10.0.0.1`.
@@ -35,8 +36,8 @@ pub enum ForwardedHeader {
 
 /// Metrics name routes, destinations and plugins, and need no key: so they are nowhere until somebody says
 /// where.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "String")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(try_from = "String", into = "String")]
 pub enum MetricsListen {
     /// `"off"`.
     Off,
@@ -64,6 +65,16 @@ impl TryFrom<String> for MetricsListen {
             ("public", _) => Ok(Self::Public),
             (_, Ok(address)) => Ok(Self::At(address)),
             (_, Err(_)) => Err(InvalidMetricsListen { text }),
+        }
+    }
+}
+
+impl From<MetricsListen> for String {
+    fn from(listen: MetricsListen) -> Self {
+        match listen {
+            MetricsListen::Off => "off".to_owned(),
+            MetricsListen::Public => "public".to_owned(),
+            MetricsListen::At(address) => address.to_string(),
         }
     }
 }

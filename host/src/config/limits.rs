@@ -2,30 +2,30 @@
 
 use std::num::NonZeroU32;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::Rules;
 
 /// `[limits]`
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
-    /// Sends a second, for each key and each account.
+    /// Sends a second, for each key and for each account.
     pub sends_per_second: NonZeroU32,
-    /// Sends at once, for each key and each account.
+    /// Sends in a burst, for each key and for each account.
     pub send_burst: NonZeroU32,
-    /// Failed logins at once, for each address (each /64 of IPv6), by whichever door; half as many are
-    /// forgiven each minute.
+    /// Failed logins in a burst from one address, over HTTP and SMTP together; half as many are forgiven each
+    /// minute. IPv6 addresses count by /64.
     pub failed_logins: NonZeroU32,
-    /// Bytes of a request's body.
+    /// Largest body of a request, in bytes.
     pub body_bytes: usize,
     /// Seconds for a body to arrive.
     pub body_seconds: u64,
-    /// Bytes of bodies in memory, all requests together.
+    /// Memory for bodies of requests, in bytes; accounts share it fairly.
     pub body_memory_bytes: usize,
-    /// Connections at one time.
+    /// Most connections at one time.
     pub connections: usize,
-    /// The same from one address; an IPv6 address counts with its /64. Half of `connections` where it is
+    /// Most connections at one time from one address; IPv6 addresses count by /64. Half of `connections` if it is
     /// left out.
     pub connections_per_ip: Option<usize>,
     /// Seconds for a request's headers to arrive; an idle connection ends after them.

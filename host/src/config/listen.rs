@@ -3,14 +3,15 @@
 use std::fmt;
 use std::net::SocketAddr;
 
-use serde::Deserialize;
 use serde::de::{self, Deserializer, SeqAccess, Visitor};
+use serde::ser::Serializer;
+use serde::{Deserialize, Serialize};
 
 use super::{Config, MetricsListen};
 
 /// An address to listen on, or none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "String")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(try_from = "String", into = "String")]
 pub enum Listen {
     /// `"off"`.
     Off,
@@ -52,6 +53,12 @@ impl TryFrom<String> for Listen {
     }
 }
 
+impl From<Listen> for String {
+    fn from(listen: Listen) -> Self {
+        listen.address().map_or_else(|| "off".to_owned(), |address| address.to_string())
+    }
+}
+
 impl ListenAddresses {
     /// One address.
     #[must_use]
@@ -63,6 +70,16 @@ impl ListenAddresses {
     #[must_use]
     pub fn all(&self) -> &[SocketAddr] {
         &self.0
+    }
+}
+
+impl Serialize for ListenAddresses {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.all() {
+            [] => serializer.serialize_str("off"),
+            [address] => address.serialize(serializer),
+            addresses => addresses.serialize(serializer),
+        }
     }
 }
 

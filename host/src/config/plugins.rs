@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::Rules;
 use crate::plugin::Limits as PluginLimits;
@@ -10,18 +10,20 @@ use crate::plugin::compiler::CompileLimits;
 use crate::plugin::signature::{PublicKey, SignatureRule};
 
 /// `[plugins]`
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Plugins {
-    /// What each kind may use.
+    /// What a call may use, by kind of plugin: `[plugins.limits.renderer]`, `.plan`, `.domain`.
+    #[serde(skip_serializing)]
     pub limits: PluginLimits,
-    /// The operator's directory; `plugins` in the data directory where it is left out.
+    /// The directory of the operator's plugins; `plugins` in the data directory if it is left out.
     pub dir: Option<PathBuf>,
-    /// What is asked of the signatures of components.
+    /// What is asked of the signature of a component: `off`, `warn` (log a missing or wrong one) or `require`.
     pub signatures: SignatureRule,
-    /// Whose signatures are trusted.
+    /// Public keys whose signatures are trusted.
+    #[serde(skip_serializing)]
     pub trusted_keys: Vec<PublicKey>,
-    /// Bytes of a component; Python's need 32 MiB.
+    /// Largest component, in bytes; components in Python need 32 MiB.
     pub max_component_bytes: u64,
     /// Memory that the compilation of one component may use, in bytes.
     pub compile_memory_bytes: u64,

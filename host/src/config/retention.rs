@@ -1,6 +1,6 @@
 //! `[retention]`: for how long is kept what has been sent.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::Rules;
 
@@ -8,7 +8,7 @@ use super::Rules;
 const MOST: u32 = 36_500;
 
 /// `[retention]`. 0 days mean for ever: the disk fills up, then. The ledger is always kept.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Retention {
     /// Days that the content of a message is kept after it has come to rest: the message itself, and

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::hostname::Hostname;
 use super::{ListenAddresses, Rules};
@@ -13,52 +13,53 @@ use crate::relay::UserName;
 const LOOPBACK: [u8; 4] = [127, 0, 0, 1];
 
 /// `[smtp]`
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Smtp {
     /// Whether the relay runs; `false` switches off all its ports.
     pub enabled: bool,
-    /// Where it listens with STARTTLS: an address, several, or `"off"` for nowhere.
+    /// Listeners with STARTTLS: an address, a list of addresses, or `off`.
     pub listen_starttls: ListenAddresses,
-    /// Where it listens with TLS from the first byte: an address, several, or `"off"` for nowhere.
+    /// Listeners with TLS from the first byte: an address, a list of addresses, or `off`.
     pub listen_tls: ListenAddresses,
-    /// The networks of proxies, as in `["10.0.0.0/8"]`. A connection from there must begin with a header of
-    /// the PROXY protocol (version 1 or 2), which names the client; one from elsewhere must not.
+    /// Networks of load balancers, as in `["10.0.0.0/8"]`. A connection from there must begin with a header of
+    /// the PROXY protocol (version 1 or 2), which names the client; a connection from elsewhere must not.
     pub trusted_proxies: Vec<IpNetwork>,
-    /// What the user name may be besides the key, where the password is the key: `apikey`, `address`.
+    /// User names that are accepted besides the API key, where the password is the key: `apikey` (the word),
+    /// `address` (the sender address of the account).
     pub user_names: Vec<UserName>,
-    /// What it calls itself; the machine's host name where it is left out.
+    /// The host name in the greeting, in Received and in EHLO; the machine's host name if it is left out.
     pub hostname: Option<Hostname>,
     /// PEM file of the certificate and its chain, the server's own first; with `private_key`.
     /// Without both, a self-signed certificate is made in the data directory.
     pub certificate: Option<PathBuf>,
     /// PEM file of the certificate's key, without a pass phrase.
     pub private_key: Option<PathBuf>,
-    /// Bytes of a message.
+    /// Largest message, in bytes.
     pub message_bytes: usize,
-    /// Recipients of a message.
+    /// Most recipients of a message.
     pub recipients: usize,
-    /// Concurrent SMTP connections, over all of the relay's listeners.
+    /// Most connections at one time, over all of the relay's listeners.
     pub connections: usize,
-    /// The same from one address; an IPv6 address counts with its /64.
+    /// Most connections at one time from one address; IPv6 addresses count by /64.
     pub connections_per_ip: usize,
-    /// Bytes of messages under way, all sessions together.
+    /// Memory for messages that are arriving, over all sessions, in bytes; accounts share it fairly.
     pub memory_bytes: usize,
     /// Seconds from the connection to a successful login.
     pub login_seconds: u64,
-    /// Seconds of silence.
+    /// Seconds of silence after which a session ends.
     pub idle_seconds: u64,
     /// Seconds for a whole message to arrive.
     pub data_seconds: u64,
-    /// What a client hears that has no credits left.
+    /// What a client without credits hears: `temporary` (451, its queue keeps the message) or `permanent` (550).
     pub insufficient_balance: InsufficientBalance,
-    /// What becomes of a line feed that stands alone in a message: `normalise` makes it CRLF, `refuse`
-    /// refuses the message. It never ends one.
+    /// What happens to a bare LF in a message: `normalise` makes it CRLF, `refuse` refuses the message. A bare LF
+    /// never ends a message.
     pub bare_newline: BareNewline,
 }
 
 /// How lasting a lack of credits is to an SMTP client.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum InsufficientBalance {
     /// 451: the client's queue keeps the message.
@@ -68,7 +69,7 @@ pub enum InsufficientBalance {
 }
 
 /// What becomes of a line feed that stands alone in a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BareNewline {
     /// CRLF.

@@ -1,5 +1,7 @@
 //! What the file and the environment may say, and what is answered where they are wrong.
 
+mod reference;
+
 use super::*;
 
 fn environment(pairs: &[(&str, &str)]) -> Vec<(String, String)> {

@@ -24,11 +24,11 @@ pub struct Webhooks {
     pub retry_pauses_s: Vec<u64>,
     /// Seconds that an end point has to answer.
     pub timeout_s: u64,
-    /// Tries at one time.
+    /// Most requests at one time.
     pub concurrent: usize,
-    /// Tries at one time for one webhook.
+    /// Most requests at one time to one webhook.
     pub concurrent_per_webhook: usize,
-    /// Webhooks of one account.
+    /// Most webhooks of one account.
     pub per_account: u32,
     /// Seconds after which a webhook that takes nothing is disabled.
     pub disable_after_s: u64,

@@ -3,7 +3,7 @@
 use aws_lc_rs::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::artifact::Artifact;
 
@@ -13,7 +13,7 @@ const SECRET: &str = "wxsec_";
 const SIGNATURE: &str = "wxsig_";
 
 /// What is asked of a component's signature.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SignatureRule {
     /// Nothing.

@@ -1,11 +1,135 @@
-//! Prometheus metrics, served by the API at `/metrics`.
+//! Prometheus metrics, served by the API at `/metrics`, and listed in `host/METRICS.md`.
 
+use metrics::{describe_counter, describe_gauge, describe_histogram};
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
 
 /// Seconds, from a warm plugin call to a stuck delivery.
 const SECONDS: [f64; 14] =
     [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0];
 const GROUP: [f64; 9] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Counter,
+    Gauge,
+    Histogram,
+}
+
+use Kind::{Counter, Gauge, Histogram};
+
+/// Name, kind, labels and meaning of every metric.
+const METRICS: &[(&str, Kind, &str, &str)] = &[
+    ("waxwing_http_connections", Gauge, "", "Open HTTP connections"),
+    (
+        "waxwing_http_connections_refused_total",
+        Counter,
+        "reason",
+        "HTTP connections refused, by the bound that was reached",
+    ),
+    ("waxwing_http_requests_total", Counter, "route, status", "HTTP requests"),
+    ("waxwing_http_seconds", Histogram, "route", "Time from a request's headers to its answer"),
+    ("waxwing_smtp_connections", Gauge, "", "Open SMTP connections"),
+    (
+        "waxwing_smtp_connections_refused_total",
+        Counter,
+        "reason",
+        "SMTP connections refused, by the bound that was reached, or for their PROXY header",
+    ),
+    (
+        "waxwing_smtp_logins_total",
+        Counter,
+        "",
+        "Successful logins over SMTP; failed ones are refusals",
+    ),
+    ("waxwing_smtp_handshakes_failed_total", Counter, "", "TLS handshakes that failed"),
+    (
+        "waxwing_smtp_out_of_memory_total",
+        Counter,
+        "",
+        "Messages refused because their account had its share of smtp.memory_bytes",
+    ),
+    (
+        "waxwing_tls_certificate_expires_seconds",
+        Gauge,
+        "",
+        "When the live TLS certificate expires, Unix time",
+    ),
+    (
+        "waxwing_step_seconds",
+        Histogram,
+        "step",
+        "Time of one step of a message: accept, policy, render, commit, deliver, event",
+    ),
+    ("waxwing_refusals_total", Counter, "code", "Requests and messages refused"),
+    (
+        "waxwing_refusal_records_dropped_total",
+        Counter,
+        "",
+        "Decision records of refusals that were not kept because the store was busy",
+    ),
+    ("waxwing_commit_group_size", Histogram, "", "Requests in one transaction"),
+    ("waxwing_queue_length", Gauge, "", "Messages that wait for an attempt or for their sendAt"),
+    (
+        "waxwing_queue_oldest_due_seconds",
+        Gauge,
+        "",
+        "How long the longest waiting message has been due; 0 when nothing is due",
+    ),
+    ("waxwing_deliveries_total", Counter, "state", "Delivery attempts, by the state they led to"),
+    ("waxwing_reports_total", Counter, "kind", "Reports of other servers: bounces, complaints"),
+    ("waxwing_webhook_tries_total", Counter, "outcome", "Requests to webhooks"),
+    ("waxwing_dns_queries_total", Counter, "outcome", "DNS queries"),
+    ("waxwing_domain_checks_total", Counter, "result", "Checks of sender domains"),
+    ("waxwing_plugin_calls_total", Counter, "slot, kind, outcome", "Calls of plugins"),
+    (
+        "waxwing_plugin_cpu_microseconds_total",
+        Counter,
+        "slot, plugin",
+        "CPU time of plugins in microseconds",
+    ),
+    (
+        "waxwing_plugin_failures_total",
+        Counter,
+        "kind",
+        "Calls in which a plugin failed and the message was refused",
+    ),
+    ("waxwing_plugin_activations_total", Counter, "slot", "Plugins that became live"),
+    ("waxwing_plugin_rollbacks_total", Counter, "slot", "Plugins that were rolled back"),
+    (
+        "waxwing_plugin_candidate_rejected",
+        Gauge,
+        "slot",
+        "1 while the newest file of a slot is rejected and the version before it decides",
+    ),
+    (
+        "waxwing_plugin_count_total",
+        Counter,
+        "slot, metric, and the plugin's own labels",
+        "What plugins count by host.count",
+    ),
+    (
+        "waxwing_plugin_count_dropped_total",
+        Counter,
+        "slot",
+        "Counts of plugins that were dropped because a plugin has too many names",
+    ),
+    ("waxwing_plugin_log_dropped_total", Counter, "slot", "Log lines of plugins that were dropped"),
+    (
+        "waxwing_plugin_samples_dropped_total",
+        Counter,
+        "",
+        "Recorded calls that were not kept because the store was busy",
+    ),
+    (
+        "waxwing_plugin_events_dropped_total",
+        Counter,
+        "",
+        "plugin.* events that were not written because the store was busy",
+    ),
+    ("waxwing_database_bytes", Gauge, "", "Size of the database without its write-ahead log"),
+    ("waxwing_database_free_bytes", Gauge, "", "Bytes of the database that are free to use again"),
+    ("waxwing_dropped_total", Counter, "what", "Records that retention has deleted"),
+];
 
 /// Starts collecting.
 ///
@@ -16,50 +140,15 @@ pub fn start() -> Result<PrometheusHandle, BuildError> {
         .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &SECONDS)?
         .set_buckets_for_metric(Matcher::Full("waxwing_commit_group_size".to_owned()), &GROUP)?
         .install_recorder()?;
-    describe();
+    for (name, kind, _, meaning) in METRICS {
+        match kind {
+            Counter => describe_counter!(*name, *meaning),
+            Gauge => describe_gauge!(*name, *meaning),
+            Histogram => describe_histogram!(*name, *meaning),
+        }
+    }
     Ok(handle)
 }
 
-fn describe() {
-    use metrics::{describe_counter, describe_gauge, describe_histogram};
-    describe_histogram!("waxwing_step_seconds", "Time of one step of a message's journey");
-    describe_histogram!("waxwing_http_seconds", "Time from a request's headers to its answer");
-    describe_histogram!("waxwing_commit_group_size", "Requests in one transaction");
-    describe_counter!("waxwing_http_requests_total", "Requests by route and status");
-    describe_counter!("waxwing_refusals_total", "Refusals by code");
-    describe_counter!("waxwing_deliveries_total", "Delivery attempts by the state they led to");
-    describe_counter!("waxwing_plugin_failures_total", "Calls in which a plugin failed closed");
-    describe_gauge!("waxwing_http_connections", "HTTP connections now");
-    describe_counter!(
-        "waxwing_http_connections_refused_total",
-        "HTTP connections refused, by the bound that was reached"
-    );
-    describe_gauge!("waxwing_smtp_connections", "SMTP connections now");
-    describe_counter!(
-        "waxwing_smtp_connections_refused_total",
-        "SMTP connections refused, by the bound that was reached, or for their PROXY header"
-    );
-    describe_counter!("waxwing_smtp_logins_total", "Logins over SMTP; failed ones are refusals");
-    describe_counter!("waxwing_smtp_handshakes_failed_total", "TLS handshakes that failed");
-    describe_counter!(
-        "waxwing_smtp_out_of_memory_total",
-        "Messages refused because smtp.memory_bytes was used up"
-    );
-    describe_gauge!(
-        "waxwing_tls_certificate_expires_seconds",
-        "When the live TLS certificate ends, Unix time"
-    );
-    describe_counter!("waxwing_dns_queries_total", "DNS queries by outcome");
-    describe_counter!("waxwing_domain_checks_total", "Checks of sender domains by result");
-    describe_gauge!("waxwing_queue_length", "Messages that wait for an attempt or a moment");
-    describe_gauge!(
-        "waxwing_queue_oldest_due_seconds",
-        "For how long the longest waiting message has been due; 0 when nothing is due"
-    );
-    describe_gauge!("waxwing_database_bytes", "Bytes of the database without its write-ahead log");
-    describe_gauge!(
-        "waxwing_database_free_bytes",
-        "Bytes of the database that are free to use again"
-    );
-    describe_counter!("waxwing_dropped_total", "What retention has dropped, by what it was");
-}
+#[cfg(test)]
+mod tests;
