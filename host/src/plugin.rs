@@ -5,47 +5,12 @@
 //! fall-back. Which plugin answers which call at one moment is a [`table::Table`], swapped as a
 //! whole; the [`manager::Manager`] is the only one that swaps it.
 
-mod artifact;
-pub mod binding;
-mod bindings;
-pub mod board;
-mod builtin;
-mod cache;
-pub mod cases;
-pub mod compiler;
-mod counts;
-pub mod decision;
-pub mod domain;
-mod engine;
-mod error;
-pub mod evidence;
-pub mod files;
-mod generation;
-pub mod impact;
-pub mod inspect;
-mod instance;
-mod limits;
-mod log;
-pub mod manager;
-pub mod measure;
-mod meter;
-pub mod placed;
-pub mod plan;
-mod pool;
-pub mod record;
-mod regular;
-pub mod renderer;
-mod rollback;
-pub mod sample;
-mod sandbox;
-mod schema;
-pub mod shadow;
-pub mod signature;
-pub mod slot;
-mod stage;
-mod state;
-pub mod table;
-pub mod workshop;
+mod config;
+mod kinds;
+mod promotion;
+pub mod records;
+mod runtime;
+mod slots;
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -57,29 +22,36 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::clock::Clock;
 
-pub use artifact::Artifact;
-pub use bindings::types::{CallContext, Diagnostic, Pair};
-pub use bindings::world::{Kind, Manifest};
-pub use error::{CallFailure, LoadError};
-pub use limits::{CallLimits, Limits};
-pub use log::Line;
-pub use stage::{Progress, Stage};
+pub use config::{binding, slot};
+pub use kinds::{domain, plan, renderer};
+pub use promotion::{cases, evidence, impact, installed, measure, shadow, validation};
+pub use records::{decision, sample};
+pub use runtime::artifact::Artifact;
+pub use runtime::bindings::types::{CallContext, Diagnostic, Pair};
+pub use runtime::bindings::world::{Kind, Manifest};
+pub use runtime::error::{CallFailure, LoadError};
+pub use runtime::limits::{CallLimits, Limits};
+pub use runtime::log::Line;
+pub use runtime::stage::{Progress, Stage};
+pub use runtime::{compiler, inspect, signature};
+pub use slots::{files, manager, status, table};
 
 use binding::Binding;
-use board::Board;
 use compiler::Compiler;
-use engine::PluginEngine;
 use files::Directory;
-use generation::Loader;
-use log::{Audience, SlotLog};
+use installed::Proven;
 use manager::{Command, Live, Machine, Manager, Order, OrderError};
-use placed::Proven;
+use runtime::cache;
+use runtime::engine::PluginEngine;
+use runtime::generation::Loader;
+use runtime::log::{Audience, SlotLog};
 use shadow::Shadow;
 use signature::{PublicKey, SignatureRule};
 use slot::{SlotConfig, SlotName};
-use state::{StateDirectory, Stored};
+use slots::state::{self, StateDirectory, Stored};
+use status::Board;
 use table::{Table, Ward};
-use workshop::{Candidate, UNHEARD, Workshop};
+use validation::{Candidate, UNHEARD, Workshop};
 
 /// Orders and traps that may wait for the manager.
 const ORDERS: usize = 16;

@@ -15,7 +15,7 @@ use waxwing::id::TemplateId;
 use waxwing::plugin::binding::{Binding, Scope};
 use waxwing::plugin::compiler::Compiler;
 use waxwing::plugin::evidence::{Evidence, Found, Owner, Published};
-use waxwing::plugin::record::Call;
+use waxwing::plugin::records::Call;
 use waxwing::plugin::renderer::{Output, Part, Source, Template, VersionKey};
 use waxwing::plugin::signature::SignatureRule;
 use waxwing::plugin::slot::SlotName;

@@ -23,7 +23,7 @@ use crate::plugin::binding::Binding;
 use crate::plugin::compiler::Compiler;
 use crate::plugin::evidence::{Evidence, EvidenceError, Found, Owner, Published};
 use crate::plugin::manager::{Listener, Manager, News, What};
-use crate::plugin::record::Call;
+use crate::plugin::records::Call;
 use crate::plugin::slot::SlotName;
 use crate::plugin::{Kind, Options};
 use crate::store::Store;

@@ -14,12 +14,12 @@ use super::error::ToolError;
 use super::project::{Subject, Which};
 use super::tried::{ToolHost, Tools};
 use crate::id::TemplateId;
+use crate::plugin::installed::Proven;
 use crate::plugin::measure::Measured;
-use crate::plugin::placed::Proven;
-use crate::plugin::record::Call;
+use crate::plugin::records::Call;
 use crate::plugin::renderer::VersionKey;
 use crate::plugin::slot::Instances;
-use crate::plugin::workshop::{Candidate, UNHEARD};
+use crate::plugin::validation::{Candidate, UNHEARD};
 use crate::plugin::{CallFailure, CallLimits, Kind, cases};
 
 /// Calls before the measured ones of a warm instance.

@@ -9,7 +9,7 @@ use super::error::ToolError;
 use super::project::{Subject, Which};
 use super::tried::{Stopwatch, ToolHost, Tools, kilobytes, milliseconds};
 use crate::cli::output;
-use crate::plugin::placed::Proven;
+use crate::plugin::installed::Proven;
 use crate::plugin::{Kind, LoadError, Stage, cases, inspect};
 
 /// Take a component through all that a server asks of it before it is live

@@ -17,7 +17,7 @@ use super::tried::{ToolHost, Tools, milliseconds};
 use crate::cli::output;
 use crate::plugin::files::Directory;
 use crate::plugin::slot::{SlotConfig, SlotName};
-use crate::plugin::workshop::{Candidate, UNHEARD};
+use crate::plugin::validation::{Candidate, UNHEARD};
 use source::Source;
 
 /// Changes that come so soon after one another are one.

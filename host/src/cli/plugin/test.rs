@@ -10,7 +10,7 @@ use super::project::{Subject, Which};
 use super::tried::{ToolHost, Tools};
 use crate::cli::output;
 use crate::plugin::cases::{self, Case};
-use crate::plugin::placed::Proven;
+use crate::plugin::installed::Proven;
 
 /// Run the golden cases of a plugin project on the component that it has built
 #[derive(Debug, Args)]
@@ -48,13 +48,13 @@ enum Outcome {
 
 /// Runs it.
 pub async fn run(test: Test) -> Result<(), ToolError> {
-    let filter = if test.log { "warn,waxwing::plugin::sandbox=debug" } else { "warn" };
+    let filter = if test.log { "warn,waxwing::plugin::runtime::sandbox=debug" } else { "warn" };
     let host = test.tools.open(filter)?;
     let subject = Which::at(test.dir).find(&host)?;
     let log = host.workshop.log(&subject.candidate.slot);
     let proven = host
         .workshop
-        .prove(&subject.candidate, log, None, crate::plugin::workshop::UNHEARD)
+        .prove(&subject.candidate, log, None, crate::plugin::validation::UNHEARD)
         .await?;
     let golden = cases::read(proven.kind(), &subject.cases)?;
     if golden.is_empty() {

@@ -12,7 +12,7 @@ use super::error::ToolError;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::plugin::Stage;
-use crate::plugin::workshop::Workshop;
+use crate::plugin::validation::Workshop;
 use crate::server;
 use crate::server::data_dir::DataDir;
 use crate::telemetry;

@@ -4,14 +4,14 @@ use serde_json::json;
 
 use super::dear_ada;
 use super::platform::{Home, PLAN, Platform, RENDERER, Remembered};
-use crate::plugin::bindings::world::Kind;
-use crate::plugin::board::{CandidateView, SlotView};
-use crate::plugin::evidence::Published;
-use crate::plugin::manager::{Order, OrderError};
-use crate::plugin::record::Call;
-use crate::plugin::renderer::Template;
-use crate::plugin::slot::{Activation, ImpactRule};
-use crate::plugin::stage::Stage;
+use crate::plugin::config::slot::{Activation, ImpactRule};
+use crate::plugin::kinds::renderer::Template;
+use crate::plugin::promotion::evidence::Published;
+use crate::plugin::records::Call;
+use crate::plugin::runtime::bindings::world::Kind;
+use crate::plugin::runtime::stage::Stage;
+use crate::plugin::slots::manager::{Order, OrderError};
+use crate::plugin::slots::status::{CandidateView, SlotView};
 
 /// Two recorded calls: a good send, and one with the template `poison`.
 fn recorded() -> Vec<Call> {

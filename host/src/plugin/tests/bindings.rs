@@ -2,10 +2,10 @@
 
 use super::ANYBODY;
 use super::platform::{BUILT_IN, Home, PLAN, Platform, reason};
-use crate::plugin::binding::Scope;
-use crate::plugin::board::SlotView;
-use crate::plugin::manager::Order;
-use crate::plugin::stage::Stage;
+use crate::plugin::config::binding::Scope;
+use crate::plugin::runtime::stage::Stage;
+use crate::plugin::slots::manager::Order;
+use crate::plugin::slots::status::SlotView;
 
 #[tokio::test]
 async fn the_narrowest_binding_answers() {

@@ -5,12 +5,13 @@ use serde_json::json;
 
 use super::platform::{Home, Platform, RENDERER, marked};
 use super::{NOW, TemplateId, VersionKey, dear_ada, plugins, render_version};
-use crate::plugin::board::SlotView;
-use crate::plugin::error::CallFailure;
-use crate::plugin::limits::Limits;
-use crate::plugin::renderer::{Blame, Body};
-use crate::plugin::table::Unrendered;
-use crate::plugin::{Options, builtin};
+use crate::plugin::Options;
+use crate::plugin::kinds::renderer::{Blame, Body};
+use crate::plugin::promotion::builtin;
+use crate::plugin::runtime::error::CallFailure;
+use crate::plugin::runtime::limits::Limits;
+use crate::plugin::slots::status::SlotView;
+use crate::plugin::slots::table::Unrendered;
 
 const ADA: &str = r#"{"name":"Ada"}"#;
 

@@ -4,9 +4,9 @@
 use super::platform::{PLAN, candidate};
 use super::{plugins, still_renders};
 use crate::plugin::Plugins;
-use crate::plugin::error::LoadError;
-use crate::plugin::limits::Limits;
-use crate::plugin::placed::Proven;
+use crate::plugin::promotion::installed::Proven;
+use crate::plugin::runtime::error::LoadError;
+use crate::plugin::runtime::limits::Limits;
 
 async fn proven(plugins: &Plugins, component: Vec<u8>) -> Result<Proven, LoadError> {
     plugins.try_out(&candidate(PLAN, Some(component), "")).await

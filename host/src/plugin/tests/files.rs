@@ -6,8 +6,8 @@ use std::path::Path;
 use super::platform::{Home, PLAN, Platform, RENDERER, account, marked, reason, use_of};
 use super::{ANYBODY, dear_ada};
 use crate::plugin::Options;
-use crate::plugin::board::SlotView;
-use crate::plugin::stage::Stage;
+use crate::plugin::runtime::stage::Stage;
+use crate::plugin::slots::status::SlotView;
 
 #[tokio::test]
 async fn a_renamed_a_copied_and_a_linked_file_become_live() {

@@ -10,11 +10,12 @@ use serde_json::Value;
 
 use super::platform::candidate;
 use super::{NOW, TemplateId, plugins};
-use crate::plugin::bindings::types::{Failure, Pair};
-use crate::plugin::limits::Limits;
-use crate::plugin::placed::{Placed, Proven};
-use crate::plugin::renderer::{Part, Renderer, Source, Template, VersionKey};
-use crate::plugin::{CallContext, error};
+use crate::plugin::CallContext;
+use crate::plugin::kinds::renderer::{Part, Renderer, Source, Template, VersionKey};
+use crate::plugin::promotion::installed::{Placed, Proven};
+use crate::plugin::runtime::bindings::types::{Failure, Pair};
+use crate::plugin::runtime::error;
+use crate::plugin::runtime::limits::Limits;
 
 const KNOWN: &str = include_str!("../../../../plugins/liquid-renderer/golden-known-failures.txt");
 const OWN: &str = include_str!("../../../../plugins/liquid-renderer/golden-own.json");

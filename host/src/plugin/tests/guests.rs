@@ -6,10 +6,10 @@ use std::sync::Arc;
 use super::platform::{BUILT_IN, PLAN, RENDERER, account, candidate, reason, use_of};
 use super::{ANYBODY, dear_ada, plugins, render};
 use crate::plugin::Plugins;
-use crate::plugin::error::CallFailure;
-use crate::plugin::limits::Limits;
-use crate::plugin::plan::{UseRequest, Verdict};
-use crate::plugin::table::Called;
+use crate::plugin::kinds::plan::{UseRequest, Verdict};
+use crate::plugin::runtime::error::CallFailure;
+use crate::plugin::runtime::limits::Limits;
+use crate::plugin::slots::table::Called;
 
 /// A platform where a guest answers the calls of its kind.
 pub async fn live(guest: &str, slot: &str, config: &str) -> Arc<Plugins> {

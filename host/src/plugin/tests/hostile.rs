@@ -2,12 +2,13 @@
 
 use super::platform::candidate;
 use super::{plugins, render, still_renders};
-use crate::plugin::bindings::world::Kind;
-use crate::plugin::error::{CallFailure, LoadError};
-use crate::plugin::limits::Limits;
-use crate::plugin::renderer::Body;
-use crate::plugin::table::Unrendered;
-use crate::plugin::{Plugins, builtin};
+use crate::plugin::Plugins;
+use crate::plugin::kinds::renderer::Body;
+use crate::plugin::promotion::builtin;
+use crate::plugin::runtime::bindings::world::Kind;
+use crate::plugin::runtime::error::{CallFailure, LoadError};
+use crate::plugin::runtime::limits::Limits;
+use crate::plugin::slots::table::Unrendered;
 
 fn failure(result: Result<Result<Vec<Body>, Unrendered>, CallFailure>) -> CallFailure {
     match result {

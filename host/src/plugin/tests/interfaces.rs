@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use super::platform::{PLAN, RENDERER, candidate};
 use super::{plugins, still_renders};
 use crate::plugin::Plugins;
-use crate::plugin::cases;
-use crate::plugin::limits::Limits;
-use crate::plugin::workshop::UNHEARD;
+use crate::plugin::promotion::cases;
+use crate::plugin::promotion::validation::UNHEARD;
+use crate::plugin::runtime::limits::Limits;
 
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/plugins/v0")

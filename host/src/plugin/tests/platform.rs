@@ -11,20 +11,20 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{ANYBODY, NOW, cache};
 use crate::clock::Clock;
-use crate::plugin::artifact::Artifact;
-use crate::plugin::binding::{Binding, Scope};
-use crate::plugin::board::SlotView;
-use crate::plugin::compiler::Compiler;
-use crate::plugin::evidence::{Evidence, Found, Owner, Published};
-use crate::plugin::limits::Limits;
-use crate::plugin::manager::{Order, OrderError};
-use crate::plugin::placed::Proven;
-use crate::plugin::plan::{Account, Channel, UseRequest, Verdict};
-use crate::plugin::record::Call;
-use crate::plugin::signature::SignatureRule;
-use crate::plugin::slot::{SlotConfig, SlotName};
-use crate::plugin::table::Called;
-use crate::plugin::workshop::Candidate;
+use crate::plugin::config::binding::{Binding, Scope};
+use crate::plugin::config::slot::{SlotConfig, SlotName};
+use crate::plugin::kinds::plan::{Account, Channel, UseRequest, Verdict};
+use crate::plugin::promotion::evidence::{Evidence, Found, Owner, Published};
+use crate::plugin::promotion::installed::Proven;
+use crate::plugin::promotion::validation::Candidate;
+use crate::plugin::records::Call;
+use crate::plugin::runtime::artifact::Artifact;
+use crate::plugin::runtime::compiler::Compiler;
+use crate::plugin::runtime::limits::Limits;
+use crate::plugin::runtime::signature::SignatureRule;
+use crate::plugin::slots::manager::{Order, OrderError};
+use crate::plugin::slots::status::SlotView;
+use crate::plugin::slots::table::Called;
 use crate::plugin::{Kind, Options, Plugins};
 
 /// The slot of the built-in plan policy.

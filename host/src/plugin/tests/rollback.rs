@@ -3,9 +3,9 @@
 
 use super::ANYBODY;
 use super::platform::{BUILT_IN, Home, PATIENCE, PLAN, Platform};
-use crate::plugin::binding::Scope;
-use crate::plugin::error::CallFailure;
-use crate::plugin::manager::{Order, OrderError};
+use crate::plugin::config::binding::Scope;
+use crate::plugin::runtime::error::CallFailure;
+use crate::plugin::slots::manager::{Order, OrderError};
 
 /// A platform where `price-one` ran before, and `second` runs now.
 async fn after_price_one(home: &Home, second: &str) -> Platform {

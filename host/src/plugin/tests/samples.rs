@@ -4,10 +4,10 @@ use super::NOW;
 use super::guests::{check, put_live};
 use super::platform::{Home, PLAN, Platform, Remembered, marked, use_of};
 use crate::clock::Clock;
-use crate::plugin::bindings::world::Kind;
-use crate::plugin::board::SlotView;
-use crate::plugin::record::Call;
-use crate::plugin::sample::Sample;
+use crate::plugin::records::Call;
+use crate::plugin::records::sample::Sample;
+use crate::plugin::runtime::bindings::world::Kind;
+use crate::plugin::slots::status::SlotView;
 use crate::plugin::{Artifact, Options, Plugins};
 
 #[tokio::test]

@@ -6,9 +6,9 @@ use serde_json::json;
 use super::guests::{check, live};
 use super::platform::{Home, PLAN, Platform, candidate, reason, use_of};
 use super::{NOW, plugins};
-use crate::plugin::bindings::world::Kind;
-use crate::plugin::limits::Limits;
-use crate::plugin::record::Call;
+use crate::plugin::records::Call;
+use crate::plugin::runtime::bindings::world::Kind;
+use crate::plugin::runtime::limits::Limits;
 
 #[tokio::test]
 async fn a_flood_of_log_lines_is_bounded_and_counted() {

@@ -2,9 +2,9 @@
 
 use super::ANYBODY;
 use super::platform::{BUILT_IN, Home, PLAN, Platform};
-use crate::plugin::board::SlotView;
-use crate::plugin::manager::Order;
-use crate::plugin::plan::Verdict;
+use crate::plugin::kinds::plan::Verdict;
+use crate::plugin::slots::manager::Order;
+use crate::plugin::slots::status::SlotView;
 
 async fn revision(platform: &Platform, revision: u32) {
     let live = |view: &SlotView| {

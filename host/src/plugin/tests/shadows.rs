@@ -5,12 +5,12 @@ use std::sync::{Arc, Weak};
 
 use super::platform::{Home, PLAN, Platform, RENDERER, candidate, marked};
 use super::{ANYBODY, dear_ada, plugins};
-use crate::plugin::board::SlotView;
-use crate::plugin::limits::Limits;
-use crate::plugin::manager::Order;
-use crate::plugin::record::{Call, Input, answer};
-use crate::plugin::shadow::Shadow;
-use crate::plugin::stage::Stage;
+use crate::plugin::promotion::shadow::Shadow;
+use crate::plugin::records::{Call, Input, answer};
+use crate::plugin::runtime::limits::Limits;
+use crate::plugin::runtime::stage::Stage;
+use crate::plugin::slots::manager::Order;
+use crate::plugin::slots::status::SlotView;
 
 fn shadow_of(view: &SlotView) -> Option<Arc<Shadow>> {
     view.candidate.as_ref()?.shadow.clone()

@@ -11,7 +11,7 @@ use crate::dns::Settings;
 use crate::plugin::Limits;
 use crate::plugin::compiler::Compiler;
 use crate::plugin::signature::SignatureRule;
-use crate::plugin::workshop::{Candidate, Workshop};
+use crate::plugin::validation::{Candidate, Workshop};
 
 fn domain(name: &str) -> Domain {
     let name: DomainName = name.parse().expect("a name");

@@ -1,0 +1,70 @@
+//! What is recorded of a plugin's decision, for every message and every refusal.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::sample::Sample;
+use crate::plugin::runtime::bindings::world::Kind;
+
+/// Which component it was.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Identity {
+    /// The slot that it was in.
+    #[serde(default)]
+    pub slot: String,
+    /// The plugin's name.
+    pub name: String,
+    /// The plugin's version.
+    pub version: String,
+    /// SHA-256 of the component, as `sha256:<hex>`.
+    pub digest: String,
+    /// The revision of its settings; 0 for none.
+    pub settings_revision: u32,
+}
+
+/// One decision of one plugin.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Decision {
+    /// The kind.
+    pub kind: Kind,
+    /// Which component decided.
+    #[serde(flatten)]
+    pub identity: Identity,
+    /// `allow`, `deny`, `rendered`, `judged`, `invalid`, `failed`, …
+    pub verdict: String,
+    /// Why, in the plugin's words, or how it failed.
+    pub reason: Option<String>,
+    /// How long it took.
+    pub micros: u64,
+    /// What a template printed and the data did not hold, as in `user.name`: it went out blank.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blank: Vec<String>,
+    /// What went in and came out, where this call is one of the sample.
+    #[serde(skip)]
+    pub sample: Option<Arc<Sample>>,
+}
+
+impl Decision {
+    /// A record of what `identity` decided in `took`.
+    #[must_use]
+    pub fn new(
+        kind: Kind,
+        identity: &Identity,
+        (verdict, reason): (&str, Option<String>),
+        took: Duration,
+    ) -> Self {
+        Self {
+            kind,
+            identity: identity.clone(),
+            verdict: verdict.to_owned(),
+            reason,
+            micros: u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
+            blank: Vec::new(),
+            sample: None,
+        }
+    }
+}

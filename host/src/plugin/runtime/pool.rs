@@ -1,0 +1,89 @@
+//! Instances of a policy: a fresh one for every call, or warm ones for interpreters.
+
+use std::sync::{Mutex, PoisonError};
+
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+use super::bindings::world::World;
+use super::error::CallFailure;
+use super::generation::Generation;
+use super::instance::Instance;
+use super::log::CallPurpose;
+use crate::plugin::config::slot::Instances;
+
+/// Calls of a warm instance before it makes room for a fresh one.
+const RECYCLED_AFTER: u32 = 1_000;
+/// Calls of one generation that run at a time; more wait.
+const PLACES: usize = 32;
+/// Warm instances that are kept idle.
+const IDLE: usize = 4;
+
+/// The generation, and its instances that wait for a call.
+pub struct Pool<W: World> {
+    generation: Generation<W>,
+    instances: Instances,
+    places: Semaphore,
+    idle: Mutex<Vec<Used<W>>>,
+}
+
+/// An instance for one call.
+pub struct Borrowed<'a, W: World> {
+    used: Used<W>,
+    pool: &'a Pool<W>,
+    _place: Option<SemaphorePermit<'a>>,
+}
+
+struct Used<W: World> {
+    instance: Instance<W>,
+    calls: u32,
+}
+
+impl<W: World> Pool<W> {
+    /// A pool with nothing in it.
+    pub fn new(generation: Generation<W>, instances: Instances) -> Self {
+        Self { generation, instances, places: Semaphore::new(PLACES), idle: Mutex::new(Vec::new()) }
+    }
+
+    /// What its instances are of.
+    pub fn generation(&self) -> &Generation<W> {
+        &self.generation
+    }
+
+    /// An instance for one call; waits while too many calls run.
+    pub async fn borrow(&self, purpose: CallPurpose) -> Result<Borrowed<'_, W>, CallFailure> {
+        // Never closed, so the only answer is a place.
+        let place = self.places.acquire().await.ok();
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let used = match idle {
+            Some(used) => used,
+            None => Used { instance: self.generation.instance(purpose).await?, calls: 0 },
+        };
+        Ok(Borrowed { used, pool: self, _place: place })
+    }
+}
+
+impl<W: World> Borrowed<'_, W> {
+    /// The instance.
+    pub fn instance(&mut self) -> &mut Instance<W> {
+        &mut self.used.instance
+    }
+
+    /// Gives it back after a call that went well. After a trap it is dropped instead.
+    pub fn give_back(self) {
+        let Self { mut used, pool, .. } = self;
+        used.calls += 1;
+        if pool.instances == Instances::Fresh || used.calls >= RECYCLED_AFTER {
+            return;
+        }
+        let mut idle = pool.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.len() < IDLE {
+            idle.push(used);
+        }
+    }
+}
+
+impl<W: World> std::fmt::Debug for Pool<W> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pool").field("generation", &self.generation).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,8 @@
+//! What answers which call now, what survives a restart, and the one task that changes it.
+
+pub mod files;
+pub mod manager;
+mod rollback;
+pub mod state;
+pub mod status;
+pub mod table;

@@ -1,0 +1,148 @@
+//! Failed calls of what is live: who is to blame, and when a plugin has to go.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::time::Instant;
+
+use super::jobs::Blame;
+use super::machine::Machine;
+use super::{Manager, What, Work, jobs};
+use crate::plugin::config::slot::SlotName;
+use crate::plugin::promotion::installed::Proven;
+use crate::plugin::runtime::error::{CallFailure, LoadError};
+use crate::plugin::slots::table::TrapReport;
+
+/// Inputs that are looked at at one time; traps on more are not counted.
+const JUDGED: usize = 8;
+/// Traps on one input that are remembered while it is looked at.
+const WAITING: usize = 64;
+
+/// The inputs that are being looked at, each with the traps on it: how many calls were before each.
+pub type Judging = HashMap<(SlotName, u64), Vec<u64>>;
+
+impl Manager {
+    /// A call for a message got no answer. Whether the plugin or the input is to blame is found out
+    /// by another generation: the one before it, or the built-in one.
+    pub(super) fn trapped(&mut self, report: TrapReport, work: &mut Work) {
+        let slot = report.plugin.slot().clone();
+        let Some(machine) = self.machines.get(&slot) else { return };
+        if !is_active(machine, &report.plugin) {
+            return;
+        }
+        let all = self.judging.len();
+        match self.judging.entry((slot.clone(), report.input)) {
+            Entry::Occupied(mut waiting) => {
+                if waiting.get().len() < WAITING {
+                    waiting.get_mut().push(report.calls_before);
+                }
+                return;
+            }
+            Entry::Vacant(_) if all == JUDGED => return,
+            Entry::Vacant(vacant) => {
+                vacant.insert(vec![report.calls_before]);
+            }
+        }
+        let previous = machine.previous.as_ref().map(|it| it.proven.clone());
+        let builtin = self.plugins.builtin(report.plugin.kind());
+        let is_other = |it: &Proven| {
+            let (one, two) = (it.identity(), report.plugin.identity());
+            (&one.digest, one.settings_revision) != (&two.digest, two.settings_revision)
+        };
+        // The built-in one judges a copy of itself too: where both fail, the copy is not to blame.
+        let other = previous.filter(is_other).unwrap_or(builtin);
+        work.push(Box::pin(async move { (slot, 0, jobs::judge(report, other).await) }));
+    }
+
+    /// It is known who is to blame for the traps on an input.
+    pub(super) fn judged(
+        &mut self,
+        plugin: &Proven,
+        input: u64,
+        failure: &CallFailure,
+        blame: Blame,
+    ) {
+        let slot = plugin.slot().clone();
+        let traps = self.judging.remove(&(slot.clone(), input)).unwrap_or_default();
+        if blame == Blame::Call && failure.limit().is_some() {
+            tracing::info!(%slot, %failure, "a message's data used up a plugin's limit; the plugin is not blamed and stays live");
+            return;
+        }
+        self.tell_trap(plugin, failure);
+        match blame {
+            Blame::Plugin => {
+                for calls_before in traps {
+                    self.count_trap(plugin, input, calls_before);
+                }
+            }
+            Blame::Input => {
+                tracing::error!(
+                    %slot, %failure, "an input is in quarantine: two plugins trapped on it"
+                );
+                plugin.pulse().quarantine(input, failure);
+            }
+            Blame::Call => {
+                tracing::error!(
+                    %slot, %failure, "two plugins trapped on the data of a message; its template stays in service"
+                );
+            }
+            Blame::Unknown => {
+                tracing::warn!(%slot, %failure, "two plugins give up on a call; neither is blamed");
+            }
+        }
+    }
+
+    /// A trap that the plugin is to blame for; it may be one too many.
+    fn count_trap(&mut self, plugin: &Proven, input: u64, calls_before: u64) {
+        let slot = plugin.slot().clone();
+        let Some(machine) = self.machines.get_mut(&slot) else { return };
+        if !is_active(machine, plugin) {
+            return;
+        }
+        let calls = plugin.pulse().calls();
+        let reason = machine.window.trapped(Instant::now(), input, calls_before, calls);
+        if let Some(reason) = reason {
+            self.roll_back(&slot, &reason);
+        }
+    }
+
+    /// What ran before comes back, and what runs goes into quarantine.
+    pub(super) fn roll_back(&mut self, slot: &SlotName, reason: &str) {
+        let at = self.plugins.clock.now().rfc3339();
+        if self.taken_before(slot).is_some()
+            && let Some(machine) = self.machines.get_mut(slot)
+        {
+            machine.previous = None;
+        }
+        let Some(machine) = self.machines.get_mut(slot) else { return };
+        let Some(gone) = machine.roll_back(reason, &at) else { return };
+        let identity = gone.proven.identity();
+        let now = machine.active.as_ref().map(|it| it.proven.identity().digest.clone());
+        let now = now.unwrap_or_else(|| "the built-in or a broader plugin".to_owned());
+        let (plugin, version, digest) = (&identity.name, &identity.version, &identity.digest);
+        tracing::error!(%slot, plugin, version, digest, reason, now, "a plugin was rolled back");
+        self.tell(What::RolledBack, &gone.proven, reason);
+        metrics::counter!("waxwing_plugin_rollbacks_total", "slot" => slot.to_string())
+            .increment(1);
+        self.changed(slot);
+    }
+
+    /// Why what ran before cannot come back: another slot has its binding now.
+    pub(super) fn taken_before(&self, slot: &SlotName) -> Option<LoadError> {
+        let previous = self.machines.get(slot)?.previous.as_ref()?;
+        self.refuse_taken(&previous.proven).err()
+    }
+
+    /// Notes how many calls there were, for the shares of the last minute.
+    pub(super) fn count_calls(&mut self) {
+        let now = Instant::now();
+        for machine in self.machines.values_mut() {
+            if let Some(active) = &machine.active {
+                machine.window.had(now, active.proven.pulse().calls());
+            }
+        }
+    }
+}
+
+fn is_active(machine: &Machine, plugin: &Proven) -> bool {
+    machine.serving().is_some_and(|active| active.identity() == plugin.identity())
+}
