@@ -3,6 +3,8 @@
 
 pub mod builtin;
 pub mod cases;
+mod comparison;
+pub mod error;
 pub mod evidence;
 pub mod impact;
 pub mod installed;

@@ -2,7 +2,11 @@
 
 pub mod files;
 pub mod manager;
+mod orders;
+pub mod plugins;
+mod replacement;
 mod rollback;
+pub mod start;
 pub mod state;
 pub mod status;
 pub mod table;

@@ -14,11 +14,11 @@ use super::error::ToolError;
 use super::project::{Subject, Which};
 use super::tried::{ToolHost, Tools};
 use crate::id::TemplateId;
+use crate::plugin::Instances;
 use crate::plugin::installed::Proven;
 use crate::plugin::measure::Measured;
 use crate::plugin::records::Call;
 use crate::plugin::renderer::VersionKey;
-use crate::plugin::slot::Instances;
 use crate::plugin::validation::{Candidate, UNHEARD};
 use crate::plugin::{CallFailure, CallLimits, Kind, cases};
 

@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::build::BuildError;
-use super::record::RecordError;
+use super::record::error::RecordError;
 use super::scaffold::project::ProjectError;
 use crate::config::ConfigError;
 use crate::plugin::files::ReadError;

@@ -136,7 +136,7 @@ pub enum OnlineError {
     Differs(usize),
     /// What was brought is no plugin.
     #[error(transparent)]
-    Component(#[from] crate::plugin::LoadError),
+    Component(#[from] crate::plugin::inspect::InspectError),
 }
 
 impl Server {

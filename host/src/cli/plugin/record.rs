@@ -1,5 +1,7 @@
 //! `waxwing plugin record`: what a domain policy is asked of a real domain, kept as a golden case.
 
+pub mod error;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -13,7 +15,7 @@ use super::test::write;
 use super::tried::{ToolHost, Tools};
 use crate::cli::output::text;
 use crate::config::NameServer;
-use crate::dns::{Resolver, ResolverError};
+use crate::dns::Resolver;
 use crate::domain::name::DomainName;
 use crate::mail::dkim::Algorithm;
 use crate::plugin::cases::LARGEST;
@@ -24,6 +26,8 @@ use crate::plugin::validation::UNHEARD;
 use crate::plugin::{CallContext, CallFailure, Kind};
 use crate::server;
 use crate::upkeep::verify_domains::{Looks, MOST_NAMES, MOST_RECORDS, MOST_ROUNDS, Unjudged};
+
+use error::RecordError;
 
 /// Characters of a case's name.
 const LONGEST_NAME: usize = 100;
@@ -73,38 +77,6 @@ pub struct Record {
 /// A DKIM key on the command line.
 #[derive(Debug, Clone)]
 pub struct Key(DkimKey);
-
-/// Why nothing was recorded.
-#[derive(Debug, thiserror::Error)]
-pub enum RecordError {
-    /// Only domain policies are told what DNS has.
-    #[error("this is a {found}, and only a domain policy is told what DNS has")]
-    NotADomainPolicy {
-        /// What it is.
-        found: Kind,
-    },
-    /// A case is not overwritten by the way.
-    #[error(
-        "{} is there already: name another case with --case, or write it once more with --update",
-        path.display()
-    )]
-    CaseExists {
-        /// Its folder.
-        path: PathBuf,
-    },
-    /// `plugin test` would not read it.
-    #[error("what was seen has {bytes} bytes, and an input has at most {LARGEST}")]
-    TooLarge {
-        /// How large it is.
-        bytes: usize,
-    },
-    /// The name servers.
-    #[error(transparent)]
-    Resolver(#[from] ResolverError),
-    /// The policy gave no answer.
-    #[error(transparent)]
-    Unjudged(#[from] Unjudged),
-}
 
 /// Runs it.
 pub async fn run(record: Record) -> Result<(), ToolError> {

@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::binding::Binding;
-use crate::plugin::runtime::bindings::world::Kind;
+use crate::plugin::runtime::kind::Kind;
 use crate::plugin::runtime::limits::{CallLimits, Limits, Partial};
+use crate::plugin::runtime::pool::Instances;
 
 /// The name of a slot: 1 to 64 of `a-z`, `0-9` and `-`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -53,16 +54,6 @@ pub enum OnFailure {
     Closed,
     /// The built-in plugin of the kind decides. For plan policies.
     Builtin,
-}
-
-/// Whether instances are used again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Instances {
-    /// Each call has a fresh one: nothing of one call can be seen in the next.
-    Fresh,
-    /// Kept warm, and recycled after 1,000 calls and after any trap: for interpreters.
-    Warm,
 }
 
 /// What must be seen before a new plugin is live.
@@ -114,9 +105,6 @@ impl SlotName {
 }
 
 impl Kind {
-    /// All three.
-    pub const ALL: [Self; 3] = [Self::Renderer, Self::Domain, Self::Plan];
-
     /// The slot that replaces the built-in plugin of the kind.
     #[must_use]
     pub fn builtin_slot(self) -> SlotName {

@@ -1,14 +1,14 @@
 //! The domain policy: which records a domain needs, and what to make of those that were seen.
 
-use crate::plugin::config::slot::Instances;
 use crate::plugin::runtime::bindings::domain::DomainVerification;
 use crate::plugin::runtime::bindings::domain::exports::waxwing::plugin::domain_policy as wit;
 use crate::plugin::runtime::bindings::types::{CallContext, Failure};
-use crate::plugin::runtime::bindings::world::Kind;
 use crate::plugin::runtime::error::CallFailure;
 use crate::plugin::runtime::generation::Generation;
 use crate::plugin::runtime::instance::Budget;
+use crate::plugin::runtime::kind::Kind;
 use crate::plugin::runtime::log::CallPurpose;
+use crate::plugin::runtime::pool::Instances;
 use crate::plugin::runtime::pool::Pool;
 
 pub use wit::{

@@ -1,14 +1,14 @@
 //! The plan policy: may this plan make these sends, and what do they cost?
 
-use crate::plugin::config::slot::Instances;
 use crate::plugin::runtime::bindings::plan::PlanRestriction;
 use crate::plugin::runtime::bindings::plan::exports::waxwing::plugin::plan_policy as wit;
 use crate::plugin::runtime::bindings::types::{CallContext, Failure};
-use crate::plugin::runtime::bindings::world::Kind;
 use crate::plugin::runtime::error::CallFailure;
 use crate::plugin::runtime::generation::Generation;
 use crate::plugin::runtime::instance::Budget;
+use crate::plugin::runtime::kind::Kind;
 use crate::plugin::runtime::log::{CallPurpose, printable};
+use crate::plugin::runtime::pool::Instances;
 use crate::plugin::runtime::pool::Pool;
 
 pub use wit::{Account, Channel, Charge, Decision as Verdict, Denial, UseRequest};

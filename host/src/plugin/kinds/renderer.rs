@@ -16,10 +16,10 @@ use blame::Evidence;
 use crate::plugin::runtime::bindings::template::TemplateRenderer;
 use crate::plugin::runtime::bindings::template::exports::waxwing::plugin::renderer as wit;
 use crate::plugin::runtime::bindings::types::{CallContext, Diagnostic, Failure};
-use crate::plugin::runtime::bindings::world::Kind;
 use crate::plugin::runtime::error::CallFailure;
 use crate::plugin::runtime::generation::Generation;
 use crate::plugin::runtime::instance::{Budget, Instance};
+use crate::plugin::runtime::kind::Kind;
 use crate::plugin::runtime::log::CallPurpose;
 
 pub use wit::{Body, Output, Part, Source, Template, Variable};

@@ -1,7 +1,7 @@
 //! The built-in plugins, as components that the build made and embedded.
 
 use crate::plugin::runtime::artifact::Artifact;
-use crate::plugin::runtime::bindings::world::Kind;
+use crate::plugin::runtime::kind::Kind;
 
 /// Templates in Liquid.
 pub const LIQUID_RENDERER: &[u8] = include_bytes!(env!("WAXWING_LIQUID_RENDERER"));

@@ -5,12 +5,11 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
+use super::error::LoadError;
 use super::installed::Proven;
-use super::validation::failed;
 use crate::plugin::records::{Call, differences};
-use crate::plugin::runtime::bindings::world::Kind;
 use crate::plugin::runtime::bounded_file;
-use crate::plugin::runtime::error::LoadError;
+use crate::plugin::runtime::kind::Kind;
 
 const LINES: usize = 8;
 /// Bytes of an input or an answer.
@@ -139,7 +138,7 @@ pub async fn of_the_host(proven: &Proven) -> Result<(), LoadError> {
         })?;
         let (answer, failure) = proven.answer(&call).await;
         if let Some(failure) = failure {
-            return Err(failed(proven, name, &failure));
+            return Err(LoadError::of_case(&proven.identity().name, name, &failure));
         }
         if let Some(fault) = unfit(proven.kind(), &answer) {
             return Err(not_held(proven, name, fault));

@@ -11,7 +11,7 @@ use crate::plugin::config::binding::{Binding, Scope};
 use crate::plugin::config::slot::SlotName;
 use crate::plugin::kinds::renderer::Template;
 use crate::plugin::records::Call;
-use crate::plugin::runtime::bindings::world::Kind;
+use crate::plugin::runtime::kind::Kind;
 
 /// Where the evidence is. The store is beside the plugins, not below them, so the server brings it.
 pub trait Evidence: Debug + Send + Sync {

@@ -2,22 +2,16 @@
 //! templates are rendered by both.
 
 use serde::Serialize;
-use serde_json::Value;
 
-use super::evidence::{Evidence, EvidenceError, Owner, Published};
+use super::comparison::{Difference, Group, compare, note};
+use super::evidence::{Owner, Published};
 use super::installed::Proven;
-use super::shadow::{Difference, compare};
-use crate::plugin::Plugins;
-use crate::plugin::config::binding::Scope;
-use crate::plugin::config::slot::SlotName;
-use crate::plugin::records::{Call, Input, gist, send_outcome};
+use crate::plugin::records::{Call, Input, send_outcome};
 use crate::plugin::runtime::bindings::types::CallContext;
-use crate::plugin::runtime::bindings::world::Kind;
+use crate::plugin::runtime::kind::Kind;
 
 /// Differences and failures that are listed one by one; all are counted.
 const LISTED: usize = 50;
-/// Calls that are named for each group of equal differences.
-const NAMED: usize = 3;
 
 /// What would change.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -39,18 +33,6 @@ pub struct Impact {
     pub differences: Vec<Difference>,
     /// What the candidate makes of published templates; for renderers.
     pub templates: Templates,
-}
-
-/// Differences that are equal.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Group {
-    /// What differs, such as `allow for 1 -> deny (restricted-template)`.
-    pub what: String,
-    /// How many calls differ so.
-    pub calls: u32,
-    /// The first of them.
-    pub call_ids: Vec<String>,
 }
 
 /// What a candidate makes of the published templates.
@@ -119,98 +101,8 @@ impl Impact {
     }
 }
 
-/// Counts a difference among those that are equal to it.
-pub(in crate::plugin) fn note(groups: &mut Vec<Group>, call: &Call, before: &Value, after: &Value) {
-    let what = gist(call.kind(), before, after);
-    let call_id = call.context.call_id.clone();
-    if let Some(group) = groups.iter_mut().find(|it| it.what == what) {
-        group.calls += 1;
-        if group.call_ids.len() < NAMED {
-            group.call_ids.push(call_id);
-        }
-    } else if groups.len() < LISTED {
-        groups.push(Group { what, calls: 1, call_ids: vec![call_id] });
-    }
-    groups.sort_by_key(|it| std::cmp::Reverse(it.calls));
-}
-
-impl Plugins {
-    /// What a candidate would change, were it live in its slot.
-    ///
-    /// # Errors
-    /// The evidence cannot be had.
-    pub async fn impact(
-        &self,
-        candidate: &Proven,
-        evidence: &dyn Evidence,
-    ) -> Result<Impact, EvidenceError> {
-        let (kind, binding) = (candidate.kind(), &candidate.config().binding);
-        let live = self.serving(kind, binding);
-        let mut calls = Vec::new();
-        // A slot without recorded calls of its own is compared on those of the slot that it narrows.
-        for slot in self.answering(candidate) {
-            calls = evidence.calls(kind, slot).await?;
-            calls.retain(|call| call.may_be_for(binding));
-            if !calls.is_empty() {
-                break;
-            }
-        }
-        let mut impact = Impact::on_calls(&live, candidate, &calls).await;
-        if kind == Kind::Renderer {
-            impact.templates = self.on_templates(candidate, evidence).await?;
-        }
-        Ok(impact)
-    }
-
-    /// The candidate's own slot, then those that answer the calls of its binding, narrowest first.
-    fn answering(&self, candidate: &Proven) -> Vec<SlotName> {
-        let binding = &candidate.config().binding;
-        let mut slots = vec![candidate.slot().clone()];
-        for slot in self.table().covering(candidate.kind(), &binding.scope()) {
-            if !slots.contains(&slot) {
-                slots.push(slot);
-            }
-        }
-        slots
-    }
-
-    /// Compiles every template that the candidate would render and renders its example, by the
-    /// candidate and by what is live.
-    async fn on_templates(
-        &self,
-        candidate: &Proven,
-        evidence: &dyn Evidence,
-    ) -> Result<Templates, EvidenceError> {
-        let binding = &candidate.config().binding;
-        let mut templates = Templates::default();
-        for owner in evidence.accounts(binding.clone()).await? {
-            let scope = owner.scope(binding);
-            let Some(live) = self.replaced_by(candidate, &scope) else { continue };
-            for published in evidence.templates(owner.clone()).await? {
-                tokio::task::yield_now().await;
-                templates.checked += 1;
-                let reason = worse_on(&live, candidate, &published, self.context(String::new()));
-                if let Some(reason) = reason.await {
-                    templates.failed += 1;
-                    templates.list(&owner, &published, reason);
-                }
-            }
-        }
-        Ok(templates)
-    }
-
-    /// What answers a call that the candidate would answer; none where a narrower one goes on
-    /// answering it.
-    fn replaced_by(&self, candidate: &Proven, scope: &Scope<'_>) -> Option<Proven> {
-        let live = self.table().serving(candidate.kind(), scope);
-        let binding = &candidate.config().binding;
-        let is_narrower = live.config().binding.narrowness() > binding.narrowness();
-        let goes_on = is_narrower && live.slot() != candidate.slot();
-        (binding.covers(scope) && !goes_on).then_some(live)
-    }
-}
-
-async fn worse_on(
+/// Why the candidate serves a published template worse than what is live, if it does.
+pub async fn worse_on(
     live: &Proven,
     candidate: &Proven,
     published: &Published,
@@ -229,7 +121,8 @@ async fn worse_on(
 }
 
 impl Templates {
-    fn list(&mut self, owner: &Owner, published: &Published, reason: String) {
+    /// Notes a failure, within the bound of the list.
+    pub fn list(&mut self, owner: &Owner, published: &Published, reason: String) {
         if self.failures.len() < LISTED {
             self.failures.push(TemplateFailure {
                 account: owner.account.clone(),

@@ -11,15 +11,15 @@ use crate::plugin::config::slot::{SlotConfig, SlotName};
 use crate::plugin::kinds::domain::DomainPolicy;
 use crate::plugin::kinds::plan::PlanPolicy;
 use crate::plugin::kinds::renderer::Renderer;
-use crate::plugin::records::decision::Identity;
 use crate::plugin::records::{Call, Input, answer};
 use crate::plugin::runtime::artifact::Artifact;
 use crate::plugin::runtime::bindings::types::CallContext;
-use crate::plugin::runtime::bindings::world::Kind;
-use crate::plugin::runtime::bindings::world::Manifest;
 use crate::plugin::runtime::error::CallFailure;
 use crate::plugin::runtime::generation::Recipe;
+use crate::plugin::runtime::identity::Identity;
+use crate::plugin::runtime::kind::Kind;
 use crate::plugin::runtime::log::CallPurpose;
+use crate::plugin::runtime::world::Manifest;
 
 /// Inputs in quarantine, at most; the next one is let through.
 const INPUTS: usize = 1_000;

@@ -9,17 +9,16 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use super::impact::{Group, note};
+use super::comparison::{Difference, Group, compare, note};
 use super::installed::Proven;
 use crate::plugin::config::binding::{Binding, Scope};
-use crate::plugin::records::{Call, differences, send_outcome};
-use crate::plugin::runtime::bindings::world::Kind;
+use crate::plugin::records::{Call, send_outcome};
+use crate::plugin::runtime::kind::Kind;
 
 /// Calls that wait for the candidate; more are dropped and counted.
 const WAITING: usize = 256;
 /// Differences that are listed; all are counted.
 const LISTED: usize = 50;
-const LINES: usize = 5;
 /// Bytes of a call; a larger one is dropped.
 const LARGEST: usize = 64 << 10;
 
@@ -64,16 +63,6 @@ pub struct Report {
     pub groups: Vec<Group>,
     /// The first differences.
     pub differences: Vec<Difference>,
-}
-
-/// One call that a candidate answers otherwise.
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Difference {
-    /// The call: a request, or a recorded decision.
-    pub call_id: String,
-    /// Where the answers differ.
-    pub lines: Vec<String>,
 }
 
 impl Shadow {
@@ -166,12 +155,4 @@ impl ShadowCalls {
         }
         true
     }
-}
-
-/// The difference between two answers to a call.
-#[must_use]
-pub fn compare(call: &Call, before: &Value, after: &Value) -> Option<Difference> {
-    let lines = differences(before, after, LINES);
-    let call_id = call.context.call_id.clone();
-    (before != after).then_some(Difference { call_id, lines })
 }

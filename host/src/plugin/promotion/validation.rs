@@ -7,10 +7,11 @@ use std::sync::Arc;
 use serde_json::Value;
 use wasmtime::component::Component;
 
+use super::error::LoadError;
 use super::installed::{Placed, Proven, Pulse};
 use super::{builtin, cases};
 use crate::clock::Clock;
-use crate::plugin::config::slot::{BadSlotConfig, Instances, OnFailure, SlotConfig, SlotName};
+use crate::plugin::config::slot::{BadSlotConfig, OnFailure, SlotConfig, SlotName};
 use crate::plugin::kinds::domain::DomainPolicy;
 use crate::plugin::kinds::plan::PlanPolicy;
 use crate::plugin::kinds::renderer::Renderer;
@@ -18,17 +19,18 @@ use crate::plugin::runtime::artifact::Artifact;
 use crate::plugin::runtime::bindings::domain::DomainVerification;
 use crate::plugin::runtime::bindings::plan::PlanRestriction;
 use crate::plugin::runtime::bindings::template::TemplateRenderer;
-use crate::plugin::runtime::bindings::world::Kind;
-use crate::plugin::runtime::bindings::world::Manifest;
 use crate::plugin::runtime::cache::CompiledCache;
 use crate::plugin::runtime::compiler::Compiler;
 use crate::plugin::runtime::engine::PluginEngine;
-use crate::plugin::runtime::error::{CallFailure, LoadError};
+use crate::plugin::runtime::error::ComponentError;
 use crate::plugin::runtime::generation::{Loader, Recipe};
+use crate::plugin::runtime::kind::Kind;
 use crate::plugin::runtime::limits::Limits;
 use crate::plugin::runtime::log::{Audience, SlotLog};
+use crate::plugin::runtime::pool::Instances;
 use crate::plugin::runtime::signature::{PublicKey, SignatureRule, verify};
 use crate::plugin::runtime::stage::{Progress, Stage};
+use crate::plugin::runtime::world::Manifest;
 
 /// What is proven: a component in a slot, with the operator's words.
 #[derive(Debug, Clone)]
@@ -82,7 +84,11 @@ impl Workshop {
     ) -> Result<Self, LoadError> {
         let none = CompiledCache::none;
         let cache = kept.map_or_else(none, |(path, secret)| CompiledCache::open(path, secret));
-        let loader = Loader::new(PluginEngine::start()?, (cache, compiler), clock.clone())?;
+        let loader = Loader::new(
+            PluginEngine::start().map_err(ComponentError::Engine)?,
+            (cache, compiler),
+            clock.clone(),
+        )?;
         Ok(Self::new(loader, limits, rule, trusted, (clock, Audience::Terminal)))
     }
 
@@ -109,11 +115,12 @@ impl Workshop {
         let recipe =
             self.recipe(candidate, kind, &artifact, Value::Null, self.log(&candidate.slot));
         let (loader, it) = (&self.loader, &artifact);
-        match kind {
+        let described = match kind {
             Kind::Renderer => loader.describe::<TemplateRenderer>(it, &component, recipe).await,
             Kind::Domain => loader.describe::<DomainVerification>(it, &component, recipe).await,
             Kind::Plan => loader.describe::<PlanRestriction>(it, &component, recipe).await,
-        }
+        };
+        Ok(described?)
     }
 
     /// Ends what is being compiled, and compiles nothing more.
@@ -317,13 +324,4 @@ fn placed<P>(candidate: &Candidate, artifact: &Artifact, kind: Kind, policy: P) 
         policy,
         pulse: Pulse::new(&candidate.slot, kind),
     })
-}
-
-/// The failure of a call, as a fault of what is proven.
-pub(in crate::plugin) fn failed(proven: &Proven, case: &str, failure: &CallFailure) -> LoadError {
-    LoadError::Case {
-        name: proven.identity().name.clone(),
-        case: case.to_owned(),
-        detail: failure.to_string(),
-    }
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::plugin::config::binding::Binding;
 use crate::plugin::kinds::{domain, plan, renderer};
 use crate::plugin::runtime::bindings::types::CallContext;
-use crate::plugin::runtime::bindings::world::Kind;
+use crate::plugin::runtime::kind::Kind;
 use input::{DomainInput, PlanInput, RendererInput};
 
 /// A call of a plugin: what goes in.

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::differences;
-use crate::plugin::runtime::bindings::world::Kind;
+use crate::plugin::runtime::kind::Kind;
 
 const LINES: usize = 20;
 

@@ -6,24 +6,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::sample::Sample;
-use crate::plugin::runtime::bindings::world::Kind;
-
-/// Which component it was.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Identity {
-    /// The slot that it was in.
-    #[serde(default)]
-    pub slot: String,
-    /// The plugin's name.
-    pub name: String,
-    /// The plugin's version.
-    pub version: String,
-    /// SHA-256 of the component, as `sha256:<hex>`.
-    pub digest: String,
-    /// The revision of its settings; 0 for none.
-    pub settings_revision: u32,
-}
+use crate::plugin::runtime::identity::Identity;
+use crate::plugin::runtime::kind::Kind;
 
 /// One decision of one plugin.
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Call, RecordError};
-use crate::plugin::runtime::bindings::world::Kind;
+use crate::plugin::runtime::kind::Kind;
 
 /// A recorded call: what went in, and what came out.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::plugin::kinds::renderer::{Part, Template};
-use crate::plugin::runtime::bindings::world::Kind;
+use crate::plugin::runtime::kind::Kind;
 
 /// The parts without which a mail is not what it was.
 const PARTS: [&str; 3] = ["subject", "html", "text"];

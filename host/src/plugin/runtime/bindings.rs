@@ -1,8 +1,6 @@
-//! What `bindgen!` makes of `wit/v0`, and the one trait through which the host sees its worlds.
+//! What `bindgen!` makes of `wit/v0`.
 
 #![expect(missing_docs, reason = "generated code")]
-
-pub mod world;
 
 pub mod plan {
     wasmtime::component::bindgen!({
@@ -37,3 +35,14 @@ pub mod template {
 }
 
 pub use plan::waxwing::plugin::{host, types};
+
+/// The context of a call that is made now.
+pub fn context(call_id: String, clock: &crate::clock::Clock) -> types::CallContext {
+    types::CallContext {
+        call_id,
+        now_unix_ms: clock.now().unsigned_millis(),
+        locale: None,
+        dry_run: false,
+        extra: Vec::new(),
+    }
+}

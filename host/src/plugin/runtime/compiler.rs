@@ -18,7 +18,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::artifact::Artifact;
 use super::engine::PluginEngine;
-use super::error::LoadError;
 use super::log::printable;
 
 /// The command of the binary that is a child, and is not for people.
@@ -40,9 +39,12 @@ pub struct CompileLimits {
     pub seconds: u64,
 }
 
-/// Why a component was not compiled, though it may be one. Each limit names its setting.
+/// Why a component was not compiled. Each limit names its setting.
 #[derive(Debug, thiserror::Error)]
 pub enum CompileError {
+    /// Not a component, or one that does not compile.
+    #[error("not a WebAssembly component that can be compiled: {0}")]
+    Component(wasmtime::Error),
     /// It takes too much memory.
     #[error(
         "compiling the component takes more memory than it may: plugins.compile_memory_bytes is {limit}; \
@@ -131,7 +133,7 @@ impl Compiler {
         &self,
         engine: &PluginEngine,
         artifact: &Artifact,
-    ) -> Result<Vec<u8>, LoadError> {
+    ) -> Result<Vec<u8>, CompileError> {
         match self {
             // The server's own components are small and trusted, and a server must start without children.
             Self::Children(children) if !artifact.is_builtin() => {
@@ -142,8 +144,8 @@ impl Compiler {
                 let compiled =
                     tokio::task::spawn_blocking(move || engine.compile(artifact.bytes()));
                 match compiled.await {
-                    Ok(code) => code.map_err(LoadError::Compile),
-                    Err(panicked) => Err(LoadError::Compile(wasmtime::Error::new(panicked))),
+                    Ok(code) => code.map_err(CompileError::Component),
+                    Err(panicked) => Err(CompileError::Component(wasmtime::Error::new(panicked))),
                 }
             }
         }
@@ -151,7 +153,7 @@ impl Compiler {
 }
 
 impl Children {
-    async fn compile(&self, wasm: &[u8]) -> Result<Vec<u8>, LoadError> {
+    async fn compile(&self, wasm: &[u8]) -> Result<Vec<u8>, CompileError> {
         // Never closed, so the only answer is a place.
         let _place = self.places.acquire().await;
         let waited = Duration::from_secs(self.limits.seconds) * PATIENCE;
@@ -161,17 +163,17 @@ impl Children {
             compiled = tokio::time::timeout(waited, self.compile_in_a_child(wasm)) => {
                 compiled.map_err(|_elapsed| deadline)?
             }
-            () = self.stop.cancelled() => Err(CompileError::Stopping.into()),
+            () = self.stop.cancelled() => Err(CompileError::Stopping),
         }
     }
 
     /// The child is killed where this future is dropped.
-    async fn compile_in_a_child(&self, wasm: &[u8]) -> Result<Vec<u8>, LoadError> {
+    async fn compile_in_a_child(&self, wasm: &[u8]) -> Result<Vec<u8>, CompileError> {
         let mut child = self.start().map_err(CompileError::Start)?;
         let (Some(mut stdin), Some(stdout), Some(stderr)) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take())
         else {
-            return Err(CompileError::Start(io::ErrorKind::BrokenPipe.into()).into());
+            return Err(CompileError::Start(io::ErrorKind::BrokenPipe.into()));
         };
         let (_sent, answer, words) =
             tokio::join!(send(&mut stdin, wasm), self.answer(stdout), last_words(stderr));
@@ -183,10 +185,10 @@ impl Children {
             (true, Some((&child::COMPILED, code))) => Ok(code.to_vec()),
             (true, Some((&child::REFUSED, text))) => {
                 let text = String::from_utf8_lossy(text).into_owned();
-                Err(LoadError::Compile(wasmtime::Error::msg(text)))
+                Err(CompileError::Component(wasmtime::Error::msg(text)))
             }
-            (true, Some((&child::OUT_OF_MEMORY, _))) => Err(self.out_of_memory().into()),
-            (_, _) => Err(self.ended(status, words).into()),
+            (true, Some((&child::OUT_OF_MEMORY, _))) => Err(self.out_of_memory()),
+            (_, _) => Err(self.ended(status, words)),
         }
     }
 

@@ -6,8 +6,6 @@ use std::time::Duration;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig};
 
-use super::error::LoadError;
-
 /// How often a running guest is looked at.
 const TICK: Duration = Duration::from_millis(5);
 /// Instances of all generations together: idle warm ones and running calls.
@@ -24,29 +22,26 @@ pub struct PluginEngine {
 impl PluginEngine {
     /// Starts an engine with pooled instances, or without where the machine has too little
     /// address space for the pool.
-    pub fn start() -> Result<Self, LoadError> {
+    pub fn start() -> wasmtime::Result<Self> {
         let engine =
             Engine::new(&config(&InstanceAllocationStrategy::Pooling(pool()))).or_else(|error| {
                 tracing::warn!(%error, "no pool of plugin instances: each is allocated on demand");
                 Engine::new(&config(&InstanceAllocationStrategy::OnDemand))
             });
-        let engine = engine.map_err(LoadError::Engine)?;
+        let engine = engine?;
         let weak = engine.weak();
-        std::thread::Builder::new()
-            .name("plugin-ticker".to_owned())
-            .spawn(move || {
-                while let Some(engine) = weak.upgrade() {
-                    engine.increment_epoch();
-                    drop(engine);
-                    std::thread::sleep(TICK);
-                }
-            })
-            .map_err(|error| LoadError::Engine(error.into()))?;
+        std::thread::Builder::new().name("plugin-ticker".to_owned()).spawn(move || {
+            while let Some(engine) = weak.upgrade() {
+                engine.increment_epoch();
+                drop(engine);
+                std::thread::sleep(TICK);
+            }
+        })?;
         let compilers = ThreadPoolBuilder::new()
             .thread_name(|n| format!("plugin-compiler-{n}"))
             .start_handler(|_| be_nice())
             .build()
-            .map_err(|error| LoadError::Engine(wasmtime::Error::new(error)))?;
+            .map_err(wasmtime::Error::new)?;
         Ok(Self { engine, compilers: Arc::new(compilers) })
     }
 

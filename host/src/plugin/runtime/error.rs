@@ -1,96 +1,21 @@
-//! How a plugin can fail: when it is loaded, and in a call.
+//! How a plugin can fail: on its way from bytes to a generation, and in a call.
 
 use super::bindings::types::Diagnostic;
+use super::compiler::CompileError;
+use super::inspect::InspectError;
 
-/// Why a component cannot be used.
+/// Why a component does not become a generation.
 #[derive(Debug, thiserror::Error)]
-pub enum LoadError {
+pub enum ComponentError {
     /// The machine or its limits do not allow the engine.
     #[error("the plugin engine cannot start: {0}")]
     Engine(wasmtime::Error),
-    /// Not a component, or one that does not compile.
-    #[error("not a WebAssembly component that can be compiled: {0}")]
-    Compile(wasmtime::Error),
+    /// It is no component that this server takes.
+    #[error(transparent)]
+    Inspect(#[from] InspectError),
     /// It was not compiled.
     #[error(transparent)]
-    Compiler(#[from] super::compiler::CompileError),
-    /// It cannot be read, or is larger than it may be.
-    #[error("{0}")]
-    File(String),
-    /// Its signature is missing or wrong.
-    #[error(transparent)]
-    Signature(#[from] super::signature::SignatureError),
-    /// Its slot's file is wrong.
-    #[error(transparent)]
-    Config(#[from] crate::plugin::config::slot::BadSlotConfig),
-    /// It does not begin as WebAssembly does.
-    #[error(
-        "the file is not WebAssembly: it has {bytes} bytes and does not begin with \\0asm; copy the \
-         component that `waxwing plugin build` printed"
-    )]
-    NotWasm {
-        /// Its size.
-        bytes: usize,
-    },
-    /// A module, not a component.
-    #[error(
-        "the file is a core WebAssembly module, not a component; build it for wasm32-wasip2, or make \
-         a component of it with `wasm-tools component new`"
-    )]
-    CoreModule,
-    /// It is truncated or damaged.
-    #[error("the component is damaged at byte {offset}: {detail}; copy it again")]
-    Broken {
-        /// Where.
-        offset: usize,
-        /// What is wrong there.
-        detail: String,
-    },
-    /// It was built for another version of the interface.
-    #[error(
-        "the component was built for {interface}, and this server speaks version {} of the \
-         interface: {}",
-        super::inspect::INTERFACE_VERSION,
-        super::inspect::advice(.version)
-    )]
-    Version {
-        /// The interface, with its version.
-        interface: String,
-        /// That version.
-        version: String,
-    },
-    /// It exports more than one kind.
-    #[error("a component is of one kind, and this one exports several: {exports}")]
-    ManyKinds {
-        /// What it exports.
-        exports: String,
-    },
-    /// It exports none of the three kinds.
-    #[error(
-        "the component exports no kind of plugin that this server knows (waxwing:plugin/renderer, \
-         /domain-policy or /plan-policy, version 0.1); it exports: {exports}"
-    )]
-    NoKind {
-        /// What it exports.
-        exports: String,
-    },
-    /// It is of another kind than its slot.
-    #[error("the component is a {found}, and this slot takes a {wanted}")]
-    WrongKind {
-        /// The kind of the slot.
-        wanted: super::bindings::world::Kind,
-        /// The kind of the component.
-        found: super::bindings::world::Kind,
-    },
-    /// It asks for something that a plugin may not have.
-    #[error(
-        "the component imports {import}, and plugins have no files, sockets or clocks of their own; \
-         build it without, or take what it needs from its call's context"
-    )]
-    ForbiddenImport {
-        /// The interface.
-        import: String,
-    },
+    Compile(#[from] CompileError),
     /// Its types are not those of the interface.
     #[error("the component does not fit the interface: {0}")]
     Link(wasmtime::Error),
@@ -126,41 +51,6 @@ pub enum LoadError {
         /// What it says.
         detail: String,
     },
-    /// One of the operator's golden cases, or of the host's own.
-    #[error("the plugin {name} did not pass {case}: {detail}")]
-    Case {
-        /// The plugin.
-        name: String,
-        /// The case.
-        case: String,
-        /// What differs.
-        detail: String,
-    },
-    /// A slot with such a binding is there already.
-    #[error(
-        "the slot {other} answers the calls of {binding} for this kind already; give this one a \
-         narrower [binding] in its .toml, or remove the other"
-    )]
-    Taken {
-        /// The other slot.
-        other: crate::plugin::config::slot::SlotName,
-        /// The binding of both.
-        binding: crate::plugin::config::binding::Binding,
-    },
-    /// It was rolled back before.
-    #[error(
-        "this component was rolled back and is in quarantine ({reason}); `waxwing plugin activate \
-         {slot}` lets it run again, or give a mended one"
-    )]
-    Quarantined {
-        /// The slot.
-        slot: crate::plugin::config::slot::SlotName,
-        /// Why it was rolled back.
-        reason: String,
-    },
-    /// What it would change is not known.
-    #[error(transparent)]
-    Evidence(#[from] crate::plugin::promotion::evidence::EvidenceError),
     /// A newer file came while this one was looked at.
     #[error("a newer file came")]
     Superseded,

@@ -6,21 +6,21 @@ use serde_json::Value;
 use wasmtime::component::{Component, Linker};
 
 use super::artifact::Artifact;
-use super::bindings::world::Kind;
-use super::bindings::world::{Manifest, World};
 use super::cache::CompiledCache;
-use super::compiler::Compiler;
+use super::compiler::{CompileError, Compiler};
 use super::engine::PluginEngine;
-use super::error::{CallFailure, LoadError};
+use super::error::{CallFailure, ComponentError};
+use super::identity::Identity;
 use super::instance::{Budget, Instance, arm, failure};
+use super::kind::Kind;
 use super::limits::{CallLimits, Meter, Peak};
 use super::log::{CallPurpose, SlotLog};
 use super::meter::CpuTime;
 use super::sandbox::{self, Guest};
 use super::stage::{Progress, Stage, enter};
+use super::world::{Manifest, World};
 use super::{inspect, schema};
 use crate::clock::Clock;
-use crate::plugin::records::decision::Identity;
 
 /// What a generation is made of, besides its component.
 #[derive(Debug, Clone)]
@@ -65,9 +65,9 @@ impl Loader {
         engine: PluginEngine,
         (cache, compiler): (CompiledCache, Compiler),
         clock: Clock,
-    ) -> Result<Self, LoadError> {
+    ) -> Result<Self, ComponentError> {
         let mut linker = Linker::new(engine.wasmtime());
-        sandbox::link(&mut linker).map_err(LoadError::Engine)?;
+        sandbox::link(&mut linker).map_err(ComponentError::Engine)?;
         Ok(Self { engine, linker: Arc::new(linker), cache, compiler, clock })
     }
 
@@ -76,7 +76,7 @@ impl Loader {
         &self,
         artifact: &Artifact,
         progress: Progress<'_>,
-    ) -> Result<(Kind, Component), LoadError> {
+    ) -> Result<(Kind, Component), ComponentError> {
         enter(progress, Stage::Inspecting)?;
         let kind = inspect::inspect(artifact.bytes())?.kind;
         enter(progress, Stage::Compiling)?;
@@ -88,7 +88,7 @@ impl Loader {
         let digest = artifact.digest().to_owned();
         let component =
             self.cached(move |cache, engine| cache.keep(engine, &digest, &code)).await?;
-        Ok((kind, component.map_err(LoadError::Compile)?))
+        Ok((kind, component.map_err(CompileError::Component)?))
     }
 
     /// Ends what is being compiled, and compiles nothing more.
@@ -100,10 +100,10 @@ impl Loader {
     async fn cached<T: Send + 'static>(
         &self,
         work: impl FnOnce(&CompiledCache, &PluginEngine) -> T + Send + 'static,
-    ) -> Result<T, LoadError> {
+    ) -> Result<T, ComponentError> {
         let (cache, engine) = (self.cache.clone(), self.engine.clone());
         let done = tokio::task::spawn_blocking(move || work(&cache, &engine)).await;
-        done.map_err(|panicked| LoadError::Compile(wasmtime::Error::new(panicked)))
+        Ok(done.map_err(|panicked| CompileError::Component(wasmtime::Error::new(panicked)))?)
     }
 
     /// Takes a compiled component through linking, configuration and its own test.
@@ -113,7 +113,7 @@ impl Loader {
         component: &Component,
         recipe: Recipe,
         progress: Progress<'_>,
-    ) -> Result<Generation<W>, LoadError> {
+    ) -> Result<Generation<W>, ComponentError> {
         enter(progress, Stage::Linked)?;
         let mut generation = self.linked(artifact, component, recipe)?;
         enter(progress, Stage::Configured)?;
@@ -135,7 +135,7 @@ impl Loader {
         artifact: &Artifact,
         component: &Component,
         recipe: Recipe,
-    ) -> Result<Manifest, LoadError> {
+    ) -> Result<Manifest, ComponentError> {
         self.linked::<W>(artifact, component, recipe)?.described().await
     }
 
@@ -150,9 +150,9 @@ impl Loader {
         artifact: &Artifact,
         component: &Component,
         recipe: Recipe,
-    ) -> Result<Generation<W>, LoadError> {
-        let pre = self.linker.instantiate_pre(component).map_err(LoadError::Link)?;
-        let pre = W::pre(pre).map_err(LoadError::Link)?;
+    ) -> Result<Generation<W>, ComponentError> {
+        let pre = self.linker.instantiate_pre(component).map_err(ComponentError::Link)?;
+        let pre = W::pre(pre).map_err(ComponentError::Link)?;
         let settings = recipe.settings.to_string();
         let slot = recipe.log.slot().to_owned();
         Ok(Generation {
@@ -209,7 +209,7 @@ impl<W: World> Generation<W> {
     pub async fn instance(&self, purpose: CallPurpose) -> Result<Instance<W>, CallFailure> {
         match self.configured(purpose).await {
             Ok(instance) => Ok(instance),
-            Err(LoadError::Call(failure)) => Err(failure),
+            Err(ComponentError::Call(failure)) => Err(failure),
             Err(other) => Err(CallFailure::BrokenPromise {
                 plugin: self.identity.name.clone(),
                 call: "configure",
@@ -218,7 +218,7 @@ impl<W: World> Generation<W> {
         }
     }
 
-    async fn configured(&self, purpose: CallPurpose) -> Result<Instance<W>, LoadError> {
+    async fn configured(&self, purpose: CallPurpose) -> Result<Instance<W>, ComponentError> {
         let mut instance = self.unconfigured(purpose).await?;
         instance.arm(Budget::Prepare, ("configure", purpose));
         let cpu = self.cpu(purpose).clone();
@@ -227,7 +227,7 @@ impl<W: World> Generation<W> {
         let name = || self.identity.name.clone();
         instance
             .outcome("configure", Budget::Prepare, configured)?
-            .map_err(|faults| LoadError::Settings { name: name(), faults })?;
+            .map_err(|faults| ComponentError::Settings { name: name(), faults })?;
         Ok(instance)
     }
 
@@ -249,9 +249,9 @@ impl<W: World> Generation<W> {
         Ok(Instance::new(world, store, name, limits, clock, cpu))
     }
 
-    async fn described(&self) -> Result<Manifest, LoadError> {
+    async fn described(&self) -> Result<Manifest, ComponentError> {
         let manifest = self.describe().await?;
-        manifest.check().map_err(|detail| LoadError::Manifest { detail })?;
+        manifest.check().map_err(|detail| ComponentError::Manifest { detail })?;
         Ok(manifest)
     }
 
@@ -264,8 +264,8 @@ impl<W: World> Generation<W> {
         instance.outcome("describe", Budget::Prepare, described)
     }
 
-    async fn self_test(&self, instance: &mut Instance<W>) -> Result<(), LoadError> {
-        let mut context = crate::plugin::context("self-test".to_owned(), &self.clock);
+    async fn self_test(&self, instance: &mut Instance<W>) -> Result<(), ComponentError> {
+        let mut context = super::bindings::context("self-test".to_owned(), &self.clock);
         context.dry_run = true;
         instance.arm(Budget::Prepare, ("self-test", CallPurpose::Service));
         let cpu = self.cpu.clone();
@@ -274,7 +274,7 @@ impl<W: World> Generation<W> {
         let tests = instance.outcome("self-test", Budget::Prepare, tested)?;
         match tests.into_iter().find(|test| !test.passed) {
             None => Ok(()),
-            Some(failed) => Err(LoadError::SelfTest {
+            Some(failed) => Err(ComponentError::SelfTest {
                 name: self.identity.name.clone(),
                 test: failed.name,
                 detail: failed.detail,

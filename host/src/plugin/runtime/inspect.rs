@@ -4,8 +4,7 @@
 use serde::Serialize;
 use wasmparser::{Encoding, Parser, Payload};
 
-use super::bindings::world::Kind;
-use super::error::LoadError;
+use super::kind::Kind;
 use super::sandbox::ALLOWED_IMPORTS;
 
 /// The track of the interface that this server speaks.
@@ -26,18 +25,83 @@ pub struct Inspection {
     pub sections: Vec<(String, usize)>,
 }
 
+/// Why a component is not one that this server takes.
+#[derive(Debug, thiserror::Error)]
+pub enum InspectError {
+    /// It does not begin as WebAssembly does.
+    #[error(
+        "the file is not WebAssembly: it has {bytes} bytes and does not begin with \\0asm; copy the \
+         component that `waxwing plugin build` printed"
+    )]
+    NotWasm {
+        /// Its size.
+        bytes: usize,
+    },
+    /// A module, not a component.
+    #[error(
+        "the file is a core WebAssembly module, not a component; build it for wasm32-wasip2, or make \
+         a component of it with `wasm-tools component new`"
+    )]
+    CoreModule,
+    /// It is truncated or damaged.
+    #[error("the component is damaged at byte {offset}: {detail}; copy it again")]
+    Broken {
+        /// Where.
+        offset: usize,
+        /// What is wrong there.
+        detail: String,
+    },
+    /// It was built for another version of the interface.
+    #[error(
+        "the component was built for {interface}, and this server speaks version {} of the \
+         interface: {}",
+        INTERFACE_VERSION,
+        advice(.version)
+    )]
+    Version {
+        /// The interface, with its version.
+        interface: String,
+        /// That version.
+        version: String,
+    },
+    /// It exports more than one kind.
+    #[error("a component is of one kind, and this one exports several: {exports}")]
+    ManyKinds {
+        /// What it exports.
+        exports: String,
+    },
+    /// It exports none of the three kinds.
+    #[error(
+        "the component exports no kind of plugin that this server knows (waxwing:plugin/renderer, \
+         /domain-policy or /plan-policy, version 0.1); it exports: {exports}"
+    )]
+    NoKind {
+        /// What it exports.
+        exports: String,
+    },
+    /// It asks for something that a plugin may not have.
+    #[error(
+        "the component imports {import}, and plugins have no files, sockets or clocks of their own; \
+         build it without, or take what it needs from its call's context"
+    )]
+    ForbiddenImport {
+        /// The interface.
+        import: String,
+    },
+}
+
 /// Parses a component and checks that it is of one kind, of a version that this server speaks, and
 /// imports nothing that it may not have.
 ///
 /// # Errors
 /// What is wrong, and what to do.
-pub fn inspect(wasm: &[u8]) -> Result<Inspection, LoadError> {
+pub fn inspect(wasm: &[u8]) -> Result<Inspection, InspectError> {
     let Surface { imports, exports, sections } = surface(wasm)?;
     for import in &imports {
         if !ALLOWED_IMPORTS.iter().any(|allowed| import.starts_with(allowed)) {
             return Err(match version(import) {
                 Some(version) => other_version(import, version),
-                None => LoadError::ForbiddenImport { import: import.clone() },
+                None => InspectError::ForbiddenImport { import: import.clone() },
             });
         }
     }
@@ -49,10 +113,10 @@ pub fn inspect(wasm: &[u8]) -> Result<Inspection, LoadError> {
             Some(_) | None => *kind,
         },
         [] if exports.is_empty() => {
-            return Err(LoadError::NoKind { exports: "nothing".to_owned() });
+            return Err(InspectError::NoKind { exports: "nothing".to_owned() });
         }
-        [] => return Err(LoadError::NoKind { exports: exports.join(", ") }),
-        [..] => return Err(LoadError::ManyKinds { exports: exports.join(", ") }),
+        [] => return Err(InspectError::NoKind { exports: exports.join(", ") }),
+        [..] => return Err(InspectError::ManyKinds { exports: exports.join(", ") }),
     };
     Ok(Inspection { kind, imports, exports, sections })
 }
@@ -61,7 +125,7 @@ pub fn inspect(wasm: &[u8]) -> Result<Inspection, LoadError> {
 ///
 /// # Errors
 /// It is no component, or a damaged one.
-pub fn imports(wasm: &[u8]) -> Result<Vec<String>, LoadError> {
+pub fn imports(wasm: &[u8]) -> Result<Vec<String>, InspectError> {
     let mut imports = surface(wasm)?.imports;
     imports.sort();
     Ok(imports)
@@ -73,14 +137,14 @@ struct Surface {
     sections: Vec<(String, usize)>,
 }
 
-fn surface(wasm: &[u8]) -> Result<Surface, LoadError> {
+fn surface(wasm: &[u8]) -> Result<Surface, InspectError> {
     if wasm.len() < 8 || !wasm.starts_with(b"\0asm") {
-        return Err(LoadError::NotWasm { bytes: wasm.len() });
+        return Err(InspectError::NotWasm { bytes: wasm.len() });
     }
     if Parser::is_core_wasm(wasm) {
-        return Err(LoadError::CoreModule);
+        return Err(InspectError::CoreModule);
     }
-    let broken = |error: wasmparser::BinaryReaderError| LoadError::Broken {
+    let broken = |error: wasmparser::BinaryReaderError| InspectError::Broken {
         offset: error.offset(),
         detail: error.message().to_owned(),
     };
@@ -148,13 +212,12 @@ fn is_spoken(version: &str) -> bool {
     version.strip_prefix(INTERFACE_VERSION).is_some_and(|rest| rest.starts_with('.'))
 }
 
-fn other_version(interface: &str, version: &str) -> LoadError {
-    LoadError::Version { interface: interface.to_owned(), version: version.to_owned() }
+fn other_version(interface: &str, version: &str) -> InspectError {
+    InspectError::Version { interface: interface.to_owned(), version: version.to_owned() }
 }
 
 /// What to do about a component of another version.
-#[must_use]
-pub fn advice(version: &str) -> &'static str {
+fn advice(version: &str) -> &'static str {
     let minor = |text: &str| {
         let mut parts = text.split('.').map(|part| part.parse::<u64>().unwrap_or(0));
         (parts.next().unwrap_or(0), parts.next().unwrap_or(0))

@@ -5,13 +5,13 @@ use std::time::Duration;
 use wasmtime::{Store, Trap};
 
 use super::bindings::types::CallContext;
-use super::bindings::world::Kind;
-use super::bindings::world::World;
 use super::error::CallFailure;
+use super::kind::Kind;
 use super::limits::CallLimits;
 use super::log::CallPurpose;
 use super::meter::CpuTime;
 use super::sandbox::Guest;
+use super::world::World;
 use crate::clock::Clock;
 
 /// One configured instance.

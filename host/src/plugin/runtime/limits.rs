@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Deserializer};
 use wasmtime::ResourceLimiter;
 
-use super::bindings::world::Kind;
+use super::kind::Kind;
 
 const MIB: usize = 1 << 20;
 

@@ -2,14 +2,14 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use serde::{Deserialize, Serialize};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use super::bindings::world::World;
 use super::error::CallFailure;
 use super::generation::Generation;
 use super::instance::Instance;
 use super::log::CallPurpose;
-use crate::plugin::config::slot::Instances;
+use super::world::World;
 
 /// Calls of a warm instance before it makes room for a fresh one.
 const RECYCLED_AFTER: u32 = 1_000;
@@ -17,6 +17,16 @@ const RECYCLED_AFTER: u32 = 1_000;
 const PLACES: usize = 32;
 /// Warm instances that are kept idle.
 const IDLE: usize = 4;
+
+/// Whether instances are used again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Instances {
+    /// Each call has a fresh one: nothing of one call can be seen in the next.
+    Fresh,
+    /// Kept warm, and recycled after 1,000 calls and after any trap: for interpreters.
+    Warm,
+}
 
 /// The generation, and its instances that wait for a call.
 pub struct Pool<W: World> {

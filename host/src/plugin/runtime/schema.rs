@@ -4,21 +4,21 @@
 use serde_json::Value;
 
 use super::bindings::types::{Diagnostic, Severity};
-use super::bindings::world::Manifest;
-use super::error::LoadError;
+use super::error::ComponentError;
+use super::world::Manifest;
 
 const FAULTS: usize = 20;
 
 /// Checks settings against the schema of a manifest.
-pub fn check(manifest: &Manifest, settings: &Value) -> Result<(), LoadError> {
+pub fn check(manifest: &Manifest, settings: &Value) -> Result<(), ComponentError> {
     let name = || manifest.name.clone();
     let schema: Value = serde_json::from_str(&manifest.settings_schema)
-        .map_err(|error| LoadError::Schema { name: name(), detail: error.to_string() })?;
+        .map_err(|error| ComponentError::Schema { name: name(), detail: error.to_string() })?;
     let validator = jsonschema::draft202012::new(&schema)
-        .map_err(|error| LoadError::Schema { name: name(), detail: error.to_string() })?;
+        .map_err(|error| ComponentError::Schema { name: name(), detail: error.to_string() })?;
     let faults: Vec<Diagnostic> =
         validator.iter_errors(settings).take(FAULTS).map(|error| fault(&error)).collect();
-    if faults.is_empty() { Ok(()) } else { Err(LoadError::Settings { name: name(), faults }) }
+    if faults.is_empty() { Ok(()) } else { Err(ComponentError::Settings { name: name(), faults }) }
 }
 
 fn fault(error: &jsonschema::ValidationError<'_>) -> Diagnostic {

@@ -1,6 +1,6 @@
 //! The way of a component from its files to being live.
 
-use super::error::LoadError;
+use super::error::ComponentError;
 
 /// Where a component is on its way to be proven.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
@@ -30,6 +30,6 @@ pub enum Stage {
 pub type Progress<'a> = &'a (dyn Fn(Stage) -> bool + Send + Sync);
 
 /// Begins a stage, unless a newer file came.
-pub fn enter(progress: Progress<'_>, stage: Stage) -> Result<(), LoadError> {
-    if progress(stage) { Ok(()) } else { Err(LoadError::Superseded) }
+pub fn enter(progress: Progress<'_>, stage: Stage) -> Result<(), ComponentError> {
+    if progress(stage) { Ok(()) } else { Err(ComponentError::Superseded) }
 }

@@ -21,25 +21,26 @@ use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
 use super::files::Stamp;
+use super::plugins::Plugins;
 use super::state::SlotState;
 use super::status::CandidateView;
 use super::table::TrapReport;
-use crate::plugin::Plugins;
 use crate::plugin::config::binding::Binding;
 use crate::plugin::config::slot::SlotName;
+use crate::plugin::promotion::error::LoadError;
 use crate::plugin::promotion::evidence::Evidence;
 use crate::plugin::promotion::installed::Proven;
 use crate::plugin::promotion::shadow::Shadow;
-use crate::plugin::runtime::error::{CallFailure, LoadError};
+use crate::plugin::runtime::error::{CallFailure, ComponentError};
 use crate::plugin::runtime::stage::Stage;
 use directory_watch::Watched;
 use jobs::{Done, Examination, Examined};
 use machine::{Pending, Settling};
 use traps::Judging;
 
+pub use super::orders::{Command, Order, OrderError};
 pub use events::{Listener, News, What};
 pub use machine::{Live, Machine};
-pub use orders::{Command, Order, OrderError};
 
 /// How often the directory is looked at where the system reports nothing.
 const LOOK: Duration = Duration::from_secs(1);
@@ -220,7 +221,7 @@ impl Manager {
         let Some(machine) = self.machines.get_mut(slot) else { return };
         let (live, impact) = match result {
             Ok(proven) => proven,
-            Err(LoadError::Superseded) => return,
+            Err(LoadError::Component(ComponentError::Superseded)) => return,
             Err(error) => return self.refuse(slot, examined.digest, &error),
         };
         let digest = live.proven.identity().digest.clone();

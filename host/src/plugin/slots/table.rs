@@ -16,11 +16,12 @@ use crate::plugin::kinds::plan::{self, PlanPolicy};
 use crate::plugin::kinds::renderer::{self, Blame, Renderer};
 use crate::plugin::promotion::installed::{Placed, Proven};
 use crate::plugin::promotion::shadow::Shadow;
-use crate::plugin::records::decision::{Decision, Identity};
+use crate::plugin::records::decision::Decision;
 use crate::plugin::records::{Call, Input, answer};
 use crate::plugin::runtime::bindings::types::{CallContext, Diagnostic, Failure};
-use crate::plugin::runtime::bindings::world::Kind;
 use crate::plugin::runtime::error::{CallFailure, list};
+use crate::plugin::runtime::identity::Identity;
+use crate::plugin::runtime::kind::Kind;
 use crate::plugin::runtime::log::printable;
 use watch::{Seen, Watch};
 

@@ -8,7 +8,7 @@ use crate::plugin::config::slot::{Activation, ImpactRule};
 use crate::plugin::kinds::renderer::Template;
 use crate::plugin::promotion::evidence::Published;
 use crate::plugin::records::Call;
-use crate::plugin::runtime::bindings::world::Kind;
+use crate::plugin::runtime::kind::Kind;
 use crate::plugin::runtime::stage::Stage;
 use crate::plugin::slots::manager::{Order, OrderError};
 use crate::plugin::slots::status::{CandidateView, SlotView};

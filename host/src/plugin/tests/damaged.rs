@@ -4,8 +4,8 @@
 use super::platform::{PLAN, candidate};
 use super::{plugins, still_renders};
 use crate::plugin::Plugins;
+use crate::plugin::promotion::error::LoadError;
 use crate::plugin::promotion::installed::Proven;
-use crate::plugin::runtime::error::LoadError;
 use crate::plugin::runtime::limits::Limits;
 
 async fn proven(plugins: &Plugins, component: Vec<u8>) -> Result<Proven, LoadError> {

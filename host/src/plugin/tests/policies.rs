@@ -6,7 +6,7 @@ use crate::plugin::kinds::domain::{
     Answer, Domain, Observation, Outcome, RecordType, Requirement, Status, Verdict,
 };
 use crate::plugin::kinds::plan::{Channel, UseRequest, Verdict as PlanVerdict};
-use crate::plugin::runtime::bindings::world::Kind;
+use crate::plugin::runtime::kind::Kind;
 use crate::plugin::runtime::limits::Limits;
 use crate::plugin::slots::table::Unrendered;
 

@@ -6,7 +6,7 @@ use super::platform::{Home, PLAN, Platform, Remembered, marked, use_of};
 use crate::clock::Clock;
 use crate::plugin::records::Call;
 use crate::plugin::records::sample::Sample;
-use crate::plugin::runtime::bindings::world::Kind;
+use crate::plugin::runtime::kind::Kind;
 use crate::plugin::slots::status::SlotView;
 use crate::plugin::{Artifact, Options, Plugins};
 

@@ -7,7 +7,7 @@ use super::guests::{check, live};
 use super::platform::{Home, PLAN, Platform, candidate, reason, use_of};
 use super::{NOW, plugins};
 use crate::plugin::records::Call;
-use crate::plugin::runtime::bindings::world::Kind;
+use crate::plugin::runtime::kind::Kind;
 use crate::plugin::runtime::limits::Limits;
 
 #[tokio::test]

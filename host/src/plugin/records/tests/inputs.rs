@@ -8,7 +8,7 @@ use crate::plugin::kinds::domain::{Observation, Outcome};
 use crate::plugin::kinds::plan::{Account, Channel, UseRequest};
 use crate::plugin::kinds::renderer::{Part, Source, Template};
 use crate::plugin::runtime::bindings::types::{CallContext, Pair};
-use crate::plugin::runtime::bindings::world::Kind;
+use crate::plugin::runtime::kind::Kind;
 
 fn read(kind: Kind, json: &Value) -> Call {
     Call::from_json(kind, json).unwrap_or_else(|error| panic!("{error}"))

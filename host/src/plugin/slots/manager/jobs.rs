@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::machine::{Live, Settling};
-use crate::plugin::Plugins;
 use crate::plugin::config::slot::{SlotConfig, SlotName};
 use crate::plugin::kinds::renderer;
 use crate::plugin::promotion::builtin;
+use crate::plugin::promotion::error::LoadError;
 use crate::plugin::promotion::evidence::Evidence;
 use crate::plugin::promotion::impact::Impact;
 use crate::plugin::promotion::installed::Proven;
@@ -18,11 +18,12 @@ use crate::plugin::promotion::shadow::ShadowCalls;
 use crate::plugin::promotion::validation::{Candidate, Workshop};
 use crate::plugin::records::{Input, send_outcome};
 use crate::plugin::runtime::artifact::Artifact;
-use crate::plugin::runtime::bindings::world::Kind;
-use crate::plugin::runtime::error::{CallFailure, LoadError};
+use crate::plugin::runtime::error::CallFailure;
+use crate::plugin::runtime::kind::Kind;
 use crate::plugin::runtime::log::SlotLog;
 use crate::plugin::runtime::stage::Stage;
 use crate::plugin::slots::files::{Contents, Directory, ReadError};
+use crate::plugin::slots::plugins::Plugins;
 use crate::plugin::slots::state::{SlotState, StateDirectory, Stored};
 use crate::plugin::slots::status::Board;
 use crate::plugin::slots::table::TrapReport;
@@ -154,7 +155,7 @@ impl Examination {
 
     async fn examine(&mut self, contents: Contents) -> Result<(Live, Impact), LoadError> {
         if !self.enter(Stage::Settling) {
-            return Err(LoadError::Superseded);
+            return Err(LoadError::superseded());
         }
         let digest = contents.component.as_ref().map(|it| it.digest().to_owned());
         self.board.candidate(&self.slot, |it| it.digest.clone_from(&digest));
@@ -177,7 +178,7 @@ impl Examination {
             self.keep(component).await;
         }
         if !self.enter(Stage::Impact) {
-            return Err(LoadError::Superseded);
+            return Err(LoadError::superseded());
         }
         let impact = self.plugins.impact(&proven, &*self.evidence).await?;
         let since = self.now.clone();

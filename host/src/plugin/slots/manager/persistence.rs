@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Manager, Work, jobs};
 use crate::plugin::config::slot::SlotName;
 use crate::plugin::promotion::evidence::Evidence;
-use crate::plugin::runtime::bindings::world::Kind;
+use crate::plugin::runtime::kind::Kind;
 
 impl Manager {
     pub(super) fn remember_the_rest(&mut self) {

@@ -8,8 +8,9 @@ use super::jobs::Blame;
 use super::machine::Machine;
 use super::{Manager, What, Work, jobs};
 use crate::plugin::config::slot::SlotName;
+use crate::plugin::promotion::error::LoadError;
 use crate::plugin::promotion::installed::Proven;
-use crate::plugin::runtime::error::{CallFailure, LoadError};
+use crate::plugin::runtime::error::CallFailure;
 use crate::plugin::slots::table::TrapReport;
 
 /// Inputs that are looked at at one time; traps on more are not counted.

@@ -13,8 +13,8 @@ use crate::plugin::promotion::installed::{Proven, Pulse};
 use crate::plugin::records::sample::Sample;
 use crate::plugin::records::{Call, answer};
 use crate::plugin::runtime::bindings::types::Failure;
-use crate::plugin::runtime::bindings::world::Kind;
 use crate::plugin::runtime::error::CallFailure;
+use crate::plugin::runtime::kind::Kind;
 
 /// Calls of a fresh generation that are all recorded.
 const FIRST_SAMPLES: u64 = 20;

@@ -1,26 +1,14 @@
 //! What the three worlds have in common: `describe`, `configure`, `self-test`.
 
-use std::fmt;
 use std::future::Future;
 
-use serde::{Deserialize, Serialize};
 use wasmtime::Store;
 use wasmtime::component::InstancePre;
 
-use super::types::{CallContext, Diagnostic};
-use crate::plugin::runtime::sandbox::Guest;
-
-/// A kind of plugin.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Kind {
-    /// Turns a template and data into the parts of a message.
-    Renderer,
-    /// Says which DNS records a domain needs, and judges what was seen.
-    Domain,
-    /// Says what a plan may send and what it costs.
-    Plan,
-}
+use super::bindings::types::{CallContext, Diagnostic};
+use super::bindings::{domain, plan, template};
+use super::kind::Kind;
+use super::sandbox::Guest;
 
 /// What a plugin says of itself.
 #[derive(Debug, Clone, Default)]
@@ -37,7 +25,7 @@ pub struct Manifest {
 
 impl Manifest {
     /// Whether it can be shown: a guest may write anything into it.
-    pub(in crate::plugin) fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), String> {
         let texts = [
             ("name", &self.name, 64),
             ("version", &self.version, 64),
@@ -149,71 +137,6 @@ macro_rules! world {
     };
 }
 
-world!(Plan, super::plan::PlanRestriction, super::plan::PlanRestrictionPre<Guest>);
-world!(Domain, super::domain::DomainVerification, super::domain::DomainVerificationPre<Guest>);
-world!(Renderer, super::template::TemplateRenderer, super::template::TemplateRendererPre<Guest>);
-
-impl Kind {
-    /// The interface that a component of the kind exports, without its version.
-    #[must_use]
-    pub fn interface(self) -> &'static str {
-        match self {
-            Self::Renderer => "waxwing:plugin/renderer",
-            Self::Domain => "waxwing:plugin/domain-policy",
-            Self::Plan => "waxwing:plugin/plan-policy",
-        }
-    }
-
-    /// As in `kind = "plan"`.
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Renderer => "renderer",
-            Self::Domain => "domain",
-            Self::Plan => "plan",
-        }
-    }
-
-    /// The settings that limit it: time of a call, time of a preparing call, memory, bytes out.
-    pub(in crate::plugin) fn knobs(self) -> Knobs {
-        match self {
-            Self::Renderer => knobs!("renderer"),
-            Self::Domain => knobs!("domain"),
-            Self::Plan => knobs!("plan"),
-        }
-    }
-}
-
-/// The names of the settings that limit a kind.
-pub(in crate::plugin) struct Knobs {
-    /// Running time of a call.
-    pub call: &'static str,
-    /// Running time of a preparing call.
-    pub prepare: &'static str,
-    /// Memory of an instance.
-    pub memory: &'static str,
-    /// Bytes out of a call.
-    pub output: &'static str,
-}
-
-macro_rules! knobs {
-    ($kind:literal) => {
-        Knobs {
-            call: concat!("plugins.limits.", $kind, ".call_ms"),
-            prepare: concat!("plugins.limits.", $kind, ".prepare_ms"),
-            memory: concat!("plugins.limits.", $kind, ".memory_bytes"),
-            output: concat!("plugins.limits.", $kind, ".output_bytes"),
-        }
-    };
-}
-use knobs;
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Renderer => "template renderer",
-            Self::Domain => "domain policy",
-            Self::Plan => "plan policy",
-        })
-    }
-}
+world!(Plan, plan::PlanRestriction, plan::PlanRestrictionPre<Guest>);
+world!(Domain, domain::DomainVerification, domain::DomainVerificationPre<Guest>);
+world!(Renderer, template::TemplateRenderer, template::TemplateRendererPre<Guest>);
