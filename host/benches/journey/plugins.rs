@@ -83,7 +83,7 @@ impl Bench {
             std::fs::write(file, plan_policy).expect("written");
             runtime.spawn(manager.run(Arc::new(NoPast), CancellationToken::new()));
             let slot: SlotName = "plan-policy".parse().expect("a name");
-            let live = || plugins.board().slot(&slot).is_some_and(|it| !it.is_builtin);
+            let live = || plugins.statuses().slot(&slot).is_some_and(|it| !it.is_builtin);
             while !live() {
                 std::thread::sleep(Duration::from_millis(10));
             }

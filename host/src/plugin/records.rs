@@ -13,7 +13,7 @@ pub mod sample;
 pub mod send_outcome;
 
 pub use call::{Call, Input, RecordError};
-pub use change_summary::gist;
+pub use change_summary::summarize_change;
 pub use differences::differences;
 
 #[cfg(test)]

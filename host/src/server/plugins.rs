@@ -22,7 +22,7 @@ use crate::journey::render::template::for_plugin;
 use crate::plugin::binding::Binding;
 use crate::plugin::compiler::Compiler;
 use crate::plugin::evidence::{Evidence, EvidenceError, Found, Owner, Published};
-use crate::plugin::manager::{Listener, Manager, News, What};
+use crate::plugin::manager::{Event, EventKind, Listener, Manager};
 use crate::plugin::records::Call;
 use crate::plugin::slot::SlotName;
 use crate::plugin::{Kind, Options};
@@ -132,7 +132,7 @@ impl fmt::Debug for Remembered {
 /// What happens to plugins becomes events; they wait here for the database.
 #[derive(Debug)]
 struct NewsRoom {
-    news: mpsc::Receiver<News>,
+    news: mpsc::Receiver<Event>,
 }
 
 /// Starts what changes plugins, and what writes down what it says.
@@ -176,11 +176,11 @@ impl NewsRoom {
     }
 }
 
-fn event(what: What) -> &'static str {
+fn event(what: EventKind) -> &'static str {
     match what {
-        What::Activated => "plugin.activated",
-        What::RolledBack => "plugin.rolled_back",
-        What::Trapped => "plugin.trapped",
+        EventKind::Activated => "plugin.activated",
+        EventKind::RolledBack => "plugin.rolled_back",
+        EventKind::Trapped => "plugin.trapped",
     }
 }
 

@@ -32,7 +32,7 @@ pub async fn run(inspected: Inspect) -> Result<(), ToolError> {
     let subject = Which::at(inspected.component).find(&host)?;
     let found = inspect(subject.artifact.bytes()).map_err(LoadError::from)?;
     // What it is can be shown even if it cannot say so itself.
-    let manifest = host.workshop.describe(&subject.candidate).await;
+    let manifest = host.validator.describe(&subject.candidate).await;
     let value = json!({
         "component": subject.path.display().to_string(),
         "kind": found.kind,

@@ -20,7 +20,7 @@ use crate::trust;
 /// How long a component may take to be live, or to wait (Python's need half a minute of compilation),
 /// and how often that is looked at.
 const PATIENCE: Duration = Duration::from_mins(3);
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Which running server, and how to answer.
 #[derive(Debug, Clone, Args)]

@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::error::LoadError;
-use super::installed::Proven;
+use super::installed::InstalledPlugin;
 use crate::plugin::records::{Call, differences};
 use crate::plugin::runtime::bounded_file;
 use crate::plugin::runtime::kind::Kind;
 
-const LINES: usize = 8;
+const MAX_DIFFERENCE_LINES: usize = 8;
 /// Bytes of an input or an answer.
-pub const LARGEST: u64 = 1 << 20;
+pub const MAX_INPUT_BYTES: u64 = 1 << 20;
 /// Cases of one plugin.
-const MOST: usize = 1_000;
+const MAX_CASES: usize = 1_000;
 
 /// One golden case.
 #[derive(Debug)]
@@ -41,8 +41,8 @@ pub fn read(kind: Kind, directory: &Path) -> Result<Vec<Case>, LoadError> {
         .filter(|path| path.join("input.json").exists())
         .collect();
     folders.sort();
-    if folders.len() > MOST {
-        return Err(wrong(directory, &format!("it has more than {MOST} cases")));
+    if folders.len() > MAX_CASES {
+        return Err(wrong(directory, &format!("it has more than {MAX_CASES} cases")));
     }
     folders.into_iter().map(|folder| read_one(kind, folder)).collect()
 }
@@ -60,15 +60,15 @@ fn read_one(kind: Kind, directory: PathBuf) -> Result<Case, LoadError> {
 ///
 /// # Errors
 /// It answers otherwise, or not at all.
-pub async fn hold(proven: &Proven, case: &Case) -> Result<(), LoadError> {
-    let (answer, _) = proven.answer(&case.call).await;
+pub async fn hold(validated: &InstalledPlugin, case: &Case) -> Result<(), LoadError> {
+    let (answer, _) = validated.answer(&case.call).await;
     match &case.expected {
         Some(expected) => match differing(expected, &answer) {
             lines if lines.is_empty() => Ok(()),
-            lines => Err(not_held(proven, &case.name, lines.join("; "))),
+            lines => Err(not_held(validated, &case.name, lines.join("; "))),
         },
         None => Err(not_held(
-            proven,
+            validated,
             &case.name,
             format!(
                 "it has no expected.json; the answer is {answer}; `waxwing plugin test --update` \
@@ -83,7 +83,11 @@ pub async fn hold(proven: &Proven, case: &Case) -> Result<(), LoadError> {
 #[must_use]
 pub fn differing(expected: &Value, answer: &Value) -> Vec<String> {
     let (expected, answer) = (without_nulls(expected), without_nulls(answer));
-    if expected == answer { Vec::new() } else { differences(&expected, &answer, LINES) }
+    if expected == answer {
+        Vec::new()
+    } else {
+        differences(&expected, &answer, MAX_DIFFERENCE_LINES)
+    }
 }
 
 /// The inputs that the host gives to every plugin of a kind: calls at the edges.
@@ -129,19 +133,19 @@ pub fn inputs_of_the_host(kind: Kind) -> Vec<(&'static str, Value)> {
 ///
 /// # Errors
 /// It fails one.
-pub async fn of_the_host(proven: &Proven) -> Result<(), LoadError> {
-    for (name, input) in inputs_of_the_host(proven.kind()) {
-        let call = Call::from_json(proven.kind(), &input).map_err(|error| LoadError::Case {
-            name: proven.identity().name.clone(),
+pub async fn of_the_host(validated: &InstalledPlugin) -> Result<(), LoadError> {
+    for (name, input) in inputs_of_the_host(validated.kind()) {
+        let call = Call::from_json(validated.kind(), &input).map_err(|error| LoadError::Case {
+            name: validated.identity().name.clone(),
             case: name.to_owned(),
             detail: error.to_string(),
         })?;
-        let (answer, failure) = proven.answer(&call).await;
+        let (answer, failure) = validated.answer(&call).await;
         if let Some(failure) = failure {
-            return Err(LoadError::of_case(&proven.identity().name, name, &failure));
+            return Err(LoadError::of_case(&validated.identity().name, name, &failure));
         }
-        if let Some(fault) = unfit(proven.kind(), &answer) {
-            return Err(not_held(proven, name, fault));
+        if let Some(fault) = unfit(validated.kind(), &answer) {
+            return Err(not_held(validated, name, fault));
         }
     }
     Ok(())
@@ -180,15 +184,15 @@ fn without_nulls(value: &Value) -> Value {
     }
 }
 
-fn not_held(proven: &Proven, case: &str, detail: String) -> LoadError {
+fn not_held(validated: &InstalledPlugin, case: &str, detail: String) -> LoadError {
     let case =
         if case.starts_with("the host's") { case.to_owned() } else { format!("the case `{case}`") };
-    LoadError::Case { name: proven.identity().name.clone(), case, detail }
+    LoadError::Case { name: validated.identity().name.clone(), case, detail }
 }
 
 fn json_file(path: &Path) -> Result<Option<Value>, LoadError> {
-    let bytes =
-        bounded_file::read(path, LARGEST).map_err(|error| wrong(path, &error.to_string()))?;
+    let bytes = bounded_file::read(path, MAX_INPUT_BYTES)
+        .map_err(|error| wrong(path, &error.to_string()))?;
     let Some(bytes) = bytes else { return Ok(None) };
     serde_json::from_slice(&bytes).map(Some).map_err(|error| wrong(path, &error.to_string()))
 }

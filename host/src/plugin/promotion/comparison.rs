@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::plugin::records::{Call, differences, gist};
+use crate::plugin::records::{Call, differences, summarize_change};
 
 /// Groups of equal differences that are listed.
 const MAX_GROUPS: usize = 50;
@@ -44,7 +44,7 @@ pub fn compare(call: &Call, before: &Value, after: &Value) -> Option<Difference>
 
 /// Counts a difference among those that are equal to it.
 pub fn note(groups: &mut Vec<Group>, call: &Call, before: &Value, after: &Value) {
-    let what = gist(call.kind(), before, after);
+    let what = summarize_change(call.kind(), before, after);
     let call_id = call.context.call_id.clone();
     if let Some(group) = groups.iter_mut().find(|it| it.what == what) {
         group.calls += 1;

@@ -5,13 +5,13 @@ use serde::Serialize;
 
 use super::comparison::{Difference, Group, compare, note};
 use super::evidence::{Owner, Published};
-use super::installed::Proven;
+use super::installed::InstalledPlugin;
 use crate::plugin::records::{Call, Input, send_outcome};
 use crate::plugin::runtime::bindings::types::CallContext;
 use crate::plugin::runtime::kind::Kind;
 
 /// Differences and failures that are listed one by one; all are counted.
-const LISTED: usize = 50;
+const MAX_LISTED: usize = 50;
 
 /// What would change.
 #[derive(Debug, Clone, Default, Serialize)]
@@ -75,7 +75,11 @@ impl Impact {
     }
 
     /// Makes recorded calls to both.
-    pub async fn on_calls(live: &Proven, candidate: &Proven, calls: &[Call]) -> Self {
+    pub async fn on_calls(
+        live: &InstalledPlugin,
+        candidate: &InstalledPlugin,
+        calls: &[Call],
+    ) -> Self {
         let mut impact = Self::default();
         for call in calls {
             // Sends go first.
@@ -84,15 +88,15 @@ impl Impact {
             let (after, _) = candidate.answer(call).await;
             impact.compared += 1;
             impact.would_fail +=
-                u32::from(send_outcome::worse(call.kind(), &before, &after).is_some());
-            if send_outcome::passes(call.kind(), &before) {
+                u32::from(send_outcome::regression(call.kind(), &before, &after).is_some());
+            if send_outcome::lets_pass(call.kind(), &before) {
                 impact.pass += 1;
-                impact.would_pass += u32::from(send_outcome::passes(call.kind(), &after));
+                impact.would_pass += u32::from(send_outcome::lets_pass(call.kind(), &after));
             }
             if let Some(difference) = compare(call, &before, &after) {
                 impact.would_change += 1;
                 note(&mut impact.groups, call, &before, &after);
-                if impact.differences.len() < LISTED {
+                if impact.differences.len() < MAX_LISTED {
                     impact.differences.push(difference);
                 }
             }
@@ -103,8 +107,8 @@ impl Impact {
 
 /// Why the candidate serves a published template worse than what is live, if it does.
 pub async fn worse_on(
-    live: &Proven,
-    candidate: &Proven,
+    live: &InstalledPlugin,
+    candidate: &InstalledPlugin,
     published: &Published,
     context: CallContext,
 ) -> Option<String> {
@@ -113,17 +117,17 @@ pub async fn worse_on(
     let call = Call { context, settings: None, input };
     let (after, _) = candidate.answer(&call).await;
     // Most are, and what is live need not be asked then.
-    if send_outcome::is_whole(&published.template, &after) {
+    if send_outcome::has_all_parts(&published.template, &after) {
         return None;
     }
     let (before, _) = live.answer(&call).await;
-    send_outcome::worse(Kind::Renderer, &before, &after)
+    send_outcome::regression(Kind::Renderer, &before, &after)
 }
 
 impl Templates {
     /// Notes a failure, within the bound of the list.
     pub fn list(&mut self, owner: &Owner, published: &Published, reason: String) {
-        if self.failures.len() < LISTED {
+        if self.failures.len() < MAX_LISTED {
             self.failures.push(TemplateFailure {
                 account: owner.account.clone(),
                 template: published.template.slug.clone(),

@@ -22,11 +22,11 @@ use crate::plugin::runtime::log::CallPurpose;
 use crate::plugin::runtime::world::Manifest;
 
 /// Inputs in quarantine, at most; the next one is let through.
-const INPUTS: usize = 1_000;
+const MAX_QUARANTINED_INPUTS: usize = 1_000;
 
 /// A generation with its place.
 #[derive(Debug)]
-pub struct Placed<P> {
+pub struct Installed<P> {
     /// The slot.
     pub slot: SlotName,
     /// What the operator says of it.
@@ -36,22 +36,22 @@ pub struct Placed<P> {
     /// The generation and its instances.
     pub policy: P,
     /// How it does.
-    pub pulse: Pulse,
+    pub stats: CallStats,
 }
 
 /// A placed generation of any kind. Cheap to clone.
 #[derive(Debug, Clone)]
-pub enum Proven {
+pub enum InstalledPlugin {
     /// A renderer.
-    Renderer(Arc<Placed<Renderer>>),
+    Renderer(Arc<Installed<Renderer>>),
     /// A domain policy.
-    Domain(Arc<Placed<DomainPolicy>>),
+    Domain(Arc<Installed<DomainPolicy>>),
     /// A plan policy.
-    Plan(Arc<Placed<PlanPolicy>>),
+    Plan(Arc<Installed<PlanPolicy>>),
 }
 
 /// How a generation does.
-pub struct Pulse {
+pub struct CallStats {
     calls: AtomicU64,
     trapped: AtomicU64,
     gave_up: AtomicU64,
@@ -62,7 +62,7 @@ pub struct Pulse {
     inputs: RwLock<HashMap<u64, String>>,
 }
 
-impl Pulse {
+impl CallStats {
     /// The pulse of a generation that was not called yet.
     #[must_use]
     pub fn new(slot: &SlotName, kind: Kind) -> Self {
@@ -100,7 +100,7 @@ impl Pulse {
     }
 
     /// Counts a call; answers how many were before it.
-    pub(in crate::plugin) fn beat(&self) -> u64 {
+    pub(in crate::plugin) fn begin_call(&self) -> u64 {
         self.calls.fetch_add(1, Ordering::Relaxed)
     }
 
@@ -125,7 +125,7 @@ impl Pulse {
     /// Does not let an input come to this generation again.
     pub(in crate::plugin) fn quarantine(&self, input: u64, failure: &CallFailure) {
         let mut inputs = self.inputs.write().unwrap_or_else(PoisonError::into_inner);
-        if inputs.len() < INPUTS {
+        if inputs.len() < MAX_QUARANTINED_INPUTS {
             inputs.insert(input, failure.to_string());
             self.any_input_in_quarantine.store(true, Ordering::Relaxed);
         }
@@ -137,18 +137,18 @@ impl Pulse {
     }
 }
 
-/// What the three kinds of [`Placed`] have in common.
+/// What the three kinds of [`Installed`] have in common.
 macro_rules! each {
-    ($proven:expr, $placed:ident => $what:expr) => {
-        match $proven {
-            Proven::Renderer($placed) => $what,
-            Proven::Domain($placed) => $what,
-            Proven::Plan($placed) => $what,
+    ($validated:expr, $installed:ident => $what:expr) => {
+        match $validated {
+            InstalledPlugin::Renderer($installed) => $what,
+            InstalledPlugin::Domain($installed) => $what,
+            InstalledPlugin::Plan($installed) => $what,
         }
     };
 }
 
-impl Proven {
+impl InstalledPlugin {
     /// The kind.
     #[must_use]
     pub fn kind(&self) -> Kind {
@@ -162,49 +162,49 @@ impl Proven {
     /// The slot.
     #[must_use]
     pub fn slot(&self) -> &SlotName {
-        each!(self, placed => &placed.slot)
+        each!(self, installed => &installed.slot)
     }
 
     /// What the operator says of it.
     #[must_use]
     pub fn config(&self) -> &Arc<SlotConfig> {
-        each!(self, placed => &placed.config)
+        each!(self, installed => &installed.config)
     }
 
     /// The component.
     #[must_use]
     pub fn artifact(&self) -> &Artifact {
-        each!(self, placed => &placed.artifact)
+        each!(self, installed => &installed.artifact)
     }
 
     /// Which component it is.
     #[must_use]
     pub fn identity(&self) -> &Identity {
-        each!(self, placed => placed.policy.generation().identity())
+        each!(self, installed => installed.policy.generation().identity())
     }
 
     /// What the plugin says of itself.
     #[must_use]
     pub fn manifest(&self) -> &Manifest {
-        each!(self, placed => placed.policy.generation().manifest())
+        each!(self, installed => installed.policy.generation().manifest())
     }
 
     /// What it is made with.
     #[must_use]
     pub fn recipe(&self) -> &Recipe {
-        each!(self, placed => placed.policy.generation().recipe())
+        each!(self, installed => installed.policy.generation().recipe())
     }
 
     /// The CPU time of the generation's calls with that purpose.
     #[must_use]
     pub fn cpu(&self, purpose: CallPurpose) -> std::time::Duration {
-        each!(self, placed => placed.policy.generation().cpu(purpose).total())
+        each!(self, installed => installed.policy.generation().cpu(purpose).total())
     }
 
     /// How it does.
     #[must_use]
-    pub fn pulse(&self) -> &Pulse {
-        each!(self, placed => &placed.pulse)
+    pub fn stats(&self) -> &CallStats {
+        each!(self, installed => &installed.stats)
     }
 
     /// Makes a recorded call as a comparison: nothing comes of the answer, and the plugin is told so. The
@@ -252,9 +252,9 @@ impl Proven {
     }
 }
 
-impl std::fmt::Debug for Pulse {
+impl std::fmt::Debug for CallStats {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Pulse")
+        f.debug_struct("CallStats")
             .field("calls", &self.calls())
             .field("trapped", &self.trapped())
             .finish_non_exhaustive()

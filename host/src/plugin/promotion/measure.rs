@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::installed::Proven;
+use super::installed::InstalledPlugin;
 use crate::plugin::kinds::renderer::VersionKey;
 use crate::plugin::records::{Call, Input, answer};
 use crate::plugin::runtime::error::CallFailure;
@@ -20,7 +20,7 @@ pub struct Measured {
     pub answer: Value,
 }
 
-impl Proven {
+impl InstalledPlugin {
     /// Makes an instance, configures it and lets it go: the CPU time in the guest.
     ///
     /// # Errors

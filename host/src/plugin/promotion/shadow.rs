@@ -10,22 +10,22 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 
 use super::comparison::{Difference, Group, compare, note};
-use super::installed::Proven;
+use super::installed::InstalledPlugin;
 use crate::plugin::config::binding::{Binding, Scope};
 use crate::plugin::records::{Call, send_outcome};
 use crate::plugin::runtime::kind::Kind;
 
 /// Calls that wait for the candidate; more are dropped and counted.
-const WAITING: usize = 256;
+const MAX_WAITING_CALLS: usize = 256;
 /// Differences that are listed; all are counted.
-const LISTED: usize = 50;
+const MAX_LISTED_DIFFERENCES: usize = 50;
 /// Bytes of a call; a larger one is dropped.
-const LARGEST: usize = 64 << 10;
+const MAX_CALL_BYTES: usize = 64 << 10;
 
 /// The end that the live plugin's calls are handed to.
 #[derive(Debug)]
 pub struct Shadow {
-    candidate: Proven,
+    candidate: InstalledPlugin,
     binding: Binding,
     dropped: AtomicU64,
     calls: mpsc::Sender<(Call, Value)>,
@@ -35,7 +35,7 @@ pub struct Shadow {
 /// The end that makes the calls. It ends when the other end is gone.
 #[derive(Debug)]
 pub struct ShadowCalls {
-    candidate: Proven,
+    candidate: InstalledPlugin,
     calls: mpsc::Receiver<(Call, Value)>,
     left: u32,
     progress: Arc<Progress>,
@@ -68,8 +68,8 @@ pub struct Report {
 impl Shadow {
     /// Both ends, for the next `calls` calls.
     #[must_use]
-    pub fn new(candidate: Proven, calls: u32) -> (Arc<Self>, ShadowCalls) {
-        let (sender, receiver) = mpsc::channel(WAITING);
+    pub fn new(candidate: InstalledPlugin, calls: u32) -> (Arc<Self>, ShadowCalls) {
+        let (sender, receiver) = mpsc::channel(MAX_WAITING_CALLS);
         let left = AtomicU32::new(calls);
         let progress = Arc::new(Progress { left, report: Mutex::default() });
         let shadow = Arc::new(Self {
@@ -92,7 +92,7 @@ impl Shadow {
 
     /// Hands over a call and its live answer, without waiting.
     pub fn offer(&self, call: Call, answer: Value) {
-        if call.bytes() > LARGEST {
+        if call.bytes() > MAX_CALL_BYTES {
             self.dropped.fetch_add(1, Ordering::Relaxed);
             return;
         }
@@ -145,11 +145,11 @@ impl ShadowCalls {
         let (answer, _) = self.candidate.answer(&call).await;
         let mut report = self.progress.report.lock().unwrap_or_else(PoisonError::into_inner);
         report.compared += 1;
-        report.failed += u32::from(send_outcome::worse(call.kind(), &live, &answer).is_some());
+        report.failed += u32::from(send_outcome::regression(call.kind(), &live, &answer).is_some());
         if let Some(difference) = compare(&call, &live, &answer) {
             report.different += 1;
             note(&mut report.groups, &call, &live, &answer);
-            if report.differences.len() < LISTED {
+            if report.differences.len() < MAX_LISTED_DIFFERENCES {
                 report.differences.push(difference);
             }
         }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use wasmtime::component::Component;
 
 use super::error::LoadError;
-use super::installed::{Placed, Proven, Pulse};
+use super::installed::{CallStats, Installed, InstalledPlugin};
 use super::{builtin, cases};
 use crate::clock::Clock;
 use crate::plugin::config::slot::{BadSlotConfig, OnFailure, SlotConfig, SlotName};
@@ -49,7 +49,7 @@ pub struct Candidate {
 
 /// The tools: the engine, the limits, the keys that are trusted.
 #[derive(Debug, Clone)]
-pub struct Workshop {
+pub struct Validator {
     loader: Loader,
     limits: Limits,
     rule: SignatureRule,
@@ -58,7 +58,7 @@ pub struct Workshop {
     audience: Audience,
 }
 
-impl Workshop {
+impl Validator {
     /// The tools of one server. The audience hears what is proven outside of any slot.
     #[must_use]
     pub fn new(
@@ -96,14 +96,14 @@ impl Workshop {
     ///
     /// # Errors
     /// The first thing that is wrong with it.
-    pub async fn prove_with(
+    pub async fn validate_with(
         &self,
         candidate: &Candidate,
         settings: Value,
-    ) -> Result<Proven, LoadError> {
-        let (artifact, kind, component) = self.compiled(candidate, UNHEARD).await?;
+    ) -> Result<InstalledPlugin, LoadError> {
+        let (artifact, kind, component) = self.compiled(candidate, UNOBSERVED).await?;
         let log = self.log(&candidate.slot);
-        self.make(candidate, kind, &artifact, &component, settings, log, UNHEARD).await
+        self.make(candidate, kind, &artifact, &component, settings, log, UNOBSERVED).await
     }
 
     /// What a component says of itself, whatever its settings.
@@ -111,7 +111,7 @@ impl Workshop {
     /// # Errors
     /// It cannot be loaded, or it does not say.
     pub async fn describe(&self, candidate: &Candidate) -> Result<Manifest, LoadError> {
-        let (artifact, kind, component) = self.compiled(candidate, UNHEARD).await?;
+        let (artifact, kind, component) = self.compiled(candidate, UNOBSERVED).await?;
         let recipe =
             self.recipe(candidate, kind, &artifact, Value::Null, self.log(&candidate.slot));
         let (loader, it) = (&self.loader, &artifact);
@@ -138,36 +138,36 @@ impl Workshop {
     ///
     /// # Errors
     /// The first thing that is wrong with it.
-    pub async fn prove(
+    pub async fn validate(
         &self,
         candidate: &Candidate,
         log: SlotLog,
         cases: Option<&Path>,
         progress: Progress<'_>,
-    ) -> Result<Proven, LoadError> {
+    ) -> Result<InstalledPlugin, LoadError> {
         self.signed(candidate)?;
-        self.proven(candidate, log, cases, progress).await
+        self.validated(candidate, log, cases, progress).await
     }
 
     /// Proves once more what ran once, for a replay: its signature was checked then.
     ///
     /// # Errors
     /// The first thing that is wrong with it.
-    pub async fn prove_again(
+    pub async fn revalidate(
         &self,
         candidate: &Candidate,
         log: SlotLog,
-    ) -> Result<Proven, LoadError> {
-        self.proven(candidate, log, None, UNHEARD).await
+    ) -> Result<InstalledPlugin, LoadError> {
+        self.validated(candidate, log, None, UNOBSERVED).await
     }
 
-    async fn proven(
+    async fn validated(
         &self,
         candidate: &Candidate,
         log: SlotLog,
         cases: Option<&Path>,
         progress: Progress<'_>,
-    ) -> Result<Proven, LoadError> {
+    ) -> Result<InstalledPlugin, LoadError> {
         let (artifact, kind, component) = self.compiled(candidate, progress).await?;
         let wanted = candidate.config.kind.or_else(|| candidate.slot.builtin_kind());
         if let Some(wanted) = wanted
@@ -188,8 +188,8 @@ impl Workshop {
                 self.make(candidate, kind, &artifact, &component, settings, log, progress).await
             }
         };
-        let proven = make(settings).await?;
-        cases::of_the_host(&proven).await?;
+        let validated = make(settings).await?;
+        cases::of_the_host(&validated).await?;
         if let Some(directory) = cases {
             let directory = directory.to_owned();
             let read = tokio::task::spawn_blocking(move || cases::read(kind, &directory)).await;
@@ -198,11 +198,11 @@ impl Workshop {
                 // A case with settings of its own is asked of a generation with those.
                 match case.call.settings.clone() {
                     Some(settings) => cases::hold(&make(settings).await?, &case).await?,
-                    None => cases::hold(&proven, &case).await?,
+                    None => cases::hold(&validated, &case).await?,
                 }
             }
         }
-        Ok(proven)
+        Ok(validated)
     }
 
     /// A log for what is proven outside of any slot.
@@ -255,7 +255,7 @@ impl Workshop {
         settings: Value,
         log: SlotLog,
         progress: Progress<'_>,
-    ) -> Result<Proven, LoadError> {
+    ) -> Result<InstalledPlugin, LoadError> {
         let recipe = self.recipe(candidate, kind, artifact, settings, log);
         let interpreted = artifact.embeds_an_interpreter();
         let usual = if interpreted { Instances::Warm } else { Instances::Fresh };
@@ -263,24 +263,29 @@ impl Workshop {
         let loader = &self.loader;
         Ok(match kind {
             Kind::Renderer => {
-                let it = loader.prove::<TemplateRenderer>(artifact, component, recipe, progress);
-                Proven::Renderer(placed(candidate, artifact, kind, Renderer::new(it.await?)))
+                let it = loader.load::<TemplateRenderer>(artifact, component, recipe, progress);
+                InstalledPlugin::Renderer(installed(
+                    candidate,
+                    artifact,
+                    kind,
+                    Renderer::new(it.await?),
+                ))
             }
             Kind::Domain => {
-                let it = loader.prove::<DomainVerification>(artifact, component, recipe, progress);
+                let it = loader.load::<DomainVerification>(artifact, component, recipe, progress);
                 let policy = DomainPolicy::new(it.await?, instances);
-                Proven::Domain(placed(candidate, artifact, kind, policy))
+                InstalledPlugin::Domain(installed(candidate, artifact, kind, policy))
             }
             Kind::Plan => {
-                let it = loader.prove::<PlanRestriction>(artifact, component, recipe, progress);
+                let it = loader.load::<PlanRestriction>(artifact, component, recipe, progress);
                 let policy = PlanPolicy::new(it.await?, instances);
-                Proven::Plan(placed(candidate, artifact, kind, policy))
+                InstalledPlugin::Plan(installed(candidate, artifact, kind, policy))
             }
         })
     }
 }
 
-impl Workshop {
+impl Validator {
     fn recipe(
         &self,
         candidate: &Candidate,
@@ -314,14 +319,19 @@ impl Candidate {
 }
 
 /// Progress that nobody follows and nothing ends.
-pub const UNHEARD: Progress<'static> = &|_: Stage| true;
+pub const UNOBSERVED: Progress<'static> = &|_: Stage| true;
 
-fn placed<P>(candidate: &Candidate, artifact: &Artifact, kind: Kind, policy: P) -> Arc<Placed<P>> {
-    Arc::new(Placed {
+fn installed<P>(
+    candidate: &Candidate,
+    artifact: &Artifact,
+    kind: Kind,
+    policy: P,
+) -> Arc<Installed<P>> {
+    Arc::new(Installed {
         slot: candidate.slot.clone(),
         config: Arc::clone(&candidate.config),
         artifact: artifact.clone(),
         policy,
-        pulse: Pulse::new(&candidate.slot, kind),
+        stats: CallStats::new(&candidate.slot, kind),
     })
 }

@@ -5,11 +5,11 @@ use serde_json::Value;
 use super::differences;
 use crate::plugin::runtime::kind::Kind;
 
-const LINES: usize = 20;
+const MAX_COMPARED_LINES: usize = 20;
 
 /// What differs, without what is different in each call.
 #[must_use]
-pub fn gist(kind: Kind, before: &Value, after: &Value) -> String {
+pub fn summarize_change(kind: Kind, before: &Value, after: &Value) -> String {
     let (was, is) = (outcome(before), outcome(after));
     if was != is || was != "an answer" {
         return format!("{was} -> {is}");
@@ -58,7 +58,7 @@ fn decision(decision: Option<&Value>) -> String {
 /// The places that differ, whatever stands there, and of a list whichever element.
 fn paths(before: &Value, after: &Value) -> String {
     let mut paths: Vec<String> = Vec::new();
-    for line in differences(before, after, LINES) {
+    for line in differences(before, after, MAX_COMPARED_LINES) {
         let path = line.split(": ").next().unwrap_or_default();
         let path: String = path.chars().filter(|c| !c.is_ascii_digit()).collect();
         if !paths.contains(&path) {
@@ -79,12 +79,12 @@ mod tests {
         let allow = |credits: u32, reason: &str| json!({"decisions": [{"allow": {"credits": credits, "reason": reason}}]});
         let deny =
             json!({"decisions": [{"deny": {"code": "restricted-template", "message": "x"}}]});
-        let of = |before: &Value, after: &Value| gist(Kind::Plan, before, after);
+        let of = |before: &Value, after: &Value| summarize_change(Kind::Plan, before, after);
         assert_eq!(of(&allow(1, "a"), &deny), "allow for 1 -> deny (restricted-template)");
         assert_eq!(of(&allow(1, "a"), &allow(2, "b")), "allow for 1 -> allow for 2");
         assert_eq!(of(&allow(1, "a"), &allow(1, "b")), "allow for 1, for another reason");
         assert_eq!(of(&allow(1, "a"), &json!({"trap": "x"})), "an answer -> no answer");
         let mail = |text: &str| json!({"subject": "s", "text": text});
-        assert_eq!(gist(Kind::Renderer, &mail("a"), &mail("b")), "another text");
+        assert_eq!(summarize_change(Kind::Renderer, &mail("a"), &mail("b")), "another text");
     }
 }

@@ -1,4 +1,5 @@
-//! How well an answer serves the send that asked for it.
+//! What a plugin's answer means for the send that asked for it: it goes on, it is declined for a
+//! fault of its own, or it fails.
 
 use serde_json::Value;
 
@@ -10,7 +11,7 @@ const PARTS: [&str; 3] = ["subject", "html", "text"];
 
 /// Better is less.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Service {
+enum SendOutcome {
     /// The send goes on by it.
     Answered,
     /// The send is refused for a fault in its data or its template.
@@ -21,12 +22,12 @@ enum Service {
 
 /// Why `after` serves a send worse than `before`, if it does.
 #[must_use]
-pub fn worse(kind: Kind, before: &Value, after: &Value) -> Option<String> {
-    let (was, is) = (service(kind, before), service(kind, after));
+pub fn regression(kind: Kind, before: &Value, after: &Value) -> Option<String> {
+    let (was, is) = (outcome(kind, before), outcome(kind, after));
     if is > was {
         return Some(reason(after));
     }
-    if (kind, was, is) != (Kind::Renderer, Service::Answered, Service::Answered) {
+    if (kind, was, is) != (Kind::Renderer, SendOutcome::Answered, SendOutcome::Answered) {
         return None;
     }
     let lost: Vec<&str> =
@@ -37,12 +38,12 @@ pub fn worse(kind: Kind, before: &Value, after: &Value) -> Option<String> {
 /// Whether an answer fails the send, though nothing is wrong with that.
 #[must_use]
 pub fn is_failure(kind: Kind, answer: &Value) -> bool {
-    service(kind, answer) == Service::Failed
+    outcome(kind, answer) == SendOutcome::Failed
 }
 
 /// Whether a policy lets a send pass, or finds a domain in order. A renderer decides neither.
 #[must_use]
-pub fn passes(kind: Kind, answer: &Value) -> bool {
+pub fn lets_pass(kind: Kind, answer: &Value) -> bool {
     let list = |name: &str| answer[name].as_array().map(Vec::as_slice).unwrap_or_default();
     match kind {
         Kind::Renderer => false,
@@ -56,7 +57,7 @@ pub fn passes(kind: Kind, answer: &Value) -> bool {
 
 /// Whether a renderer's answer has every part that any renderer could make of a template.
 #[must_use]
-pub fn is_whole(template: &Template, answer: &Value) -> bool {
+pub fn has_all_parts(template: &Template, answer: &Value) -> bool {
     let written = |part: Part| {
         template.sources.iter().any(|it| it.part == part && !it.text.trim().is_empty())
     };
@@ -66,14 +67,14 @@ pub fn is_whole(template: &Template, answer: &Value) -> bool {
     PARTS.into_iter().zip(parts).all(|(part, is_written)| !is_written || has(answer, part))
 }
 
-fn service(kind: Kind, answer: &Value) -> Service {
+fn outcome(kind: Kind, answer: &Value) -> SendOutcome {
     match (answer.get("trap"), answer.get("failure")) {
-        (None, None) => Service::Answered,
+        (None, None) => SendOutcome::Answered,
         // Only a renderer can say that the sender is at fault; a policy that gives up closes the send.
         (None, Some(failure)) if kind == Kind::Renderer && failure.get("internal").is_none() => {
-            Service::Declined
+            SendOutcome::Declined
         }
-        (_, _) => Service::Failed,
+        (_, _) => SendOutcome::Failed,
     }
 }
 
@@ -95,13 +96,13 @@ mod tests {
     #[test]
     fn a_policy_passes_what_it_allows_or_finds_in_order() {
         let allow = json!({"decisions": [{"deny": {}}, {"allow": {"credits": 1}}]});
-        assert!(passes(Kind::Plan, &allow));
-        assert!(!passes(Kind::Plan, &json!({"decisions": [{"deny": {}}]})));
-        assert!(!passes(Kind::Plan, &json!({"trap": "unreachable"})));
+        assert!(lets_pass(Kind::Plan, &allow));
+        assert!(!lets_pass(Kind::Plan, &json!({"decisions": [{"deny": {}}]})));
+        assert!(!lets_pass(Kind::Plan, &json!({"trap": "unreachable"})));
         let finding = |status: &str| json!({"requirementId": "spf", "status": status});
         let found = |statuses: &[&str]| {
             let findings = statuses.iter().map(|it| finding(it)).collect::<Vec<_>>();
-            passes(Kind::Domain, &json!({ "findings": findings }))
+            lets_pass(Kind::Domain, &json!({ "findings": findings }))
         };
         assert!(found(&["satisfied"]) && !found(&["satisfied", "wrong"]) && !found(&[]));
     }
@@ -110,9 +111,9 @@ mod tests {
     fn an_answer_without_a_part_that_was_there_is_worse() {
         let both = json!({"subject": "Hi", "html": "<p>Hi</p>", "text": "Hi"});
         let none = json!({"subject": "Hi", "html": null, "text": " \n"});
-        let reason = worse(Kind::Renderer, &both, &none);
+        let reason = regression(Kind::Renderer, &both, &none);
         assert_eq!(reason.as_deref(), Some("the answer has no html, no text"));
-        assert_eq!(worse(Kind::Renderer, &none, &both), None);
+        assert_eq!(regression(Kind::Renderer, &none, &both), None);
     }
 
     #[test]
@@ -121,14 +122,14 @@ mod tests {
         let fault = json!({"failure": {"invalidInput": []}});
         let defect = json!({"failure": {"internal": "no"}});
         let trap = json!({"trap": "unreachable"});
-        assert!(worse(Kind::Renderer, &mail, &fault).is_some());
-        assert!(worse(Kind::Renderer, &fault, &defect).is_some());
-        assert_eq!(worse(Kind::Renderer, &trap, &defect), None);
+        assert!(regression(Kind::Renderer, &mail, &fault).is_some());
+        assert!(regression(Kind::Renderer, &fault, &defect).is_some());
+        assert_eq!(regression(Kind::Renderer, &trap, &defect), None);
         assert_eq!(
-            worse(Kind::Plan, &fault, &defect),
+            regression(Kind::Plan, &fault, &defect),
             None,
             "a plan policy closes the send anyway"
         );
-        assert!(worse(Kind::Plan, &json!({"decisions": []}), &fault).is_some());
+        assert!(regression(Kind::Plan, &json!({"decisions": []}), &fault).is_some());
     }
 }

@@ -14,7 +14,7 @@ use super::engine::PluginEngine;
 
 const TAG: usize = 32;
 /// Compiled components that are kept.
-const KEPT: usize = 64;
+const MAX_CACHED_COMPONENTS: usize = 64;
 
 /// The directory, and the secret that its files are keyed with.
 #[derive(Clone)]
@@ -110,7 +110,7 @@ impl CompiledCache {
             })
             .collect();
         files.sort();
-        for (_, old) in files.iter().rev().skip(KEPT) {
+        for (_, old) in files.iter().rev().skip(MAX_CACHED_COMPONENTS) {
             // Somebody else may have removed it already.
             drop(std::fs::remove_file(old));
         }

@@ -107,7 +107,7 @@ impl Loader {
     }
 
     /// Takes a compiled component through linking, configuration and its own test.
-    pub async fn prove<W: World>(
+    pub async fn load<W: World>(
         &self,
         artifact: &Artifact,
         component: &Component,

@@ -10,8 +10,8 @@ use super::bindings::types::CallContext;
 use super::counts::SlotCounts;
 use crate::clock::{Clock, Timestamp};
 
-const KEPT: usize = 500;
-const LINES_A_SECOND: u32 = 100;
+const MAX_KEPT_LINES: usize = 500;
+const MAX_LINES_PER_SECOND: u32 = 100;
 const CHARACTERS: usize = 1_024;
 
 /// The log of one slot. Cheap to clone; all generations of the slot write into the same one.
@@ -122,11 +122,11 @@ impl SlotLog {
             (state.second, state.in_second) = (second, 0);
         }
         state.in_second += 1;
-        if state.in_second > LINES_A_SECOND {
+        if state.in_second > MAX_LINES_PER_SECOND {
             state.dropped += 1;
             return false;
         }
-        if state.lines.len() == KEPT {
+        if state.lines.len() == MAX_KEPT_LINES {
             state.lines.pop_front();
         }
         state.lines.push_back(Line {

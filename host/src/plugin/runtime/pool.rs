@@ -14,9 +14,9 @@ use super::world::World;
 /// Calls of a warm instance before it makes room for a fresh one.
 const RECYCLED_AFTER: u32 = 1_000;
 /// Calls of one generation that run at a time; more wait.
-const PLACES: usize = 32;
+const MAX_PARALLEL_CALLS: usize = 32;
 /// Warm instances that are kept idle.
-const IDLE: usize = 4;
+const MAX_IDLE_INSTANCES: usize = 4;
 
 /// Whether instances are used again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,7 +51,12 @@ struct Used<W: World> {
 impl<W: World> Pool<W> {
     /// A pool with nothing in it.
     pub fn new(generation: Generation<W>, instances: Instances) -> Self {
-        Self { generation, instances, places: Semaphore::new(PLACES), idle: Mutex::new(Vec::new()) }
+        Self {
+            generation,
+            instances,
+            places: Semaphore::new(MAX_PARALLEL_CALLS),
+            idle: Mutex::new(Vec::new()),
+        }
     }
 
     /// What its instances are of.
@@ -86,7 +91,7 @@ impl<W: World> Borrowed<'_, W> {
             return;
         }
         let mut idle = pool.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        if idle.len() < IDLE {
+        if idle.len() < MAX_IDLE_INSTANCES {
             idle.push(used);
         }
     }

@@ -7,7 +7,7 @@ use super::bindings::types::{Diagnostic, Severity};
 use super::error::ComponentError;
 use super::world::Manifest;
 
-const FAULTS: usize = 20;
+const MAX_FAULTS: usize = 20;
 
 /// Checks settings against the schema of a manifest.
 pub fn check(manifest: &Manifest, settings: &Value) -> Result<(), ComponentError> {
@@ -17,7 +17,7 @@ pub fn check(manifest: &Manifest, settings: &Value) -> Result<(), ComponentError
     let validator = jsonschema::draft202012::new(&schema)
         .map_err(|error| ComponentError::Schema { name: name(), detail: error.to_string() })?;
     let faults: Vec<Diagnostic> =
-        validator.iter_errors(settings).take(FAULTS).map(|error| fault(&error)).collect();
+        validator.iter_errors(settings).take(MAX_FAULTS).map(|error| fault(&error)).collect();
     if faults.is_empty() { Ok(()) } else { Err(ComponentError::Settings { name: name(), faults }) }
 }
 

@@ -20,9 +20,9 @@ use crate::plugin::runtime::artifact::Artifact;
 use crate::plugin::runtime::bounded_file;
 
 /// Bytes of `<slot>.toml`.
-const LARGEST_CONFIG: u64 = 64 << 10;
+const MAX_CONFIG_BYTES: u64 = 64 << 10;
 /// Bytes of `<slot>.sig`.
-const LARGEST_SIGNATURE: u64 = 1 << 10;
+const MAX_SIGNATURE_BYTES: u64 = 1 << 10;
 
 /// The directory.
 #[derive(Debug, Clone)]
@@ -181,8 +181,8 @@ impl Directory {
         };
         Ok(Contents {
             component,
-            config: text("toml", LARGEST_CONFIG)?,
-            signature: text("sig", LARGEST_SIGNATURE)?,
+            config: text("toml", MAX_CONFIG_BYTES)?,
+            signature: text("sig", MAX_SIGNATURE_BYTES)?,
         })
     }
 

@@ -23,29 +23,29 @@ use tokio_util::sync::CancellationToken;
 use super::files::Stamp;
 use super::plugins::Plugins;
 use super::state::SlotState;
-use super::status::CandidateView;
+use super::status::CandidateStatus;
 use super::table::TrapReport;
 use crate::plugin::config::binding::Binding;
 use crate::plugin::config::slot::SlotName;
 use crate::plugin::promotion::error::LoadError;
 use crate::plugin::promotion::evidence::Evidence;
-use crate::plugin::promotion::installed::Proven;
+use crate::plugin::promotion::installed::InstalledPlugin;
 use crate::plugin::promotion::shadow::Shadow;
 use crate::plugin::runtime::error::{CallFailure, ComponentError};
 use crate::plugin::runtime::stage::Stage;
-use directory_watch::Watched;
-use jobs::{Done, Examination, Examined};
+use directory_watch::DirectoryWatch;
+use jobs::{Examination, Examined, JobOutcome};
 use machine::{Pending, Settling};
 use traps::Judging;
 
 pub use super::orders::{Command, Order, OrderError};
-pub use events::{Listener, News, What};
+pub use events::{Event, EventKind, Listener};
 pub use machine::{Live, Machine};
 
 /// How often the directory is looked at where the system reports nothing.
-const LOOK: Duration = Duration::from_secs(1);
+const SCAN_INTERVAL: Duration = Duration::from_secs(1);
 /// Characters of a reason that are shown.
-const LONGEST_REASON: usize = 1_000;
+const MAX_REASON_CHARS: usize = 1_000;
 
 /// The task.
 #[derive(Debug)]
@@ -61,7 +61,7 @@ pub struct Manager {
     is_untidy: bool,
 }
 
-type Work = FuturesUnordered<BoxFuture<'static, (SlotName, u64, Done)>>;
+type Jobs = FuturesUnordered<BoxFuture<'static, (SlotName, u64, JobOutcome)>>;
 
 impl Manager {
     /// The task over machines as the start left them.
@@ -83,17 +83,17 @@ impl Manager {
     /// Runs until `stop`. The impact of a new plugin is found out by the evidence.
     pub async fn run(mut self, evidence: Arc<dyn Evidence>, stop: CancellationToken) {
         let changed = Arc::new(Notify::new());
-        let mut watched = Watched::begin(&self.plugins.directory, &changed);
-        let mut work = Work::new();
-        let mut looks = tokio::time::interval(LOOK);
+        let mut watch = DirectoryWatch::begin(&self.plugins.directory, &changed);
+        let mut work = Jobs::new();
+        let mut looks = tokio::time::interval(SCAN_INTERVAL);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
                 () = stop.cancelled() => return,
                 () = changed.notified() => self.look(&mut work, &evidence),
                 _ = looks.tick() => {
-                    if !watched.is_of(&self.plugins.directory) {
-                        watched = Watched::begin(&self.plugins.directory, &changed);
+                    if !watch.is_of(&self.plugins.directory) {
+                        watch = DirectoryWatch::begin(&self.plugins.directory, &changed);
                     }
                     self.look(&mut work, &evidence);
                     self.count_calls();
@@ -110,7 +110,7 @@ impl Manager {
     }
 
     /// Begins work for every slot whose files are not as they were.
-    fn look(&mut self, work: &mut Work, evidence: &Arc<dyn Evidence>) {
+    fn look(&mut self, work: &mut Jobs, evidence: &Arc<dyn Evidence>) {
         let found = match self.plugins.directory.scan() {
             Ok(found) => found,
             Err(error) => {
@@ -149,7 +149,7 @@ impl Manager {
         slot: &SlotName,
         stamp: Option<Stamp>,
         forgiven: bool,
-        work: &mut Work,
+        work: &mut Jobs,
         evidence: &Arc<dyn Evidence>,
     ) {
         let Some(machine) = self.machines.get_mut(slot) else { return };
@@ -164,8 +164,8 @@ impl Manager {
             settling: Arc::clone(&machine.settling),
             directory: plugins.directory.clone(),
             max_bytes: plugins.max_component_bytes,
-            workshop: plugins.workshop.clone(),
-            board: plugins.board.clone(),
+            validator: plugins.validator.clone(),
+            statuses: plugins.statuses.clone(),
             kept: plugins.state.clone(),
             log: plugins.log(slot),
             state: machine.state.clone(),
@@ -175,7 +175,7 @@ impl Manager {
             now: self.plugins.clock.now().rfc3339(),
             forgiven,
         };
-        if self.plugins.board.slot(slot).is_none() {
+        if self.plugins.statuses.slot(slot).is_none() {
             self.publish(slot);
         }
         let (examined, running) = abortable(examination.run());
@@ -183,13 +183,13 @@ impl Manager {
             machine.running = Some(running);
         }
         let slot = slot.clone();
-        work.push(Box::pin(
-            async move { (slot, number, examined.await.unwrap_or(Done::Superseded)) },
-        ));
+        work.push(Box::pin(async move {
+            (slot, number, examined.await.unwrap_or(JobOutcome::Superseded))
+        }));
     }
 
-    fn finish(&mut self, slot: &SlotName, number: u64, done: Done, work: &mut Work) {
-        if let Done::Judged { plugin, input, failure, blame } = done {
+    fn finish(&mut self, slot: &SlotName, number: u64, done: JobOutcome, work: &mut Jobs) {
+        if let JobOutcome::Judged { plugin, input, failure, blame } = done {
             self.judged(&plugin, input, &failure, blame);
             return;
         }
@@ -198,39 +198,39 @@ impl Manager {
             return;
         }
         match done {
-            Done::Unchanged => {
+            JobOutcome::Unchanged => {
                 machine.rejected = None;
                 machine.pending = None;
                 self.publish(slot);
             }
-            Done::Gone => self.gone(slot),
-            Done::Examined(examined) => self.examined(slot, *examined, work),
-            Done::Shadowed => self.activate_if_allowed(slot),
-            Done::Judged { .. } | Done::Superseded | Done::Tidied => {}
+            JobOutcome::Gone => self.gone(slot),
+            JobOutcome::Examined(examined) => self.examined(slot, *examined, work),
+            JobOutcome::Shadowed => self.activate_if_allowed(slot),
+            JobOutcome::Judged { .. } | JobOutcome::Superseded | JobOutcome::Tidied => {}
         }
     }
 
-    fn examined(&mut self, slot: &SlotName, examined: Examined, work: &mut Work) {
+    fn examined(&mut self, slot: &SlotName, examined: Examined, work: &mut Jobs) {
         let Some(machine) = self.machines.get_mut(slot) else { return };
         machine.state.settings = examined.state.settings;
         machine.state.file.clone_from(&examined.digest);
         let result = examined.result.and_then(|(live, impact)| {
             // Another slot may have taken the binding while this one was proven.
-            self.refuse_taken(&live.proven).map(|()| (live, impact))
+            self.refuse_taken(&live.validated).map(|()| (live, impact))
         });
         let Some(machine) = self.machines.get_mut(slot) else { return };
         let (live, impact) = match result {
-            Ok(proven) => proven,
+            Ok(validated) => validated,
             Err(LoadError::Component(ComponentError::Superseded)) => return,
             Err(error) => return self.refuse(slot, examined.digest, &error),
         };
-        let digest = live.proven.identity().digest.clone();
+        let digest = live.validated.identity().digest.clone();
         if std::mem::take(&mut machine.is_wanted) {
             self.activate(slot, live);
             return;
         }
         let asked = machine.state.asked.as_ref().filter(|it| it.digest == digest);
-        let activation = asked.map_or(live.proven.config().activation, |it| it.activation);
+        let activation = asked.map_or(live.validated.config().activation, |it| it.activation);
         let calls = activation.shadow_calls;
         machine.rejected = None;
         machine.pending = Some(Pending { live, impact, shadow: None, activation });
@@ -243,23 +243,24 @@ impl Manager {
 
     fn refuse(&mut self, slot: &SlotName, digest: Option<String>, error: &LoadError) {
         let Some(machine) = self.machines.get_mut(slot) else { return };
-        let stage = self.plugins.board.slot(slot).and_then(|it| it.candidate);
+        let stage = self.plugins.statuses.slot(slot).and_then(|it| it.candidate);
         let stage = stage.map_or(Stage::Settling, |it| it.stage);
         let file = self.plugins.directory.path().join(format!("{slot}.wasm"));
         tracing::error!(%slot, file = %file.display(), ?stage, %error, "a plugin is refused; what runs, runs on");
-        let rejected = Some(error.to_string().chars().take(LONGEST_REASON).collect());
+        let rejected = Some(error.to_string().chars().take(MAX_REASON_CHARS).collect());
         machine.pending = None;
         machine.forget_activation();
         machine.is_in_the_way = matches!(error, LoadError::Taken { .. });
-        machine.rejected = Some(CandidateView { digest, stage, rejected, ..CandidateView::new() });
+        machine.rejected =
+            Some(CandidateStatus { digest, stage, rejected, ..CandidateStatus::new() });
         self.publish(slot);
     }
 
-    fn shadow(&mut self, slot: &SlotName, calls: u32, work: &mut Work) {
+    fn shadow(&mut self, slot: &SlotName, calls: u32, work: &mut Jobs) {
         let Some(machine) = self.machines.get_mut(slot) else { return };
         let number = machine.begin();
         let Some(pending) = machine.pending.as_mut() else { return };
-        let (shadow, rest) = Shadow::new(pending.live.proven.clone(), calls);
+        let (shadow, rest) = Shadow::new(pending.live.validated.clone(), calls);
         pending.shadow = Some(shadow);
         let name = slot.clone();
         work.push(Box::pin(async move { (name, number, jobs::shadow(rest).await) }));
@@ -287,19 +288,19 @@ impl Manager {
 
     fn activate(&mut self, slot: &SlotName, mut live: Live) {
         // It may have waited, and another slot has taken its binding in the meantime.
-        if let Err(error) = self.refuse_taken(&live.proven) {
+        if let Err(error) = self.refuse_taken(&live.validated) {
             return self.refuse(slot, live.stored.digest, &error);
         }
         live.stored.since = self.plugins.clock.now().rfc3339();
         let Some(machine) = self.machines.get_mut(slot) else { return };
-        let identity = live.proven.identity();
+        let identity = live.validated.identity();
         let (plugin, version, digest) = (&identity.name, &identity.version, &identity.digest);
         let settings = identity.settings_revision;
         tracing::info!(%slot, plugin, version, digest, settings, "a plugin is live");
         machine.state.forgive(&digest.clone(), settings);
-        let proven = live.proven.clone();
+        let validated = live.validated.clone();
         machine.activate(live);
-        self.tell(What::Activated, &proven, "it is live");
+        self.tell(EventKind::Activated, &validated, "it is live");
         metrics::counter!("waxwing_plugin_activations_total", "slot" => slot.to_string())
             .increment(1);
         self.changed(slot);
@@ -323,19 +324,19 @@ impl Manager {
         self.changed(slot);
     }
 
-    fn refuse_taken(&self, proven: &Proven) -> Result<(), LoadError> {
-        let binding = &proven.config().binding;
+    fn refuse_taken(&self, validated: &InstalledPlugin) -> Result<(), LoadError> {
+        let binding = &validated.config().binding;
         let other = self.machines.values().filter_map(Machine::serving).find(|other| {
-            other.kind() == proven.kind()
+            other.kind() == validated.kind()
                 && other.config().binding == *binding
-                && other.slot() != proven.slot()
+                && other.slot() != validated.slot()
         });
         match other {
             Some(other) => {
                 Err(LoadError::Taken { other: other.slot().clone(), binding: binding.clone() })
             }
-            None if *binding == Binding::Server && proven.slot().builtin_kind().is_none() => {
-                let other = proven.kind().builtin_slot();
+            None if *binding == Binding::Server && validated.slot().builtin_kind().is_none() => {
+                let other = validated.kind().builtin_slot();
                 Err(LoadError::Taken { other, binding: Binding::Server })
             }
             None => Ok(()),
@@ -367,9 +368,9 @@ impl Manager {
         let builtin = slot.builtin_kind().map(|kind| self.plugins.builtin(kind));
         let nothing = machine.active.is_none() && machine.pending.is_none();
         if nothing && machine.rejected.is_none() && machine.stamp.is_none() && builtin.is_none() {
-            self.plugins.board.remove(slot);
+            self.plugins.statuses.remove(slot);
         } else {
-            self.plugins.board.show(slot, machine.view(builtin.as_ref()));
+            self.plugins.statuses.show(slot, machine.view(builtin.as_ref()));
         }
         let rejected = if machine.rejected.is_some() { 1.0 } else { 0.0 };
         metrics::gauge!("waxwing_plugin_candidate_rejected", "slot" => slot.to_string())

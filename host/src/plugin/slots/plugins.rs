@@ -9,15 +9,15 @@ use tokio::sync::{mpsc, oneshot};
 use super::files::Directory;
 use super::orders::{Command, Order, OrderError};
 use super::state::StateDirectory;
-use super::status::Board;
-use super::table::{Table, Ward};
+use super::status::Statuses;
+use super::table::{Table, TrapSink};
 use crate::clock::Clock;
 use crate::plugin::config::binding::Binding;
 use crate::plugin::config::slot::{SlotConfig, SlotName};
 use crate::plugin::promotion::error::LoadError;
-use crate::plugin::promotion::installed::Proven;
+use crate::plugin::promotion::installed::InstalledPlugin;
 use crate::plugin::promotion::shadow::Shadow;
-use crate::plugin::promotion::validation::{Candidate, UNHEARD, Workshop};
+use crate::plugin::promotion::validation::{Candidate, UNOBSERVED, Validator};
 use crate::plugin::runtime::artifact::Artifact;
 use crate::plugin::runtime::bindings::context;
 use crate::plugin::runtime::bindings::types::CallContext;
@@ -29,15 +29,15 @@ use crate::plugin::runtime::log::{Line, SlotLog};
 pub struct Plugins {
     pub(super) clock: Clock,
     pub(super) table: ArcSwap<Table>,
-    pub(super) builtins: [Proven; 3],
-    pub(super) board: Board,
-    pub(in crate::plugin) workshop: Workshop,
+    pub(super) builtins: [InstalledPlugin; 3],
+    pub(super) statuses: Statuses,
+    pub(in crate::plugin) validator: Validator,
     pub(super) directory: Directory,
     pub(super) state: StateDirectory,
     pub(super) max_component_bytes: u64,
     pub(super) logs: Mutex<HashMap<SlotName, SlotLog>>,
     pub(super) commands: mpsc::Sender<Command>,
-    pub(super) ward: Ward,
+    pub(super) trap_sink: TrapSink,
 }
 
 impl Plugins {
@@ -49,7 +49,7 @@ impl Plugins {
 
     /// Ends what is being compiled, and compiles nothing more: the server is to end.
     pub fn stop_compiling(&self) {
-        self.workshop.stop_compiling();
+        self.validator.stop_compiling();
     }
 
     /// The context of a call that is made now.
@@ -60,8 +60,8 @@ impl Plugins {
 
     /// All slots.
     #[must_use]
-    pub fn board(&self) -> &Board {
-        &self.board
+    pub fn statuses(&self) -> &Statuses {
+        &self.statuses
     }
 
     /// The operator's directory.
@@ -97,41 +97,42 @@ impl Plugins {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub async fn try_out(&self, candidate: &Candidate) -> Result<Proven, LoadError> {
-        let log = self.workshop.log(&candidate.slot);
-        self.workshop.prove(candidate, log, None, UNHEARD).await
+    pub async fn try_out(&self, candidate: &Candidate) -> Result<InstalledPlugin, LoadError> {
+        let log = self.validator.log(&candidate.slot);
+        self.validator.validate(candidate, log, None, UNOBSERVED).await
     }
 
     /// Proves a component that was proven before: its signature was checked then.
     ///
     /// # Errors
     /// What is wrong with it.
-    pub async fn try_again(&self, candidate: &Candidate) -> Result<Proven, LoadError> {
-        self.workshop.prove_again(candidate, self.workshop.log(&candidate.slot)).await
+    pub async fn try_again(&self, candidate: &Candidate) -> Result<InstalledPlugin, LoadError> {
+        self.validator.revalidate(candidate, self.validator.log(&candidate.slot)).await
     }
 
     /// What the operator says of a slot; nothing where there is no such slot.
     #[must_use]
     pub fn config_of(&self, slot: &SlotName) -> Arc<SlotConfig> {
-        let active = self.board.slot(slot).and_then(|view| view.active);
+        let active = self.statuses.slot(slot).and_then(|view| view.active);
         active.map(|active| Arc::clone(active.config())).unwrap_or_default()
     }
 
     /// A component by its digest, if its bytes are still kept or are built in.
     #[must_use]
     pub fn component(&self, digest: &str) -> Option<Artifact> {
-        let builtin = self.builtins.iter().map(Proven::artifact).find(|it| it.digest() == digest);
+        let builtin =
+            self.builtins.iter().map(InstalledPlugin::artifact).find(|it| it.digest() == digest);
         builtin.cloned().or_else(|| self.state.load(digest))
     }
 
     /// What answers the calls of that binding.
     #[must_use]
-    pub fn serving(&self, kind: Kind, binding: &Binding) -> Proven {
+    pub fn serving(&self, kind: Kind, binding: &Binding) -> InstalledPlugin {
         self.table.load().serving(kind, &binding.scope())
     }
 
     /// The built-in plugin of a kind.
-    pub(super) fn builtin(&self, kind: Kind) -> Proven {
+    pub(super) fn builtin(&self, kind: Kind) -> InstalledPlugin {
         let [renderer, domain, plan] = &self.builtins;
         match kind {
             Kind::Renderer => renderer.clone(),
@@ -141,9 +142,13 @@ impl Plugins {
     }
 
     /// The built-in plugins come last, so that they cover what nobody else does.
-    pub(in crate::plugin) fn set_table(&self, mut live: Vec<Proven>, shadows: Vec<Arc<Shadow>>) {
+    pub(in crate::plugin) fn set_table(
+        &self,
+        mut live: Vec<InstalledPlugin>,
+        shadows: Vec<Arc<Shadow>>,
+    ) {
         live.extend(self.builtins.iter().cloned());
-        self.table.store(Arc::new(Table::new(live, shadows, self.ward.clone())));
+        self.table.store(Arc::new(Table::new(live, shadows, self.trap_sink.clone())));
     }
 
     pub(super) fn log(&self, slot: &SlotName) -> SlotLog {

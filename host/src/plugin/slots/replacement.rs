@@ -5,7 +5,7 @@ use crate::plugin::config::binding::Scope;
 use crate::plugin::config::slot::SlotName;
 use crate::plugin::promotion::evidence::{Evidence, EvidenceError};
 use crate::plugin::promotion::impact::{Impact, Templates, worse_on};
-use crate::plugin::promotion::installed::Proven;
+use crate::plugin::promotion::installed::InstalledPlugin;
 use crate::plugin::runtime::kind::Kind;
 
 impl Plugins {
@@ -15,7 +15,7 @@ impl Plugins {
     /// The evidence cannot be had.
     pub async fn impact(
         &self,
-        candidate: &Proven,
+        candidate: &InstalledPlugin,
         evidence: &dyn Evidence,
     ) -> Result<Impact, EvidenceError> {
         let (kind, binding) = (candidate.kind(), &candidate.config().binding);
@@ -37,7 +37,7 @@ impl Plugins {
     }
 
     /// The candidate's own slot, then those that answer the calls of its binding, narrowest first.
-    fn answering(&self, candidate: &Proven) -> Vec<SlotName> {
+    fn answering(&self, candidate: &InstalledPlugin) -> Vec<SlotName> {
         let binding = &candidate.config().binding;
         let mut slots = vec![candidate.slot().clone()];
         for slot in self.table().covering(candidate.kind(), &binding.scope()) {
@@ -52,7 +52,7 @@ impl Plugins {
     /// candidate and by what is live.
     async fn on_templates(
         &self,
-        candidate: &Proven,
+        candidate: &InstalledPlugin,
         evidence: &dyn Evidence,
     ) -> Result<Templates, EvidenceError> {
         let binding = &candidate.config().binding;
@@ -75,7 +75,11 @@ impl Plugins {
 
     /// What answers a call that the candidate would answer; none where a narrower one goes on
     /// answering it.
-    fn replaced_by(&self, candidate: &Proven, scope: &Scope<'_>) -> Option<Proven> {
+    fn replaced_by(
+        &self,
+        candidate: &InstalledPlugin,
+        scope: &Scope<'_>,
+    ) -> Option<InstalledPlugin> {
         let live = self.table().serving(candidate.kind(), scope);
         let binding = &candidate.config().binding;
         let is_narrower = live.config().binding.narrowness() > binding.narrowness();

@@ -6,11 +6,11 @@ use std::collections::{HashSet, VecDeque};
 use std::time::{Duration, Instant};
 
 const WINDOW: Duration = Duration::from_mins(1);
-const TRAPS: usize = 5;
-const INPUTS: usize = 3;
+const TRAPS_TO_ROLL_BACK: usize = 5;
+const INPUTS_TO_ROLL_BACK: usize = 3;
 /// One in fifty: 2 %.
 const ONE_IN: u64 = 50;
-const FIRST: u64 = 3;
+const FIRST_CALLS: u64 = 3;
 
 /// The traps of one generation.
 #[derive(Debug, Default)]
@@ -37,9 +37,9 @@ impl TrapWindow {
     /// Notes a trap on an input, when `calls` calls had been made and `before` before this one.
     /// Answers why the generation must go, if it must.
     pub fn trapped(&mut self, now: Instant, input: u64, before: u64, calls: u64) -> Option<String> {
-        self.among_the_first += u64::from(before < FIRST);
-        if self.among_the_first == FIRST {
-            return Some(format!("its first {FIRST} calls failed"));
+        self.among_the_first += u64::from(before < FIRST_CALLS);
+        if self.among_the_first == FIRST_CALLS {
+            return Some(format!("its first {FIRST_CALLS} calls failed"));
         }
         self.traps.push_back((now, input));
         while self.traps.front().is_some_and(|(at, _)| now.duration_since(*at) >= WINDOW) {
@@ -50,9 +50,9 @@ impl TrapWindow {
         let traps = self.traps.len();
         let inputs = self.traps.iter().map(|(_, input)| input).collect::<HashSet<_>>().len();
         let share = u64::try_from(traps).unwrap_or(u64::MAX).saturating_mul(ONE_IN);
-        (traps >= TRAPS && inputs >= INPUTS && share >= in_window).then(|| {
-            format!("{traps} of {in_window} calls failed within a minute, on {inputs} inputs")
-        })
+        (traps >= TRAPS_TO_ROLL_BACK && inputs >= INPUTS_TO_ROLL_BACK && share >= in_window).then(
+            || format!("{traps} of {in_window} calls failed within a minute, on {inputs} inputs"),
+        )
     }
 }
 

@@ -12,13 +12,13 @@ use super::files::Directory;
 use super::manager::{Live, Machine, Manager};
 use super::plugins::Plugins;
 use super::state::{self, StateDirectory, Stored};
-use super::status::Board;
-use super::table::{Table, Ward};
+use super::status::Statuses;
+use super::table::{Table, TrapSink};
 use crate::clock::Clock;
 use crate::plugin::config::slot::{SlotConfig, SlotName};
 use crate::plugin::promotion::error::LoadError;
-use crate::plugin::promotion::installed::Proven;
-use crate::plugin::promotion::validation::{Candidate, UNHEARD, Workshop};
+use crate::plugin::promotion::installed::InstalledPlugin;
+use crate::plugin::promotion::validation::{Candidate, UNOBSERVED, Validator};
 use crate::plugin::runtime::cache::CompiledCache;
 use crate::plugin::runtime::compiler::Compiler;
 use crate::plugin::runtime::engine::PluginEngine;
@@ -30,8 +30,8 @@ use crate::plugin::runtime::log::{Audience, SlotLog};
 use crate::plugin::runtime::signature::{PublicKey, SignatureRule};
 
 /// Orders and traps that may wait for the manager.
-const ORDERS: usize = 16;
-const TRAPS: usize = 64;
+const MAX_WAITING_ORDERS: usize = 16;
+const MAX_WAITING_TRAPS: usize = 64;
 
 /// What the plugin host is started with.
 #[derive(Debug, Clone)]
@@ -96,7 +96,7 @@ impl Plugins {
         let cache = CompiledCache::open(&options.compiled, &options.secret);
         let loader = Loader::new(engine, (cache, options.compiler), clock.clone());
         let loader = loader.map_err(LoadError::from)?;
-        let workshop = Workshop::new(
+        let validator = Validator::new(
             loader,
             options.limits,
             options.signatures,
@@ -108,32 +108,36 @@ impl Plugins {
             .map(|slot| (slot.clone(), SlotLog::of_slot(slot.as_str(), clock.clone())))
             .into();
         let builtin = |kind: Kind| {
-            let (workshop, logs) = (&workshop, &logs);
+            let (validator, logs) = (&validator, &logs);
             async move {
                 let candidate = Candidate::builtin(kind);
                 let log = logs.get(&candidate.slot).cloned();
-                let log = log.unwrap_or_else(|| workshop.log(&candidate.slot));
-                workshop.prove(&candidate, log, None, UNHEARD).await
+                let log = log.unwrap_or_else(|| validator.log(&candidate.slot));
+                validator.validate(&candidate, log, None, UNOBSERVED).await
             }
         };
         let (renderer, domain, plan) =
             tokio::try_join!(builtin(Kind::Renderer), builtin(Kind::Domain), builtin(Kind::Plan),)?;
         let builtins = [renderer, domain, plan];
-        let (commands, ordered) = mpsc::channel(ORDERS);
-        let (traps, trapped) = mpsc::channel(TRAPS);
-        let ward = Ward { traps, sample_every: options.sample_every };
+        let (commands, ordered) = mpsc::channel(MAX_WAITING_ORDERS);
+        let (traps, trapped) = mpsc::channel(MAX_WAITING_TRAPS);
+        let trap_sink = TrapSink { traps, sample_every: options.sample_every };
         let plugins = Arc::new(Self {
             clock,
-            table: ArcSwap::from_pointee(Table::new(builtins.to_vec(), Vec::new(), ward.clone())),
+            table: ArcSwap::from_pointee(Table::new(
+                builtins.to_vec(),
+                Vec::new(),
+                trap_sink.clone(),
+            )),
             builtins,
-            board: Board::default(),
-            workshop,
+            statuses: Statuses::default(),
+            validator,
             directory,
             state,
             max_component_bytes: options.max_component_bytes,
             logs: Mutex::new(logs),
             commands,
-            ward,
+            trap_sink,
         });
         let machines = plugins.last_known_good().await;
         let manager = Manager::new(Arc::clone(&plugins), machines, ordered, trapped);
@@ -167,7 +171,7 @@ impl Plugins {
     async fn revive(&self, slot: &SlotName, stored: Option<Stored>) -> Option<Live> {
         let stored = stored?;
         match self.make_again(slot, &stored).await {
-            Ok(proven) => Some(Live { proven, stored, shadow: None }),
+            Ok(validated) => Some(Live { validated, stored, shadow: None }),
             Err(error) => {
                 let digest = stored.digest.as_deref().unwrap_or("the built-in plugin");
                 tracing::error!(%slot, digest, %error, "a plugin that ran before cannot run now");
@@ -176,7 +180,11 @@ impl Plugins {
         }
     }
 
-    async fn make_again(&self, slot: &SlotName, stored: &Stored) -> Result<Proven, LoadError> {
+    async fn make_again(
+        &self,
+        slot: &SlotName,
+        stored: &Stored,
+    ) -> Result<InstalledPlugin, LoadError> {
         let component = match &stored.digest {
             Some(digest) => Some(self.state.load(digest).ok_or_else(|| {
                 LoadError::File("its bytes are lost or were changed on disk".to_owned())
@@ -190,7 +198,7 @@ impl Plugins {
             config: Arc::new(SlotConfig::read(slot, &stored.config)?),
             settings_revision: stored.settings_revision,
         };
-        self.workshop.prove(&candidate, self.log(slot), None, UNHEARD).await
+        self.validator.validate(&candidate, self.log(slot), None, UNOBSERVED).await
     }
 }
 

@@ -13,11 +13,11 @@ use crate::plugin::config::slot::{Activation, SlotName};
 use crate::plugin::runtime::artifact::Artifact;
 
 /// Revisions of settings that are remembered by content.
-const REVISIONS: usize = 50;
+const MAX_REVISIONS: usize = 50;
 /// No file takes longer to be written.
-const WRITTEN_WITHIN: Duration = Duration::from_mins(10);
+const MAX_WRITE_TIME: Duration = Duration::from_mins(10);
 /// Digests in quarantine that are remembered.
-const QUARANTINED: usize = 50;
+const MAX_QUARANTINED: usize = 50;
 
 /// The directory. Only this server writes it.
 #[derive(Debug, Clone)]
@@ -105,7 +105,7 @@ impl SlotState {
             return known.revision;
         }
         let revision = self.settings.iter().map(|it| it.revision).max().unwrap_or(0) + 1;
-        if self.settings.len() == REVISIONS {
+        if self.settings.len() == MAX_REVISIONS {
             self.settings.remove(0);
         }
         self.settings.push(Revision { revision, settings: settings.clone() });
@@ -129,7 +129,7 @@ impl SlotState {
 
     /// Puts a component into quarantine.
     pub fn quarantine(&mut self, entry: Quarantined) {
-        if self.quarantined.len() == QUARANTINED {
+        if self.quarantined.len() == MAX_QUARANTINED {
             self.quarantined.remove(0);
         }
         self.quarantined.push(entry);
@@ -244,7 +244,7 @@ fn remove_partial(directory: &Path) {
     for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
         let modified = path.metadata().and_then(|it| it.modified()).ok();
         let age = modified.and_then(|at| at.elapsed().ok()).unwrap_or_default();
-        if path.extension().is_some_and(|it| it == "partial") && age > WRITTEN_WITHIN {
+        if path.extension().is_some_and(|it| it == "partial") && age > MAX_WRITE_TIME {
             // Where it cannot be removed, it is in nobody's way.
             drop(std::fs::remove_file(path));
         }

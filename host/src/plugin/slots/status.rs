@@ -9,20 +9,20 @@ use serde_json::{Value, json};
 use super::state::{Quarantined, Stored};
 use crate::plugin::config::slot::SlotName;
 use crate::plugin::promotion::impact::Impact;
-use crate::plugin::promotion::installed::Proven;
+use crate::plugin::promotion::installed::InstalledPlugin;
 use crate::plugin::promotion::shadow::{Report, Shadow};
 use crate::plugin::runtime::log::CallPurpose;
 use crate::plugin::runtime::stage::Stage;
 
 /// The board. Cheap to clone.
 #[derive(Debug, Clone, Default)]
-pub struct Board(Arc<Mutex<BTreeMap<SlotName, SlotView>>>);
+pub struct Statuses(Arc<Mutex<BTreeMap<SlotName, SlotStatus>>>);
 
 /// One slot.
 #[derive(Debug, Clone, Default)]
-pub struct SlotView {
+pub struct SlotStatus {
     /// What answers its calls; none where nothing was ever good.
-    pub active: Option<Proven>,
+    pub active: Option<InstalledPlugin>,
     /// Since when, RFC 3339; none for what the server brought itself.
     pub since: Option<String>,
     /// What came of the active one's calls in the shadow, before it was live.
@@ -34,7 +34,7 @@ pub struct SlotView {
     /// Whether the operator switched it off.
     pub disabled: bool,
     /// What is on its way.
-    pub candidate: Option<CandidateView>,
+    pub candidate: Option<CandidateStatus>,
     /// What may not run again.
     pub quarantined: Vec<Quarantined>,
     /// Whether the next start would not know of all this, because it could not be written.
@@ -43,7 +43,7 @@ pub struct SlotView {
 
 /// A component on its way to be live, or one that did not make it.
 #[derive(Debug, Clone)]
-pub struct CandidateView {
+pub struct CandidateStatus {
     /// Its digest, as soon as it was read.
     pub digest: Option<String>,
     /// Its name and version, as soon as it said them.
@@ -72,9 +72,9 @@ pub enum Standing {
     Empty,
 }
 
-impl Board {
+impl Statuses {
     /// Shows a slot.
-    pub fn show(&self, slot: &SlotName, view: SlotView) {
+    pub fn show(&self, slot: &SlotName, view: SlotStatus) {
         self.lock().insert(slot.clone(), view);
     }
 
@@ -84,30 +84,30 @@ impl Board {
     }
 
     /// Changes what is shown of a slot's candidate.
-    pub fn candidate(&self, slot: &SlotName, change: impl FnOnce(&mut CandidateView)) {
+    pub fn candidate(&self, slot: &SlotName, change: impl FnOnce(&mut CandidateStatus)) {
         if let Some(view) = self.lock().get_mut(slot) {
-            change(view.candidate.get_or_insert_with(CandidateView::new));
+            change(view.candidate.get_or_insert_with(CandidateStatus::new));
         }
     }
 
     /// One slot.
     #[must_use]
-    pub fn slot(&self, slot: &SlotName) -> Option<SlotView> {
+    pub fn slot(&self, slot: &SlotName) -> Option<SlotStatus> {
         self.lock().get(slot).cloned()
     }
 
     /// All slots, by name.
     #[must_use]
-    pub fn slots(&self) -> Vec<(SlotName, SlotView)> {
+    pub fn slots(&self) -> Vec<(SlotName, SlotStatus)> {
         self.lock().iter().map(|(name, view)| (name.clone(), view.clone())).collect()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<SlotName, SlotView>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<SlotName, SlotStatus>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl CandidateView {
+impl CandidateStatus {
     /// A candidate that nobody has looked at.
     #[must_use]
     pub fn new() -> Self {
@@ -123,13 +123,13 @@ impl CandidateView {
     }
 }
 
-impl Default for CandidateView {
+impl Default for CandidateStatus {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl SlotView {
+impl SlotStatus {
     /// Where it stands.
     #[must_use]
     pub fn standing(&self) -> Standing {
@@ -143,11 +143,11 @@ impl SlotView {
     /// For lists, in the members of the API.
     #[must_use]
     pub fn to_json(&self, slot: &SlotName) -> Value {
-        let config = self.active.as_ref().map(Proven::config);
+        let config = self.active.as_ref().map(InstalledPlugin::config);
         json!({
             "slot": slot,
             "state": self.standing(),
-            "kind": self.active.as_ref().map(Proven::kind),
+            "kind": self.active.as_ref().map(InstalledPlugin::kind),
             "binding": config.map(|it| it.binding.to_string()),
             "onFailure": config.map(|it| it.on_failure),
             "active": self.active.as_ref().map(|it| self.active_json(it)),
@@ -155,7 +155,7 @@ impl SlotView {
                 "digest": it.digest, "settingsRevision": it.settings_revision, "since": it.since,
             })),
             "remembered": !self.is_unsaved,
-            "candidate": self.candidate.as_ref().map(CandidateView::to_json),
+            "candidate": self.candidate.as_ref().map(CandidateStatus::to_json),
             "quarantined": self.quarantined,
         })
     }
@@ -163,25 +163,25 @@ impl SlotView {
     /// For health pages: what answers, and what is wrong.
     #[must_use]
     pub fn brief(&self, slot: &SlotName) -> Value {
-        let identity = self.active.as_ref().map(Proven::identity);
+        let identity = self.active.as_ref().map(InstalledPlugin::identity);
         let candidate = self.candidate.as_ref();
         json!({
             "slot": slot,
             "state": self.standing(),
-            "kind": self.active.as_ref().map(Proven::kind),
+            "kind": self.active.as_ref().map(InstalledPlugin::kind),
             "name": identity.map(|it| &it.name),
             "version": identity.map(|it| &it.version),
             "digest": identity.map(|it| &it.digest),
             "settingsRevision": identity.map(|it| it.settings_revision),
             "candidate": candidate.map(|it| it.stage),
             "rejected": candidate.is_some_and(|it| it.rejected.is_some()),
-            "trapped": self.active.as_ref().map(|it| it.pulse().trapped()),
-            "gaveUp": self.active.as_ref().map(|it| it.pulse().gave_up()),
+            "trapped": self.active.as_ref().map(|it| it.stats().trapped()),
+            "gaveUp": self.active.as_ref().map(|it| it.stats().gave_up()),
         })
     }
 
-    fn active_json(&self, active: &Proven) -> Value {
-        let (identity, recipe, pulse) = (active.identity(), active.recipe(), active.pulse());
+    fn active_json(&self, active: &InstalledPlugin) -> Value {
+        let (identity, recipe, stats) = (active.identity(), active.recipe(), active.stats());
         json!({
             "name": identity.name,
             "version": identity.version,
@@ -198,16 +198,16 @@ impl SlotView {
             "builtin": self.is_builtin,
             "since": self.since,
             "shadow": self.shadow,
-            "calls": pulse.calls(),
-            "trapped": pulse.trapped(),
-            "gaveUp": pulse.gave_up(),
-            "inputsInQuarantine": pulse.inputs_in_quarantine(),
+            "calls": stats.calls(),
+            "trapped": stats.trapped(),
+            "gaveUp": stats.gave_up(),
+            "inputsInQuarantine": stats.inputs_in_quarantine(),
             "cpuMicros": u64::try_from(active.cpu(CallPurpose::Service).as_micros()).unwrap_or(u64::MAX),
         })
     }
 }
 
-impl CandidateView {
+impl CandidateStatus {
     fn to_json(&self) -> Value {
         json!({
             "digest": self.digest,

@@ -14,7 +14,7 @@ use crate::plugin::config::slot::OnFailure;
 use crate::plugin::kinds::domain::{self, DomainPolicy};
 use crate::plugin::kinds::plan::{self, PlanPolicy};
 use crate::plugin::kinds::renderer::{self, Blame, Renderer};
-use crate::plugin::promotion::installed::{Placed, Proven};
+use crate::plugin::promotion::installed::{Installed, InstalledPlugin};
 use crate::plugin::promotion::shadow::Shadow;
 use crate::plugin::records::decision::Decision;
 use crate::plugin::records::{Call, Input, answer};
@@ -26,22 +26,22 @@ use crate::plugin::runtime::log::printable;
 use watch::{Seen, Watch};
 
 /// Variables of one render that are recorded as blank, and the bytes of a path.
-const MOST_BLANKS: usize = 50;
-const LONGEST_PATH: usize = 200;
+const MAX_BLANK_VARIABLES: usize = 50;
+const MAX_PATH_BYTES: usize = 200;
 
 /// The plugins that are live, narrowest binding first; the last one of a kind covers every call.
 #[derive(Debug)]
 pub struct Table {
-    renderers: Vec<Arc<Placed<Renderer>>>,
-    domains: Vec<Arc<Placed<DomainPolicy>>>,
-    plans: Vec<Arc<Placed<PlanPolicy>>>,
+    renderers: Vec<Arc<Installed<Renderer>>>,
+    domains: Vec<Arc<Installed<DomainPolicy>>>,
+    plans: Vec<Arc<Installed<PlanPolicy>>>,
     shadows: Vec<Arc<Shadow>>,
-    ward: Ward,
+    trap_sink: TrapSink,
 }
 
 /// Where calls that are out of the ordinary go.
 #[derive(Debug, Clone)]
-pub struct Ward {
+pub struct TrapSink {
     /// Calls without an answer, for the rule of rolling back.
     pub traps: mpsc::Sender<TrapReport>,
     /// Every how many calls one is recorded; 0 for none.
@@ -52,7 +52,7 @@ pub struct Ward {
 #[derive(Debug)]
 pub struct TrapReport {
     /// Whose.
-    pub plugin: Proven,
+    pub plugin: InstalledPlugin,
     /// The input, by its hash.
     pub input: u64,
     /// What went in.
@@ -99,14 +99,19 @@ pub enum Unrendered {
 impl Table {
     /// A table of everything that is live; `builtins` come last and cover what nobody else does.
     #[must_use]
-    pub fn new(live: Vec<Proven>, shadows: Vec<Arc<Shadow>>, ward: Ward) -> Self {
-        let mut table =
-            Self { renderers: Vec::new(), domains: Vec::new(), plans: Vec::new(), shadows, ward };
-        for proven in live {
-            match proven {
-                Proven::Renderer(it) => table.renderers.push(it),
-                Proven::Domain(it) => table.domains.push(it),
-                Proven::Plan(it) => table.plans.push(it),
+    pub fn new(live: Vec<InstalledPlugin>, shadows: Vec<Arc<Shadow>>, trap_sink: TrapSink) -> Self {
+        let mut table = Self {
+            renderers: Vec::new(),
+            domains: Vec::new(),
+            plans: Vec::new(),
+            shadows,
+            trap_sink,
+        };
+        for validated in live {
+            match validated {
+                InstalledPlugin::Renderer(it) => table.renderers.push(it),
+                InstalledPlugin::Domain(it) => table.domains.push(it),
+                InstalledPlugin::Plan(it) => table.plans.push(it),
             }
         }
         // Stable: of two for the whole server, the one that came first stays before the built-in.
@@ -118,11 +123,11 @@ impl Table {
 
     /// What answers calls of a kind and scope.
     #[must_use]
-    pub fn serving(&self, kind: Kind, scope: &Scope<'_>) -> Proven {
+    pub fn serving(&self, kind: Kind, scope: &Scope<'_>) -> InstalledPlugin {
         match kind {
-            Kind::Renderer => Proven::Renderer(Arc::clone(choose(&self.renderers, scope))),
-            Kind::Domain => Proven::Domain(Arc::clone(choose(&self.domains, scope))),
-            Kind::Plan => Proven::Plan(Arc::clone(choose(&self.plans, scope))),
+            Kind::Renderer => InstalledPlugin::Renderer(Arc::clone(choose(&self.renderers, scope))),
+            Kind::Domain => InstalledPlugin::Domain(Arc::clone(choose(&self.domains, scope))),
+            Kind::Plan => InstalledPlugin::Plan(Arc::clone(choose(&self.plans, scope))),
         }
     }
 
@@ -134,14 +139,14 @@ impl Table {
         who: &plan::Account,
         uses: &[plan::UseRequest],
     ) -> Called<Vec<plan::Verdict>> {
-        let placed = choose(&self.plans, scope);
-        let called = self.check_by(placed, scope, ctx, who, uses).await;
-        if called.result.is_ok() || placed.config.on_failure == OnFailure::Closed {
+        let installed = choose(&self.plans, scope);
+        let called = self.check_by(installed, scope, ctx, who, uses).await;
+        if called.result.is_ok() || installed.config.on_failure == OnFailure::Closed {
             return called;
         }
         match self.plans.last() {
-            Some(builtin) if !Arc::ptr_eq(builtin, placed) => {
-                let (slot, reason) = (&placed.slot, &called.decision.reason);
+            Some(builtin) if !Arc::ptr_eq(builtin, installed) => {
+                let (slot, reason) = (&installed.slot, &called.decision.reason);
                 tracing::warn!(%slot, ?reason, "a plan policy failed; the built-in one decides instead");
                 let instead = self.check_by(builtin, scope, ctx, who, uses).await;
                 Called { failed: Some(called.decision), ..instead }
@@ -152,7 +157,7 @@ impl Table {
 
     async fn check_by(
         &self,
-        placed: &Arc<Placed<PlanPolicy>>,
+        installed: &Arc<Installed<PlanPolicy>>,
         scope: &Scope<'_>,
         ctx: &CallContext,
         who: &plan::Account,
@@ -162,24 +167,24 @@ impl Table {
             uses.iter().map(|it| (&it.template_slug, &it.recipient_domain)).collect();
         let watch = Watch {
             table: self,
-            plugin: || Proven::Plan(Arc::clone(placed)),
-            pulse: &placed.pulse,
+            plugin: || InstalledPlugin::Plan(Arc::clone(installed)),
+            stats: &installed.stats,
             scope,
             input: hash((&who.id, &subject)),
             name: "the send",
             call: "check",
-            binding: &placed.config.binding,
+            binding: &installed.config.binding,
             version: &|| None,
             record: || {
                 let input = Input::Plan { who: who.clone(), uses: uses.to_vec() };
                 Call { context: ctx.clone(), settings: None, input }
             },
         };
-        let run = placed.policy.check(ctx, who, uses);
+        let run = installed.policy.check(ctx, who, uses);
         let seen = watch.run(PlanPolicy::KIND, run, answer::decisions).await;
         let said = seen.result.and_then(|answer| {
             answer.map_err(|failure| {
-                gave_up(placed.policy.generation().identity(), "check", &failure)
+                gave_up(installed.policy.generation().identity(), "check", &failure)
             })
         });
         let summary = match &said {
@@ -189,7 +194,7 @@ impl Table {
             }
             Err(failure) => ("failed", Some(failure.to_string())),
         };
-        let identity = placed.policy.generation().identity();
+        let identity = installed.policy.generation().identity();
         let mut decision = Decision::new(PlanPolicy::KIND, identity, summary, seen.took);
         decision.sample = seen.sample;
         Called { result: said, decision, failed: None }
@@ -206,30 +211,30 @@ impl Table {
         ctx: &CallContext,
         data: &String,
     ) -> Called<Result<renderer::Output, Unrendered>> {
-        let placed = choose(&self.renderers, scope);
+        let installed = choose(&self.renderers, scope);
         let version = || Some(Version { key, example: example() });
         let watch = Watch {
             table: self,
-            plugin: || Proven::Renderer(Arc::clone(placed)),
-            pulse: &placed.pulse,
+            plugin: || InstalledPlugin::Renderer(Arc::clone(installed)),
+            stats: &installed.stats,
             scope,
             input: hash(key),
             name: "the template",
             call: "render",
-            binding: &placed.config.binding,
+            binding: &installed.config.binding,
             version: &version,
             record: || {
                 let input = Input::Render { template: template(), data: data.clone() };
                 Call { context: ctx.clone(), settings: None, input }
             },
         };
-        let run = placed.policy.render(Some(key), &template, ctx, data);
+        let run = installed.policy.render(Some(key), &template, ctx, data);
         let seen = watch.run(Renderer::KIND, run, answer::output).await;
-        let identity = placed.policy.generation().identity();
+        let identity = installed.policy.generation().identity();
         let result = match seen.result {
             Ok(answer) => rendered(identity, answer),
             Err(failure) if failure.is_limit_of("render") => {
-                let blame = placed.policy.blame(key, &template, ctx, data, &example()).await;
+                let blame = installed.policy.blame(key, &template, ctx, data, &example()).await;
                 Ok(Err(Unrendered::TooMuchWork(blame, failure)))
             }
             Err(failure) => Err(failure),
@@ -282,10 +287,10 @@ impl Table {
     /// What judges domains, in one line: of another line, another verdict may come.
     #[must_use]
     pub fn domain_policies(&self) -> String {
-        let one = |placed: &Arc<Placed<DomainPolicy>>| {
-            let identity = placed.policy.generation().identity();
+        let one = |installed: &Arc<Installed<DomainPolicy>>| {
+            let identity = installed.policy.generation().identity();
             let (digest, revision) = (&identity.digest, identity.settings_revision);
-            format!("{}={digest}#{revision}", placed.config.binding)
+            format!("{}={digest}#{revision}", installed.config.binding)
         };
         self.domains.iter().map(one).collect::<Vec<_>>().join(" ")
     }
@@ -297,12 +302,12 @@ impl Table {
         ctx: &CallContext,
         domain: &domain::Domain,
     ) -> Called<Vec<domain::Requirement>> {
-        let placed = choose(&self.domains, scope);
+        let installed = choose(&self.domains, scope);
         let record = || Input::Require { domain: domain.clone() };
-        let watch = self.watch_domain(placed, scope, (ctx, "require"), domain, record);
-        let run = placed.policy.require(ctx, domain);
+        let watch = self.watch_domain(installed, scope, (ctx, "require"), domain, record);
+        let run = installed.policy.require(ctx, domain);
         let seen = watch.run(DomainPolicy::KIND, run, answer::requirements).await;
-        domain_decision(placed, "require", seen, |_| "required")
+        domain_decision(installed, "require", seen, |_| "required")
     }
 
     /// Judges what was seen, or asks for more.
@@ -313,12 +318,12 @@ impl Table {
         domain: &domain::Domain,
         seen: &[domain::Observation],
     ) -> Called<domain::Verdict> {
-        let placed = choose(&self.domains, scope);
+        let installed = choose(&self.domains, scope);
         let record = || Input::Judge { domain: domain.clone(), seen: seen.to_vec() };
-        let watch = self.watch_domain(placed, scope, (ctx, "judge"), domain, record);
-        let run = placed.policy.judge(ctx, domain, seen);
+        let watch = self.watch_domain(installed, scope, (ctx, "judge"), domain, record);
+        let run = installed.policy.judge(ctx, domain, seen);
         let answered = watch.run(DomainPolicy::KIND, run, answer::verdict).await;
-        domain_decision(placed, "judge", answered, |verdict| match verdict {
+        domain_decision(installed, "judge", answered, |verdict| match verdict {
             domain::Verdict::Decided(_) => "judged",
             domain::Verdict::Need(_) => "asked for more look-ups",
         })
@@ -326,21 +331,21 @@ impl Table {
 
     fn watch_domain<'a>(
         &'a self,
-        placed: &'a Arc<Placed<DomainPolicy>>,
+        installed: &'a Arc<Installed<DomainPolicy>>,
         scope: &'a Scope<'a>,
         (ctx, call): (&'a CallContext, &'static str),
         domain: &'a domain::Domain,
         input: impl Fn() -> Input + 'a,
-    ) -> Watch<'a, impl Fn() -> Proven + 'a, impl Fn() -> Call + 'a> {
+    ) -> Watch<'a, impl Fn() -> InstalledPlugin + 'a, impl Fn() -> Call + 'a> {
         Watch {
             table: self,
-            plugin: || Proven::Domain(Arc::clone(placed)),
-            pulse: &placed.pulse,
+            plugin: || InstalledPlugin::Domain(Arc::clone(installed)),
+            stats: &installed.stats,
             scope,
             input: hash(&domain.name),
             name: "the domain",
             call,
-            binding: &placed.config.binding,
+            binding: &installed.config.binding,
             version: &|| None,
             record: move || Call { context: ctx.clone(), settings: None, input: input() },
         }
@@ -348,12 +353,12 @@ impl Table {
 }
 
 fn domain_decision<T>(
-    placed: &Placed<DomainPolicy>,
+    installed: &Installed<DomainPolicy>,
     call: &'static str,
     seen: Seen<T>,
     word: impl Fn(&T) -> &'static str,
 ) -> Called<T> {
-    let identity = placed.policy.generation().identity();
+    let identity = installed.policy.generation().identity();
     let result =
         seen.result.and_then(|answer| answer.map_err(|failure| gave_up(identity, call, &failure)));
     let summary = match &result {
@@ -389,19 +394,19 @@ fn rendered(
 
 /// What went out blank, within bounds: a plugin chooses the texts.
 fn blank(output: &renderer::Output) -> Vec<String> {
-    let named = output.missing.iter().filter(|path| path.len() <= LONGEST_PATH);
-    named.take(MOST_BLANKS).cloned().collect()
+    let named = output.missing.iter().filter(|path| path.len() <= MAX_PATH_BYTES);
+    named.take(MAX_BLANK_VARIABLES).cloned().collect()
 }
 
-fn choose<'a, P>(placed: &'a [Arc<Placed<P>>], scope: &Scope<'_>) -> &'a Arc<Placed<P>> {
-    placed
+fn choose<'a, P>(installed: &'a [Arc<Installed<P>>], scope: &Scope<'_>) -> &'a Arc<Installed<P>> {
+    installed
         .iter()
         .find(|it| it.config.binding.covers(scope))
         .expect("the built-in plugin of every kind covers every call")
 }
 
-fn narrowest_first<P>(placed: &mut [Arc<Placed<P>>]) {
-    placed.sort_by_key(|it| std::cmp::Reverse(it.config.binding.narrowness()));
+fn narrowest_first<P>(installed: &mut [Arc<Installed<P>>]) {
+    installed.sort_by_key(|it| std::cmp::Reverse(it.config.binding.narrowness()));
 }
 
 fn hash(input: impl Hash) -> u64 {

@@ -19,8 +19,8 @@ pub async fn live(guest: &str, slot: &str, config: &str) -> Arc<Plugins> {
 }
 
 pub async fn put_live(plugins: &Plugins, component: Vec<u8>, slot: &str, config: &str) {
-    let proven = plugins.try_out(&candidate(slot, Some(component), config)).await;
-    plugins.set_table(vec![proven.expect("it does harm only later")], Vec::new());
+    let validated = plugins.try_out(&candidate(slot, Some(component), config)).await;
+    plugins.set_table(vec![validated.expect("it does harm only later")], Vec::new());
 }
 
 pub async fn check(plugins: &Plugins, uses: &[UseRequest]) -> Called<Vec<Verdict>> {

@@ -4,10 +4,10 @@ use super::ANYBODY;
 use super::platform::{BUILT_IN, Home, PLAN, Platform};
 use crate::plugin::kinds::plan::Verdict;
 use crate::plugin::slots::manager::Order;
-use crate::plugin::slots::status::SlotView;
+use crate::plugin::slots::status::SlotStatus;
 
 async fn revision(platform: &Platform, revision: u32) {
-    let live = |view: &SlotView| {
+    let live = |view: &SlotStatus| {
         let identity = view.active.as_ref()?.identity();
         (identity.settings_revision == revision && view.candidate.is_none()).then_some(())
     };

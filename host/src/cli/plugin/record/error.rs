@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::dns::ResolverError;
 use crate::plugin::Kind;
-use crate::plugin::cases::LARGEST;
+use crate::plugin::cases::MAX_INPUT_BYTES;
 use crate::upkeep::verify_domains::Unjudged;
 
 /// Why nothing was recorded.
@@ -26,7 +26,7 @@ pub enum RecordError {
         path: PathBuf,
     },
     /// `plugin test` would not read it.
-    #[error("what was seen has {bytes} bytes, and an input has at most {LARGEST}")]
+    #[error("what was seen has {bytes} bytes, and an input has at most {MAX_INPUT_BYTES}")]
     TooLarge {
         /// How large it is.
         bytes: usize,

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
 
-const KEPT: usize = 4_096;
+const MAX_KEPT_BYTES: usize = 4_096;
 
 /// What a guest wrote.
 #[derive(Debug, Clone, Default)]
@@ -27,7 +27,7 @@ impl Capture {
 
     fn keep(&self, bytes: &[u8]) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let room = KEPT.saturating_sub(kept.len());
+        let room = MAX_KEPT_BYTES.saturating_sub(kept.len());
         kept.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
 }
@@ -64,6 +64,6 @@ impl OutputStream for Capture {
     }
 
     fn check_write(&mut self) -> StreamResult<usize> {
-        Ok(KEPT)
+        Ok(MAX_KEPT_BYTES)
     }
 }

@@ -8,12 +8,12 @@ use tokio::sync::Notify;
 use crate::plugin::slots::files::Directory;
 
 /// A watch; it ends when it is dropped.
-pub struct Watched {
+pub struct DirectoryWatch {
     directory: Option<u64>,
     _watcher: Option<RecommendedWatcher>,
 }
 
-impl Watched {
+impl DirectoryWatch {
     /// Begins. Where the system cannot watch, that is said, and the look every second remains.
     pub fn begin(directory: &Directory, changed: &Arc<Notify>) -> Self {
         let identity = directory.identity();

@@ -8,16 +8,16 @@ use serde_json::{Value, json};
 
 use super::{CallFailure, Manager};
 use crate::plugin::config::slot::SlotName;
-use crate::plugin::promotion::installed::Proven;
+use crate::plugin::promotion::installed::InstalledPlugin;
 
 /// A plugin that traps all the time is told about so often.
-const TRAPS: Duration = Duration::from_mins(1);
+const TRAP_EVENT_INTERVAL: Duration = Duration::from_mins(1);
 
 /// Something that has happened to a slot.
 #[derive(Debug, Clone)]
-pub struct News {
+pub struct Event {
     /// What.
-    pub what: What,
+    pub what: EventKind,
     /// Where.
     pub slot: SlotName,
     /// Which plugin, and why.
@@ -26,7 +26,7 @@ pub struct News {
 
 /// What can happen to a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum What {
+pub enum EventKind {
     /// Another plugin answers its calls.
     Activated,
     /// The one before does again.
@@ -37,12 +37,12 @@ pub enum What {
 
 /// Who listens.
 #[derive(Clone)]
-pub struct Listener(Arc<dyn Fn(News) + Send + Sync>);
+pub struct Listener(Arc<dyn Fn(Event) + Send + Sync>);
 
 impl Listener {
     /// Calls `tell` with what happens; it must not block.
     #[must_use]
-    pub fn new(tell: impl Fn(News) + Send + Sync + 'static) -> Self {
+    pub fn new(tell: impl Fn(Event) + Send + Sync + 'static) -> Self {
         Self(Arc::new(tell))
     }
 }
@@ -67,7 +67,7 @@ impl Manager {
         self
     }
 
-    pub(super) fn tell(&self, what: What, plugin: &Proven, reason: &str) {
+    pub(super) fn tell(&self, what: EventKind, plugin: &InstalledPlugin, reason: &str) {
         let identity = plugin.identity();
         let slot = plugin.slot().clone();
         let facts = json!({
@@ -78,15 +78,15 @@ impl Manager {
             "settingsRevision": identity.settings_revision,
             "reason": reason,
         });
-        (self.listener.0)(News { what, slot, facts });
+        (self.listener.0)(Event { what, slot, facts });
     }
 
-    pub(super) fn tell_trap(&mut self, plugin: &Proven, failure: &CallFailure) {
+    pub(super) fn tell_trap(&mut self, plugin: &InstalledPlugin, failure: &CallFailure) {
         let now = Instant::now();
         let told = self.told_traps.get(plugin.slot());
-        if told.is_none_or(|at| now.duration_since(*at) >= TRAPS) {
+        if told.is_none_or(|at| now.duration_since(*at) >= TRAP_EVENT_INTERVAL) {
             self.told_traps.insert(plugin.slot().clone(), now);
-            self.tell(What::Trapped, plugin, &failure.to_string());
+            self.tell(EventKind::Trapped, plugin, &failure.to_string());
         }
     }
 }

@@ -13,9 +13,9 @@ use crate::plugin::promotion::builtin;
 use crate::plugin::promotion::error::LoadError;
 use crate::plugin::promotion::evidence::Evidence;
 use crate::plugin::promotion::impact::Impact;
-use crate::plugin::promotion::installed::Proven;
+use crate::plugin::promotion::installed::InstalledPlugin;
 use crate::plugin::promotion::shadow::ShadowCalls;
-use crate::plugin::promotion::validation::{Candidate, Workshop};
+use crate::plugin::promotion::validation::{Candidate, Validator};
 use crate::plugin::records::{Input, send_outcome};
 use crate::plugin::runtime::artifact::Artifact;
 use crate::plugin::runtime::error::CallFailure;
@@ -25,7 +25,7 @@ use crate::plugin::runtime::stage::Stage;
 use crate::plugin::slots::files::{Contents, Directory, ReadError};
 use crate::plugin::slots::plugins::Plugins;
 use crate::plugin::slots::state::{SlotState, StateDirectory, Stored};
-use crate::plugin::slots::status::Board;
+use crate::plugin::slots::status::Statuses;
 use crate::plugin::slots::table::TrapReport;
 
 /// Between two readings of files that must be equal.
@@ -34,11 +34,11 @@ const SETTLED_AFTER: Duration = Duration::from_millis(40);
 const GONE_AFTER: Duration = Duration::from_millis(300);
 
 /// Components that nothing names any more and that are still kept.
-const SPARE: usize = 8;
+const SPARE_COMPONENTS: usize = 8;
 
 /// What came of work.
 #[derive(Debug)]
-pub enum Done {
+pub enum JobOutcome {
     /// The files are as they were when what runs was read.
     Unchanged,
     /// Newer work took its place.
@@ -54,7 +54,7 @@ pub enum Done {
     /// It is known who is to blame for a trap.
     Judged {
         /// Whose call it was.
-        plugin: Proven,
+        plugin: InstalledPlugin,
         /// The input.
         input: u64,
         /// How it trapped.
@@ -83,8 +83,8 @@ pub struct Examination {
     pub settling: Arc<Settling>,
     pub directory: Directory,
     pub max_bytes: u64,
-    pub workshop: Workshop,
-    pub board: Board,
+    pub validator: Validator,
+    pub statuses: Statuses,
     pub kept: StateDirectory,
     pub log: SlotLog,
     pub state: SlotState,
@@ -99,22 +99,26 @@ pub struct Examination {
 
 impl Examination {
     /// Reads the slot's files until they stand still, and takes them as far as they go.
-    pub async fn run(mut self) -> Done {
+    pub async fn run(mut self) -> JobOutcome {
         let contents = match self.settled().await {
             Ok(Some(contents)) => contents,
-            Ok(None) => return Done::Gone,
+            Ok(None) => return JobOutcome::Gone,
             Err(error) => return self.ended(None, Err(LoadError::File(error.to_string()))),
         };
         let digest = contents.component.as_ref().map(|it| it.digest().to_owned());
         if !self.forgiven && self.is_active(&contents, digest.as_deref()) {
-            return Done::Unchanged;
+            return JobOutcome::Unchanged;
         }
         let result = self.examine(contents).await;
         self.ended(digest, result)
     }
 
-    fn ended(self, digest: Option<String>, result: Result<(Live, Impact), LoadError>) -> Done {
-        Done::Examined(Box::new(Examined { digest, state: self.state, result }))
+    fn ended(
+        self,
+        digest: Option<String>,
+        result: Result<(Live, Impact), LoadError>,
+    ) -> JobOutcome {
+        JobOutcome::Examined(Box::new(Examined { digest, state: self.state, result }))
     }
 
     /// The same files twice in a row, and no change reported between; none where they are gone.
@@ -158,7 +162,7 @@ impl Examination {
             return Err(LoadError::superseded());
         }
         let digest = contents.component.as_ref().map(|it| it.digest().to_owned());
-        self.board.candidate(&self.slot, |it| it.digest.clone_from(&digest));
+        self.statuses.candidate(&self.slot, |it| it.digest.clone_from(&digest));
         let text = contents.config.unwrap_or_default();
         let config = Arc::new(SlotConfig::read(&self.slot, &text)?);
         let settings_revision = self.state.revision_of(&config.settings());
@@ -172,15 +176,15 @@ impl Examination {
         };
         let cases = self.directory.cases(&self.slot);
         let progress = |stage| self.enter(stage);
-        let proven =
-            self.workshop.prove(&candidate, self.log.clone(), Some(&cases), &progress).await?;
+        let validated =
+            self.validator.validate(&candidate, self.log.clone(), Some(&cases), &progress).await?;
         if let Some(component) = candidate.component {
             self.keep(component).await;
         }
         if !self.enter(Stage::Impact) {
             return Err(LoadError::superseded());
         }
-        let impact = self.plugins.impact(&proven, &*self.evidence).await?;
+        let impact = self.plugins.impact(&validated, &*self.evidence).await?;
         let since = self.now.clone();
         let stored = Stored {
             digest,
@@ -189,7 +193,7 @@ impl Examination {
             settings_revision,
             since,
         };
-        Ok((Live { proven, stored, shadow: None }, impact))
+        Ok((Live { validated, stored, shadow: None }, impact))
     }
 
     fn refuse_quarantined(
@@ -222,7 +226,7 @@ impl Examination {
     fn enter(&self, stage: Stage) -> bool {
         let is_newest = self.newest.load(Ordering::SeqCst) == self.work;
         if is_newest {
-            self.board.candidate(&self.slot, |it| {
+            self.statuses.candidate(&self.slot, |it| {
                 it.stage = stage;
                 it.rejected = None;
             });
@@ -232,9 +236,9 @@ impl Examination {
 }
 
 /// Makes the calls of a shadow until all were made.
-pub async fn shadow(mut calls: ShadowCalls) -> Done {
+pub async fn shadow(mut calls: ShadowCalls) -> JobOutcome {
     while calls.next().await {}
-    Done::Shadowed
+    JobOutcome::Shadowed
 }
 
 /// Forgets components that neither a slot nor a recorded call names.
@@ -242,11 +246,12 @@ pub async fn tidy(
     state: StateDirectory,
     mut named: Vec<String>,
     evidence: Arc<dyn Evidence>,
-) -> Done {
+) -> JobOutcome {
     match evidence.components().await {
         Ok(sampled) => {
             named.extend(sampled);
-            let tidied = tokio::task::spawn_blocking(move || state.tidy(&named, SPARE)).await;
+            let tidied =
+                tokio::task::spawn_blocking(move || state.tidy(&named, SPARE_COMPONENTS)).await;
             if let Err(error) = tidied {
                 tracing::warn!(%error, "deleting unused plugin components failed; trying again after the next plugin change");
             }
@@ -255,7 +260,7 @@ pub async fn tidy(
             tracing::warn!(%error, "recorded calls cannot be read, so unused plugin components are not deleted");
         }
     }
-    Done::Tidied
+    JobOutcome::Tidied
 }
 
 /// Who is to blame for a call that failed.
@@ -272,12 +277,17 @@ pub enum Blame {
 }
 
 /// Makes the call that one generation failed in to another one.
-pub async fn judge(report: TrapReport, other: Proven) -> Done {
+pub async fn judge(report: TrapReport, other: InstalledPlugin) -> JobOutcome {
     let blame = blame(&report, other).await;
-    Done::Judged { plugin: report.plugin, input: report.input, failure: report.failure, blame }
+    JobOutcome::Judged {
+        plugin: report.plugin,
+        input: report.input,
+        failure: report.failure,
+        blame,
+    }
 }
 
-async fn blame(report: &TrapReport, other: Proven) -> Blame {
+async fn blame(report: &TrapReport, other: InstalledPlugin) -> Blame {
     let (answer, failure) = other.answer(&report.call).await;
     let traps = failure.is_some_and(|failure| failure.is_trap());
     match (report.failure.is_trap(), send_outcome::is_failure(other.kind(), &answer)) {
@@ -290,7 +300,7 @@ async fn blame(report: &TrapReport, other: Proven) -> Blame {
         return Blame::Call;
     }
     match (&report.plugin, &report.version, &report.call.input) {
-        (Proven::Renderer(it), Some(version), Input::Render { template, data }) => {
+        (InstalledPlugin::Renderer(it), Some(version), Input::Render { template, data }) => {
             let (key, example) = (version.key, &version.example);
             let template = || template.clone();
             match it.policy.blame(key, template, &report.call.context, data, example).await {
@@ -298,6 +308,10 @@ async fn blame(report: &TrapReport, other: Proven) -> Blame {
                 renderer::Blame::Template => Blame::Input,
             }
         }
-        (Proven::Renderer(_) | Proven::Domain(_) | Proven::Plan(_), _, _) => Blame::Input,
+        (
+            InstalledPlugin::Renderer(_) | InstalledPlugin::Domain(_) | InstalledPlugin::Plan(_),
+            _,
+            _,
+        ) => Blame::Input,
     }
 }

@@ -8,13 +8,13 @@ use tokio::sync::Notify;
 
 use crate::plugin::config::slot::{Activation, ImpactRule, SlotName};
 use crate::plugin::promotion::impact::Impact;
-use crate::plugin::promotion::installed::Proven;
+use crate::plugin::promotion::installed::InstalledPlugin;
 use crate::plugin::promotion::shadow::{Report, Shadow};
 use crate::plugin::runtime::stage::Stage;
 use crate::plugin::slots::files::Stamp;
 use crate::plugin::slots::rollback::TrapWindow;
 use crate::plugin::slots::state::{Quarantined, SlotState, Stored};
-use crate::plugin::slots::status::{CandidateView, SlotView};
+use crate::plugin::slots::status::{CandidateStatus, SlotStatus};
 
 /// A slot's machine. What of it must survive a restart is its `state`.
 #[expect(clippy::struct_excessive_bools, reason = "each says a thing of its own")]
@@ -31,7 +31,7 @@ pub struct Machine {
     /// What is proven and not live yet.
     pub pending: Option<Pending>,
     /// Shown of a candidate that came no further.
-    pub rejected: Option<CandidateView>,
+    pub rejected: Option<CandidateStatus>,
     /// What the files looked like when they were last read.
     pub stamp: Option<Stamp>,
     /// Whether its state could not be written.
@@ -64,7 +64,7 @@ pub struct Settling {
 #[derive(Debug, Clone)]
 pub struct Live {
     /// The generation.
-    pub proven: Proven,
+    pub validated: InstalledPlugin,
     /// What it takes to make it again.
     pub stored: Stored,
     /// What came of its calls in the shadow, where it had some.
@@ -204,8 +204,8 @@ impl Machine {
 
     /// What answers its calls.
     #[must_use]
-    pub fn serving(&self) -> Option<&Proven> {
-        if self.state.disabled { None } else { self.active.as_ref().map(|it| &it.proven) }
+    pub fn serving(&self) -> Option<&InstalledPlugin> {
+        if self.state.disabled { None } else { self.active.as_ref().map(|it| &it.validated) }
     }
 
     /// The candidate becomes live; what ran stays as the previous one.
@@ -231,9 +231,11 @@ impl Machine {
     pub fn roll_back(&mut self, reason: &str, at: &str) -> Option<Live> {
         let gone = self.active.take()?;
         self.active = self.previous.take();
-        let identity = gone.proven.identity();
-        let only_settings =
-            self.active.as_ref().is_some_and(|it| it.proven.identity().digest == identity.digest);
+        let identity = gone.validated.identity();
+        let only_settings = self
+            .active
+            .as_ref()
+            .is_some_and(|it| it.validated.identity().digest == identity.digest);
         self.state.quarantine(Quarantined {
             digest: identity.digest.clone(),
             settings_revision: only_settings.then_some(identity.settings_revision),
@@ -267,25 +269,25 @@ impl Machine {
 
     /// What the board shows; `builtin` runs where nothing else does.
     #[must_use]
-    pub fn view(&self, builtin: Option<&Proven>) -> SlotView {
+    pub fn view(&self, builtin: Option<&InstalledPlugin>) -> SlotStatus {
         let active = self.serving().or(builtin).cloned();
-        SlotView {
+        SlotStatus {
             is_builtin: active.is_some() && self.serving().is_none(),
             since: self.serving().and(self.active.as_ref()).map(|it| it.stored.since.clone()),
             shadow: self.serving().and(self.active.as_ref()).and_then(|it| it.shadow.clone()),
             active,
             previous: self.state.previous.clone(),
             disabled: self.state.disabled,
-            candidate: self.candidate_view(),
+            candidate: self.candidate_status(),
             quarantined: self.state.quarantined.clone(),
             is_unsaved: self.is_unsaved,
         }
     }
 
-    fn candidate_view(&self) -> Option<CandidateView> {
+    fn candidate_status(&self) -> Option<CandidateStatus> {
         let Some(pending) = &self.pending else { return self.rejected.clone() };
-        let identity = pending.live.proven.identity();
-        Some(CandidateView {
+        let identity = pending.live.validated.identity();
+        Some(CandidateStatus {
             digest: Some(identity.digest.clone()),
             name: Some(format!("{} {}", identity.name, identity.version)),
             stage: match &pending.shadow {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::machine::Machine;
-use super::{Manager, Work};
+use super::{Jobs, Manager};
 use crate::plugin::config::slot::{Activation, SlotName};
 use crate::plugin::promotion::evidence::Evidence;
 use crate::plugin::runtime::artifact::Artifact;
@@ -16,7 +16,7 @@ impl Manager {
     pub(super) async fn obey(
         &mut self,
         command: Command,
-        work: &mut Work,
+        work: &mut Jobs,
         evidence: &Arc<dyn Evidence>,
     ) {
         let Command { slot, order, answer } = command;
@@ -29,7 +29,7 @@ impl Manager {
         &mut self,
         slot: &SlotName,
         order: Order,
-        work: &mut Work,
+        work: &mut Jobs,
         evidence: &Arc<dyn Evidence>,
     ) -> Result<(), OrderError> {
         if let Order::Install { component, signature, activation } = order {
@@ -55,7 +55,7 @@ impl Manager {
                 // has its own rule.
                 let forgives = !machine.state.disabled;
                 machine.is_wanted = forgives;
-                let active = machine.active.as_ref().map(|it| it.proven.clone());
+                let active = machine.active.as_ref().map(|it| it.validated.clone());
                 let is_free = active.is_none_or(|it| self.refuse_taken(&it).is_ok());
                 let Some(machine) = self.machines.get_mut(slot) else { return Ok(()) };
                 machine.state.disabled &= !is_free;
@@ -63,7 +63,7 @@ impl Manager {
                 self.publish(slot);
                 self.examine(slot, stamp, forgives, work, evidence);
                 // Whoever asked sees that there is more to come.
-                self.plugins.board.candidate(slot, |it| {
+                self.plugins.statuses.candidate(slot, |it| {
                     it.stage = Stage::Settling;
                     it.rejected = None;
                 });
@@ -94,7 +94,7 @@ impl Manager {
         component: bytes::Bytes,
         signature: Option<String>,
         activation: Option<Activation>,
-        work: &mut Work,
+        work: &mut Jobs,
         evidence: &Arc<dyn Evidence>,
     ) -> Result<(), OrderError> {
         let (directory, name) = (self.plugins.directory.clone(), slot.clone());

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Manager, Work, jobs};
+use super::{Jobs, Manager, jobs};
 use crate::plugin::config::slot::SlotName;
 use crate::plugin::promotion::evidence::Evidence;
 use crate::plugin::runtime::kind::Kind;
@@ -31,7 +31,7 @@ impl Manager {
     }
 
     /// Has components forgotten that nothing names any more.
-    pub(super) fn tidy(&mut self, work: &mut Work, evidence: &Arc<dyn Evidence>) {
+    pub(super) fn tidy(&mut self, work: &mut Jobs, evidence: &Arc<dyn Evidence>) {
         if !std::mem::take(&mut self.is_untidy) {
             return;
         }

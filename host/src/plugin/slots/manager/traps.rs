@@ -6,17 +6,17 @@ use std::time::Instant;
 
 use super::jobs::Blame;
 use super::machine::Machine;
-use super::{Manager, What, Work, jobs};
+use super::{EventKind, Jobs, Manager, jobs};
 use crate::plugin::config::slot::SlotName;
 use crate::plugin::promotion::error::LoadError;
-use crate::plugin::promotion::installed::Proven;
+use crate::plugin::promotion::installed::InstalledPlugin;
 use crate::plugin::runtime::error::CallFailure;
 use crate::plugin::slots::table::TrapReport;
 
 /// Inputs that are looked at at one time; traps on more are not counted.
-const JUDGED: usize = 8;
+const MAX_JUDGED_INPUTS: usize = 8;
 /// Traps on one input that are remembered while it is looked at.
-const WAITING: usize = 64;
+const MAX_TRAPS_PER_INPUT: usize = 64;
 
 /// The inputs that are being looked at, each with the traps on it: how many calls were before each.
 pub type Judging = HashMap<(SlotName, u64), Vec<u64>>;
@@ -24,7 +24,7 @@ pub type Judging = HashMap<(SlotName, u64), Vec<u64>>;
 impl Manager {
     /// A call for a message got no answer. Whether the plugin or the input is to blame is found out
     /// by another generation: the one before it, or the built-in one.
-    pub(super) fn trapped(&mut self, report: TrapReport, work: &mut Work) {
+    pub(super) fn trapped(&mut self, report: TrapReport, work: &mut Jobs) {
         let slot = report.plugin.slot().clone();
         let Some(machine) = self.machines.get(&slot) else { return };
         if !is_active(machine, &report.plugin) {
@@ -33,19 +33,19 @@ impl Manager {
         let all = self.judging.len();
         match self.judging.entry((slot.clone(), report.input)) {
             Entry::Occupied(mut waiting) => {
-                if waiting.get().len() < WAITING {
+                if waiting.get().len() < MAX_TRAPS_PER_INPUT {
                     waiting.get_mut().push(report.calls_before);
                 }
                 return;
             }
-            Entry::Vacant(_) if all == JUDGED => return,
+            Entry::Vacant(_) if all == MAX_JUDGED_INPUTS => return,
             Entry::Vacant(vacant) => {
                 vacant.insert(vec![report.calls_before]);
             }
         }
-        let previous = machine.previous.as_ref().map(|it| it.proven.clone());
+        let previous = machine.previous.as_ref().map(|it| it.validated.clone());
         let builtin = self.plugins.builtin(report.plugin.kind());
-        let is_other = |it: &Proven| {
+        let is_other = |it: &InstalledPlugin| {
             let (one, two) = (it.identity(), report.plugin.identity());
             (&one.digest, one.settings_revision) != (&two.digest, two.settings_revision)
         };
@@ -57,7 +57,7 @@ impl Manager {
     /// It is known who is to blame for the traps on an input.
     pub(super) fn judged(
         &mut self,
-        plugin: &Proven,
+        plugin: &InstalledPlugin,
         input: u64,
         failure: &CallFailure,
         blame: Blame,
@@ -79,7 +79,7 @@ impl Manager {
                 tracing::error!(
                     %slot, %failure, "an input is in quarantine: two plugins trapped on it"
                 );
-                plugin.pulse().quarantine(input, failure);
+                plugin.stats().quarantine(input, failure);
             }
             Blame::Call => {
                 tracing::error!(
@@ -93,13 +93,13 @@ impl Manager {
     }
 
     /// A trap that the plugin is to blame for; it may be one too many.
-    fn count_trap(&mut self, plugin: &Proven, input: u64, calls_before: u64) {
+    fn count_trap(&mut self, plugin: &InstalledPlugin, input: u64, calls_before: u64) {
         let slot = plugin.slot().clone();
         let Some(machine) = self.machines.get_mut(&slot) else { return };
         if !is_active(machine, plugin) {
             return;
         }
-        let calls = plugin.pulse().calls();
+        let calls = plugin.stats().calls();
         let reason = machine.window.trapped(Instant::now(), input, calls_before, calls);
         if let Some(reason) = reason {
             self.roll_back(&slot, &reason);
@@ -116,12 +116,12 @@ impl Manager {
         }
         let Some(machine) = self.machines.get_mut(slot) else { return };
         let Some(gone) = machine.roll_back(reason, &at) else { return };
-        let identity = gone.proven.identity();
-        let now = machine.active.as_ref().map(|it| it.proven.identity().digest.clone());
+        let identity = gone.validated.identity();
+        let now = machine.active.as_ref().map(|it| it.validated.identity().digest.clone());
         let now = now.unwrap_or_else(|| "the built-in or a broader plugin".to_owned());
         let (plugin, version, digest) = (&identity.name, &identity.version, &identity.digest);
         tracing::error!(%slot, plugin, version, digest, reason, now, "a plugin was rolled back");
-        self.tell(What::RolledBack, &gone.proven, reason);
+        self.tell(EventKind::RolledBack, &gone.validated, reason);
         metrics::counter!("waxwing_plugin_rollbacks_total", "slot" => slot.to_string())
             .increment(1);
         self.changed(slot);
@@ -130,7 +130,7 @@ impl Manager {
     /// Why what ran before cannot come back: another slot has its binding now.
     pub(super) fn taken_before(&self, slot: &SlotName) -> Option<LoadError> {
         let previous = self.machines.get(slot)?.previous.as_ref()?;
-        self.refuse_taken(&previous.proven).err()
+        self.refuse_taken(&previous.validated).err()
     }
 
     /// Notes how many calls there were, for the shares of the last minute.
@@ -138,12 +138,12 @@ impl Manager {
         let now = Instant::now();
         for machine in self.machines.values_mut() {
             if let Some(active) = &machine.active {
-                machine.window.had(now, active.proven.pulse().calls());
+                machine.window.had(now, active.validated.stats().calls());
             }
         }
     }
 }
 
-fn is_active(machine: &Machine, plugin: &Proven) -> bool {
+fn is_active(machine: &Machine, plugin: &InstalledPlugin) -> bool {
     machine.serving().is_some_and(|active| active.identity() == plugin.identity())
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{Table, TrapReport, Version, gave_up};
 use crate::plugin::config::binding::{Binding, Scope};
-use crate::plugin::promotion::installed::{Proven, Pulse};
+use crate::plugin::promotion::installed::{CallStats, InstalledPlugin};
 use crate::plugin::records::sample::Sample;
 use crate::plugin::records::{Call, answer};
 use crate::plugin::runtime::bindings::types::Failure;
@@ -19,14 +19,14 @@ use crate::plugin::runtime::kind::Kind;
 /// Calls of a fresh generation that are all recorded.
 const FIRST_SAMPLES: u64 = 20;
 /// Bytes of a call that is recorded or reported.
-const LARGEST: usize = 256 << 10;
+const MAX_CALL_BYTES: usize = 256 << 10;
 
 /// A call that is about to be made.
 pub struct Watch<'a, P, R> {
     pub table: &'a Table,
     /// The plugin that is called.
     pub plugin: P,
-    pub pulse: &'a Pulse,
+    pub stats: &'a CallStats,
     /// Whose calls the plugin answers.
     pub binding: &'a Binding,
     /// Whom this call is for.
@@ -50,7 +50,7 @@ pub struct Seen<T> {
     pub sample: Option<Arc<Sample>>,
 }
 
-impl<P: Fn() -> Proven, R: Fn() -> Call> Watch<'_, P, R> {
+impl<P: Fn() -> InstalledPlugin, R: Fn() -> Call> Watch<'_, P, R> {
     /// Makes the call.
     pub async fn run<T>(
         self,
@@ -59,8 +59,8 @@ impl<P: Fn() -> Proven, R: Fn() -> Call> Watch<'_, P, R> {
         to_json: impl Fn(&Result<T, Failure>) -> Value,
     ) -> Seen<T> {
         let start = Instant::now();
-        let before = self.pulse.beat();
-        let result = match self.pulse.quarantined(self.input) {
+        let before = self.stats.begin_call();
+        let result = match self.stats.quarantined(self.input) {
             Some(detail) => {
                 Err(CallFailure::InputQuarantined { input: self.name.to_owned(), detail })
             }
@@ -68,12 +68,12 @@ impl<P: Fn() -> Proven, R: Fn() -> Call> Watch<'_, P, R> {
         };
         let took = start.elapsed();
         let failure = self.failure(kind, &result);
-        self.pulse.ended(failure.as_ref());
+        self.stats.ended(failure.as_ref());
         let has_failed = failure.is_some();
         if let Some(failure) = failure {
             self.report(failure, before);
         }
-        let every = self.table.ward.sample_every;
+        let every = self.table.trap_sink.sample_every;
         let is_sample =
             every > 0 && (has_failed || before < FIRST_SAMPLES || before.is_multiple_of(every));
         let shadow = self.table.shadows.iter().find(|it| it.wants(kind, self.scope, self.binding));
@@ -88,7 +88,7 @@ impl<P: Fn() -> Proven, R: Fn() -> Call> Watch<'_, P, R> {
             shadow.offer((self.record)(), answer.clone());
         }
         let sample = is_sample.then(|| self.sample(answer, has_failed));
-        let sample = sample.filter(|it| it.call.bytes() <= LARGEST).map(Arc::new);
+        let sample = sample.filter(|it| it.call.bytes() <= MAX_CALL_BYTES).map(Arc::new);
         Seen { result, took, sample }
     }
 
@@ -131,10 +131,10 @@ impl<P: Fn() -> Proven, R: Fn() -> Call> Watch<'_, P, R> {
             calls_before,
             version: (self.version)(),
         };
-        if report.call.bytes() > LARGEST {
+        if report.call.bytes() > MAX_CALL_BYTES {
             return;
         }
-        if self.table.ward.traps.try_send(report).is_err() {
+        if self.table.trap_sink.traps.try_send(report).is_err() {
             tracing::debug!("more traps at once than are looked at");
         }
     }
