@@ -170,7 +170,7 @@ impl NewsRoom {
             let (what, slot) = (event(news.what), news.slot.as_str());
             let recorded = store.record_server_event(what, slot, &news.facts, clock.now()).await;
             if let Err(error) = recorded {
-                tracing::error!(%error, what, slot, "an event of a plugin is not written down");
+                tracing::error!(%error, what, slot, "cannot store a plugin event");
             }
         }
     }

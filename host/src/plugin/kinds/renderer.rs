@@ -127,7 +127,7 @@ impl Renderer {
             let plugin = &self.generation.identity().name;
             tracing::info!(
                 plugin,
-                "an instance of a renderer was full; the call is made to a new one"
+                "warm renderer instance ran out of memory; retrying the call in a new one"
             );
             warm = Warm::new(self.generation.instance(CallPurpose::of(ctx)).await?);
             answer = warm.render(key, &template, ctx, data, &self.evidence).await;

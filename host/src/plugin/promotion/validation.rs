@@ -216,7 +216,7 @@ impl Validator {
         match (self.rule, verify(artifact, candidate.signature.as_deref(), &self.trusted)) {
             (SignatureRule::Off, _) | (_, Ok(())) => Ok(()),
             (SignatureRule::Warn, Err(error)) => {
-                tracing::warn!(slot = %candidate.slot, %error, "a plugin's signature does not hold");
+                tracing::warn!(slot = %candidate.slot, %error, "plugin signature missing or invalid; accepted because plugins.signatures is `warn`");
                 Ok(())
             }
             (SignatureRule::Require, Err(error)) => Err(error.into()),

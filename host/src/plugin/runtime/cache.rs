@@ -30,7 +30,7 @@ impl CompiledCache {
             Ok(()) => Some(directory.to_owned()),
             Err(error) => {
                 let path = directory.display();
-                tracing::warn!(%error, %path, "no cache for compiled plugins; starts will be slow");
+                tracing::warn!(%error, %path, "compiled plugin cache unavailable; every start compiles all plugins");
                 None
             }
         };
@@ -62,7 +62,7 @@ impl CompiledCache {
             && let Err(error) = self.write(&file, code)
         {
             let path = file.display();
-            tracing::warn!(%error, %path, "a compiled plugin could not be kept");
+            tracing::warn!(%error, %path, "cannot cache a compiled plugin");
         }
         deserialize(engine.wasmtime(), code)
     }
@@ -83,7 +83,7 @@ impl CompiledCache {
             return Some(bytes);
         }
         let path = file.display();
-        tracing::error!(%path, "a compiled plugin was changed by somebody else; compiling it anew");
+        tracing::error!(%path, "compiled plugin fails authentication; compiling it again");
         None
     }
 

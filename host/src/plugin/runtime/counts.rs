@@ -54,7 +54,7 @@ impl SlotCounts {
                 let metric = &series.metric;
                 tracing::warn!(
                     %slot, metric, MAX_SERIES,
-                    "a plugin counts under too many names and labels; new ones are dropped from here on"
+                    "plugin exceeds the limit of counter series; new series are dropped"
                 );
             }
             return;

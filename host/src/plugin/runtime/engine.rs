@@ -25,7 +25,7 @@ impl PluginEngine {
     pub fn start() -> wasmtime::Result<Self> {
         let engine =
             Engine::new(&config(&InstanceAllocationStrategy::Pooling(pool()))).or_else(|error| {
-                tracing::warn!(%error, "no pool of plugin instances: each is allocated on demand");
+                tracing::warn!(%error, "cannot reserve a pool of plugin instances; allocating each on demand");
                 Engine::new(&config(&InstanceAllocationStrategy::OnDemand))
             });
         let engine = engine?;
@@ -68,7 +68,7 @@ impl std::fmt::Debug for PluginEngine {
 fn be_nice() {
     let thread = rustix::thread::gettid();
     if let Err(error) = rustix::process::setpriority_process(Some(thread), 10) {
-        tracing::debug!(%error, "plugins are compiled at the priority of requests");
+        tracing::debug!(%error, "cannot lower the priority of plugin compiler threads");
     }
 }
 

@@ -115,7 +115,7 @@ impl Manager {
             Ok(found) => found,
             Err(error) => {
                 let path = self.plugins.directory.path().display();
-                tracing::error!(%path, %error, "the plugins' directory cannot be read; what runs, runs on");
+                tracing::error!(%path, %error, "plugin directory cannot be read; active plugins stay in service");
                 return;
             }
         };
@@ -246,7 +246,7 @@ impl Manager {
         let stage = self.plugins.statuses.slot(slot).and_then(|it| it.candidate);
         let stage = stage.map_or(Stage::Settling, |it| it.stage);
         let file = self.plugins.directory.path().join(format!("{slot}.wasm"));
-        tracing::error!(%slot, file = %file.display(), ?stage, %error, "a plugin is refused; what runs, runs on");
+        tracing::error!(%slot, file = %file.display(), ?stage, %error, "plugin rejected; the active version stays in service");
         let rejected = Some(error.to_string().chars().take(MAX_REASON_CHARS).collect());
         machine.pending = None;
         machine.forget_activation();
@@ -264,7 +264,7 @@ impl Manager {
         pending.shadow = Some(shadow);
         let name = slot.clone();
         work.push(Box::pin(async move { (name, number, jobs::shadow(rest).await) }));
-        tracing::info!(%slot, calls, "a plugin is in the shadow of the live one");
+        tracing::info!(%slot, calls, "shadowing the active version with a candidate");
         self.publish(slot);
     }
 
@@ -278,7 +278,7 @@ impl Manager {
             Some(pending) => {
                 let would_change = pending.impact.would_change;
                 let reason = pending.waits_because().unwrap_or_default();
-                tracing::warn!(%slot, would_change, reason, "a proven plugin waits; `waxwing plugin activate` makes the plugin live");
+                tracing::warn!(%slot, would_change, reason, "plugin validated but not promoted; `waxwing plugin activate` promotes it");
                 machine.pending = Some(pending);
                 self.publish(slot);
             }
@@ -296,7 +296,7 @@ impl Manager {
         let identity = live.validated.identity();
         let (plugin, version, digest) = (&identity.name, &identity.version, &identity.digest);
         let settings = identity.settings_revision;
-        tracing::info!(%slot, plugin, version, digest, settings, "a plugin is live");
+        tracing::info!(%slot, plugin, version, digest, settings, "plugin promoted");
         machine.state.forgive(&digest.clone(), settings);
         let validated = live.validated.clone();
         machine.activate(live);
@@ -312,11 +312,11 @@ impl Manager {
         let Some(machine) = self.machines.get_mut(slot) else { return };
         match &machine.active {
             Some(active) if active.stored.digest != machine.state.file => {
-                tracing::warn!(%slot, "the refused files are gone; what runs, runs on");
+                tracing::warn!(%slot, "files of the rejected plugin removed; the active version stays in service");
                 machine.leave();
             }
             Some(_) => {
-                tracing::warn!(%slot, "a plugin's files are gone; a broader one takes its calls");
+                tracing::warn!(%slot, "plugin files removed; a plugin with a broader binding serves its calls");
                 machine.clear();
             }
             None => machine.clear(),

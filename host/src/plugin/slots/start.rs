@@ -174,7 +174,7 @@ impl Plugins {
             Ok(validated) => Some(Live { validated, stored, shadow: None }),
             Err(error) => {
                 let digest = stored.digest.as_deref().unwrap_or("the built-in plugin");
-                tracing::error!(%slot, digest, %error, "a plugin that ran before cannot run now");
+                tracing::error!(%slot, digest, %error, "cannot restore a plugin that was active before the restart");
                 None
             }
         }
@@ -209,7 +209,7 @@ fn drop_second_bindings(machines: &mut BTreeMap<SlotName, Machine>) {
         let Some(serving) = machine.serving() else { continue };
         let binding = (serving.kind(), serving.config().binding.clone());
         if seen.contains(&binding) {
-            tracing::error!(%slot, binding = %binding.1, "a second plugin with this binding does not run");
+            tracing::error!(%slot, binding = %binding.1, "plugin not started: another slot has the same binding");
             machine.active = None;
         } else {
             seen.push(binding);

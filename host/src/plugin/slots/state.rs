@@ -156,7 +156,7 @@ impl StateDirectory {
         let entries = match std::fs::read_dir(&self.0) {
             Ok(entries) => entries,
             Err(error) => {
-                tracing::error!(path = %self.0.display(), %error, "the state of the plugins is lost");
+                tracing::error!(path = %self.0.display(), %error, "cannot read the state of plugin slots; starting with the built-in plugins");
                 return Vec::new();
             }
         };
@@ -174,7 +174,7 @@ impl StateDirectory {
                 (Ok(name), Ok(state)) => slots.push((name, state)),
                 (_, Err(error)) => {
                     let path = path.display();
-                    tracing::error!(%path, error, "the state of a slot is lost; its file is proven anew");
+                    tracing::error!(%path, error, "cannot read the state of a plugin slot; validating its files again");
                 }
                 (Err(_), Ok(_)) => {}
             }
@@ -226,7 +226,7 @@ impl StateDirectory {
         others.sort();
         for (_, path) in others.iter().rev().skip(spare) {
             if let Err(error) = std::fs::remove_file(path) {
-                tracing::warn!(path = %path.display(), %error, "an old component stays");
+                tracing::warn!(path = %path.display(), %error, "cannot delete an unused plugin component");
             }
         }
     }

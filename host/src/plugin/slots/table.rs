@@ -147,7 +147,7 @@ impl Table {
         match self.plans.last() {
             Some(builtin) if !Arc::ptr_eq(builtin, installed) => {
                 let (slot, reason) = (&installed.slot, &called.decision.reason);
-                tracing::warn!(%slot, ?reason, "a plan policy failed; the built-in one decides instead");
+                tracing::warn!(%slot, ?reason, "plan policy failed; falling back to the built-in policy");
                 let instead = self.check_by(builtin, scope, ctx, who, uses).await;
                 Called { failed: Some(called.decision), ..instead }
             }

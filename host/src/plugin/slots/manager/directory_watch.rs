@@ -19,7 +19,7 @@ impl DirectoryWatch {
         let identity = directory.identity();
         let watcher = directory.watch(Arc::clone(changed)).inspect_err(|error| {
             let path = directory.path().display();
-            tracing::warn!(%path, %error, "the plugins are looked at every second instead of watched");
+            tracing::warn!(%path, %error, "cannot watch the plugin directory; scanning it every second instead");
         });
         Self { directory: identity, _watcher: watcher.ok() }
     }

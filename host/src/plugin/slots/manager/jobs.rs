@@ -219,7 +219,7 @@ impl Examination {
         let result = tokio::task::spawn_blocking(move || kept.keep(&component)).await;
         if let Ok(Err(error)) = result {
             let slot = &self.slot;
-            tracing::warn!(%slot, %error, "a component cannot be kept for the next start");
+            tracing::warn!(%slot, %error, "cannot store a plugin component for the next start");
         }
     }
 
@@ -253,11 +253,11 @@ pub async fn tidy(
             let tidied =
                 tokio::task::spawn_blocking(move || state.tidy(&named, SPARE_COMPONENTS)).await;
             if let Err(error) = tidied {
-                tracing::warn!(%error, "deleting unused plugin components failed; trying again after the next plugin change");
+                tracing::warn!(%error, "cannot delete unused plugin components; retrying after the next plugin change");
             }
         }
         Err(error) => {
-            tracing::warn!(%error, "recorded calls cannot be read, so unused plugin components are not deleted");
+            tracing::warn!(%error, "cannot read recorded calls; unused plugin components are kept");
         }
     }
     JobOutcome::Tidied

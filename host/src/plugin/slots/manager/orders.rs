@@ -76,7 +76,7 @@ impl Manager {
                 machine.begin();
                 machine.pending = None;
                 machine.state.disabled = true;
-                tracing::warn!(%slot, "a plugin is switched off; a broader plugin takes its calls");
+                tracing::warn!(%slot, "plugin disabled; a plugin with a broader binding serves its calls");
                 self.changed(slot);
             }
             Order::Shadow { .. } if machine.pending.is_none() => {

@@ -23,7 +23,7 @@ impl Manager {
         let remembered = self.plugins.state.remember(slot, &machine.state);
         machine.is_unsaved = remembered.is_err();
         if let (Err(error), false) = (&remembered, was_unsaved) {
-            tracing::error!(%slot, %error, "a slot cannot be remembered; the next start would have an older plugin");
+            tracing::error!(%slot, %error, "cannot save the state of a plugin slot; a restart would bring back an older version; retrying");
         }
         if machine.is_unsaved != was_unsaved {
             self.show(slot);

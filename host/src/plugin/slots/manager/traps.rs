@@ -65,7 +65,7 @@ impl Manager {
         let slot = plugin.slot().clone();
         let traps = self.judging.remove(&(slot.clone(), input)).unwrap_or_default();
         if blame == Blame::Call && failure.limit().is_some() {
-            tracing::info!(%slot, %failure, "a message's data used up a plugin's limit; the plugin is not blamed and stays live");
+            tracing::info!(%slot, %failure, "message data exhausted a plugin limit; the plugin is not blamed and stays in service");
             return;
         }
         self.tell_trap(plugin, failure);
@@ -77,17 +77,17 @@ impl Manager {
             }
             Blame::Input => {
                 tracing::error!(
-                    %slot, %failure, "an input is in quarantine: two plugins trapped on it"
+                    %slot, %failure, "input quarantined: two plugin versions trapped on it"
                 );
                 plugin.stats().quarantine(input, failure);
             }
             Blame::Call => {
                 tracing::error!(
-                    %slot, %failure, "two plugins trapped on the data of a message; its template stays in service"
+                    %slot, %failure, "two plugin versions trapped on the data of one message; its template stays in service"
                 );
             }
             Blame::Unknown => {
-                tracing::warn!(%slot, %failure, "two plugins give up on a call; neither is blamed");
+                tracing::warn!(%slot, %failure, "two plugin versions gave up on one call; neither is blamed");
             }
         }
     }
@@ -120,7 +120,7 @@ impl Manager {
         let now = machine.active.as_ref().map(|it| it.validated.identity().digest.clone());
         let now = now.unwrap_or_else(|| "the built-in or a broader plugin".to_owned());
         let (plugin, version, digest) = (&identity.name, &identity.version, &identity.digest);
-        tracing::error!(%slot, plugin, version, digest, reason, now, "a plugin was rolled back");
+        tracing::error!(%slot, plugin, version, digest, reason, now, "plugin rolled back");
         self.tell(EventKind::RolledBack, &gone.validated, reason);
         metrics::counter!("waxwing_plugin_rollbacks_total", "slot" => slot.to_string())
             .increment(1);

@@ -135,7 +135,7 @@ impl<P: Fn() -> InstalledPlugin, R: Fn() -> Call> Watch<'_, P, R> {
             return;
         }
         if self.table.trap_sink.traps.try_send(report).is_err() {
-            tracing::debug!("more traps at once than are looked at");
+            tracing::debug!("trap reports dropped: the queue is full");
         }
     }
 }
