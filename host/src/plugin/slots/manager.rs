@@ -9,7 +9,8 @@ mod orders;
 mod persistence;
 mod traps;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -22,20 +23,16 @@ use tokio_util::sync::CancellationToken;
 
 use super::files::Stamp;
 use super::plugins::Plugins;
-use super::state::SlotState;
 use super::status::CandidateStatus;
 use super::table::TrapReport;
-use crate::plugin::config::binding::Binding;
 use crate::plugin::config::slot::SlotName;
 use crate::plugin::promotion::error::LoadError;
 use crate::plugin::promotion::evidence::Evidence;
-use crate::plugin::promotion::installed::InstalledPlugin;
-use crate::plugin::promotion::shadow::Shadow;
 use crate::plugin::runtime::error::{CallFailure, ComponentError};
 use crate::plugin::runtime::stage::Stage;
-use directory_watch::DirectoryWatch;
+use directory_watch::{DirectoryWatch, RepeatedErrors};
 use jobs::{Examination, Examined, JobOutcome};
-use machine::{Pending, Settling};
+use machine::{Decision, FilesGone, Machines, Proposal};
 use traps::Judging;
 
 pub use super::orders::{Command, Order, OrderError};
@@ -51,9 +48,10 @@ const MAX_REASON_CHARS: usize = 1_000;
 #[derive(Debug)]
 pub struct Manager {
     plugins: Arc<Plugins>,
-    machines: BTreeMap<SlotName, Machine>,
+    machines: Machines,
     commands: mpsc::Receiver<Command>,
     traps: mpsc::Receiver<TrapReport>,
+    scan_errors: RepeatedErrors,
     judging: Judging,
     listener: Listener,
     told_traps: HashMap<SlotName, Instant>,
@@ -73,9 +71,17 @@ impl Manager {
     ) -> Self {
         let (judging, listener) = (Judging::default(), Listener::default());
         let told_traps = HashMap::new();
-        let is_untidy = true;
-        let manager =
-            Self { plugins, machines, commands, traps, judging, listener, told_traps, is_untidy };
+        let mut manager = Self {
+            plugins,
+            machines: Machines::new(machines),
+            commands,
+            traps,
+            scan_errors: RepeatedErrors::default(),
+            judging,
+            listener,
+            told_traps,
+            is_untidy: true,
+        };
         manager.publish_all();
         manager
     }
@@ -83,63 +89,51 @@ impl Manager {
     /// Runs until `stop`. The impact of a new plugin is found out by the evidence.
     pub async fn run(mut self, evidence: Arc<dyn Evidence>, stop: CancellationToken) {
         let changed = Arc::new(Notify::new());
-        let mut watch = DirectoryWatch::begin(&self.plugins.directory, &changed);
+        let mut watch = DirectoryWatch::begin(&self.plugins.directory, &changed).await;
         let mut work = Jobs::new();
-        let mut looks = tokio::time::interval(SCAN_INTERVAL);
-        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut scans = tokio::time::interval(SCAN_INTERVAL);
+        scans.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
                 () = stop.cancelled() => return,
-                () = changed.notified() => self.look(&mut work, &evidence),
-                _ = looks.tick() => {
-                    if !watch.is_of(&self.plugins.directory) {
-                        watch = DirectoryWatch::begin(&self.plugins.directory, &changed);
-                    }
-                    self.look(&mut work, &evidence);
+                () = changed.notified() => self.scan(&mut work, &evidence).await,
+                _ = scans.tick() => {
+                    watch = watch.renewed(&self.plugins.directory, &changed).await;
+                    self.scan(&mut work, &evidence).await;
                     self.count_calls();
-                    self.remember_the_rest();
+                    self.retry_saving();
                     self.tidy(&mut work, &evidence);
                 }
-                Some(command) = self.commands.recv() => self.obey(command, &mut work, &evidence).await,
+                Some(command) = self.commands.recv() => self.execute(command, &mut work, &evidence).await,
                 Some(report) = self.traps.recv() => self.trapped(report, &mut work),
                 Some((slot, number, done)) = work.next(), if !work.is_empty() => {
                     self.finish(&slot, number, done, &mut work);
                 }
             }
+            self.save().await;
         }
     }
 
-    /// Begins work for every slot whose files are not as they were.
-    fn look(&mut self, work: &mut Jobs, evidence: &Arc<dyn Evidence>) {
-        let found = match self.plugins.directory.scan() {
+    /// Begins work for every slot whose files are not as they were. The scan is not done by the
+    /// runtime's workers: a network file system may take its time.
+    async fn scan(&mut self, work: &mut Jobs, evidence: &Arc<dyn Evidence>) {
+        let directory = self.plugins.directory.clone();
+        let found = match blocking(move || directory.scan()).await {
             Ok(found) => found,
             Err(error) => {
-                let path = self.plugins.directory.path().display();
-                tracing::error!(%path, %error, "plugin directory cannot be read; active plugins stay in service");
+                if self.scan_errors.is_due(&error, Instant::now()) {
+                    let path = self.plugins.directory.path().display();
+                    tracing::error!(%path, %error, "plugin directory cannot be read; active plugins stay in service");
+                }
                 return;
             }
         };
-        for slot in found.keys() {
-            if !self.machines.contains_key(slot) {
-                let machine = Machine::new(slot.clone(), SlotState::default());
-                self.machines.insert(slot.clone(), machine);
-            }
-        }
-        let slots: Vec<SlotName> = self.machines.keys().cloned().collect();
+        let known = self.machines.slots();
+        let slots: BTreeSet<SlotName> = known.into_iter().chain(found.keys().cloned()).collect();
         for slot in slots {
             let stamp = found.get(&slot).cloned();
-            let Some(machine) = self.machines.get_mut(&slot) else { continue };
-            // At the first look nothing is known of the files yet; where there are none, there is
-            // something to do only if something of them runs.
-            let is_first = !std::mem::replace(&mut machine.looked_at, true);
-            let runs = machine.active.is_some();
-            if machine.stamp != stamp || (is_first && runs) {
-                machine.forget_activation();
-                if machine.settling.hears_of_a_change() {
-                    machine.stamp = stamp;
-                } else {
-                    self.examine(&slot, stamp, false, work, evidence);
-                }
+            if self.machines.of(&slot).must_examine(stamp.as_ref()) {
+                self.examine(&slot, stamp, false, work, evidence);
             }
         }
     }
@@ -152,10 +146,11 @@ impl Manager {
         work: &mut Jobs,
         evidence: &Arc<dyn Evidence>,
     ) {
-        let Some(machine) = self.machines.get_mut(slot) else { return };
-        machine.stamp = stamp;
-        let number = machine.begin();
-        machine.settling = Arc::new(Settling::begun());
+        let number = self.machines.of(slot).begin_examination(stamp);
+        if self.plugins.statuses.slot(slot).is_none() {
+            self.publish(slot);
+        }
+        let machine = self.machines.of(slot);
         let plugins = Arc::clone(&self.plugins);
         let examination = Examination {
             slot: slot.clone(),
@@ -172,16 +167,11 @@ impl Manager {
             active: machine.active.clone(),
             plugins: Arc::clone(&plugins),
             evidence: Arc::clone(evidence),
-            now: self.plugins.clock.now().rfc3339(),
+            now: plugins.clock.now().rfc3339(),
             forgiven,
         };
-        if self.plugins.statuses.slot(slot).is_none() {
-            self.publish(slot);
-        }
         let (examined, running) = abortable(examination.run());
-        if let Some(machine) = self.machines.get_mut(slot) {
-            machine.running = Some(running);
-        }
+        machine.running = Some(running);
         let slot = slot.clone();
         work.push(Box::pin(async move {
             (slot, number, examined.await.unwrap_or(JobOutcome::Superseded))
@@ -193,14 +183,12 @@ impl Manager {
             self.judged(&plugin, input, &failure, blame);
             return;
         }
-        let Some(machine) = self.machines.get_mut(slot) else { return };
-        if !machine.is_newest(number) {
+        if !self.machines.of(slot).is_newest(number) {
             return;
         }
         match done {
             JobOutcome::Unchanged => {
-                machine.rejected = None;
-                machine.pending = None;
+                self.machines.of(slot).drop_candidate();
                 self.publish(slot);
             }
             JobOutcome::Gone => self.gone(slot),
@@ -211,75 +199,52 @@ impl Manager {
     }
 
     fn examined(&mut self, slot: &SlotName, examined: Examined, work: &mut Jobs) {
-        let Some(machine) = self.machines.get_mut(slot) else { return };
-        machine.state.settings = examined.state.settings;
-        machine.state.file.clone_from(&examined.digest);
-        let result = examined.result.and_then(|(live, impact)| {
-            // Another slot may have taken the binding while this one was proven.
-            self.refuse_taken(&live.validated).map(|()| (live, impact))
+        let Examined { digest, state, result } = examined;
+        let result = result.and_then(|(live, impact)| {
+            // Another slot may have taken the binding while this one was validated.
+            self.machines.check_binding(&live.validated).map(|()| (live, impact))
         });
-        let Some(machine) = self.machines.get_mut(slot) else { return };
-        let (live, impact) = match result {
-            Ok(validated) => validated,
-            Err(LoadError::Component(ComponentError::Superseded)) => return,
-            Err(error) => return self.refuse(slot, examined.digest, &error),
-        };
-        let digest = live.validated.identity().digest.clone();
-        if std::mem::take(&mut machine.is_wanted) {
-            self.activate(slot, live);
-            return;
-        }
-        let asked = machine.state.asked.as_ref().filter(|it| it.digest == digest);
-        let activation = asked.map_or(live.validated.config().activation, |it| it.activation);
-        let calls = activation.shadow_calls;
-        machine.rejected = None;
-        machine.pending = Some(Pending { live, impact, shadow: None, activation });
-        if calls > 0 {
-            self.shadow(slot, calls, work);
-        } else {
-            self.activate_if_allowed(slot);
+        let machine = self.machines.of(slot);
+        machine.files_were_read(state.settings, digest.clone());
+        match result {
+            Ok((live, impact)) => match machine.propose(live, impact) {
+                Proposal::Activate(live) => self.activate(slot, *live),
+                Proposal::Shadow { calls } => {
+                    self.shadow(slot, calls, work);
+                }
+                Proposal::Decide => self.activate_if_allowed(slot),
+            },
+            Err(LoadError::Component(ComponentError::Superseded)) => {}
+            Err(error) => self.reject(slot, digest, &error),
         }
     }
 
-    fn refuse(&mut self, slot: &SlotName, digest: Option<String>, error: &LoadError) {
-        let Some(machine) = self.machines.get_mut(slot) else { return };
+    fn reject(&mut self, slot: &SlotName, digest: Option<String>, error: &LoadError) {
         let stage = self.plugins.statuses.slot(slot).and_then(|it| it.candidate);
         let stage = stage.map_or(Stage::Settling, |it| it.stage);
         let file = self.plugins.directory.path().join(format!("{slot}.wasm"));
         tracing::error!(%slot, file = %file.display(), ?stage, %error, "plugin rejected; the active version stays in service");
         let rejected = Some(error.to_string().chars().take(MAX_REASON_CHARS).collect());
-        machine.pending = None;
-        machine.forget_activation();
-        machine.is_in_the_way = matches!(error, LoadError::Taken { .. });
-        machine.rejected =
-            Some(CandidateStatus { digest, stage, rejected, ..CandidateStatus::new() });
+        let shown = CandidateStatus { digest, stage, rejected, ..CandidateStatus::new() };
+        self.machines.of(slot).reject(shown, matches!(error, LoadError::Taken { .. }));
         self.publish(slot);
     }
 
-    fn shadow(&mut self, slot: &SlotName, calls: u32, work: &mut Jobs) {
-        let Some(machine) = self.machines.get_mut(slot) else { return };
-        let number = machine.begin();
-        let Some(pending) = machine.pending.as_mut() else { return };
-        let (shadow, rest) = Shadow::new(pending.live.validated.clone(), calls);
-        pending.shadow = Some(shadow);
+    /// Has the candidate shadow what is live, if one waits; answers whether one does.
+    fn shadow(&mut self, slot: &SlotName, calls: u32, work: &mut Jobs) -> bool {
+        let Some((number, rest)) = self.machines.of(slot).begin_shadow(calls) else { return false };
         let name = slot.clone();
         work.push(Box::pin(async move { (name, number, jobs::shadow(rest).await) }));
         tracing::info!(%slot, calls, "shadowing the active version with a candidate");
         self.publish(slot);
+        true
     }
 
     fn activate_if_allowed(&mut self, slot: &SlotName) {
-        let Some(machine) = self.machines.get_mut(slot) else { return };
-        let may = !machine.state.disabled;
-        match machine.pending.take() {
-            Some(pending) if may && pending.waits_because().is_none() => {
-                self.activate(slot, pending.into_live());
-            }
-            Some(pending) => {
-                let would_change = pending.impact.would_change;
-                let reason = pending.waits_because().unwrap_or_default();
+        match self.machines.of(slot).decide() {
+            Some(Decision::Activate(live)) => self.activate(slot, *live),
+            Some(Decision::Wait { would_change, reason }) => {
                 tracing::warn!(%slot, would_change, reason, "plugin validated but not promoted; `waxwing plugin activate` promotes it");
-                machine.pending = Some(pending);
                 self.publish(slot);
             }
             None => {}
@@ -288,86 +253,55 @@ impl Manager {
 
     fn activate(&mut self, slot: &SlotName, mut live: Live) {
         // It may have waited, and another slot has taken its binding in the meantime.
-        if let Err(error) = self.refuse_taken(&live.validated) {
-            return self.refuse(slot, live.stored.digest, &error);
+        if let Err(error) = self.machines.check_binding(&live.validated) {
+            return self.reject(slot, live.stored.digest, &error);
         }
         live.stored.since = self.plugins.clock.now().rfc3339();
-        let Some(machine) = self.machines.get_mut(slot) else { return };
         let identity = live.validated.identity();
         let (plugin, version, digest) = (&identity.name, &identity.version, &identity.digest);
         let settings = identity.settings_revision;
         tracing::info!(%slot, plugin, version, digest, settings, "plugin promoted");
-        machine.state.forgive(&digest.clone(), settings);
         let validated = live.validated.clone();
-        machine.activate(live);
+        self.machines.of(slot).activate(live);
         self.tell(EventKind::Activated, &validated, "it is live");
         metrics::counter!("waxwing_plugin_activations_total", "slot" => slot.to_string())
             .increment(1);
         self.changed(slot);
     }
 
-    /// What came from the files goes with them. What a rollback brought back did not: it stays,
-    /// until the operator switches the slot off or gives it a file.
     fn gone(&mut self, slot: &SlotName) {
-        let Some(machine) = self.machines.get_mut(slot) else { return };
-        match &machine.active {
-            Some(active) if active.stored.digest != machine.state.file => {
+        match self.machines.of(slot).files_are_gone() {
+            FilesGone::ActiveStays => {
                 tracing::warn!(%slot, "files of the rejected plugin removed; the active version stays in service");
-                machine.leave();
             }
-            Some(_) => {
+            FilesGone::ActiveRemoved => {
                 tracing::warn!(%slot, "plugin files removed; a plugin with a broader binding serves its calls");
-                machine.clear();
             }
-            None => machine.clear(),
+            FilesGone::NothingActive => {}
         }
         self.changed(slot);
     }
 
-    fn refuse_taken(&self, validated: &InstalledPlugin) -> Result<(), LoadError> {
-        let binding = &validated.config().binding;
-        let other = self.machines.values().filter_map(Machine::serving).find(|other| {
-            other.kind() == validated.kind()
-                && other.config().binding == *binding
-                && other.slot() != validated.slot()
-        });
-        match other {
-            Some(other) => {
-                Err(LoadError::Taken { other: other.slot().clone(), binding: binding.clone() })
-            }
-            None if *binding == Binding::Server && validated.slot().builtin_kind().is_none() => {
-                let other = validated.kind().builtin_slot();
-                Err(LoadError::Taken { other, binding: Binding::Server })
-            }
-            None => Ok(()),
-        }
-    }
-
-    /// What a slot serves has changed. Calls go to the new table at once; the board shows the slot
+    /// What a slot serves has changed. Calls go to the new table at once; the status shows the slot
     /// when its state is on disk, so that a crash takes back nothing that an operator has seen.
     fn changed(&mut self, slot: &SlotName) {
         self.serve();
-        // The binding that another slot could not have may be free now: its files are looked at
-        // again, as if they had changed.
-        for other in self.machines.values_mut().filter(|it| it.is_in_the_way) {
-            other.is_in_the_way = false;
-            other.stamp = Some(Stamp::default());
-        }
-        self.remember(slot);
-        self.show(slot);
+        self.machines.binding_may_be_free();
+        let machine = self.machines.of(slot);
+        machine.must_save = true;
+        machine.must_show = true;
         self.is_untidy = true;
     }
 
-    fn publish(&self, slot: &SlotName) {
+    fn publish(&mut self, slot: &SlotName) {
         self.show(slot);
         self.serve();
     }
 
-    fn show(&self, slot: &SlotName) {
-        let Some(machine) = self.machines.get(slot) else { return };
+    fn show(&mut self, slot: &SlotName) {
         let builtin = slot.builtin_kind().map(|kind| self.plugins.builtin(kind));
-        let nothing = machine.active.is_none() && machine.pending.is_none();
-        if nothing && machine.rejected.is_none() && machine.stamp.is_none() && builtin.is_none() {
+        let machine = self.machines.of(slot);
+        if machine.is_empty() && builtin.is_none() {
             self.plugins.statuses.remove(slot);
         } else {
             self.plugins.statuses.show(slot, machine.view(builtin.as_ref()));
@@ -378,15 +312,24 @@ impl Manager {
     }
 
     fn serve(&self) {
-        let live = self.machines.values().filter_map(Machine::serving).cloned().collect();
+        let live = self.machines.all().filter_map(Machine::serving).cloned().collect();
         let shadows =
-            self.machines.values().filter_map(|it| it.pending.as_ref()?.shadow.clone()).collect();
+            self.machines.all().filter_map(|it| it.pending.as_ref()?.shadow.clone()).collect();
         self.plugins.set_table(live, shadows);
     }
 
-    fn publish_all(&self) {
-        for slot in self.machines.keys() {
-            self.publish(slot);
+    fn publish_all(&mut self) {
+        for slot in self.machines.slots() {
+            self.publish(&slot);
         }
     }
+}
+
+/// Work on files, off the runtime's workers.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> io::Result<T> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .unwrap_or_else(|panicked| Err(io::Error::other(panicked)))
 }

@@ -187,7 +187,7 @@ impl StateDirectory {
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn remember(&self, slot: &SlotName, state: &SlotState) -> io::Result<()> {
+    pub fn save(&self, slot: &SlotName, state: &SlotState) -> io::Result<()> {
         let text = serde_json::to_vec_pretty(state)?;
         replace(&self.0.join(format!("{slot}.json")), &text)
     }
@@ -294,7 +294,7 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let state = StateDirectory::open(directory.path()).expect("opened");
         let slot: SlotName = "plan-policy".parse().expect("a name");
-        state.remember(&slot, &SlotState { disabled: true, ..SlotState::default() }).expect("kept");
+        state.save(&slot, &SlotState { disabled: true, ..SlotState::default() }).expect("kept");
         std::fs::write(directory.path().join("domain-policy.json"), "{").expect("written");
         let slots = state.slots();
         assert_eq!(slots.len(), 1);

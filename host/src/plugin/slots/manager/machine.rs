@@ -1,19 +1,22 @@
 //! One slot: what runs, what ran before, what is on its way; and the moves between them.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures_util::future::AbortHandle;
 use tokio::sync::Notify;
 
+use crate::plugin::config::binding::Binding;
 use crate::plugin::config::slot::{Activation, ImpactRule, SlotName};
+use crate::plugin::promotion::error::LoadError;
 use crate::plugin::promotion::impact::Impact;
 use crate::plugin::promotion::installed::InstalledPlugin;
-use crate::plugin::promotion::shadow::{Report, Shadow};
+use crate::plugin::promotion::shadow::{Report, Shadow, ShadowCalls};
 use crate::plugin::runtime::stage::Stage;
 use crate::plugin::slots::files::Stamp;
 use crate::plugin::slots::rollback::TrapWindow;
-use crate::plugin::slots::state::{Quarantined, SlotState, Stored};
+use crate::plugin::slots::state::{Quarantined, Revision, SlotState, Stored};
 use crate::plugin::slots::status::{CandidateStatus, SlotStatus};
 
 /// A slot's machine. What of it must survive a restart is its `state`.
@@ -34,6 +37,10 @@ pub struct Machine {
     pub rejected: Option<CandidateStatus>,
     /// What the files looked like when they were last read.
     pub stamp: Option<Stamp>,
+    /// Whether its state is to be written.
+    pub must_save: bool,
+    /// Whether its status is to be shown once its state was written.
+    pub must_show: bool,
     /// Whether its state could not be written.
     pub is_unsaved: bool,
     /// Whether the directory was looked at since the start.
@@ -78,6 +85,100 @@ pub struct Pending {
     pub impact: Impact,
     pub shadow: Option<Arc<Shadow>>,
     pub activation: Activation,
+}
+
+/// What is to be done with a validated candidate.
+#[derive(Debug)]
+pub enum Proposal {
+    /// The operator asked for it: it becomes live.
+    Activate(Box<Live>),
+    /// It gets live calls first.
+    Shadow { calls: u32 },
+    /// [`Machine::decide`] says whether it becomes live.
+    Decide,
+}
+
+/// Whether a candidate becomes live by itself.
+#[derive(Debug)]
+pub enum Decision {
+    Activate(Box<Live>),
+    /// The operator decides.
+    Wait {
+        would_change: u32,
+        reason: String,
+    },
+}
+
+/// What it means for a slot that its files are gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FilesGone {
+    /// What is live is not of these files.
+    ActiveStays,
+    ActiveRemoved,
+    NothingActive,
+}
+
+/// The machines of all slots. None is ever taken out, so that a slot cannot vanish under work that was
+/// begun for it.
+#[derive(Debug)]
+pub struct Machines(BTreeMap<SlotName, Machine>);
+
+impl Machines {
+    pub fn new(machines: BTreeMap<SlotName, Machine>) -> Self {
+        Self(machines)
+    }
+
+    /// The machine of a slot; an empty one where nothing was ever heard of the slot.
+    pub fn of(&mut self, slot: &SlotName) -> &mut Machine {
+        let new = || Machine::new(slot.clone(), SlotState::default());
+        self.0.entry(slot.clone()).or_insert_with(new)
+    }
+
+    /// Whether the slot was heard of.
+    pub fn has(&self, slot: &SlotName) -> bool {
+        self.0.contains_key(slot)
+    }
+
+    pub fn slots(&self) -> Vec<SlotName> {
+        self.0.keys().cloned().collect()
+    }
+
+    pub fn all(&self) -> impl Iterator<Item = &Machine> {
+        self.0.values()
+    }
+
+    pub fn all_mut(&mut self) -> impl Iterator<Item = &mut Machine> {
+        self.0.values_mut()
+    }
+
+    /// Refuses a plugin whose binding another slot has.
+    pub fn check_binding(&self, plugin: &InstalledPlugin) -> Result<(), LoadError> {
+        let binding = &plugin.config().binding;
+        let other = self.all().filter_map(Machine::serving).find(|other| {
+            other.kind() == plugin.kind()
+                && other.config().binding == *binding
+                && other.slot() != plugin.slot()
+        });
+        match other {
+            Some(other) => {
+                Err(LoadError::Taken { other: other.slot().clone(), binding: binding.clone() })
+            }
+            None if *binding == Binding::Server && plugin.slot().builtin_kind().is_none() => {
+                let other = plugin.kind().builtin_slot();
+                Err(LoadError::Taken { other, binding: Binding::Server })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The binding that a slot could not have may be free now: its files are examined again, as if
+    /// they had changed.
+    pub fn binding_may_be_free(&mut self) {
+        for machine in self.all_mut().filter(|it| it.is_in_the_way) {
+            machine.is_in_the_way = false;
+            machine.stamp = Some(Stamp::default());
+        }
+    }
 }
 
 impl Pending {
@@ -176,6 +277,8 @@ impl Machine {
             pending: None,
             rejected: None,
             stamp: None,
+            must_save: false,
+            must_show: false,
             is_unsaved: false,
             looked_at: false,
             newest: Arc::default(),
@@ -208,9 +311,120 @@ impl Machine {
         if self.state.disabled { None } else { self.active.as_ref().map(|it| &it.validated) }
     }
 
+    /// Whether files that look so have to be examined. An examination that waits for its files to
+    /// stand still hears of a change, and no other begins.
+    pub fn must_examine(&mut self, stamp: Option<&Stamp>) -> bool {
+        // At the first scan nothing is known of the files yet; where there are none, there is
+        // something to do only if something of them runs.
+        let is_first = !std::mem::replace(&mut self.looked_at, true);
+        if self.stamp.as_ref() == stamp && !(is_first && self.active.is_some()) {
+            return false;
+        }
+        self.forget_activation();
+        let is_heard = self.settling.hears_of_a_change();
+        if is_heard {
+            self.stamp = stamp.cloned();
+        }
+        !is_heard
+    }
+
+    /// Begins to examine files that look so; answers the number of that work.
+    pub fn begin_examination(&mut self, stamp: Option<Stamp>) -> u64 {
+        self.stamp = stamp;
+        let number = self.begin();
+        self.settling = Arc::new(Settling::begun());
+        number
+    }
+
+    /// The files were read, whatever comes of it.
+    pub fn files_were_read(&mut self, settings: Vec<Revision>, digest: Option<String>) {
+        self.state.settings = settings;
+        self.state.file = digest;
+    }
+
+    /// A validated candidate waits in the slot, unless the operator wants it to be live at once.
+    pub fn propose(&mut self, live: Live, impact: Impact) -> Proposal {
+        if std::mem::take(&mut self.is_wanted) {
+            return Proposal::Activate(Box::new(live));
+        }
+        let digest = &live.validated.identity().digest;
+        let asked = self.state.asked.as_ref().filter(|it| it.digest == *digest);
+        let activation = asked.map_or(live.validated.config().activation, |it| it.activation);
+        self.rejected = None;
+        self.pending = Some(Pending { live, impact, shadow: None, activation });
+        match activation.shadow_calls {
+            0 => Proposal::Decide,
+            calls => Proposal::Shadow { calls },
+        }
+    }
+
+    /// Puts the candidate that waits into the shadow; answers the number of that work, and the end
+    /// that makes the calls.
+    pub fn begin_shadow(&mut self, calls: u32) -> Option<(u64, ShadowCalls)> {
+        let pending = self.pending.as_mut()?;
+        let (shadow, rest) = Shadow::new(pending.live.validated.clone(), calls);
+        pending.shadow = Some(shadow);
+        Some((self.begin(), rest))
+    }
+
+    /// Whether the candidate that waits becomes live by itself, if one waits.
+    pub fn decide(&mut self) -> Option<Decision> {
+        let pending = self.pending.take()?;
+        let reason = pending.waits_because();
+        if reason.is_none() && !self.state.disabled {
+            return Some(Decision::Activate(Box::new(pending.into_live())));
+        }
+        let would_change = pending.impact.would_change;
+        self.pending = Some(pending);
+        Some(Decision::Wait { would_change, reason: reason.unwrap_or_default() })
+    }
+
+    /// The candidate came no further.
+    pub fn reject(&mut self, shown: CandidateStatus, is_in_the_way: bool) {
+        self.pending = None;
+        self.forget_activation();
+        self.is_in_the_way = is_in_the_way;
+        self.rejected = Some(shown);
+    }
+
+    /// The files are again those of what runs.
+    pub fn drop_candidate(&mut self) {
+        self.rejected = None;
+        self.pending = None;
+    }
+
+    /// The operator switches the slot off.
+    pub fn disable(&mut self) {
+        self.begin();
+        self.pending = None;
+        self.state.disabled = true;
+    }
+
+    /// Whether the operator can activate something that does not wait: what was rejected, rolled back
+    /// or switched off.
+    #[must_use]
+    pub fn can_be_activated(&self) -> bool {
+        self.state.disabled || self.rejected.is_some() || !self.state.quarantined.is_empty()
+    }
+
+    /// Whether there is nothing to show of it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        let runs = self.active.is_some() || self.pending.is_some();
+        !runs && self.rejected.is_none() && self.stamp.is_none()
+    }
+
+    /// Whether that is what answers its calls.
+    #[must_use]
+    pub fn serves(&self, plugin: &InstalledPlugin) -> bool {
+        self.serving().is_some_and(|active| active.identity() == plugin.identity())
+    }
+
     /// The candidate becomes live; what ran stays as the previous one.
     /// A slot that is switched on again gets the same once more, and keeps what was before it.
     pub fn activate(&mut self, live: Live) {
+        let identity = live.validated.identity();
+        self.state.forgive(&identity.digest, identity.settings_revision);
         let is_same = |it: &Live| {
             it.stored.digest == live.stored.digest && it.stored.config == live.stored.config
         };
@@ -246,15 +460,19 @@ impl Machine {
         Some(gone)
     }
 
-    /// The files of a candidate are gone.
-    pub fn leave(&mut self) {
+    /// What came from the files goes with them. What a rollback brought back did not: it stays,
+    /// until the operator switches the slot off or gives it a file.
+    pub fn files_are_gone(&mut self) -> FilesGone {
+        let gone = match &self.active {
+            Some(active) if active.stored.digest != self.state.file => FilesGone::ActiveStays,
+            Some(_) => FilesGone::ActiveRemoved,
+            None => FilesGone::NothingActive,
+        };
+        if gone != FilesGone::ActiveStays {
+            self.previous = self.active.take();
+        }
         self.settle();
-    }
-
-    /// The slot's files are gone.
-    pub fn clear(&mut self) {
-        self.previous = self.active.take();
-        self.settle();
+        gone
     }
 
     fn settle(&mut self) {

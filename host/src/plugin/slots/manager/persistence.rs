@@ -2,31 +2,40 @@
 
 use std::sync::Arc;
 
-use super::{Jobs, Manager, jobs};
-use crate::plugin::config::slot::SlotName;
+use super::{Jobs, Manager, blocking, jobs};
 use crate::plugin::promotion::evidence::Evidence;
 use crate::plugin::runtime::kind::Kind;
 
 impl Manager {
-    pub(super) fn remember_the_rest(&mut self) {
-        let unsaved = self.machines.values().filter(|it| it.is_unsaved);
-        let slots: Vec<SlotName> = unsaved.map(|it| it.slot.clone()).collect();
-        for slot in slots {
-            self.remember(&slot);
+    /// What could not be written is written once more.
+    pub(super) fn retry_saving(&mut self) {
+        for machine in self.machines.all_mut() {
+            machine.must_save |= machine.is_unsaved;
         }
     }
 
-    /// What cannot be written is shown as such, and tried again at every look.
-    pub(super) fn remember(&mut self, slot: &SlotName) {
-        let Some(machine) = self.machines.get_mut(slot) else { return };
-        let was_unsaved = machine.is_unsaved;
-        let remembered = self.plugins.state.remember(slot, &machine.state);
-        machine.is_unsaved = remembered.is_err();
-        if let (Err(error), false) = (&remembered, was_unsaved) {
-            tracing::error!(%slot, %error, "cannot save the state of a plugin slot; a restart would bring back an older version; retrying");
+    /// Writes the state of the slots that changed, off the runtime's workers, and shows them then.
+    /// What cannot be written is shown as such, and tried again at every scan.
+    pub(super) async fn save(&mut self) {
+        let mut changed = Vec::new();
+        for machine in self.machines.all_mut() {
+            if std::mem::take(&mut machine.must_save) {
+                changed.push(machine.slot.clone());
+            }
         }
-        if machine.is_unsaved != was_unsaved {
-            self.show(slot);
+        for slot in changed {
+            let (directory, name) = (self.plugins.state.clone(), slot.clone());
+            let state = self.machines.of(&slot).state.clone();
+            let saved = blocking(move || directory.save(&name, &state)).await;
+            let machine = self.machines.of(&slot);
+            let was_unsaved = std::mem::replace(&mut machine.is_unsaved, saved.is_err());
+            let must_show = std::mem::take(&mut machine.must_show);
+            if let (Err(error), false) = (&saved, was_unsaved) {
+                tracing::error!(%slot, %error, "cannot save the state of a plugin slot; a restart would bring back an older version; retrying");
+            }
+            if must_show || saved.is_err() != was_unsaved {
+                self.show(&slot);
+            }
         }
     }
 
@@ -35,7 +44,7 @@ impl Manager {
         if !std::mem::take(&mut self.is_untidy) {
             return;
         }
-        let states = self.machines.values().flat_map(|it| [&it.state.active, &it.state.previous]);
+        let states = self.machines.all().flat_map(|it| [&it.state.active, &it.state.previous]);
         let named = states.filter_map(|it| it.as_ref()?.digest.clone()).collect();
         let (state, evidence) = (self.plugins.state.clone(), Arc::clone(evidence));
         let nobody = Kind::Plan.builtin_slot();

@@ -5,7 +5,6 @@ use std::collections::hash_map::Entry;
 use std::time::Instant;
 
 use super::jobs::Blame;
-use super::machine::Machine;
 use super::{EventKind, Jobs, Manager, jobs};
 use crate::plugin::config::slot::SlotName;
 use crate::plugin::promotion::error::LoadError;
@@ -26,8 +25,8 @@ impl Manager {
     /// by another generation: the one before it, or the built-in one.
     pub(super) fn trapped(&mut self, report: TrapReport, work: &mut Jobs) {
         let slot = report.plugin.slot().clone();
-        let Some(machine) = self.machines.get(&slot) else { return };
-        if !is_active(machine, &report.plugin) {
+        let machine = self.machines.of(&slot);
+        if !machine.serves(&report.plugin) {
             return;
         }
         let all = self.judging.len();
@@ -95,8 +94,8 @@ impl Manager {
     /// A trap that the plugin is to blame for; it may be one too many.
     fn count_trap(&mut self, plugin: &InstalledPlugin, input: u64, calls_before: u64) {
         let slot = plugin.slot().clone();
-        let Some(machine) = self.machines.get_mut(&slot) else { return };
-        if !is_active(machine, plugin) {
+        let machine = self.machines.of(&slot);
+        if !machine.serves(plugin) {
             return;
         }
         let calls = plugin.stats().calls();
@@ -109,12 +108,10 @@ impl Manager {
     /// What ran before comes back, and what runs goes into quarantine.
     pub(super) fn roll_back(&mut self, slot: &SlotName, reason: &str) {
         let at = self.plugins.clock.now().rfc3339();
-        if self.taken_before(slot).is_some()
-            && let Some(machine) = self.machines.get_mut(slot)
-        {
-            machine.previous = None;
+        if self.taken_before(slot).is_some() {
+            self.machines.of(slot).previous = None;
         }
-        let Some(machine) = self.machines.get_mut(slot) else { return };
+        let machine = self.machines.of(slot);
         let Some(gone) = machine.roll_back(reason, &at) else { return };
         let identity = gone.validated.identity();
         let now = machine.active.as_ref().map(|it| it.validated.identity().digest.clone());
@@ -128,22 +125,18 @@ impl Manager {
     }
 
     /// Why what ran before cannot come back: another slot has its binding now.
-    pub(super) fn taken_before(&self, slot: &SlotName) -> Option<LoadError> {
-        let previous = self.machines.get(slot)?.previous.as_ref()?;
-        self.refuse_taken(&previous.validated).err()
+    pub(super) fn taken_before(&mut self, slot: &SlotName) -> Option<LoadError> {
+        let previous = self.machines.of(slot).previous.as_ref()?.validated.clone();
+        self.machines.check_binding(&previous).err()
     }
 
     /// Notes how many calls there were, for the shares of the last minute.
     pub(super) fn count_calls(&mut self) {
         let now = Instant::now();
-        for machine in self.machines.values_mut() {
+        for machine in self.machines.all_mut() {
             if let Some(active) = &machine.active {
                 machine.window.had(now, active.validated.stats().calls());
             }
         }
     }
-}
-
-fn is_active(machine: &Machine, plugin: &InstalledPlugin) -> bool {
-    machine.serving().is_some_and(|active| active.identity() == plugin.identity())
 }
