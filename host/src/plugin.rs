@@ -4,6 +4,9 @@
 //! its failure is a [`CallFailure`], which the journey turns into a refusal. There is no native
 //! fall-back. Which plugin answers which call at one moment is a [`table::Table`], swapped as a
 //! whole; the [`manager::Manager`] is the only one that swaps it.
+//!
+//! The rooms below import downwards only: `slots`, `promotion`, `records`, `kinds`, `config`, `runtime`.
+//! What is named outside of them is re-exported here.
 
 mod config;
 mod kinds;

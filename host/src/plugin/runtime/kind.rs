@@ -41,7 +41,7 @@ impl Kind {
     }
 
     /// The settings that limit it: time of a call, time of a preparing call, memory, bytes out.
-    pub fn knobs(self) -> Knobs {
+    pub(in crate::plugin) fn knobs(self) -> Knobs {
         match self {
             Self::Renderer => knobs!("renderer"),
             Self::Domain => knobs!("domain"),
@@ -51,7 +51,7 @@ impl Kind {
 }
 
 /// The names of the settings that limit a kind.
-pub struct Knobs {
+pub(in crate::plugin) struct Knobs {
     /// Running time of a call.
     pub call: &'static str,
     /// Running time of a preparing call.

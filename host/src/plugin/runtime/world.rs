@@ -25,7 +25,7 @@ pub struct Manifest {
 
 impl Manifest {
     /// Whether it can be shown: a guest may write anything into it.
-    pub fn check(&self) -> Result<(), String> {
+    pub(in crate::plugin) fn check(&self) -> Result<(), String> {
         let texts = [
             ("name", &self.name, 64),
             ("version", &self.version, 64),

@@ -41,8 +41,8 @@ impl RepeatedErrors {
 impl DirectoryWatch {
     /// Begins. Where the system cannot watch, that is said, and the scan every second remains.
     pub async fn begin(directory: &Directory, changed: &Arc<Notify>) -> Self {
-        let (watched, changed) = (directory.clone(), Arc::clone(changed));
-        let begin = move || (watched.identity(), watched.watch(changed));
+        let (path, changed) = (directory.clone(), Arc::clone(changed));
+        let begin = move || (path.identity(), path.watch(changed));
         let (identity, watcher) = match tokio::task::spawn_blocking(begin).await {
             Ok((identity, watcher)) => (identity, watcher),
             Err(panicked) => (None, Err(notify::Error::io(io::Error::other(panicked)))),
@@ -56,8 +56,8 @@ impl DirectoryWatch {
 
     /// This watch, or a new one where another directory is there now.
     pub async fn renewed(self, directory: &Directory, changed: &Arc<Notify>) -> Self {
-        let watched = directory.clone();
-        let now = tokio::task::spawn_blocking(move || watched.identity()).await;
+        let path = directory.clone();
+        let now = tokio::task::spawn_blocking(move || path.identity()).await;
         match now {
             Ok(identity) if identity != self.directory => Self::begin(directory, changed).await,
             Ok(_) | Err(_) => self,
