@@ -86,7 +86,6 @@ struct Findings {
     costs: Vec<Costs>,
 }
 
-/// Runs it.
 pub async fn run(bench: Bench) -> Result<(), ToolError> {
     let host = bench.tools.open("warn")?;
     let subject = bench.which.find(&host)?;

@@ -31,7 +31,6 @@ pub struct Check {
     tools: Tools,
 }
 
-/// Runs it.
 pub async fn run(check: Check) -> Result<(), ToolError> {
     let host = check.tools.open("warn")?;
     let subject = check.which.find(&host)?;

@@ -26,7 +26,6 @@ pub struct Inspect {
     tools: Tools,
 }
 
-/// Runs it.
 pub async fn run(inspected: Inspect) -> Result<(), ToolError> {
     let host = inspected.tools.open("warn")?;
     let subject = Which::at(inspected.component).find(&host)?;

@@ -55,16 +55,12 @@ pub enum NewError {
          with a letter, do not end with `-`, and do not begin with `{RESERVED}`. `--name` gives \
          another one than the folder's."
     )]
-    Name {
-        /// The name.
-        name: String,
-    },
+    Name { name: String },
     /// A folder or file cannot be read or written.
     #[error("{} cannot be written: {source}", path.display())]
     Write {
         /// The folder or file.
         path: PathBuf,
-        /// Why.
         source: io::Error,
     },
     /// The SDK inside this program.

@@ -35,7 +35,6 @@ pub struct Which {
 pub struct Subject {
     /// The component's file.
     pub path: PathBuf,
-    /// Its bytes.
     pub artifact: Artifact,
     /// What is to be proven.
     pub candidate: Candidate,

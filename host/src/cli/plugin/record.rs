@@ -78,7 +78,6 @@ pub struct Record {
 #[derive(Debug, Clone)]
 pub struct Key(DkimKey);
 
-/// Runs it.
 pub async fn run(record: Record) -> Result<(), ToolError> {
     let host = record.tools.open("warn")?;
     let subject = Which::at(record.dir.clone()).find(&host)?;

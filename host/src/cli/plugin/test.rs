@@ -46,7 +46,6 @@ enum Outcome {
     NoAnswer(String),
 }
 
-/// Runs it.
 pub async fn run(test: Test) -> Result<(), ToolError> {
     let filter = if test.log { "warn,waxwing::plugin::runtime::sandbox=debug" } else { "warn" };
     let host = test.tools.open(filter)?;

@@ -35,7 +35,6 @@ pub struct Tools {
 pub struct ToolHost {
     /// The server's own validator.
     pub validator: Validator,
-    /// The configuration.
     pub config: Config,
     /// The time.
     pub clock: Clock,

@@ -37,7 +37,6 @@ impl CompiledCache {
         Self { directory, secret: secret.to_vec() }
     }
 
-    /// No cache.
     pub fn none() -> Self {
         Self { directory: None, secret: Vec::new() }
     }

@@ -51,7 +51,6 @@ impl PluginEngine {
         self.compilers.install(|| self.engine.precompile_component(wasm))
     }
 
-    /// The engine itself.
     pub fn wasmtime(&self) -> &Engine {
         &self.engine
     }

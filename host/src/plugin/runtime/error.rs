@@ -21,36 +21,20 @@ pub enum ComponentError {
     Link(wasmtime::Error),
     /// What it says of itself cannot be used.
     #[error("the plugin's manifest cannot be used: {detail}")]
-    Manifest {
-        /// What is wrong.
-        detail: String,
-    },
+    Manifest { detail: String },
     /// Its schema is not one.
     #[error("the plugin {name} gives a settings schema that is not JSON Schema 2020-12: {detail}")]
-    Schema {
-        /// The plugin.
-        name: String,
-        /// What is wrong.
-        detail: String,
-    },
+    Schema { name: String, detail: String },
     /// Its settings are wrong.
     #[error("the plugin {name} refused its settings: {}", list(.faults))]
     Settings {
-        /// The plugin.
         name: String,
         /// All faults.
         faults: Vec<Diagnostic>,
     },
     /// Its own test failed.
     #[error("the plugin {name} did not pass its own test {test}: {detail}")]
-    SelfTest {
-        /// The plugin.
-        name: String,
-        /// The test.
-        test: String,
-        /// What it says.
-        detail: String,
-    },
+    SelfTest { name: String, test: String, detail: String },
     /// A newer file came while this one was looked at.
     #[error("a newer file came")]
     Superseded,

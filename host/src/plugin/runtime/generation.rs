@@ -177,7 +177,6 @@ impl Loader {
 }
 
 impl<W: World> Generation<W> {
-    /// Which component it is.
     pub fn identity(&self) -> &Identity {
         &self.identity
     }
@@ -187,7 +186,6 @@ impl<W: World> Generation<W> {
         &self.manifest
     }
 
-    /// What it is made with.
     pub fn recipe(&self) -> &Recipe {
         &self.recipe
     }

@@ -107,7 +107,6 @@ impl SlotLog {
         &self.counts
     }
 
-    /// The slot.
     #[must_use]
     pub fn slot(&self) -> &str {
         &self.slot

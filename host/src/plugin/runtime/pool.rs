@@ -78,7 +78,6 @@ impl<W: World> Pool<W> {
 }
 
 impl<W: World> Borrowed<'_, W> {
-    /// The instance.
     pub fn instance(&mut self) -> &mut Instance<W> {
         &mut self.used.instance
     }

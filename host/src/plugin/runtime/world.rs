@@ -47,11 +47,9 @@ impl Manifest {
 /// One check of a plugin's own test.
 #[derive(Debug, Clone)]
 pub struct SelfTest {
-    /// Which.
     pub name: String,
     /// Whether it held.
     pub passed: bool,
-    /// What it says.
     pub detail: String,
 }
 
@@ -61,7 +59,6 @@ pub struct SelfTest {
 pub trait World: Sized + Send + 'static {
     /// A component that is linked and type-checked.
     type Pre: Send + Sync + 'static;
-    /// Its kind.
     const KIND: Kind;
 
     /// Checks the types of a component against the world.

@@ -27,7 +27,6 @@ pub struct StateDirectory(PathBuf);
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct SlotState {
-    /// What runs.
     pub active: Option<Stored>,
     /// What ran before it.
     pub previous: Option<Stored>,
@@ -48,7 +47,6 @@ pub struct SlotState {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Asked {
-    /// The component.
     pub digest: String,
     /// How it becomes live.
     pub activation: Activation,
@@ -75,11 +73,9 @@ pub struct Stored {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Quarantined {
-    /// The component.
     pub digest: String,
     /// Only with the settings of that revision; none for all.
     pub settings_revision: Option<u32>,
-    /// Why.
     pub reason: String,
     /// When, RFC 3339.
     pub at: String,
@@ -91,7 +87,6 @@ pub struct Quarantined {
 pub struct Revision {
     /// The number; the empty settings are 0.
     pub revision: u32,
-    /// The settings.
     pub settings: Value,
 }
 

@@ -12,26 +12,19 @@ use crate::upkeep::verify_domains::Unjudged;
 pub enum RecordError {
     /// Only domain policies are told what DNS has.
     #[error("this is a {found}, and only a domain policy is told what DNS has")]
-    NotADomainPolicy {
-        /// What it is.
-        found: Kind,
-    },
+    NotADomainPolicy { found: Kind },
     /// A case is not overwritten by the way.
     #[error(
         "{} is there already: name another case with --case, or write it once more with --update",
         path.display()
     )]
-    CaseExists {
-        /// Its folder.
-        path: PathBuf,
-    },
+    CaseExists { path: PathBuf },
     /// `plugin test` would not read it.
     #[error("what was seen has {bytes} bytes, and an input has at most {MAX_INPUT_BYTES}")]
     TooLarge {
         /// How large it is.
         bytes: usize,
     },
-    /// The name servers.
     #[error(transparent)]
     Resolver(#[from] ResolverError),
     /// The policy gave no answer.

@@ -55,7 +55,6 @@ pub enum JobOutcome {
     Judged {
         /// Whose call it was.
         plugin: InstalledPlugin,
-        /// The input.
         input: u64,
         /// How it trapped.
         failure: CallFailure,
@@ -88,7 +87,6 @@ pub struct Examination {
     pub kept: StateDirectory,
     pub log: SlotLog,
     pub state: SlotState,
-    /// What runs.
     pub active: Option<Live>,
     pub plugins: Arc<Plugins>,
     pub evidence: Arc<dyn Evidence>,

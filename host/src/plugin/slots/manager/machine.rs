@@ -224,7 +224,6 @@ impl Pending {
 impl Settling {
     const OVER: u64 = u64::MAX;
 
-    /// It begins.
     #[must_use]
     pub fn begun() -> Self {
         Self { changes: AtomicU64::new(0), changed: Notify::new() }
@@ -259,7 +258,6 @@ impl Settling {
 }
 
 impl Default for Settling {
-    /// Nobody waits.
     fn default() -> Self {
         Self { changes: AtomicU64::new(Self::OVER), changed: Notify::new() }
     }

@@ -35,7 +35,6 @@ pub struct Watch<'a, P, R> {
     pub input: u64,
     /// What a person calls that input.
     pub name: &'static str,
-    /// The exported function.
     pub call: &'static str,
     /// What goes in, for records.
     pub record: R,
