@@ -5,7 +5,7 @@ use crate::sources::{host, none};
 /// What may stand only in some files, or in none: a text, and the beginnings of their paths.
 const HOMES: [(&str, &[&str]); 9] = [
     ("tokio::spawn", &[]),
-    (".spawn(", &["server/tasks.rs", "plugin/engine.rs", "plugin/compiler"]),
+    (".spawn(", &["server/tasks.rs", "plugin/runtime/engine.rs", "plugin/runtime/compiler"]),
     ("SystemTime::now", &["clock.rs"]),
     ("std::env::", &["cli/", "server/plugins.rs"]),
     ("println!", &["cli"]),

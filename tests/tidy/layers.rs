@@ -1,5 +1,7 @@
 //! Imports go downwards only.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::sources::{host, none};
 
 /// The modules by rank, lowest first. A module may import those of lower ranks only; modules of one
@@ -21,6 +23,9 @@ const RANKS: [&[&str]; 12] = [
 
 /// The steps of the journey, in their order. A step may name what a step before it made.
 const STEPS: [&str; 6] = ["accept", "policy", "render", "commit", "deliver", "event"];
+
+/// The rooms of the plugin host, in their order. A room may name what stands in a room before it.
+const ROOMS: [&str; 6] = ["runtime", "config", "kinds", "records", "promotion", "slots"];
 
 fn rank(module: &str) -> Option<usize> {
     RANKS.iter().position(|modules| modules.contains(&module))
@@ -81,6 +86,66 @@ fn no_step_of_the_journey_sees_a_later_one() {
         }
     }
     none(&broken, "these steps look ahead");
+}
+
+/// A file of the plugin host as `room/file`; its child modules are a part of it. Tests may see all.
+fn plugin_file(path: &str) -> Option<(&str, &str)> {
+    let (room, inside) = path.strip_prefix("plugin/")?.split_once('/')?;
+    (room != "tests").then_some((room, inside.split(['/', '.']).next().unwrap_or_default()))
+}
+
+#[test]
+fn no_room_of_the_plugin_host_sees_a_later_one() {
+    let mut broken = Vec::new();
+    for source in host() {
+        let Some((room, _)) = plugin_file(&source.path) else { continue };
+        let Some(own) = ROOMS.iter().position(|it| *it == room) else {
+            broken.push(format!("{}: `{room}` is no room of the plugin host", source.path));
+            continue;
+        };
+        for (number, line) in &source.lines {
+            let earlier = |name: &str| ROOMS.iter().take(own + 1).any(|room| *room == name);
+            if names(line, "crate::plugin::").any(|name| !earlier(name)) {
+                broken.push(format!("{}:{number}: {line}", source.path));
+            }
+        }
+    }
+    none(&broken, "these rooms look ahead, or name what the plugin host shows to the outside");
+}
+
+#[test]
+fn no_files_of_one_room_of_the_plugin_host_import_each_other() {
+    let mut imports: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
+    for source in host() {
+        let Some((room, file)) = plugin_file(&source.path) else { continue };
+        let up = "super::".repeat(source.path.matches('/').count() - 1);
+        let within = format!("crate::plugin::{room}::");
+        let seen = imports.entry((room.to_owned(), file.to_owned())).or_default();
+        for (_, line) in &source.lines {
+            let line = line.trim_start();
+            for prefix in [&format!("use {up}"), &within] {
+                let several = format!("{prefix}{{");
+                let list = line.split(several.as_str()).nth(1).unwrap_or_default();
+                seen.extend(list.split([',', '}', ' ']).map(str::to_owned));
+                seen.extend(names(line, prefix).map(str::to_owned));
+            }
+        }
+        seen.remove(file);
+    }
+    // Files that import nothing that is left are taken away until none is: what stays is a circle and what imports it.
+    loop {
+        let left: BTreeSet<(String, String)> = imports.keys().cloned().collect();
+        let is_free = |room: &str, names: &BTreeSet<String>| {
+            !names.iter().any(|name| left.contains(&(room.to_owned(), name.clone())))
+        };
+        imports.retain(|(room, _), names| !is_free(room, names));
+        if imports.len() == left.len() {
+            break;
+        }
+    }
+    let circle: Vec<String> =
+        imports.keys().map(|(room, file)| format!("plugin/{room}/{file}")).collect();
+    none(&circle, "these files import each other, or a file that does");
 }
 
 #[test]

@@ -15,7 +15,7 @@ use waxwing::id::TemplateId;
 use waxwing::plugin::binding::{Binding, Scope};
 use waxwing::plugin::compiler::Compiler;
 use waxwing::plugin::evidence::{Evidence, Found, Owner, Published};
-use waxwing::plugin::record::Call;
+use waxwing::plugin::records::Call;
 use waxwing::plugin::renderer::{Output, Part, Source, Template, VersionKey};
 use waxwing::plugin::signature::SignatureRule;
 use waxwing::plugin::slot::SlotName;
@@ -83,7 +83,7 @@ impl Bench {
             std::fs::write(file, plan_policy).expect("written");
             runtime.spawn(manager.run(Arc::new(NoPast), CancellationToken::new()));
             let slot: SlotName = "plan-policy".parse().expect("a name");
-            let live = || plugins.board().slot(&slot).is_some_and(|it| !it.is_builtin);
+            let live = || plugins.statuses().slot(&slot).is_some_and(|it| !it.is_builtin);
             while !live() {
                 std::thread::sleep(Duration::from_millis(10));
             }

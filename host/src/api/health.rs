@@ -40,7 +40,7 @@ pub async fn ready(State(api): State<Api>) -> Result<Response, Problem> {
 pub async fn ready_in_detail(State(api): State<Api>) -> Result<Response, Problem> {
     api.readiness.check(&api).await?;
     let plugins: Vec<_> =
-        api.plugins.board().slots().iter().map(|(slot, view)| view.brief(slot)).collect();
+        api.plugins.statuses().slots().iter().map(|(slot, view)| view.brief(slot)).collect();
     Ok(axum::Json(json!({"status": "ok", "plugins": plugins})).into_response())
 }
 

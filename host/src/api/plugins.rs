@@ -51,7 +51,7 @@ pub struct ShadowQuery {
     responses((status = 200, description = "All slots", body = super::shapes::Listing),
               super::shapes::OperatorRefusals))]
 pub async fn list(_: Operator, State(api): State<Api>) -> Response {
-    let slots = api.plugins.board().slots();
+    let slots = api.plugins.statuses().slots();
     let data: Vec<Value> = slots.iter().map(|(slot, view)| view.to_json(slot)).collect();
     axum::Json(json!({"data": data, "hasMore": false})).into_response()
 }
@@ -261,7 +261,7 @@ fn view(api: &Api, slot: &SlotName) -> Result<Value, Problem> {
         let message = OrderError::Unknown(slot.clone()).to_string();
         Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", message)
     };
-    Ok(api.plugins.board().slot(slot).ok_or_else(unknown)?.to_json(slot))
+    Ok(api.plugins.statuses().slot(slot).ok_or_else(unknown)?.to_json(slot))
 }
 
 fn named(slot: &str) -> Result<SlotName, Problem> {

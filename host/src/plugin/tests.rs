@@ -27,11 +27,11 @@ use std::sync::Arc;
 
 use crate::clock::{Clock, Timestamp};
 use crate::id::TemplateId;
-use crate::plugin::binding::Scope;
-use crate::plugin::error::CallFailure;
-use crate::plugin::limits::Limits;
-use crate::plugin::renderer::{Body, Part, Source, Template, VersionKey};
-use crate::plugin::table::Unrendered;
+use crate::plugin::config::binding::Scope;
+use crate::plugin::kinds::renderer::{Body, Part, Source, Template, VersionKey};
+use crate::plugin::runtime::error::CallFailure;
+use crate::plugin::runtime::limits::Limits;
+use crate::plugin::slots::table::Unrendered;
 use crate::plugin::{Options, Plugins};
 use platform::Home;
 

@@ -22,8 +22,8 @@ use crate::journey::render::template::for_plugin;
 use crate::plugin::binding::Binding;
 use crate::plugin::compiler::Compiler;
 use crate::plugin::evidence::{Evidence, EvidenceError, Found, Owner, Published};
-use crate::plugin::manager::{Listener, Manager, News, What};
-use crate::plugin::record::Call;
+use crate::plugin::manager::{Event, EventKind, Listener, Manager};
+use crate::plugin::records::Call;
 use crate::plugin::slot::SlotName;
 use crate::plugin::{Kind, Options};
 use crate::store::Store;
@@ -132,7 +132,7 @@ impl fmt::Debug for Remembered {
 /// What happens to plugins becomes events; they wait here for the database.
 #[derive(Debug)]
 struct NewsRoom {
-    news: mpsc::Receiver<News>,
+    news: mpsc::Receiver<Event>,
 }
 
 /// Starts what changes plugins, and what writes down what it says.
@@ -170,17 +170,17 @@ impl NewsRoom {
             let (what, slot) = (event(news.what), news.slot.as_str());
             let recorded = store.record_server_event(what, slot, &news.facts, clock.now()).await;
             if let Err(error) = recorded {
-                tracing::error!(%error, what, slot, "an event of a plugin is not written down");
+                tracing::error!(%error, what, slot, "cannot store a plugin event");
             }
         }
     }
 }
 
-fn event(what: What) -> &'static str {
+fn event(what: EventKind) -> &'static str {
     match what {
-        What::Activated => "plugin.activated",
-        What::RolledBack => "plugin.rolled_back",
-        What::Trapped => "plugin.trapped",
+        EventKind::Activated => "plugin.activated",
+        EventKind::RolledBack => "plugin.rolled_back",
+        EventKind::Trapped => "plugin.trapped",
     }
 }
 

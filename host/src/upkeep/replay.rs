@@ -9,10 +9,10 @@ use crate::id::DecisionId;
 use crate::plugin::Artifact;
 use crate::plugin::evidence::Evidence;
 use crate::plugin::impact::Impact;
-use crate::plugin::record::{Call, differences};
+use crate::plugin::records::{Call, differences};
 use crate::plugin::sample::{Sample, SampleError};
 use crate::plugin::slot::{BadSlotName, SlotConfig, SlotName};
-use crate::plugin::workshop::Candidate;
+use crate::plugin::validation::Candidate;
 use crate::plugin::{Kind, LoadError, Plugins};
 use crate::store::seal::{Seal, SealError};
 use crate::store::sqlite::SampleRow;
@@ -128,23 +128,23 @@ pub async fn replay(
             config: Arc::new(config),
             settings_revision: 0,
         };
-        let proven = match with {
+        let validated = match with {
             Some(_) => plugins.try_out(&candidate).await,
             None => plugins.try_again(&candidate).await,
         };
-        let proven = match proven {
+        let validated = match validated {
             Err(error @ LoadError::WrongKind { .. }) => {
                 unfit = Some(error);
                 continue;
             }
             other => other?,
         };
-        let (answer, _) = proven.answer_again(&call).await;
+        let (answer, _) = validated.answer_again(&call).await;
         replayed.push(Replayed {
             kind,
             slot: row.slot.clone(),
             digest: row.digest.clone(),
-            replayed_by: proven.identity().digest.clone(),
+            replayed_by: validated.identity().digest.clone(),
             same: answer == recorded,
             differences: differences(&recorded, &answer, LINES),
             input: call.to_json(),
@@ -176,8 +176,8 @@ pub async fn impact(
         signature: brought.signature.clone(),
         settings_revision: 0,
     };
-    let proven = plugins.try_out(&candidate).await?;
-    Ok(plugins.impact(&proven, evidence).await?)
+    let validated = plugins.try_out(&candidate).await?;
+    Ok(plugins.impact(&validated, evidence).await?)
 }
 
 /// The newest recorded calls of a kind that a slot answered. One that cannot be opened is left

@@ -136,7 +136,7 @@ async fn new_names_of_a_counter_are_bounded_and_the_first_over_is_named_once() {
     assert!(page.contains("metric=\"uses_checked\",plan_name=\"pro "), "{page}");
     let dropped = page.lines().find(|it| it.starts_with("waxwing_plugin_count_dropped_total"));
     assert_eq!(dropped, Some("waxwing_plugin_count_dropped_total{slot=\"plan-policy\"} 1401"));
-    let warnings = server.log().matches("counts under too many names").count();
+    let warnings = server.log().matches("plugin exceeds the limit of counter series").count();
     assert_eq!(warnings, 1);
     let view: Value = server.slot(PLAN).await;
     assert_eq!(view["active"]["trapped"], 0, "it goes on: {view:#}");

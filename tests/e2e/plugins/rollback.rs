@@ -49,7 +49,7 @@ async fn a_plugin_whose_first_three_calls_trap_is_rolled_back_and_nothing_is_cha
     again.message_id();
     assert_eq!(reason(&server).await, "price one");
     let line = server.log();
-    let line = line.lines().find(|line| line.contains("a plugin was rolled back"));
+    let line = line.lines().find(|line| line.contains("plugin rolled back"));
     assert!(line.is_some_and(|line| line.contains("its first 3 calls failed")), "{line:?}");
 
     // The same bytes come again, by any way: refused, also after a restart.

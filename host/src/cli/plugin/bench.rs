@@ -14,12 +14,12 @@ use super::error::ToolError;
 use super::project::{Subject, Which};
 use super::tried::{ToolHost, Tools};
 use crate::id::TemplateId;
+use crate::plugin::Instances;
+use crate::plugin::installed::InstalledPlugin;
 use crate::plugin::measure::Measured;
-use crate::plugin::placed::Proven;
-use crate::plugin::record::Call;
+use crate::plugin::records::Call;
 use crate::plugin::renderer::VersionKey;
-use crate::plugin::slot::Instances;
-use crate::plugin::workshop::{Candidate, UNHEARD};
+use crate::plugin::validation::{Candidate, UNOBSERVED};
 use crate::plugin::{CallFailure, CallLimits, Kind, cases};
 
 /// Calls before the measured ones of a warm instance.
@@ -86,17 +86,16 @@ struct Findings {
     costs: Vec<Costs>,
 }
 
-/// Runs it.
 pub async fn run(bench: Bench) -> Result<(), ToolError> {
     let host = bench.tools.open("warn")?;
     let subject = bench.which.find(&host)?;
-    let log = host.workshop.log(&subject.candidate.slot);
-    let proven = host.workshop.prove(&subject.candidate, log, None, UNHEARD).await?;
-    let asked = inputs(proven.kind(), &subject.cases, bench.case.as_deref())?;
-    let mut findings = findings(&subject, &proven, bench.calls.get());
+    let log = host.validator.log(&subject.candidate.slot);
+    let validated = host.validator.validate(&subject.candidate, log, None, UNOBSERVED).await?;
+    let asked = inputs(validated.kind(), &subject.cases, bench.case.as_deref())?;
+    let mut findings = findings(&subject, &validated, bench.calls.get());
     for (number, asked) in (1..).zip(asked) {
         let (costs, memory) =
-            costs(&host, &subject, &proven, number, &asked, bench.calls.get()).await?;
+            costs(&host, &subject, &validated, number, &asked, bench.calls.get()).await?;
         findings.memory_bytes = findings.memory_bytes.max(memory);
         findings.costs.push(costs);
     }
@@ -105,22 +104,22 @@ pub async fn run(bench: Bench) -> Result<(), ToolError> {
     Ok(())
 }
 
-fn findings(subject: &Subject, proven: &Proven, calls: u32) -> Findings {
+fn findings(subject: &Subject, validated: &InstalledPlugin, calls: u32) -> Findings {
     let interpreted = subject.artifact.embeds_an_interpreter();
-    let is_kept = interpreted || proven.kind() == Kind::Renderer;
+    let is_kept = interpreted || validated.kind() == Kind::Renderer;
     let usual = if is_kept { Instances::Warm } else { Instances::Fresh };
     Findings {
-        name: proven.identity().name.clone(),
-        version: proven.identity().version.clone(),
-        digest: proven.identity().digest.clone(),
-        kind: proven.kind(),
-        instances: match (proven.kind(), proven.config().instances) {
+        name: validated.identity().name.clone(),
+        version: validated.identity().version.clone(),
+        digest: validated.identity().digest.clone(),
+        kind: validated.kind(),
+        instances: match (validated.kind(), validated.config().instances) {
             (Kind::Plan | Kind::Domain, Some(instances)) => instances,
             (Kind::Plan | Kind::Domain | Kind::Renderer, _) => usual,
         },
-        limits: proven.recipe().limits,
+        limits: validated.recipe().limits,
         calls,
-        memory_bytes: proven.peak_memory(),
+        memory_bytes: validated.peak_memory(),
         costs: Vec::new(),
     }
 }
@@ -156,16 +155,17 @@ fn inputs(kind: Kind, cases: &Path, only: Option<&str>) -> Result<Vec<Asked>, To
 async fn costs(
     host: &ToolHost,
     subject: &Subject,
-    proven: &Proven,
+    validated: &InstalledPlugin,
     number: u64,
     asked: &Asked,
     calls: u32,
 ) -> Result<(Costs, usize), ToolError> {
-    let settings = asked.call.settings.clone().unwrap_or_else(|| proven.recipe().settings.clone());
+    let settings =
+        asked.call.settings.clone().unwrap_or_else(|| validated.recipe().settings.clone());
     let with = |instances| {
-        let candidate = with_instances(&subject.candidate, proven.kind(), instances);
+        let candidate = with_instances(&subject.candidate, validated.kind(), instances);
         let settings = settings.clone();
-        async move { host.workshop.prove_with(&candidate, settings).await }
+        async move { host.validator.validate_with(&candidate, settings).await }
     };
     let (fresh, warm) = (with(Instances::Fresh).await?, with(Instances::Warm).await?);
     let failed = |failure| ToolError::Call { case: asked.name.clone(), failure };
@@ -175,8 +175,8 @@ async fn costs(
 
 async fn measure(
     host: &ToolHost,
-    fresh: &Proven,
-    warm: &Proven,
+    fresh: &InstalledPlugin,
+    warm: &InstalledPlugin,
     number: u64,
     asked: &Asked,
     calls: u32,

@@ -36,9 +36,7 @@ pub struct Build {
 /// A component that was built.
 #[derive(Debug)]
 pub struct Built {
-    /// The file.
     pub component: PathBuf,
-    /// Its size.
     pub bytes: u64,
     /// The interfaces that it asks the server for.
     pub imports: Vec<String>,
@@ -53,7 +51,6 @@ pub enum BuildError {
     /// A program is not installed.
     #[error("`{tool}` is not installed: {needed_for}. {get}")]
     MissingTool {
-        /// The program.
         tool: &'static str,
         /// What it is needed for.
         needed_for: &'static str,
@@ -62,18 +59,11 @@ pub enum BuildError {
     },
     /// A program cannot be started.
     #[error("`{command}` cannot be started: {source}")]
-    Start {
-        /// The program and its arguments.
-        command: String,
-        /// Why.
-        source: io::Error,
-    },
+    Start { command: String, source: io::Error },
     /// A program said no; its own words went to standard error.
     #[error("`{command}` failed ({status}); what it said is above.{}", advice.map_or_else(String::new, |it| format!(" {it}")))]
     Failed {
-        /// The program and its arguments.
         command: String,
-        /// How it ended.
         status: ExitStatus,
         /// What often helps.
         advice: Option<&'static str>,
@@ -94,19 +84,13 @@ pub enum BuildError {
         path.display()
     )]
     NotAComponent {
-        /// The file.
         path: PathBuf,
         /// The parser's words.
         why: String,
     },
     /// A file of the project cannot be read or written.
     #[error("{} cannot be read or written: {source}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    File { path: PathBuf, source: io::Error },
 }
 
 impl BuildError {

@@ -9,7 +9,7 @@ use super::error::ToolError;
 use super::project::{Subject, Which};
 use super::tried::{Stopwatch, ToolHost, Tools, kilobytes, milliseconds};
 use crate::cli::output;
-use crate::plugin::placed::Proven;
+use crate::plugin::installed::InstalledPlugin;
 use crate::plugin::{Kind, LoadError, Stage, cases, inspect};
 
 /// Take a component through all that a server asks of it before it is live
@@ -31,12 +31,11 @@ pub struct Check {
     tools: Tools,
 }
 
-/// Runs it.
 pub async fn run(check: Check) -> Result<(), ToolError> {
     let host = check.tools.open("warn")?;
     let subject = check.which.find(&host)?;
     let output = check.tools.output;
-    let known = host.workshop.is_compiled(&subject.artifact);
+    let known = host.validator.is_compiled(&subject.artifact);
     let print = |stage: Stage, took: Duration| {
         if !output.is_json() {
             let kept = if stage == Stage::Compiling && known { "  (kept from before)" } else { "" };
@@ -44,13 +43,13 @@ pub async fn run(check: Check) -> Result<(), ToolError> {
         }
     };
     let watch = Stopwatch::new(&print);
-    match prove(&host, &subject, &watch).await {
-        Ok((proven, golden)) => {
-            let mut report = accepted(&host, &subject, &proven)?;
+    match validate(&host, &subject, &watch).await {
+        Ok((validated, golden)) => {
+            let mut report = accepted(&host, &subject, &validated)?;
             report["cases"] = json!(golden);
             report["stages"] = stages(&watch.finish());
             report["compiledBefore"] = json!(known);
-            output.one(&report, || lines(&report, proven.kind()));
+            output.one(&report, || lines(&report, validated.kind()));
             Ok(())
         }
         Err(error) => {
@@ -74,29 +73,33 @@ pub async fn run(check: Check) -> Result<(), ToolError> {
     }
 }
 
-async fn prove(
+async fn validate(
     host: &ToolHost,
     subject: &Subject,
     watch: &Stopwatch<'_>,
-) -> Result<(Proven, usize), LoadError> {
+) -> Result<(InstalledPlugin, usize), LoadError> {
     let Subject { candidate, cases, .. } = subject;
-    let log = host.workshop.log(&candidate.slot);
+    let log = host.validator.log(&candidate.slot);
     let progress = |stage| watch.enter(stage);
-    let proven = host.workshop.prove(candidate, log, Some(cases), &progress).await?;
-    let golden = cases::read(proven.kind(), cases)?.len();
-    Ok((proven, golden))
+    let validated = host.validator.validate(candidate, log, Some(cases), &progress).await?;
+    let golden = cases::read(validated.kind(), cases)?.len();
+    Ok((validated, golden))
 }
 
-fn accepted(host: &ToolHost, subject: &Subject, proven: &Proven) -> Result<Value, LoadError> {
-    let (manifest, bytes) = (proven.manifest(), subject.artifact.bytes());
-    let limits = proven.recipe().limits;
+fn accepted(
+    host: &ToolHost,
+    subject: &Subject,
+    validated: &InstalledPlugin,
+) -> Result<Value, LoadError> {
+    let (manifest, bytes) = (validated.manifest(), subject.artifact.bytes());
+    let limits = validated.recipe().limits;
     Ok(json!({
         "ok": true,
         "component": subject.path.display().to_string(),
         "name": manifest.name,
         "version": manifest.version,
         "summary": manifest.summary,
-        "kind": proven.kind().word(),
+        "kind": validated.kind().word(),
         "digest": subject.artifact.digest(),
         "bytes": bytes.len(),
         "imports": inspect::inspect(bytes)?.imports,

@@ -17,7 +17,7 @@ use super::tried::{ToolHost, Tools, milliseconds};
 use crate::cli::output;
 use crate::plugin::files::Directory;
 use crate::plugin::slot::{SlotConfig, SlotName};
-use crate::plugin::workshop::{Candidate, UNHEARD};
+use crate::plugin::validation::{Candidate, UNOBSERVED};
 use source::Source;
 
 /// Changes that come so soon after one another are one.
@@ -174,8 +174,8 @@ impl Loop {
             settings_revision: 0,
         };
         let begun = Instant::now();
-        let log = self.host.workshop.log(&self.slot);
-        self.host.workshop.prove(&candidate, log, Some(&cases), UNHEARD).await?;
+        let log = self.host.validator.log(&self.slot);
+        self.host.validator.validate(&candidate, log, Some(&cases), UNOBSERVED).await?;
         let checking = begun.elapsed();
         let is_new = there.component.as_ref() != Some(&component);
         let file = self.plugins.path().join(format!("{}.wasm", self.slot));

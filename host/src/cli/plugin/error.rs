@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use super::build::BuildError;
-use super::record::RecordError;
+use super::record::error::RecordError;
 use super::scaffold::project::ProjectError;
 use crate::config::ConfigError;
 use crate::plugin::files::ReadError;
@@ -15,10 +15,8 @@ use crate::plugin::{CallFailure, LoadError};
 /// Why there is no result, or why the result is a no.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolError {
-    /// The configuration.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The log filter.
     #[error("[log] filter is not valid: {0}")]
     LogFilter(#[from] tracing_subscriber::filter::ParseError),
     /// The folder is no project.
@@ -33,7 +31,6 @@ pub enum ToolError {
     /// It gave no answer to a case.
     #[error("the case `{case}`: {failure}")]
     Call {
-        /// The case.
         case: String,
         /// Why there is none.
         failure: CallFailure,
@@ -41,59 +38,33 @@ pub enum ToolError {
     /// It is too large.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// A key or a signature.
     #[error(transparent)]
     Signature(#[from] SignatureError),
-    /// A slot's name.
     #[error(transparent)]
     SlotName(#[from] BadSlotName),
-    /// A slot's file.
     #[error(transparent)]
     SlotFile(#[from] BadSlotConfig),
     /// A file cannot be read.
     #[error("{} cannot be read: {source}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    File { path: PathBuf, source: io::Error },
     /// A file cannot be written.
     #[error("{} cannot be written: {source}", path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Write { path: PathBuf, source: io::Error },
     /// The project has no component yet.
     #[error("{} is not there yet: `waxwing plugin build` makes it", path.display())]
-    NotBuilt {
-        /// The component.
-        path: PathBuf,
-    },
+    NotBuilt { path: PathBuf },
     /// A key is never overwritten.
     #[error(
         "{} is there already, and a key is never overwritten: name another file with --out",
         path.display()
     )]
-    KeyExists {
-        /// The file.
-        path: PathBuf,
-    },
+    KeyExists { path: PathBuf },
     /// Nothing was recorded.
     #[error(transparent)]
     Record(#[from] RecordError),
     /// There is no case of that name.
     #[error("there is no case `{name}` in {}; there are: {there_are}", cases.display())]
-    NoCase {
-        /// The name.
-        name: String,
-        /// Where it was looked for.
-        cases: PathBuf,
-        /// The others.
-        there_are: String,
-    },
+    NoCase { name: String, cases: PathBuf, there_are: String },
     /// There are no cases at all.
     #[error(
         "there are no golden cases in {}: make a folder for each, with an input.json; \
@@ -109,7 +80,6 @@ pub enum ToolError {
     Cases {
         /// Those that failed.
         failed: usize,
-        /// All.
         all: usize,
     },
     /// No server was ever there.
@@ -118,16 +88,10 @@ pub enum ToolError {
          with --data-dir, or its plugins with --plugins-dir",
         data_dir.display()
     )]
-    NoServer {
-        /// Where it was looked for.
-        data_dir: PathBuf,
-    },
+    NoServer { data_dir: PathBuf },
     /// The one round of `dev --once` ended with a no, which was printed.
     #[error("the component was not placed: {reason}")]
-    Round {
-        /// Why.
-        reason: String,
-    },
+    Round { reason: String },
     /// A task of this program was stopped.
     #[error("the build was stopped: {0}")]
     Stopped(#[from] tokio::task::JoinError),

@@ -26,13 +26,12 @@ pub struct Inspect {
     tools: Tools,
 }
 
-/// Runs it.
 pub async fn run(inspected: Inspect) -> Result<(), ToolError> {
     let host = inspected.tools.open("warn")?;
     let subject = Which::at(inspected.component).find(&host)?;
-    let found = inspect(subject.artifact.bytes())?;
+    let found = inspect(subject.artifact.bytes()).map_err(LoadError::from)?;
     // What it is can be shown even if it cannot say so itself.
-    let manifest = host.workshop.describe(&subject.candidate).await;
+    let manifest = host.validator.describe(&subject.candidate).await;
     let value = json!({
         "component": subject.path.display().to_string(),
         "kind": found.kind,

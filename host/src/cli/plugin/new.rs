@@ -11,7 +11,7 @@ use super::super::output::Output;
 use super::scaffold::project::{Language, Project, ProjectKind};
 use super::scaffold::{SdkError, files};
 
-const LONGEST_NAME: usize = 64;
+const MAX_NAME_CHARS: usize = 64;
 /// Names of this project's own crates begin with it.
 const RESERVED: &str = "waxwing-";
 
@@ -51,20 +51,16 @@ pub enum NewError {
     },
     /// A name that some language's tools refuse.
     #[error(
-        "`{name}` cannot be a plugin's name: use 1 to {LONGEST_NAME} of a-z, 0-9 and `-`, begin \
+        "`{name}` cannot be a plugin's name: use 1 to {MAX_NAME_CHARS} of a-z, 0-9 and `-`, begin \
          with a letter, do not end with `-`, and do not begin with `{RESERVED}`. `--name` gives \
          another one than the folder's."
     )]
-    Name {
-        /// The name.
-        name: String,
-    },
+    Name { name: String },
     /// A folder or file cannot be read or written.
     #[error("{} cannot be written: {source}", path.display())]
     Write {
         /// The folder or file.
         path: PathBuf,
-        /// Why.
         source: io::Error,
     },
     /// The SDK inside this program.
@@ -145,7 +141,7 @@ fn name_of(dir: &Path) -> Result<String, NewError> {
 }
 
 fn is_name(name: &str) -> bool {
-    (1..=LONGEST_NAME).contains(&name.len())
+    (1..=MAX_NAME_CHARS).contains(&name.len())
         && name.bytes().all(|it| it.is_ascii_lowercase() || it.is_ascii_digit() || it == b'-')
         && name.starts_with(|it: char| it.is_ascii_lowercase())
         && !name.ends_with('-')

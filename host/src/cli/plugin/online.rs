@@ -20,7 +20,7 @@ use crate::trust;
 /// How long a component may take to be live, or to wait (Python's need half a minute of compilation),
 /// and how often that is looked at.
 const PATIENCE: Duration = Duration::from_mins(3);
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Which running server, and how to answer.
 #[derive(Debug, Clone, Args)]
@@ -52,7 +52,6 @@ pub struct Connection {
 /// Why a running server did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum OnlineError {
-    /// The configuration.
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// The data directory.
@@ -75,7 +74,6 @@ pub enum OnlineError {
     NoClient {
         /// The server.
         base: String,
-        /// Why.
         reason: String,
     },
     /// Nothing answers.
@@ -83,39 +81,19 @@ pub enum OnlineError {
         "no answer from the server at {base}: {reason}; is it running? `waxwing dev` and `waxwing \
          serve` start one"
     )]
-    Unreachable {
-        /// Where.
-        base: String,
-        /// Why.
-        reason: String,
-    },
+    Unreachable { base: String, reason: String },
     /// It refused.
     #[error("the server refused: {0}")]
     Refused(String),
     /// It answered something else.
     #[error("the answer of the server at {base} is not understood: {reason}")]
-    Answer {
-        /// Where.
-        base: String,
-        /// What is wrong.
-        reason: String,
-    },
+    Answer { base: String, reason: String },
     /// A file cannot be read.
     #[error("{path} cannot be read: {source}")]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
+    File { path: PathBuf, source: std::io::Error },
     /// A component did not become live.
     #[error("the component is refused at {stage}: {reason}\nWhat ran before runs on.")]
-    Rejected {
-        /// Where.
-        stage: String,
-        /// Why.
-        reason: String,
-    },
+    Rejected { stage: String, reason: String },
     /// Somebody else gave the slot another one.
     #[error(
         "another component took its place before it was live; `waxwing plugin list` shows which, and \
@@ -136,7 +114,7 @@ pub enum OnlineError {
     Differs(usize),
     /// What was brought is no plugin.
     #[error(transparent)]
-    Component(#[from] crate::plugin::LoadError),
+    Component(#[from] crate::plugin::inspect::InspectError),
 }
 
 impl Server {

@@ -10,7 +10,7 @@ use super::scaffold::project::{Project, ProjectKind};
 use super::tried::{ToolHost, read};
 use crate::plugin::files::ReadError;
 use crate::plugin::slot::{SlotConfig, SlotName};
-use crate::plugin::workshop::Candidate;
+use crate::plugin::validation::Candidate;
 use crate::plugin::{Artifact, Kind};
 
 /// A component, and what holds for it.
@@ -35,7 +35,6 @@ pub struct Which {
 pub struct Subject {
     /// The component's file.
     pub path: PathBuf,
-    /// Its bytes.
     pub artifact: Artifact,
     /// What is to be proven.
     pub candidate: Candidate,

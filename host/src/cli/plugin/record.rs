@@ -1,5 +1,7 @@
 //! `waxwing plugin record`: what a domain policy is asked of a real domain, kept as a golden case.
 
+pub mod error;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -13,20 +15,22 @@ use super::test::write;
 use super::tried::{ToolHost, Tools};
 use crate::cli::output::text;
 use crate::config::NameServer;
-use crate::dns::{Resolver, ResolverError};
+use crate::dns::Resolver;
 use crate::domain::name::DomainName;
 use crate::mail::dkim::Algorithm;
-use crate::plugin::cases::LARGEST;
+use crate::plugin::cases::MAX_INPUT_BYTES;
 use crate::plugin::domain::{DkimKey, Domain, DomainPolicy, Lookup, Requirement, Verdict};
-use crate::plugin::placed::Proven;
-use crate::plugin::record::{Call, Input, answer};
-use crate::plugin::workshop::UNHEARD;
+use crate::plugin::installed::InstalledPlugin;
+use crate::plugin::records::{Call, Input, answer};
+use crate::plugin::validation::UNOBSERVED;
 use crate::plugin::{CallContext, CallFailure, Kind};
 use crate::server;
 use crate::upkeep::verify_domains::{Looks, MOST_NAMES, MOST_RECORDS, MOST_ROUNDS, Unjudged};
 
+use error::RecordError;
+
 /// Characters of a case's name.
-const LONGEST_NAME: usize = 100;
+const MAX_CASE_NAME_CHARS: usize = 100;
 
 /// The server's name where no configuration gives one: that of the other golden cases.
 const NOBODYS_HOST: &str = "mail.example.net";
@@ -74,46 +78,13 @@ pub struct Record {
 #[derive(Debug, Clone)]
 pub struct Key(DkimKey);
 
-/// Why nothing was recorded.
-#[derive(Debug, thiserror::Error)]
-pub enum RecordError {
-    /// Only domain policies are told what DNS has.
-    #[error("this is a {found}, and only a domain policy is told what DNS has")]
-    NotADomainPolicy {
-        /// What it is.
-        found: Kind,
-    },
-    /// A case is not overwritten by the way.
-    #[error(
-        "{} is there already: name another case with --case, or write it once more with --update",
-        path.display()
-    )]
-    CaseExists {
-        /// Its folder.
-        path: PathBuf,
-    },
-    /// `plugin test` would not read it.
-    #[error("what was seen has {bytes} bytes, and an input has at most {LARGEST}")]
-    TooLarge {
-        /// How large it is.
-        bytes: usize,
-    },
-    /// The name servers.
-    #[error(transparent)]
-    Resolver(#[from] ResolverError),
-    /// The policy gave no answer.
-    #[error(transparent)]
-    Unjudged(#[from] Unjudged),
-}
-
-/// Runs it.
 pub async fn run(record: Record) -> Result<(), ToolError> {
     let host = record.tools.open("warn")?;
     let subject = Which::at(record.dir.clone()).find(&host)?;
-    let log = host.workshop.log(&subject.candidate.slot);
-    let proven = host.workshop.prove(&subject.candidate, log, None, UNHEARD).await?;
-    let Proven::Domain(placed) = &proven else {
-        return Err(RecordError::NotADomainPolicy { found: proven.kind() }.into());
+    let log = host.validator.log(&subject.candidate.slot);
+    let validated = host.validator.validate(&subject.candidate, log, None, UNOBSERVED).await?;
+    let InstalledPlugin::Domain(installed) = &validated else {
+        return Err(RecordError::NotADomainPolicy { found: validated.kind() }.into());
     };
     let case = record.case.clone().unwrap_or_else(|| record.domain.to_string());
     let files = Files::of(&subject, &case);
@@ -121,8 +92,8 @@ pub async fn run(record: Record) -> Result<(), ToolError> {
         return Err(RecordError::CaseExists { path: files.folder }.into());
     }
     let asked = Asked {
-        policy: &placed.policy,
-        plugin: &proven.identity().name,
+        policy: &installed.policy,
+        plugin: &validated.identity().name,
         context: context(&host),
         domain: record.described(&host),
     };
@@ -130,7 +101,7 @@ pub async fn run(record: Record) -> Result<(), ToolError> {
     let input = asked.input(&looks);
     // Asked as `plugin test` will ask: by what the file says.
     let call = Call::from_json(Kind::Domain, &input).expect("it is the form of a call");
-    let (answer, failure) = proven.answer(&call).await;
+    let (answer, failure) = validated.answer(&call).await;
     if let Some(failure) = failure {
         return Err(RecordError::from(Unjudged::from(failure)).into());
     }
@@ -139,7 +110,7 @@ pub async fn run(record: Record) -> Result<(), ToolError> {
         "case": case,
         "input": files.input,
         "expected": files.expected,
-        "plugin": proven.identity().name,
+        "plugin": validated.identity().name,
         "digest": subject.artifact.digest(),
         "lookups": looks.to_json(),
         "answer": answer,
@@ -248,7 +219,7 @@ impl Files {
 
     fn write(&self, input: &Value, answer: &Value) -> Result<(), ToolError> {
         let bytes = format!("{input:#}\n").len();
-        if u64::try_from(bytes).is_ok_and(|it| it > LARGEST) {
+        if u64::try_from(bytes).is_ok_and(|it| it > MAX_INPUT_BYTES) {
             return Err(RecordError::TooLarge { bytes }.into());
         }
         fs::create_dir_all(&self.folder).map_err(ToolError::write(&self.folder))?;
@@ -301,13 +272,15 @@ fn lines(value: &Value, folder: &Path) -> String {
 
 fn case_name(name: &str) -> Result<String, String> {
     let is_plain = |it: u8| it.is_ascii_alphanumeric() || matches!(it, b'-' | b'_' | b'.');
-    let is_name = (1..=LONGEST_NAME).contains(&name.len())
+    let is_name = (1..=MAX_CASE_NAME_CHARS).contains(&name.len())
         && name.bytes().all(is_plain)
         && !name.starts_with('.');
     if is_name {
         return Ok(name.to_owned());
     }
-    Err(format!("use 1 to {LONGEST_NAME} letters, digits, `-`, `_` and `.`, not first a `.`"))
+    Err(format!(
+        "use 1 to {MAX_CASE_NAME_CHARS} letters, digits, `-`, `_` and `.`, not first a `.`"
+    ))
 }
 
 fn name_server(text: &str) -> Result<NameServer, String> {

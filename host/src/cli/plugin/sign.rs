@@ -13,7 +13,7 @@ use super::project::{artifact, text};
 use crate::plugin::signature::{PublicKey, SecretKey, verify};
 
 /// Signing needs no limit that a server has; this one keeps memory bounded.
-const LARGEST: u64 = 256 << 20;
+const MAX_COMPONENT_BYTES: u64 = 256 << 20;
 /// What a secret key begins with.
 const SECRET: &str = "wxsec_";
 
@@ -94,7 +94,7 @@ pub fn keygen(keygen: &Keygen) -> Result<(), ToolError> {
 /// Signs a component.
 pub fn sign(sign: &Sign) -> Result<(), ToolError> {
     let key = SecretKey::read(&text(&sign.key)?)?;
-    let component = artifact(&sign.component, LARGEST)?;
+    let component = artifact(&sign.component, MAX_COMPONENT_BYTES)?;
     let signature = key.sign(&component);
     let path = sign.component.with_extension("sig");
     std::fs::write(&path, format!("{signature}\n")).map_err(ToolError::write(&path))?;
@@ -114,7 +114,7 @@ pub fn sign(sign: &Sign) -> Result<(), ToolError> {
 /// Checks a signature.
 pub fn verified(asked: &Verify) -> Result<(), ToolError> {
     let key = public_key(&asked.key)?;
-    let component = artifact(&asked.component, LARGEST)?;
+    let component = artifact(&asked.component, MAX_COMPONENT_BYTES)?;
     let beside = asked.component.with_extension("sig");
     let signature = match &asked.signature {
         Some(file) => Some(text(file)?),

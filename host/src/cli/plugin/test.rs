@@ -10,7 +10,7 @@ use super::project::{Subject, Which};
 use super::tried::{ToolHost, Tools};
 use crate::cli::output;
 use crate::plugin::cases::{self, Case};
-use crate::plugin::placed::Proven;
+use crate::plugin::installed::InstalledPlugin;
 
 /// Run the golden cases of a plugin project on the component that it has built
 #[derive(Debug, Args)]
@@ -46,23 +46,22 @@ enum Outcome {
     NoAnswer(String),
 }
 
-/// Runs it.
 pub async fn run(test: Test) -> Result<(), ToolError> {
-    let filter = if test.log { "warn,waxwing::plugin::sandbox=debug" } else { "warn" };
+    let filter = if test.log { "warn,waxwing::plugin::runtime::sandbox=debug" } else { "warn" };
     let host = test.tools.open(filter)?;
     let subject = Which::at(test.dir).find(&host)?;
-    let log = host.workshop.log(&subject.candidate.slot);
-    let proven = host
-        .workshop
-        .prove(&subject.candidate, log, None, crate::plugin::workshop::UNHEARD)
+    let log = host.validator.log(&subject.candidate.slot);
+    let validated = host
+        .validator
+        .validate(&subject.candidate, log, None, crate::plugin::validation::UNOBSERVED)
         .await?;
-    let golden = cases::read(proven.kind(), &subject.cases)?;
+    let golden = cases::read(validated.kind(), &subject.cases)?;
     if golden.is_empty() {
         return Err(ToolError::NoCases { cases: subject.cases });
     }
     let mut report = Vec::new();
     for case in &golden {
-        let outcome = outcome(&host, &subject, &proven, case, test.update).await?;
+        let outcome = outcome(&host, &subject, &validated, case, test.update).await?;
         if !test.tools.output.is_json() {
             output::say(line(&case.name, &outcome));
         }
@@ -72,7 +71,7 @@ pub async fn run(test: Test) -> Result<(), ToolError> {
     let all = report.len();
     let value = json!({
         "ok": failed == 0,
-        "plugin": proven.identity().name,
+        "plugin": validated.identity().name,
         "digest": subject.artifact.digest(),
         "failed": failed,
         "cases": report.iter().map(|(name, outcome)| outcome.to_json(name)).collect::<Vec<_>>(),
@@ -86,13 +85,13 @@ pub async fn run(test: Test) -> Result<(), ToolError> {
 async fn outcome(
     host: &ToolHost,
     subject: &Subject,
-    proven: &Proven,
+    validated: &InstalledPlugin,
     case: &Case,
     update: bool,
 ) -> Result<Outcome, ToolError> {
     let answered = match case.call.settings.clone() {
-        None => proven.answer(&case.call).await,
-        Some(settings) => match host.workshop.prove_with(&subject.candidate, settings).await {
+        None => validated.answer(&case.call).await,
+        Some(settings) => match host.validator.validate_with(&subject.candidate, settings).await {
             Ok(own) => own.answer(&case.call).await,
             Err(error) => return Ok(Outcome::NoAnswer(error.to_string())),
         },

@@ -12,13 +12,13 @@ use super::error::ToolError;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::plugin::Stage;
-use crate::plugin::workshop::Workshop;
+use crate::plugin::validation::Validator;
 use crate::server;
 use crate::server::data_dir::DataDir;
 use crate::telemetry;
 
 /// The largest component that any server can be told to take.
-const LARGEST: u64 = 32 << 20;
+const MAX_COMPONENT_BYTES: u64 = 32 << 20;
 
 /// Whose limits hold, and how to answer.
 #[derive(Debug, Clone, Args)]
@@ -33,9 +33,8 @@ pub struct Tools {
 /// What plugins are proven with.
 #[derive(Debug)]
 pub struct ToolHost {
-    /// The server's own workshop.
-    pub workshop: Workshop,
-    /// The configuration.
+    /// The server's own validator.
+    pub validator: Validator,
     pub config: Config,
     /// The time.
     pub clock: Clock,
@@ -55,10 +54,11 @@ impl Tools {
         let kept = kept_code();
         let kept = kept.as_ref().map(|(path, secret)| (path.as_path(), secret.as_slice()));
         let compiled = (kept, server::plugins::compiler(&config));
-        let workshop = Workshop::for_tools(plugins.limits, signatures, compiled, clock.clone())?;
+        let validator = Validator::for_tools(plugins.limits, signatures, compiled, clock.clone())?;
         // Without a configuration nobody has said what the server takes, so there is a warning only.
-        let largest = if self.config.is_some() { plugins.max_component_bytes } else { LARGEST };
-        Ok(ToolHost { workshop, config, clock, largest })
+        let largest =
+            if self.config.is_some() { plugins.max_component_bytes } else { MAX_COMPONENT_BYTES };
+        Ok(ToolHost { validator, config, clock, largest })
     }
 }
 

@@ -4,14 +4,14 @@ use serde_json::json;
 
 use super::dear_ada;
 use super::platform::{Home, PLAN, Platform, RENDERER, Remembered};
-use crate::plugin::bindings::world::Kind;
-use crate::plugin::board::{CandidateView, SlotView};
-use crate::plugin::evidence::Published;
-use crate::plugin::manager::{Order, OrderError};
-use crate::plugin::record::Call;
-use crate::plugin::renderer::Template;
-use crate::plugin::slot::{Activation, ImpactRule};
-use crate::plugin::stage::Stage;
+use crate::plugin::config::slot::{Activation, ImpactRule};
+use crate::plugin::kinds::renderer::Template;
+use crate::plugin::promotion::evidence::Published;
+use crate::plugin::records::Call;
+use crate::plugin::runtime::kind::Kind;
+use crate::plugin::runtime::stage::Stage;
+use crate::plugin::slots::manager::{Order, OrderError};
+use crate::plugin::slots::status::{CandidateStatus, SlotStatus};
 
 /// Two recorded calls: a good send, and one with the template `poison`.
 fn recorded() -> Vec<Call> {
@@ -32,7 +32,7 @@ async fn price_one(home: &Home, config: &str) -> Platform {
     let platform = Platform::with(home.options(), recorded()).await;
     home.put("plan-policy.toml", config);
     home.put("plan-policy.wasm", waxwing_guests::component("price-one"));
-    let waits = |view: &SlotView| {
+    let waits = |view: &SlotStatus| {
         let stage = view.candidate.as_ref().map(|it| it.stage);
         (stage == Some(Stage::Waiting) || !view.is_builtin).then_some(())
     };
@@ -44,8 +44,8 @@ async fn price_one(home: &Home, config: &str) -> Platform {
     platform
 }
 
-async fn waiting(platform: &Platform, plugin: &str) -> CandidateView {
-    let waits = |view: &SlotView| {
+async fn waiting(platform: &Platform, plugin: &str) -> CandidateStatus {
+    let waits = |view: &SlotStatus| {
         let candidate = view.candidate.clone()?;
         let is_it = candidate.name.as_deref().is_some_and(|it| it.starts_with(plugin));
         (is_it && candidate.stage == Stage::Waiting).then_some(candidate)
@@ -186,7 +186,7 @@ fn published(slug: &str, text: &str) -> Published {
     Published { template, trial_data: r#"{"name":"Ada"}"#.to_owned() }
 }
 
-fn renderer(name: &'static str) -> impl Fn(&SlotView) -> Option<CandidateView> {
+fn renderer(name: &'static str) -> impl Fn(&SlotStatus) -> Option<CandidateStatus> {
     move |view| {
         let candidate = view.candidate.clone()?;
         let is_it = candidate.name.as_deref().is_some_and(|it| it.starts_with(name));

@@ -2,10 +2,10 @@
 
 use super::ANYBODY;
 use super::platform::{BUILT_IN, Home, PLAN, Platform, reason};
-use crate::plugin::binding::Scope;
-use crate::plugin::board::SlotView;
-use crate::plugin::manager::Order;
-use crate::plugin::stage::Stage;
+use crate::plugin::config::binding::Scope;
+use crate::plugin::runtime::stage::Stage;
+use crate::plugin::slots::manager::Order;
+use crate::plugin::slots::status::SlotStatus;
 
 #[tokio::test]
 async fn the_narrowest_binding_answers() {
@@ -112,7 +112,7 @@ async fn of_two_slots_that_come_at_once_one_gets_the_binding() {
         home.put(&format!("{slot}.wasm"), waxwing_guests::component(guest));
     }
     let platform = Platform::start(&home).await;
-    let settled = |view: &SlotView| {
+    let settled = |view: &SlotStatus| {
         let refused = view.candidate.as_ref().is_some_and(|it| it.rejected.is_some());
         (refused || view.active.is_some()).then_some(view.active.is_some())
     };
@@ -128,7 +128,8 @@ async fn a_plugin_that_waited_does_not_take_a_binding_that_is_taken_by_now() {
     let platform = Platform::start(&home).await;
     home.put("left.toml", "[binding]\nplan = 'pro'\n[activation]\nimpact = 'ask'\n");
     home.put("left.wasm", waxwing_guests::component("price-one"));
-    let waits = |view: &SlotView| (view.candidate.as_ref()?.stage == Stage::Waiting).then_some(());
+    let waits =
+        |view: &SlotStatus| (view.candidate.as_ref()?.stage == Stage::Waiting).then_some(());
     platform.until("left", "it waits", waits).await;
     home.put("right.toml", "[binding]\nplan = 'pro'\n");
     home.put("right.wasm", waxwing_guests::component("price-two"));

@@ -5,12 +5,13 @@ use serde_json::json;
 
 use super::platform::{Home, Platform, RENDERER, marked};
 use super::{NOW, TemplateId, VersionKey, dear_ada, plugins, render_version};
-use crate::plugin::board::SlotView;
-use crate::plugin::error::CallFailure;
-use crate::plugin::limits::Limits;
-use crate::plugin::renderer::{Blame, Body};
-use crate::plugin::table::Unrendered;
-use crate::plugin::{Options, builtin};
+use crate::plugin::Options;
+use crate::plugin::kinds::renderer::{Blame, Body};
+use crate::plugin::promotion::builtin;
+use crate::plugin::runtime::error::CallFailure;
+use crate::plugin::runtime::limits::Limits;
+use crate::plugin::slots::status::SlotStatus;
+use crate::plugin::slots::table::Unrendered;
 
 const ADA: &str = r#"{"name":"Ada"}"#;
 
@@ -22,7 +23,7 @@ async fn an_input_that_two_generations_trap_on_is_put_aside_and_the_plugin_stays
     home.put("liquid-renderer.wasm", marked(&poison, "first"));
     let first = platform.live(RENDERER, "poison-renderer").await;
     home.put("liquid-renderer.wasm", marked(&poison, "second"));
-    let is_second = |view: &SlotView| {
+    let is_second = |view: &SlotStatus| {
         let active = view.active.clone()?;
         (active.identity().digest != first.identity().digest).then_some(active)
     };
@@ -32,8 +33,9 @@ async fn an_input_that_two_generations_trap_on_is_put_aside_and_the_plugin_stays
     let poisoned = || render_version(&platform.plugins, key, "POISON", ADA);
     let failure = poisoned().await.expect_err("a panic");
     assert!(matches!(failure, CallFailure::Trapped { .. }), "{failure}");
-    let aside =
-        |view: &SlotView| (view.active.as_ref()?.pulse().inputs_in_quarantine() == 1).then_some(());
+    let aside = |view: &SlotStatus| {
+        (view.active.as_ref()?.stats().inputs_in_quarantine() == 1).then_some(())
+    };
     platform.until(RENDERER, "the input is put aside", aside).await;
     for _ in 0..10 {
         let text = poisoned().await.expect_err("it is put aside").to_string();
@@ -50,7 +52,7 @@ async fn an_input_that_two_generations_trap_on_is_put_aside_and_the_plugin_stays
     let view = platform.view(RENDERER);
     assert_eq!(view.quarantined, [], "the plugin is not rolled back");
     assert_eq!(view.active.expect("active").identity(), second.identity());
-    assert_eq!(second.pulse().trapped(), 1, "an input that is put aside costs no more traps");
+    assert_eq!(second.stats().trapped(), 1, "an input that is put aside costs no more traps");
     let shown = platform.view(RENDERER).to_json(second.slot());
     assert_eq!(shown["active"]["inputsInQuarantine"], json!(1));
 
@@ -109,7 +111,7 @@ async fn data_that_comes_to_a_limit_is_to_blame_and_its_template_stays() {
     }
     let view = platform.view(RENDERER);
     assert_eq!(view.active.expect("active").identity(), live.identity());
-    assert_eq!(live.pulse().inputs_in_quarantine(), 0);
+    assert_eq!(live.stats().inputs_in_quarantine(), 0);
 }
 
 /// Whoever takes the built-in renderer for a template of a slot's own keeps it: where no other generation can
@@ -129,7 +131,7 @@ async fn a_copy_of_the_built_in_renderer_is_not_rolled_back_for_what_data_costs(
     }
     let view = platform.view(RENDERER);
     assert_eq!(view.quarantined, [], "the plugin is not rolled back");
-    assert!(!view.is_builtin && live.pulse().inputs_in_quarantine() == 0);
+    assert!(!view.is_builtin && live.stats().inputs_in_quarantine() == 0);
 }
 
 #[tokio::test]
@@ -155,7 +157,7 @@ async fn data_that_two_generations_trap_on_keeps_nobody_from_the_template() {
     home.put("liquid-renderer.wasm", marked(&poison, "first"));
     let first = platform.live(RENDERER, "poison-renderer").await;
     home.put("liquid-renderer.wasm", marked(&poison, "second"));
-    let is_second = |view: &SlotView| {
+    let is_second = |view: &SlotStatus| {
         let active = view.active.clone()?;
         (active.identity().digest != first.identity().digest).then_some(active)
     };
@@ -169,13 +171,14 @@ async fn data_that_two_generations_trap_on_keeps_nobody_from_the_template() {
     dear("POISON").await.expect_err("a panic");
     // What traps on any data is judged after it, and put aside.
     render_version(&platform.plugins, bad, "POISON", ADA).await.expect_err("a panic");
-    let aside =
-        |view: &SlotView| (view.active.as_ref()?.pulse().inputs_in_quarantine() > 0).then_some(());
+    let aside = |view: &SlotStatus| {
+        (view.active.as_ref()?.stats().inputs_in_quarantine() > 0).then_some(())
+    };
     platform.until(RENDERER, "the bad template is put aside", aside).await;
     for _ in 0..10 {
         dear("Ada").await.expect("answered").expect("rendered");
     }
-    assert_eq!(second.pulse().inputs_in_quarantine(), 1);
+    assert_eq!(second.stats().inputs_in_quarantine(), 1);
     assert_eq!(platform.view(RENDERER).quarantined, [], "the plugin is not rolled back");
 }
 
@@ -191,7 +194,7 @@ async fn an_input_that_only_one_plugin_traps_on_is_blamed_on_the_plugin() {
         render_version(&platform.plugins, key, "POISON", ADA).await.expect_err("a panic");
     }
     platform.built_in(RENDERER).await;
-    assert_eq!(live.pulse().inputs_in_quarantine(), 0);
+    assert_eq!(live.stats().inputs_in_quarantine(), 0);
     let bodies = render_version(&platform.plugins, key, "POISON", ADA).await;
     assert_eq!(bodies.expect("answered").expect("rendered")[1].text, "POISON");
 }

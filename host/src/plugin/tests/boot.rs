@@ -45,7 +45,7 @@ async fn the_same_files_are_not_loaded_again() {
     home.put("domain-policy.wasm", waxwing_guests::component("strict-domain"));
     platform.live("domain-policy", "strict-domain").await;
     assert_eq!(platform.reason().await, "price two");
-    assert_eq!(live.pulse().calls(), 2, "it is the generation of the start");
+    assert_eq!(live.stats().calls(), 2, "it is the generation of the start");
     let previous = platform.view(PLAN).previous.expect("price-one");
     assert_ne!(previous.digest.as_deref(), Some(live.identity().digest.as_str()));
 }

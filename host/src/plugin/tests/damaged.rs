@@ -4,17 +4,17 @@
 use super::platform::{PLAN, candidate};
 use super::{plugins, still_renders};
 use crate::plugin::Plugins;
-use crate::plugin::error::LoadError;
-use crate::plugin::limits::Limits;
-use crate::plugin::placed::Proven;
+use crate::plugin::promotion::error::LoadError;
+use crate::plugin::promotion::installed::InstalledPlugin;
+use crate::plugin::runtime::limits::Limits;
 
-async fn proven(plugins: &Plugins, component: Vec<u8>) -> Result<Proven, LoadError> {
+async fn validated(plugins: &Plugins, component: Vec<u8>) -> Result<InstalledPlugin, LoadError> {
     plugins.try_out(&candidate(PLAN, Some(component), "")).await
 }
 
 async fn refusal(component: Vec<u8>) -> String {
     let plugins = plugins(Limits::default()).await;
-    let error = proven(&plugins, component).await.expect_err("refused");
+    let error = validated(&plugins, component).await.expect_err("refused");
     still_renders(&plugins).await;
     error.to_string()
 }
@@ -24,7 +24,7 @@ async fn a_truncated_file_is_refused_with_the_place_where_it_ends() {
     let good = waxwing_guests::component("price-one");
     let plugins = plugins(Limits::default()).await;
     for keep in [8, 100, good.len() / 2, good.len() - 1] {
-        let error = proven(&plugins, waxwing_guests::truncated(&good, keep)).await;
+        let error = validated(&plugins, waxwing_guests::truncated(&good, keep)).await;
         let text = error.expect_err("refused").to_string();
         let is_clear = text.starts_with("the component is damaged at byte ")
             && text.ends_with("; copy it again")
@@ -43,7 +43,7 @@ async fn a_flipped_bit_is_refused_or_still_valid() {
     let (mut refused, mut valid) = (0, 0);
     for flip in 0..FLIPS {
         let bit = good.len() * 8 / FLIPS * flip + flip % 8;
-        match proven(&plugins, waxwing_guests::flipped(&good, bit)).await {
+        match validated(&plugins, waxwing_guests::flipped(&good, bit)).await {
             Ok(_) => valid += 1,
             Err(error) => {
                 assert!(!error.to_string().is_empty());
@@ -80,7 +80,7 @@ async fn a_start_that_wants_too_much_memory_is_refused_with_the_setting() {
 #[tokio::test]
 async fn a_table_does_not_grow_without_end() {
     let plugins = plugins(Limits::default()).await;
-    match proven(&plugins, waxwing_guests::table_bomb()).await {
+    match validated(&plugins, waxwing_guests::table_bomb()).await {
         Err(error) => panic!("the table is bounded, which is no failure of the plugin: {error}"),
         Ok(bomb) => assert_eq!(bomb.identity().name, "table-bomb"),
     }

@@ -6,8 +6,8 @@ use std::path::Path;
 use super::platform::{Home, PLAN, Platform, RENDERER, account, marked, reason, use_of};
 use super::{ANYBODY, dear_ada};
 use crate::plugin::Options;
-use crate::plugin::board::SlotView;
-use crate::plugin::stage::Stage;
+use crate::plugin::runtime::stage::Stage;
+use crate::plugin::slots::status::SlotStatus;
 
 #[tokio::test]
 async fn a_renamed_a_copied_and_a_linked_file_become_live() {
@@ -63,7 +63,7 @@ async fn a_broken_file_changes_nothing_and_the_next_good_one_clears_it() {
     let why = platform.refused(PLAN, "not WebAssembly").await;
     assert!(why.starts_with("the file is not WebAssembly: it has 11 bytes"), "{why}");
     let view = platform.view(PLAN);
-    assert_eq!(view.active.as_ref().map(|it| it.pulse().calls()), Some(1), "it was never replaced");
+    assert_eq!(view.active.as_ref().map(|it| it.stats().calls()), Some(1), "it was never replaced");
     assert_eq!(view.brief(live.slot())["rejected"], true, "health shows it");
     assert_eq!(view.candidate.expect("it is shown").stage, Stage::Inspecting);
     assert_eq!(platform.reason().await, "price one");
@@ -71,7 +71,7 @@ async fn a_broken_file_changes_nothing_and_the_next_good_one_clears_it() {
     // The same digest again: nothing is loaded, and the fault is gone.
     home.put("plan-policy.wasm", &one);
     let same = platform.live(PLAN, "price-one").await;
-    assert_eq!(same.pulse().calls(), 2, "the generation of before answers on");
+    assert_eq!(same.stats().calls(), 2, "the generation of before answers on");
     assert_eq!(platform.view(PLAN).previous, None);
 
     home.put("plan-policy.wasm", waxwing_guests::component("panic-check"));
@@ -136,7 +136,7 @@ async fn files_that_are_no_slots_are_left_alone() {
     home.put(".plan-policy.wasm.partial", "not whole yet");
     home.put("plan-policy.wasm", waxwing_guests::component("price-one"));
     platform.live(PLAN, "price-one").await;
-    assert_eq!(platform.plugins.board().slots().len(), 3, "the slots of the built-in plugins");
+    assert_eq!(platform.plugins.statuses().slots().len(), 3, "the slots of the built-in plugins");
 }
 
 #[tokio::test]
@@ -147,7 +147,7 @@ async fn what_is_no_file_is_refused_and_forgotten_once_it_is_gone() {
     std::fs::create_dir(&folder).expect("made");
     platform.refused(PLAN, "not a regular file").await;
     std::fs::remove_dir(&folder).expect("removed");
-    let cleared = |view: &SlotView| view.candidate.is_none().then_some(());
+    let cleared = |view: &SlotStatus| view.candidate.is_none().then_some(());
     platform.until(PLAN, "nothing is refused any more", cleared).await;
 }
 
@@ -171,7 +171,7 @@ async fn a_newer_file_supersedes_one_that_is_still_compiled() {
     let platform = Platform::with(options, Vec::new()).await;
     home.put("plan-policy.wasm", waxwing_guests::big_slow(2_000));
     let compiling =
-        |view: &SlotView| (view.candidate.as_ref()?.stage == Stage::Compiling).then_some(());
+        |view: &SlotStatus| (view.candidate.as_ref()?.stage == Stage::Compiling).then_some(());
     platform.until(PLAN, "it is compiled", compiling).await;
     home.put("plan-policy.wasm", waxwing_guests::component("price-two"));
     let two = platform.live(PLAN, "price-two").await;

@@ -10,11 +10,12 @@ use serde_json::Value;
 
 use super::platform::candidate;
 use super::{NOW, TemplateId, plugins};
-use crate::plugin::bindings::types::{Failure, Pair};
-use crate::plugin::limits::Limits;
-use crate::plugin::placed::{Placed, Proven};
-use crate::plugin::renderer::{Part, Renderer, Source, Template, VersionKey};
-use crate::plugin::{CallContext, error};
+use crate::plugin::CallContext;
+use crate::plugin::kinds::renderer::{Part, Renderer, Source, Template, VersionKey};
+use crate::plugin::promotion::installed::{Installed, InstalledPlugin};
+use crate::plugin::runtime::bindings::types::{Failure, Pair};
+use crate::plugin::runtime::error;
+use crate::plugin::runtime::limits::Limits;
 
 const KNOWN: &str = include_str!("../../../../plugins/liquid-renderer/golden-known-failures.txt");
 const OWN: &str = include_str!("../../../../plugins/liquid-renderer/golden-own.json");
@@ -24,12 +25,14 @@ fn say(message: &str) {
     writeln!(std::io::stderr(), "{message}").expect("standard error is open");
 }
 
-async fn lenient_renderer() -> Arc<Placed<Renderer>> {
+async fn lenient_renderer() -> Arc<Installed<Renderer>> {
     let lenient = candidate("liquid-renderer", None, "[settings]\nundefined = 'nil'");
     let plugins = plugins(Limits::default()).await;
     match plugins.try_out(&lenient).await.expect("the renderer loads") {
-        Proven::Renderer(renderer) => renderer,
-        other @ (Proven::Domain(_) | Proven::Plan(_)) => panic!("no renderer: {other:?}"),
+        InstalledPlugin::Renderer(renderer) => renderer,
+        other @ (InstalledPlugin::Domain(_) | InstalledPlugin::Plan(_)) => {
+            panic!("no renderer: {other:?}")
+        }
     }
 }
 

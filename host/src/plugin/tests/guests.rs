@@ -6,10 +6,10 @@ use std::sync::Arc;
 use super::platform::{BUILT_IN, PLAN, RENDERER, account, candidate, reason, use_of};
 use super::{ANYBODY, dear_ada, plugins, render};
 use crate::plugin::Plugins;
-use crate::plugin::error::CallFailure;
-use crate::plugin::limits::Limits;
-use crate::plugin::plan::{UseRequest, Verdict};
-use crate::plugin::table::Called;
+use crate::plugin::kinds::plan::{UseRequest, Verdict};
+use crate::plugin::runtime::error::CallFailure;
+use crate::plugin::runtime::limits::Limits;
+use crate::plugin::slots::table::Called;
 
 /// A platform where a guest answers the calls of its kind.
 pub async fn live(guest: &str, slot: &str, config: &str) -> Arc<Plugins> {
@@ -19,8 +19,8 @@ pub async fn live(guest: &str, slot: &str, config: &str) -> Arc<Plugins> {
 }
 
 pub async fn put_live(plugins: &Plugins, component: Vec<u8>, slot: &str, config: &str) {
-    let proven = plugins.try_out(&candidate(slot, Some(component), config)).await;
-    plugins.set_table(vec![proven.expect("it does harm only later")], Vec::new());
+    let validated = plugins.try_out(&candidate(slot, Some(component), config)).await;
+    plugins.set_table(vec![validated.expect("it does harm only later")], Vec::new());
 }
 
 pub async fn check(plugins: &Plugins, uses: &[UseRequest]) -> Called<Vec<Verdict>> {

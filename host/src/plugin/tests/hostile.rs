@@ -2,12 +2,15 @@
 
 use super::platform::candidate;
 use super::{plugins, render, still_renders};
-use crate::plugin::bindings::world::Kind;
-use crate::plugin::error::{CallFailure, LoadError};
-use crate::plugin::limits::Limits;
-use crate::plugin::renderer::Body;
-use crate::plugin::table::Unrendered;
-use crate::plugin::{Plugins, builtin};
+use crate::plugin::Plugins;
+use crate::plugin::kinds::renderer::Body;
+use crate::plugin::promotion::builtin;
+use crate::plugin::promotion::error::LoadError;
+use crate::plugin::runtime::error::{CallFailure, ComponentError};
+use crate::plugin::runtime::inspect::InspectError;
+use crate::plugin::runtime::kind::Kind;
+use crate::plugin::runtime::limits::Limits;
+use crate::plugin::slots::table::Unrendered;
 
 fn failure(result: Result<Result<Vec<Body>, Unrendered>, CallFailure>) -> CallFailure {
     match result {
@@ -90,7 +93,13 @@ async fn a_component_that_wants_files_is_refused_by_name() {
     let plugins = plugins(Limits::default()).await;
     let wants = assembled(r#"(component (import "wasi:filesystem/preopens@0.2.6" (instance)))"#);
     let error = load(&plugins, &wants).await;
-    assert!(matches!(error, LoadError::ForbiddenImport { .. }), "{error}");
+    assert!(
+        matches!(
+            error,
+            LoadError::Component(ComponentError::Inspect(InspectError::ForbiddenImport { .. }))
+        ),
+        "{error}"
+    );
     assert!(error.to_string().contains("wasi:filesystem/preopens@0.2.6"), "{error}");
 }
 
@@ -105,10 +114,22 @@ async fn a_component_of_another_kind_is_refused() {
 async fn what_is_no_plugin_is_refused() {
     let plugins = plugins(Limits::default()).await;
     let error = load(&plugins, &assembled("(component)")).await;
-    assert!(matches!(error, LoadError::NoKind { .. }), "{error}");
-    assert!(matches!(load(&plugins, &assembled("(module)")).await, LoadError::CoreModule));
-    assert!(matches!(load(&plugins, b"\0asm").await, LoadError::NotWasm { bytes: 4 }));
-    assert!(matches!(load(&plugins, b"").await, LoadError::NotWasm { bytes: 0 }));
+    assert!(
+        matches!(error, LoadError::Component(ComponentError::Inspect(InspectError::NoKind { .. }))),
+        "{error}"
+    );
+    assert!(matches!(
+        load(&plugins, &assembled("(module)")).await,
+        LoadError::Component(ComponentError::Inspect(InspectError::CoreModule))
+    ));
+    assert!(matches!(
+        load(&plugins, b"\0asm").await,
+        LoadError::Component(ComponentError::Inspect(InspectError::NotWasm { bytes: 4 }))
+    ));
+    assert!(matches!(
+        load(&plugins, b"").await,
+        LoadError::Component(ComponentError::Inspect(InspectError::NotWasm { bytes: 0 }))
+    ));
     let text = load(&plugins, b"<html>404</html>").await.to_string();
     assert!(text.starts_with("the file is not WebAssembly: it has 16 bytes"), "{text}");
     still_renders(&plugins).await;
@@ -119,5 +140,5 @@ async fn settings_that_a_plugin_does_not_know_are_refused_at_load() {
     let plugins = plugins(Limits::default()).await;
     let twice = "[settings]\nplans = [{ name = 'free' }, { name = 'free' }]";
     let error = plugins.try_out(&candidate("plan-policy", None, twice)).await.expect_err("twice");
-    assert!(matches!(error, LoadError::Settings { .. }), "{error}");
+    assert!(matches!(error, LoadError::Component(ComponentError::Settings { .. })), "{error}");
 }

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use super::platform::{PLAN, RENDERER, candidate};
 use super::{plugins, still_renders};
 use crate::plugin::Plugins;
-use crate::plugin::cases;
-use crate::plugin::limits::Limits;
-use crate::plugin::workshop::UNHEARD;
+use crate::plugin::promotion::cases;
+use crate::plugin::promotion::validation::UNOBSERVED;
+use crate::plugin::runtime::limits::Limits;
 
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/plugins/v0")
@@ -19,10 +19,10 @@ async fn answers_as_it_did(plugins: &Plugins, slot: &str, fixture: &str, config:
     let component = std::fs::read(fixtures().join(format!("{fixture}.wasm"))).expect("a fixture");
     let folder = fixtures().join(format!("{fixture}.cases"));
     let candidate = candidate(slot, Some(component), config);
-    let log = plugins.workshop.log(&candidate.slot);
-    let proven = plugins.workshop.prove(&candidate, log, Some(&folder), UNHEARD).await;
-    let proven = proven.unwrap_or_else(|error| panic!("{fixture}: {error}"));
-    let cases = cases::read(proven.kind(), &folder).expect("its cases");
+    let log = plugins.validator.log(&candidate.slot);
+    let validated = plugins.validator.validate(&candidate, log, Some(&folder), UNOBSERVED).await;
+    let validated = validated.unwrap_or_else(|error| panic!("{fixture}: {error}"));
+    let cases = cases::read(validated.kind(), &folder).expect("its cases");
     assert!(!cases.is_empty(), "{fixture} has cases");
     for case in cases {
         assert!(case.expected.is_some(), "{fixture}/{} says what comes out", case.name);
@@ -47,9 +47,9 @@ async fn a_later_version_of_the_same_track_loads() {
             "visible-a" => RENDERER,
             _ => "domain-policy",
         };
-        let proven = plugins.try_out(&candidate(slot, Some(later), "")).await;
-        let proven = proven.unwrap_or_else(|error| panic!("{guest}: {error}"));
-        assert_eq!(proven.identity().name, guest);
+        let validated = plugins.try_out(&candidate(slot, Some(later), "")).await;
+        let validated = validated.unwrap_or_else(|error| panic!("{guest}: {error}"));
+        assert_eq!(validated.identity().name, guest);
     }
 }
 

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use super::platform::{Home, PLAN, Platform, account, candidate, use_of};
 use super::{ANYBODY, plugins};
-use crate::plugin::limits::Limits;
+use crate::plugin::runtime::limits::Limits;
 
 const ALONE: &str = "WAXWING_TEST_RUNS_ALONE";
 const MIB: usize = 1 << 20;

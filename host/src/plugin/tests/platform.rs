@@ -11,20 +11,20 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{ANYBODY, NOW, cache};
 use crate::clock::Clock;
-use crate::plugin::artifact::Artifact;
-use crate::plugin::binding::{Binding, Scope};
-use crate::plugin::board::SlotView;
-use crate::plugin::compiler::Compiler;
-use crate::plugin::evidence::{Evidence, Found, Owner, Published};
-use crate::plugin::limits::Limits;
-use crate::plugin::manager::{Order, OrderError};
-use crate::plugin::placed::Proven;
-use crate::plugin::plan::{Account, Channel, UseRequest, Verdict};
-use crate::plugin::record::Call;
-use crate::plugin::signature::SignatureRule;
-use crate::plugin::slot::{SlotConfig, SlotName};
-use crate::plugin::table::Called;
-use crate::plugin::workshop::Candidate;
+use crate::plugin::config::binding::{Binding, Scope};
+use crate::plugin::config::slot::{SlotConfig, SlotName};
+use crate::plugin::kinds::plan::{Account, Channel, UseRequest, Verdict};
+use crate::plugin::promotion::evidence::{Evidence, Found, Owner, Published};
+use crate::plugin::promotion::installed::InstalledPlugin;
+use crate::plugin::promotion::validation::Candidate;
+use crate::plugin::records::Call;
+use crate::plugin::runtime::artifact::Artifact;
+use crate::plugin::runtime::compiler::Compiler;
+use crate::plugin::runtime::limits::Limits;
+use crate::plugin::runtime::signature::SignatureRule;
+use crate::plugin::slots::manager::{Order, OrderError};
+use crate::plugin::slots::status::SlotStatus;
+use crate::plugin::slots::table::Called;
 use crate::plugin::{Kind, Options, Plugins};
 
 /// The slot of the built-in plan policy.
@@ -150,8 +150,8 @@ impl Platform {
     }
 
     /// What the board shows of a slot now.
-    pub fn view(&self, slot: &str) -> SlotView {
-        self.plugins.board().slot(&name(slot)).expect("the slot is on the board")
+    pub fn view(&self, slot: &str) -> SlotStatus {
+        self.plugins.statuses().slot(&name(slot)).expect("the slot is on the statuses")
     }
 
     /// Looks at a slot until there is an answer.
@@ -159,11 +159,11 @@ impl Platform {
         &self,
         slot: &str,
         what: &str,
-        ask: impl Fn(&SlotView) -> Option<T>,
+        ask: impl Fn(&SlotStatus) -> Option<T>,
     ) -> T {
         let (slot, start) = (name(slot), Instant::now());
         loop {
-            let view = self.plugins.board().slot(&slot);
+            let view = self.plugins.statuses().slot(&slot);
             if let Some(answer) = view.as_ref().and_then(&ask) {
                 return answer;
             }
@@ -174,8 +174,8 @@ impl Platform {
     }
 
     /// Waits until a plugin of that name is live in a slot, and nothing is on its way there.
-    pub async fn live(&self, slot: &str, plugin: &str) -> Proven {
-        let live = |view: &SlotView| {
+    pub async fn live(&self, slot: &str, plugin: &str) -> InstalledPlugin {
+        let live = |view: &SlotStatus| {
             let active = view.active.clone()?;
             let settled = view.candidate.is_none() && !view.is_builtin;
             (settled && active.identity().name == plugin).then_some(active)
@@ -190,15 +190,15 @@ impl Platform {
 
     /// Waits until a slot's candidate is refused for a reason with that text in it.
     pub async fn refused(&self, slot: &str, part: &str) -> String {
-        let reason = |view: &SlotView| view.candidate.clone()?.rejected;
-        let refused = |view: &SlotView| reason(view).filter(|it| it.contains(part));
+        let reason = |view: &SlotStatus| view.candidate.clone()?.rejected;
+        let refused = |view: &SlotStatus| reason(view).filter(|it| it.contains(part));
         self.until(slot, &format!("refused with `{part}`"), refused).await
     }
 
     /// Waits until a slot is taken from the board.
     pub async fn gone(&self, slot: &str) {
         let (slot, start) = (name(slot), Instant::now());
-        while self.plugins.board().slot(&slot).is_some() {
+        while self.plugins.statuses().slot(&slot).is_some() {
             assert!(start.elapsed() < PATIENCE, "{slot} does not go");
             tokio::time::sleep(POLL).await;
         }

@@ -2,13 +2,13 @@
 
 use super::platform::account;
 use super::{ANYBODY, NOW, plugins, render, still_renders};
-use crate::plugin::bindings::world::Kind;
-use crate::plugin::domain::{
+use crate::plugin::kinds::domain::{
     Answer, Domain, Observation, Outcome, RecordType, Requirement, Status, Verdict,
 };
-use crate::plugin::limits::Limits;
-use crate::plugin::plan::{Channel, UseRequest, Verdict as PlanVerdict};
-use crate::plugin::table::Unrendered;
+use crate::plugin::kinds::plan::{Channel, UseRequest, Verdict as PlanVerdict};
+use crate::plugin::runtime::kind::Kind;
+use crate::plugin::runtime::limits::Limits;
+use crate::plugin::slots::table::Unrendered;
 
 fn template_use(required_plan: Option<&str>) -> UseRequest {
     UseRequest {

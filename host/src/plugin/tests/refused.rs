@@ -4,8 +4,8 @@
 use super::platform::{PLAN, RENDERER, account, candidate, use_of};
 use super::{ANYBODY, plugins, still_renders};
 use crate::plugin::Plugins;
-use crate::plugin::limits::Limits;
-use crate::plugin::plan::Verdict;
+use crate::plugin::kinds::plan::Verdict;
+use crate::plugin::runtime::limits::Limits;
 
 /// So that a machine that does much else does not end a guest before its other limits do.
 const PATIENT: &str = "[limits]\ncall_ms = 5000\nprepare_ms = 5000\n";

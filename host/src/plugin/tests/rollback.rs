@@ -3,9 +3,9 @@
 
 use super::ANYBODY;
 use super::platform::{BUILT_IN, Home, PATIENCE, PLAN, Platform};
-use crate::plugin::binding::Scope;
-use crate::plugin::error::CallFailure;
-use crate::plugin::manager::{Order, OrderError};
+use crate::plugin::config::binding::Scope;
+use crate::plugin::runtime::error::CallFailure;
+use crate::plugin::slots::manager::{Order, OrderError};
 
 /// A platform where `price-one` ran before, and `second` runs now.
 async fn after_price_one(home: &Home, second: &str) -> Platform {
@@ -116,7 +116,7 @@ async fn a_plugin_that_gives_up_on_its_first_three_calls_is_rolled_back() {
         assert_eq!(failure.for_client(), "the plugin gives-up gave up in check");
     }
     platform.live(PLAN, "price-one").await;
-    assert_eq!((live.pulse().trapped(), live.pulse().gave_up()), (0, 3));
+    assert_eq!((live.stats().trapped(), live.stats().gave_up()), (0, 3));
     assert_eq!(platform.view(PLAN).quarantined[0].reason, "its first 3 calls failed");
 }
 

@@ -4,10 +4,10 @@ use super::NOW;
 use super::guests::{check, put_live};
 use super::platform::{Home, PLAN, Platform, Remembered, marked, use_of};
 use crate::clock::Clock;
-use crate::plugin::bindings::world::Kind;
-use crate::plugin::board::SlotView;
-use crate::plugin::record::Call;
-use crate::plugin::sample::Sample;
+use crate::plugin::records::Call;
+use crate::plugin::records::sample::Sample;
+use crate::plugin::runtime::kind::Kind;
+use crate::plugin::slots::status::SlotStatus;
 use crate::plugin::{Artifact, Options, Plugins};
 
 #[tokio::test]
@@ -55,11 +55,11 @@ async fn a_component_is_kept_as_long_as_a_recorded_call_names_it() {
         let digest = Artifact::new(build(n)).digest().to_owned();
         home.put("plan-policy.wasm", build(n));
         let is_live =
-            |view: &SlotView| (view.active.as_ref()?.identity().digest == digest).then_some(());
+            |view: &SlotStatus| (view.active.as_ref()?.identity().digest == digest).then_some(());
         platform.until(PLAN, "the next build is live", is_live).await;
     }
     // Two are named by the slot, eight are spare, and one is named by a call.
-    let forgotten = |_: &SlotView| (!home.kept(&second).exists()).then_some(());
+    let forgotten = |_: &SlotStatus| (!home.kept(&second).exists()).then_some(());
     platform.until(PLAN, "a build that nothing names is forgotten", forgotten).await;
     assert!(home.kept(&first).exists());
 }

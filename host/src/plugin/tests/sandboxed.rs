@@ -6,17 +6,17 @@ use serde_json::json;
 use super::guests::{check, live};
 use super::platform::{Home, PLAN, Platform, candidate, reason, use_of};
 use super::{NOW, plugins};
-use crate::plugin::bindings::world::Kind;
-use crate::plugin::limits::Limits;
-use crate::plugin::record::Call;
+use crate::plugin::records::Call;
+use crate::plugin::runtime::kind::Kind;
+use crate::plugin::runtime::limits::Limits;
 
 #[tokio::test]
 async fn a_flood_of_log_lines_is_bounded_and_counted() {
     let home = Home::new();
     let platform = Platform::start(&home).await;
     home.put("plan-policy.wasm", waxwing_guests::component("chatty"));
-    let proven = platform.live(PLAN, "chatty").await;
-    let log = &proven.recipe().log;
+    let validated = platform.live(PLAN, "chatty").await;
+    let log = &validated.recipe().log;
     assert_eq!(log.tail(1_000).0.len(), 0, "what the host's cases make it say is heard by nobody");
     for _ in 0..2 {
         assert_eq!(platform.reason().await, "chatty");
@@ -42,10 +42,10 @@ async fn a_plugins_clock_stands_still_and_its_randomness_is_the_same() {
 async fn a_recorded_call_is_answered_as_of_its_own_time() {
     let plugins = plugins(Limits::default()).await;
     let component = waxwing_guests::component("reads-clock");
-    let proven = plugins.try_out(&candidate(PLAN, Some(component), "")).await.expect("proven");
+    let validated = plugins.try_out(&candidate(PLAN, Some(component), "")).await.expect("proven");
     let input = json!({"nowUnixMs": 1_234_567, "account": {"id": "acc_1"}, "uses": [{}]});
     let call = Call::from_json(Kind::Plan, &input).expect("a call");
-    let (answer, failure) = proven.answer(&call).await;
+    let (answer, failure) = validated.answer(&call).await;
     assert_eq!(failure, None);
     let reason = answer["decisions"][0]["allow"]["reason"].as_str().expect("a reason");
     assert!(reason.starts_with("wall=1234567 passed=0 "), "{reason}");

@@ -2,12 +2,12 @@
 
 use super::ANYBODY;
 use super::platform::{BUILT_IN, Home, PLAN, Platform};
-use crate::plugin::board::SlotView;
-use crate::plugin::manager::Order;
-use crate::plugin::plan::Verdict;
+use crate::plugin::kinds::plan::Verdict;
+use crate::plugin::slots::manager::Order;
+use crate::plugin::slots::status::SlotStatus;
 
 async fn revision(platform: &Platform, revision: u32) {
-    let live = |view: &SlotView| {
+    let live = |view: &SlotStatus| {
         let identity = view.active.as_ref()?.identity();
         (identity.settings_revision == revision && view.candidate.is_none()).then_some(())
     };

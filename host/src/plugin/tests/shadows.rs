@@ -5,14 +5,14 @@ use std::sync::{Arc, Weak};
 
 use super::platform::{Home, PLAN, Platform, RENDERER, candidate, marked};
 use super::{ANYBODY, dear_ada, plugins};
-use crate::plugin::board::SlotView;
-use crate::plugin::limits::Limits;
-use crate::plugin::manager::Order;
-use crate::plugin::record::{Call, Input, answer};
-use crate::plugin::shadow::Shadow;
-use crate::plugin::stage::Stage;
+use crate::plugin::promotion::shadow::Shadow;
+use crate::plugin::records::{Call, Input, answer};
+use crate::plugin::runtime::limits::Limits;
+use crate::plugin::runtime::stage::Stage;
+use crate::plugin::slots::manager::Order;
+use crate::plugin::slots::status::SlotStatus;
 
-fn shadow_of(view: &SlotView) -> Option<Arc<Shadow>> {
+fn shadow_of(view: &SlotStatus) -> Option<Arc<Shadow>> {
     view.candidate.as_ref()?.shadow.clone()
 }
 
@@ -33,7 +33,7 @@ async fn a_candidate_becomes_live_after_its_calls_in_the_shadow() {
     for _ in 0..3 {
         assert_eq!(platform.reason().await, "price one", "the live plugin answers");
     }
-    let is_other = |view: &SlotView| {
+    let is_other = |view: &SlotStatus| {
         let active = view.active.clone()?;
         (active.identity().digest != first.identity().digest).then_some(())
     };
@@ -54,7 +54,7 @@ async fn a_candidate_that_answers_every_call_otherwise_waits_for_the_operator() 
     for _ in 0..3 {
         assert_eq!(platform.reason().await, "price one", "the live plugin answers");
     }
-    let waits = |view: &SlotView| {
+    let waits = |view: &SlotStatus| {
         let candidate = view.candidate.as_ref()?;
         (candidate.stage == Stage::Waiting).then(|| candidate.waits.clone()).flatten()
     };
@@ -79,13 +79,13 @@ async fn the_operator_sees_the_differences_and_decides() {
     home.put("plan-policy.toml", "[activation]\nimpact = 'ask'\n");
     home.put("plan-policy.wasm", waxwing_guests::component("panic-on-poison"));
     let stage =
-        |stage| move |view: &SlotView| (view.candidate.as_ref()?.stage == stage).then_some(());
+        |stage| move |view: &SlotStatus| (view.candidate.as_ref()?.stage == stage).then_some(());
     platform.until(PLAN, "it waits", stage(Stage::Waiting)).await;
     platform.order(PLAN, Order::Shadow { calls: 2 }).await.expect("a candidate waits");
     platform.until(PLAN, "it is in the shadow", stage(Stage::Shadow)).await;
     platform.check(&ANYBODY, "welcome").await.result.expect("price-one answers");
     platform.check(&ANYBODY, "poison").await.result.expect("price-one answers");
-    let both = |view: &SlotView| {
+    let both = |view: &SlotStatus| {
         let report = shadow_of(view)?.report();
         (report.compared == 2).then_some(report)
     };
@@ -155,6 +155,6 @@ async fn a_candidate_that_is_superseded_in_the_shadow_is_let_go() {
     let shadow: Weak<Shadow> = Arc::downgrade(&in_the_shadow(&platform, PLAN).await);
     home.remove("plan-policy.toml");
     platform.live(PLAN, "price-two").await;
-    let let_go = |_: &SlotView| (shadow.strong_count() == 0).then_some(());
+    let let_go = |_: &SlotStatus| (shadow.strong_count() == 0).then_some(());
     platform.until(PLAN, "the shadow ends", let_go).await;
 }

@@ -2,8 +2,8 @@
 
 use super::platform::{Home, PLAN, Platform};
 use crate::plugin::Options;
-use crate::plugin::artifact::Artifact;
-use crate::plugin::signature::{PublicKey, SecretKey, SignatureRule};
+use crate::plugin::runtime::artifact::Artifact;
+use crate::plugin::runtime::signature::{PublicKey, SecretKey, SignatureRule};
 
 fn signed_by(key: &SecretKey, component: &[u8]) -> String {
     key.sign(&Artifact::new(component.to_vec()))

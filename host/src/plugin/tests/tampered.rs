@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use wasmtime::component::Component;
 
 use super::platform::{Home, PLAN, Platform};
-use crate::plugin::builtin;
-use crate::plugin::cache::CompiledCache;
-use crate::plugin::engine::PluginEngine;
+use crate::plugin::promotion::builtin;
+use crate::plugin::runtime::cache::CompiledCache;
+use crate::plugin::runtime::engine::PluginEngine;
 
 /// The kept code, or code that is made now and kept.
 fn compiled(

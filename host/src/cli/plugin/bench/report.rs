@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::super::tried::milliseconds;
 use super::{Costs, Findings, Times};
-use crate::plugin::slot::Instances;
+use crate::plugin::Instances;
 
 /// How much of a limit is used, in its own unit.
 struct Distance {

@@ -16,7 +16,7 @@ use crate::plugin::LoadError;
 const MADE: [&str; 7] =
     ["target", "node_modules", "venv", "__pycache__", "build", "dist", "componentize-py"];
 /// Where the system reports nothing (a network file system), a look finds the change.
-const LOOK: Duration = Duration::from_secs(1);
+const SCAN_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The source of a project, as it was last taken.
 pub struct Source {
@@ -64,7 +64,7 @@ impl Source {
         let mut before = self.taken.clone();
         loop {
             // Either is a reason to look.
-            let _elapsed = tokio::time::timeout(LOOK, self.changed.notified()).await;
+            let _elapsed = tokio::time::timeout(SCAN_INTERVAL, self.changed.notified()).await;
             let mut now = files(&self.dir, &self.component);
             while now != before {
                 tokio::time::sleep(quiet).await;

@@ -8,7 +8,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::slots::{line, summary, text};
-use super::{Connection, LOOK, OnlineError, PATIENCE, Server, read};
+use super::{Connection, OnlineError, PATIENCE, POLL_INTERVAL, Server, read};
 use crate::plugin::Artifact;
 use crate::plugin::inspect::inspect;
 use crate::plugin::slot::SlotName;
@@ -124,7 +124,7 @@ async fn settled(server: &Connection, slot: &SlotName, digest: &str) -> Result<V
         } else if since.elapsed() > SUPERSEDED {
             return Err(OnlineError::Superseded);
         }
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
     Err(OnlineError::Slow { seconds: PATIENCE.as_secs() })
 }

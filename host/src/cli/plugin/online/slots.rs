@@ -5,7 +5,7 @@ use std::time::Instant;
 use clap::Args;
 use serde_json::Value;
 
-use super::{LOOK, OnlineError, PATIENCE, Server};
+use super::{OnlineError, PATIENCE, POLL_INTERVAL, Server};
 use crate::plugin::slot::SlotName;
 
 /// List the slots: what runs, what is on its way, what was refused and why
@@ -99,7 +99,7 @@ async fn order(
     let mut view = server_at.post(&format!("/v1/plugins/{slot}/{word}"), query).await?;
     let start = Instant::now();
     while is_on_its_way(&view) && start.elapsed() < PATIENCE {
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
         view = server_at.get(&format!("/v1/plugins/{slot}"), &[]).await?;
     }
     server.output.one(&view, || line(&view));

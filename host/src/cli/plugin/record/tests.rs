@@ -11,7 +11,7 @@ use crate::dns::Settings;
 use crate::plugin::Limits;
 use crate::plugin::compiler::Compiler;
 use crate::plugin::signature::SignatureRule;
-use crate::plugin::workshop::{Candidate, Workshop};
+use crate::plugin::validation::{Candidate, Validator};
 
 fn domain(name: &str) -> Domain {
     let name: DomainName = name.parse().expect("a name");
@@ -38,14 +38,14 @@ fn resolver(dns: &DnsServer) -> Resolver {
     Resolver::new(&settings, Clock::system()).expect("a resolver")
 }
 
-async fn builtin() -> Proven {
+async fn builtin() -> InstalledPlugin {
     let rule = (SignatureRule::Off, Vec::new());
-    let workshop =
-        Workshop::for_tools(Limits::default(), rule, (None, Compiler::Unbounded), Clock::system());
-    let workshop = workshop.expect("an engine");
+    let validator =
+        Validator::for_tools(Limits::default(), rule, (None, Compiler::Unbounded), Clock::system());
+    let validator = validator.expect("an engine");
     let candidate = Candidate::builtin(Kind::Domain);
-    let log = workshop.log(&candidate.slot);
-    workshop.prove(&candidate, log, None, UNHEARD).await.expect("the built-in policy")
+    let log = validator.log(&candidate.slot);
+    validator.validate(&candidate, log, None, UNOBSERVED).await.expect("the built-in policy")
 }
 
 #[tokio::test]
@@ -56,10 +56,10 @@ async fn what_a_policy_asks_for_further_is_recorded_too_and_the_case_has_the_sam
     dns.txt("a.example.org", "v=spf1 include:b.example.org ~all");
     dns.txt("b.example.org", "v=spf1 include:spf.mail.example.net ~all");
     dns.fault("_dmarc.example.com", Fault::ServFail);
-    let proven = builtin().await;
-    let Proven::Domain(placed) = &proven else { panic!("a domain policy") };
+    let validated = builtin().await;
+    let InstalledPlugin::Domain(installed) = &validated else { panic!("a domain policy") };
     let asked = Asked {
-        policy: &placed.policy,
+        policy: &installed.policy,
         plugin: "test",
         context: CallContext {
             call_id: String::new(),
@@ -82,7 +82,7 @@ async fn what_a_policy_asks_for_further_is_recorded_too_and_the_case_has_the_sam
     assert!(!text.contains("null") && !text.contains("{}"), "{text}");
 
     let call = Call::from_json(Kind::Domain, &input).expect("the form of a call");
-    let (answer, failure) = proven.answer(&call).await;
+    let (answer, failure) = validated.answer(&call).await;
     assert!(failure.is_none(), "{failure:?}");
     let status = |id: &str| {
         let findings = answer["findings"].as_array().expect("findings");

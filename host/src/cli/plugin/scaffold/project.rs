@@ -93,12 +93,7 @@ pub enum ProjectError {
          folder; `waxwing plugin new` makes one.",
         path.display()
     )]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
+    Unreadable { path: PathBuf, source: std::io::Error },
     /// The file says something else.
     #[error(
         "{} is not valid:\n{source}It needs `name`, `kind` (plan, domain, renderer), `lang` (rust, \
@@ -106,7 +101,6 @@ pub enum ProjectError {
         path.display()
     )]
     Malformed {
-        /// The file.
         path: PathBuf,
         /// Where and why.
         source: toml::de::Error,

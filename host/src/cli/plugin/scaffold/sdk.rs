@@ -30,7 +30,6 @@ pub enum SdkError {
         "{file} of the SDK in this program is not valid, which is a defect of its build: {source}"
     )]
     Malformed {
-        /// The file.
         file: String,
         /// Where and why.
         source: toml::de::Error,

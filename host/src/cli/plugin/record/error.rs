@@ -1,0 +1,33 @@
+//! Why nothing was recorded.
+
+use std::path::PathBuf;
+
+use crate::dns::ResolverError;
+use crate::plugin::Kind;
+use crate::plugin::cases::MAX_INPUT_BYTES;
+use crate::upkeep::verify_domains::Unjudged;
+
+/// Why nothing was recorded.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// Only domain policies are told what DNS has.
+    #[error("this is a {found}, and only a domain policy is told what DNS has")]
+    NotADomainPolicy { found: Kind },
+    /// A case is not overwritten by the way.
+    #[error(
+        "{} is there already: name another case with --case, or write it once more with --update",
+        path.display()
+    )]
+    CaseExists { path: PathBuf },
+    /// `plugin test` would not read it.
+    #[error("what was seen has {bytes} bytes, and an input has at most {MAX_INPUT_BYTES}")]
+    TooLarge {
+        /// How large it is.
+        bytes: usize,
+    },
+    #[error(transparent)]
+    Resolver(#[from] ResolverError),
+    /// The policy gave no answer.
+    #[error(transparent)]
+    Unjudged(#[from] Unjudged),
+}

@@ -1,0 +1,4 @@
+//! What the operator says of a slot: `<slot>.toml`, and whose calls come to it.
+
+pub mod binding;
+pub mod slot;

@@ -1,0 +1,261 @@
+//! A slot: one place for a plugin, named after its files, with what the operator says of it in
+//! `<slot>.toml`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::binding::Binding;
+use crate::plugin::runtime::kind::Kind;
+use crate::plugin::runtime::limits::{CallLimits, Limits, Partial};
+use crate::plugin::runtime::pool::Instances;
+
+/// The name of a slot: 1 to 64 of `a-z`, `0-9` and `-`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(transparent)]
+pub struct SlotName(String);
+
+/// A text that is no name of a slot.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{0}` is no name of a slot: 1 to 64 of a-z, 0-9 and -, such as `plan-policy` or `pro-prices`"
+)]
+pub struct BadSlotName(String);
+
+/// What `<slot>.toml` says. Every key has a default.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SlotConfig {
+    /// The kind. Needed only where there is no `<slot>.wasm`: then it is the built-in plugin of
+    /// the kind, with these settings.
+    pub kind: Option<Kind>,
+    /// What happens to a send when the plugin fails.
+    pub on_failure: OnFailure,
+    /// Whether every call gets an instance of its own.
+    pub instances: Option<Instances>,
+    /// Whose calls come here; all, where it is left out.
+    pub binding: Binding,
+    /// What a call may use, where it differs from the server's limits for the kind.
+    pub limits: Partial,
+    /// What must be seen before a new plugin is live.
+    pub activation: Activation,
+    /// The plugin's own settings.
+    pub settings: toml::Table,
+}
+
+/// What happens to a send when the plugin gives no answer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OnFailure {
+    /// It is refused; nothing is charged.
+    #[default]
+    Closed,
+    /// The built-in plugin of the kind decides. For plan policies.
+    Builtin,
+}
+
+/// What must be seen before a new plugin is live.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Activation {
+    /// What to do with the answers that would change.
+    pub impact: ImpactRule,
+    /// Calls that are also made to the new plugin before it is live; 0 for none.
+    pub shadow_calls: u32,
+}
+
+/// How many recorded calls may be answered in another way.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ImpactRule {
+    /// Any number.
+    #[default]
+    Auto,
+    /// The operator decides, with `waxwing plugin activate`.
+    Ask,
+    /// Up to that many; beyond it the operator decides.
+    #[serde(untagged)]
+    UpTo(u32),
+}
+
+/// Why `<slot>.toml` cannot be used; the text names line and column.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{slot}.toml is not valid: {message}")]
+pub struct BadSlotConfig {
+    /// The slot.
+    pub slot: SlotName,
+    /// What is wrong, and where.
+    pub message: String,
+}
+
+impl SlotName {
+    /// Its text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The kind whose built-in plugin has this name.
+    #[must_use]
+    pub fn builtin_kind(&self) -> Option<Kind> {
+        Kind::ALL.into_iter().find(|kind| kind.builtin_slot() == *self)
+    }
+}
+
+impl Kind {
+    /// The slot that replaces the built-in plugin of the kind.
+    #[must_use]
+    pub fn builtin_slot(self) -> SlotName {
+        let name = match self {
+            Self::Renderer => "liquid-renderer",
+            Self::Domain => "domain-policy",
+            Self::Plan => "plan-policy",
+        };
+        SlotName(name.to_owned())
+    }
+}
+
+impl SlotConfig {
+    /// Reads a slot's file.
+    ///
+    /// # Errors
+    /// What is wrong, with line and column.
+    pub fn read(slot: &SlotName, text: &str) -> Result<Self, BadSlotConfig> {
+        let wrong = |message| BadSlotConfig { slot: slot.clone(), message };
+        // The line itself is not repeated: it may hold a secret.
+        let config: Self = toml::from_str(text).map_err(|error| {
+            let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+            let line = before.matches('\n').count() + 1;
+            let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+            wrong(format!("line {line}, column {column}: {}", error.message()))
+        })?;
+        config.limits.check().map_err(wrong)?;
+        if let (Some(kind), Some(builtin)) = (config.kind, slot.builtin_kind())
+            && kind != builtin
+        {
+            return Err(wrong(format!(
+                "this slot replaces the built-in {builtin}, so its kind cannot be a {kind}; give the \
+                 plugin a slot of another name"
+            )));
+        }
+        match &config.binding {
+            Binding::Plan(name) | Binding::Account(name) | Binding::Domain(name)
+                if name.is_empty() =>
+            {
+                Err(wrong("[binding] names nothing; leave it out for the whole server".to_owned()))
+            }
+            Binding::Server | Binding::Plan(_) | Binding::Account(_) | Binding::Domain(_) => {
+                Ok(config)
+            }
+        }
+    }
+
+    /// The plugin's settings as JSON text.
+    #[must_use]
+    pub fn settings(&self) -> Value {
+        to_json(toml::Value::Table(self.settings.clone()))
+    }
+
+    /// The limits of the slot: its own over those of the server for the kind. An interpreter in a
+    /// component needs more memory than a policy in Rust, so large components start from more.
+    #[must_use]
+    pub fn limits(&self, server: &Limits, kind: Kind, embeds_an_interpreter: bool) -> CallLimits {
+        let mut limits = server.of(kind);
+        if embeds_an_interpreter {
+            limits = limits.for_an_interpreter(kind);
+        }
+        self.limits.over(limits)
+    }
+}
+
+/// JSON has no dates, and no numbers that are none: they become texts.
+fn to_json(value: toml::Value) -> Value {
+    match value {
+        toml::Value::String(text) => Value::String(text),
+        toml::Value::Integer(number) => Value::from(number),
+        toml::Value::Float(number) => serde_json::Number::from_f64(number)
+            .map_or(Value::String(number.to_string()), Value::from),
+        toml::Value::Boolean(truth) => Value::Bool(truth),
+        toml::Value::Datetime(moment) => Value::String(moment.to_string()),
+        toml::Value::Array(items) => items.into_iter().map(to_json).collect(),
+        toml::Value::Table(members) => {
+            members.into_iter().map(|(name, member)| (name, to_json(member))).collect()
+        }
+    }
+}
+
+impl FromStr for SlotName {
+    type Err = BadSlotName;
+
+    fn from_str(text: &str) -> Result<Self, BadSlotName> {
+        let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        let inside = !text.starts_with('-') && !text.ends_with('-');
+        let fits = (1..=64).contains(&text.len()) && text.chars().all(allowed) && inside;
+        if fits { Ok(Self(text.to_owned())) } else { Err(BadSlotName(text.to_owned())) }
+    }
+}
+
+impl<'de> Deserialize<'de> for SlotName {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+impl fmt::Display for SlotName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<SlotConfig, BadSlotConfig> {
+        SlotConfig::read(&"pro-prices".parse().expect("a name"), text)
+    }
+
+    #[test]
+    fn a_file_says_kind_binding_limits_activation_and_settings() {
+        let text = "kind = 'plan'\non_failure = 'builtin'\n[binding]\nplan = 'pro'\n\
+                    [limits]\ncall_ms = 20\n[activation]\nimpact = 3\nshadow_calls = 100\n\
+                    [settings]\nprice = 2\n";
+        let config = read(text).expect("valid");
+        assert_eq!(config.kind, Some(Kind::Plan));
+        assert_eq!(config.binding, Binding::Plan("pro".to_owned()));
+        assert_eq!(config.activation.impact, ImpactRule::UpTo(3));
+        assert_eq!(config.settings()["price"], 2);
+        let limits = config.limits(&Limits::default(), Kind::Plan, false);
+        assert_eq!((limits.call_ms, limits.prepare_ms), (20, 50));
+        assert_eq!(read("").expect("valid"), SlotConfig::default());
+        let asks = read("[activation]\nimpact = 'ask'").expect("valid");
+        assert_eq!(asks.activation.impact, ImpactRule::Ask);
+    }
+
+    #[test]
+    fn a_wrong_file_is_refused_with_its_line() {
+        let error = read("\n[activation]\nshadow = 1\n").expect_err("an unknown key");
+        let text = error.to_string();
+        assert!(text.contains("pro-prices.toml") && text.contains("line 3"), "{text}");
+        assert!(text.contains("shadow_calls"), "{text}");
+        let error = read("[binding]\nplan = 'pro'\naccount = 'x'\n").expect_err("two bindings");
+        assert!(error.to_string().contains("one of"), "{error}");
+    }
+
+    #[test]
+    fn the_slot_of_a_built_in_plugin_is_of_its_kind() {
+        let slot = Kind::Plan.builtin_slot();
+        let error = SlotConfig::read(&slot, "kind = 'renderer'\n").expect_err("another kind");
+        assert!(error.to_string().contains("another name"), "{error}");
+        assert!(SlotConfig::read(&slot, "kind = 'plan'\n").is_ok());
+    }
+
+    #[test]
+    fn a_name_is_plain() {
+        for bad in ["", "-", "x-", "../x", "Plan", "a b", &"a".repeat(65)] {
+            assert!(bad.parse::<SlotName>().is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! The three kinds of plugin, each behind one typed call.
+
+pub mod domain;
+pub mod plan;
+pub mod renderer;

@@ -1,0 +1,278 @@
+//! The template renderer: warm instances, each with its compiled templates.
+
+mod blame;
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::num::NonZeroUsize;
+use std::sync::{Mutex, PoisonError};
+
+use lru::LruCache;
+use tokio::sync::Semaphore;
+use wasmtime::component::ResourceAny;
+
+pub use blame::Blame;
+use blame::Evidence;
+
+use crate::plugin::runtime::bindings::template::TemplateRenderer;
+use crate::plugin::runtime::bindings::template::exports::waxwing::plugin::renderer as wit;
+use crate::plugin::runtime::bindings::types::{CallContext, Diagnostic, Failure};
+use crate::plugin::runtime::error::CallFailure;
+use crate::plugin::runtime::generation::Generation;
+use crate::plugin::runtime::instance::{Budget, Instance};
+use crate::plugin::runtime::kind::Kind;
+use crate::plugin::runtime::log::CallPurpose;
+
+pub use wit::{Body, Output, Part, Source, Template, Variable};
+
+use crate::id::TemplateId;
+
+/// Renders of one instance before it makes room for a fresh one.
+const RECYCLED_AFTER: u32 = 1_000;
+/// Compiled templates of one instance, and what they may weigh together.
+const TEMPLATES: NonZeroUsize = NonZeroUsize::new(256).expect("not zero");
+const WEIGHT: u64 = 24 << 20;
+
+/// A generation of a renderer, with its warm instances.
+#[derive(Debug)]
+pub struct Renderer {
+    generation: Generation<TemplateRenderer>,
+    places: Semaphore,
+    warm: Mutex<Vec<Warm>>,
+    evidence: Evidence,
+}
+
+/// A published version of a template never changes, so its compiled form can be kept under this.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct VersionKey {
+    /// The template.
+    pub template: TemplateId,
+    /// Its version.
+    pub revision: u64,
+}
+
+struct Warm {
+    instance: Instance<TemplateRenderer>,
+    compiled: LruCache<VersionKey, Kept>,
+    weight: u64,
+    renders: u32,
+}
+
+/// A compiled template in an instance.
+struct Kept {
+    compiled: ResourceAny,
+    weight: u32,
+    /// Whether this instance has rendered it already.
+    rendered: bool,
+}
+
+impl Renderer {
+    pub(in crate::plugin) const KIND: Kind = Kind::Renderer;
+
+    pub(in crate::plugin) fn new(generation: Generation<TemplateRenderer>) -> Self {
+        let places = std::thread::available_parallelism().map_or(2, NonZeroUsize::get) * 2;
+        let (places, warm) = (Semaphore::new(places), Mutex::new(Vec::new()));
+        Self { generation, places, warm, evidence: Evidence::default() }
+    }
+
+    pub(in crate::plugin) fn generation(&self) -> &Generation<TemplateRenderer> {
+        &self.generation
+    }
+
+    /// Compiles a template that is not published yet and says what it reads, or all its faults.
+    ///
+    /// # Errors
+    /// The plugin gave no answer.
+    pub(in crate::plugin) async fn variables(
+        &self,
+        template: &Template,
+    ) -> Result<Result<Vec<Variable>, Vec<Diagnostic>>, CallFailure> {
+        let call = ("publish", CallPurpose::Service);
+        let mut instance = self.generation.instance(call.1).await?;
+        let compiled = match compile(&mut instance, template, call).await? {
+            Ok(compiled) => compiled,
+            Err(faults) => return Ok(Err(faults)),
+        };
+        instance.arm(Budget::Prepare, call);
+        let cpu = instance.cpu();
+        let (world, store) = instance.parts();
+        let call = world.waxwing_plugin_renderer().compiled();
+        let called = cpu.of(call.call_variables(store, compiled)).await;
+        instance.outcome("variables", Budget::Prepare, called).map(Ok)
+    }
+
+    /// Renders every part of a template; `data` is JSON text. With a key the compiled form is kept.
+    /// Faults of the template itself are `misconfigured`.
+    ///
+    /// # Errors
+    /// The plugin gave no answer.
+    pub(in crate::plugin) async fn render(
+        &self,
+        key: Option<VersionKey>,
+        template: impl Fn() -> Template + Send + Sync,
+        ctx: &CallContext,
+        data: &String,
+    ) -> Result<Result<Output, Failure>, CallFailure> {
+        // Never closed, so the only answer is a place.
+        let _place = self.places.acquire().await;
+        let idle = self.idle();
+        let was_used = idle.is_some();
+        let mut warm = match idle {
+            Some(warm) => warm,
+            None => Warm::new(self.generation.instance(CallPurpose::of(ctx)).await?),
+        };
+        // After a trap the instance is dropped with its store; after a refusal it is as good as new.
+        let mut answer = warm.render(key, &template, ctx, data, &self.evidence).await;
+        if was_used && matches!(answer, Err(CallFailure::Memory { .. })) {
+            // What other calls left in the instance may be what filled it.
+            let plugin = &self.generation.identity().name;
+            tracing::info!(
+                plugin,
+                "warm renderer instance ran out of memory; retrying the call in a new one"
+            );
+            warm = Warm::new(self.generation.instance(CallPurpose::of(ctx)).await?);
+            answer = warm.render(key, &template, ctx, data, &self.evidence).await;
+        }
+        let answer = answer?;
+        self.keep(warm);
+        Ok(answer)
+    }
+
+    /// Who is to blame that a version came to a limit, or trapped, with this data. Where that is not
+    /// known the version's example is rendered.
+    pub(in crate::plugin) async fn blame(
+        &self,
+        key: VersionKey,
+        template: impl Fn() -> Template + Send + Sync,
+        ctx: &CallContext,
+        data: &str,
+        example: &String,
+    ) -> Blame {
+        if let Some(blame) = self.evidence.blame(key) {
+            return blame;
+        }
+        let ctx = CallContext { dry_run: true, ..ctx.clone() };
+        match self.render(Some(key), template, &ctx, example).await {
+            Ok(Ok(_)) => Blame::Data,
+            Ok(Err(Failure::Misconfigured(_))) | Err(_) => self.evidence.fails_its_example(key),
+            Ok(Err(Failure::InvalidInput(_) | Failure::Internal(_))) => {
+                self.evidence.fails(key, hash(data))
+            }
+        }
+    }
+
+    fn idle(&self) -> Option<Warm> {
+        self.warm.lock().unwrap_or_else(PoisonError::into_inner).pop()
+    }
+
+    fn keep(&self, warm: Warm) {
+        if warm.renders < RECYCLED_AFTER {
+            self.warm.lock().unwrap_or_else(PoisonError::into_inner).push(warm);
+        }
+    }
+}
+
+impl Warm {
+    fn new(instance: Instance<TemplateRenderer>) -> Self {
+        Self { instance, compiled: LruCache::new(TEMPLATES), weight: 0, renders: 0 }
+    }
+
+    async fn render(
+        &mut self,
+        key: Option<VersionKey>,
+        template: &(impl Fn() -> Template + Sync),
+        ctx: &CallContext,
+        data: &String,
+        evidence: &Evidence,
+    ) -> Result<Result<Output, Failure>, CallFailure> {
+        self.renders += 1;
+        let kept = key.and_then(|key| self.compiled.get(&key)).map(|kept| kept.compiled);
+        let compiled = match kept {
+            Some(compiled) => compiled,
+            None => {
+                match compile(&mut self.instance, &template(), (&ctx.call_id, CallPurpose::of(ctx)))
+                    .await?
+                {
+                    Ok(compiled) => compiled,
+                    Err(faults) => return Ok(Err(Failure::Misconfigured(faults))),
+                }
+            }
+        };
+        if let (None, Some(key)) = (kept, key) {
+            self.remember(key, compiled).await?;
+        }
+        self.instance.arm_for(ctx);
+        let cpu = self.instance.cpu();
+        let (world, store) = self.instance.parts();
+        let template = world.waxwing_plugin_renderer().compiled();
+        let called = cpu.of(template.call_render(store, compiled, ctx, data)).await;
+        let answer = self.instance.outcome("render", Budget::Call, called)?;
+        match key {
+            None => self.drop_in_guest(compiled).await?,
+            Some(key) if answer.is_ok() => self.rendered(key, evidence),
+            Some(_) => {}
+        }
+        Ok(answer)
+    }
+
+    fn rendered(&mut self, key: VersionKey, evidence: &Evidence) {
+        if let Some(kept) = self.compiled.peek_mut(&key).filter(|kept| !kept.rendered) {
+            kept.rendered = true;
+            evidence.renders(key);
+        }
+    }
+
+    async fn remember(
+        &mut self,
+        key: VersionKey,
+        compiled: ResourceAny,
+    ) -> Result<(), CallFailure> {
+        self.instance.arm(Budget::Prepare, ("weight", CallPurpose::Service));
+        let cpu = self.instance.cpu();
+        let (world, store) = self.instance.parts();
+        let template = world.waxwing_plugin_renderer().compiled();
+        let called = cpu.of(template.call_weight(store, compiled)).await;
+        let weight = self.instance.outcome("weight", Budget::Prepare, called)?;
+        while self.weight + u64::from(weight) > WEIGHT || self.compiled.len() == TEMPLATES.get() {
+            let Some((_, evicted)) = self.compiled.pop_lru() else { break };
+            self.weight -= u64::from(evicted.weight);
+            self.drop_in_guest(evicted.compiled).await?;
+        }
+        self.weight += u64::from(weight);
+        self.compiled.put(key, Kept { compiled, weight, rendered: false });
+        Ok(())
+    }
+
+    /// A handle that is only dropped on this side would stay in the guest for ever.
+    async fn drop_in_guest(&mut self, compiled: ResourceAny) -> Result<(), CallFailure> {
+        self.instance.arm(Budget::Prepare, ("drop", CallPurpose::Service));
+        let cpu = self.instance.cpu();
+        let (_, store) = self.instance.parts();
+        let dropped = cpu.of(compiled.resource_drop_async(store)).await;
+        self.instance.outcome("drop of a compiled template", Budget::Prepare, dropped)
+    }
+}
+
+async fn compile(
+    instance: &mut Instance<TemplateRenderer>,
+    template: &Template,
+    call: (&str, CallPurpose),
+) -> Result<Result<ResourceAny, Vec<Diagnostic>>, CallFailure> {
+    instance.arm(Budget::Prepare, call);
+    let cpu = instance.cpu();
+    let (world, store) = instance.parts();
+    let renderer = world.waxwing_plugin_renderer().compiled();
+    let called = cpu.of(renderer.call_compile(store, template)).await;
+    instance.outcome("compile", Budget::Prepare, called)
+}
+
+fn hash(data: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    data.hash(&mut hasher);
+    hasher.finish()
+}
+
+impl std::fmt::Debug for Warm {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Warm").field("renders", &self.renders).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,262 @@
+//! A proven generation in its slot, and its pulse: how often it was called, and how it failed.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use metrics::Counter;
+use serde_json::Value;
+
+use crate::plugin::config::slot::{SlotConfig, SlotName};
+use crate::plugin::kinds::domain::DomainPolicy;
+use crate::plugin::kinds::plan::PlanPolicy;
+use crate::plugin::kinds::renderer::Renderer;
+use crate::plugin::records::{Call, Input, answer};
+use crate::plugin::runtime::artifact::Artifact;
+use crate::plugin::runtime::bindings::types::CallContext;
+use crate::plugin::runtime::error::CallFailure;
+use crate::plugin::runtime::generation::Recipe;
+use crate::plugin::runtime::identity::Identity;
+use crate::plugin::runtime::kind::Kind;
+use crate::plugin::runtime::log::CallPurpose;
+use crate::plugin::runtime::world::Manifest;
+
+/// Inputs in quarantine, at most; the next one is let through.
+const MAX_QUARANTINED_INPUTS: usize = 1_000;
+
+/// A generation with its place.
+#[derive(Debug)]
+pub struct Installed<P> {
+    /// The slot.
+    pub slot: SlotName,
+    /// What the operator says of it.
+    pub config: Arc<SlotConfig>,
+    /// The component.
+    pub artifact: Artifact,
+    /// The generation and its instances.
+    pub policy: P,
+    /// How it does.
+    pub stats: CallStats,
+}
+
+/// A placed generation of any kind. Cheap to clone.
+#[derive(Debug, Clone)]
+pub enum InstalledPlugin {
+    /// A renderer.
+    Renderer(Arc<Installed<Renderer>>),
+    /// A domain policy.
+    Domain(Arc<Installed<DomainPolicy>>),
+    /// A plan policy.
+    Plan(Arc<Installed<PlanPolicy>>),
+}
+
+/// How a generation does.
+pub struct CallStats {
+    calls: AtomicU64,
+    trapped: AtomicU64,
+    gave_up: AtomicU64,
+    counted: Counter,
+    counted_traps: Counter,
+    counted_given_up: Counter,
+    any_input_in_quarantine: AtomicBool,
+    inputs: RwLock<HashMap<u64, String>>,
+}
+
+impl CallStats {
+    /// The pulse of a generation that was not called yet.
+    #[must_use]
+    pub fn new(slot: &SlotName, kind: Kind) -> Self {
+        let count = |outcome| {
+            metrics::counter!(
+                "waxwing_plugin_calls_total",
+                "slot" => slot.to_string(), "kind" => kind.word(), "outcome" => outcome
+            )
+        };
+        Self {
+            calls: AtomicU64::new(0),
+            trapped: AtomicU64::new(0),
+            gave_up: AtomicU64::new(0),
+            counted: count("answered"),
+            counted_traps: count("trapped"),
+            counted_given_up: count("gave_up"),
+            any_input_in_quarantine: AtomicBool::new(false),
+            inputs: RwLock::new(HashMap::new()),
+        }
+    }
+
+    /// Calls until now.
+    pub fn calls(&self) -> u64 {
+        self.calls.load(Ordering::Relaxed)
+    }
+
+    /// Calls without an answer until now.
+    pub fn trapped(&self) -> u64 {
+        self.trapped.load(Ordering::Relaxed)
+    }
+
+    /// Calls until now of which the plugin said itself that it cannot answer them.
+    pub fn gave_up(&self) -> u64 {
+        self.gave_up.load(Ordering::Relaxed)
+    }
+
+    /// Counts a call; answers how many were before it.
+    pub(in crate::plugin) fn begin_call(&self) -> u64 {
+        self.calls.fetch_add(1, Ordering::Relaxed)
+    }
+
+    pub(in crate::plugin) fn ended(&self, failure: Option<&CallFailure>) {
+        let (count, counter) = match failure {
+            None => return self.counted.increment(1),
+            Some(CallFailure::GaveUp { .. }) => (&self.gave_up, &self.counted_given_up),
+            Some(_) => (&self.trapped, &self.counted_traps),
+        };
+        count.fetch_add(1, Ordering::Relaxed);
+        counter.increment(1);
+    }
+
+    /// How a plugin trapped on an input, if that input is in quarantine.
+    pub(in crate::plugin) fn quarantined(&self, input: u64) -> Option<String> {
+        if !self.any_input_in_quarantine.load(Ordering::Relaxed) {
+            return None;
+        }
+        self.inputs.read().unwrap_or_else(PoisonError::into_inner).get(&input).cloned()
+    }
+
+    /// Does not let an input come to this generation again.
+    pub(in crate::plugin) fn quarantine(&self, input: u64, failure: &CallFailure) {
+        let mut inputs = self.inputs.write().unwrap_or_else(PoisonError::into_inner);
+        if inputs.len() < MAX_QUARANTINED_INPUTS {
+            inputs.insert(input, failure.to_string());
+            self.any_input_in_quarantine.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// How many inputs are in quarantine.
+    pub fn inputs_in_quarantine(&self) -> usize {
+        self.inputs.read().unwrap_or_else(PoisonError::into_inner).len()
+    }
+}
+
+/// What the three kinds of [`Installed`] have in common.
+macro_rules! each {
+    ($validated:expr, $installed:ident => $what:expr) => {
+        match $validated {
+            InstalledPlugin::Renderer($installed) => $what,
+            InstalledPlugin::Domain($installed) => $what,
+            InstalledPlugin::Plan($installed) => $what,
+        }
+    };
+}
+
+impl InstalledPlugin {
+    /// The kind.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Renderer(_) => Kind::Renderer,
+            Self::Domain(_) => Kind::Domain,
+            Self::Plan(_) => Kind::Plan,
+        }
+    }
+
+    /// The slot.
+    #[must_use]
+    pub fn slot(&self) -> &SlotName {
+        each!(self, installed => &installed.slot)
+    }
+
+    /// What the operator says of it.
+    #[must_use]
+    pub fn config(&self) -> &Arc<SlotConfig> {
+        each!(self, installed => &installed.config)
+    }
+
+    /// The component.
+    #[must_use]
+    pub fn artifact(&self) -> &Artifact {
+        each!(self, installed => &installed.artifact)
+    }
+
+    /// Which component it is.
+    #[must_use]
+    pub fn identity(&self) -> &Identity {
+        each!(self, installed => installed.policy.generation().identity())
+    }
+
+    /// What the plugin says of itself.
+    #[must_use]
+    pub fn manifest(&self) -> &Manifest {
+        each!(self, installed => installed.policy.generation().manifest())
+    }
+
+    /// What it is made with.
+    #[must_use]
+    pub fn recipe(&self) -> &Recipe {
+        each!(self, installed => installed.policy.generation().recipe())
+    }
+
+    /// The CPU time of the generation's calls with that purpose.
+    #[must_use]
+    pub fn cpu(&self, purpose: CallPurpose) -> std::time::Duration {
+        each!(self, installed => installed.policy.generation().cpu(purpose).total())
+    }
+
+    /// How it does.
+    #[must_use]
+    pub fn stats(&self) -> &CallStats {
+        each!(self, installed => &installed.stats)
+    }
+
+    /// Makes a recorded call as a comparison: nothing comes of the answer, and the plugin is told so. The
+    /// answer as JSON, and the failure where there was none. A call of another kind is a failure too.
+    pub async fn answer(&self, call: &Call) -> (Value, Option<CallFailure>) {
+        let mut context = call.context.clone();
+        context.dry_run = true;
+        self.answer_in(context, call).await
+    }
+
+    /// Makes a recorded call as it was made then, for a plugin that is not live: one that fails only in
+    /// calls for messages fails again.
+    pub async fn answer_again(&self, call: &Call) -> (Value, Option<CallFailure>) {
+        self.answer_in(call.context.clone(), call).await
+    }
+
+    async fn answer_in(&self, context: CallContext, call: &Call) -> (Value, Option<CallFailure>) {
+        let answered = match (self, &call.input) {
+            (Self::Plan(it), Input::Plan { who, uses }) => {
+                it.policy.check(&context, who, uses).await.map(|it| answer::decisions(&it))
+            }
+            (Self::Renderer(it), Input::Render { template, data }) => {
+                let template = || template.clone();
+                let rendered = it.policy.render(None, template, &context, data).await;
+                rendered.map(|it| answer::output(&it))
+            }
+            (Self::Domain(it), Input::Require { domain }) => {
+                it.policy.require(&context, domain).await.map(|it| answer::requirements(&it))
+            }
+            (Self::Domain(it), Input::Judge { domain, seen }) => {
+                it.policy.judge(&context, domain, seen).await.map(|it| answer::verdict(&it))
+            }
+            (Self::Plan(_) | Self::Renderer(_) | Self::Domain(_), _) => {
+                Err(CallFailure::BrokenPromise {
+                    plugin: self.identity().name.clone(),
+                    call: "answer",
+                    detail: format!("a {} cannot answer a call for a {}", self.kind(), call.kind()),
+                })
+            }
+        };
+        match answered {
+            Ok(answer) => (answer, None),
+            Err(failure) => (answer::failed(&failure.to_string()), Some(failure)),
+        }
+    }
+}
+
+impl std::fmt::Debug for CallStats {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CallStats")
+            .field("calls", &self.calls())
+            .field("trapped", &self.trapped())
+            .finish_non_exhaustive()
+    }
+}

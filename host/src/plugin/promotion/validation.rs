@@ -1,0 +1,337 @@
+//! Where a component is proven: every step from its bytes to a generation that may go live. The
+//! command line's `plugin check` takes the same steps.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::Value;
+use wasmtime::component::Component;
+
+use super::error::LoadError;
+use super::installed::{CallStats, Installed, InstalledPlugin};
+use super::{builtin, cases};
+use crate::clock::Clock;
+use crate::plugin::config::slot::{BadSlotConfig, OnFailure, SlotConfig, SlotName};
+use crate::plugin::kinds::domain::DomainPolicy;
+use crate::plugin::kinds::plan::PlanPolicy;
+use crate::plugin::kinds::renderer::Renderer;
+use crate::plugin::runtime::artifact::Artifact;
+use crate::plugin::runtime::bindings::domain::DomainVerification;
+use crate::plugin::runtime::bindings::plan::PlanRestriction;
+use crate::plugin::runtime::bindings::template::TemplateRenderer;
+use crate::plugin::runtime::cache::CompiledCache;
+use crate::plugin::runtime::compiler::Compiler;
+use crate::plugin::runtime::engine::PluginEngine;
+use crate::plugin::runtime::error::ComponentError;
+use crate::plugin::runtime::generation::{Loader, Recipe};
+use crate::plugin::runtime::kind::Kind;
+use crate::plugin::runtime::limits::Limits;
+use crate::plugin::runtime::log::{Audience, SlotLog};
+use crate::plugin::runtime::pool::Instances;
+use crate::plugin::runtime::signature::{PublicKey, SignatureRule, verify};
+use crate::plugin::runtime::stage::{Progress, Stage};
+use crate::plugin::runtime::world::Manifest;
+
+/// What is proven: a component in a slot, with the operator's words.
+#[derive(Debug, Clone)]
+pub struct Candidate {
+    /// The slot.
+    pub slot: SlotName,
+    /// The component; none for the one that is built in.
+    pub component: Option<Artifact>,
+    /// Its signature.
+    pub signature: Option<String>,
+    /// The slot's file.
+    pub config: Arc<SlotConfig>,
+    /// The revision of the settings in it.
+    pub settings_revision: u32,
+}
+
+/// The tools: the engine, the limits, the keys that are trusted.
+#[derive(Debug, Clone)]
+pub struct Validator {
+    loader: Loader,
+    limits: Limits,
+    rule: SignatureRule,
+    trusted: Vec<PublicKey>,
+    clock: Clock,
+    audience: Audience,
+}
+
+impl Validator {
+    /// The tools of one server. The audience hears what is proven outside of any slot.
+    #[must_use]
+    pub fn new(
+        loader: Loader,
+        limits: Limits,
+        rule: SignatureRule,
+        trusted: Vec<PublicKey>,
+        (clock, audience): (Clock, Audience),
+    ) -> Self {
+        Self { loader, limits, rule, trusted, clock, audience }
+    }
+
+    /// The tools for a command line without a server. Compiled code is kept in a directory, under a
+    /// secret, or not at all.
+    ///
+    /// # Errors
+    /// The machine cannot run the engine.
+    pub fn for_tools(
+        limits: Limits,
+        (rule, trusted): (SignatureRule, Vec<PublicKey>),
+        (kept, compiler): (Option<(&Path, &[u8])>, Compiler),
+        clock: Clock,
+    ) -> Result<Self, LoadError> {
+        let none = CompiledCache::none;
+        let cache = kept.map_or_else(none, |(path, secret)| CompiledCache::open(path, secret));
+        let loader = Loader::new(
+            PluginEngine::start().map_err(ComponentError::Engine)?,
+            (cache, compiler),
+            clock.clone(),
+        )?;
+        Ok(Self::new(loader, limits, rule, trusted, (clock, Audience::Terminal)))
+    }
+
+    /// Proves a candidate with other settings than its slot's, but not by cases.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with it.
+    pub async fn validate_with(
+        &self,
+        candidate: &Candidate,
+        settings: Value,
+    ) -> Result<InstalledPlugin, LoadError> {
+        let (artifact, kind, component) = self.compiled(candidate, UNOBSERVED).await?;
+        let log = self.log(&candidate.slot);
+        self.make(candidate, kind, &artifact, &component, settings, log, UNOBSERVED).await
+    }
+
+    /// What a component says of itself, whatever its settings.
+    ///
+    /// # Errors
+    /// It cannot be loaded, or it does not say.
+    pub async fn describe(&self, candidate: &Candidate) -> Result<Manifest, LoadError> {
+        let (artifact, kind, component) = self.compiled(candidate, UNOBSERVED).await?;
+        let recipe =
+            self.recipe(candidate, kind, &artifact, Value::Null, self.log(&candidate.slot));
+        let (loader, it) = (&self.loader, &artifact);
+        let described = match kind {
+            Kind::Renderer => loader.describe::<TemplateRenderer>(it, &component, recipe).await,
+            Kind::Domain => loader.describe::<DomainVerification>(it, &component, recipe).await,
+            Kind::Plan => loader.describe::<PlanRestriction>(it, &component, recipe).await,
+        };
+        Ok(described?)
+    }
+
+    /// Ends what is being compiled, and compiles nothing more.
+    pub fn stop_compiling(&self) {
+        self.loader.stop_compiling();
+    }
+
+    /// Whether the machine code of a component is kept from before.
+    #[must_use]
+    pub fn is_compiled(&self, artifact: &Artifact) -> bool {
+        self.loader.is_compiled(artifact)
+    }
+
+    /// Takes a candidate through every stage up to TESTED; `cases` are the operator's golden cases.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with it.
+    pub async fn validate(
+        &self,
+        candidate: &Candidate,
+        log: SlotLog,
+        cases: Option<&Path>,
+        progress: Progress<'_>,
+    ) -> Result<InstalledPlugin, LoadError> {
+        self.signed(candidate)?;
+        self.validated(candidate, log, cases, progress).await
+    }
+
+    /// Proves once more what ran once, for a replay: its signature was checked then.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with it.
+    pub async fn revalidate(
+        &self,
+        candidate: &Candidate,
+        log: SlotLog,
+    ) -> Result<InstalledPlugin, LoadError> {
+        self.validated(candidate, log, None, UNOBSERVED).await
+    }
+
+    async fn validated(
+        &self,
+        candidate: &Candidate,
+        log: SlotLog,
+        cases: Option<&Path>,
+        progress: Progress<'_>,
+    ) -> Result<InstalledPlugin, LoadError> {
+        let (artifact, kind, component) = self.compiled(candidate, progress).await?;
+        let wanted = candidate.config.kind.or_else(|| candidate.slot.builtin_kind());
+        if let Some(wanted) = wanted
+            && wanted != kind
+        {
+            return Err(LoadError::WrongKind { wanted, found: kind });
+        }
+        if kind != Kind::Plan && candidate.config.on_failure == OnFailure::Builtin {
+            return Err(LoadError::Config(BadSlotConfig {
+                slot: candidate.slot.clone(),
+                message: "on_failure = \"builtin\" is for plan policies only".to_owned(),
+            }));
+        }
+        let settings = candidate.config.settings();
+        let make = |settings: Value| {
+            let (artifact, component, log) = (artifact.clone(), component.clone(), log.clone());
+            async move {
+                self.make(candidate, kind, &artifact, &component, settings, log, progress).await
+            }
+        };
+        let validated = make(settings).await?;
+        cases::of_the_host(&validated).await?;
+        if let Some(directory) = cases {
+            let directory = directory.to_owned();
+            let read = tokio::task::spawn_blocking(move || cases::read(kind, &directory)).await;
+            let read = read.map_err(|panicked| LoadError::File(panicked.to_string()))??;
+            for case in read {
+                // A case with settings of its own is asked of a generation with those.
+                match case.call.settings.clone() {
+                    Some(settings) => cases::hold(&make(settings).await?, &case).await?,
+                    None => cases::hold(&validated, &case).await?,
+                }
+            }
+        }
+        Ok(validated)
+    }
+
+    /// A log for what is proven outside of any slot.
+    #[must_use]
+    pub fn log(&self, slot: &SlotName) -> SlotLog {
+        SlotLog::new(slot.as_str(), self.clock.clone(), self.audience)
+    }
+
+    fn signed(&self, candidate: &Candidate) -> Result<(), LoadError> {
+        let Some(artifact) = &candidate.component else { return Ok(()) };
+        match (self.rule, verify(artifact, candidate.signature.as_deref(), &self.trusted)) {
+            (SignatureRule::Off, _) | (_, Ok(())) => Ok(()),
+            (SignatureRule::Warn, Err(error)) => {
+                tracing::warn!(slot = %candidate.slot, %error, "plugin signature missing or invalid; accepted because plugins.signatures is `warn`");
+                Ok(())
+            }
+            (SignatureRule::Require, Err(error)) => Err(error.into()),
+        }
+    }
+
+    async fn compiled(
+        &self,
+        candidate: &Candidate,
+        progress: Progress<'_>,
+    ) -> Result<(Artifact, Kind, Component), LoadError> {
+        let artifact = match &candidate.component {
+            Some(artifact) => artifact.clone(),
+            None => builtin::artifact(
+                candidate.config.kind.or_else(|| candidate.slot.builtin_kind()),
+            )
+            .ok_or_else(|| {
+                let slot = &candidate.slot;
+                LoadError::File(format!(
+                    "there is no {slot}.wasm, and {slot}.toml names no kind: say kind = \"plan\", \
+                         \"domain\" or \"renderer\" to use the built-in plugin with these settings"
+                ))
+            })?,
+        };
+        let (kind, component) = self.loader.compile(&artifact, progress).await?;
+        Ok((artifact, kind, component))
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "all that a generation is made of")]
+    async fn make(
+        &self,
+        candidate: &Candidate,
+        kind: Kind,
+        artifact: &Artifact,
+        component: &Component,
+        settings: Value,
+        log: SlotLog,
+        progress: Progress<'_>,
+    ) -> Result<InstalledPlugin, LoadError> {
+        let recipe = self.recipe(candidate, kind, artifact, settings, log);
+        let interpreted = artifact.embeds_an_interpreter();
+        let usual = if interpreted { Instances::Warm } else { Instances::Fresh };
+        let instances = candidate.config.instances.unwrap_or(usual);
+        let loader = &self.loader;
+        Ok(match kind {
+            Kind::Renderer => {
+                let it = loader.load::<TemplateRenderer>(artifact, component, recipe, progress);
+                InstalledPlugin::Renderer(installed(
+                    candidate,
+                    artifact,
+                    kind,
+                    Renderer::new(it.await?),
+                ))
+            }
+            Kind::Domain => {
+                let it = loader.load::<DomainVerification>(artifact, component, recipe, progress);
+                let policy = DomainPolicy::new(it.await?, instances);
+                InstalledPlugin::Domain(installed(candidate, artifact, kind, policy))
+            }
+            Kind::Plan => {
+                let it = loader.load::<PlanRestriction>(artifact, component, recipe, progress);
+                let policy = PlanPolicy::new(it.await?, instances);
+                InstalledPlugin::Plan(installed(candidate, artifact, kind, policy))
+            }
+        })
+    }
+}
+
+impl Validator {
+    fn recipe(
+        &self,
+        candidate: &Candidate,
+        kind: Kind,
+        artifact: &Artifact,
+        settings: Value,
+        log: SlotLog,
+    ) -> Recipe {
+        let interpreted = artifact.embeds_an_interpreter();
+        Recipe {
+            settings,
+            settings_revision: candidate.settings_revision,
+            limits: candidate.config.limits(&self.limits, kind, interpreted),
+            log,
+        }
+    }
+}
+
+impl Candidate {
+    /// The built-in plugin of a kind, with no settings.
+    #[must_use]
+    pub fn builtin(kind: Kind) -> Self {
+        Self {
+            slot: kind.builtin_slot(),
+            component: None,
+            signature: None,
+            config: Arc::default(),
+            settings_revision: 0,
+        }
+    }
+}
+
+/// Progress that nobody follows and nothing ends.
+pub const UNOBSERVED: Progress<'static> = &|_: Stage| true;
+
+fn installed<P>(
+    candidate: &Candidate,
+    artifact: &Artifact,
+    kind: Kind,
+    policy: P,
+) -> Arc<Installed<P>> {
+    Arc::new(Installed {
+        slot: candidate.slot.clone(),
+        config: Arc::clone(&candidate.config),
+        artifact: artifact.clone(),
+        policy,
+        stats: CallStats::new(&candidate.slot, kind),
+    })
+}

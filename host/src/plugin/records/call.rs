@@ -1,0 +1,175 @@
+//! The JSON form of a plugin's calls and answers: golden cases, samples and replays read and write it.
+//!
+//! An input may leave members out; a member that is not known is an error. Two answers are equal
+//! when their JSON is equal.
+
+mod input;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::plugin::config::binding::Binding;
+use crate::plugin::kinds::{domain, plan, renderer};
+use crate::plugin::runtime::bindings::types::CallContext;
+use crate::plugin::runtime::kind::Kind;
+use input::{DomainInput, PlanInput, RendererInput};
+
+/// A call of a plugin: what goes in.
+#[derive(Debug, Clone)]
+pub struct Call {
+    /// What the plugin knows about now and here.
+    pub context: CallContext,
+    /// The settings that it was configured with; none where the record does not say.
+    pub settings: Option<Value>,
+    /// What it is asked.
+    pub input: Input,
+}
+
+/// What a plugin is asked.
+#[derive(Debug, Clone)]
+pub enum Input {
+    /// `check` of a plan policy.
+    Plan {
+        /// Who wants to send.
+        who: plan::Account,
+        /// What they want to send.
+        uses: Vec<plan::UseRequest>,
+    },
+    /// `compile` and `render` of a renderer.
+    Render {
+        /// The template.
+        template: renderer::Template,
+        /// The sender's data, as JSON text.
+        data: String,
+    },
+    /// `require` of a domain policy.
+    Require {
+        /// The domain.
+        domain: domain::Domain,
+    },
+    /// `judge` of a domain policy.
+    Judge {
+        /// The domain.
+        domain: domain::Domain,
+        /// What was seen in DNS.
+        seen: Vec<domain::Observation>,
+    },
+}
+
+/// Why a JSON value is not the input of a call.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}: {detail}", place(.path))]
+pub struct RecordError {
+    /// Where in the value: `uses[0].channel`; empty for the whole of it.
+    pub path: String,
+    /// What is wrong there, and what would be right.
+    pub detail: String,
+}
+
+impl Call {
+    /// About how much memory it holds, in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        match &self.input {
+            Input::Plan { .. } | Input::Require { .. } => 1_024,
+            Input::Judge { seen, .. } => seen.len() * 1_024,
+            Input::Render { template, data } => {
+                let sources = template.sources.iter().map(|it| it.text.len());
+                let partials = template.partials.iter().map(|it| it.value.len());
+                let layout = template.layout.as_ref().map_or(0, String::len);
+                data.len() + layout + sources.chain(partials).sum::<usize>()
+            }
+        }
+    }
+
+    /// Reads the input of a call of a plugin of this kind.
+    ///
+    /// # Errors
+    /// A member is unknown or has the wrong type.
+    pub fn from_json(kind: Kind, json: &Value) -> Result<Self, RecordError> {
+        match kind {
+            Kind::Plan => read::<PlanInput>(json).map(PlanInput::call),
+            Kind::Domain => read::<DomainInput>(json).map(DomainInput::call),
+            Kind::Renderer => read::<RendererInput>(json).and_then(RendererInput::call),
+        }
+    }
+
+    /// The input as JSON; [`Call::from_json`] makes the same call of it.
+    ///
+    /// The JSON form has one value for each key of a list of pairs, and one source for each part of a
+    /// template. The host gives its plugins nothing else.
+    ///
+    /// # Panics
+    /// Never: an input has string keys only.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let Self { context, settings, input } = self.clone();
+        let json = match input {
+            Input::Plan { who, uses } => {
+                serde_json::to_value(PlanInput::new(context, settings, who, uses))
+            }
+            Input::Render { template, data } => {
+                serde_json::to_value(RendererInput::new(context, settings, template, data))
+            }
+            Input::Require { domain } => {
+                serde_json::to_value(DomainInput::new(context, settings, domain, None))
+            }
+            Input::Judge { domain, seen } => {
+                serde_json::to_value(DomainInput::new(context, settings, domain, Some(seen)))
+            }
+        };
+        json.expect("an input has string keys only")
+    }
+
+    /// The kind of plugin that is called.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        self.input.kind()
+    }
+
+    /// Whether a plugin with that binding may get such a call, as far as the call says whom it was for.
+    #[must_use]
+    pub fn may_be_for(&self, binding: &Binding) -> bool {
+        match (binding, &self.input) {
+            (Binding::Plan(plan), Input::Plan { who, .. }) => *plan == who.plan,
+            (Binding::Account(account), Input::Plan { who, .. }) => *account == who.id,
+            (Binding::Plan(plan), Input::Require { domain } | Input::Judge { domain, .. }) => {
+                *plan == domain.plan
+            }
+            (Binding::Domain(name), Input::Require { domain } | Input::Judge { domain, .. }) => {
+                *name == domain.name
+            }
+            (
+                Binding::Server | Binding::Plan(_) | Binding::Account(_) | Binding::Domain(_),
+                Input::Plan { .. }
+                | Input::Render { .. }
+                | Input::Require { .. }
+                | Input::Judge { .. },
+            ) => true,
+        }
+    }
+}
+
+impl Input {
+    /// The kind of plugin that takes this input.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Plan { .. } => Kind::Plan,
+            Self::Render { .. } => Kind::Renderer,
+            Self::Require { .. } | Self::Judge { .. } => Kind::Domain,
+        }
+    }
+}
+
+fn read<T: DeserializeOwned>(json: &Value) -> Result<T, RecordError> {
+    serde_path_to_error::deserialize(json).map_err(|error| {
+        let path = error.path().to_string();
+        let path = if path == "." { String::new() } else { path };
+        RecordError { path, detail: error.into_inner().to_string() }
+    })
+}
+
+fn place(path: &str) -> String {
+    if path.is_empty() { "the input".to_owned() } else { format!("`{path}` of the input") }
+}

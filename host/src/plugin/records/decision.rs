@@ -1,0 +1,54 @@
+//! What is recorded of a plugin's decision, for every message and every refusal.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::sample::Sample;
+use crate::plugin::runtime::identity::Identity;
+use crate::plugin::runtime::kind::Kind;
+
+/// One decision of one plugin.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Decision {
+    /// The kind.
+    pub kind: Kind,
+    /// Which component decided.
+    #[serde(flatten)]
+    pub identity: Identity,
+    /// `allow`, `deny`, `rendered`, `judged`, `invalid`, `failed`, …
+    pub verdict: String,
+    /// Why, in the plugin's words, or how it failed.
+    pub reason: Option<String>,
+    /// How long it took.
+    pub micros: u64,
+    /// What a template printed and the data did not hold, as in `user.name`: it went out blank.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blank: Vec<String>,
+    /// What went in and came out, where this call is one of the sample.
+    #[serde(skip)]
+    pub sample: Option<Arc<Sample>>,
+}
+
+impl Decision {
+    /// A record of what `identity` decided in `took`.
+    #[must_use]
+    pub fn new(
+        kind: Kind,
+        identity: &Identity,
+        (verdict, reason): (&str, Option<String>),
+        took: Duration,
+    ) -> Self {
+        Self {
+            kind,
+            identity: identity.clone(),
+            verdict: verdict.to_owned(),
+            reason,
+            micros: u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
+            blank: Vec::new(),
+            sample: None,
+        }
+    }
+}

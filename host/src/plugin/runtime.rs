@@ -1,0 +1,24 @@
+//! What runs a component: its bytes, its machine code, its instances, and what each of them may use.
+
+pub mod artifact;
+pub mod bindings;
+pub mod bounded_file;
+pub mod cache;
+pub mod compiler;
+mod counts;
+pub mod engine;
+pub mod error;
+pub mod generation;
+pub mod identity;
+pub mod inspect;
+pub mod instance;
+pub mod kind;
+pub mod limits;
+pub mod log;
+mod meter;
+pub mod pool;
+pub mod sandbox;
+mod schema;
+pub mod signature;
+pub mod stage;
+pub mod world;

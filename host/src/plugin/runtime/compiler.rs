@@ -1,0 +1,253 @@
+//! Turns components into machine code within bounds: in a child process of this binary, which may
+//! use so much memory and so much CPU time and no more. Compilation of one function can take memory
+//! and time that grow with the square of its size, and a thread that compiles cannot be stopped; a
+//! process can, when a newer file comes or when the server ends.
+
+pub mod child;
+
+use std::io;
+use std::path::PathBuf;
+use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+use super::artifact::Artifact;
+use super::engine::PluginEngine;
+use super::log::printable;
+
+/// The command of the binary that is a child, and is not for people.
+pub const COMMAND: &str = "compile-plugin";
+
+/// Compilations at one time; more wait. Each may use all the memory that one may use.
+const MAX_AT_ONE_TIME: usize = 4;
+/// How much longer than its CPU time a compilation may take, where the machine does other things too.
+const PATIENCE: u32 = 5;
+/// Bytes of what a child wrote last to standard error.
+const LAST_WORDS: u64 = 1 << 10;
+
+/// What one compilation may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CompileLimits {
+    /// Memory, in bytes.
+    pub memory_bytes: u64,
+    /// CPU time of all its threads together, in seconds.
+    pub seconds: u64,
+}
+
+/// Why a component was not compiled. Each limit names its setting.
+#[derive(Debug, thiserror::Error)]
+pub enum CompileError {
+    /// Not a component, or one that does not compile.
+    #[error("not a WebAssembly component that can be compiled: {0}")]
+    Component(wasmtime::Error),
+    /// It takes too much memory.
+    #[error(
+        "compiling the component takes more memory than it may: plugins.compile_memory_bytes is {limit}; \
+         build it smaller (a very large function, or code that nothing calls), or raise the setting"
+    )]
+    Memory {
+        /// The setting.
+        limit: u64,
+    },
+    /// It takes too much CPU time.
+    #[error(
+        "compiling the component takes more CPU time than it may: plugins.compile_seconds is {limit}; \
+         build it smaller (a very large function, or code that nothing calls), or raise the setting"
+    )]
+    Time {
+        /// The setting.
+        limit: u64,
+    },
+    /// It was not finished in time, though it did not use up its CPU time.
+    #[error(
+        "compiling the component was not finished after {waited} s, because the machine does much else \
+         ({PATIENCE} times plugins.compile_seconds, which is {limit}); put the file there again"
+    )]
+    Deadline {
+        /// How long it took, in seconds.
+        waited: u64,
+        /// The setting.
+        limit: u64,
+    },
+    /// The child ended in another way.
+    #[error("the compiler of plugins ended without an answer ({status}): {words}")]
+    Broken {
+        /// How it ended.
+        status: String,
+        /// What it wrote last.
+        words: String,
+    },
+    /// There is no child.
+    #[error("the compiler of plugins cannot be started: {0}")]
+    Start(#[from] io::Error),
+    /// The server stops.
+    #[error("the server is shutting down")]
+    Stopping,
+}
+
+/// What compiles.
+#[derive(Debug, Clone)]
+pub enum Compiler {
+    /// Threads of this process, without bounds: for tests and benchmarks, whose process is not the
+    /// server's, and whose components are their own.
+    Unbounded,
+    /// A child process for each component.
+    Children(Arc<Children>),
+}
+
+/// Child processes that compile.
+#[derive(Debug)]
+pub struct Children {
+    program: PathBuf,
+    limits: CompileLimits,
+    places: Semaphore,
+    stop: CancellationToken,
+}
+
+impl Compiler {
+    /// Children of this binary, within limits.
+    #[must_use]
+    pub fn children(program: PathBuf, limits: CompileLimits) -> Self {
+        let (places, stop) = (Semaphore::new(MAX_AT_ONE_TIME), CancellationToken::new());
+        Self::Children(Arc::new(Children { program, limits, places, stop }))
+    }
+
+    /// Ends what is being compiled, and compiles nothing more.
+    pub fn stop(&self) {
+        match self {
+            Self::Unbounded => {}
+            Self::Children(children) => children.stop.cancel(),
+        }
+    }
+
+    /// The machine code of a component. Ends with its future.
+    ///
+    /// # Errors
+    /// It is none, or it takes more than it may.
+    pub async fn compile(
+        &self,
+        engine: &PluginEngine,
+        artifact: &Artifact,
+    ) -> Result<Vec<u8>, CompileError> {
+        match self {
+            // The server's own components are small and trusted, and a server must start without children.
+            Self::Children(children) if !artifact.is_builtin() => {
+                children.compile(artifact.bytes()).await
+            }
+            Self::Children(_) | Self::Unbounded => {
+                let (engine, artifact) = (engine.clone(), artifact.clone());
+                let compiled =
+                    tokio::task::spawn_blocking(move || engine.compile(artifact.bytes()));
+                match compiled.await {
+                    Ok(code) => code.map_err(CompileError::Component),
+                    Err(panicked) => Err(CompileError::Component(wasmtime::Error::new(panicked))),
+                }
+            }
+        }
+    }
+}
+
+impl Children {
+    async fn compile(&self, wasm: &[u8]) -> Result<Vec<u8>, CompileError> {
+        // Never closed, so the only answer is a place.
+        let _place = self.places.acquire().await;
+        let waited = Duration::from_secs(self.limits.seconds) * PATIENCE;
+        let deadline =
+            CompileError::Deadline { waited: waited.as_secs(), limit: self.limits.seconds };
+        tokio::select! {
+            compiled = tokio::time::timeout(waited, self.compile_in_a_child(wasm)) => {
+                compiled.map_err(|_elapsed| deadline)?
+            }
+            () = self.stop.cancelled() => Err(CompileError::Stopping),
+        }
+    }
+
+    /// The child is killed where this future is dropped.
+    async fn compile_in_a_child(&self, wasm: &[u8]) -> Result<Vec<u8>, CompileError> {
+        let mut child = self.start().map_err(CompileError::Start)?;
+        let (Some(mut stdin), Some(stdout), Some(stderr)) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take())
+        else {
+            return Err(CompileError::Start(io::ErrorKind::BrokenPipe.into()));
+        };
+        let (_sent, answer, words) =
+            tokio::join!(send(&mut stdin, wasm), self.answer(stdout), last_words(stderr));
+        // The child ends itself where its standard input does: this one stays open until then.
+        let status = child.wait().await.map_err(CompileError::Start)?;
+        drop(stdin);
+        let answer = answer.map_err(CompileError::Start)?;
+        match (status.success(), answer.split_first()) {
+            (true, Some((&child::COMPILED, code))) => Ok(code.to_vec()),
+            (true, Some((&child::REFUSED, text))) => {
+                let text = String::from_utf8_lossy(text).into_owned();
+                Err(CompileError::Component(wasmtime::Error::msg(text)))
+            }
+            (true, Some((&child::OUT_OF_MEMORY, _))) => Err(self.out_of_memory()),
+            (_, _) => Err(self.ended(status, words)),
+        }
+    }
+
+    fn start(&self) -> io::Result<Child> {
+        let limits = [self.limits.memory_bytes, self.limits.seconds].map(|it| it.to_string());
+        Command::new(&self.program)
+            .arg(COMMAND)
+            .args(limits)
+            .env_clear()
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+    }
+
+    async fn answer(&self, stdout: ChildStdout) -> io::Result<Vec<u8>> {
+        let mut answer = Vec::new();
+        stdout.take(self.limits.memory_bytes).read_to_end(&mut answer).await?;
+        Ok(answer)
+    }
+
+    fn out_of_memory(&self) -> CompileError {
+        CompileError::Memory { limit: self.limits.memory_bytes }
+    }
+
+    #[cfg(unix)]
+    fn ended(&self, status: ExitStatus, words: String) -> CompileError {
+        use std::os::unix::process::ExitStatusExt as _;
+
+        use rustix::process::Signal;
+        match status.signal() {
+            Some(signal) if signal == Signal::XCPU.as_raw() => {
+                CompileError::Time { limit: self.limits.seconds }
+            }
+            // What Rust does where there is no memory for an allocation.
+            Some(signal) if signal == Signal::ABORT.as_raw() => self.out_of_memory(),
+            Some(_) | None => CompileError::Broken { status: status.to_string(), words },
+        }
+    }
+
+    #[cfg(not(unix))]
+    fn ended(&self, status: ExitStatus, words: String) -> CompileError {
+        CompileError::Broken { status: status.to_string(), words }
+    }
+}
+
+/// A child that has ended says so by its status, not by its closed pipe.
+async fn send(stdin: &mut ChildStdin, wasm: &[u8]) -> io::Result<()> {
+    let length = u64::try_from(wasm.len()).unwrap_or(u64::MAX);
+    stdin.write_all(&length.to_le_bytes()).await?;
+    stdin.write_all(wasm).await?;
+    stdin.flush().await
+}
+
+async fn last_words(mut stderr: ChildStderr) -> String {
+    let mut words = Vec::new();
+    // Whatever was read until an error is all that there is; what is over goes nowhere.
+    drop((&mut stderr).take(LAST_WORDS).read_to_end(&mut words).await);
+    drop(tokio::io::copy(&mut stderr, &mut tokio::io::sink()).await);
+    printable(&String::from_utf8_lossy(&words))
+}

@@ -1,0 +1,85 @@
+//! The three kinds of plugin, and the names of the settings that limit each.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A kind of plugin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Turns a template and data into the parts of a message.
+    Renderer,
+    /// Says which DNS records a domain needs, and judges what was seen.
+    Domain,
+    /// Says what a plan may send and what it costs.
+    Plan,
+}
+
+impl Kind {
+    /// All three.
+    pub const ALL: [Self; 3] = [Self::Renderer, Self::Domain, Self::Plan];
+
+    /// The interface that a component of the kind exports, without its version.
+    #[must_use]
+    pub fn interface(self) -> &'static str {
+        match self {
+            Self::Renderer => "waxwing:plugin/renderer",
+            Self::Domain => "waxwing:plugin/domain-policy",
+            Self::Plan => "waxwing:plugin/plan-policy",
+        }
+    }
+
+    /// As in `kind = "plan"`.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Renderer => "renderer",
+            Self::Domain => "domain",
+            Self::Plan => "plan",
+        }
+    }
+
+    /// The settings that limit it: time of a call, time of a preparing call, memory, bytes out.
+    pub(in crate::plugin) fn knobs(self) -> Knobs {
+        match self {
+            Self::Renderer => knobs!("renderer"),
+            Self::Domain => knobs!("domain"),
+            Self::Plan => knobs!("plan"),
+        }
+    }
+}
+
+/// The names of the settings that limit a kind.
+pub(in crate::plugin) struct Knobs {
+    /// Running time of a call.
+    pub call: &'static str,
+    /// Running time of a preparing call.
+    pub prepare: &'static str,
+    /// Memory of an instance.
+    pub memory: &'static str,
+    /// Bytes out of a call.
+    pub output: &'static str,
+}
+
+macro_rules! knobs {
+    ($kind:literal) => {
+        Knobs {
+            call: concat!("plugins.limits.", $kind, ".call_ms"),
+            prepare: concat!("plugins.limits.", $kind, ".prepare_ms"),
+            memory: concat!("plugins.limits.", $kind, ".memory_bytes"),
+            output: concat!("plugins.limits.", $kind, ".output_bytes"),
+        }
+    };
+}
+use knobs;
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Renderer => "template renderer",
+            Self::Domain => "domain policy",
+            Self::Plan => "plan policy",
+        })
+    }
+}

@@ -1,0 +1,254 @@
+//! What a plugin may use: time, memory, bytes out. Each refusal names its setting.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use serde::{Deserialize, Deserializer};
+use wasmtime::ResourceLimiter;
+
+use super::kind::Kind;
+
+const MIB: usize = 1 << 20;
+
+/// The limits of the three kinds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Limits {
+    /// Template rendering.
+    #[serde(deserialize_with = "Partial::of_renderer")]
+    pub renderer: CallLimits,
+    /// Plan restriction and price.
+    #[serde(deserialize_with = "Partial::of_plan")]
+    pub plan: CallLimits,
+    /// Domain verification.
+    #[serde(deserialize_with = "Partial::of_domain")]
+    pub domain: CallLimits,
+}
+
+/// Some limits; the others stay as they are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Partial {
+    call_ms: Option<u64>,
+    prepare_ms: Option<u64>,
+    memory_bytes: Option<usize>,
+    output_bytes: Option<usize>,
+}
+
+impl Partial {
+    fn checked<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let limits = Self::deserialize(from)?;
+        limits.check().map_err(serde::de::Error::custom)?;
+        Ok(limits)
+    }
+
+    fn of_renderer<'de, D: Deserializer<'de>>(from: D) -> Result<CallLimits, D::Error> {
+        Self::checked(from).map(|it| it.over(Limits::default().renderer))
+    }
+
+    fn of_plan<'de, D: Deserializer<'de>>(from: D) -> Result<CallLimits, D::Error> {
+        Self::checked(from).map(|it| it.over(Limits::default().plan))
+    }
+
+    fn of_domain<'de, D: Deserializer<'de>>(from: D) -> Result<CallLimits, D::Error> {
+        Self::checked(from).map(|it| it.over(Limits::default().domain))
+    }
+
+    /// Whether the engine can keep them.
+    pub(in crate::plugin) fn check(&self) -> Result<(), String> {
+        let within = |name: &str, value: Option<u64>, from: u64, to: u64| match value {
+            Some(value) if !(from..=to).contains(&value) => {
+                Err(format!("{name} is {value}, and it can be {from} to {to}"))
+            }
+            Some(_) | None => Ok(()),
+        };
+        let bytes = |value: Option<usize>| value.map(|it| u64::try_from(it).unwrap_or(u64::MAX));
+        within("call_ms", self.call_ms, 1, 60_000)?;
+        within("prepare_ms", self.prepare_ms, 1, 60_000)?;
+        within("memory_bytes", bytes(self.memory_bytes), 64 << 10, 128 << 20)?;
+        within("output_bytes", bytes(self.output_bytes), 1 << 10, 64 << 20)
+    }
+
+    /// These limits where they say something, else the others.
+    pub(in crate::plugin) fn over(self, kind: CallLimits) -> CallLimits {
+        CallLimits {
+            call_ms: self.call_ms.unwrap_or(kind.call_ms),
+            prepare_ms: self.prepare_ms.unwrap_or(kind.prepare_ms),
+            memory_bytes: self.memory_bytes.unwrap_or(kind.memory_bytes),
+            output_bytes: self.output_bytes.unwrap_or(kind.output_bytes),
+        }
+    }
+}
+
+/// The limits of one kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CallLimits {
+    /// Running time of one call, in milliseconds.
+    pub call_ms: u64,
+    /// Running time of one compilation of a template, of `configure` or of a self-test, in
+    /// milliseconds.
+    pub prepare_ms: u64,
+    /// Memory of one instance, all its linear memories together, in bytes.
+    pub memory_bytes: usize,
+    /// What one call may answer, in bytes.
+    pub output_bytes: usize,
+}
+
+impl CallLimits {
+    /// Running time of one call.
+    #[must_use]
+    pub fn call(&self) -> Duration {
+        Duration::from_millis(self.call_ms)
+    }
+
+    /// Running time of one preparing call.
+    #[must_use]
+    pub fn prepare(&self) -> Duration {
+        Duration::from_millis(self.prepare_ms)
+    }
+}
+
+impl Limits {
+    /// The limits of a kind.
+    #[must_use]
+    pub fn of(&self, kind: Kind) -> CallLimits {
+        match kind {
+            Kind::Renderer => self.renderer,
+            Kind::Plan => self.plan,
+            Kind::Domain => self.domain,
+        }
+    }
+}
+
+impl CallLimits {
+    /// Interpreters hold their heap and their standard library, and start slowly; limits that the
+    /// operator set for the kind are only raised.
+    pub(in crate::plugin) fn for_an_interpreter(mut self, kind: Kind) -> Self {
+        let default = Limits::default().of(kind);
+        if self.memory_bytes == default.memory_bytes {
+            self.memory_bytes = self.memory_bytes.max(64 * MIB);
+        }
+        if self.prepare_ms == default.prepare_ms {
+            self.prepare_ms = self.prepare_ms.max(500);
+        }
+        self
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            renderer: CallLimits {
+                call_ms: 100,
+                prepare_ms: 250,
+                memory_bytes: 64 * MIB,
+                output_bytes: 8 * MIB,
+            },
+            plan: CallLimits {
+                call_ms: 10,
+                prepare_ms: 50,
+                memory_bytes: 16 * MIB,
+                output_bytes: MIB / 4,
+            },
+            domain: CallLimits {
+                call_ms: 50,
+                prepare_ms: 50,
+                memory_bytes: 16 * MIB,
+                output_bytes: MIB,
+            },
+        }
+    }
+}
+
+/// Counts what an instance holds; wasmtime's own limiter counts each memory for itself.
+#[derive(Debug)]
+pub struct Meter {
+    limit: usize,
+    held: usize,
+    peak: Peak,
+    exceeded: bool,
+}
+
+/// The most memory that an instance of a generation has held. Cheap to clone.
+#[derive(Debug, Clone, Default)]
+pub struct Peak(Arc<AtomicUsize>);
+
+impl Peak {
+    /// In bytes.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl Meter {
+    const TABLE_ELEMENTS: usize = 100_000;
+
+    /// Nothing held yet.
+    pub fn new(limit: usize, peak: Peak) -> Self {
+        Self { limit, held: 0, peak, exceeded: false }
+    }
+
+    /// Whether the guest asked for more than it may have.
+    pub fn exceeded(&self) -> bool {
+        self.exceeded
+    }
+}
+
+impl ResourceLimiter for Meter {
+    fn memory_growing(
+        &mut self,
+        current: usize,
+        desired: usize,
+        _maximum: Option<usize>,
+    ) -> wasmtime::Result<bool> {
+        let held = self.held.saturating_add(desired.saturating_sub(current));
+        let allowed = held <= self.limit;
+        if allowed {
+            self.held = held;
+            self.peak.0.fetch_max(held, Ordering::Relaxed);
+        } else {
+            self.exceeded = true;
+        }
+        Ok(allowed)
+    }
+
+    fn table_growing(
+        &mut self,
+        _current: usize,
+        desired: usize,
+        _maximum: Option<usize>,
+    ) -> wasmtime::Result<bool> {
+        let allowed = desired <= Self::TABLE_ELEMENTS;
+        self.exceeded |= !allowed;
+        Ok(allowed)
+    }
+
+    fn instances(&self) -> usize {
+        64
+    }
+
+    fn memories(&self) -> usize {
+        8
+    }
+
+    fn tables(&self) -> usize {
+        32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_memory_limit_is_the_sum_over_all_memories() {
+        let peak = Peak::default();
+        let mut meter = Meter::new(10, peak.clone());
+        assert!(meter.memory_growing(0, 6, None).expect("no error"));
+        assert!(!meter.memory_growing(0, 6, None).expect("no error"));
+        assert!(meter.exceeded());
+        assert_eq!(peak.bytes(), 6);
+    }
+}

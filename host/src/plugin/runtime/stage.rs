@@ -1,0 +1,35 @@
+//! The way of a component from its files to being live.
+
+use super::error::ComponentError;
+
+/// Where a component is on its way to be proven.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Stage {
+    /// Its files are still being written.
+    Settling,
+    /// It is parsed: its kind, its interface version, its imports.
+    Inspecting,
+    /// It is turned into machine code.
+    Compiling,
+    /// Its types are checked against the interface.
+    Linked,
+    /// Its settings are checked, by its own schema and by itself.
+    Configured,
+    /// Its own test, the operator's cases and the host's cases run.
+    Tested,
+    /// Recorded calls are made to it.
+    Impact,
+    /// Live calls are made to it too.
+    Shadow,
+    /// The operator is to decide.
+    Waiting,
+}
+
+/// Hears of each stage as it begins; an answer of false ends the work, because a newer file came.
+pub type Progress<'a> = &'a (dyn Fn(Stage) -> bool + Send + Sync);
+
+/// Begins a stage, unless a newer file came.
+pub fn enter(progress: Progress<'_>, stage: Stage) -> Result<(), ComponentError> {
+    if progress(stage) { Ok(()) } else { Err(ComponentError::Superseded) }
+}

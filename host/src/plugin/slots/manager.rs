@@ -1,0 +1,335 @@
+//! The one task that changes what is live: it hears of files, of the operator's commands and of
+//! traps, and moves each slot's machine. Nothing is unloaded before its successor is proven.
+
+mod directory_watch;
+mod events;
+mod jobs;
+mod machine;
+mod orders;
+mod persistence;
+mod traps;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::StreamExt;
+use futures_util::future::{BoxFuture, abortable};
+use futures_util::stream::FuturesUnordered;
+use tokio::sync::{Notify, mpsc};
+use tokio::time::MissedTickBehavior;
+use tokio_util::sync::CancellationToken;
+
+use super::files::Stamp;
+use super::plugins::Plugins;
+use super::status::CandidateStatus;
+use super::table::TrapReport;
+use crate::plugin::config::slot::SlotName;
+use crate::plugin::promotion::error::LoadError;
+use crate::plugin::promotion::evidence::Evidence;
+use crate::plugin::runtime::error::{CallFailure, ComponentError};
+use crate::plugin::runtime::stage::Stage;
+use directory_watch::{DirectoryWatch, RepeatedErrors};
+use jobs::{Examination, Examined, JobOutcome};
+use machine::{Decision, FilesGone, Machines, Proposal};
+use traps::Judging;
+
+pub use super::orders::{Command, Order, OrderError};
+pub use events::{Event, EventKind, Listener};
+pub use machine::{Live, Machine};
+
+/// How often the directory is looked at where the system reports nothing.
+const SCAN_INTERVAL: Duration = Duration::from_secs(1);
+/// Characters of a reason that are shown.
+const MAX_REASON_CHARS: usize = 1_000;
+
+/// The task.
+#[derive(Debug)]
+pub struct Manager {
+    plugins: Arc<Plugins>,
+    machines: Machines,
+    commands: mpsc::Receiver<Command>,
+    traps: mpsc::Receiver<TrapReport>,
+    scan_errors: RepeatedErrors,
+    judging: Judging,
+    listener: Listener,
+    told_traps: HashMap<SlotName, Instant>,
+    /// Whether a slot has changed since components were last forgotten.
+    is_untidy: bool,
+}
+
+type Jobs = FuturesUnordered<BoxFuture<'static, (SlotName, u64, JobOutcome)>>;
+
+impl Manager {
+    /// The task over machines as the start left them.
+    pub fn new(
+        plugins: Arc<Plugins>,
+        machines: BTreeMap<SlotName, Machine>,
+        commands: mpsc::Receiver<Command>,
+        traps: mpsc::Receiver<TrapReport>,
+    ) -> Self {
+        let (judging, listener) = (Judging::default(), Listener::default());
+        let told_traps = HashMap::new();
+        let mut manager = Self {
+            plugins,
+            machines: Machines::new(machines),
+            commands,
+            traps,
+            scan_errors: RepeatedErrors::default(),
+            judging,
+            listener,
+            told_traps,
+            is_untidy: true,
+        };
+        manager.publish_all();
+        manager
+    }
+
+    /// Runs until `stop`. The impact of a new plugin is found out by the evidence.
+    pub async fn run(mut self, evidence: Arc<dyn Evidence>, stop: CancellationToken) {
+        let changed = Arc::new(Notify::new());
+        let mut watch = DirectoryWatch::begin(&self.plugins.directory, &changed).await;
+        let mut work = Jobs::new();
+        let mut scans = tokio::time::interval(SCAN_INTERVAL);
+        scans.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = changed.notified() => self.scan(&mut work, &evidence).await,
+                _ = scans.tick() => {
+                    watch = watch.renewed(&self.plugins.directory, &changed).await;
+                    self.scan(&mut work, &evidence).await;
+                    self.count_calls();
+                    self.retry_saving();
+                    self.tidy(&mut work, &evidence);
+                }
+                Some(command) = self.commands.recv() => self.execute(command, &mut work, &evidence).await,
+                Some(report) = self.traps.recv() => self.trapped(report, &mut work),
+                Some((slot, number, done)) = work.next(), if !work.is_empty() => {
+                    self.finish(&slot, number, done, &mut work);
+                }
+            }
+            self.save().await;
+        }
+    }
+
+    /// Begins work for every slot whose files are not as they were. The scan is not done by the
+    /// runtime's workers: a network file system may take its time.
+    async fn scan(&mut self, work: &mut Jobs, evidence: &Arc<dyn Evidence>) {
+        let directory = self.plugins.directory.clone();
+        let found = match blocking(move || directory.scan()).await {
+            Ok(found) => found,
+            Err(error) => {
+                if self.scan_errors.is_due(&error, Instant::now()) {
+                    let path = self.plugins.directory.path().display();
+                    tracing::error!(%path, %error, "plugin directory cannot be read; active plugins stay in service");
+                }
+                return;
+            }
+        };
+        let known = self.machines.slots();
+        let slots: BTreeSet<SlotName> = known.into_iter().chain(found.keys().cloned()).collect();
+        for slot in slots {
+            let stamp = found.get(&slot).cloned();
+            if self.machines.of(&slot).must_examine(stamp.as_ref()) {
+                self.examine(&slot, stamp, false, work, evidence);
+            }
+        }
+    }
+
+    fn examine(
+        &mut self,
+        slot: &SlotName,
+        stamp: Option<Stamp>,
+        forgiven: bool,
+        work: &mut Jobs,
+        evidence: &Arc<dyn Evidence>,
+    ) {
+        let number = self.machines.of(slot).begin_examination(stamp);
+        if self.plugins.statuses.slot(slot).is_none() {
+            self.publish(slot);
+        }
+        let machine = self.machines.of(slot);
+        let plugins = Arc::clone(&self.plugins);
+        let examination = Examination {
+            slot: slot.clone(),
+            work: number,
+            newest: Arc::clone(&machine.newest),
+            settling: Arc::clone(&machine.settling),
+            directory: plugins.directory.clone(),
+            max_bytes: plugins.max_component_bytes,
+            validator: plugins.validator.clone(),
+            statuses: plugins.statuses.clone(),
+            kept: plugins.state.clone(),
+            log: plugins.log(slot),
+            state: machine.state.clone(),
+            active: machine.active.clone(),
+            plugins: Arc::clone(&plugins),
+            evidence: Arc::clone(evidence),
+            now: plugins.clock.now().rfc3339(),
+            forgiven,
+        };
+        let (examined, running) = abortable(examination.run());
+        machine.running = Some(running);
+        let slot = slot.clone();
+        work.push(Box::pin(async move {
+            (slot, number, examined.await.unwrap_or(JobOutcome::Superseded))
+        }));
+    }
+
+    fn finish(&mut self, slot: &SlotName, number: u64, done: JobOutcome, work: &mut Jobs) {
+        if let JobOutcome::Judged { plugin, input, failure, blame } = done {
+            self.judged(&plugin, input, &failure, blame);
+            return;
+        }
+        if !self.machines.of(slot).is_newest(number) {
+            return;
+        }
+        match done {
+            JobOutcome::Unchanged => {
+                self.machines.of(slot).drop_candidate();
+                self.publish(slot);
+            }
+            JobOutcome::Gone => self.gone(slot),
+            JobOutcome::Examined(examined) => self.examined(slot, *examined, work),
+            JobOutcome::Shadowed => self.activate_if_allowed(slot),
+            JobOutcome::Judged { .. } | JobOutcome::Superseded | JobOutcome::Tidied => {}
+        }
+    }
+
+    fn examined(&mut self, slot: &SlotName, examined: Examined, work: &mut Jobs) {
+        let Examined { digest, state, result } = examined;
+        let result = result.and_then(|(live, impact)| {
+            // Another slot may have taken the binding while this one was validated.
+            self.machines.check_binding(&live.validated).map(|()| (live, impact))
+        });
+        let machine = self.machines.of(slot);
+        machine.files_were_read(state.settings, digest.clone());
+        match result {
+            Ok((live, impact)) => match machine.propose(live, impact) {
+                Proposal::Activate(live) => self.activate(slot, *live),
+                Proposal::Shadow { calls } => {
+                    self.shadow(slot, calls, work);
+                }
+                Proposal::Decide => self.activate_if_allowed(slot),
+            },
+            Err(LoadError::Component(ComponentError::Superseded)) => {}
+            Err(error) => self.reject(slot, digest, &error),
+        }
+    }
+
+    fn reject(&mut self, slot: &SlotName, digest: Option<String>, error: &LoadError) {
+        let stage = self.plugins.statuses.slot(slot).and_then(|it| it.candidate);
+        let stage = stage.map_or(Stage::Settling, |it| it.stage);
+        let file = self.plugins.directory.path().join(format!("{slot}.wasm"));
+        tracing::error!(%slot, file = %file.display(), ?stage, %error, "plugin rejected; the active version stays in service");
+        let rejected = Some(error.to_string().chars().take(MAX_REASON_CHARS).collect());
+        let shown = CandidateStatus { digest, stage, rejected, ..CandidateStatus::new() };
+        self.machines.of(slot).reject(shown, matches!(error, LoadError::Taken { .. }));
+        self.publish(slot);
+    }
+
+    /// Has the candidate shadow what is live, if one waits; answers whether one does.
+    fn shadow(&mut self, slot: &SlotName, calls: u32, work: &mut Jobs) -> bool {
+        let Some((number, rest)) = self.machines.of(slot).begin_shadow(calls) else { return false };
+        let name = slot.clone();
+        work.push(Box::pin(async move { (name, number, jobs::shadow(rest).await) }));
+        tracing::info!(%slot, calls, "shadowing the active version with a candidate");
+        self.publish(slot);
+        true
+    }
+
+    fn activate_if_allowed(&mut self, slot: &SlotName) {
+        match self.machines.of(slot).decide() {
+            Some(Decision::Activate(live)) => self.activate(slot, *live),
+            Some(Decision::Wait { would_change, reason }) => {
+                tracing::warn!(%slot, would_change, reason, "plugin validated but not promoted; `waxwing plugin activate` promotes it");
+                self.publish(slot);
+            }
+            None => {}
+        }
+    }
+
+    fn activate(&mut self, slot: &SlotName, mut live: Live) {
+        // It may have waited, and another slot has taken its binding in the meantime.
+        if let Err(error) = self.machines.check_binding(&live.validated) {
+            return self.reject(slot, live.stored.digest, &error);
+        }
+        live.stored.since = self.plugins.clock.now().rfc3339();
+        let identity = live.validated.identity();
+        let (plugin, version, digest) = (&identity.name, &identity.version, &identity.digest);
+        let settings = identity.settings_revision;
+        tracing::info!(%slot, plugin, version, digest, settings, "plugin promoted");
+        let validated = live.validated.clone();
+        self.machines.of(slot).activate(live);
+        self.tell(EventKind::Activated, &validated, "it is live");
+        metrics::counter!("waxwing_plugin_activations_total", "slot" => slot.to_string())
+            .increment(1);
+        self.changed(slot);
+    }
+
+    fn gone(&mut self, slot: &SlotName) {
+        match self.machines.of(slot).files_are_gone() {
+            FilesGone::ActiveStays => {
+                tracing::warn!(%slot, "files of the rejected plugin removed; the active version stays in service");
+            }
+            FilesGone::ActiveRemoved => {
+                tracing::warn!(%slot, "plugin files removed; a plugin with a broader binding serves its calls");
+            }
+            FilesGone::NothingActive => {}
+        }
+        self.changed(slot);
+    }
+
+    /// What a slot serves has changed. Calls go to the new table at once; the status shows the slot
+    /// when its state is on disk, so that a crash takes back nothing that an operator has seen.
+    fn changed(&mut self, slot: &SlotName) {
+        self.serve();
+        self.machines.binding_may_be_free();
+        let machine = self.machines.of(slot);
+        machine.must_save = true;
+        machine.must_show = true;
+        self.is_untidy = true;
+    }
+
+    fn publish(&mut self, slot: &SlotName) {
+        self.show(slot);
+        self.serve();
+    }
+
+    fn show(&mut self, slot: &SlotName) {
+        let builtin = slot.builtin_kind().map(|kind| self.plugins.builtin(kind));
+        let machine = self.machines.of(slot);
+        if machine.is_empty() && builtin.is_none() {
+            self.plugins.statuses.remove(slot);
+        } else {
+            self.plugins.statuses.show(slot, machine.view(builtin.as_ref()));
+        }
+        let rejected = if machine.rejected.is_some() { 1.0 } else { 0.0 };
+        metrics::gauge!("waxwing_plugin_candidate_rejected", "slot" => slot.to_string())
+            .set(rejected);
+    }
+
+    fn serve(&self) {
+        let live = self.machines.all().filter_map(Machine::serving).cloned().collect();
+        let shadows =
+            self.machines.all().filter_map(|it| it.pending.as_ref()?.shadow.clone()).collect();
+        self.plugins.set_table(live, shadows);
+    }
+
+    fn publish_all(&mut self) {
+        for slot in self.machines.slots() {
+            self.publish(&slot);
+        }
+    }
+}
+
+/// Work on files, off the runtime's workers.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> io::Result<T> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .unwrap_or_else(|panicked| Err(io::Error::other(panicked)))
+}

@@ -1,0 +1,315 @@
+//! Work that takes its time, beside the manager's loop: reading and proving a slot's files,
+//! driving a shadow, finding out whether a plugin or its input is to blame.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use super::machine::{Live, Settling};
+use crate::plugin::config::slot::{SlotConfig, SlotName};
+use crate::plugin::kinds::renderer;
+use crate::plugin::promotion::builtin;
+use crate::plugin::promotion::error::LoadError;
+use crate::plugin::promotion::evidence::Evidence;
+use crate::plugin::promotion::impact::Impact;
+use crate::plugin::promotion::installed::InstalledPlugin;
+use crate::plugin::promotion::shadow::ShadowCalls;
+use crate::plugin::promotion::validation::{Candidate, Validator};
+use crate::plugin::records::{Input, send_outcome};
+use crate::plugin::runtime::artifact::Artifact;
+use crate::plugin::runtime::error::CallFailure;
+use crate::plugin::runtime::kind::Kind;
+use crate::plugin::runtime::log::SlotLog;
+use crate::plugin::runtime::stage::Stage;
+use crate::plugin::slots::files::{Contents, Directory, ReadError};
+use crate::plugin::slots::plugins::Plugins;
+use crate::plugin::slots::state::{SlotState, StateDirectory, Stored};
+use crate::plugin::slots::status::Statuses;
+use crate::plugin::slots::table::TrapReport;
+
+/// Between two readings of files that must be equal.
+const SETTLED_AFTER: Duration = Duration::from_millis(40);
+/// How long files may be away before they are gone: some editors delete before they write.
+const GONE_AFTER: Duration = Duration::from_millis(300);
+
+/// Components that nothing names any more and that are still kept.
+const SPARE_COMPONENTS: usize = 8;
+
+/// What came of work.
+#[derive(Debug)]
+pub enum JobOutcome {
+    /// The files are as they were when what runs was read.
+    Unchanged,
+    /// Newer work took its place.
+    Superseded,
+    /// Components that nothing names any more are gone.
+    Tidied,
+    /// The files are gone.
+    Gone,
+    /// A component came as far as it could.
+    Examined(Box<Examined>),
+    /// All shadow calls were made.
+    Shadowed,
+    /// It is known who is to blame for a trap.
+    Judged {
+        /// Whose call it was.
+        plugin: InstalledPlugin,
+        input: u64,
+        /// How it trapped.
+        failure: CallFailure,
+        /// Who is to blame.
+        blame: Blame,
+    },
+}
+
+/// A component that was looked at.
+#[derive(Debug)]
+pub struct Examined {
+    /// Its digest, where it could be read.
+    pub digest: Option<String>,
+    /// The slot's state with the revision of its settings.
+    pub state: SlotState,
+    /// A generation and what would change, or why not.
+    pub result: Result<(Live, Impact), LoadError>,
+}
+
+/// All that an examination needs.
+pub struct Examination {
+    pub slot: SlotName,
+    pub work: u64,
+    pub newest: Arc<AtomicU64>,
+    pub settling: Arc<Settling>,
+    pub directory: Directory,
+    pub max_bytes: u64,
+    pub validator: Validator,
+    pub statuses: Statuses,
+    pub kept: StateDirectory,
+    pub log: SlotLog,
+    pub state: SlotState,
+    pub active: Option<Live>,
+    pub plugins: Arc<Plugins>,
+    pub evidence: Arc<dyn Evidence>,
+    pub now: String,
+    /// Whether the operator lets it run again whatever was before.
+    pub forgiven: bool,
+}
+
+impl Examination {
+    /// Reads the slot's files until they stand still, and takes them as far as they go.
+    pub async fn run(mut self) -> JobOutcome {
+        let contents = match self.settled().await {
+            Ok(Some(contents)) => contents,
+            Ok(None) => return JobOutcome::Gone,
+            Err(error) => return self.ended(None, Err(LoadError::File(error.to_string()))),
+        };
+        let digest = contents.component.as_ref().map(|it| it.digest().to_owned());
+        if !self.forgiven && self.is_active(&contents, digest.as_deref()) {
+            return JobOutcome::Unchanged;
+        }
+        let result = self.examine(contents).await;
+        self.ended(digest, result)
+    }
+
+    fn ended(
+        self,
+        digest: Option<String>,
+        result: Result<(Live, Impact), LoadError>,
+    ) -> JobOutcome {
+        JobOutcome::Examined(Box::new(Examined { digest, state: self.state, result }))
+    }
+
+    /// The same files twice in a row, and no change reported between; none where they are gone.
+    async fn settled(&self) -> Result<Option<Contents>, ReadError> {
+        loop {
+            let changes = self.settling.changes();
+            let before = self.read().await;
+            let gone = before.as_ref().is_ok_and(Contents::is_empty);
+            let pause = tokio::time::sleep(if gone { GONE_AFTER } else { SETTLED_AFTER });
+            let is_same = tokio::select! {
+                () = pause => match (&before, self.read().await) {
+                    (Ok(before), Ok(now)) => *before == now,
+                    (before, now) => before.is_err() && now.is_err(),
+                },
+                () = self.settling.change() => false,
+            };
+            if (is_same && self.settling.ends_at(changes)) || !self.enter(Stage::Settling) {
+                return before.map(|it| (!it.is_empty()).then_some(it));
+            }
+        }
+    }
+
+    async fn read(&self) -> Result<Contents, ReadError> {
+        let (directory, slot, limit) = (self.directory.clone(), self.slot.clone(), self.max_bytes);
+        let read = tokio::task::spawn_blocking(move || directory.read(&slot, limit)).await;
+        read.unwrap_or_else(|panicked| {
+            let source = std::io::Error::other(panicked);
+            Err(ReadError::Io { path: PathBuf::from(self.slot.as_str()), source })
+        })
+    }
+
+    fn is_active(&self, contents: &Contents, digest: Option<&str>) -> bool {
+        let config = contents.config.as_deref().unwrap_or_default();
+        self.active.as_ref().is_some_and(|active| {
+            active.stored.digest.as_deref() == digest && active.stored.config == config
+        })
+    }
+
+    async fn examine(&mut self, contents: Contents) -> Result<(Live, Impact), LoadError> {
+        if !self.enter(Stage::Settling) {
+            return Err(LoadError::superseded());
+        }
+        let digest = contents.component.as_ref().map(|it| it.digest().to_owned());
+        self.statuses.candidate(&self.slot, |it| it.digest.clone_from(&digest));
+        let text = contents.config.unwrap_or_default();
+        let config = Arc::new(SlotConfig::read(&self.slot, &text)?);
+        let settings_revision = self.state.revision_of(&config.settings());
+        self.refuse_quarantined(digest.as_deref(), config.kind, settings_revision)?;
+        let candidate = Candidate {
+            slot: self.slot.clone(),
+            component: contents.component,
+            signature: contents.signature.clone(),
+            config,
+            settings_revision,
+        };
+        let cases = self.directory.cases(&self.slot);
+        let progress = |stage| self.enter(stage);
+        let validated =
+            self.validator.validate(&candidate, self.log.clone(), Some(&cases), &progress).await?;
+        if let Some(component) = candidate.component {
+            self.keep(component).await;
+        }
+        if !self.enter(Stage::Impact) {
+            return Err(LoadError::superseded());
+        }
+        let impact = self.plugins.impact(&validated, &*self.evidence).await?;
+        let since = self.now.clone();
+        let stored = Stored {
+            digest,
+            signature: contents.signature,
+            config: text,
+            settings_revision,
+            since,
+        };
+        Ok((Live { validated, stored, shadow: None }, impact))
+    }
+
+    fn refuse_quarantined(
+        &self,
+        digest: Option<&str>,
+        kind: Option<Kind>,
+        revision: u32,
+    ) -> Result<(), LoadError> {
+        let builtin = builtin::artifact(kind.or_else(|| self.slot.builtin_kind()));
+        let Some(digest) = digest.or(builtin.as_ref().map(Artifact::digest)) else { return Ok(()) };
+        match self.state.quarantined(digest, revision) {
+            Some(quarantined) if !self.forgiven => Err(LoadError::Quarantined {
+                slot: self.slot.clone(),
+                reason: quarantined.reason.clone(),
+            }),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Without its bytes a component is not there at the next start; it can run all the same.
+    async fn keep(&self, component: Artifact) {
+        let kept = self.kept.clone();
+        let result = tokio::task::spawn_blocking(move || kept.keep(&component)).await;
+        if let Ok(Err(error)) = result {
+            let slot = &self.slot;
+            tracing::warn!(%slot, %error, "cannot store a plugin component for the next start");
+        }
+    }
+
+    fn enter(&self, stage: Stage) -> bool {
+        let is_newest = self.newest.load(Ordering::SeqCst) == self.work;
+        if is_newest {
+            self.statuses.candidate(&self.slot, |it| {
+                it.stage = stage;
+                it.rejected = None;
+            });
+        }
+        is_newest
+    }
+}
+
+/// Makes the calls of a shadow until all were made.
+pub async fn shadow(mut calls: ShadowCalls) -> JobOutcome {
+    while calls.next().await {}
+    JobOutcome::Shadowed
+}
+
+/// Forgets components that neither a slot nor a recorded call names.
+pub async fn tidy(
+    state: StateDirectory,
+    mut named: Vec<String>,
+    evidence: Arc<dyn Evidence>,
+) -> JobOutcome {
+    match evidence.components().await {
+        Ok(sampled) => {
+            named.extend(sampled);
+            let tidied =
+                tokio::task::spawn_blocking(move || state.tidy(&named, SPARE_COMPONENTS)).await;
+            if let Err(error) = tidied {
+                tracing::warn!(%error, "cannot delete unused plugin components; retrying after the next plugin change");
+            }
+        }
+        Err(error) => {
+            tracing::warn!(%error, "cannot read recorded calls; unused plugin components are kept");
+        }
+    }
+    JobOutcome::Tidied
+}
+
+/// Who is to blame for a call that failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Blame {
+    /// The plugin: another one answers the call.
+    Plugin,
+    /// The input, whoever sends it: another one traps on it too, and a template renders nothing else.
+    Input,
+    /// This one call: another one fails on it too, and the same template renders other data.
+    Call,
+    /// Nobody is known to be: another one gives up too, and may answer the next call.
+    Unknown,
+}
+
+/// Makes the call that one generation failed in to another one.
+pub async fn judge(report: TrapReport, other: InstalledPlugin) -> JobOutcome {
+    let blame = blame(&report, other).await;
+    JobOutcome::Judged {
+        plugin: report.plugin,
+        input: report.input,
+        failure: report.failure,
+        blame,
+    }
+}
+
+async fn blame(report: &TrapReport, other: InstalledPlugin) -> Blame {
+    let (answer, failure) = other.answer(&report.call).await;
+    let traps = failure.is_some_and(|failure| failure.is_trap());
+    match (report.failure.is_trap(), send_outcome::is_failure(other.kind(), &answer)) {
+        (true, _) if traps => {}
+        (false, true) => return Blame::Unknown,
+        (true | false, _) => return Blame::Plugin,
+    }
+    // The limits hold for every call: nobody has to be kept away from a template that comes to one.
+    if report.failure.is_limit_of("render") {
+        return Blame::Call;
+    }
+    match (&report.plugin, &report.version, &report.call.input) {
+        (InstalledPlugin::Renderer(it), Some(version), Input::Render { template, data }) => {
+            let (key, example) = (version.key, &version.example);
+            let template = || template.clone();
+            match it.policy.blame(key, template, &report.call.context, data, example).await {
+                renderer::Blame::Data => Blame::Call,
+                renderer::Blame::Template => Blame::Input,
+            }
+        }
+        (
+            InstalledPlugin::Renderer(_) | InstalledPlugin::Domain(_) | InstalledPlugin::Plan(_),
+            _,
+            _,
+        ) => Blame::Input,
+    }
+}

@@ -1,0 +1,122 @@
+//! How the operator's orders are carried out.
+
+use std::sync::Arc;
+
+use super::{Jobs, Manager, blocking};
+use crate::plugin::config::slot::{Activation, SlotName};
+use crate::plugin::promotion::evidence::Evidence;
+use crate::plugin::runtime::artifact::Artifact;
+use crate::plugin::runtime::stage::Stage;
+use crate::plugin::slots::orders::{Command, Order, OrderError};
+use crate::plugin::slots::state::Asked;
+
+impl Manager {
+    /// Carries out a command and answers it.
+    pub(super) async fn execute(
+        &mut self,
+        command: Command,
+        work: &mut Jobs,
+        evidence: &Arc<dyn Evidence>,
+    ) {
+        let Command { slot, order, answer } = command;
+        let result = self.carry_out(&slot, order, work, evidence).await;
+        self.save().await;
+        // Whoever asked may have gone away.
+        drop(answer.send(result));
+    }
+
+    async fn carry_out(
+        &mut self,
+        slot: &SlotName,
+        order: Order,
+        work: &mut Jobs,
+        evidence: &Arc<dyn Evidence>,
+    ) -> Result<(), OrderError> {
+        if let Order::Install { component, signature, activation } = order {
+            return self.install(slot, component, signature, activation, work, evidence).await;
+        }
+        if !self.machines.has(slot) {
+            return Err(OrderError::Unknown(slot.clone()));
+        }
+        match order {
+            Order::Activate => self.activate_by_order(slot, work, evidence)?,
+            Order::RollBack => {
+                if let Some(error) = self.taken_before(slot) {
+                    return Err(OrderError::Taken(error.to_string()));
+                }
+                if self.machines.of(slot).active.is_none() {
+                    return Err(OrderError::NothingBefore(slot.clone()));
+                }
+                self.roll_back(slot, "the operator rolled it back");
+            }
+            Order::Disable => {
+                self.machines.of(slot).disable();
+                tracing::warn!(%slot, "plugin disabled; a plugin with a broader binding serves its calls");
+                self.changed(slot);
+            }
+            Order::Shadow { calls } => {
+                if !self.shadow(slot, calls, work) {
+                    return Err(OrderError::NothingToShadow(slot.clone()));
+                }
+            }
+            Order::Install { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn activate_by_order(
+        &mut self,
+        slot: &SlotName,
+        work: &mut Jobs,
+        evidence: &Arc<dyn Evidence>,
+    ) -> Result<(), OrderError> {
+        let machine = self.machines.of(slot);
+        if let Some(pending) = machine.pending.take() {
+            self.activate(slot, pending.into_live());
+            return Ok(());
+        }
+        if !machine.can_be_activated() {
+            return Err(OrderError::NothingToActivate(slot.clone()));
+        }
+        // Who switches a slot on means what ran in it, and not a component that waited: that has its
+        // own rule.
+        let forgives = !machine.state.disabled;
+        machine.is_wanted = forgives;
+        let active = machine.active.as_ref().map(|it| it.validated.clone());
+        let is_free = active.is_none_or(|it| self.machines.check_binding(&it).is_ok());
+        let machine = self.machines.of(slot);
+        machine.state.disabled &= !is_free;
+        let stamp = machine.stamp.clone();
+        self.publish(slot);
+        self.examine(slot, stamp, forgives, work, evidence);
+        // Whoever asked sees that there is more to come.
+        self.plugins.statuses.candidate(slot, |it| {
+            it.stage = Stage::Settling;
+            it.rejected = None;
+        });
+        Ok(())
+    }
+
+    async fn install(
+        &mut self,
+        slot: &SlotName,
+        component: bytes::Bytes,
+        signature: Option<String>,
+        activation: Option<Activation>,
+        work: &mut Jobs,
+        evidence: &Arc<dyn Evidence>,
+    ) -> Result<(), OrderError> {
+        let (directory, name) = (self.plugins.directory.clone(), slot.clone());
+        let digest = Artifact::new(component.clone()).digest().to_owned();
+        // Saved before the file is there: a server that is stopped in between would find a component
+        // that nobody has asked about.
+        self.machines.of(slot).state.asked =
+            activation.map(|activation| Asked { digest, activation });
+        self.changed(slot);
+        self.save().await;
+        let install = move || directory.install(&name, &component, signature.as_deref());
+        blocking(install).await.map_err(|error| OrderError::Write(error.to_string()))?;
+        self.scan(work, evidence).await;
+        Ok(())
+    }
+}

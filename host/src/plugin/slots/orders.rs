@@ -1,0 +1,72 @@
+//! What the operator asks the manager for, and why it may say no.
+
+use tokio::sync::oneshot;
+
+use crate::plugin::config::slot::{Activation, SlotName};
+
+/// What the operator asks for.
+#[derive(Debug)]
+pub enum Order {
+    /// The candidate becomes live now; a component in quarantine is forgiven; a slot that was
+    /// switched off is on again.
+    Activate,
+    /// What ran before comes back.
+    RollBack,
+    /// The slot's calls go to a broader plugin.
+    Disable,
+    /// The candidate gets that many live calls first.
+    Shadow {
+        /// How many.
+        calls: u32,
+    },
+    /// A component is put among the files.
+    Install {
+        /// Its bytes.
+        component: bytes::Bytes,
+        /// Its signature.
+        signature: Option<String>,
+        /// By what rules it becomes live, if not by those of the slot's file.
+        activation: Option<Activation>,
+    },
+}
+
+/// An order, and where its answer goes.
+#[derive(Debug)]
+pub struct Command {
+    /// Whom it is for.
+    pub slot: SlotName,
+    /// What to do.
+    pub order: Order,
+    /// Where the answer goes.
+    pub answer: oneshot::Sender<Result<(), OrderError>>,
+}
+
+/// Why an order is not carried out.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum OrderError {
+    /// No such slot.
+    #[error("there is no slot {0}; `waxwing plugin list` shows all")]
+    Unknown(SlotName),
+    /// Nothing waits.
+    #[error(
+        "the slot {0} has nothing to activate: no component waits there, and none is switched off"
+    )]
+    NothingToActivate(SlotName),
+    /// Nothing ran before.
+    #[error("the slot {0} runs the built-in plugin, and there is nothing before it")]
+    NothingBefore(SlotName),
+    /// Another slot has the binding of what ran before.
+    #[error("what ran before cannot come back: {0}")]
+    Taken(String),
+    /// Nothing could be in the shadow.
+    #[error(
+        "the slot {0} has no component that waits; install one with `waxwing plugin install --shadow N`"
+    )]
+    NothingToShadow(SlotName),
+    /// The file system says no.
+    #[error("the component cannot be written among the plugins: {0}")]
+    Write(String),
+    /// The server stops.
+    #[error("the server is shutting down")]
+    ShuttingDown,
+}

@@ -1,0 +1,89 @@
+//! What a candidate would replace, and what would change then.
+
+use super::plugins::Plugins;
+use crate::plugin::config::binding::Scope;
+use crate::plugin::config::slot::SlotName;
+use crate::plugin::promotion::evidence::{Evidence, EvidenceError};
+use crate::plugin::promotion::impact::{Impact, Templates, worse_on};
+use crate::plugin::promotion::installed::InstalledPlugin;
+use crate::plugin::runtime::kind::Kind;
+
+impl Plugins {
+    /// What a candidate would change, were it live in its slot.
+    ///
+    /// # Errors
+    /// The evidence cannot be had.
+    pub async fn impact(
+        &self,
+        candidate: &InstalledPlugin,
+        evidence: &dyn Evidence,
+    ) -> Result<Impact, EvidenceError> {
+        let (kind, binding) = (candidate.kind(), &candidate.config().binding);
+        let live = self.serving(kind, binding);
+        let mut calls = Vec::new();
+        // A slot without recorded calls of its own is compared on those of the slot that it narrows.
+        for slot in self.answering(candidate) {
+            calls = evidence.calls(kind, slot).await?;
+            calls.retain(|call| call.may_be_for(binding));
+            if !calls.is_empty() {
+                break;
+            }
+        }
+        let mut impact = Impact::on_calls(&live, candidate, &calls).await;
+        if kind == Kind::Renderer {
+            impact.templates = self.on_templates(candidate, evidence).await?;
+        }
+        Ok(impact)
+    }
+
+    /// The candidate's own slot, then those that answer the calls of its binding, narrowest first.
+    fn answering(&self, candidate: &InstalledPlugin) -> Vec<SlotName> {
+        let binding = &candidate.config().binding;
+        let mut slots = vec![candidate.slot().clone()];
+        for slot in self.table().covering(candidate.kind(), &binding.scope()) {
+            if !slots.contains(&slot) {
+                slots.push(slot);
+            }
+        }
+        slots
+    }
+
+    /// Compiles every template that the candidate would render and renders its example, by the
+    /// candidate and by what is live.
+    async fn on_templates(
+        &self,
+        candidate: &InstalledPlugin,
+        evidence: &dyn Evidence,
+    ) -> Result<Templates, EvidenceError> {
+        let binding = &candidate.config().binding;
+        let mut templates = Templates::default();
+        for owner in evidence.accounts(binding.clone()).await? {
+            let scope = owner.scope(binding);
+            let Some(live) = self.replaced_by(candidate, &scope) else { continue };
+            for published in evidence.templates(owner.clone()).await? {
+                tokio::task::yield_now().await;
+                templates.checked += 1;
+                let reason = worse_on(&live, candidate, &published, self.context(String::new()));
+                if let Some(reason) = reason.await {
+                    templates.failed += 1;
+                    templates.list(&owner, &published, reason);
+                }
+            }
+        }
+        Ok(templates)
+    }
+
+    /// What answers a call that the candidate would answer; none where a narrower one goes on
+    /// answering it.
+    fn replaced_by(
+        &self,
+        candidate: &InstalledPlugin,
+        scope: &Scope<'_>,
+    ) -> Option<InstalledPlugin> {
+        let live = self.table().serving(candidate.kind(), scope);
+        let binding = &candidate.config().binding;
+        let is_narrower = live.config().binding.narrowness() > binding.narrowness();
+        let goes_on = is_narrower && live.slot() != candidate.slot();
+        (binding.covers(scope) && !goes_on).then_some(live)
+    }
+}

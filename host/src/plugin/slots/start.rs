@@ -1,0 +1,218 @@
+//! The start of the plugin host: the built-in plugins, and in each slot what was last known to be good.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use arc_swap::ArcSwap;
+use tokio::sync::mpsc;
+
+use super::files::Directory;
+use super::manager::{Live, Machine, Manager};
+use super::plugins::Plugins;
+use super::state::{self, StateDirectory, Stored};
+use super::status::Statuses;
+use super::table::{Table, TrapSink};
+use crate::clock::Clock;
+use crate::plugin::config::slot::{SlotConfig, SlotName};
+use crate::plugin::promotion::error::LoadError;
+use crate::plugin::promotion::installed::InstalledPlugin;
+use crate::plugin::promotion::validation::{Candidate, UNOBSERVED, Validator};
+use crate::plugin::runtime::cache::CompiledCache;
+use crate::plugin::runtime::compiler::Compiler;
+use crate::plugin::runtime::engine::PluginEngine;
+use crate::plugin::runtime::error::ComponentError;
+use crate::plugin::runtime::generation::Loader;
+use crate::plugin::runtime::kind::Kind;
+use crate::plugin::runtime::limits::Limits;
+use crate::plugin::runtime::log::{Audience, SlotLog};
+use crate::plugin::runtime::signature::{PublicKey, SignatureRule};
+
+/// Orders and traps that may wait for the manager.
+const MAX_WAITING_ORDERS: usize = 16;
+const MAX_WAITING_TRAPS: usize = 64;
+
+/// What the plugin host is started with.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// What each kind may use.
+    pub limits: Limits,
+    /// The operator's directory.
+    pub directory: PathBuf,
+    /// Where slots are remembered; only this server may write it.
+    pub state: PathBuf,
+    /// Where compiled code is kept; only this server may write it.
+    pub compiled: PathBuf,
+    /// Keys the digests of compiled code.
+    pub secret: Vec<u8>,
+    /// What compiles components.
+    pub compiler: Compiler,
+    /// What is asked of signatures.
+    pub signatures: SignatureRule,
+    /// Whose signatures are trusted.
+    pub trusted: Vec<PublicKey>,
+    /// Bytes of a component.
+    pub max_component_bytes: u64,
+    /// Every how many calls one is recorded; 0 for none.
+    pub sample_every: u64,
+}
+
+/// Why the plugin host did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum PluginsError {
+    /// A built-in plugin, or the engine.
+    #[error("a built-in plugin cannot be loaded: {0}")]
+    Builtin(#[from] LoadError),
+    /// A directory.
+    #[error("the directory {path} for plugins cannot be used: {source}")]
+    Directory {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl Plugins {
+    /// Starts with the built-in plugins and with what was last known to be good in each slot. What
+    /// is in the operator's directory now is looked at by the [`Manager`], once it runs.
+    ///
+    /// # Errors
+    /// The machine cannot run the engine, a built-in plugin did not pass its own test, or a
+    /// directory cannot be used.
+    pub async fn start(
+        options: Options,
+        clock: Clock,
+    ) -> Result<(Arc<Self>, Manager), PluginsError> {
+        let at = |path: &PathBuf| {
+            let path = path.clone();
+            move |source| PluginsError::Directory { path, source }
+        };
+        let directory = Directory::open(&options.directory).map_err(at(&options.directory))?;
+        let state = StateDirectory::open(&options.state).map_err(at(&options.state))?;
+        let engine = PluginEngine::start()
+            .map_err(|error| LoadError::from(ComponentError::Engine(error)))?;
+        let cache = CompiledCache::open(&options.compiled, &options.secret);
+        let loader = Loader::new(engine, (cache, options.compiler), clock.clone());
+        let loader = loader.map_err(LoadError::from)?;
+        let validator = Validator::new(
+            loader,
+            options.limits,
+            options.signatures,
+            options.trusted,
+            (clock.clone(), Audience::Nobody),
+        );
+        let logs: HashMap<SlotName, SlotLog> = Kind::ALL
+            .map(Kind::builtin_slot)
+            .map(|slot| (slot.clone(), SlotLog::of_slot(slot.as_str(), clock.clone())))
+            .into();
+        let builtin = |kind: Kind| {
+            let (validator, logs) = (&validator, &logs);
+            async move {
+                let candidate = Candidate::builtin(kind);
+                let log = logs.get(&candidate.slot).cloned();
+                let log = log.unwrap_or_else(|| validator.log(&candidate.slot));
+                validator.validate(&candidate, log, None, UNOBSERVED).await
+            }
+        };
+        let (renderer, domain, plan) =
+            tokio::try_join!(builtin(Kind::Renderer), builtin(Kind::Domain), builtin(Kind::Plan),)?;
+        let builtins = [renderer, domain, plan];
+        let (commands, ordered) = mpsc::channel(MAX_WAITING_ORDERS);
+        let (traps, trapped) = mpsc::channel(MAX_WAITING_TRAPS);
+        let trap_sink = TrapSink { traps, sample_every: options.sample_every };
+        let plugins = Arc::new(Self {
+            clock,
+            table: ArcSwap::from_pointee(Table::new(
+                builtins.to_vec(),
+                Vec::new(),
+                trap_sink.clone(),
+            )),
+            builtins,
+            statuses: Statuses::default(),
+            validator,
+            directory,
+            state,
+            max_component_bytes: options.max_component_bytes,
+            logs: Mutex::new(logs),
+            commands,
+            trap_sink,
+        });
+        let machines = plugins.last_known_good().await;
+        let manager = Manager::new(Arc::clone(&plugins), machines, ordered, trapped);
+        Ok((plugins, manager))
+    }
+
+    /// What ran in each slot when the server stopped. What cannot be made again is reported; then
+    /// the one before it runs, or the built-in one.
+    async fn last_known_good(&self) -> BTreeMap<SlotName, Machine> {
+        let mut machines = BTreeMap::new();
+        for kind in Kind::ALL {
+            let slot = kind.builtin_slot();
+            machines.insert(slot.clone(), Machine::new(slot, state::SlotState::default()));
+        }
+        for (slot, state) in self.state.slots() {
+            let mut machine = Machine::new(slot.clone(), state);
+            let (active, previous) = (machine.state.active.clone(), machine.state.previous.clone());
+            // A slot whose files are gone has one that ran before, and none that is to run.
+            let should_run = active.is_some();
+            machine.active = self.revive(&slot, active).await;
+            machine.previous = self.revive(&slot, previous).await;
+            if should_run && machine.active.is_none() {
+                machine.active = machine.previous.take();
+            }
+            machines.insert(slot, machine);
+        }
+        drop_second_bindings(&mut machines);
+        machines
+    }
+
+    async fn revive(&self, slot: &SlotName, stored: Option<Stored>) -> Option<Live> {
+        let stored = stored?;
+        match self.make_again(slot, &stored).await {
+            Ok(validated) => Some(Live { validated, stored, shadow: None }),
+            Err(error) => {
+                let digest = stored.digest.as_deref().unwrap_or("the built-in plugin");
+                tracing::error!(%slot, digest, %error, "cannot restore a plugin that was active before the restart");
+                None
+            }
+        }
+    }
+
+    async fn make_again(
+        &self,
+        slot: &SlotName,
+        stored: &Stored,
+    ) -> Result<InstalledPlugin, LoadError> {
+        let component = match &stored.digest {
+            Some(digest) => Some(self.state.load(digest).ok_or_else(|| {
+                LoadError::File("its bytes are lost or were changed on disk".to_owned())
+            })?),
+            None => None,
+        };
+        let candidate = Candidate {
+            slot: slot.clone(),
+            component,
+            signature: stored.signature.clone(),
+            config: Arc::new(SlotConfig::read(slot, &stored.config)?),
+            settings_revision: stored.settings_revision,
+        };
+        self.validator.validate(&candidate, self.log(slot), None, UNOBSERVED).await
+    }
+}
+
+/// Two slots with one binding were never live together; a state that says so was tampered with.
+fn drop_second_bindings(machines: &mut BTreeMap<SlotName, Machine>) {
+    let mut seen = Vec::new();
+    for (slot, machine) in machines {
+        let Some(serving) = machine.serving() else { continue };
+        let binding = (serving.kind(), serving.config().binding.clone());
+        if seen.contains(&binding) {
+            tracing::error!(%slot, binding = %binding.1, "plugin not started: another slot has the same binding");
+            machine.active = None;
+        } else {
+            seen.push(binding);
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! What surrounds every call for a message: inputs in quarantine, the pulse, the sample, shadows,
+//! and the report of a trap.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::{Table, TrapReport, Version, gave_up};
+use crate::plugin::config::binding::{Binding, Scope};
+use crate::plugin::promotion::installed::{CallStats, InstalledPlugin};
+use crate::plugin::records::sample::Sample;
+use crate::plugin::records::{Call, answer};
+use crate::plugin::runtime::bindings::types::Failure;
+use crate::plugin::runtime::error::CallFailure;
+use crate::plugin::runtime::kind::Kind;
+
+/// Calls of a fresh generation that are all recorded.
+const FIRST_SAMPLES: u64 = 20;
+/// Bytes of a call that is recorded or reported.
+const MAX_CALL_BYTES: usize = 256 << 10;
+
+/// A call that is about to be made.
+pub struct Watch<'a, P, R> {
+    pub table: &'a Table,
+    /// The plugin that is called.
+    pub plugin: P,
+    pub stats: &'a CallStats,
+    /// Whose calls the plugin answers.
+    pub binding: &'a Binding,
+    /// Whom this call is for.
+    pub scope: &'a Scope<'a>,
+    /// A hash of what the plugin may trap on.
+    pub input: u64,
+    /// What a person calls that input.
+    pub name: &'static str,
+    pub call: &'static str,
+    /// What goes in, for records.
+    pub record: R,
+    /// What else could be rendered, where a template is.
+    pub version: &'a (dyn Fn() -> Option<Version> + Sync),
+}
+
+/// A call that was made.
+pub struct Seen<T> {
+    pub result: Result<Result<T, Failure>, CallFailure>,
+    pub took: Duration,
+    pub sample: Option<Arc<Sample>>,
+}
+
+impl<P: Fn() -> InstalledPlugin, R: Fn() -> Call> Watch<'_, P, R> {
+    /// Makes the call.
+    pub async fn run<T>(
+        self,
+        kind: Kind,
+        call: impl Future<Output = Result<Result<T, Failure>, CallFailure>>,
+        to_json: impl Fn(&Result<T, Failure>) -> Value,
+    ) -> Seen<T> {
+        let start = Instant::now();
+        let before = self.stats.begin_call();
+        let result = match self.stats.quarantined(self.input) {
+            Some(detail) => {
+                Err(CallFailure::InputQuarantined { input: self.name.to_owned(), detail })
+            }
+            None => call.await,
+        };
+        let took = start.elapsed();
+        let failure = self.failure(kind, &result);
+        self.stats.ended(failure.as_ref());
+        let has_failed = failure.is_some();
+        if let Some(failure) = failure {
+            self.report(failure, before);
+        }
+        let every = self.table.trap_sink.sample_every;
+        let is_sample =
+            every > 0 && (has_failed || before < FIRST_SAMPLES || before.is_multiple_of(every));
+        let shadow = self.table.shadows.iter().find(|it| it.wants(kind, self.scope, self.binding));
+        if !is_sample && shadow.is_none() {
+            return Seen { result, took, sample: None };
+        }
+        let answer = match &result {
+            Ok(answered) => to_json(answered),
+            Err(failure) => answer::failed(&failure.to_string()),
+        };
+        if let Some(shadow) = shadow {
+            shadow.offer((self.record)(), answer.clone());
+        }
+        let sample = is_sample.then(|| self.sample(answer, has_failed));
+        let sample = sample.filter(|it| it.call.bytes() <= MAX_CALL_BYTES).map(Arc::new);
+        Seen { result, took, sample }
+    }
+
+    /// How the plugin failed, if it did: it broke, or it gave up. What it says of wrong data or of a
+    /// wrong template is an answer.
+    fn failure<T>(
+        &self,
+        kind: Kind,
+        result: &Result<Result<T, Failure>, CallFailure>,
+    ) -> Option<CallFailure> {
+        match result {
+            Ok(Ok(_)) => None,
+            Ok(Err(Failure::InvalidInput(_) | Failure::Misconfigured(_)))
+                if kind == Kind::Renderer =>
+            {
+                None
+            }
+            Ok(Err(failure)) => Some(gave_up((self.plugin)().identity(), self.call, failure)),
+            Err(failure) => failure.is_trap().then(|| failure.clone()),
+        }
+    }
+
+    fn sample(&self, answer: Value, trapped: bool) -> Sample {
+        let plugin = (self.plugin)();
+        let mut call = (self.record)();
+        call.settings = Some(plugin.recipe().settings.clone());
+        let identity = plugin.identity();
+        let (slot, digest) = (identity.slot.clone(), identity.digest.clone());
+        Sample { slot, digest, call, answer, trapped }
+    }
+
+    /// A call that is too large to be kept is not reported: whoever sends such data could else
+    /// have a plugin rolled back that cannot be asked again.
+    fn report(&self, failure: CallFailure, calls_before: u64) {
+        let report = TrapReport {
+            plugin: (self.plugin)(),
+            input: self.input,
+            call: (self.record)(),
+            failure,
+            calls_before,
+            version: (self.version)(),
+        };
+        if report.call.bytes() > MAX_CALL_BYTES {
+            return;
+        }
+        if self.table.trap_sink.traps.try_send(report).is_err() {
+            tracing::debug!("trap reports dropped: the queue is full");
+        }
+    }
+}
