@@ -11,7 +11,7 @@ const RANKS: [&[&str]; 12] = [
     &["message"],
     &["account", "credit", "template"],
     &["dns", "mail", "plugin", "store", "trust"],
-    &["journey", "upkeep"],
+    &["delivery", "journey", "upkeep", "webhooks"],
     &["api", "inbox", "relay"],
     &["config"],
     &["telemetry"],
@@ -20,7 +20,7 @@ const RANKS: [&[&str]; 12] = [
 ];
 
 /// The steps of the journey, in their order. A step may name what a step before it made.
-const STEPS: [&str; 6] = ["accept", "policy", "render", "commit", "deliver", "event"];
+const STEPS: [&str; 4] = ["accept", "policy", "render", "commit"];
 
 fn rank(module: &str) -> Option<usize> {
     RANKS.iter().position(|modules| modules.contains(&module))

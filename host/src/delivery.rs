@@ -1,0 +1,16 @@
+//! Delivery: find a place, lease, sign, attempt, settle. At least once, with a stable Message-ID.
+
+pub mod outcome;
+
+pub mod smtp;
+
+pub mod routing;
+
+pub mod shaping;
+
+pub mod attempt;
+
+pub mod queue;
+
+#[cfg(test)]
+mod tests;

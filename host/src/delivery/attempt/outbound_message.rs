@@ -1,0 +1,71 @@
+//! A message as the next hop gets it: signed, and in seven bits where that takes no more.
+
+use crate::mail::seven_bit::{is_eight_bit, to_seven_bit};
+use crate::store::records::Lease;
+
+use super::dkim::{Signatory, Signed};
+use crate::delivery::outcome::{Report, Verdict};
+use crate::delivery::smtp::Extensions;
+
+/// A stored message and what of it decides how it may be sent.
+#[derive(Debug)]
+pub struct Letter<'a> {
+    lease: &'a Lease,
+    raw: Vec<u8>,
+    signed: Vec<u8>,
+    /// Whether it has octets over 127.
+    pub is_eight_bit: bool,
+    /// Whether its header has them (RFC 6532): such a message needs SMTPUTF8.
+    pub is_international: bool,
+}
+
+impl<'a> Letter<'a> {
+    /// Signs a message. The error is the end of the attempt.
+    pub async fn sign(
+        lease: &'a Lease,
+        raw: Vec<u8>,
+        signatory: &Signatory,
+    ) -> Result<Self, Report> {
+        let signed = sign(lease, &raw, signatory).await?;
+        let is_eight_bit = is_eight_bit(&raw);
+        let header_end = raw.windows(4).position(|it| it == b"\r\n\r\n").unwrap_or(raw.len());
+        let is_international = raw.iter().take(header_end).any(|byte| !byte.is_ascii());
+        Ok(Self { lease, raw, signed, is_eight_bit, is_international })
+    }
+
+    /// The message as it is.
+    #[must_use]
+    pub fn content(&self) -> &[u8] {
+        &self.signed
+    }
+
+    /// The message for a hop with those extensions: one without 8BITMIME (RFC 6152) gets it in seven
+    /// bits, signed anew. The error is the end of the attempt.
+    pub async fn for_hop(
+        &mut self,
+        extensions: &Extensions,
+        signatory: &Signatory,
+    ) -> Result<(), Report> {
+        if !self.is_eight_bit || self.is_international || extensions.eight_bit_mime {
+            return Ok(());
+        }
+        let converted = to_seven_bit(&self.raw).map_err(|error| {
+            let words = format!("the next server takes no 8-bit messages, and {error}");
+            let enhanced = Some("5.6.3".to_owned());
+            Report { enhanced, ..Report::new(Verdict::Failed, "", words) }
+        })?;
+        self.signed = sign(self.lease, &converted, signatory).await?;
+        self.raw = converted;
+        self.is_eight_bit = false;
+        Ok(())
+    }
+}
+
+async fn sign(lease: &Lease, raw: &[u8], signatory: &Signatory) -> Result<Vec<u8>, Report> {
+    match signatory.sign(lease, raw).await {
+        Signed::Message(signed) => Ok(signed),
+        Signed::AsItIs => Ok(raw.to_vec()),
+        Signed::NotNow(reason) => Err(Report::new(Verdict::Deferred, "", reason)),
+        Signed::Never(reason) => Err(Report::new(Verdict::Failed, "", reason)),
+    }
+}

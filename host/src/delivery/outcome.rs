@@ -1,0 +1,114 @@
+//! How one attempt for one recipient ended: data, not an error.
+
+use crate::delivery::shaping::backoff::Rest;
+use crate::message::status::{EnhancedCode, Judgement, Said, Stage, judge};
+
+/// The end of an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// The recipient's server, or the sandbox inbox, took it.
+    Delivered,
+    /// A smarthost took it.
+    Relayed,
+    /// Not now: a 4xx reply, or no connection.
+    Deferred,
+    /// Never: a 5xx reply of the other side.
+    Bounced,
+    /// It cannot be sent at all; no server was asked, or none has said so.
+    Failed,
+}
+
+/// What an attempt says about the address that it was for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AddressIs {
+    /// Nothing: it is the message, or us.
+    Unjudged,
+    /// It may be dead: one refusal without a reason, or one look at DNS, may be a mistake. A further one,
+    /// later, suppresses it.
+    Suspect,
+    /// It takes no mail for good.
+    Dead,
+}
+
+/// What is known of an attempt when it is over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// Its end.
+    pub verdict: Verdict,
+    /// The reply's code.
+    pub code: Option<u16>,
+    /// The enhanced status code, as in `5.1.1`.
+    pub enhanced: Option<String>,
+    /// The other side's words, or what happened.
+    pub words: String,
+    /// What the attempt says about the address.
+    pub address_is: AddressIs,
+    /// `sandbox`, `direct`, or the name of a smarthost.
+    pub route: String,
+    /// The host.
+    pub host: Option<String>,
+    /// Its address and port.
+    pub address: Option<String>,
+    /// How the connection was encrypted.
+    pub tls: Option<String>,
+    /// What was said.
+    pub conversation: String,
+    /// Whether the message may have arrived nevertheless: its end was sent, and no reply came.
+    pub is_uncertain: bool,
+    /// Whether another server may still take it now.
+    pub is_open: bool,
+    /// Why and until when its destination is left alone: another attempt before is of no use.
+    pub rest: Option<Box<Rest>>,
+}
+
+impl Report {
+    /// An attempt that came to no reply.
+    #[must_use]
+    pub fn new(verdict: Verdict, route: &str, words: impl Into<String>) -> Self {
+        Self {
+            verdict,
+            code: None,
+            enhanced: None,
+            words: words.into(),
+            address_is: AddressIs::Unjudged,
+            route: route.to_owned(),
+            host: None,
+            address: None,
+            tls: None,
+            conversation: String::new(),
+            is_uncertain: false,
+            is_open: false,
+            rest: None,
+        }
+    }
+
+    /// An attempt that ended with a refusal, at that stage of the conversation.
+    #[must_use]
+    pub fn refused(
+        route: &str,
+        stage: Stage,
+        code: u16,
+        enhanced: Option<String>,
+        text: &str,
+    ) -> Self {
+        let known = enhanced.as_deref().and_then(|it| it.parse::<EnhancedCode>().ok());
+        let reply = Said { code: Some(code), enhanced: known, text, stage };
+        let (verdict, address_is) = match judge(reply) {
+            Judgement::Hard => (Verdict::Bounced, AddressIs::Dead),
+            Judgement::Suspect => (Verdict::Bounced, AddressIs::Suspect),
+            Judgement::Refused => (Verdict::Bounced, AddressIs::Unjudged),
+            Judgement::Temporary => (Verdict::Deferred, AddressIs::Unjudged),
+        };
+        let words = said(code, enhanced.as_deref(), text);
+        Self { code: Some(code), enhanced, address_is, ..Self::new(verdict, route, words) }
+    }
+}
+
+/// A reply as it was said.
+#[must_use]
+pub fn said(code: u16, enhanced: Option<&str>, text: &str) -> String {
+    match enhanced {
+        Some(enhanced) => format!("{code} {enhanced} {text}"),
+        None => format!("{code} {text}"),
+    }
+}

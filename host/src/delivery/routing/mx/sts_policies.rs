@@ -1,0 +1,158 @@
+//! The MTA-STS policies of domains (RFC 8461 section 5.1). One that was fetched holds until it expires:
+//! that DNS or its host are silent takes nothing away, or whoever can silence them could.
+
+use std::time::Duration;
+
+use moka::sync::Cache;
+
+use super::sts_fetch::{FetchError, PolicyFetcher};
+use super::{LONGEST, Obstacle};
+use crate::clock::{Clock, Timestamp};
+use crate::dns::{RecordType, Resolver, text};
+use crate::mail::mta_sts::{Mode, StsPolicy, announced};
+use crate::store::Store;
+use crate::store::sqlite::StsRow;
+
+/// How often a policy is fetched again although its `id` is the same (section 10.2).
+const REFRESH: Duration = Duration::from_hours(24);
+/// How long a policy host is left alone after a failure, and the most that are remembered.
+const PAUSE: Duration = Duration::from_mins(5);
+const FAILED: u64 = 100_000;
+
+/// Finds policies and keeps them.
+#[derive(Debug)]
+pub struct Policies {
+    resolver: Resolver,
+    store: Store,
+    fetcher: PolicyFetcher,
+    clock: Clock,
+    /// When a domain's policy host failed.
+    failed: Cache<String, Timestamp>,
+}
+
+/// How a domain stands.
+#[derive(Debug)]
+pub(super) struct Standing {
+    /// Its policy, unless it is of mode `none`.
+    pub(super) policy: Option<StsPolicy>,
+    /// When to look again.
+    pub(super) until: Timestamp,
+}
+
+/// A policy that was fetched before.
+#[derive(Debug)]
+struct Kept {
+    id: String,
+    policy: StsPolicy,
+    fetched_at: Timestamp,
+    expires_at: Timestamp,
+}
+
+impl Policies {
+    /// Policies are kept in `store`.
+    #[must_use]
+    pub fn new(resolver: Resolver, store: Store, fetcher: PolicyFetcher, clock: Clock) -> Self {
+        let failed = Cache::builder().max_capacity(FAILED).build();
+        Self { resolver, store, fetcher, clock, failed }
+    }
+
+    /// The policy that a domain's mail is under now. Waits for a policy host only where a policy is
+    /// announced, or known, that was not fetched lately.
+    pub(super) async fn standing(&self, domain: &str) -> Result<Standing, Obstacle> {
+        let now = self.clock.now();
+        let kept = self.kept(domain, now).await?;
+        let announced = self.announced(domain).await;
+        let id = match (announced, &kept) {
+            (None, None) => return Ok(Standing::without_policies(now.after(LONGEST))),
+            (Some(id), Some(kept)) if id != kept.id => id,
+            (Some(_) | None, Some(kept)) if now < kept.fetched_at.after(REFRESH) => {
+                return Ok(standing(Some(&kept.policy), kept.expires_at, now));
+            }
+            (Some(id), _) => id,
+            (None, Some(kept)) => kept.id.clone(),
+        };
+        let again = match self.paused_until(domain, now) {
+            Some(until) => until,
+            None => match Box::pin(self.fetcher.fetch(domain)).await {
+                Ok(policy) => return Ok(self.keep(domain, id, policy).await),
+                Err(error) => self.has_failed(domain, kept.as_ref(), &error),
+            },
+        };
+        // As if there were no policy, or under the one that was known (sections 3.3 and 5.1).
+        let standing = kept.map_or_else(
+            || Standing::without_policies(again),
+            |kept| standing(Some(&kept.policy), kept.expires_at.min(again), now),
+        );
+        Ok(standing)
+    }
+
+    async fn kept(&self, domain: &str, now: Timestamp) -> Result<Option<Kept>, Obstacle> {
+        let row = self.store.sts_policy(domain, now).await.map_err(|error| {
+            tracing::error!(%error, "the MTA-STS policies cannot be read");
+            // Without them mail could go where a policy forbids it.
+            Obstacle::not_now(format!("it is not known whether {domain} has an MTA-STS policy"))
+        })?;
+        Ok(row.and_then(|row| {
+            // What this version does not read any more is fetched again.
+            let policy = StsPolicy::parse(row.policy.as_bytes()).ok()?;
+            let StsRow { id, fetched_at, expires_at, policy: _ } = row;
+            Some(Kept { id, policy, fetched_at, expires_at })
+        }))
+    }
+
+    async fn announced(&self, domain: &str) -> Option<String> {
+        let name = format!("_mta-sts.{domain}");
+        let seen = self.resolver.look_up(&name, RecordType::Txt).await;
+        let records: Vec<Vec<u8>> =
+            seen.outcome.answers().iter().map(|it| text(&it.data)).collect();
+        announced(&records)
+    }
+
+    async fn keep(&self, domain: &str, id: String, policy: StsPolicy) -> Standing {
+        let fetched_at = self.clock.now();
+        let expires_at = fetched_at.after(policy.max_age());
+        let row = StsRow { id, policy: policy.to_string(), fetched_at, expires_at };
+        if let Err(error) = self.store.keep_sts_policy(domain, &row).await {
+            tracing::error!(%error, domain, "an MTA-STS policy cannot be kept");
+        }
+        self.failed.invalidate(domain);
+        standing(Some(&policy), expires_at, fetched_at)
+    }
+
+    /// Until when its policy host is left alone.
+    fn paused_until(&self, domain: &str, now: Timestamp) -> Option<Timestamp> {
+        let failed = self.failed.get(domain)?;
+        let until = failed.after(PAUSE);
+        (failed <= now && now < until).then_some(until)
+    }
+
+    fn has_failed(&self, domain: &str, kept: Option<&Kept>, error: &FetchError) -> Timestamp {
+        let now = self.clock.now();
+        self.failed.insert(domain.to_owned(), now);
+        let reason = error.in_full();
+        match kept.map(|it| (it.policy.mode, it.expires_at)) {
+            Some((Mode::Enforce | Mode::Testing, expires_at)) => tracing::warn!(
+                domain, reason, %expires_at,
+                "an MTA-STS policy cannot be fetched again; the known one holds on"
+            ),
+            Some((Mode::None, _)) | None => {
+                tracing::info!(domain, reason, "an announced MTA-STS policy cannot be fetched");
+            }
+        }
+        now.after(PAUSE)
+    }
+}
+
+impl Standing {
+    pub(super) const fn without_policies(until: Timestamp) -> Self {
+        Self { policy: None, until }
+    }
+}
+
+fn standing(policy: Option<&StsPolicy>, until: Timestamp, now: Timestamp) -> Standing {
+    let policy = policy.filter(|it| match it.mode {
+        Mode::Enforce | Mode::Testing => true,
+        Mode::None => false,
+    });
+    Standing { policy: policy.cloned(), until: until.min(now.after(LONGEST)) }
+}

@@ -1,0 +1,177 @@
+//! Which way a message takes: chosen by its account and its recipient's domain.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use crate::delivery::shaping::destination::Limits;
+use crate::delivery::smtp::{Login, Security};
+use crate::domain::name::DomainName;
+use crate::id::AccountId;
+
+/// The lane of messages that may only reach the sandbox inbox.
+pub const SANDBOX: &str = "sandbox";
+
+/// The ways that the operator has named.
+#[derive(Debug, Clone)]
+pub struct Routes {
+    /// The first one that fits counts.
+    pub rules: Vec<Rule>,
+    /// Where none fits.
+    pub default: Way,
+}
+
+/// A rule of the operator.
+#[derive(Debug, Clone)]
+pub struct Rule {
+    /// Of these accounts; of all where it is empty.
+    pub accounts: Vec<AccountId>,
+    /// To these domains; to all where it is empty.
+    pub recipients: Vec<DomainPattern>,
+    /// The way.
+    pub way: Way,
+}
+
+/// A way out.
+#[derive(Debug, Clone)]
+pub enum Way {
+    /// Into the sandbox inbox.
+    Sandbox,
+    /// Through one of these.
+    Smarthosts(Arc<[Smarthost]>),
+    /// To the recipient's mail exchangers.
+    Direct,
+}
+
+/// A server that takes mail for everybody.
+#[derive(Debug, Clone)]
+pub struct Smarthost {
+    /// What the operator calls it.
+    pub name: String,
+    /// Its host name or address.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+    /// How the connection is encrypted.
+    pub security: Security,
+    /// With what it is logged in.
+    pub login: Option<Login>,
+    /// Its share among the others, at least 1.
+    pub weight: u32,
+    /// Its bounds.
+    pub limits: Limits,
+}
+
+/// A domain, or all below one: `example.com`, `*.example.com`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DomainPattern {
+    name: DomainName,
+    is_below: bool,
+}
+
+impl Routes {
+    /// The way of a message, and which one of all it is.
+    #[must_use]
+    pub fn way(&self, account: AccountId, lane: &str) -> (usize, &Way) {
+        if lane == SANDBOX {
+            return (usize::MAX, &Way::Sandbox);
+        }
+        let fits = |(_, rule): &(usize, &Rule)| {
+            (rule.accounts.is_empty() || rule.accounts.contains(&account))
+                && (rule.recipients.is_empty() || rule.recipients.iter().any(|it| it.fits(lane)))
+        };
+        let rule = self.rules.iter().enumerate().find(fits);
+        rule.map_or((self.rules.len(), &self.default), |(number, rule)| (number, &rule.way))
+    }
+
+    /// The way of that number, as [`Self::way`] gives it.
+    #[must_use]
+    pub fn numbered(&self, number: usize) -> &Way {
+        match self.rules.get(number) {
+            Some(rule) => &rule.way,
+            None if number == usize::MAX => &Way::Sandbox,
+            None => &self.default,
+        }
+    }
+}
+
+impl DomainPattern {
+    fn fits(&self, domain: &str) -> bool {
+        if self.is_below {
+            domain.strip_suffix(self.name.as_str()).is_some_and(|rest| rest.ends_with('.'))
+        } else {
+            domain == self.name.as_str()
+        }
+    }
+}
+
+/// Why a text is no pattern.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is neither a domain nor `*.` and a domain")]
+pub struct InvalidPattern(String);
+
+impl FromStr for DomainPattern {
+    type Err = InvalidPattern;
+
+    fn from_str(text: &str) -> Result<Self, InvalidPattern> {
+        let (name, is_below) = match text.strip_prefix("*.") {
+            Some(name) => (name, true),
+            None => (text, false),
+        };
+        let name = name.parse().map_err(|_| InvalidPattern(text.to_owned()))?;
+        Ok(Self { name, is_below })
+    }
+}
+
+impl fmt::Display for DomainPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", if self.is_below { "*." } else { "" }, self.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Timestamp;
+
+    #[test]
+    fn the_first_rule_that_fits_account_and_domain_counts() {
+        let (one, two) = (Timestamp::from_millis(1), Timestamp::from_millis(2));
+        let (one, two) = (AccountId::new(one), AccountId::new(two));
+        let pattern = |text: &str| text.parse::<DomainPattern>().expect("valid");
+        let rule = |accounts: &[AccountId], recipients: &[&str], way| Rule {
+            accounts: accounts.to_vec(),
+            recipients: recipients.iter().map(|it| pattern(it)).collect(),
+            way,
+        };
+        let routes = Routes {
+            rules: vec![
+                rule(&[one], &["example.com"], Way::Sandbox),
+                rule(&[], &["*.example.com"], Way::Smarthosts(Arc::new([]))),
+                rule(&[two], &[], Way::Sandbox),
+            ],
+            default: Way::Direct,
+        };
+        let way = |account, lane| match routes.way(account, lane).1 {
+            Way::Sandbox => "sandbox",
+            Way::Smarthosts(_) => "smarthosts",
+            Way::Direct => "direct",
+        };
+        assert_eq!(way(one, "example.com"), "sandbox");
+        assert_eq!(way(two, "a.example.com"), "smarthosts");
+        assert_eq!(way(one, "notexample.com"), "direct");
+        assert_eq!(way(two, "example.net"), "sandbox");
+        assert_eq!(way(one, SANDBOX), "sandbox", "whatever the rules say");
+    }
+
+    #[test]
+    fn a_pattern_is_a_domain_or_all_below_one() {
+        for text in ["", "*", "*.", "example", "a b.example", "*.*.example.com"] {
+            assert!(text.parse::<DomainPattern>().is_err(), "{text}");
+        }
+        assert_eq!(
+            "*.Example.COM".parse::<DomainPattern>().expect("valid").to_string(),
+            "*.example.com"
+        );
+    }
+}

@@ -1,0 +1,374 @@
+//! Where mail goes, as one thing to be gentle with: a smarthost, the sandbox inbox, or all mail
+//! exchangers of one operator. Bounds its connections and its rate, keeps connections for the next
+//! message, and rests after failures.
+
+use std::collections::HashMap;
+use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::backoff::{Health, Probe, Rest};
+use super::memory_budget::Held;
+use super::probation::Novice;
+use super::requeue::{Called, Wakes};
+use crate::clock::Timestamp;
+use crate::delivery::smtp::Session;
+use crate::id::AccountId;
+
+/// How long a connection is kept without a message; other servers close it after a minute or more.
+const IDLE: Duration = Duration::from_secs(15);
+/// What a rate counts.
+const COUNTED: Duration = Duration::from_mins(1);
+/// Hosts of which it is remembered that they are well.
+const KNOWN: usize = 20_000;
+/// Large messages to one destination at one time.
+const LARGE: usize = 4;
+/// How soon a place is looked for again where only a probe is under way.
+const PROBED: Duration = Duration::from_millis(500);
+
+/// The bounds of a destination.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Connections at one time, at least 1.
+    pub connections: u32,
+    /// Messages over one connection, at least 1.
+    pub messages_per_connection: u32,
+    /// Messages a minute; none for no bound.
+    pub per_minute: Option<NonZeroU32>,
+}
+
+/// All destinations that are known.
+#[derive(Debug, Default)]
+pub struct Destinations {
+    known: Mutex<HashMap<String, Arc<Destination>>>,
+    /// By what the lines are shortened while many messages wait in them.
+    shortened: AtomicUsize,
+    healths: Mutex<HashMap<String, Arc<Health>>>,
+    wakes: Arc<Wakes>,
+}
+
+/// Where mail goes: its bounds, and the connections that are kept.
+#[derive(Debug)]
+pub struct Destination {
+    /// Its name, for reasons.
+    pub name: String,
+    /// Its bounds.
+    pub limits: Limits,
+    /// Connections, and the line before them: it keeps them busy while the next messages are leased.
+    connections: Arc<Semaphore>,
+    places: Arc<Semaphore>,
+    /// Large messages at one time: they share their memory with those of other destinations.
+    large: Arc<Semaphore>,
+    rate: Option<DefaultDirectRateLimiter>,
+    idle: Mutex<Vec<Kept>>,
+    used_at: Mutex<Instant>,
+}
+
+/// A place in line for one connection; given back when it is dropped.
+#[derive(Debug)]
+pub struct Place {
+    /// Where to.
+    pub destination: Arc<Destination>,
+    /// How it is there.
+    pub health: Arc<Health>,
+    /// What else the attempt holds.
+    pub load: Load,
+    _permit: OwnedSemaphorePermit,
+    _probe: Option<Probe>,
+}
+
+/// What is looked for.
+#[derive(Debug, Clone, Copy)]
+pub struct Wish<'a> {
+    /// The destination's name.
+    pub name: &'a str,
+    /// Its bounds.
+    pub limits: Limits,
+    /// The hosts whose health counts.
+    pub hosts: &'a str,
+    /// Whether they are the operator's own.
+    pub is_ours: bool,
+    /// Whose the message is.
+    pub account: AccountId,
+    /// Since when somebody wants an attempt: also while they rest, if they have not failed since.
+    pub wanted: Option<Timestamp>,
+}
+
+/// What an attempt holds as long as it is under way.
+#[derive(Debug, Default)]
+pub struct Load {
+    /// The memory of its message.
+    pub memory: Option<Held>,
+    /// The right to a large message at its destination.
+    pub large: Option<OwnedSemaphorePermit>,
+    /// The right to try hosts that are not known.
+    pub novice: Option<Novice>,
+}
+
+/// The right to one connection; given back when it is dropped.
+#[derive(Debug)]
+pub struct Turn {
+    _permit: Option<OwnedSemaphorePermit>,
+}
+
+/// Whether there is a place.
+#[derive(Debug)]
+pub enum Taken {
+    /// Here it is.
+    Place(Place),
+    /// Not before so long, or one is given back.
+    Full(Duration),
+    /// It rests: an attempt would be of no use.
+    Resting(Rest),
+}
+
+#[derive(Debug)]
+struct Kept {
+    key: String,
+    session: Session,
+    since: Instant,
+}
+
+impl Destinations {
+    /// A place, if there is one.
+    #[must_use]
+    pub fn take(&self, wish: &Wish<'_>, now: Timestamp) -> Taken {
+        let health = self.health(wish);
+        if let Some(rest) = health.rest(wish.account, now)
+            && wish.wanted.is_none_or(|wanted| wanted <= rest.since)
+        {
+            return Taken::Resting(rest);
+        }
+        let destination = self.get(wish.name, wish.limits);
+        let Some(probe) = health.probe(now) else { return Taken::Full(PROBED) };
+        match destination.place(self.shortened.load(Ordering::Relaxed).max(1)) {
+            Some(permit) => {
+                let load = Load::default();
+                Taken::Place(Place { destination, health, load, _permit: permit, _probe: probe })
+            }
+            None => Taken::Full(Duration::MAX),
+        }
+    }
+
+    /// How many places there are at the destination of that name; as many as are wanted where it is not
+    /// known.
+    #[must_use]
+    pub fn room(&self, name: &str) -> usize {
+        let shortened = self.shortened.load(Ordering::Relaxed).max(1);
+        lock(&self.known).get(name).map_or(usize::MAX, |it| it.free_places(shortened))
+    }
+
+    /// Shortens all lines, so that slow destinations leave room for others; 1 makes them as long again
+    /// as they may be.
+    pub fn shorten(&self, by: usize) {
+        self.shortened.store(by, Ordering::Relaxed);
+    }
+
+    /// Forgets how all of them were, and closes what is kept: their settings may have changed. What counts
+    /// against their bounds goes on counting.
+    pub fn forget(&self) {
+        lock(&self.healths).clear();
+        let known: Vec<Arc<Destination>> = lock(&self.known).values().cloned().collect();
+        let closed: Vec<Vec<Kept>> =
+            known.iter().map(|it| std::mem::take(&mut *lock(&it.idle))).collect();
+        // Sessions are dropped outside the locks.
+        drop(closed);
+    }
+
+    /// With what it is told which messages may go on that wait for one of them.
+    #[must_use]
+    pub fn wakes(&self) -> &Wakes {
+        &self.wakes
+    }
+
+    /// What waits for those whose rest is over may try them.
+    pub fn look_for_ended_rests(&self, now: Timestamp) {
+        let healths: Vec<Arc<Health>> = lock(&self.healths).values().cloned().collect();
+        for name in healths.iter().flat_map(|it| it.ended_rests(now)) {
+            self.wakes.call_one(&name);
+        }
+    }
+
+    /// Which messages may go on that wait for some of them.
+    #[must_use]
+    pub fn called(&self) -> Called {
+        self.wakes.take()
+    }
+
+    /// Nothing waits under that name any more.
+    pub fn nothing_waits(&self, name: &str) {
+        if let Some(health) = lock(&self.healths).get(Health::hosts_of(name)) {
+            health.nothing_waits(name);
+        }
+    }
+
+    /// Something began to wait under that name; they may have become well meanwhile.
+    pub fn one_waits(&self, name: &str, now: Timestamp) {
+        if let Some(health) = lock(&self.healths).get(Health::hosts_of(name)) {
+            health.one_waits(name, now);
+        }
+    }
+
+    /// Closes connections that were kept too long, and forgets what there is nothing to remember of.
+    pub fn tidy(&self, now: Timestamp) {
+        let mut closed = Vec::new();
+        lock(&self.known).retain(|_, destination| {
+            let mut idle = lock(&destination.idle);
+            closed.extend(idle.extract_if(.., |kept| kept.since.elapsed() > IDLE));
+            let is_idle = idle.is_empty() && Arc::strong_count(destination) == 1;
+            drop(idle);
+            // After a minute nothing is left that its rate would remember.
+            let is_counted =
+                destination.rate.is_some() && lock(&destination.used_at).elapsed() < COUNTED;
+            !is_idle || is_counted
+        });
+        let mut healths = lock(&self.healths);
+        let has_room = healths.len() <= KNOWN;
+        healths.retain(|_, health| {
+            Arc::strong_count(health) > 1
+                || health.is_remembered(now)
+                || (has_room && health.was_well_lately(now))
+        });
+        drop(healths);
+        // Sessions are dropped here, outside the lock: the connection is closed without a QUIT.
+        drop(closed);
+    }
+
+    /// The destination of that name, made with those bounds, or anew where they have changed.
+    #[must_use]
+    pub fn get(&self, name: &str, limits: Limits) -> Arc<Destination> {
+        let mut known = lock(&self.known);
+        if let Some(destination) = known.get(name)
+            && destination.limits == limits
+        {
+            return Arc::clone(destination);
+        }
+        let made = Arc::new(Destination::new(name.to_owned(), limits));
+        known.insert(name.to_owned(), Arc::clone(&made));
+        made
+    }
+
+    fn health(&self, wish: &Wish<'_>) -> Arc<Health> {
+        let mut healths = lock(&self.healths);
+        let hosts = wish.hosts.to_owned();
+        let made = || Arc::new(Health::new(hosts.clone(), wish.is_ours, Arc::clone(&self.wakes)));
+        Arc::clone(healths.entry(hosts.clone()).or_insert_with(made))
+    }
+}
+
+impl Destination {
+    fn new(name: String, limits: Limits) -> Self {
+        Self {
+            name,
+            limits,
+            connections: Arc::new(Semaphore::new(connections(limits))),
+            places: Arc::new(Semaphore::new(places(limits))),
+            large: Arc::new(Semaphore::new(LARGE)),
+            rate: limits.per_minute.map(|it| RateLimiter::direct(Quota::per_minute(it))),
+            idle: Mutex::default(),
+            used_at: Mutex::new(Instant::now()),
+        }
+    }
+
+    fn place(&self, shortened: usize) -> Option<OwnedSemaphorePermit> {
+        let has_room = self.free_places(shortened) > 0;
+        has_room.then(|| Arc::clone(&self.places).try_acquire_owned().ok()).flatten()
+    }
+
+    fn free_places(&self, shortened: usize) -> usize {
+        let all = places(self.limits);
+        let taken = all.saturating_sub(self.places.available_permits());
+        all.div_ceil(shortened).saturating_sub(taken)
+    }
+
+    /// Counts a message against the rate, when all else is there that it needs.
+    ///
+    /// # Errors
+    /// There have been enough; how long there can be no further one.
+    pub fn pace(&self) -> Result<(), Duration> {
+        if let Some(Err(not_until)) = self.rate.as_ref().map(RateLimiter::check) {
+            use governor::clock::Clock as _;
+            let wait = not_until.wait_time_from(governor::clock::DefaultClock::default().now());
+            return Err(wait.max(Duration::from_millis(1)));
+        }
+        *lock(&self.used_at) = Instant::now();
+        Ok(())
+    }
+
+    /// Waits for a connection to be free.
+    pub async fn turn(&self) -> Turn {
+        // Never closed, so the only answer is a turn.
+        Turn { _permit: Arc::clone(&self.connections).acquire_owned().await.ok() }
+    }
+
+    /// The right to send a large message now, if there is one.
+    #[must_use]
+    pub fn large(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.large).try_acquire_owned().ok()
+    }
+
+    /// A kept connection to that host.
+    #[must_use]
+    pub fn kept(&self, key: &str) -> Option<Session> {
+        let mut idle = lock(&self.idle);
+        let at = idle.iter().rposition(|kept| kept.is_of_use(key))?;
+        Some(idle.remove(at).session)
+    }
+
+    /// Whether there is one.
+    #[must_use]
+    pub fn has_kept(&self, key: &str) -> bool {
+        lock(&self.idle).iter().any(|kept| kept.is_of_use(key))
+    }
+
+    /// A kept connection that whoever has a turn closes before another one is opened, so that there are
+    /// never more than allowed. Each closes its own: until it is closed the place is not another's.
+    #[must_use]
+    pub fn room(&self) -> Option<Session> {
+        let most = connections(self.limits);
+        let used = most.saturating_sub(self.connections.available_permits());
+        let mut idle = lock(&self.idle);
+        let is_full = !idle.is_empty() && idle.len() + used > most;
+        is_full.then(|| idle.remove(0).session)
+    }
+
+    /// Keeps a connection for the next message; one that has carried its share is given back.
+    pub fn keep(&self, key: String, session: Session) -> Option<Session> {
+        if session.sent() >= self.limits.messages_per_connection {
+            return Some(session);
+        }
+        let mut idle = lock(&self.idle);
+        if idle.len() >= connections(self.limits) {
+            return Some(session);
+        }
+        idle.push(Kept { key, session, since: Instant::now() });
+        None
+    }
+}
+
+impl Kept {
+    fn is_of_use(&self, key: &str) -> bool {
+        self.key == key && self.since.elapsed() <= IDLE
+    }
+}
+
+fn connections(limits: Limits) -> usize {
+    usize::try_from(limits.connections.max(1)).unwrap_or(1)
+}
+
+/// The connections, and as many messages that wait for one.
+fn places(limits: Limits) -> usize {
+    connections(limits).saturating_mul(2)
+}
+
+/// The lock of a mutex under which nothing panics.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,25 @@
+//! What had no place in a round: messages behind it that need the same place are not looked at.
+
+use std::collections::{BTreeSet, HashSet};
+use std::time::Duration;
+
+use crate::delivery::queue::lanes::Hold;
+
+/// What has no place in this round.
+#[derive(Debug, Default)]
+pub struct Passed {
+    /// Domains whose hosts are looked up again, and used meanwhile as they were known.
+    pub renewed: BTreeSet<String>,
+    /// Routes and destinations that are full.
+    pub full: HashSet<Hold>,
+    /// When the first of them may have a place again; none where only a place given back helps.
+    pub until: Option<Duration>,
+}
+
+impl Passed {
+    pub(super) fn pass(&mut self, until: Duration) {
+        if until < Duration::MAX {
+            self.until = Some(self.until.map_or(until, |it| it.min(until)));
+        }
+    }
+}

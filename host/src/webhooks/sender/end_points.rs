@@ -1,0 +1,258 @@
+//! What is known of end points by how they answered: their pace, until when they want to be left alone
+//! (`Retry-After`), and which of them fail. It is kept in memory: after a start it is learned again.
+//!
+//! A webhook with another URL is another end point.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use super::places::Pace;
+use crate::clock::Timestamp;
+use crate::id::WebhookId;
+use crate::store::sqlite::Waiting;
+use crate::webhooks::schedule::{Schedule, honoured};
+
+/// Failures in a row after which an end point is probed, one try at a time and with pauses.
+const FEW: u32 = 5;
+/// An end point that fails for so long, and is tried all the time, does not only stumble.
+const LASTING: Duration = Duration::from_hours(1);
+/// End points that are remembered as a rule; more only while they are to be left alone.
+const REMEMBERED: usize = 10_000;
+
+/// The end points that answered.
+#[derive(Debug)]
+pub struct EndPoints {
+    known: HashMap<WebhookId, Known>,
+    /// How many there may be before those that say little are forgotten.
+    most: usize,
+}
+
+/// How a try ended.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    /// Where it was posted to.
+    pub url: String,
+    /// What came of it.
+    pub ending: Ending,
+    /// How long it took.
+    pub pace: Pace,
+}
+
+/// What came of a try.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// The event was taken.
+    Taken,
+    /// It was not, and for so long the end point wants to be left alone, if it said so.
+    NotTaken(Option<Duration>),
+}
+
+#[derive(Debug)]
+struct Known {
+    url: String,
+    pace: Pace,
+    /// Since the last success, and since when.
+    failures: u32,
+    since: Timestamp,
+    /// Nothing is posted before: as the end point asked, and as its failures demand.
+    asked: Option<Timestamp>,
+    probed: Option<Timestamp>,
+}
+
+impl Default for EndPoints {
+    fn default() -> Self {
+        Self { known: HashMap::new(), most: REMEMBERED }
+    }
+}
+
+impl EndPoints {
+    /// How the end point of a webhook answers; none where that is not known.
+    pub fn pace(&self, waiting: &Waiting) -> Option<Pace> {
+        match self.of(waiting) {
+            Some(known) if known.fails() => Some(Pace::Failing),
+            Some(_) | None if waiting.fails => Some(Pace::Slow),
+            Some(known) => Some(known.pace),
+            None => None,
+        }
+    }
+
+    /// Until when nothing is posted to it; none where it may be now.
+    pub fn left_alone(&self, waiting: &Waiting, now: Timestamp) -> Option<Timestamp> {
+        let known = self.of(waiting)?;
+        // A clock that was set back must not make it longer than any pause is.
+        let is_ahead =
+            |until: &Timestamp| *until > now && *until <= now.after(honoured(Duration::MAX));
+        known.asked.max(known.probed).filter(is_ahead)
+    }
+
+    /// Whether it has failed for long, although it was tried all the time.
+    pub fn fails_lastingly(&self, waiting: &Waiting, now: Timestamp) -> bool {
+        self.of(waiting).is_some_and(|it| it.fails() && it.since <= now.before(LASTING))
+    }
+
+    /// Learns of a try that ended now.
+    pub fn note(
+        &mut self,
+        webhook: WebhookId,
+        answer: &Answer,
+        schedule: &Schedule,
+        now: Timestamp,
+    ) {
+        if self.known.len() >= self.most && !self.known.contains_key(&webhook) {
+            self.forget_some(now);
+        }
+        let Answer { url, ending, pace } = answer;
+        let known = self.known.entry(webhook).or_insert_with(|| Known::new(url, *pace));
+        if known.url != *url {
+            *known = Known::new(url, *pace);
+        }
+        known.pace = *pace;
+        match ending {
+            Ending::Taken => {
+                if known.fails() {
+                    tracing::info!(%webhook, failures = known.failures, "an end point takes events again");
+                }
+                // What it asked for holds: this try began before it did.
+                (known.failures, known.probed) = (0, None);
+            }
+            Ending::NotTaken(asked) => {
+                if known.failures == 0 {
+                    known.since = now;
+                }
+                known.failures = known.failures.saturating_add(1);
+                let asked = asked.map(|it| now.after(honoured(it))).filter(|it| *it > now);
+                known.asked = known.asked.max(asked);
+                if known.fails() {
+                    known.probed = Some(now.after(schedule.probe(known.since.until(now))));
+                }
+                if known.failures == FEW {
+                    tracing::warn!(%webhook, "an end point fails; it is probed until it takes an event");
+                }
+            }
+        }
+    }
+
+    /// Forgets all: the moments that were noted are of another time.
+    pub fn forget(&mut self) {
+        self.known.clear();
+    }
+
+    fn of(&self, waiting: &Waiting) -> Option<&Known> {
+        self.known.get(&waiting.webhook).filter(|it| it.url == waiting.url)
+    }
+
+    fn forget_some(&mut self, now: Timestamp) {
+        let is_asked = |it: &Known| it.asked.is_some_and(|until| until > now);
+        self.known.retain(|_, it| it.fails() || is_asked(it));
+        if self.known.len() > REMEMBERED / 2 {
+            self.known.retain(|_, it| is_asked(it));
+        }
+        // Not at every try, where many are to be left alone.
+        self.most = REMEMBERED.max(self.known.len() * 2);
+    }
+}
+
+impl Known {
+    fn new(url: &str, pace: Pace) -> Self {
+        let since = Timestamp::from_millis(0);
+        Self { url: url.to_owned(), pace, failures: 0, since, asked: None, probed: None }
+    }
+
+    fn fails(&self) -> bool {
+        self.failures >= FEW
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::sqlite::{WebhookOwner, WebhookState};
+
+    const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
+    const URL: &str = "https://example.com/";
+
+    fn waiting(webhook: WebhookId, url: &str) -> Waiting {
+        Waiting {
+            webhook,
+            url: url.to_owned(),
+            owner: WebhookOwner::Server,
+            state: WebhookState::Active,
+            fails: false,
+            due: NOW,
+        }
+    }
+
+    fn answer(ending: Ending) -> Answer {
+        Answer { url: URL.to_owned(), ending, pace: Pace::Quick }
+    }
+
+    fn seconds(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn an_end_point_is_left_alone_for_as_long_as_it_asks_and_not_for_ever() {
+        let (mut all, schedule, id) =
+            (EndPoints::default(), Schedule::default(), WebhookId::new(NOW));
+        let it = waiting(id, URL);
+        assert_eq!((all.pace(&it), all.left_alone(&it, NOW)), (None, None));
+        all.note(id, &answer(Ending::NotTaken(Some(seconds(6)))), &schedule, NOW);
+        all.note(id, &answer(Ending::NotTaken(Some(seconds(2)))), &schedule, NOW);
+        all.note(id, &answer(Ending::NotTaken(None)), &schedule, NOW);
+        all.note(id, &answer(Ending::Taken), &schedule, NOW);
+        let until = NOW.after(seconds(6));
+        assert_eq!(all.left_alone(&it, NOW), Some(until), "the longest, whatever was under way");
+        assert_eq!(all.left_alone(&it, until), None);
+        assert_eq!(all.left_alone(&waiting(id, "https://example.com/2"), NOW), None, "another one");
+        assert_eq!(all.left_alone(&waiting(WebhookId::new(NOW), URL), NOW), None);
+        all.note(id, &answer(Ending::NotTaken(Some(Duration::MAX))), &schedule, NOW);
+        assert_eq!(all.left_alone(&it, NOW), Some(NOW.after(Duration::from_hours(24))));
+        all.forget();
+        assert_eq!((all.pace(&it), all.left_alone(&it, NOW)), (None, None));
+    }
+
+    #[test]
+    fn an_end_point_that_fails_some_times_in_a_row_is_probed_with_pauses_that_grow() {
+        let (mut all, schedule, id) =
+            (EndPoints::default(), Schedule::default(), WebhookId::new(NOW));
+        let it = waiting(id, URL);
+        for _ in 0..2 {
+            for _ in 1..FEW {
+                all.note(id, &answer(Ending::NotTaken(None)), &schedule, NOW);
+                assert_eq!((all.pace(&it), all.left_alone(&it, NOW)), (Some(Pace::Quick), None));
+            }
+            let failing = Waiting { fails: true, ..it.clone() };
+            assert_eq!(all.pace(&failing), Some(Pace::Slow), "as the database has it");
+            for (after, pause) in
+                [(0, 100), (1, 500), (20, 10_000), (3_599, 60_000), (3_600, 60_000)]
+            {
+                let now = NOW.after(seconds(after));
+                all.note(id, &answer(Ending::NotTaken(None)), &schedule, now);
+                assert_eq!(all.pace(&failing), Some(Pace::Failing));
+                assert_eq!(
+                    all.left_alone(&it, now),
+                    Some(now.after(Duration::from_millis(pause))),
+                    "{after}"
+                );
+                assert_eq!(all.fails_lastingly(&it, now), after == 3_600);
+            }
+            all.note(id, &answer(Ending::Taken), &schedule, NOW);
+        }
+        assert_eq!((all.pace(&it), all.left_alone(&it, NOW)), (Some(Pace::Quick), None));
+    }
+
+    #[test]
+    fn what_is_remembered_is_bounded_and_a_wish_is_not_forgotten() {
+        let (mut all, schedule) = (EndPoints::default(), Schedule::default());
+        let asked = WebhookId::new(NOW);
+        all.note(asked, &answer(Ending::NotTaken(Some(seconds(60)))), &schedule, NOW);
+        for _ in 0..3 * REMEMBERED {
+            let id = WebhookId::new(NOW);
+            for _ in 0..FEW {
+                all.note(id, &answer(Ending::NotTaken(None)), &schedule, NOW);
+            }
+        }
+        assert!(all.known.len() <= REMEMBERED, "{}", all.known.len());
+        assert!(all.left_alone(&waiting(asked, URL), NOW).is_some());
+    }
+}

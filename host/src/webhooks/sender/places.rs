@@ -1,0 +1,252 @@
+//! The places at which tries are made: so many in all and for one webhook, a quarter for end points that
+//! fail or are slow, and half of either for one owner, however many webhooks that has.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+
+use crate::clock::Timestamp;
+use crate::id::WebhookId;
+use crate::store::sqlite::{Waiting, WebhookOwner};
+use crate::webhooks::Rules;
+
+/// Tries at one time for a webhook that is slow, fails, or is not known yet.
+const CAREFUL: usize = 2;
+
+/// How an end point answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pace {
+    /// Soon.
+    Quick,
+    /// Late, or not as it should.
+    Slow,
+    /// Some times in a row not as it should: one try at one time.
+    Failing,
+}
+
+impl Pace {
+    /// Whether it has its places among those of the slow ones.
+    fn is_slow(self) -> bool {
+        match self {
+            Self::Slow | Self::Failing => true,
+            Self::Quick => false,
+        }
+    }
+}
+
+/// The places that are taken.
+#[derive(Debug, Clone, Default)]
+pub struct Taken {
+    all: Count,
+    owners: HashMap<WebhookOwner, Count>,
+    webhooks: HashMap<WebhookId, usize>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Count {
+    places: usize,
+    slow: usize,
+}
+
+/// Who of those that wait is next.
+#[derive(Debug)]
+pub struct Line {
+    waiting: Vec<Waiting>,
+    /// Each with its turn when it was put here; turns only become later while places are given.
+    heap: BinaryHeap<Reverse<(Turn, usize)>>,
+}
+
+/// Places of the owner, places of the webhook, and the due time.
+type Turn = (usize, usize, Timestamp);
+
+impl Taken {
+    /// Takes some places.
+    pub fn take(
+        &mut self,
+        owner: WebhookOwner,
+        webhook: WebhookId,
+        pace: Option<Pace>,
+        some: usize,
+    ) {
+        let slow = if pace.is_some_and(Pace::is_slow) { some } else { 0 };
+        for count in [&mut self.all, self.owners.entry(owner).or_default()] {
+            count.places += some;
+            count.slow += slow;
+        }
+        *self.webhooks.entry(webhook).or_default() += some;
+    }
+
+    /// Gives one back that was taken at this pace.
+    pub fn give_back(&mut self, owner: WebhookOwner, webhook: WebhookId, pace: Option<Pace>) {
+        let slow = usize::from(pace.is_some_and(Pace::is_slow));
+        for count in [&mut self.all, self.owners.entry(owner).or_default()] {
+            count.places = count.places.saturating_sub(1);
+            count.slow = count.slow.saturating_sub(slow);
+        }
+        let own = self.webhooks.entry(webhook).or_default();
+        *own = own.saturating_sub(1);
+        self.webhooks.retain(|_, own| *own > 0);
+        self.owners.retain(|_, own| own.places > 0);
+    }
+
+    /// The places that a webhook may have now, beside those that it has.
+    pub fn room(&self, waiting: &Waiting, pace: Option<Pace>, rules: &Rules) -> usize {
+        let (all, slow) = (rules.concurrent, (rules.concurrent / 4).max(1));
+        let owner = self.owners.get(&waiting.owner).copied().unwrap_or_default();
+        let most = match pace {
+            Some(Pace::Quick) => rules.concurrent_per_webhook,
+            Some(Pace::Slow) | None => CAREFUL.min(rules.concurrent_per_webhook),
+            Some(Pace::Failing) => 1,
+        };
+        let own = self.webhooks.get(&waiting.webhook).copied().unwrap_or_default();
+        let room = most
+            .saturating_sub(own)
+            .min(all.saturating_sub(self.all.places))
+            .min(half(all).saturating_sub(owner.places));
+        if !pace.is_some_and(Pace::is_slow) {
+            return room;
+        }
+        room.min(slow.saturating_sub(self.all.slow)).min(half(slow).saturating_sub(owner.slow))
+    }
+
+    fn turn(&self, waiting: &Waiting) -> Turn {
+        let owner = self.owners.get(&waiting.owner).map_or(0, |it| it.places);
+        let own = self.webhooks.get(&waiting.webhook).copied().unwrap_or_default();
+        (owner, own, waiting.due)
+    }
+}
+
+impl Line {
+    /// A line of all that wait.
+    pub fn of(waiting: Vec<Waiting>, taken: &Taken) -> Self {
+        let turns = waiting.iter().enumerate().map(|(n, it)| Reverse((taken.turn(it), n)));
+        Self { heap: turns.collect(), waiting }
+    }
+
+    /// The one whose owner has the fewest places, and whose webhook has; each comes once.
+    pub fn next(&mut self, taken: &Taken) -> Option<Waiting> {
+        loop {
+            let Reverse((turn, n)) = self.heap.pop()?;
+            let waiting = self.waiting.get(n)?;
+            let now = taken.turn(waiting);
+            if now == turn {
+                return Some(waiting.clone());
+            }
+            self.heap.push(Reverse((now, n)));
+        }
+    }
+}
+
+/// What one owner may have of some places.
+fn half(places: usize) -> usize {
+    (places / 2).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::id::AccountId;
+    use crate::store::sqlite::WebhookState;
+    use crate::webhooks::schedule::Schedule;
+
+    const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
+
+    fn rules(concurrent: usize) -> Rules {
+        Rules {
+            schedule: Schedule::default(),
+            concurrent,
+            concurrent_per_webhook: 8,
+            per_owner: 20,
+            give_up: Duration::from_hours(120),
+        }
+    }
+
+    fn waiting(owner: WebhookOwner, seconds: u64) -> Waiting {
+        Waiting {
+            webhook: WebhookId::new(NOW),
+            url: String::new(),
+            owner,
+            state: WebhookState::Active,
+            fails: true,
+            due: NOW.after(Duration::from_secs(seconds)),
+        }
+    }
+
+    fn owner() -> WebhookOwner {
+        WebhookOwner::Account(AccountId::new(NOW))
+    }
+
+    /// Gives out all places that there are; answers how many each owner got, in the order of `owners`.
+    fn given(
+        taken: &mut Taken,
+        all: &[Waiting],
+        pace: Option<Pace>,
+        rules: &Rules,
+        owners: &[WebhookOwner],
+    ) -> Vec<usize> {
+        let mut line = Line::of(all.to_vec(), taken);
+        let mut given = BTreeMap::new();
+        while let Some(next) = line.next(taken) {
+            let room = taken.room(&next, pace, rules);
+            taken.take(next.owner, next.webhook, pace, room);
+            let index = owners.iter().position(|it| *it == next.owner).expect("one of them");
+            *given.entry(index).or_default() += room;
+        }
+        given.into_values().collect()
+    }
+
+    #[test]
+    fn many_webhooks_of_one_owner_do_not_take_the_places_of_another() {
+        let owners = [owner(), owner(), WebhookOwner::Server];
+        let mut all: Vec<Waiting> = (0..20).map(|n| waiting(owners[0], n)).collect();
+        let mut taken = Taken::default();
+        let slow = Some(Pace::Slow);
+        let given_out = given(&mut taken, &all, slow, &rules(64), &owners);
+        assert_eq!(given_out, [8], "half of the slow ones, although nobody else waits");
+        all.extend((0..20).map(|n| waiting(owners[1], 100 + n)));
+        all.push(waiting(owners[2], 1_000));
+        let given_out = given(&mut taken, &all, slow, &rules(64), &owners);
+        assert_eq!(given_out, [0, 6, 2], "who has none is before who has some");
+        let given_out = given(&mut taken, &all, None, &rules(64), &owners);
+        assert_eq!(given_out, [24, 24, 0], "half of all for the first one, and not more in all");
+    }
+
+    #[test]
+    fn an_end_point_that_fails_has_one_place_among_the_slow_ones() {
+        let owners = [owner()];
+        let (it, mut taken) = (waiting(owners[0], 0), Taken::default());
+        let all = std::slice::from_ref(&it);
+        assert_eq!(given(&mut taken, all, Some(Pace::Failing), &rules(64), &owners), [1]);
+        assert_eq!(given(&mut taken, all, Some(Pace::Failing), &rules(64), &owners), [0]);
+        assert_eq!((taken.all.places, taken.all.slow), (1, 1));
+        taken.give_back(it.owner, it.webhook, Some(Pace::Failing));
+        assert_eq!((taken.all.places, taken.all.slow), (0, 0));
+    }
+
+    #[test]
+    fn owners_take_turns_also_in_one_round() {
+        let owners = [owner(), owner(), owner()];
+        let mut all: Vec<Waiting> = (0..20).map(|n| waiting(owners[0], n)).collect();
+        all.extend((0..20).map(|n| waiting(owners[1], 50 + n)));
+        all.push(waiting(owners[2], 100));
+        let given_out = given(&mut Taken::default(), &all, Some(Pace::Slow), &rules(64), &owners);
+        assert_eq!(given_out, [8, 6, 2]);
+    }
+
+    #[test]
+    fn one_place_is_still_a_place() {
+        let owners = [owner(), owner()];
+        let all: Vec<Waiting> = owners.iter().map(|it| waiting(*it, 0)).collect();
+        for pace in [None, Some(Pace::Quick), Some(Pace::Slow)] {
+            let mut taken = Taken::default();
+            let given_out = given(&mut taken, &all, pace, &rules(1), &owners);
+            assert_eq!(given_out.iter().sum::<usize>(), 1, "{pace:?}");
+            let busy = all.iter().find(|it| taken.turn(it).0 == 1).expect("one has it");
+            taken.give_back(busy.owner, busy.webhook, pace);
+            assert!(taken.owners.is_empty() && taken.webhooks.is_empty());
+            assert_eq!((taken.all.places, taken.all.slow), (0, 0));
+        }
+    }
+}
