@@ -22,6 +22,16 @@ const RANKS: [&[&str]; 12] = [
 /// The steps of the journey, in their order. A step may name what a step before it made.
 const STEPS: [&str; 4] = ["accept", "policy", "render", "commit"];
 
+/// The rooms of delivery by rank, lowest first; those of one rank never see each other.
+const ROOMS: [&[&str]; 6] = [
+    &["limits", "lock", "outcome"],
+    &["smtp"],
+    &["routing"],
+    &["shaping"],
+    &["attempt"],
+    &["queue"],
+];
+
 fn rank(module: &str) -> Option<usize> {
     RANKS.iter().position(|modules| modules.contains(&module))
 }
@@ -81,6 +91,32 @@ fn no_step_of_the_journey_sees_a_later_one() {
         }
     }
     none(&broken, "these steps look ahead");
+}
+
+#[test]
+fn no_room_of_delivery_imports_a_higher_one() {
+    let rank = |room: &str| ROOMS.iter().position(|rooms| rooms.contains(&room));
+    let mut broken = Vec::new();
+    for source in host() {
+        let Some(inside) = source.path.strip_prefix("delivery/") else { continue };
+        let room = inside.split(['/', '.']).next().unwrap_or_default();
+        // The tests drive all rooms together.
+        if room == "tests" {
+            continue;
+        }
+        let Some(own) = rank(room) else {
+            broken.push(format!("{}: `{room}` has no rank in tests/tidy", source.path));
+            continue;
+        };
+        for (number, line) in &source.lines {
+            let mut seen = names(line, "delivery::").chain(names(line, "super::"));
+            let above = |it: &str| it != room && rank(it).is_some_and(|other| other >= own);
+            if seen.any(above) {
+                broken.push(format!("{}:{number}: {line}", source.path));
+            }
+        }
+    }
+    none(&broken, "these rooms of delivery import a higher one");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! How one attempt for one recipient ended: data, not an error.
 
-use crate::delivery::shaping::backoff::Rest;
+use crate::clock::Timestamp;
 use crate::message::status::{EnhancedCode, Judgement, Said, Stage, judge};
 
 /// The end of an attempt.
@@ -59,6 +59,22 @@ pub struct Report {
     pub is_open: bool,
     /// Why and until when its destination is left alone: another attempt before is of no use.
     pub rest: Option<Box<Rest>>,
+}
+
+/// Why a destination is left alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rest {
+    /// Whose: what waits for them waits under this name.
+    pub hosts: String,
+    /// When they failed last.
+    pub since: Timestamp,
+    /// Until when.
+    pub until: Timestamp,
+    /// What went wrong. Other accounts read it: the other side's words only from before it heard of a
+    /// message.
+    pub reason: String,
+    /// Consecutive failed attempts at this destination, of all accounts together.
+    pub failures: u32,
 }
 
 impl Report {

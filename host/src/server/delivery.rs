@@ -17,15 +17,16 @@ use crate::delivery::attempt::Attempts;
 use crate::delivery::attempt::failover::Carrier;
 use crate::delivery::attempt::return_path::ReturnPaths;
 use crate::delivery::attempt::sandbox::Sandbox;
+use crate::delivery::limits::Limits;
+use crate::delivery::queue::Spawner;
 use crate::delivery::queue::retry_schedule::Schedule;
-use crate::delivery::queue::spawner::Spawner;
 use crate::delivery::queue::worker::Worker;
 use crate::delivery::routing::mx::{
     AddressFamilies, Exchanges, FetchSettings, Policies, PolicyFetcher, Settings,
 };
 use crate::delivery::routing::route::{Routes, Rule, Smarthost, Way};
 use crate::delivery::shaping::admission::{Placement, RouteBook};
-use crate::delivery::shaping::destination::{Destinations, Limits};
+use crate::delivery::shaping::destination::Destinations;
 use crate::delivery::shaping::memory_budget::Memory;
 use crate::delivery::shaping::probation::Novices;
 use crate::delivery::shaping::unresponsive::Troubled;

@@ -3,16 +3,16 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use lettre::transport::smtp::Error;
 use lettre::transport::smtp::client::AsyncSmtpConnection;
 use lettre::transport::smtp::extension::ClientId;
 use lettre::transport::smtp::response::Response;
-
 use tokio::net::TcpStream;
 
+use crate::delivery::lock::lock;
 use crate::delivery::outcome::{Report, Verdict};
 use crate::delivery::routing::route::SANDBOX;
 use crate::mail::path;
@@ -114,11 +114,11 @@ impl Sandbox {
     }
 
     fn kept(&self) -> Option<AsyncSmtpConnection> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop()
+        lock(&self.idle).pop()
     }
 
     fn keep(&self, connection: AsyncSmtpConnection) {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut idle = lock(&self.idle);
         if idle.len() < KEPT && !connection.has_broken() {
             idle.push(connection);
         }

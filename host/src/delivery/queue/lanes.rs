@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::time::{Duration, Instant};
 
 use crate::clock::Timestamp;
+use crate::delivery::shaping::round_skips::Hold;
 use crate::id::AccountId;
 use crate::store::records::{DueLane, Lane, LaneKind, LaneStart};
 use crate::store::{Store, StoreError};
@@ -30,17 +31,6 @@ const LATE: Duration = Duration::from_secs(2);
 /// From the end of a sweep to the next one, at least; and for each lane that the last one saw.
 const SWEEP_EVERY: Duration = Duration::from_secs(5);
 const SWEEP_PER_LANE: Duration = Duration::from_micros(100);
-
-/// What holds a lane up.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Hold {
-    /// A route by its number, and where mail goes directly, the destination's name: it is full.
-    Full(usize, String),
-    /// The domain is being looked up.
-    LookUp(String),
-    /// Something that only this lane needs.
-    Own,
-}
 
 /// The lanes of one kind.
 #[derive(Debug)]

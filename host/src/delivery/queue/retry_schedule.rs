@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use crate::clock::Timestamp;
-use crate::delivery::outcome::{AddressIs, Report, Verdict};
-use crate::delivery::shaping::backoff::Rest;
+use crate::delivery::outcome::{AddressIs, Report, Rest, Verdict};
 use crate::id::MessageId;
 use crate::message::state::MessageState;
 use crate::store::records::{

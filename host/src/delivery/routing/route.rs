@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use crate::delivery::shaping::destination::Limits;
+use crate::delivery::limits::Limits;
 use crate::delivery::smtp::{Login, Security};
 use crate::domain::name::DomainName;
 use crate::id::AccountId;

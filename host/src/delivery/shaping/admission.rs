@@ -7,15 +7,15 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 
-use super::backoff::{FOR, Rest};
-use super::destination::{Destination, Destinations, Limits, Place, Taken, Wish};
+use super::backoff::FOR;
+use super::destination::{Destination, Destinations, Place, Taken, Wish};
 use super::memory_budget::{Memory, Repute, SMALL};
 use super::probation::Novices;
-use super::round_skips::Passed;
+use super::round_skips::{Hold, Passed};
 use super::unresolved_domains::waiting_for;
 use crate::clock::{Clock, Timestamp};
-use crate::delivery::outcome::{AddressIs, Report, Verdict};
-use crate::delivery::queue::lanes::Hold;
+use crate::delivery::limits::Limits;
+use crate::delivery::outcome::{AddressIs, Report, Rest, Verdict};
 use crate::delivery::routing::mx::{Exchange, Exchanges, Hosts, operator};
 use crate::delivery::routing::route::{Routes, SANDBOX, Smarthost, Way};
 use crate::id::{AccountId, fill_random};

@@ -5,10 +5,11 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use super::destination::lock;
 use super::memory_budget::Repute;
 use super::requeue::{FIRST, Recovery, Wakes};
 use crate::clock::Timestamp;
+use crate::delivery::lock::lock;
+use crate::delivery::outcome::Rest;
 use crate::id::AccountId;
 
 /// The rest after the first failure in a row; it doubles with each further one.
@@ -37,22 +38,6 @@ pub struct Health {
     name: String,
     state: Mutex<State>,
     wakes: Arc<Wakes>,
-}
-
-/// Why a destination is left alone.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rest {
-    /// Whose: what waits for them waits under this name.
-    pub hosts: String,
-    /// When they failed last.
-    pub since: Timestamp,
-    /// Until when.
-    pub until: Timestamp,
-    /// What went wrong. Other accounts read it: the other side's words only from before it heard of a
-    /// message.
-    pub reason: String,
-    /// Consecutive failed attempts at this destination, of all accounts together.
-    pub failures: u32,
 }
 
 #[derive(Debug, Default)]
@@ -165,7 +150,7 @@ impl Health {
         let is_of_account = name != self.name;
         let is_resting = if is_of_account {
             let mut rests = state.away.iter().filter(|(it, _)| name == self.name_for(**it));
-            rests.any(|(_, away)| away.rest.as_ref().is_some_and(|it| it.is_on(now)))
+            rests.any(|(_, away)| away.rest.as_ref().is_some_and(|it| is_on(it, now)))
         } else {
             !state.is_known
         };
@@ -192,7 +177,7 @@ impl Health {
         if state.is_outdated(begun, now) {
             return None;
         }
-        if let Some(rest) = state.rest.as_mut().filter(|it| it.is_on(now)) {
+        if let Some(rest) = state.rest.as_mut().filter(|it| is_on(it, now)) {
             rest.since = rest.since.max(now);
             return Some(rest.clone());
         }
@@ -236,7 +221,7 @@ impl Health {
         let mut state = lock(&self.state);
         let away = state.away.entry(account).or_insert_with(|| Away::new(now));
         (away.in_a_row, away.last) = (away.in_a_row.saturating_add(1), now);
-        if let Some(rest) = away.rest.as_mut().filter(|it| it.is_on(now)) {
+        if let Some(rest) = away.rest.as_mut().filter(|it| is_on(it, now)) {
             rest.since = now;
             return;
         }
@@ -257,7 +242,7 @@ impl Health {
     pub(super) fn rest(&self, account: AccountId, now: Timestamp) -> Option<Rest> {
         let state = lock(&self.state);
         let own = state.away.get(&account).and_then(|it| it.rest.as_ref());
-        let is_on = |it: &&Rest| it.is_on(now);
+        let is_on = |it: &&Rest| is_on(it, now);
         state.rest.as_ref().filter(is_on).or(own.filter(is_on)).cloned()
     }
 
@@ -281,12 +266,12 @@ impl Health {
     pub(super) fn ended_rests(&self, now: Timestamp) -> Vec<String> {
         let mut state = lock(&self.state);
         let mut ended = Vec::new();
-        if !state.is_told && state.rest.as_ref().is_some_and(|it| !it.is_on(now)) {
+        if !state.is_told && state.rest.as_ref().is_some_and(|it| !is_on(it, now)) {
             state.is_told = true;
             ended.push(self.name.clone());
         }
         for (account, away) in &mut state.away {
-            if !away.is_told && away.rest.as_ref().is_some_and(|it| !it.is_on(now)) {
+            if !away.is_told && away.rest.as_ref().is_some_and(|it| !is_on(it, now)) {
                 away.is_told = true;
                 ended.push(self.name_for(*account));
             }
@@ -315,11 +300,9 @@ impl Health {
     }
 }
 
-impl Rest {
-    /// A clock that was set back must not make it longer than any rest is.
-    fn is_on(&self, now: Timestamp) -> bool {
-        now < self.until && self.until <= now.after(LONGEST_REST)
-    }
+/// Whether a back-off has not ended. A clock that was set back must not make it longer than any is.
+fn is_on(rest: &Rest, now: Timestamp) -> bool {
+    now < rest.until && rest.until <= now.after(LONGEST_REST)
 }
 
 impl State {

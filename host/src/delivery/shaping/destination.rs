@@ -3,19 +3,21 @@
 //! message, and rests after failures.
 
 use std::collections::HashMap;
-use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::backoff::{Health, Probe, Rest};
+use super::backoff::{Health, Probe};
 use super::memory_budget::Held;
 use super::probation::Novice;
 use super::requeue::{Called, Wakes};
 use crate::clock::Timestamp;
+use crate::delivery::limits::Limits;
+use crate::delivery::lock::lock;
+use crate::delivery::outcome::Rest;
 use crate::delivery::smtp::Session;
 use crate::id::AccountId;
 
@@ -29,17 +31,6 @@ const KNOWN: usize = 20_000;
 const LARGE: usize = 4;
 /// How soon a place is looked for again where only a probe is under way.
 const PROBED: Duration = Duration::from_millis(500);
-
-/// The bounds of a destination.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// Connections at one time, at least 1.
-    pub connections: u32,
-    /// Messages over one connection, at least 1.
-    pub messages_per_connection: u32,
-    /// Messages a minute; none for no bound.
-    pub per_minute: Option<NonZeroU32>,
-}
 
 /// All destinations that are known.
 #[derive(Debug, Default)]
@@ -363,11 +354,6 @@ fn connections(limits: Limits) -> usize {
 /// The connections, and as many messages that wait for one.
 fn places(limits: Limits) -> usize {
     connections(limits).saturating_mul(2)
-}
-
-/// The lock of a mutex under which nothing panics.
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

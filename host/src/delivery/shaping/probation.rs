@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use super::destination::lock;
+use crate::delivery::lock::lock;
 use crate::id::AccountId;
 
 /// Of four attempts, those at such hosts; and those of one account.

@@ -3,7 +3,16 @@
 use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
 
-use crate::delivery::queue::lanes::Hold;
+/// What holds a lane up.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Hold {
+    /// A route by its number, and where mail goes directly, the destination's name: it is full.
+    Full(usize, String),
+    /// The domain is being looked up.
+    LookUp(String),
+    /// Something that only this lane needs.
+    Own,
+}
 
 /// What has no place in this round.
 #[derive(Debug, Default)]

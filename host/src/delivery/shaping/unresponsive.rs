@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use super::destination::lock;
 use crate::clock::Timestamp;
+use crate::delivery::lock::lock;
 
 /// For how long others are preferred.
 const AVOIDED: Duration = Duration::from_mins(5);

@@ -6,8 +6,8 @@ use std::time::Duration;
 use waxwing_mx::{Behaviour, MxServer, Reply, Situation, Stage};
 
 use super::bench::{Bench, MINUTE, NOW, Setup, server_on, smarthost};
+use crate::delivery::limits::Limits;
 use crate::delivery::routing::route::Way;
-use crate::delivery::shaping::destination::Limits;
 use crate::delivery::smtp::Timeouts;
 use crate::id::MessageId;
 use crate::store::records::Body;

@@ -7,8 +7,8 @@ use futures_util::future::join;
 use waxwing_mx::{Behaviour, MxServer, Reply, Situation, Stage};
 
 use super::bench::{Bench, DAY, HOUR, NOW, Setup, server_on, smarthost};
+use crate::delivery::limits::Limits;
 use crate::delivery::routing::route::{Rule, Way};
-use crate::delivery::shaping::destination::Limits;
 use crate::id::MessageId;
 use crate::store::records::Body;
 

@@ -1,9 +1,11 @@
 //! Look-ups under way: one for each domain, whoever else asks waits for it.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use tokio::sync::{Mutex as Gate, MutexGuard as Turn};
+
+use crate::delivery::lock::lock;
 
 /// All of them.
 #[derive(Debug, Default)]
@@ -25,16 +27,12 @@ pub(super) struct Flight<'a> {
 
 impl Flights {
     pub(super) fn join<'a>(&'a self, domain: &'a str) -> Flight<'a> {
-        let mut all = self.lock();
+        let mut all = lock(&self.0);
         let waiting = all
             .entry(domain.to_owned())
             .or_insert_with(|| Waiting { gate: Arc::default(), count: 0 });
         waiting.count += 1;
         Flight { flights: self, domain, gate: Arc::clone(&waiting.gate) }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Waiting>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -47,7 +45,7 @@ impl Flight<'_> {
 
 impl Drop for Flight<'_> {
     fn drop(&mut self) {
-        let mut all = self.flights.lock();
+        let mut all = lock(&self.flights.0);
         if let Some(waiting) = all.get_mut(self.domain) {
             waiting.count = waiting.count.saturating_sub(1);
             if waiting.count == 0 {

@@ -1,3 +1,5 @@
+use std::num::NonZeroU32;
+
 use futures_util::FutureExt;
 
 use super::*;

@@ -21,8 +21,8 @@ use crate::delivery::attempt::dkim::Signatory;
 use crate::delivery::attempt::failover::Carrier;
 use crate::delivery::attempt::return_path::ReturnPaths;
 use crate::delivery::attempt::sandbox::Sandbox;
+use crate::delivery::queue::Spawner;
 use crate::delivery::queue::retry_schedule::Schedule;
-use crate::delivery::queue::spawner::Spawner;
 use crate::delivery::queue::worker::Worker;
 use crate::delivery::routing::mx::{
     AddressFamilies, Exchanges, FetchSettings, Policies, PolicyFetcher, Settings,
