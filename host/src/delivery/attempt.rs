@@ -15,30 +15,30 @@ use futures_util::FutureExt;
 use tokio::time::Instant;
 
 use crate::delivery::outcome::{Report, Verdict};
-use crate::delivery::routing::mx::{Exchange, Hosts};
+use crate::delivery::routing::mx::{MxHosts, MxResolution};
 use crate::delivery::routing::route::Smarthost;
-use crate::delivery::shaping::admission::{Course, DIRECT, Placement};
-use crate::delivery::shaping::destination::{Place, Turn};
+use crate::delivery::shaping::admission::{AdmissionControl, DIRECT, Plan};
+use crate::delivery::shaping::destination::{ConnectionPermit, Slot};
 use crate::delivery::smtp::Security;
 use crate::id::AccountId;
 use crate::mail::mta_sts::StsPolicy;
 use crate::message::address::EmailAddress;
 use crate::store::Store;
 use crate::store::records::Lease;
-use dkim::Signatory;
-use failover::{Carrier, Errand, Target};
-use outbound_message::Letter;
+use dkim::DkimSigner;
+use failover::{Delivery, Failover, Target};
+use outbound_message::OutboundMessage;
 use return_path::ReturnPaths;
 use sandbox::Sandbox;
 
 /// How long hosts are talked with in an attempt; its lease is longer.
-const LONGEST: Duration = Duration::from_mins(15);
+const CONVERSATION_TIME: Duration = Duration::from_mins(15);
 /// When it is ended, whatever it does.
-const LAST: Duration = Duration::from_mins(20);
+const ATTEMPT_TIME: Duration = Duration::from_mins(20);
 /// Addresses of one host that an attempt tries; then the next host has its turn.
-const ADDRESSES: usize = 3;
+const MAX_ADDRESSES_PER_HOST: usize = 3;
 /// How long a message waits for a connection to a second smarthost.
-const TURN: Duration = Duration::from_secs(30);
+const CONNECTION_WAIT: Duration = Duration::from_secs(30);
 
 /// What all attempts share.
 #[derive(Debug)]
@@ -46,44 +46,44 @@ pub struct Attempts {
     /// Where the content is.
     pub store: Store,
     /// Who signs.
-    pub signatory: Signatory,
+    pub signer: DkimSigner,
     /// Where bounces go.
     pub return_paths: ReturnPaths,
     /// The way into the sandbox inbox.
     pub sandbox: Sandbox,
     /// The way to everywhere else.
-    pub carrier: Carrier,
+    pub failover: Failover,
     /// For a further smarthost.
-    pub placement: Arc<Placement>,
+    pub admission: Arc<AdmissionControl>,
 }
 
 impl Attempts {
     /// Makes one attempt. A panic in it is the end of this attempt and of nothing else.
-    pub async fn make(&self, lease: &Lease, course: Course) -> Report {
-        let attempt = AssertUnwindSafe(self.within_time(lease, course)).catch_unwind();
+    pub async fn make(&self, lease: &Lease, plan: Plan) -> Report {
+        let attempt = AssertUnwindSafe(self.within_time(lease, plan)).catch_unwind();
         attempt.await.unwrap_or_else(|_| {
             tracing::error!(message = %lease.message_id, "an attempt panicked");
             Report::new(Verdict::Deferred, "", "the server failed in this attempt; see its log")
         })
     }
 
-    async fn within_time(&self, lease: &Lease, course: Course) -> Report {
-        let destination = match &course {
-            Course::Sandbox(place) | Course::Smarthosts(place, _) | Course::Direct(place, ..) => {
-                Arc::clone(&place.destination)
+    async fn within_time(&self, lease: &Lease, plan: Plan) -> Report {
+        let destination = match &plan {
+            Plan::Sandbox(slot) | Plan::Smarthosts(slot, _) | Plan::Direct(slot, ..) => {
+                Arc::clone(&slot.destination)
             }
-            Course::Over(report) => return report.clone(),
+            Plan::Settle(report) => return report.clone(),
         };
-        let turn = destination.turn().await;
-        let attempt = self.begin(lease, course, turn);
-        tokio::time::timeout(LAST, attempt).await.unwrap_or_else(|_| {
-            let minutes = LAST.as_secs() / 60;
+        let permit = destination.connection_permit().await;
+        let attempt = self.begin(lease, plan, permit);
+        tokio::time::timeout(ATTEMPT_TIME, attempt).await.unwrap_or_else(|_| {
+            let minutes = ATTEMPT_TIME.as_secs() / 60;
             let words = format!("not done after {minutes} minutes: it may have arrived");
             Report { is_uncertain: true, ..Report::new(Verdict::Deferred, "", words) }
         })
     }
 
-    async fn begin(&self, lease: &Lease, course: Course, turn: Turn) -> Report {
+    async fn begin(&self, lease: &Lease, plan: Plan, permit: ConnectionPermit) -> Report {
         let raw = match self.store.body(lease.message_id).await {
             Ok(Some(raw)) => raw,
             Ok(None) => {
@@ -95,24 +95,25 @@ impl Attempts {
                 return Report::new(Verdict::Deferred, "", "the stored body cannot be read now");
             }
         };
-        let mut letter = match Letter::sign(lease, raw, &self.signatory).await {
-            Ok(letter) => letter,
+        let mut message = match OutboundMessage::sign(lease, raw, &self.signer).await {
+            Ok(message) => message,
             Err(report) => return report,
         };
-        match course {
-            Course::Sandbox(_place) => self.sandbox.attempt(lease, letter.content()).await,
-            Course::Smarthosts(place, smarthosts) => {
-                self.smarthosts(lease, (place, turn), &smarthosts, &mut letter).await
+        match plan {
+            Plan::Sandbox(_place) => self.sandbox.attempt(lease, message.content()).await,
+            Plan::Smarthosts(slot, smarthosts) => {
+                self.smarthosts(lease, (slot, permit), &smarthosts, &mut message).await
             }
-            Course::Direct(place, exchange, port) => match &*exchange {
-                Exchange::Hosts(hosts) => {
-                    self.direct(lease, &place, hosts, port, &mut letter).await
+            Plan::Direct(slot, exchange, port) => match &*exchange {
+                MxResolution::Hosts(hosts) => {
+                    self.direct(lease, &slot, hosts, port, &mut message).await
                 }
-                Exchange::Never { reason, .. } | Exchange::NotNow { reason } => {
+                MxResolution::PermanentFailure { reason, .. }
+                | MxResolution::TemporaryFailure { reason } => {
                     Report::new(Verdict::Deferred, DIRECT, reason.clone())
                 }
             },
-            Course::Over(report) => report,
+            Plan::Settle(report) => report,
         }
     }
 
@@ -125,40 +126,40 @@ impl Attempts {
     async fn smarthosts(
         &self,
         lease: &Lease,
-        first: (Place, Turn),
+        first: (Slot, ConnectionPermit),
         smarthosts: &[Smarthost],
-        letter: &mut Letter<'_>,
+        message: &mut OutboundMessage<'_>,
     ) -> Report {
         let sender = match self.sender(lease).await {
             Ok(sender) => sender,
             Err(report) => return report,
         };
-        let (mut place, turn) = first;
+        let (mut slot, permit) = first;
         // The message keeps its memory whichever of them it goes to.
-        let _load = std::mem::take(&mut place.load);
-        let mut first = Some((place, turn));
-        let until = Instant::now() + LONGEST;
+        let _load = std::mem::take(&mut slot.permits);
+        let mut first = Some((slot, permit));
+        let until = Instant::now() + CONVERSATION_TIME;
         let mut last: Option<Report> = None;
         for smarthost in smarthosts {
-            let (place, _turn) = match first.take() {
+            let (slot, _turn) = match first.take() {
                 Some(first) => first,
                 None => match self.further(smarthost, lease.account_id).await {
                     Some(further) => further,
                     None => continue,
                 },
             };
-            let errand = Errand {
+            let delivery = Delivery {
                 route: &smarthost.name,
                 taken: Verdict::Relayed,
-                destination: &place.destination,
-                health: &place.health,
+                destination: &slot.destination,
+                health: &slot.health,
                 account: lease.account_id,
                 sender: sender.as_ref(),
                 recipient: &lease.recipient,
-                begun: self.carrier.clock.now(),
+                begun: self.failover.clock.now(),
                 until,
             };
-            let report = self.through(&errand, smarthost, letter).await;
+            let report = self.through(&delivery, smarthost, message).await;
             let report = match last.take() {
                 Some(before) => Report {
                     conversation: format!("{}\n{}", before.conversation, report.conversation),
@@ -167,7 +168,7 @@ impl Attempts {
                 None => report,
             };
             // Only one that has not judged the message leaves it to the next.
-            if !report.is_open {
+            if !report.may_fail_over {
                 return report;
             }
             last = Some(report);
@@ -176,17 +177,23 @@ impl Attempts {
     }
 
     /// A place and a connection at another smarthost, if there is one soon.
-    async fn further(&self, smarthost: &Smarthost, account: AccountId) -> Option<(Place, Turn)> {
-        let place = self.placement.next(smarthost, account)?;
-        let turn = tokio::time::timeout(TURN, place.destination.turn()).await.ok()?;
-        Some((place, turn))
+    async fn further(
+        &self,
+        smarthost: &Smarthost,
+        account: AccountId,
+    ) -> Option<(Slot, ConnectionPermit)> {
+        let slot = self.admission.further_slot(smarthost, account)?;
+        let permit = tokio::time::timeout(CONNECTION_WAIT, slot.destination.connection_permit())
+            .await
+            .ok()?;
+        Some((slot, permit))
     }
 
     async fn through(
         &self,
-        errand: &Errand<'_>,
+        delivery: &Delivery<'_>,
         smarthost: &Smarthost,
-        letter: &mut Letter<'_>,
+        message: &mut OutboundMessage<'_>,
     ) -> Report {
         // The operator's own hosts may stand where only the operating system knows them.
         let found = tokio::net::lookup_host((smarthost.host.as_str(), smarthost.port)).await;
@@ -194,32 +201,32 @@ impl Attempts {
             Ok(addresses) => addresses,
             Err(error) => {
                 let words = format!("{} has no address: {error}", smarthost.host);
-                let now = self.carrier.clock.now();
-                let rest = errand.health.has_failed(&words, errand.begun, now);
+                let now = self.failover.clock.now();
+                let backoff = delivery.health.record_failure(&words, delivery.begun, now);
                 let report = Report::new(Verdict::Deferred, &smarthost.name, words);
-                return Report { rest: rest.map(Box::new), is_open: true, ..report };
+                return Report { backoff: backoff.map(Box::new), may_fail_over: true, ..report };
             }
         };
         let targets: Vec<Target<'_>> = addresses
             .map(|address| Target {
                 host: &smarthost.host,
                 preference: 0,
-                destination: Arc::clone(errand.destination),
+                destination: Arc::clone(delivery.destination),
                 address,
                 security: smarthost.security,
                 login: smarthost.login.as_ref(),
             })
             .collect();
-        self.carrier.carry(errand, &targets, letter, &self.signatory).await
+        self.failover.deliver(delivery, &targets, message, &self.signer).await
     }
 
     async fn direct(
         &self,
         lease: &Lease,
-        place: &Place,
-        hosts: &Hosts,
+        slot: &Slot,
+        hosts: &MxHosts,
         port: u16,
-        letter: &mut Letter<'_>,
+        message: &mut OutboundMessage<'_>,
     ) -> Report {
         let sender = match self.sender(lease).await {
             Ok(sender) => sender,
@@ -232,8 +239,8 @@ impl Attempts {
             .iter()
             .filter(|host| host.allowed_by_policy || !is_enforced)
             .flat_map(|host| {
-                let destination = self.placement.operator(&host.name);
-                host.addresses.iter().take(ADDRESSES).map(move |address| Target {
+                let destination = self.admission.operator(&host.name);
+                host.addresses.iter().take(MAX_ADDRESSES_PER_HOST).map(move |address| Target {
                     host: &host.name,
                     preference: host.preference,
                     destination: Arc::clone(&destination),
@@ -247,18 +254,18 @@ impl Attempts {
             let words = "its MTA-STS policy allows none of its mail exchangers (RFC 8461)";
             return Report::new(Verdict::Deferred, DIRECT, words);
         }
-        let errand = Errand {
+        let delivery = Delivery {
             route: DIRECT,
             taken: Verdict::Delivered,
-            destination: &place.destination,
-            health: &place.health,
+            destination: &slot.destination,
+            health: &slot.health,
             account: lease.account_id,
             sender: sender.as_ref(),
             recipient: &lease.recipient,
-            begun: self.carrier.clock.now(),
-            until: Instant::now() + LONGEST,
+            begun: self.failover.clock.now(),
+            until: Instant::now() + CONVERSATION_TIME,
         };
-        let report = self.carrier.carry(&errand, &targets, letter, &self.signatory).await;
+        let report = self.failover.deliver(&delivery, &targets, message, &self.signer).await;
         if is_enforced && report.code.is_none() && report.verdict == Verdict::Deferred {
             let words = format!(
                 "{}; the domain's MTA-STS policy demands a valid certificate",

@@ -20,7 +20,7 @@ pub enum Verdict {
 
 /// What an attempt says about the address that it was for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AddressIs {
+pub enum AddressJudgement {
     /// Nothing: it is the message, or us.
     Unjudged,
     /// It may be dead: one refusal without a reason, or one look at DNS, may be a mistake. A further one,
@@ -42,7 +42,7 @@ pub struct Report {
     /// The other side's words, or what happened.
     pub words: String,
     /// What the attempt says about the address.
-    pub address_is: AddressIs,
+    pub address_judgement: AddressJudgement,
     /// `sandbox`, `direct`, or the name of a smarthost.
     pub route: String,
     /// The host.
@@ -56,14 +56,14 @@ pub struct Report {
     /// Whether the message may have arrived nevertheless: its end was sent, and no reply came.
     pub is_uncertain: bool,
     /// Whether another server may still take it now.
-    pub is_open: bool,
+    pub may_fail_over: bool,
     /// Why and until when its destination is left alone: another attempt before is of no use.
-    pub rest: Option<Box<Rest>>,
+    pub backoff: Option<Box<Backoff>>,
 }
 
 /// Why a destination is left alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rest {
+pub struct Backoff {
     /// Whose: what waits for them waits under this name.
     pub hosts: String,
     /// When they failed last.
@@ -86,15 +86,15 @@ impl Report {
             code: None,
             enhanced: None,
             words: words.into(),
-            address_is: AddressIs::Unjudged,
+            address_judgement: AddressJudgement::Unjudged,
             route: route.to_owned(),
             host: None,
             address: None,
             tls: None,
             conversation: String::new(),
             is_uncertain: false,
-            is_open: false,
-            rest: None,
+            may_fail_over: false,
+            backoff: None,
         }
     }
 
@@ -109,14 +109,14 @@ impl Report {
     ) -> Self {
         let known = enhanced.as_deref().and_then(|it| it.parse::<EnhancedCode>().ok());
         let reply = Said { code: Some(code), enhanced: known, text, stage };
-        let (verdict, address_is) = match judge(reply) {
-            Judgement::Hard => (Verdict::Bounced, AddressIs::Dead),
-            Judgement::Suspect => (Verdict::Bounced, AddressIs::Suspect),
-            Judgement::Refused => (Verdict::Bounced, AddressIs::Unjudged),
-            Judgement::Temporary => (Verdict::Deferred, AddressIs::Unjudged),
+        let (verdict, address_judgement) = match judge(reply) {
+            Judgement::Hard => (Verdict::Bounced, AddressJudgement::Dead),
+            Judgement::Suspect => (Verdict::Bounced, AddressJudgement::Suspect),
+            Judgement::Refused => (Verdict::Bounced, AddressJudgement::Unjudged),
+            Judgement::Temporary => (Verdict::Deferred, AddressJudgement::Unjudged),
         };
         let words = said(code, enhanced.as_deref(), text);
-        Self { code: Some(code), enhanced, address_is, ..Self::new(verdict, route, words) }
+        Self { code: Some(code), enhanced, address_judgement, ..Self::new(verdict, route, words) }
     }
 }
 

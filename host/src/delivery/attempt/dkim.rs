@@ -16,15 +16,15 @@ use crate::store::seal::Seal;
 use crate::store::sqlite::{SealedKey, SigningKeys};
 
 /// Keys that are kept ready: to read an RSA key costs half as much as to sign with it.
-const READY: u64 = 10_000;
+const MAX_CACHED_KEYS: u64 = 10_000;
 /// How long one is kept that does not sign.
-const IDLE: Duration = Duration::from_hours(1);
+const KEY_IDLE: Duration = Duration::from_hours(1);
 /// How often the keys are looked for again while the facts move.
-const LOOKS: usize = 5;
+const MAX_READS: usize = 5;
 
 /// Who signs.
 #[derive(Debug)]
-pub struct Signatory {
+pub struct DkimSigner {
     facts: Arc<Facts>,
     seal: Seal,
     clock: Clock,
@@ -37,18 +37,18 @@ pub enum Signed {
     /// The message with its signatures.
     Message(Vec<u8>),
     /// It goes as it is: it cannot leave the sandbox, whose domains have no keys.
-    AsItIs,
+    Unsigned,
     /// The keys cannot be had now. It must not go without.
-    NotNow(String),
+    Defer(String),
     /// It can never be signed.
-    Never(String),
+    Fail(String),
 }
 
-impl Signatory {
+impl DkimSigner {
     /// Signs with the keys of domains, which `seal` opens.
     #[must_use]
     pub fn new(facts: Arc<Facts>, seal: Seal, clock: Clock) -> Self {
-        let ready = Cache::builder().max_capacity(READY).time_to_idle(IDLE).build();
+        let ready = Cache::builder().max_capacity(MAX_CACHED_KEYS).time_to_idle(KEY_IDLE).build();
         Self { facts, seal, clock, ready }
     }
 
@@ -62,24 +62,24 @@ impl Signatory {
     pub(super) async fn sign(&self, lease: &Lease, raw: &[u8]) -> Signed {
         let sandbox = lease.route == RouteChoice::Sandbox;
         let Some(domain) = lease.author.domain() else {
-            return Signed::Never("the author has no domain".to_owned());
+            return Signed::Fail("the author has no domain".to_owned());
         };
         let keys = match self.keys(lease).await {
             Ok(keys) => keys,
-            Err(reason) => return Signed::NotNow(reason),
+            Err(reason) => return Signed::Defer(reason),
         };
         let keys = match keys {
-            None if sandbox => return Signed::AsItIs,
-            Some(keys) if sandbox && keys.keys.is_empty() => return Signed::AsItIs,
+            None if sandbox => return Signed::Unsigned,
+            Some(keys) if sandbox && keys.keys.is_empty() => return Signed::Unsigned,
             // One that was added again is another one: it has to be proven anew.
             Some(keys) if lease.domain.is_none_or(|it| it == keys.domain) => keys,
             Some(_) | None => {
-                return Signed::Never(format!("{domain} was removed from the account"));
+                return Signed::Fail(format!("{domain} was removed from the account"));
             }
         };
         // Accepted long ago, perhaps; the domain may be somebody else's by now.
         if !keys.phase.may_send() || keys.keys.is_empty() {
-            return Signed::NotNow(format!("{domain} is not verified any more"));
+            return Signed::Defer(format!("{domain} is not verified any more"));
         }
         let ready: Result<Vec<_>, String> =
             keys.keys.iter().map(|key| self.ready(keys.domain, key)).collect();
@@ -87,7 +87,7 @@ impl Signatory {
             Ok(ready) => ready,
             Err(reason) => {
                 tracing::error!(%domain, reason, "a DKIM key cannot be used; its mail waits");
-                return Signed::NotNow(reason);
+                return Signed::Defer(reason);
             }
         };
         let signers: Vec<dkim::Signer<'_>> = keys
@@ -105,7 +105,7 @@ impl Signatory {
                 signed.extend_from_slice(raw);
                 Signed::Message(signed)
             }
-            Err(unsignable) => Signed::Never(format!("it cannot be signed: {unsignable}")),
+            Err(unsignable) => Signed::Fail(format!("it cannot be signed: {unsignable}")),
         }
     }
 
@@ -115,7 +115,7 @@ impl Signatory {
             tracing::error!(%domain, %error, "DKIM keys cannot be read");
             "its DKIM keys cannot be read".to_owned()
         };
-        for _ in 0..LOOKS {
+        for _ in 0..MAX_READS {
             let snapshot: Snapshot = self.facts.snapshot();
             match snapshot.signing_keys(lease.account_id, domain).await {
                 Ok(keys) => return Ok(keys),

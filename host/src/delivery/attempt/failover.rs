@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::dkim::Signatory;
-use super::host_outcome::{End, Tried, said};
-use super::outbound_message::Letter;
+use super::dkim::DkimSigner;
+use super::host_outcome::{HostOutcome, HostVerdict, said};
+use super::outbound_message::OutboundMessage;
 use crate::clock::{Clock, Timestamp};
 use crate::delivery::outcome::{Report, Verdict};
 use crate::delivery::shaping::backoff::Health;
-use crate::delivery::shaping::destination::{Destination, Turn};
-use crate::delivery::shaping::unresponsive::Troubled;
+use crate::delivery::shaping::destination::{ConnectionPermit, Destination};
+use crate::delivery::shaping::unresponsive::UnresponsiveAddresses;
 use crate::delivery::smtp::{
     Broken, Cause, Dial, Envelope, Login, Refused, Security, Session, Stage, Timeouts, TlsClient,
     Violation,
@@ -23,15 +23,15 @@ use crate::id::AccountId;
 use crate::message::address::EmailAddress;
 
 /// How long a message waits for a connection to another operator than that of its destination.
-const TURN: Duration = Duration::from_secs(30);
+const CONNECTION_WAIT: Duration = Duration::from_secs(30);
 /// Addresses that one attempt tries at most.
-const TRIES: usize = 8;
+const MAX_ADDRESSES: usize = 8;
 
 /// What all attempts share.
 #[derive(Debug)]
-pub struct Carrier {
+pub struct Failover {
     /// Addresses that did not answer lately.
-    pub troubled: Troubled,
+    pub unresponsive: UnresponsiveAddresses,
     /// The name in EHLO.
     pub hello: String,
     /// The address to connect from, by family; the system's choice where there is none.
@@ -63,7 +63,7 @@ pub struct Target<'a> {
 
 /// One message on its way.
 #[derive(Debug)]
-pub struct Errand<'a> {
+pub struct Delivery<'a> {
     /// `direct`, or the name of a smarthost.
     pub route: &'a str,
     /// Whether whoever takes it delivers it, or passes it on.
@@ -84,31 +84,31 @@ pub struct Errand<'a> {
     pub until: Instant,
 }
 
-impl Carrier {
+impl Failover {
     /// Tries the addresses in their order. Only if none of them would hear of any message they rest.
-    pub async fn carry(
+    pub async fn deliver(
         &self,
-        errand: &Errand<'_>,
+        delivery: &Delivery<'_>,
         targets: &[Target<'_>],
-        letter: &mut Letter<'_>,
-        signatory: &Signatory,
+        message: &mut OutboundMessage<'_>,
+        signer: &DkimSigner,
     ) -> Report {
         let mut last: Option<Report> = None;
-        let (mut closed, mut hung, mut away) = (None, None, None);
-        let mut is_ill = true;
-        let mut order = self.in_order(targets).into_iter().take(TRIES).peekable();
+        let (mut unavailable, mut stalled, mut transient) = (None, None, None);
+        let mut is_unavailable = true;
+        let mut order = self.in_order(targets).into_iter().take(MAX_ADDRESSES).peekable();
         while let Some(target) = order.next() {
-            if Instant::now() >= errand.until {
+            if Instant::now() >= delivery.until {
                 break;
             }
-            let patience = if order.peek().is_some() { Patience::Short } else { Patience::Long };
-            let tried = self.try_one(errand, target, patience, letter, signatory).await;
-            let Tried { end, mut report } = tried;
+            let patience = if order.peek().is_some() { Patience::Shortage } else { Patience::Long };
+            let outcome = self.try_one(delivery, target, patience, message, signer).await;
+            let HostOutcome { end, mut report } = outcome;
             self.note(target, &end);
-            errand.route.clone_into(&mut report.route);
+            delivery.route.clone_into(&mut report.route);
             report.host = Some(target.host.to_owned());
             report.address = Some(target.address.to_string());
-            report.is_open |= !matches!(end, End::Over | End::Lost(_));
+            report.may_fail_over |= !matches!(end, HostVerdict::Final | HostVerdict::Uncertain(_));
             if let Some(before) = last.take() {
                 report.conversation = format!("{}\n{}", before.conversation, report.conversation);
                 // What one of them may take later has not failed.
@@ -117,40 +117,41 @@ impl Carrier {
                 }
             }
             match end {
-                End::Over => return report,
-                End::Lost(reason) => {
-                    errand.health.has_hung(&reason, errand.begun, self.clock.now());
+                HostVerdict::Final => return report,
+                HostVerdict::Uncertain(reason) => {
+                    delivery.health.record_stall(&reason, delivery.begun, self.clock.now());
                     return report;
                 }
-                End::Closed(reason) => closed = Some(reason),
-                End::Hung(reason) => hung = Some(reason),
-                End::SentAway(reason) => away = Some(reason),
-                End::Unfit => is_ill = false,
+                HostVerdict::Unavailable(reason) => unavailable = Some(reason),
+                HostVerdict::Stalled(reason) => stalled = Some(reason),
+                HostVerdict::TransientFailure(reason) => transient = Some(reason),
+                HostVerdict::Unsuitable => is_unavailable = false,
             }
             last = Some(report);
         }
-        is_ill = is_ill && hung.is_none() && away.is_none();
+        is_unavailable = is_unavailable && stalled.is_none() && transient.is_none();
         // Once for a message, however many hosts it was taken to.
-        if let Some(reason) = hung {
-            errand.health.has_hung(&reason, errand.begun, self.clock.now());
+        if let Some(reason) = stalled {
+            delivery.health.record_stall(&reason, delivery.begun, self.clock.now());
         }
-        if let Some(reason) = away {
-            errand.health.has_sent_away(errand.account, &reason, self.clock.now());
+        if let Some(reason) = transient {
+            delivery.health.record_transient_failure(delivery.account, &reason, self.clock.now());
         }
         let Some(report) = last else {
-            let name = &errand.destination.name;
+            let name = &delivery.destination.name;
             let words = if targets.is_empty() {
                 // Nothing that time would mend by itself.
                 format!("{name} has no address")
             } else {
                 format!("no time was left for {name}")
             };
-            return Report::new(Verdict::Deferred, errand.route, words);
+            return Report::new(Verdict::Deferred, delivery.route, words);
         };
-        match closed {
-            Some(reason) if is_ill => {
-                let rest = errand.health.has_failed(&reason, errand.begun, self.clock.now());
-                Report { rest: rest.map(Box::new), ..report }
+        match unavailable {
+            Some(reason) if is_unavailable => {
+                let backoff =
+                    delivery.health.record_failure(&reason, delivery.begun, self.clock.now());
+                Report { backoff: backoff.map(Box::new), ..report }
             }
             Some(_) | None => report,
         }
@@ -167,59 +168,62 @@ impl Carrier {
         order.sort_by_cached_key(|it| {
             let key = it.key();
             let is_of_first = first == Some(Arc::as_ptr(&it.destination));
-            let is_new = !(is_of_first && it.destination.has_kept(&key));
-            (self.troubled.has(&key, now), it.preference, is_new)
+            let is_new = !(is_of_first && it.destination.has_idle(&key));
+            (self.unresponsive.has(&key, now), it.preference, is_new)
         });
         order
     }
 
-    fn note(&self, target: &Target<'_>, end: &End) {
+    fn note(&self, target: &Target<'_>, end: &HostVerdict) {
         match end {
-            End::Closed(_) | End::Hung(_) | End::Lost(_) => {
-                self.troubled.mark(&target.key(), self.clock.now());
+            HostVerdict::Unavailable(_) | HostVerdict::Stalled(_) | HostVerdict::Uncertain(_) => {
+                self.unresponsive.mark(&target.key(), self.clock.now());
             }
-            End::Over | End::SentAway(_) => self.troubled.clear(&target.key()),
-            End::Unfit => {}
+            HostVerdict::Final | HostVerdict::TransientFailure(_) => {
+                self.unresponsive.clear(&target.key())
+            }
+            HostVerdict::Unsuitable => {}
         }
     }
 
     async fn try_one(
         &self,
-        errand: &Errand<'_>,
+        delivery: &Delivery<'_>,
         target: &Target<'_>,
         patience: Patience,
-        letter: &mut Letter<'_>,
-        signatory: &Signatory,
-    ) -> Tried {
+        message: &mut OutboundMessage<'_>,
+        signer: &DkimSigner,
+    ) -> HostOutcome {
         // A domain may name hosts of several operators; each has its own connections.
-        let is_its_own = Arc::ptr_eq(&target.destination, errand.destination);
-        let Ok(_turn) = timeout(TURN, turn(target, is_its_own)).await else {
-            return Tried::busy(&target.destination.name);
+        let is_its_own = Arc::ptr_eq(&target.destination, delivery.destination);
+        let Ok(_permit) = timeout(CONNECTION_WAIT, connection_permit(target, is_its_own)).await
+        else {
+            return HostOutcome::busy(&target.destination.name);
         };
         let mut conversation = String::new();
         // A kept connection may have been closed meanwhile; that shows at its first command.
-        while let Some(session) = target.destination.kept(&target.key()) {
-            let opened = Opened::Kept(session, patience);
-            match self.hand_over(errand, target, opened, letter, signatory).await {
-                Handed::Closed(said) => conversation.push_str(&said),
-                Handed::Tried(tried) => return tried.after(&conversation),
+        while let Some(session) = target.destination.take_idle(&target.key()) {
+            let opened = Connection::Reused(session, patience);
+            match self.hand_over(delivery, target, opened, message, signer).await {
+                HandOver::StaleConnection(said) => conversation.push_str(&said),
+                HandOver::Done(outcome) => return outcome.after(&conversation),
             }
         }
-        if let Some(idle) = target.destination.room() {
+        if let Some(idle) = target.destination.idle_to_close() {
             idle.quit().await;
         }
-        let opened = timeout_at(errand.until, self.open(target, &mut conversation)).await;
+        let opened = timeout_at(delivery.until, self.open(target, &mut conversation)).await;
         let session = match opened.unwrap_or_else(|_| Err(Broken::out_of_time())) {
             Ok(session) => session,
-            Err(broken) => return Tried::broken(broken).after(&conversation),
+            Err(broken) => return HostOutcome::broken(broken).after(&conversation),
         };
-        match self.hand_over(errand, target, Opened::Now(session), letter, signatory).await {
-            Handed::Tried(tried) => tried.after(&conversation),
-            Handed::Closed(said) => {
+        match self.hand_over(delivery, target, Connection::New(session), message, signer).await {
+            HandOver::Done(outcome) => outcome.after(&conversation),
+            HandOver::StaleConnection(said) => {
                 let words = "the connection was closed before the message";
-                let report = Report::new(Verdict::Deferred, errand.route, words);
-                let end = End::SentAway(words.to_owned());
-                Tried { end, report }.with(said, None).after(&conversation)
+                let report = Report::new(Verdict::Deferred, delivery.route, words);
+                let end = HostVerdict::TransientFailure(words.to_owned());
+                HostOutcome { end, report }.with(said, None).after(&conversation)
             }
         }
     }
@@ -257,58 +261,58 @@ impl Carrier {
 
     async fn hand_over(
         &self,
-        errand: &Errand<'_>,
+        delivery: &Delivery<'_>,
         target: &Target<'_>,
-        opened: Opened,
-        letter: &mut Letter<'_>,
-        signatory: &Signatory,
-    ) -> Handed {
+        opened: Connection,
+        message: &mut OutboundMessage<'_>,
+        signer: &DkimSigner,
+    ) -> HandOver {
         let (mut session, was_kept) = match opened {
-            Opened::Kept(session, patience) => (session, Some(patience)),
-            Opened::Now(session) => (session, None),
+            Connection::Reused(session, patience) => (session, Some(patience)),
+            Connection::New(session) => (session, None),
         };
-        if let Err(report) = letter.for_hop(session.extensions(), signatory).await {
+        if let Err(report) = message.for_hop(session.extensions(), signer).await {
             self.keep(target, session).await;
-            return Handed::Tried(Tried::over(report));
+            return HandOver::Done(HostOutcome::over(report));
         }
         let envelope = Envelope {
-            sender: errand.sender,
-            recipient: errand.recipient,
-            eight_bit: letter.is_eight_bit,
-            utf8: letter.is_international,
+            sender: delivery.sender,
+            recipient: delivery.recipient,
+            eight_bit: message.is_eight_bit,
+            utf8: message.is_international,
         };
-        let sent = timeout_at(errand.until, session.send(&envelope, letter.content())).await;
+        let sent = timeout_at(delivery.until, session.send(&envelope, message.content())).await;
         let sent = sent.unwrap_or_else(|_| Err(session.out_of_time()));
         let conversation = session.take_transcript();
         let tls = session.tls().map(ToOwned::to_owned);
         let report = match sent {
             Ok(reply) => {
-                errand.health.is_well(errand.account, self.clock.now());
+                delivery.health.record_success(delivery.account, self.clock.now());
                 self.keep(target, session).await;
                 let words = said(&reply);
-                let report = Report::new(errand.taken, errand.route, words);
+                let report = Report::new(delivery.taken, delivery.route, words);
                 let (code, enhanced) = (Some(reply.code), reply.enhanced);
-                Tried::over(Report { code, enhanced, ..report })
+                HostOutcome::over(Report { code, enhanced, ..report })
             }
             Err(refused) if was_kept.is_some_and(|it| is_closed(&refused, it)) => {
-                return Handed::Closed(conversation);
+                return HandOver::StaleConnection(conversation);
             }
             Err(refused) => {
-                let tried = Tried::refused(&refused);
-                if tried.end == End::Over && matches!(refused.cause, Cause::Reply(_)) {
-                    errand.health.is_well(errand.account, self.clock.now());
+                let outcome = HostOutcome::refused(&refused);
+                if outcome.end == HostVerdict::Final && matches!(refused.cause, Cause::Reply(_)) {
+                    delivery.health.record_success(delivery.account, self.clock.now());
                 }
                 if refused.usable {
                     self.keep(target, session).await;
                 }
-                tried
+                outcome
             }
         };
-        Handed::Tried(report.with(conversation, tls))
+        HandOver::Done(report.with(conversation, tls))
     }
 
     async fn keep(&self, target: &Target<'_>, session: Session) {
-        if let Some(done) = target.destination.keep(target.key(), session) {
+        if let Some(done) = target.destination.keep_idle(target.key(), session) {
             done.quit().await;
         }
     }
@@ -322,33 +326,33 @@ impl Target<'_> {
 }
 
 /// The right to a connection to an operator whose connections the attempt does not hold already.
-async fn turn(target: &Target<'_>, is_its_own: bool) -> Option<Turn> {
-    if is_its_own { None } else { Some(target.destination.turn().await) }
+async fn connection_permit(target: &Target<'_>, is_its_own: bool) -> Option<ConnectionPermit> {
+    if is_its_own { None } else { Some(target.destination.connection_permit().await) }
 }
 
 /// A session, and whether another message has used it before.
-enum Opened {
-    Kept(Session, Patience),
-    Now(Session),
+enum Connection {
+    Reused(Session, Patience),
+    New(Session),
 }
 
 /// What is done where a kept connection is silent: another host is tried where there is one, and otherwise
 /// the same one over another connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Patience {
-    Short,
+    Shortage,
     Long,
 }
 
-enum Handed {
+enum HandOver {
     /// The kept connection had been closed before it heard of the message.
-    Closed(String),
-    Tried(Tried),
+    StaleConnection(String),
+    Done(HostOutcome),
 }
 
 /// A kept connection that was gone, or of no use any more, before its first command came through.
 fn is_closed(refused: &Refused, patience: Patience) -> bool {
-    if refused.cause == Cause::Timeout && patience == Patience::Short {
+    if refused.cause == Cause::Timeout && patience == Patience::Shortage {
         return false;
     }
     let is_gone = match &refused.cause {

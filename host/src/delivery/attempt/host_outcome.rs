@@ -5,41 +5,41 @@ use crate::delivery::smtp::{Broken, Cause, Refused, Reply, Stage};
 use crate::message::status;
 
 /// Characters of a host's words that others are told.
-const WORDS: usize = 200;
+const MAX_REPLY_CHARS: usize = 200;
 
 /// What came of one address.
 #[derive(Debug)]
-pub struct Tried {
+pub struct HostOutcome {
     /// What follows.
-    pub end: End,
+    pub end: HostVerdict,
     /// What is known.
     pub report: Report,
 }
 
 /// What follows from an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum End {
+pub enum HostVerdict {
     /// The attempt is over: it was taken, or refused, or it may have arrived.
-    Over,
+    Final,
     /// The host would hear of no message; why, in our own words. The next address may do better.
-    Closed(String),
+    Unavailable(String),
     /// The host sent this message away, with a 421, before it knew whom it is for, because of its own
     /// state, or by hanging up; why, in our own words. The same.
-    SentAway(String),
+    TransientFailure(String),
     /// The host let us in and then said nothing more; where, in our own words. The same.
-    Hung(String),
+    Stalled(String),
     /// No reply came after the end of the message: the attempt is over, for it may have arrived. Where, in
     /// our own words.
-    Lost(String),
+    Uncertain(String),
     /// The host does not offer what the message needs, or has no connection free. The next one may.
-    Unfit,
+    Unsuitable,
 }
 
-impl Tried {
+impl HostOutcome {
     /// The attempt is over.
     #[must_use]
     pub fn over(report: Report) -> Self {
-        Self { end: End::Over, report }
+        Self { end: HostVerdict::Final, report }
     }
 
     /// A connection that never came to a message.
@@ -56,14 +56,14 @@ impl Tried {
             | Cause::Unsupported(_) => (None, None),
         };
         let report = Report { code, enhanced, conversation: transcript, tls, ..report };
-        Self { end: End::Closed(reason(&cause, stage)), report }
+        Self { end: HostVerdict::Unavailable(reason(&cause, stage)), report }
     }
 
     /// No connection to that operator is free.
     #[must_use]
     pub fn busy(operator: &str) -> Self {
         let words = format!("no connection to {operator} is free");
-        Self { end: End::Unfit, report: Report::new(Verdict::Deferred, "", words) }
+        Self { end: HostVerdict::Unsuitable, report: Report::new(Verdict::Deferred, "", words) }
     }
 
     /// A message that was not taken. A reply about it ends the attempt; what is about the connection
@@ -74,28 +74,31 @@ impl Tried {
         let Refused { stage, cause, .. } = refused;
         match cause {
             Cause::Reply(reply) => Self::replied(reply, *stage),
-            Cause::Unsupported(what) => {
-                Self { end: End::Unfit, report: Report::new(Verdict::Failed, "", what.to_string()) }
-            }
+            Cause::Unsupported(what) => Self {
+                end: HostVerdict::Unsuitable,
+                report: Report::new(Verdict::Failed, "", what.to_string()),
+            },
             Cause::Io(_) | Cause::Timeout | Cause::Protocol(_) | Cause::Tls(_) => {
                 let report = Report::new(Verdict::Deferred, "", words(cause, *stage));
                 let report = Report { is_uncertain: *stage == Stage::Dot, ..report };
                 let is_silent = matches!(cause, Cause::Timeout);
                 let why = reason(cause, *stage);
                 let end = match stage {
-                    Stage::Dot => End::Lost(why),
+                    Stage::Dot => HostVerdict::Uncertain(why),
                     // The server had let us in; it may be the message that it could not bear.
                     Stage::Mail | Stage::Rcpt | Stage::Data | Stage::Content if is_silent => {
-                        End::Hung(why)
+                        HostVerdict::Stalled(why)
                     }
-                    Stage::Mail | Stage::Rcpt | Stage::Data | Stage::Content => End::SentAway(why),
+                    Stage::Mail | Stage::Rcpt | Stage::Data | Stage::Content => {
+                        HostVerdict::TransientFailure(why)
+                    }
                     Stage::Connect
                     | Stage::Greeting
                     | Stage::Hello
                     | Stage::StartTls
                     | Stage::Handshake
                     | Stage::Login
-                    | Stage::Reset => End::Closed(why),
+                    | Stage::Reset => HostVerdict::Unavailable(why),
                 };
                 Self { end, report }
             }
@@ -109,16 +112,18 @@ impl Tried {
         };
         let why = || format!("it answers {} {}", reply.code, at(stage));
         match reply.code {
-            421 => Self { end: End::SentAway(why()), report: deferred() },
+            421 => Self { end: HostVerdict::TransientFailure(why()), report: deferred() },
             400..500 if matches!(stage, Stage::Mail | Stage::Reset) => {
-                Self { end: End::SentAway(why()), report: deferred() }
+                Self { end: HostVerdict::TransientFailure(why()), report: deferred() }
             }
             // About the system, not about the message (RFC 3463 section 3.4).
             400..500 if reply.enhanced.as_deref().is_some_and(|it| it.starts_with("4.3.")) => {
-                Self { end: End::SentAway(why()), report: deferred() }
+                Self { end: HostVerdict::TransientFailure(why()), report: deferred() }
             }
             // It wants a login or encryption: it is our settings that are wrong, not the message.
-            530 | 534 | 535 | 538 => Self { end: End::Closed(why()), report: deferred() },
+            530 | 534 | 535 | 538 => {
+                Self { end: HostVerdict::Unavailable(why()), report: deferred() }
+            }
             code => {
                 let stage = match stage {
                     Stage::Rcpt => status::Stage::Recipient,
@@ -135,8 +140,8 @@ impl Tried {
                 let enhanced = reply.enhanced.clone();
                 let report = Report::refused("", stage, code, enhanced, &reply.text);
                 // Another server of the operator's own may think otherwise.
-                let is_open = report.verdict == Verdict::Deferred;
-                Self::over(Report { is_open, ..report })
+                let may_fail_over = report.verdict == Verdict::Deferred;
+                Self::over(Report { may_fail_over, ..report })
             }
         }
     }
@@ -181,7 +186,7 @@ fn reason(cause: &Cause, stage: Stage) -> String {
             format!("it answers {} {}", reply.code, at(stage))
         }
         Cause::Reply(reply) => {
-            let said: String = said(reply).chars().take(WORDS).collect();
+            let said: String = said(reply).chars().take(MAX_REPLY_CHARS).collect();
             format!("it answers `{said}` {}", at(stage))
         }
         Cause::Io(_)
@@ -251,7 +256,9 @@ mod tests {
         for stage in [Stage::Mail, Stage::Rcpt, Stage::Reset] {
             let reply = Reply { code: 421, ..reply.clone() };
             let refused = Refused { stage, cause: Cause::Reply(reply), usable: false };
-            let End::SentAway(why) = Tried::refused(&refused).end else { panic!("{stage:?}") };
+            let HostVerdict::TransientFailure(why) = HostOutcome::refused(&refused).end else {
+                panic!("{stage:?}")
+            };
             assert!(why.starts_with("it answers 421 a"), "{why}");
         }
     }

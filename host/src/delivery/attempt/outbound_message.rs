@@ -3,13 +3,13 @@
 use crate::mail::seven_bit::{is_eight_bit, to_seven_bit};
 use crate::store::records::Lease;
 
-use super::dkim::{Signatory, Signed};
+use super::dkim::{DkimSigner, Signed};
 use crate::delivery::outcome::{Report, Verdict};
 use crate::delivery::smtp::Extensions;
 
 /// A stored message and what of it decides how it may be sent.
 #[derive(Debug)]
-pub struct Letter<'a> {
+pub struct OutboundMessage<'a> {
     lease: &'a Lease,
     raw: Vec<u8>,
     signed: Vec<u8>,
@@ -19,14 +19,10 @@ pub struct Letter<'a> {
     pub is_international: bool,
 }
 
-impl<'a> Letter<'a> {
+impl<'a> OutboundMessage<'a> {
     /// Signs a message. The error is the end of the attempt.
-    pub async fn sign(
-        lease: &'a Lease,
-        raw: Vec<u8>,
-        signatory: &Signatory,
-    ) -> Result<Self, Report> {
-        let signed = sign(lease, &raw, signatory).await?;
+    pub async fn sign(lease: &'a Lease, raw: Vec<u8>, signer: &DkimSigner) -> Result<Self, Report> {
+        let signed = sign(lease, &raw, signer).await?;
         let is_eight_bit = is_eight_bit(&raw);
         let header_end = raw.windows(4).position(|it| it == b"\r\n\r\n").unwrap_or(raw.len());
         let is_international = raw.iter().take(header_end).any(|byte| !byte.is_ascii());
@@ -44,7 +40,7 @@ impl<'a> Letter<'a> {
     pub async fn for_hop(
         &mut self,
         extensions: &Extensions,
-        signatory: &Signatory,
+        signer: &DkimSigner,
     ) -> Result<(), Report> {
         if !self.is_eight_bit || self.is_international || extensions.eight_bit_mime {
             return Ok(());
@@ -54,18 +50,18 @@ impl<'a> Letter<'a> {
             let enhanced = Some("5.6.3".to_owned());
             Report { enhanced, ..Report::new(Verdict::Failed, "", words) }
         })?;
-        self.signed = sign(self.lease, &converted, signatory).await?;
+        self.signed = sign(self.lease, &converted, signer).await?;
         self.raw = converted;
         self.is_eight_bit = false;
         Ok(())
     }
 }
 
-async fn sign(lease: &Lease, raw: &[u8], signatory: &Signatory) -> Result<Vec<u8>, Report> {
-    match signatory.sign(lease, raw).await {
+async fn sign(lease: &Lease, raw: &[u8], signer: &DkimSigner) -> Result<Vec<u8>, Report> {
+    match signer.sign(lease, raw).await {
         Signed::Message(signed) => Ok(signed),
-        Signed::AsItIs => Ok(raw.to_vec()),
-        Signed::NotNow(reason) => Err(Report::new(Verdict::Deferred, "", reason)),
-        Signed::Never(reason) => Err(Report::new(Verdict::Failed, "", reason)),
+        Signed::Unsigned => Ok(raw.to_vec()),
+        Signed::Defer(reason) => Err(Report::new(Verdict::Deferred, "", reason)),
+        Signed::Fail(reason) => Err(Report::new(Verdict::Failed, "", reason)),
     }
 }

@@ -12,7 +12,7 @@ use crate::store::facts::{FactError, Facts};
 use crate::store::records::{Lease, RouteChoice};
 
 /// How often the alias is looked for again while the facts move.
-const LOOKS: usize = 5;
+const MAX_READS: usize = 5;
 
 /// Makes the envelope's senders.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ impl ReturnPaths {
             tracing::error!(%domain, %error, "the return path of a domain cannot be read");
             "its return path cannot be read".to_owned()
         };
-        for _ in 0..LOOKS {
+        for _ in 0..MAX_READS {
             let snapshot = self.facts.snapshot();
             match snapshot.signing_keys(lease.account_id, domain).await {
                 Ok(found) => {

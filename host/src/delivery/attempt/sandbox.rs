@@ -20,9 +20,9 @@ use crate::message::address::EmailAddress;
 use crate::store::records::Lease;
 
 /// lettre's own time-out covers only the connection.
-const ATTEMPT: Duration = Duration::from_mins(1);
-const CONNECT: Duration = Duration::from_secs(10);
-const KEPT: usize = 6;
+const ATTEMPT_TIME: Duration = Duration::from_mins(1);
+const CONNECT_TIME: Duration = Duration::from_secs(10);
+const MAX_IDLE: usize = 6;
 
 /// Why an attempt did not end in a 250.
 #[derive(Debug, thiserror::Error)]
@@ -50,7 +50,7 @@ impl Sandbox {
 
     /// Makes one attempt.
     pub(super) async fn attempt(&self, lease: &Lease, raw: &[u8]) -> Report {
-        let ended = tokio::time::timeout(ATTEMPT, self.send(lease, raw)).await;
+        let ended = tokio::time::timeout(ATTEMPT_TIME, self.send(lease, raw)).await;
         let report = match ended {
             Ok(Ok(response)) => Report::new(Verdict::Delivered, SANDBOX, words(&response)),
             Ok(Err(AttemptError::Smtp(error))) if error.is_permanent() => {
@@ -79,7 +79,7 @@ impl Sandbox {
     async fn send(&self, lease: &Lease, raw: &[u8]) -> Result<Response, AttemptError> {
         // A kept connection may have been closed meanwhile. That shows at its first command, before
         // anything was sent, so a fresh one can take over.
-        while let Some(mut kept) = self.kept() {
+        while let Some(mut kept) = self.take_idle() {
             if begin(&mut kept, lease.sender.as_ref()).await.is_ok() {
                 return self.finish(kept, lease, raw).await;
             }
@@ -105,7 +105,7 @@ impl Sandbox {
     }
 
     async fn connect(&self) -> Result<AsyncSmtpConnection, AttemptError> {
-        let connecting = tokio::time::timeout(CONNECT, TcpStream::connect(self.inbox));
+        let connecting = tokio::time::timeout(CONNECT_TIME, TcpStream::connect(self.inbox));
         let stream = connecting.await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
         // lettre writes the final dot by itself; without this it waits for an acknowledgement.
         stream.set_nodelay(true)?;
@@ -113,13 +113,13 @@ impl Sandbox {
         Ok(AsyncSmtpConnection::connect_with_transport(Box::new(stream), &hello).await?)
     }
 
-    fn kept(&self) -> Option<AsyncSmtpConnection> {
+    fn take_idle(&self) -> Option<AsyncSmtpConnection> {
         lock(&self.idle).pop()
     }
 
     fn keep(&self, connection: AsyncSmtpConnection) {
         let mut idle = lock(&self.idle);
-        if idle.len() < KEPT && !connection.has_broken() {
+        if idle.len() < MAX_IDLE && !connection.has_broken() {
             idle.push(connection);
         }
     }

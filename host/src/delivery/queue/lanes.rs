@@ -9,25 +9,25 @@ use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::time::{Duration, Instant};
 
 use crate::clock::Timestamp;
-use crate::delivery::shaping::round_skips::Hold;
+use crate::delivery::shaping::round_skips::Bottleneck;
 use crate::id::AccountId;
 use crate::store::records::{DueLane, Lane, LaneKind, LaneStart};
 use crate::store::{Store, StoreError};
 
 /// Lanes that are read at one time, and in how many more are read.
 const PAGE: u32 = 256;
-const LOW: usize = 64;
+const READ_BELOW: usize = 64;
 /// Lanes whose messages are read at one time, and how many of them may be newly due ones where others
 /// wait as well.
 pub const BATCH: usize = 32;
-const NEWLY_DUE: usize = 16;
+const MAX_NEWLY_DUE: usize = 16;
 /// Lanes of one hold that a round tries again.
-const RETRIED: usize = 8;
+const MAX_RETRIED: usize = 8;
 /// Lanes that are remembered, and those of one hold.
 const MAX_KNOWN: usize = 50_000;
 const MAX_HELD: usize = 5_000;
 /// A message is visible no later than this after the moment at which it is due: its transaction is short.
-const LATE: Duration = Duration::from_secs(2);
+const COMMIT_DELAY: Duration = Duration::from_secs(2);
 /// From the end of a sweep to the next one, at least; and for each lane that the last one saw.
 const SWEEP_EVERY: Duration = Duration::from_secs(5);
 const SWEEP_PER_LANE: Duration = Duration::from_micros(100);
@@ -38,7 +38,7 @@ pub struct Lanes {
     kind: LaneKind,
     newly_due: VecDeque<LaneStart>,
     ready: VecDeque<LaneStart>,
-    held: BTreeMap<Hold, VecDeque<LaneStart>>,
+    blocked: BTreeMap<Bottleneck, VecDeque<LaneStart>>,
     /// All of them.
     known: HashSet<(String, AccountId)>,
     /// Up to when newly due lanes were read.
@@ -61,7 +61,7 @@ impl Lanes {
             kind,
             newly_due: VecDeque::new(),
             ready: VecDeque::new(),
-            held: BTreeMap::new(),
+            blocked: BTreeMap::new(),
             known: HashSet::new(),
             read_until: None,
             read_after: None,
@@ -76,7 +76,7 @@ impl Lanes {
 
     /// Reads lanes that became due, and some of the sweep, where few are left to look at.
     pub async fn read(&mut self, store: &Store, now: Timestamp) -> Result<(), StoreError> {
-        if self.newly_due.len() < LOW {
+        if self.newly_due.len() < READ_BELOW {
             self.read_newly_due(store, now).await?;
         }
         if let Sweep::Next(at) = self.sweep
@@ -84,7 +84,7 @@ impl Lanes {
         {
             self.sweep = Sweep::UnderWay { after: None, seen: 0 };
         }
-        if self.ready.len() < LOW && self.known.len() < MAX_KNOWN {
+        if self.ready.len() < READ_BELOW && self.known.len() < MAX_KNOWN {
             self.read_sweep(store, now).await?;
         }
         Ok(())
@@ -92,8 +92,8 @@ impl Lanes {
 
     async fn read_newly_due(&mut self, store: &Store, now: Timestamp) -> Result<(), StoreError> {
         // No lane has an account that comes before all of them.
-        let lane = Lane { name: String::new(), account_id: AccountId::first_of(FIRST) };
-        let since = self.read_until.unwrap_or(now).min(now).before(LATE);
+        let lane = Lane { name: String::new(), account_id: AccountId::first_of(BEFORE_ALL) };
+        let since = self.read_until.unwrap_or(now).min(now).before(COMMIT_DELAY);
         let start = self.read_after.take().unwrap_or(DueLane { due_at: since, lane });
         let page = store.due_lanes(self.kind, now, Some(&start), PAGE).await?;
         self.read_after = last_of_full(&page);
@@ -126,11 +126,11 @@ impl Lanes {
         Ok(())
     }
 
-    /// The next lanes to look at. Each is to be given back by [`Self::keep`], [`Self::hold`] or
+    /// The next lanes to look at. Each is to be given back by [`Self::keep`], [`Self::block`] or
     /// [`Self::forget`].
     pub fn batch(&mut self, most: usize) -> Vec<LaneStart> {
         let mut batch = Vec::new();
-        let newly_due = self.newly_due.len().min(NEWLY_DUE).min(most);
+        let newly_due = self.newly_due.len().min(MAX_NEWLY_DUE).min(most);
         batch.extend(self.newly_due.drain(..newly_due));
         let ready = self.ready.len().min(most - batch.len());
         batch.extend(self.ready.drain(..ready));
@@ -140,13 +140,14 @@ impl Lanes {
     }
 
     /// The same of those that are held up, as many as there are places by `room`.
-    pub fn held_with_room(&mut self, room: impl Fn(&Hold) -> usize) -> Vec<LaneStart> {
+    pub fn take_unblocked(&mut self, room: impl Fn(&Bottleneck) -> usize) -> Vec<LaneStart> {
         let mut batch = Vec::new();
-        for (hold, lanes) in &mut self.held {
-            let wanted = room(hold).min(RETRIED).min(lanes.len()).min(BATCH - batch.len());
+        for (bottleneck, lanes) in &mut self.blocked {
+            let wanted =
+                room(bottleneck).min(MAX_RETRIED).min(lanes.len()).min(BATCH - batch.len());
             batch.extend(lanes.drain(..wanted));
         }
-        self.held.retain(|_, lanes| !lanes.is_empty());
+        self.blocked.retain(|_, lanes| !lanes.is_empty());
         batch
     }
 
@@ -163,8 +164,8 @@ impl Lanes {
     }
 
     /// A lane is held up.
-    pub fn hold(&mut self, hold: Hold, lane: LaneStart) {
-        let lanes = self.held.entry(hold).or_default();
+    pub fn block(&mut self, bottleneck: Bottleneck, lane: LaneStart) {
+        let lanes = self.blocked.entry(bottleneck).or_default();
         if lanes.len() < MAX_HELD {
             lanes.push_back(lane);
         } else {
@@ -178,8 +179,8 @@ impl Lanes {
     }
 
     /// Whether a lane is held up by that.
-    pub fn is_held_by(&self, hold: &Hold) -> bool {
-        self.held.contains_key(hold)
+    pub fn is_blocked_by(&self, bottleneck: &Bottleneck) -> bool {
+        self.blocked.contains_key(bottleneck)
     }
 
     /// Whether there are due messages that no place was found for.
@@ -211,7 +212,7 @@ impl Lanes {
 }
 
 /// Before every account.
-const FIRST: Timestamp = Timestamp::from_millis(0);
+const BEFORE_ALL: Timestamp = Timestamp::from_millis(0);
 
 fn key(lane: &Lane) -> (String, AccountId) {
     (lane.name.clone(), lane.account_id)

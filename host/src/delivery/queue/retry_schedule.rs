@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::clock::Timestamp;
-use crate::delivery::outcome::{AddressIs, Report, Rest, Verdict};
+use crate::delivery::outcome::{AddressJudgement, Backoff, Report, Verdict};
 use crate::id::MessageId;
 use crate::message::state::MessageState;
 use crate::store::records::{
@@ -17,19 +17,19 @@ const PAUSES_S: [u64; 7] = [MINUTE, 5 * MINUTE, 15 * MINUTE, 30 * MINUTE, HOUR, 
 const GIVE_UP_AFTER: Duration = Duration::from_secs(48 * HOUR);
 /// The longest wait of a message whose destination is backed off from: where fewer than five wait, none of
 /// them is called when the back-off ends.
-const LONGEST_WAIT: Duration = Duration::from_mins(30);
+const MAX_WAIT: Duration = Duration::from_mins(30);
 /// How long a message waits that had fewer attempts than there are pauses, because its destination was
 /// backed off from (RFC 5321 section 4.5.4.1: four to five days).
 const GIVE_UP_UNTRIED_AFTER: Duration = Duration::from_hours(5 * 24);
 /// The failures in a row of its destination that this takes besides: with back-offs of ten minutes they last
 /// about as long as those pauses. A clock that jumps ahead gives nothing up.
-const FAILURES: u32 = 50;
+const MIN_FAILURES: u32 = 50;
 /// A failure without a reason suppresses if an earlier message to the address failed, too: at most so long
 /// ago, and not within the same disturbance.
 const SUSPICION: Duration = Duration::from_hours(30 * 24);
 const SUSPICION_AFTER: Duration = Duration::from_hours(1);
 /// A server's reply is kept, but not a novel.
-const REASON: usize = 500;
+const MAX_REASON_CHARS: usize = 500;
 
 /// What becomes of a message whose destination is backed off from.
 #[derive(Debug)]
@@ -42,13 +42,13 @@ pub enum WhileBackedOff {
 
 /// The pauses between attempts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Schedule {
+pub struct RetrySchedule {
     pauses: Vec<Duration>,
     give_up_after: Duration,
     suppressed_for: Option<Duration>,
 }
 
-impl Default for Schedule {
+impl Default for RetrySchedule {
     fn default() -> Self {
         Self {
             pauses: PAUSES_S.into_iter().map(Duration::from_secs).collect(),
@@ -58,7 +58,7 @@ impl Default for Schedule {
     }
 }
 
-impl Schedule {
+impl RetrySchedule {
     /// The default schedule with other pauses; an empty list keeps the default ones.
     #[must_use]
     pub fn with_pauses(pauses: Vec<Duration>) -> Self {
@@ -80,8 +80,8 @@ impl Schedule {
         started_at: Timestamp,
         now: Timestamp,
     ) -> Settlement {
-        let said = tidied(&report.words, REASON);
-        let rest = report.rest.filter(|_| report.verdict == Verdict::Deferred);
+        let said = tidied(&report.words, MAX_REASON_CHARS);
+        let backoff = report.backoff.filter(|_| report.verdict == Verdict::Deferred);
         let (state, reason, next_attempt) = match report.verdict {
             Verdict::Delivered => (MessageState::Delivered, said.clone(), None),
             Verdict::Relayed => (MessageState::Relayed, said.clone(), None),
@@ -89,7 +89,7 @@ impl Schedule {
             Verdict::Failed => (MessageState::Failed, said.clone(), None),
             Verdict::Deferred => {
                 if let Some(next) = self.next(lease, now) {
-                    let next = rest.as_ref().map_or(next, |rest| rest.until.max(next));
+                    let next = backoff.as_ref().map_or(next, |backoff| backoff.until.max(next));
                     (MessageState::Deferred, said.clone(), Some(next))
                 } else {
                     let hours = self.give_up_after.as_secs() / HOUR;
@@ -106,13 +106,13 @@ impl Schedule {
             message_id: Some(lease.message_id),
             expires_at: self.suppressed_for.map(|it| now.after(it)),
         };
-        let suppresses = match report.address_is {
-            AddressIs::Unjudged => Suppresses::Nobody,
-            AddressIs::Suspect => {
+        let suppresses = match report.address_judgement {
+            AddressJudgement::Unjudged => Suppresses::Nobody,
+            AddressJudgement::Suspect => {
                 let (since, until) = (now.before(SUSPICION), now.before(SUSPICION_AFTER));
                 Suppresses::AfterAnotherFailure { new: suppression(), since, until }
             }
-            AddressIs::Dead => Suppresses::Now(suppression()),
+            AddressJudgement::Dead => Suppresses::Now(suppression()),
         };
         Settlement {
             message_id: lease.message_id,
@@ -120,7 +120,7 @@ impl Schedule {
             state,
             reason,
             next_attempt,
-            waits_for: rest.map(|rest| rest.hosts),
+            waits_for: backoff.map(|backoff| backoff.hosts),
             attempt: AttemptRecord {
                 number: lease.attempt,
                 started_at,
@@ -143,31 +143,31 @@ impl Schedule {
     /// What becomes of a message whose destination is backed off from. That is no attempt, so the pause grows
     /// with the failures of the destination.
     #[must_use]
-    pub fn back_off(&self, due: &Due, rest: &Rest, now: Timestamp) -> WhileBackedOff {
+    pub fn back_off(&self, due: &Due, backoff: &Backoff, now: Timestamp) -> WhileBackedOff {
         let age = due.first_at.map_or(Duration::ZERO, |first_at| first_at.until(now));
         let (patience, has_failed) = if self.has_had_its_attempts(due.attempts) {
             (self.give_up_after, true)
         } else {
-            (GIVE_UP_UNTRIED_AFTER, rest.failures >= FAILURES)
+            (GIVE_UP_UNTRIED_AFTER, backoff.failures >= MIN_FAILURES)
         };
         if age >= patience && has_failed {
             let words = format!(
                 "given up after {} hours: its destination has failed {}: {}",
                 patience.as_secs() / HOUR,
-                times(rest.failures),
-                rest.reason
+                times(backoff.failures),
+                backoff.reason
             );
             return WhileBackedOff::GiveUp(Report::new(Verdict::Failed, "", words));
         }
-        let pause = self.pause(rest.failures).unwrap_or_default().min(LONGEST_WAIT);
-        let until = rest.until.max(now.after(spread(pause, due.message_id)));
+        let pause = self.pause(backoff.failures).unwrap_or_default().min(MAX_WAIT);
+        let until = backoff.until.max(now.after(spread(pause, due.message_id)));
         let reason = format!(
             "backing off from its destination until {}, because the destination has failed {}: {}",
-            rest.until,
-            times(rest.failures),
-            rest.reason
+            backoff.until,
+            times(backoff.failures),
+            backoff.reason
         );
-        let waits_for = rest.hosts.clone();
+        let waits_for = backoff.hosts.clone();
         WhileBackedOff::Wait(BackedOff { message_id: due.message_id, until, waits_for, reason })
     }
 
@@ -230,7 +230,7 @@ mod tests {
 
     fn deferred(attempt: u32, now: Timestamp) -> Settlement {
         let report = Report::new(Verdict::Deferred, "direct", "busy");
-        Schedule::default().settle(&lease(attempt), report, now, now)
+        RetrySchedule::default().settle(&lease(attempt), report, now, now)
     }
 
     #[test]
@@ -264,12 +264,12 @@ mod tests {
         let now = Timestamp::from_millis(0);
         let until = now.after(Duration::from_mins(9));
         let (hosts, reason) = ("mx.example".to_owned(), "no answer".to_owned());
-        let rest = Rest { hosts, since: now, until, reason, failures: 1 };
+        let backoff = Backoff { hosts, since: now, until, reason, failures: 1 };
         let report = Report {
-            rest: Some(Box::new(rest)),
+            backoff: Some(Box::new(backoff)),
             ..Report::new(Verdict::Deferred, "direct", "it rests")
         };
-        let settlement = Schedule::default().settle(&lease(1), report, now, now);
+        let settlement = RetrySchedule::default().settle(&lease(1), report, now, now);
         assert_eq!(settlement.next_attempt, Some(until));
         assert_eq!(settlement.waits_for.as_deref(), Some("mx.example"));
     }
@@ -289,9 +289,9 @@ mod tests {
         };
         let (hosts, reason) = ("mx.example".to_owned(), "it answers `554 no`".to_owned());
         let until = now.after(Duration::from_mins(10));
-        Schedule::default().back_off(
+        RetrySchedule::default().back_off(
             &due,
-            &Rest { hosts, since: now, until, reason, failures },
+            &Backoff { hosts, since: now, until, reason, failures },
             now,
         )
     }
@@ -319,18 +319,21 @@ mod tests {
     fn a_dead_address_is_suppressed_and_a_refused_message_is_not() {
         let now = Timestamp::from_millis(0).after(SUSPICION);
         let lease = lease(1);
-        let settle = |address_is| {
-            let report = Report { address_is, ..Report::new(Verdict::Bounced, "direct", "550 no") };
-            let schedule = Schedule::default().suppressing_for(Some(Duration::from_hours(1)));
+        let settle = |address_judgement| {
+            let report =
+                Report { address_judgement, ..Report::new(Verdict::Bounced, "direct", "550 no") };
+            let schedule = RetrySchedule::default().suppressing_for(Some(Duration::from_hours(1)));
             schedule.settle(&lease, report, now, now).suppresses
         };
-        assert_eq!(settle(AddressIs::Unjudged), Suppresses::Nobody);
-        let Suppresses::Now(suppression) = settle(AddressIs::Dead) else { panic!("suppressed") };
+        assert_eq!(settle(AddressJudgement::Unjudged), Suppresses::Nobody);
+        let Suppresses::Now(suppression) = settle(AddressJudgement::Dead) else {
+            panic!("suppressed")
+        };
         assert_eq!(suppression.address, "b@example.com");
         assert_eq!(suppression.expires_at, Some(now.after(Duration::from_hours(1))));
         let (since, until) = (Timestamp::from_millis(0), now.before(SUSPICION_AFTER));
         let new = suppression;
         let later = Suppresses::AfterAnotherFailure { new, since, until };
-        assert_eq!(settle(AddressIs::Suspect), later);
+        assert_eq!(settle(AddressJudgement::Suspect), later);
     }
 }

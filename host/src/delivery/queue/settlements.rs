@@ -11,29 +11,29 @@ use crate::store::Store;
 use crate::store::records::Settlement;
 
 /// Outcomes that are written in one transaction.
-pub(super) const SETTLED: usize = 256;
+pub(super) const MAX_GROUP: usize = 256;
 /// How long a worker may hold a message. It may wait for a connection behind others, and its own
 /// attempt has a quarter of an hour.
 pub(super) const LEASE: Duration = Duration::from_hours(1);
 /// The pause after the database failed.
-pub(super) const STUMBLE: Duration = Duration::from_secs(1);
+pub(super) const DATABASE_RETRY: Duration = Duration::from_secs(1);
 
 /// Stores delivery outcomes.
-pub(super) struct Settling {
+pub(super) struct SettlementWriter {
     pub store: Store,
     pub clock: Clock,
     /// Names this process in its leases.
     pub owner: String,
 }
 
-impl Settling {
+impl SettlementWriter {
     /// Waits for outcomes and stores them as one group, in their order. None when the channel is closed.
     pub(super) async fn next(
         &self,
         ended: &mut mpsc::Receiver<Settlement>,
     ) -> Option<Vec<Settlement>> {
         let mut settled = Vec::new();
-        if ended.recv_many(&mut settled, SETTLED).await == 0 {
+        if ended.recv_many(&mut settled, MAX_GROUP).await == 0 {
             return None;
         }
         self.settle(&settled).await;
@@ -49,7 +49,7 @@ impl Settling {
             if begun.elapsed() > LEASE {
                 return;
             }
-            tokio::time::sleep(STUMBLE).await;
+            tokio::time::sleep(DATABASE_RETRY).await;
         }
     }
 }

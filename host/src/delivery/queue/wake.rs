@@ -3,20 +3,21 @@
 use std::collections::BTreeSet;
 
 use crate::clock::Timestamp;
-use crate::delivery::shaping::admission::Placement;
-use crate::delivery::shaping::requeue::{Called, MOST};
+use crate::delivery::shaping::admission::AdmissionControl;
+use crate::delivery::shaping::requeue::{MAX_REQUEUE, RequeueRequests};
 use crate::delivery::shaping::unresolved_domains::domain_of;
 use crate::store::Store;
 
 /// For how many destinations they go on at one time.
-const AT_ONE_TIME: usize = 16;
+const MAX_DESTINATIONS_PER_ROUND: usize = 16;
 /// How many have to wait for a destination before one tries it out of its turn.
-const MANY: u32 = 5;
+const MIN_WAITING_FOR_PROBE: u32 = 5;
 
 /// Lets those messages go on that were called.
-pub async fn wake(store: &Store, placement: &Placement, now: Timestamp) {
-    let Called { one_of_each, all, hosts, probes } = placement.destinations.called();
-    if let Some(after) = one_of_each {
+pub async fn wake(store: &Store, admission: &AdmissionControl, now: Timestamp) {
+    let RequeueRequests { one_per_destination, all, hosts, probes } =
+        admission.destinations.take_requeue_requests();
+    if let Some(after) = one_per_destination {
         match store.wake_one_of_each(&after, now).await {
             Ok((woken, more)) => {
                 if woken > 0 {
@@ -26,27 +27,27 @@ pub async fn wake(store: &Store, placement: &Placement, now: Timestamp) {
                     );
                 }
                 if let Some(after) = more {
-                    placement.destinations.wakes().call_one_of_each(after);
+                    admission.destinations.requeue().request_one_per_destination(after);
                 }
             }
             Err(error) => {
                 tracing::error!(%error, "deferred messages cannot be requeued for one destination of each; trying again");
-                placement.destinations.wakes().call_one_of_each(after);
+                admission.destinations.requeue().request_one_per_destination(after);
             }
         }
     }
     if let Some(after) = all {
         match store.wake_all(&after, now).await {
-            Ok((_, Some(after))) => placement.destinations.wakes().call_all(after),
+            Ok((_, Some(after))) => admission.destinations.requeue().request_all(after),
             Ok((_, None)) => {}
             Err(error) => {
                 tracing::error!(%error, "deferred messages cannot be requeued for changed routes; trying again");
-                placement.destinations.wakes().call_all(after);
+                admission.destinations.requeue().request_all(after);
             }
         }
     }
     for name in probes {
-        if let Err(error) = store.wake_one_of_many(&name, MANY, now).await {
+        if let Err(error) = store.wake_one_of_many(&name, MIN_WAITING_FOR_PROBE, now).await {
             tracing::error!(name, %error, "no probe delivery can be scheduled for this destination");
         }
     }
@@ -54,41 +55,44 @@ pub async fn wake(store: &Store, placement: &Placement, now: Timestamp) {
         return;
     }
     // Hosts that are new here are called, too, and nearly always nothing waits for them.
-    let called: Vec<_> =
-        hosts.into_iter().map(|(it, most)| (placement.names_of(&it), it, most)).collect();
-    let names: BTreeSet<String> = called.iter().flat_map(|(it, ..)| it).cloned().collect();
+    let requests: Vec<_> =
+        hosts.into_iter().map(|(it, most)| (admission.waiting_names(&it), it, most)).collect();
+    let names: BTreeSet<String> = requests.iter().flat_map(|(it, ..)| it).cloned().collect();
     let waited_for = match store.waited_for(&names).await {
         Ok(waited_for) => waited_for,
         Err(error) => {
             tracing::error!(%error, "destinations of deferred messages cannot be listed; trying again");
-            for (_, name, most) in called.into_iter().filter(|(_, it, _)| is_found(placement, it)) {
-                placement.destinations.wakes().call(&name, most);
+            for (_, name, most) in requests.into_iter().filter(|(_, it, _)| is_found(admission, it))
+            {
+                admission.destinations.requeue().request(&name, most);
             }
             return;
         }
     };
     let mut writes = 0;
-    for (names, hosts, most) in called {
+    for (names, hosts, most) in requests {
         let names = &names & &waited_for;
         // What was delivered is to be written down meanwhile.
         writes += usize::from(!names.is_empty());
-        if writes > AT_ONE_TIME {
-            placement.destinations.wakes().call(&hosts, most);
+        if writes > MAX_DESTINATIONS_PER_ROUND {
+            admission.destinations.requeue().request(&hosts, most);
             continue;
         }
         let woken = if names.is_empty() { Ok(0) } else { store.wake(&names, most, now).await };
         match woken {
-            Ok(woken) if woken < u64::from(most) => placement.destinations.nothing_waits(&hosts),
+            Ok(woken) if woken < u64::from(most) => {
+                admission.destinations.note_none_waiting(&hosts)
+            }
             // Nothing has to be taken before the others may go on, too.
-            Ok(_) if most == MOST && is_found(placement, &hosts) => {
-                placement.destinations.wakes().call(&hosts, most);
+            Ok(_) if most == MAX_REQUEUE && is_found(admission, &hosts) => {
+                admission.destinations.requeue().request(&hosts, most);
             }
             Ok(_) => {}
             // They go on at their own time, or with the next that is taken.
             Err(error) => {
                 tracing::error!(hosts, %error, "deferred messages cannot be requeued for a recovered destination; trying again");
-                if is_found(placement, &hosts) {
-                    placement.destinations.wakes().call(&hosts, most);
+                if is_found(admission, &hosts) {
+                    admission.destinations.requeue().request(&hosts, most);
                 }
             }
         }
@@ -96,6 +100,6 @@ pub async fn wake(store: &Store, placement: &Placement, now: Timestamp) {
 }
 
 /// Whether it is the name under which messages wait until it is known where to, and that is known.
-fn is_found(placement: &Placement, name: &str) -> bool {
-    domain_of(name).is_some_and(|it| placement.exchanges.knows_where(it))
+fn is_found(admission: &AdmissionControl, name: &str) -> bool {
+    domain_of(name).is_some_and(|it| admission.mx.knows_where(it))
 }

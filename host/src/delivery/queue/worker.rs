@@ -13,39 +13,39 @@ use tokio_util::sync::CancellationToken;
 
 use super::Spawner;
 use super::lanes::{BATCH, Lanes};
-use super::retry_schedule::{Schedule, WhileBackedOff};
-use super::settlements::{LEASE, SETTLED, STUMBLE, Settling};
+use super::retry_schedule::{RetrySchedule, WhileBackedOff};
+use super::settlements::{DATABASE_RETRY, LEASE, MAX_GROUP, SettlementWriter};
 use super::wake::wake;
 use crate::clock::watch::Watch;
 use crate::clock::{Clock, Timestamp};
 use crate::delivery::attempt::Attempts;
-use crate::delivery::shaping::admission::{Course, Found, Placement};
-use crate::delivery::shaping::lookup_quota::LookUps;
-use crate::delivery::shaping::requeue::MOST;
-use crate::delivery::shaping::round_skips::{Hold, Passed};
-use crate::delivery::shaping::unresolved_domains::{Unresolved, domain_of, waiting_for};
+use crate::delivery::shaping::admission::{Admission, AdmissionControl, Plan};
+use crate::delivery::shaping::lookup_quota::LookupQuota;
+use crate::delivery::shaping::requeue::MAX_REQUEUE;
+use crate::delivery::shaping::round_skips::{Bottleneck, RoundSkips};
+use crate::delivery::shaping::unresolved_domains::{UnresolvedDomains, domain_of, waiting_for};
 use crate::id::{AccountId, MessageId};
 use crate::store::records::{BackedOff, Due, Lane, LaneKind, LaneStart, Lease, Settlement};
 use crate::store::{Store, StoreError};
 
 /// How often a round reads messages of further lanes where those before had no place.
-const READS: usize = 16;
+const MAX_READS: usize = 16;
 /// Due messages of a lane that are looked at in one round, at least: the first ones may be too large now.
-const EACH: usize = 4;
+const MIN_PER_LANE: usize = 4;
 /// Messages of one lease.
-const LEASED: usize = 64;
+const MAX_LEASES: usize = 64;
 /// Attempts that may end before it is looked for more.
-const FEW: usize = 16;
+const MIN_FREE_ATTEMPTS: usize = 16;
 /// Messages that one round lets wait for a destination that is backed off from, about.
-const BACKED_OFF: usize = 256;
+const MAX_BACKED_OFF: usize = 256;
 /// How often the queue is looked at when nothing wakes the worker: commands change it, too.
-const IDLE: Duration = Duration::from_secs(5);
+const IDLE_PAUSE: Duration = Duration::from_secs(5);
 /// The same where messages are due and find no place.
-const CROWDED: Duration = Duration::from_secs(1);
+const CROWDED_PAUSE: Duration = Duration::from_secs(1);
 /// The shortest pause of a round that has begun nothing.
-const SHORTEST: Duration = Duration::from_millis(2);
+const MIN_PAUSE: Duration = Duration::from_millis(2);
 /// How often kept connections are looked at.
-const TIDY: Duration = Duration::from_secs(5);
+const TIDY_EVERY: Duration = Duration::from_secs(5);
 
 /// The worker that empties the queue.
 #[derive(Debug)]
@@ -59,9 +59,9 @@ pub struct Worker {
     /// Makes the attempts.
     pub attempts: Arc<Attempts>,
     /// Finds places for them.
-    pub placement: Arc<Placement>,
+    pub admission: Arc<AdmissionControl>,
     /// When there is another one.
-    pub schedule: Arc<Schedule>,
+    pub schedule: Arc<RetrySchedule>,
     /// Attempts at one time, at least 1.
     pub concurrent: usize,
     /// Tells of new messages.
@@ -74,7 +74,7 @@ pub struct Worker {
 enum Event {
     /// The outcomes of these are stored.
     Settled(Vec<Settlement>),
-    LookedUp(String),
+    LaneOutcomeUp(String),
 }
 
 /// What is under way.
@@ -82,9 +82,9 @@ struct UnderWay {
     tell: mpsc::Sender<Event>,
     ended: mpsc::Sender<Settlement>,
     attempts: HashSet<MessageId>,
-    look_ups: LookUps,
+    lookups: LookupQuota,
     /// Domains that are to be looked up again.
-    unresolved: Unresolved,
+    unresolved: UnresolvedDomains,
     sandbox: Lanes,
     domains: Lanes,
 }
@@ -92,8 +92,8 @@ struct UnderWay {
 /// What a round has found.
 #[derive(Default)]
 struct Round {
-    passed: Passed,
-    chosen: HashMap<MessageId, Course>,
+    skips: RoundSkips,
+    chosen: HashMap<MessageId, Plan>,
     /// In which nothing is due.
     empty: Vec<Lane>,
     /// Due messages that are to wait.
@@ -102,7 +102,7 @@ struct Round {
 
 /// Lanes of one kind that a round looks at, each once: until they are given back it does not find them again.
 #[derive(Default)]
-struct Turns {
+struct LaneTurns {
     /// The next ones.
     batch: Vec<LaneStart>,
     /// In which there may be more to do.
@@ -112,20 +112,20 @@ struct Turns {
 }
 
 /// What became of a lane in a round.
-enum Looked {
+enum LaneOutcome {
     /// Nothing more is due.
     Exhausted,
     /// There may be more.
     More,
-    Held(Hold, LaneStart),
+    Blocked(Bottleneck, LaneStart),
 }
 
 impl Worker {
     /// Delivers until `stop`; attempts that are under way are brought to their end.
     pub async fn run(self, stop: CancellationToken) {
-        let (tell, mut told) = mpsc::channel(self.concurrent.max(SETTLED));
-        let (ended, mut ends) = mpsc::channel(self.concurrent.max(SETTLED));
-        let settling = Settling {
+        let (tell, mut told) = mpsc::channel(self.concurrent.max(MAX_GROUP));
+        let (ended, mut ends) = mpsc::channel(self.concurrent.max(MAX_GROUP));
+        let settling = SettlementWriter {
             store: self.store.clone(),
             clock: self.clock.clone(),
             owner: self.owner.clone(),
@@ -147,16 +147,16 @@ impl Worker {
                 return;
             }
             let pause = if is_stopping {
-                IDLE
+                IDLE_PAUSE
             } else {
-                wake(&self.store, &self.placement, self.clock.now()).await;
+                wake(&self.store, &self.admission, self.clock.now()).await;
                 self.fill(&mut under_way).await
             };
             tokio::select! {
                 Some(event) = told.recv() => {
-                    self.hear(event, &mut under_way);
+                    self.handle(event, &mut under_way);
                     while let Ok(event) = told.try_recv() {
-                        self.hear(event, &mut under_way);
+                        self.handle(event, &mut under_way);
                     }
                 }
                 () = self.wake.notified() => {}
@@ -167,45 +167,48 @@ impl Worker {
                 under_way.unresolved.make_all_due(self.clock.now());
                 under_way.sandbox.sweep_now();
                 under_way.domains.sweep_now();
-                self.after_the_clock_was_set_back().await;
+                self.mend_due_times_after_clock_change().await;
             }
-            if tidied.elapsed() >= TIDY {
+            if tidied.elapsed() >= TIDY_EVERY {
                 tidied = Instant::now();
-                self.placement.destinations.tidy(self.clock.now());
-                self.placement.destinations.look_for_ended_rests(self.clock.now());
-                under_way.unresolved.forget_found(self.clock.now());
+                self.admission.destinations.tidy(self.clock.now());
+                self.admission.destinations.request_probes(self.clock.now());
+                under_way.unresolved.expire_found(self.clock.now());
                 self.release_ended_leases(&under_way).await;
             }
             self.look_up_again(&mut under_way).await;
         }
     }
 
-    fn hear(&self, event: Event, under_way: &mut UnderWay) {
+    fn handle(&self, event: Event, under_way: &mut UnderWay) {
         match event {
             Event::Settled(settled) => {
                 for settlement in &settled {
                     under_way.attempts.remove(&settlement.message_id);
                 }
                 let names = settled.iter().filter_map(|it| it.waits_for.as_deref()).collect();
-                self.look_whether_they_are_well(names, &mut under_way.unresolved);
+                self.requeue_if_recovered(names, &mut under_way.unresolved);
             }
-            Event::LookedUp(lane) => {
-                under_way.look_ups.end(&lane);
-                self.has_looked_up(&lane, under_way);
+            Event::LaneOutcomeUp(lane) => {
+                under_way.lookups.end(&lane);
+                self.finish_lookup(&lane, under_way);
             }
         }
     }
 
-    fn has_looked_up(&self, lane: &str, under_way: &mut UnderWay) {
-        let (exchanges, now) = (&self.placement.exchanges, self.clock.now());
-        let UnderWay { unresolved, look_ups, .. } = under_way;
-        if !exchanges.knows_where(lane) {
+    fn finish_lookup(&self, lane: &str, under_way: &mut UnderWay) {
+        let (mx, now) = (&self.admission.mx, self.clock.now());
+        let UnderWay { unresolved, lookups, .. } = under_way;
+        if !mx.knows_where(lane) {
             return unresolved.add(lane, now);
         }
-        let was_missed = unresolved.found(lane, now);
-        self.placement.destinations.wakes().call(&waiting_for(lane), unresolved.trust(lane));
+        let was_missed = unresolved.record_found(lane, now);
+        self.admission
+            .destinations
+            .requeue()
+            .request(&waiting_for(lane), unresolved.requeue_limit(lane));
         if was_missed {
-            for other in unresolved.others(lane, look_ups, |it| exchanges.known(it).is_none()) {
+            for other in unresolved.neighbours(lane, lookups, |it| mx.known(it).is_none()) {
                 self.look_up(&other, None, under_way);
             }
         }
@@ -218,15 +221,15 @@ impl Worker {
         // Not for every attempt that ends: one query serves many.
         // The more there are, the shorter are the lines before each destination.
         let shortened = [1, 1, 2, 8].get(busy * 4 / self.concurrent.max(1)).copied().unwrap_or(8);
-        self.placement.destinations.shorten(shortened);
-        if room == 0 || (busy > 0 && room < FEW.min(self.concurrent / 8)) {
-            return IDLE;
+        self.admission.destinations.shorten(shortened);
+        if room == 0 || (busy > 0 && room < MIN_FREE_ATTEMPTS.min(self.concurrent / 8)) {
+            return IDLE_PAUSE;
         }
         match self.round(room, under_way).await {
             Ok(pause) => pause,
             Err(error) => {
                 tracing::error!(%error, "the queue cannot be read; trying again");
-                STUMBLE
+                DATABASE_RETRY
             }
         }
     }
@@ -234,13 +237,13 @@ impl Worker {
     async fn round(&self, room: usize, under_way: &mut UnderWay) -> Result<Duration, StoreError> {
         let now = self.clock.now();
         let mut round = Round::default();
-        let exchanges = &self.placement.exchanges;
-        for (lane, takes_long) in under_way.look_ups.all() {
-            if takes_long && exchanges.usable(lane).is_some() {
-                round.passed.renewed.insert(lane.clone());
+        let mx = &self.admission.mx;
+        for (lane, takes_long) in under_way.lookups.all() {
+            if takes_long && mx.usable(lane).is_some() {
+                round.skips.renewed.insert(lane.clone());
             }
         }
-        let most = room.min(LEASED);
+        let most = room.min(MAX_LEASES);
         // Each kind of lane waits behind nothing of the other.
         for kind in [LaneKind::Sandbox, LaneKind::Domains] {
             self.choose(kind, most, now, &mut round, under_way).await?;
@@ -248,25 +251,25 @@ impl Worker {
         if !round.empty.is_empty() {
             self.store.correct_lanes(&round.empty).await?;
         }
-        let Round { passed, mut chosen, backed_off, .. } = round;
+        let Round { skips, mut chosen, backed_off, .. } = round;
         if !backed_off.is_empty() {
             self.store.back_off(&backed_off, now).await?;
             let names = backed_off.iter().map(|it| it.waits_for.as_str()).collect();
-            self.look_whether_they_are_well(names, &mut under_way.unresolved);
+            self.requeue_if_recovered(names, &mut under_way.unresolved);
         }
         if chosen.is_empty() {
             if !backed_off.is_empty() {
                 return Ok(Duration::ZERO);
             }
-            return self.pause(now, &passed, under_way).await;
+            return self.pause(now, &skips, under_way).await;
         }
         let ids: Vec<MessageId> = chosen.keys().copied().collect();
         let leases = self.store.lease(&self.owner, &ids, now, now.after(LEASE)).await?;
-        self.attempts.signatory.refresh().await;
+        self.attempts.signer.refresh().await;
         for lease in leases {
-            if let Some(course) = chosen.remove(&lease.message_id) {
+            if let Some(plan) = chosen.remove(&lease.message_id) {
                 under_way.attempts.insert(lease.message_id);
-                self.begin(lease, course, under_way.ended.clone());
+                self.begin(lease, plan, under_way.ended.clone());
             }
         }
         Ok(Duration::ZERO)
@@ -276,30 +279,31 @@ impl Worker {
     async fn pause(
         &self,
         now: Timestamp,
-        passed: &Passed,
+        skips: &RoundSkips,
         under_way: &UnderWay,
     ) -> Result<Duration, StoreError> {
         let lanes = [&under_way.sandbox, &under_way.domains];
-        if lanes.iter().any(|it| it.has_more() && !self.is_blocked(it, passed)) {
+        if lanes.iter().any(|it| it.has_more() && !self.is_blocked(it, skips)) {
             return Ok(Duration::ZERO);
         }
         if lanes.iter().any(|it| it.is_waiting()) {
-            return Ok(passed.until.unwrap_or(CROWDED).clamp(SHORTEST, CROWDED));
+            return Ok(skips.until.unwrap_or(CROWDED_PAUSE).clamp(MIN_PAUSE, CROWDED_PAUSE));
         }
         let due = self.store.next_due(now).await?;
-        let until_due = due.map_or(IDLE, |due| self.clock.now().until(due));
-        let until_sweep = lanes.iter().map(|it| it.until_sweep()).min().unwrap_or(IDLE);
-        Ok(until_due.min(until_sweep).clamp(SHORTEST, IDLE))
+        let until_due = due.map_or(IDLE_PAUSE, |due| self.clock.now().until(due));
+        let until_sweep = lanes.iter().map(|it| it.until_sweep()).min().unwrap_or(IDLE_PAUSE);
+        Ok(until_due.min(until_sweep).clamp(MIN_PAUSE, IDLE_PAUSE))
     }
 
     /// Whether all of these lanes go one way, and it is full: nothing behind the first of them has a place.
-    fn is_blocked(&self, lanes: &Lanes, passed: &Passed) -> bool {
-        let the_way = match lanes.kind() {
-            LaneKind::Sandbox => Some(Placement::sandbox_way()),
-            LaneKind::Domains => self.placement.the_one_way(),
+    fn is_blocked(&self, lanes: &Lanes, skips: &RoundSkips) -> bool {
+        let sole = match lanes.kind() {
+            LaneKind::Sandbox => Some(AdmissionControl::sandbox_bottleneck()),
+            LaneKind::Domains => self.admission.sole_bottleneck(),
         };
-        the_way.is_some_and(|it| {
-            passed.full.contains(&it) || (lanes.is_held_by(&it) && self.placement.room(&it) == 0)
+        sole.is_some_and(|it| {
+            skips.full.contains(&it)
+                || (lanes.is_blocked_by(&it) && self.admission.free_slots(&it) == 0)
         })
     }
 
@@ -312,19 +316,21 @@ impl Worker {
         round: &mut Round,
         under_way: &mut UnderWay,
     ) -> Result<(), StoreError> {
-        if round.chosen.len() >= most || self.is_blocked(under_way.lanes(kind), &round.passed) {
+        if round.chosen.len() >= most || self.is_blocked(under_way.lanes(kind), &round.skips) {
             return Ok(());
         }
-        let (look_ups, renewed) = (&under_way.look_ups, &round.passed.renewed);
-        let room = |hold: &Hold| match hold {
-            Hold::LookUp(domain) if look_ups.has(domain) && !renewed.contains(domain) => 0,
-            Hold::Full(..) | Hold::LookUp(_) | Hold::Own => self.placement.room(hold),
+        let (lookups, renewed) = (&under_way.lookups, &round.skips.renewed);
+        let room = |bottleneck: &Bottleneck| match bottleneck {
+            Bottleneck::Lookup(domain) if lookups.has(domain) && !renewed.contains(domain) => 0,
+            Bottleneck::Full(..) | Bottleneck::Lookup(_) | Bottleneck::ThisLane => {
+                self.admission.free_slots(bottleneck)
+            }
         };
         let lanes = match kind {
             LaneKind::Sandbox => &mut under_way.sandbox,
             LaneKind::Domains => &mut under_way.domains,
         };
-        let mut turns = Turns { batch: lanes.held_with_room(room), ..Turns::default() };
+        let mut turns = LaneTurns { batch: lanes.take_unblocked(room), ..LaneTurns::default() };
         let looked = self.look(kind, most, now, &mut turns, round, under_way).await;
         let lanes = under_way.lanes(kind);
         lanes.put_back(turns.batch.into_iter());
@@ -342,12 +348,12 @@ impl Worker {
         kind: LaneKind,
         most: usize,
         now: Timestamp,
-        turns: &mut Turns,
+        turns: &mut LaneTurns,
         round: &mut Round,
         under_way: &mut UnderWay,
     ) -> Result<(), StoreError> {
-        let most_backed_off = round.backed_off.len() + BACKED_OFF;
-        for _ in 0..READS {
+        let most_backed_off = round.backed_off.len() + MAX_BACKED_OFF;
+        for _ in 0..MAX_READS {
             let lanes = under_way.lanes(kind);
             lanes.read(&self.store, now).await?;
             let further = lanes.batch(BATCH.saturating_sub(turns.batch.len()));
@@ -358,7 +364,7 @@ impl Worker {
                 }
                 break;
             }
-            let each = (most - round.chosen.len()).div_ceil(turns.batch.len()).max(EACH);
+            let each = (most - round.chosen.len()).div_ceil(turns.batch.len()).max(MIN_PER_LANE);
             let found =
                 self.store.due_in(&turns.batch, now, u32::try_from(each).unwrap_or(64)).await?;
             let mut looked_at = mem::take(&mut turns.batch).into_iter().zip(found);
@@ -366,16 +372,18 @@ impl Worker {
                 && let Some((lane, due)) = looked_at.next()
             {
                 match self.look_at(&lane, due, each, most, round, under_way) {
-                    Looked::Exhausted => turns.exhausted.push(lane.lane),
-                    Looked::More => turns.kept.push(LaneStart { after: None, ..lane }),
-                    Looked::Held(hold, lane) => under_way.lanes(kind).hold(hold, lane),
+                    LaneOutcome::Exhausted => turns.exhausted.push(lane.lane),
+                    LaneOutcome::More => turns.kept.push(LaneStart { after: None, ..lane }),
+                    LaneOutcome::Blocked(bottleneck, lane) => {
+                        under_way.lanes(kind).block(bottleneck, lane)
+                    }
                 }
             }
             let rest: Vec<LaneStart> = looked_at.map(|(lane, _)| lane).collect();
             under_way.lanes(kind).put_back(rest.into_iter());
             if round.chosen.len() >= most
                 || round.backed_off.len() >= most_backed_off
-                || self.is_blocked(under_way.lanes(kind), &round.passed)
+                || self.is_blocked(under_way.lanes(kind), &round.skips)
             {
                 break;
             }
@@ -392,93 +400,96 @@ impl Worker {
         most: usize,
         round: &mut Round,
         under_way: &mut UnderWay,
-    ) -> Looked {
+    ) -> LaneOutcome {
         if due.is_empty() && lane.after.is_none() {
             round.empty.push(lane.lane.clone());
-            return Looked::Exhausted;
+            return LaneOutcome::Exhausted;
         }
         let (is_all, last) = (due.len() < each, due.last().map(Due::position));
-        let is_held_by = |it| Looked::Held(it, LaneStart { lane: lane.lane.clone(), after: None });
+        let is_held_by =
+            |it| LaneOutcome::Blocked(it, LaneStart { lane: lane.lane.clone(), after: None });
         let (mut has_some, mut is_crowded) = (false, lane.after.is_some() && due.is_empty());
         for due in due {
             if round.chosen.len() >= most {
-                return Looked::More;
+                return LaneOutcome::More;
             }
             // A lease may have ended whose attempt has not.
             if under_way.attempts.contains(&due.message_id) {
                 continue;
             }
-            let mut found = self.placement.find(&due, &mut round.passed);
-            if matches!(found, Found::Unknown) {
+            let mut found = self.admission.admit(&due, &mut round.skips);
+            if matches!(found, Admission::NeedsLookup) {
                 self.look_up(&due.lane, Some(due.account_id), under_way);
-                if under_way.look_ups.has(&due.lane) {
-                    return is_held_by(Hold::LookUp(due.lane));
+                if under_way.lookups.has(&due.lane) {
+                    return is_held_by(Bottleneck::Lookup(due.lane));
                 }
                 // There are too many of this account's.
-                round.passed.renewed.insert(due.lane.clone());
-                found = self.placement.find(&due, &mut round.passed);
+                round.skips.renewed.insert(due.lane.clone());
+                found = self.admission.admit(&due, &mut round.skips);
             }
             match found {
-                Found::Course(course) => {
-                    round.chosen.insert(due.message_id, course);
+                Admission::Start(plan) => {
+                    round.chosen.insert(due.message_id, plan);
                     has_some = true;
                 }
-                Found::BackOff(rest) => match self.schedule.back_off(&due, &rest, self.clock.now())
-                {
-                    WhileBackedOff::Wait(it) => round.backed_off.push(it),
-                    WhileBackedOff::GiveUp(report) => {
-                        round.chosen.insert(due.message_id, Course::Over(report));
-                        has_some = true;
+                Admission::BackOff(backoff) => {
+                    match self.schedule.back_off(&due, &backoff, self.clock.now()) {
+                        WhileBackedOff::Wait(it) => round.backed_off.push(it),
+                        WhileBackedOff::GiveUp(report) => {
+                            round.chosen.insert(due.message_id, Plan::Settle(report));
+                            has_some = true;
+                        }
                     }
-                },
-                Found::Full(hold, _) => return is_held_by(hold),
+                }
+                Admission::Full(bottleneck, _) => return is_held_by(bottleneck),
                 // Another one of the lane may be smaller.
-                Found::Crowded => is_crowded = true,
-                Found::Unknown => return is_held_by(Hold::Own),
+                Admission::NoCapacity => is_crowded = true,
+                Admission::NeedsLookup => return is_held_by(Bottleneck::ThisLane),
             }
         }
         match (is_crowded, is_all) {
-            (false, true) => Looked::Exhausted,
-            (false, false) => Looked::More,
-            (true, _) if has_some => is_held_by(Hold::Own),
-            (true, true) => is_held_by(Hold::Own),
+            (false, true) => LaneOutcome::Exhausted,
+            (false, false) => LaneOutcome::More,
+            (true, _) if has_some => is_held_by(Bottleneck::ThisLane),
+            (true, true) => is_held_by(Bottleneck::ThisLane),
             // The next look goes on behind these.
-            (true, false) => {
-                Looked::Held(Hold::Own, LaneStart { lane: lane.lane.clone(), after: last })
-            }
+            (true, false) => LaneOutcome::Blocked(
+                Bottleneck::ThisLane,
+                LaneStart { lane: lane.lane.clone(), after: last },
+            ),
         }
     }
 
     async fn look_up_again(&self, under_way: &mut UnderWay) {
-        let UnderWay { unresolved, look_ups, .. } = under_way;
-        for lane in unresolved.due(&self.store, look_ups, self.clock.now()).await {
+        let UnderWay { unresolved, lookups, .. } = under_way;
+        for lane in unresolved.due(&self.store, lookups, self.clock.now()).await {
             self.look_up(&lane, None, under_way);
         }
     }
 
     fn look_up(&self, lane: &str, account: Option<AccountId>, under_way: &mut UnderWay) {
-        if !under_way.look_ups.begin(lane, account) {
+        if !under_way.lookups.begin(lane, account) {
             return;
         }
-        let (exchanges, tell) = (Arc::clone(&self.placement.exchanges), under_way.tell.clone());
+        let (mx, tell) = (Arc::clone(&self.admission.mx), under_way.tell.clone());
         let lane = lane.to_owned();
         self.spawner.start(Box::pin(async move {
             // Whatever becomes of it, the lane is looked at again.
-            let looked_up = AssertUnwindSafe(exchanges.look_up(&lane)).catch_unwind().await;
+            let looked_up = AssertUnwindSafe(mx.look_up(&lane)).catch_unwind().await;
             if looked_up.is_err() {
                 tracing::error!(domain = lane, "the look-up of a domain panicked");
             }
             // Nobody listens any more when the worker has ended.
-            drop(tell.send(Event::LookedUp(lane)).await);
+            drop(tell.send(Event::LaneOutcomeUp(lane)).await);
         }));
     }
 
-    fn begin(&self, lease: Lease, course: Course, ended: mpsc::Sender<Settlement>) {
+    fn begin(&self, lease: Lease, plan: Plan, ended: mpsc::Sender<Settlement>) {
         let (attempts, schedule) = (Arc::clone(&self.attempts), Arc::clone(&self.schedule));
         let clock = self.clock.clone();
         self.spawner.start(Box::pin(async move {
             let (start, started_at) = (Instant::now(), clock.now());
-            let report = attempts.make(&lease, course).await;
+            let report = attempts.make(&lease, plan).await;
             metrics::histogram!("waxwing_step_seconds", "step" => "deliver")
                 .record(start.elapsed());
             let settlement = schedule.settle(&lease, report, started_at, clock.now());
@@ -519,22 +530,24 @@ impl Worker {
     }
 
     /// What was written down as waiting for hosts may have missed that they are well.
-    fn look_whether_they_are_well(&self, names: BTreeSet<&str>, unresolved: &mut Unresolved) {
-        let (destinations, now) = (&self.placement.destinations, self.clock.now());
+    fn requeue_if_recovered(&self, names: BTreeSet<&str>, unresolved: &mut UnresolvedDomains) {
+        let (destinations, now) = (&self.admission.destinations, self.clock.now());
         for name in names {
             match domain_of(name) {
-                Some(lane) if self.placement.exchanges.knows_where(lane) => {
-                    destinations.wakes().call(name, unresolved.trust(lane));
+                Some(lane) if self.admission.mx.knows_where(lane) => {
+                    destinations.requeue().request(name, unresolved.requeue_limit(lane));
                 }
-                Some(lane) => unresolved.is_waited_for(lane, now),
+                Some(lane) => unresolved.note_waiting(lane, now),
                 // The routes were changed during the attempt.
-                None if self.placement.is_gone(name) => destinations.wakes().call(name, MOST),
-                None => destinations.one_waits(name, now),
+                None if self.admission.is_removed_smarthost(name) => {
+                    destinations.requeue().request(name, MAX_REQUEUE)
+                }
+                None => destinations.note_waiting(name, now),
             }
         }
     }
 
-    async fn after_the_clock_was_set_back(&self) {
+    async fn mend_due_times_after_clock_change(&self) {
         match self.store.mend_due_times(self.clock.now()).await {
             Ok(0) => {}
             Ok(mended) => tracing::warn!(
@@ -554,8 +567,8 @@ impl UnderWay {
             tell,
             ended,
             attempts: HashSet::new(),
-            look_ups: LookUps::default(),
-            unresolved: Unresolved::default(),
+            lookups: LookupQuota::default(),
+            unresolved: UnresolvedDomains::default(),
             sandbox: Lanes::new(LaneKind::Sandbox),
             domains: Lanes::new(LaneKind::Domains),
         }

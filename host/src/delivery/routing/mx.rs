@@ -12,8 +12,8 @@ mod tests;
 
 pub use addresses::AddressFamilies;
 pub use candidates::operator;
-pub use sts_fetch::{FetchSettings, PolicyFetcher};
-pub use sts_policies::Policies;
+pub use sts_fetch::{PolicyFetcher, StsFetchSettings};
+pub use sts_policies::StsPolicies;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
@@ -27,40 +27,40 @@ use crate::dns::{Reach, RecordType, Resolver};
 use crate::domain::name::DomainName;
 use crate::mail::mta_sts::StsPolicy;
 
-use addresses::{Found, addresses};
+use addresses::{AddressLookup, addresses};
 use candidates::{Candidate, Candidates};
-use single_flight::Flights;
-use sts_policies::Standing;
+use single_flight::SingleFlight;
+use sts_policies::AppliedPolicy;
 
 /// Domains of which is kept what was found.
-const DOMAINS: u64 = 100_000;
+const MAX_CACHED_DOMAINS: u64 = 100_000;
 /// The most hosts of a domain that are tried.
-const HOSTS: usize = 16;
+const MAX_HOSTS: usize = 16;
 /// Of how many of them the addresses are asked for at one time.
-const AT_ONE_TIME: usize = 4;
+const MAX_PARALLEL_LOOKUPS: usize = 4;
 /// The longest and the shortest that hosts are kept, whatever their records allow.
-const LONGEST: Duration = Duration::from_hours(1);
-const SHORTEST: Duration = Duration::from_secs(30);
+const MAX_TTL: Duration = Duration::from_hours(1);
+const MIN_TTL: Duration = Duration::from_secs(30);
 /// For how much longer they are used while they are looked up again.
-const RENEWED_WITHIN: Duration = Duration::from_mins(5);
+const STALE_TTL: Duration = Duration::from_mins(5);
 /// How long it is kept that a domain takes no mail, and that nothing is known of it.
-const NEVER: Duration = Duration::from_mins(5);
-const NOT_NOW: Duration = Duration::from_secs(30);
+const PERMANENT_FAILURE_TTL: Duration = Duration::from_mins(5);
+const TEMPORARY_FAILURE_TTL: Duration = Duration::from_secs(30);
 
 /// What is known of a recipient's domain.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Exchange {
+pub enum MxResolution {
     /// There are hosts to try.
-    Hosts(Hosts),
+    Hosts(MxHosts),
     /// It takes no mail, or not from here.
-    Never {
+    PermanentFailure {
         /// The enhanced status code (RFC 3463), as in `5.1.10`.
         enhanced: &'static str,
         /// In words.
         reason: String,
     },
     /// It is not known now.
-    NotNow {
+    TemporaryFailure {
         /// In words.
         reason: String,
     },
@@ -68,19 +68,19 @@ pub enum Exchange {
 
 /// The hosts of a domain.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hosts {
+pub struct MxHosts {
     /// Whose they are: their organizational domains, or names where they have none, joined by `+`. The
     /// same for all customers of one operator.
     pub group: String,
     /// In the order in which they are to be tried; at least one, at most 16.
-    pub hosts: Vec<Host>,
+    pub hosts: Vec<MxHost>,
     /// The domain's MTA-STS policy, of mode `enforce` or `testing`.
     pub policy: Option<StsPolicy>,
 }
 
 /// A host that takes mail for a domain.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Host {
+pub struct MxHost {
     /// Its name in the MX record: lower case, A-labels, no last dot; or an address literal.
     pub name: String,
     /// That of its MX record: of hosts with the same one any may be tried first.
@@ -94,7 +94,7 @@ pub struct Host {
 
 /// How hosts are looked for.
 #[derive(Debug, Clone, Default)]
-pub struct Settings {
+pub struct MxSettings {
     /// The kinds of addresses that this machine can connect to.
     pub addresses: AddressFamilies,
     /// The addresses that a host may have.
@@ -105,48 +105,48 @@ pub struct Settings {
 
 /// Looks domains up and keeps what it found.
 #[derive(Debug)]
-pub struct Exchanges {
+pub struct MxResolver {
     resolver: Resolver,
-    policies: Option<Policies>,
+    policies: Option<StsPolicies>,
     clock: Clock,
-    settings: Settings,
-    known: Cache<String, Known>,
-    flights: Flights,
+    settings: MxSettings,
+    known: Cache<String, CachedResolution>,
+    flights: SingleFlight,
 }
 
 /// What was found, and between which moments it may be used: a clock that is set back makes nothing
 /// last longer.
 #[derive(Debug, Clone)]
-struct Known {
-    exchange: Arc<Exchange>,
+struct CachedResolution {
+    exchange: Arc<MxResolution>,
     from: Timestamp,
     until: Timestamp,
 }
 
 /// Why a domain has no host to try.
 #[derive(Debug)]
-enum Obstacle {
-    Never { enhanced: &'static str, reason: String },
-    NotNow { reason: String },
+enum NoHosts {
+    PermanentFailure { enhanced: &'static str, reason: String },
+    TemporaryFailure { reason: String },
 }
 
-impl Exchanges {
+impl MxResolver {
     /// Knows nothing yet. Without `policies` no MTA-STS policy is looked for.
     #[must_use]
     pub fn new(
         resolver: Resolver,
-        policies: Option<Policies>,
+        policies: Option<StsPolicies>,
         clock: Clock,
-        settings: Settings,
+        settings: MxSettings,
     ) -> Self {
-        let known = Cache::builder().max_capacity(DOMAINS).build();
-        Self { resolver, policies, clock, settings, known, flights: Flights::default() }
+        let known = Cache::builder().max_capacity(MAX_CACHED_DOMAINS).build();
+        Self { resolver, policies, clock, settings, known, flights: SingleFlight::default() }
     }
 
     /// What is known of a domain, in lower case and A-labels, or of an address literal; nobody is
     /// asked.
     #[must_use]
-    pub fn known(&self, domain: &str) -> Option<Arc<Exchange>> {
+    pub fn known(&self, domain: &str) -> Option<Arc<MxResolution>> {
         let known = self.known.get(domain)?;
         let now = self.clock.now();
         (known.from <= now && now < known.until).then_some(known.exchange)
@@ -155,12 +155,14 @@ impl Exchanges {
     /// The same, and hosts for some minutes more than their records allow: mail goes on where looking them
     /// up again takes long.
     #[must_use]
-    pub fn usable(&self, domain: &str) -> Option<Arc<Exchange>> {
+    pub fn usable(&self, domain: &str) -> Option<Arc<MxResolution>> {
         let known = self.known.get(domain)?;
         let now = self.clock.now();
         let until = match *known.exchange {
-            Exchange::Hosts(_) => known.until.after(RENEWED_WITHIN),
-            Exchange::Never { .. } | Exchange::NotNow { .. } => known.until,
+            MxResolution::Hosts(_) => known.until.after(STALE_TTL),
+            MxResolution::PermanentFailure { .. } | MxResolution::TemporaryFailure { .. } => {
+                known.until
+            }
         };
         (known.from <= now && now < until).then_some(known.exchange)
     }
@@ -168,50 +170,53 @@ impl Exchanges {
     /// Whether it is known where a domain's mail goes, or that it goes nowhere.
     #[must_use]
     pub fn knows_where(&self, domain: &str) -> bool {
-        self.known(domain).is_some_and(|it| !matches!(*it, Exchange::NotNow { .. }))
+        self.known(domain).is_some_and(|it| !matches!(*it, MxResolution::TemporaryFailure { .. }))
     }
 
     /// What is found of it, looked up where it is not known: once, however many ask. Dropped, it leaves
     /// nothing behind, and another one that waits goes on.
-    pub async fn look_up(&self, domain: &str) -> Arc<Exchange> {
+    pub async fn look_up(&self, domain: &str) -> Arc<MxResolution> {
         let flight = self.flights.join(domain);
         let _alone = flight.turn().await;
         if let Some(known) = self.known(domain) {
             return known;
         }
         let (exchange, keep) = match Box::pin(self.find(domain)).await {
-            Ok((hosts, keep)) => (Exchange::Hosts(hosts), keep.clamp(SHORTEST, LONGEST)),
-            Err(Obstacle::Never { enhanced, reason }) => {
-                (Exchange::Never { enhanced, reason }, NEVER)
+            Ok((hosts, keep)) => (MxResolution::Hosts(hosts), keep.clamp(MIN_TTL, MAX_TTL)),
+            Err(NoHosts::PermanentFailure { enhanced, reason }) => {
+                (MxResolution::PermanentFailure { enhanced, reason }, PERMANENT_FAILURE_TTL)
             }
-            Err(Obstacle::NotNow { reason }) => (Exchange::NotNow { reason }, NOT_NOW),
+            Err(NoHosts::TemporaryFailure { reason }) => {
+                (MxResolution::TemporaryFailure { reason }, TEMPORARY_FAILURE_TTL)
+            }
         };
         let exchange = Arc::new(exchange);
         let from = self.clock.now();
-        let known = Known { exchange: Arc::clone(&exchange), from, until: from.after(keep) };
+        let known =
+            CachedResolution { exchange: Arc::clone(&exchange), from, until: from.after(keep) };
         self.known.insert(domain.to_owned(), known);
         exchange
     }
 
     /// The hosts of a domain, and how long they may be kept.
-    async fn find(&self, domain: &str) -> Result<(Hosts, Duration), Obstacle> {
+    async fn find(&self, domain: &str) -> Result<(MxHosts, Duration), NoHosts> {
         if domain.starts_with('[') {
-            return Ok((self.literal(domain)?, LONGEST));
+            return Ok((self.literal(domain)?, MAX_TTL));
         }
         let Ok(domain) = domain.parse::<DomainName>() else {
-            return Err(Obstacle::never("5.1.2", format!("{domain} is no domain of mail")));
+            return Err(NoHosts::permanent("5.1.2", format!("{domain} is no domain of mail")));
         };
         let domain = domain.as_str();
         let seen = self.resolver.look_up(domain, RecordType::Mx).await;
         let candidates = Candidates::of(domain, &seen.outcome, &self.settings.own_names)?;
         let standing = match &self.policies {
             Some(policies) => policies.standing(domain).await?,
-            None => Standing::without_policies(self.clock.now().after(LONGEST)),
+            None => AppliedPolicy::without_policies(self.clock.now().after(MAX_TTL)),
         };
         let allowed = allowed(&candidates, standing.policy.as_ref(), domain)?;
         let (hosts, ttl) = self.with_addresses(allowed, domain).await?;
         let policy = standing.policy;
-        let host = |(Candidate { preference, name }, addresses): (&Candidate, _)| Host {
+        let host = |(Candidate { preference, name }, addresses): (&Candidate, _)| MxHost {
             name: name.clone(),
             preference: *preference,
             addresses,
@@ -219,7 +224,7 @@ impl Exchanges {
         };
         let hosts = hosts.into_iter().map(host).collect();
         let keep = ttl.min(candidates.ttl).min(self.clock.now().until(standing.until));
-        Ok((Hosts { group: candidates.group, hosts, policy }, keep))
+        Ok((MxHosts { group: candidates.group, hosts, policy }, keep))
     }
 
     /// Those of the hosts that have addresses, and how long these may be kept.
@@ -227,92 +232,92 @@ impl Exchanges {
         &self,
         candidates: Vec<&'a Candidate>,
         domain: &str,
-    ) -> Result<(Vec<(&'a Candidate, Vec<IpAddr>)>, Duration), Obstacle> {
-        let Settings { addresses: families, reach, .. } = self.settings;
+    ) -> Result<(Vec<(&'a Candidate, Vec<IpAddr>)>, Duration), NoHosts> {
+        let MxSettings { addresses: families, reach, .. } = self.settings;
         let names = || candidates.iter().map(|it| it.name.as_str());
         let mut found = Vec::with_capacity(candidates.len());
-        for some in candidates.chunks(AT_ONE_TIME) {
+        for some in candidates.chunks(MAX_PARALLEL_LOOKUPS) {
             let some = some.iter().map(|it| addresses(&self.resolver, &it.name, families, reach));
             found.extend(join_all(some).await);
         }
         // The domain itself, that is, and not a host that it has named.
         let no_address = if names().eq([domain]) { "5.1.2" } else { "5.4.4" };
         let mut hosts = Vec::with_capacity(candidates.len());
-        let mut keep = LONGEST;
+        let mut keep = MAX_TTL;
         let (mut unknown, mut unreachable) = (None, None);
         for (candidate, found) in candidates.into_iter().zip(found) {
             let name = &candidate.name;
             match found {
-                Found::Addresses(addresses, ttl) => {
+                AddressLookup::Addresses(addresses, ttl) => {
                     hosts.push((candidate, addresses));
                     keep = keep.min(ttl);
                 }
-                Found::Nothing => {}
-                Found::OutOfReach => unreachable = unreachable.or(Some(name)),
-                Found::Unknown(failure) => unknown = unknown.or(Some((name, failure))),
+                AddressLookup::Nothing => {}
+                AddressLookup::OutOfReach => unreachable = unreachable.or(Some(name)),
+                AddressLookup::Unknown(failure) => unknown = unknown.or(Some((name, failure))),
             }
         }
         match (unknown, unreachable) {
             // Without the host of which nothing is known now, for no longer than need be.
-            (Some(_), _) if !hosts.is_empty() => Ok((hosts, NOT_NOW)),
+            (Some(_), _) if !hosts.is_empty() => Ok((hosts, TEMPORARY_FAILURE_TTL)),
             (None, _) if !hosts.is_empty() => Ok((hosts, keep)),
-            (Some((name, failure)), _) => Err(Obstacle::not_now(format!(
+            (Some((name, failure)), _) => Err(NoHosts::temporary(format!(
                 "the addresses of {name} cannot be found: {failure}"
             ))),
             (None, Some(name)) => {
                 let reason = format!("{name}, a mail host of {domain}, has no public address");
-                Err(Obstacle::never(no_address, reason))
+                Err(NoHosts::permanent(no_address, reason))
             }
             (None, None) => {
                 let reason = format!("no mail host of {domain} has an address");
-                Err(Obstacle::never(no_address, reason))
+                Err(NoHosts::permanent(no_address, reason))
             }
         }
     }
 
     /// The host that an address literal is (RFC 5321 section 4.1.3).
-    fn literal(&self, text: &str) -> Result<Hosts, Obstacle> {
+    fn literal(&self, text: &str) -> Result<MxHosts, NoHosts> {
         let address = address_of(text)
-            .ok_or_else(|| Obstacle::never("5.1.2", format!("{text} is no address")))?;
+            .ok_or_else(|| NoHosts::permanent("5.1.2", format!("{text} is no address")))?;
         if !self.settings.reach.allows(address) {
-            return Err(Obstacle::never("5.4.4", format!("{text} is no public address")));
+            return Err(NoHosts::permanent("5.4.4", format!("{text} is no public address")));
         }
         if !self.settings.addresses.has(address) {
             let reason = format!("{text} cannot be reached from here: no address of its kind");
-            return Err(Obstacle::never("5.4.4", reason));
+            return Err(NoHosts::permanent("5.4.4", reason));
         }
         let name = match address {
             IpAddr::V4(address) => format!("[{address}]"),
             IpAddr::V6(address) => format!("[IPv6:{address}]"),
         };
         let addresses = vec![address];
-        let host = Host { name: name.clone(), preference: 0, addresses, allowed_by_policy: true };
-        Ok(Hosts { group: name, hosts: vec![host], policy: None })
+        let host = MxHost { name: name.clone(), preference: 0, addresses, allowed_by_policy: true };
+        Ok(MxHosts { group: name, hosts: vec![host], policy: None })
     }
 }
 
-impl Obstacle {
-    fn never(enhanced: &'static str, reason: String) -> Self {
-        Self::Never { enhanced, reason }
+impl NoHosts {
+    fn permanent(enhanced: &'static str, reason: String) -> Self {
+        Self::PermanentFailure { enhanced, reason }
     }
 
-    fn not_now(reason: String) -> Self {
-        Self::NotNow { reason }
+    fn temporary(reason: String) -> Self {
+        Self::TemporaryFailure { reason }
     }
 }
 
-/// The hosts that may be tried, at most [`HOSTS`].
+/// The hosts that may be tried, at most [`MAX_HOSTS`].
 fn allowed<'a>(
     candidates: &'a Candidates,
     policy: Option<&StsPolicy>,
     domain: &str,
-) -> Result<Vec<&'a Candidate>, Obstacle> {
+) -> Result<Vec<&'a Candidate>, NoHosts> {
     let enforced = policy.filter(|it| it.is_enforced());
     let may = |it: &&Candidate| enforced.is_none_or(|policy| policy.allows(&it.name));
-    let allowed: Vec<&Candidate> = candidates.hosts.iter().filter(may).take(HOSTS).collect();
+    let allowed: Vec<&Candidate> = candidates.hosts.iter().filter(may).take(MAX_HOSTS).collect();
     if allowed.is_empty() {
         let first = candidates.hosts.first().map_or("", |it| it.name.as_str());
-        return Err(Obstacle::not_now(format!(
+        return Err(NoHosts::temporary(format!(
             "the MTA-STS policy of {domain} allows none of its mail hosts, such as {first}"
         )));
     }

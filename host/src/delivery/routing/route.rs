@@ -18,7 +18,7 @@ pub struct Routes {
     /// The first one that fits counts.
     pub rules: Vec<Rule>,
     /// Where none fits.
-    pub default: Way,
+    pub default: Route,
 }
 
 /// A rule of the operator.
@@ -29,12 +29,12 @@ pub struct Rule {
     /// To these domains; to all where it is empty.
     pub recipients: Vec<DomainPattern>,
     /// The way.
-    pub way: Way,
+    pub route: Route,
 }
 
 /// A way out.
 #[derive(Debug, Clone)]
-pub enum Way {
+pub enum Route {
     /// Into the sandbox inbox.
     Sandbox,
     /// Through one of these.
@@ -72,24 +72,24 @@ pub struct DomainPattern {
 impl Routes {
     /// The way of a message, and which one of all it is.
     #[must_use]
-    pub fn way(&self, account: AccountId, lane: &str) -> (usize, &Way) {
+    pub fn select(&self, account: AccountId, lane: &str) -> (usize, &Route) {
         if lane == SANDBOX {
-            return (usize::MAX, &Way::Sandbox);
+            return (usize::MAX, &Route::Sandbox);
         }
         let fits = |(_, rule): &(usize, &Rule)| {
             (rule.accounts.is_empty() || rule.accounts.contains(&account))
                 && (rule.recipients.is_empty() || rule.recipients.iter().any(|it| it.fits(lane)))
         };
         let rule = self.rules.iter().enumerate().find(fits);
-        rule.map_or((self.rules.len(), &self.default), |(number, rule)| (number, &rule.way))
+        rule.map_or((self.rules.len(), &self.default), |(number, rule)| (number, &rule.route))
     }
 
-    /// The way of that number, as [`Self::way`] gives it.
+    /// The way of that number, as [`Self::select`] gives it.
     #[must_use]
-    pub fn numbered(&self, number: usize) -> &Way {
+    pub fn numbered(&self, number: usize) -> &Route {
         match self.rules.get(number) {
-            Some(rule) => &rule.way,
-            None if number == usize::MAX => &Way::Sandbox,
+            Some(rule) => &rule.route,
+            None if number == usize::MAX => &Route::Sandbox,
             None => &self.default,
         }
     }
@@ -139,29 +139,29 @@ mod tests {
         let (one, two) = (Timestamp::from_millis(1), Timestamp::from_millis(2));
         let (one, two) = (AccountId::new(one), AccountId::new(two));
         let pattern = |text: &str| text.parse::<DomainPattern>().expect("valid");
-        let rule = |accounts: &[AccountId], recipients: &[&str], way| Rule {
+        let rule = |accounts: &[AccountId], recipients: &[&str], route| Rule {
             accounts: accounts.to_vec(),
             recipients: recipients.iter().map(|it| pattern(it)).collect(),
-            way,
+            route,
         };
         let routes = Routes {
             rules: vec![
-                rule(&[one], &["example.com"], Way::Sandbox),
-                rule(&[], &["*.example.com"], Way::Smarthosts(Arc::new([]))),
-                rule(&[two], &[], Way::Sandbox),
+                rule(&[one], &["example.com"], Route::Sandbox),
+                rule(&[], &["*.example.com"], Route::Smarthosts(Arc::new([]))),
+                rule(&[two], &[], Route::Sandbox),
             ],
-            default: Way::Direct,
+            default: Route::Direct,
         };
-        let way = |account, lane| match routes.way(account, lane).1 {
-            Way::Sandbox => "sandbox",
-            Way::Smarthosts(_) => "smarthosts",
-            Way::Direct => "direct",
+        let route = |account, lane| match routes.select(account, lane).1 {
+            Route::Sandbox => "sandbox",
+            Route::Smarthosts(_) => "smarthosts",
+            Route::Direct => "direct",
         };
-        assert_eq!(way(one, "example.com"), "sandbox");
-        assert_eq!(way(two, "a.example.com"), "smarthosts");
-        assert_eq!(way(one, "notexample.com"), "direct");
-        assert_eq!(way(two, "example.net"), "sandbox");
-        assert_eq!(way(one, SANDBOX), "sandbox", "whatever the rules say");
+        assert_eq!(route(one, "example.com"), "sandbox");
+        assert_eq!(route(two, "a.example.com"), "smarthosts");
+        assert_eq!(route(one, "notexample.com"), "direct");
+        assert_eq!(route(two, "example.net"), "sandbox");
+        assert_eq!(route(one, SANDBOX), "sandbox", "whatever the rules say");
     }
 
     #[test]

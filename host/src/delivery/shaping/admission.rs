@@ -7,45 +7,45 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 
-use super::backoff::FOR;
-use super::destination::{Destination, Destinations, Place, Taken, Wish};
-use super::memory_budget::{Memory, Repute, SMALL};
-use super::probation::Novices;
-use super::round_skips::{Hold, Passed};
+use super::backoff::FOR_ACCOUNT;
+use super::destination::{Destination, Destinations, Slot, SlotGrant, SlotRequest};
+use super::memory_budget::{MemoryBudget, Reputation, SMALL_MESSAGE};
+use super::probation::Probation;
+use super::round_skips::{Bottleneck, RoundSkips};
 use super::unresolved_domains::waiting_for;
 use crate::clock::{Clock, Timestamp};
 use crate::delivery::limits::Limits;
-use crate::delivery::outcome::{AddressIs, Report, Rest, Verdict};
-use crate::delivery::routing::mx::{Exchange, Exchanges, Hosts, operator};
-use crate::delivery::routing::route::{Routes, SANDBOX, Smarthost, Way};
+use crate::delivery::outcome::{AddressJudgement, Backoff, Report, Verdict};
+use crate::delivery::routing::mx::{MxHosts, MxResolution, MxResolver, operator};
+use crate::delivery::routing::route::{Route, Routes, SANDBOX, Smarthost};
 use crate::id::{AccountId, fill_random};
 use crate::mail::mta_sts::StsPolicy;
 use crate::store::records::Due;
 
 /// Deliveries into the sandbox inbox at one time; its other sessions are for clients of its SMTP port.
-const INBOX: Limits =
+const SANDBOX_LIMITS: Limits =
     Limits { connections: 6, messages_per_connection: u32::MAX, per_minute: None };
 
 /// What places are found with.
 #[derive(Debug)]
-pub struct Placement {
+pub struct AdmissionControl {
     /// The operator's routes; another value is another configuration.
-    pub routes: ArcSwap<RouteBook>,
+    pub routes: ArcSwap<RoutingTable>,
     /// Where domains' mail goes.
-    pub exchanges: Arc<Exchanges>,
+    pub mx: Arc<MxResolver>,
     /// All destinations.
     pub destinations: Arc<Destinations>,
     /// The attempts at hosts of which nothing good is known.
-    pub novices: Arc<Novices>,
+    pub probation: Arc<Probation>,
     /// The memory that messages under way share.
-    pub memory: Memory,
+    pub memory: MemoryBudget,
     /// The time.
     pub clock: Clock,
 }
 
 /// The routes and the bounds of mail exchangers.
 #[derive(Debug, Clone)]
-pub struct RouteBook {
+pub struct RoutingTable {
     /// Which way.
     pub routes: Routes,
     /// The bounds of each operator of mail exchangers.
@@ -58,61 +58,61 @@ pub struct RouteBook {
 
 /// How an attempt is to be made.
 #[derive(Debug)]
-pub enum Course {
+pub enum Plan {
     /// Into the sandbox inbox.
-    Sandbox(Place),
+    Sandbox(Slot),
     /// Through the first of these, or another one of them if it cannot be reached.
-    Smarthosts(Place, Vec<Smarthost>),
+    Smarthosts(Slot, Vec<Smarthost>),
     /// To the mail exchangers.
-    Direct(Place, Arc<Exchange>, u16),
+    Direct(Slot, Arc<MxResolution>, u16),
     /// It is over before it began.
-    Over(Report),
+    Settle(Report),
 }
 
 /// What was found for a message.
 #[derive(Debug)]
-pub enum Found {
+pub enum Admission {
     /// It can be leased.
-    Course(Course),
+    Start(Plan),
     /// Its destination is backed off from: it waits, without an attempt.
-    BackOff(Rest),
+    BackOff(Backoff),
     /// There is no place now, and none for what waits for the same; one may be free after so long, or when
     /// one is given back.
-    Full(Hold, Duration),
+    Full(Bottleneck, Duration),
     /// There is none for this message now; another one of its lane may find one.
-    Crowded,
+    NoCapacity,
     /// Where its domain's mail goes must be looked up first.
-    Unknown,
+    NeedsLookup,
 }
 
 /// What is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Short {
+enum Shortage {
     /// Something that another message of the lane may not need.
-    Crowded,
+    Capacity,
     /// A place at the destination, for so long.
-    Full(Duration),
+    Destination(Duration),
     /// A place elsewhere, which messages of other lanes may not need.
-    FullElsewhere(Duration),
+    OtherOperator(Duration),
 }
 
-impl From<Course> for Found {
-    fn from(course: Course) -> Self {
-        Self::Course(course)
+impl From<Plan> for Admission {
+    fn from(plan: Plan) -> Self {
+        Self::Start(plan)
     }
 }
 
-impl Short {
-    fn at(self, hold: &Hold) -> Found {
+impl Shortage {
+    fn at(self, bottleneck: &Bottleneck) -> Admission {
         match self {
-            Self::Crowded => Found::Crowded,
-            Self::Full(wait) => Found::Full(hold.clone(), wait),
-            Self::FullElsewhere(wait) => Found::Full(Hold::Own, wait),
+            Self::Capacity => Admission::NoCapacity,
+            Self::Destination(wait) => Admission::Full(bottleneck.clone(), wait),
+            Self::OtherOperator(wait) => Admission::Full(Bottleneck::ThisLane, wait),
         }
     }
 }
 
-impl RouteBook {
+impl RoutingTable {
     /// The bounds of an operator of mail exchangers.
     fn limits(&self, operator: &str) -> Limits {
         let own = self.exceptions.iter().find(|(name, _)| name == operator);
@@ -120,32 +120,32 @@ impl RouteBook {
     }
 }
 
-impl Placement {
+impl AdmissionControl {
     /// Finds a place.
     #[must_use]
-    pub fn find(&self, due: &Due, passed: &mut Passed) -> Found {
+    pub fn admit(&self, due: &Due, skips: &mut RoundSkips) -> Admission {
         let book = self.routes.load();
-        let (number, way) = book.routes.way(due.account_id, &due.lane);
+        let (number, route) = book.routes.select(due.account_id, &due.lane);
         // At smarthosts all lanes share the places.
-        let hold = Hold::Full(number, String::new());
-        let found = match way {
-            Way::Direct => self.direct(due, &book, number, passed),
-            Way::Sandbox | Way::Smarthosts(_) if passed.full.contains(&hold) => {
-                Found::Full(hold, Duration::MAX)
+        let bottleneck = Bottleneck::Full(number, String::new());
+        let found = match route {
+            Route::Direct => self.direct(due, &book, number, skips),
+            Route::Sandbox | Route::Smarthosts(_) if skips.full.contains(&bottleneck) => {
+                Admission::Full(bottleneck, Duration::MAX)
             }
-            Way::Sandbox => match self.sandbox(due) {
-                Taken::Place(place) => self
-                    .ready(place, due)
-                    .map_or_else(|short| short.at(&hold), |it| Course::Sandbox(it).into()),
-                Taken::Full(wait) => Found::Full(hold, wait),
-                Taken::Resting(rest) => Found::BackOff(rest),
+            Route::Sandbox => match self.sandbox(due) {
+                SlotGrant::Granted(slot) => self
+                    .ready(slot, due)
+                    .map_or_else(|short| short.at(&bottleneck), |it| Plan::Sandbox(it).into()),
+                SlotGrant::Full(wait) => Admission::Full(bottleneck, wait),
+                SlotGrant::BackingOff(backoff) => Admission::BackOff(backoff),
             },
-            Way::Smarthosts(smarthosts) => self.smarthost(smarthosts, due, &hold),
+            Route::Smarthosts(smarthosts) => self.smarthost(smarthosts, due, &bottleneck),
         };
-        if let Found::Full(hold, wait) = &found {
-            passed.pass(*wait);
-            if *hold != Hold::Own {
-                passed.full.insert(hold.clone());
+        if let Admission::Full(bottleneck, wait) = &found {
+            skips.note_wait(*wait);
+            if *bottleneck != Bottleneck::ThisLane {
+                skips.full.insert(bottleneck.clone());
             }
         }
         found
@@ -154,68 +154,70 @@ impl Placement {
     /// How many places there are for what was held up by that; as many as are wanted where only a try can
     /// tell.
     #[must_use]
-    pub fn room(&self, hold: &Hold) -> usize {
-        let Hold::Full(number, destination) = hold else { return usize::MAX };
+    pub fn free_slots(&self, bottleneck: &Bottleneck) -> usize {
+        let Bottleneck::Full(number, destination) = bottleneck else { return usize::MAX };
         let book = self.routes.load();
-        let room = |name: &str| self.destinations.room(name);
+        let room = |name: &str| self.destinations.free_slots(name);
         match book.routes.numbered(*number) {
-            Way::Sandbox => room(SANDBOX),
-            Way::Smarthosts(smarthosts) => {
+            Route::Sandbox => room(SANDBOX),
+            Route::Smarthosts(smarthosts) => {
                 smarthosts.iter().map(|it| room(&name_of(it))).fold(0, usize::saturating_add)
             }
-            Way::Direct => room(destination),
+            Route::Direct => room(destination),
         }
     }
 
     /// What holds up all mail but that for the sandbox where it is full, if all of it goes the same way:
     /// nothing behind a message without a place has one then.
     #[must_use]
-    pub fn the_one_way(&self) -> Option<Hold> {
+    pub fn sole_bottleneck(&self) -> Option<Bottleneck> {
         let book = self.routes.load();
-        let is_one = book.routes.rules.is_empty() && !matches!(book.routes.default, Way::Direct);
-        is_one.then(|| Hold::Full(0, String::new()))
+        let is_one = book.routes.rules.is_empty() && !matches!(book.routes.default, Route::Direct);
+        is_one.then(|| Bottleneck::Full(0, String::new()))
     }
 
     /// The same of mail for the sandbox.
     #[must_use]
-    pub fn sandbox_way() -> Hold {
-        Hold::Full(usize::MAX, String::new())
+    pub fn sandbox_bottleneck() -> Bottleneck {
+        Bottleneck::Full(usize::MAX, String::new())
     }
 
     /// A place at another of the smarthosts, for a message that the first one did not take.
     #[must_use]
-    pub fn next(&self, smarthost: &Smarthost, account: AccountId) -> Option<Place> {
+    pub fn further_slot(&self, smarthost: &Smarthost, account: AccountId) -> Option<Slot> {
         match self.at(smarthost, account, None) {
-            Taken::Place(place) => place.destination.pace().is_ok().then_some(place),
-            Taken::Full(_) | Taken::Resting(_) => None,
+            SlotGrant::Granted(slot) => {
+                slot.destination.count_against_rate().is_ok().then_some(slot)
+            }
+            SlotGrant::Full(_) | SlotGrant::BackingOff(_) => None,
         }
     }
 
     /// Whether it is the name of a smarthost that no route has any more.
     #[must_use]
-    pub fn is_gone(&self, name: &str) -> bool {
+    pub fn is_removed_smarthost(&self, name: &str) -> bool {
         let book = self.routes.load();
-        let ways = book.routes.rules.iter().map(|rule| &rule.way);
-        let mut smarthosts = ways.chain([&book.routes.default]).flat_map(|way| match way {
-            Way::Smarthosts(smarthosts) => &smarthosts[..],
-            Way::Sandbox | Way::Direct => &[],
+        let routes = book.routes.rules.iter().map(|rule| &rule.route);
+        let mut smarthosts = routes.chain([&book.routes.default]).flat_map(|route| match route {
+            Route::Smarthosts(smarthosts) => &smarthosts[..],
+            Route::Sandbox | Route::Direct => &[],
         });
-        let smarthost = name.split(FOR).next().unwrap_or(name);
+        let smarthost = name.split(FOR_ACCOUNT).next().unwrap_or(name);
         smarthost.starts_with(SMARTHOST) && !smarthosts.any(|it| name_of(it) == smarthost)
     }
 
     /// The names under which messages wait that those hosts could take: a smarthost also takes what
     /// waits for another one of its route.
     #[must_use]
-    pub fn names_of(&self, hosts: &str) -> BTreeSet<String> {
+    pub fn waiting_names(&self, hosts: &str) -> BTreeSet<String> {
         let book = self.routes.load();
-        let ways = book.routes.rules.iter().map(|rule| &rule.way);
+        let routes = book.routes.rules.iter().map(|rule| &rule.route);
         let routes =
-            ways.chain(std::iter::once(&book.routes.default)).filter_map(|way| match way {
-                Way::Smarthosts(smarthosts) => {
+            routes.chain(std::iter::once(&book.routes.default)).filter_map(|route| match route {
+                Route::Smarthosts(smarthosts) => {
                     Some(smarthosts.iter().map(name_of).collect::<BTreeSet<String>>())
                 }
-                Way::Sandbox | Way::Direct => None,
+                Route::Sandbox | Route::Direct => None,
             });
         let own = BTreeSet::from([hosts.to_owned()]);
         routes.filter(|it| it.contains(hosts)).fold(own, |all, names| &all | &names)
@@ -229,91 +231,110 @@ impl Placement {
         self.destinations.get(&name, limits)
     }
 
-    fn sandbox(&self, due: &Due) -> Taken {
-        let (account, wanted) = (due.account_id, None);
-        let wish =
-            Wish { name: SANDBOX, limits: INBOX, hosts: SANDBOX, is_ours: true, account, wanted };
-        self.destinations.take(&wish, self.clock.now())
+    fn sandbox(&self, due: &Due) -> SlotGrant {
+        let (account, requested_at) = (due.account_id, None);
+        let request = SlotRequest {
+            name: SANDBOX,
+            limits: SANDBOX_LIMITS,
+            hosts: SANDBOX,
+            is_ours: true,
+            account,
+            requested_at,
+        };
+        self.destinations.take(&request, self.clock.now())
     }
 
-    fn at(&self, smarthost: &Smarthost, account: AccountId, wanted: Option<Timestamp>) -> Taken {
+    fn at(
+        &self,
+        smarthost: &Smarthost,
+        account: AccountId,
+        requested_at: Option<Timestamp>,
+    ) -> SlotGrant {
         let name = &name_of(smarthost);
         let limits = smarthost.limits;
-        let wish = Wish { name, limits, hosts: name, is_ours: true, account, wanted };
-        self.destinations.take(&wish, self.clock.now())
+        let request =
+            SlotRequest { name, limits, hosts: name, is_ours: true, account, requested_at };
+        self.destinations.take(&request, self.clock.now())
     }
 
     /// A place with all that the attempt needs besides: first what can be given back, the rate last.
-    fn ready(&self, mut place: Place, due: &Due) -> Result<Place, Short> {
-        let (repute, octets) = (place.health.repute(), due.octets.unwrap_or(0));
-        if octets > SMALL {
-            place.load.large = Some(place.destination.large().ok_or(Short::Crowded)?);
+    fn ready(&self, mut slot: Slot, due: &Due) -> Result<Slot, Shortage> {
+        let (repute, octets) = (slot.health.repute(), due.octets.unwrap_or(0));
+        if octets > SMALL_MESSAGE {
+            slot.permits.large =
+                Some(slot.destination.large_message_permit().ok_or(Shortage::Capacity)?);
         }
-        place.load.memory = Some(self.memory.take(octets, repute).ok_or(Short::Crowded)?);
-        place.destination.pace().map_err(Short::Full)?;
-        Ok(place)
+        slot.permits.memory = Some(self.memory.take(octets, repute).ok_or(Shortage::Capacity)?);
+        slot.destination.count_against_rate().map_err(Shortage::Destination)?;
+        Ok(slot)
     }
 
     /// The same at mail exchangers. The operator whose host is tried first counts, too, where others'
     /// hosts stand behind it and the destination is another one.
-    fn ready_at(&self, hosts: &Hosts, mut place: Place, due: &Due) -> Result<Place, Short> {
-        if place.health.repute() == Repute::Unknown {
-            let novice = self.novices.take(due.account_id);
-            place.load.novice = Some(novice.ok_or(Short::Crowded)?);
+    fn ready_at(&self, hosts: &MxHosts, mut slot: Slot, due: &Due) -> Result<Slot, Shortage> {
+        if slot.health.repute() == Reputation::Unknown {
+            let probation = self.probation.take(due.account_id);
+            slot.permits.probation = Some(probation.ok_or(Shortage::Capacity)?);
         }
-        let place = self.ready(place, due)?;
+        let slot = self.ready(slot, due)?;
         let first = hosts.hosts.first().map(|it| self.operator(&it.name));
-        if let Some(operator) = first.filter(|it| it.name != place.destination.name) {
-            operator.pace().map_err(Short::FullElsewhere)?;
+        if let Some(operator) = first.filter(|it| it.name != slot.destination.name) {
+            operator.count_against_rate().map_err(Shortage::OtherOperator)?;
         }
-        Ok(place)
+        Ok(slot)
     }
 
     /// By weight among those that are well and have a place; the others follow, for the case that it
     /// fails.
-    fn smarthost(&self, smarthosts: &[Smarthost], due: &Due, hold: &Hold) -> Found {
-        let mut short: Option<Short> = None;
-        let mut rests: Vec<Rest> = Vec::new();
+    fn smarthost(&self, smarthosts: &[Smarthost], due: &Due, bottleneck: &Bottleneck) -> Admission {
+        let mut short: Option<Shortage> = None;
+        let mut backoffs: Vec<Backoff> = Vec::new();
         let order = drawn(smarthosts);
         for (at, first) in order.iter().enumerate() {
-            let ready = match self.at(first, due.account_id, wanted(due)) {
-                Taken::Place(place) => self.ready(place, due),
-                Taken::Full(wait) => Err(Short::Full(wait)),
-                Taken::Resting(rest) => {
-                    rests.push(rest);
+            let ready = match self.at(first, due.account_id, requested_at(due)) {
+                SlotGrant::Granted(slot) => self.ready(slot, due),
+                SlotGrant::Full(wait) => Err(Shortage::Destination(wait)),
+                SlotGrant::BackingOff(backoff) => {
+                    backoffs.push(backoff);
                     continue;
                 }
             };
             match ready {
-                Ok(place) => {
+                Ok(slot) => {
                     let others = order.iter().enumerate().filter(|(other, _)| *other != at);
                     let others = others.map(|(_, it)| (*it).clone());
                     let all = std::iter::once((*first).clone()).chain(others).collect();
-                    return Course::Smarthosts(place, all).into();
+                    return Plan::Smarthosts(slot, all).into();
                 }
                 Err(it) => short = Some(short.map_or(it, |short| short.min(it))),
             }
         }
-        match (short, rests.into_iter().min_by_key(|rest| rest.until)) {
-            (Some(short), _) => short.at(hold),
-            (None, Some(rest)) => Found::BackOff(rest),
+        match (short, backoffs.into_iter().min_by_key(|backoff| backoff.until)) {
+            (Some(short), _) => short.at(bottleneck),
+            (None, Some(backoff)) => Admission::BackOff(backoff),
             (None, None) => over("smarthost", "no smarthost is configured for this route"),
         }
     }
 
-    fn direct(&self, due: &Due, book: &RouteBook, route: usize, passed: &Passed) -> Found {
-        let known = if passed.renewed.contains(&due.lane) {
-            self.exchanges.usable(&due.lane)
+    fn direct(
+        &self,
+        due: &Due,
+        book: &RoutingTable,
+        route: usize,
+        skips: &RoundSkips,
+    ) -> Admission {
+        let known = if skips.renewed.contains(&due.lane) {
+            self.mx.usable(&due.lane)
         } else {
-            self.exchanges.known(&due.lane)
+            self.mx.known(&due.lane)
         };
-        let Some(exchange) = known else { return Found::Unknown };
+        let Some(exchange) = known else { return Admission::NeedsLookup };
         match &*exchange {
-            Exchange::Hosts(hosts) => {
+            MxResolution::Hosts(hosts) => {
                 // All lanes of one operator share its places.
-                let hold = Hold::Full(route, hosts.group.clone());
-                if passed.full.contains(&hold) {
-                    return Found::Full(hold, Duration::MAX);
+                let bottleneck = Bottleneck::Full(route, hosts.group.clone());
+                if skips.full.contains(&bottleneck) {
+                    return Admission::Full(bottleneck, Duration::MAX);
                 }
                 let mut names: Vec<&str> = hosts.hosts.iter().map(|it| it.name.as_str()).collect();
                 names.sort_unstable();
@@ -323,39 +344,46 @@ impl Placement {
                 if hosts.policy.as_ref().is_some_and(StsPolicy::is_enforced) {
                     health.push_str(" enforced");
                 }
-                let wish = Wish {
+                let request = SlotRequest {
                     name: &hosts.group,
                     limits: book.limits(&hosts.group),
                     hosts: &health,
                     is_ours: false,
                     account: due.account_id,
-                    wanted: wanted(due),
+                    requested_at: requested_at(due),
                 };
-                match self.destinations.take(&wish, now) {
-                    Taken::Place(place) => match self.ready_at(hosts, place, due) {
-                        Ok(it) => Course::Direct(it, Arc::clone(&exchange), book.port).into(),
-                        Err(short) => short.at(&hold),
+                match self.destinations.take(&request, now) {
+                    SlotGrant::Granted(slot) => match self.ready_at(hosts, slot, due) {
+                        Ok(it) => Plan::Direct(it, Arc::clone(&exchange), book.port).into(),
+                        Err(short) => short.at(&bottleneck),
                     },
                     // Only a place that is given back helps: otherwise it is about these hosts alone.
-                    Taken::Full(Duration::MAX) => Found::Full(hold, Duration::MAX),
-                    Taken::Full(wait) => Found::Full(Hold::Own, wait),
-                    Taken::Resting(rest) => Found::BackOff(rest),
+                    SlotGrant::Full(Duration::MAX) => Admission::Full(bottleneck, Duration::MAX),
+                    SlotGrant::Full(wait) => Admission::Full(Bottleneck::ThisLane, wait),
+                    SlotGrant::BackingOff(backoff) => Admission::BackOff(backoff),
                 }
             }
             // DNS says that the address can take no mail: now, and perhaps by mistake.
-            Exchange::Never { enhanced, reason } => {
+            MxResolution::PermanentFailure { enhanced, reason } => {
                 let report = Report::new(Verdict::Failed, DIRECT, reason.clone());
                 let is_about_it = matches!(*enhanced, "5.1.2" | "5.1.10");
-                let address_is = if is_about_it { AddressIs::Suspect } else { AddressIs::Unjudged };
+                let address_judgement = if is_about_it {
+                    AddressJudgement::Suspect
+                } else {
+                    AddressJudgement::Unjudged
+                };
                 let enhanced = Some((*enhanced).to_owned());
-                Found::Course(Course::Over(Report { enhanced, address_is, ..report }))
+                Admission::Start(Plan::Settle(Report { enhanced, address_judgement, ..report }))
             }
-            Exchange::NotNow { reason } => {
+            MxResolution::TemporaryFailure { reason } => {
                 let (hosts, now) = (waiting_for(&due.lane), self.clock.now());
                 let reason = reason.clone();
                 let report = Report::new(Verdict::Deferred, DIRECT, reason.clone());
-                let rest = Rest { hosts, since: now, until: now, reason, failures: 0 };
-                Found::Course(Course::Over(Report { rest: Some(Box::new(rest)), ..report }))
+                let backoff = Backoff { hosts, since: now, until: now, reason, failures: 0 };
+                Admission::Start(Plan::Settle(Report {
+                    backoff: Some(Box::new(backoff)),
+                    ..report
+                }))
             }
         }
     }
@@ -364,11 +392,11 @@ impl Placement {
 /// The route's name where no smarthost is between.
 pub const DIRECT: &str = "direct";
 
-fn over(route: &str, reason: &str) -> Found {
-    Found::Course(Course::Over(Report::new(Verdict::Deferred, route, reason)))
+fn over(route: &str, reason: &str) -> Admission {
+    Admission::Start(Plan::Settle(Report::new(Verdict::Deferred, route, reason)))
 }
 
-fn wanted(due: &Due) -> Option<Timestamp> {
+fn requested_at(due: &Due) -> Option<Timestamp> {
     due.is_wanted.then_some(due.due_at)
 }
 

@@ -11,26 +11,26 @@ use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::backoff::{Health, Probe};
-use super::memory_budget::Held;
-use super::probation::Novice;
-use super::requeue::{Called, Wakes};
+use super::memory_budget::MemoryPermit;
+use super::probation::ProbationPermit;
+use super::requeue::{Requeue, RequeueRequests};
 use crate::clock::Timestamp;
 use crate::delivery::limits::Limits;
 use crate::delivery::lock::lock;
-use crate::delivery::outcome::Rest;
+use crate::delivery::outcome::Backoff;
 use crate::delivery::smtp::Session;
 use crate::id::AccountId;
 
 /// How long a connection is kept without a message; other servers close it after a minute or more.
-const IDLE: Duration = Duration::from_secs(15);
+const MAX_IDLE: Duration = Duration::from_secs(15);
 /// What a rate counts.
-const COUNTED: Duration = Duration::from_mins(1);
+const RATE_PERIOD: Duration = Duration::from_mins(1);
 /// Hosts of which it is remembered that they are well.
-const KNOWN: usize = 20_000;
+const MAX_HEALTHY_HOSTS: usize = 20_000;
 /// Large messages to one destination at one time.
-const LARGE: usize = 4;
+const MAX_LARGE_MESSAGES: usize = 4;
 /// How soon a place is looked for again where only a probe is under way.
-const PROBED: Duration = Duration::from_millis(500);
+const PROBE_WAIT: Duration = Duration::from_millis(500);
 
 /// All destinations that are known.
 #[derive(Debug, Default)]
@@ -38,8 +38,8 @@ pub struct Destinations {
     known: Mutex<HashMap<String, Arc<Destination>>>,
     /// By what the lines are shortened while many messages wait in them.
     shortened: AtomicUsize,
-    healths: Mutex<HashMap<String, Arc<Health>>>,
-    wakes: Arc<Wakes>,
+    health_by_hosts: Mutex<HashMap<String, Arc<Health>>>,
+    requeue: Arc<Requeue>,
 }
 
 /// Where mail goes: its bounds, and the connections that are kept.
@@ -51,30 +51,30 @@ pub struct Destination {
     pub limits: Limits,
     /// Connections, and the line before them: it keeps them busy while the next messages are leased.
     connections: Arc<Semaphore>,
-    places: Arc<Semaphore>,
+    slots: Arc<Semaphore>,
     /// Large messages at one time: they share their memory with those of other destinations.
     large: Arc<Semaphore>,
     rate: Option<DefaultDirectRateLimiter>,
-    idle: Mutex<Vec<Kept>>,
+    idle: Mutex<Vec<IdleSession>>,
     used_at: Mutex<Instant>,
 }
 
 /// A place in line for one connection; given back when it is dropped.
 #[derive(Debug)]
-pub struct Place {
+pub struct Slot {
     /// Where to.
     pub destination: Arc<Destination>,
     /// How it is there.
     pub health: Arc<Health>,
     /// What else the attempt holds.
-    pub load: Load,
+    pub permits: Permits,
     _permit: OwnedSemaphorePermit,
     _probe: Option<Probe>,
 }
 
 /// What is looked for.
 #[derive(Debug, Clone, Copy)]
-pub struct Wish<'a> {
+pub struct SlotRequest<'a> {
     /// The destination's name.
     pub name: &'a str,
     /// Its bounds.
@@ -86,39 +86,39 @@ pub struct Wish<'a> {
     /// Whose the message is.
     pub account: AccountId,
     /// Since when somebody wants an attempt: also while they rest, if they have not failed since.
-    pub wanted: Option<Timestamp>,
+    pub requested_at: Option<Timestamp>,
 }
 
 /// What an attempt holds as long as it is under way.
 #[derive(Debug, Default)]
-pub struct Load {
+pub struct Permits {
     /// The memory of its message.
-    pub memory: Option<Held>,
+    pub memory: Option<MemoryPermit>,
     /// The right to a large message at its destination.
     pub large: Option<OwnedSemaphorePermit>,
     /// The right to try hosts that are not known.
-    pub novice: Option<Novice>,
+    pub probation: Option<ProbationPermit>,
 }
 
 /// The right to one connection; given back when it is dropped.
 #[derive(Debug)]
-pub struct Turn {
+pub struct ConnectionPermit {
     _permit: Option<OwnedSemaphorePermit>,
 }
 
 /// Whether there is a place.
 #[derive(Debug)]
-pub enum Taken {
+pub enum SlotGrant {
     /// Here it is.
-    Place(Place),
+    Granted(Slot),
     /// Not before so long, or one is given back.
     Full(Duration),
     /// It rests: an attempt would be of no use.
-    Resting(Rest),
+    BackingOff(Backoff),
 }
 
 #[derive(Debug)]
-struct Kept {
+struct IdleSession {
     key: String,
     session: Session,
     since: Instant,
@@ -127,30 +127,36 @@ struct Kept {
 impl Destinations {
     /// A place, if there is one.
     #[must_use]
-    pub fn take(&self, wish: &Wish<'_>, now: Timestamp) -> Taken {
-        let health = self.health(wish);
-        if let Some(rest) = health.rest(wish.account, now)
-            && wish.wanted.is_none_or(|wanted| wanted <= rest.since)
+    pub fn take(&self, request: &SlotRequest<'_>, now: Timestamp) -> SlotGrant {
+        let health = self.health(request);
+        if let Some(backoff) = health.backoff(request.account, now)
+            && request.requested_at.is_none_or(|requested_at| requested_at <= backoff.since)
         {
-            return Taken::Resting(rest);
+            return SlotGrant::BackingOff(backoff);
         }
-        let destination = self.get(wish.name, wish.limits);
-        let Some(probe) = health.probe(now) else { return Taken::Full(PROBED) };
-        match destination.place(self.shortened.load(Ordering::Relaxed).max(1)) {
+        let destination = self.get(request.name, request.limits);
+        let Some(probe) = health.probe(now) else { return SlotGrant::Full(PROBE_WAIT) };
+        match destination.slot(self.shortened.load(Ordering::Relaxed).max(1)) {
             Some(permit) => {
-                let load = Load::default();
-                Taken::Place(Place { destination, health, load, _permit: permit, _probe: probe })
+                let permits = Permits::default();
+                SlotGrant::Granted(Slot {
+                    destination,
+                    health,
+                    permits,
+                    _permit: permit,
+                    _probe: probe,
+                })
             }
-            None => Taken::Full(Duration::MAX),
+            None => SlotGrant::Full(Duration::MAX),
         }
     }
 
     /// How many places there are at the destination of that name; as many as are wanted where it is not
     /// known.
     #[must_use]
-    pub fn room(&self, name: &str) -> usize {
+    pub fn free_slots(&self, name: &str) -> usize {
         let shortened = self.shortened.load(Ordering::Relaxed).max(1);
-        lock(&self.known).get(name).map_or(usize::MAX, |it| it.free_places(shortened))
+        lock(&self.known).get(name).map_or(usize::MAX, |it| it.free_slots(shortened))
     }
 
     /// Shortens all lines, so that slow destinations leave room for others; 1 makes them as long again
@@ -162,9 +168,9 @@ impl Destinations {
     /// Forgets how all of them were, and closes what is kept: their settings may have changed. What counts
     /// against their bounds goes on counting.
     pub fn forget(&self) {
-        lock(&self.healths).clear();
+        lock(&self.health_by_hosts).clear();
         let known: Vec<Arc<Destination>> = lock(&self.known).values().cloned().collect();
-        let closed: Vec<Vec<Kept>> =
+        let closed: Vec<Vec<IdleSession>> =
             known.iter().map(|it| std::mem::take(&mut *lock(&it.idle))).collect();
         // Sessions are dropped outside the locks.
         drop(closed);
@@ -172,35 +178,36 @@ impl Destinations {
 
     /// With what it is told which messages may go on that wait for one of them.
     #[must_use]
-    pub fn wakes(&self) -> &Wakes {
-        &self.wakes
+    pub fn requeue(&self) -> &Requeue {
+        &self.requeue
     }
 
     /// What waits for those whose rest is over may try them.
-    pub fn look_for_ended_rests(&self, now: Timestamp) {
-        let healths: Vec<Arc<Health>> = lock(&self.healths).values().cloned().collect();
-        for name in healths.iter().flat_map(|it| it.ended_rests(now)) {
-            self.wakes.call_one(&name);
+    pub fn request_probes(&self, now: Timestamp) {
+        let health_by_hosts: Vec<Arc<Health>> =
+            lock(&self.health_by_hosts).values().cloned().collect();
+        for name in health_by_hosts.iter().flat_map(|it| it.ended_backoffs(now)) {
+            self.requeue.request_probe(&name);
         }
     }
 
     /// Which messages may go on that wait for some of them.
     #[must_use]
-    pub fn called(&self) -> Called {
-        self.wakes.take()
+    pub fn take_requeue_requests(&self) -> RequeueRequests {
+        self.requeue.take()
     }
 
     /// Nothing waits under that name any more.
-    pub fn nothing_waits(&self, name: &str) {
-        if let Some(health) = lock(&self.healths).get(Health::hosts_of(name)) {
-            health.nothing_waits(name);
+    pub fn note_none_waiting(&self, name: &str) {
+        if let Some(health) = lock(&self.health_by_hosts).get(Health::hosts_of(name)) {
+            health.note_none_waiting(name);
         }
     }
 
     /// Something began to wait under that name; they may have become well meanwhile.
-    pub fn one_waits(&self, name: &str, now: Timestamp) {
-        if let Some(health) = lock(&self.healths).get(Health::hosts_of(name)) {
-            health.one_waits(name, now);
+    pub fn note_waiting(&self, name: &str, now: Timestamp) {
+        if let Some(health) = lock(&self.health_by_hosts).get(Health::hosts_of(name)) {
+            health.note_waiting(name, now);
         }
     }
 
@@ -209,22 +216,22 @@ impl Destinations {
         let mut closed = Vec::new();
         lock(&self.known).retain(|_, destination| {
             let mut idle = lock(&destination.idle);
-            closed.extend(idle.extract_if(.., |kept| kept.since.elapsed() > IDLE));
+            closed.extend(idle.extract_if(.., |kept| kept.since.elapsed() > MAX_IDLE));
             let is_idle = idle.is_empty() && Arc::strong_count(destination) == 1;
             drop(idle);
             // After a minute nothing is left that its rate would remember.
             let is_counted =
-                destination.rate.is_some() && lock(&destination.used_at).elapsed() < COUNTED;
+                destination.rate.is_some() && lock(&destination.used_at).elapsed() < RATE_PERIOD;
             !is_idle || is_counted
         });
-        let mut healths = lock(&self.healths);
-        let has_room = healths.len() <= KNOWN;
-        healths.retain(|_, health| {
+        let mut health_by_hosts = lock(&self.health_by_hosts);
+        let has_room = health_by_hosts.len() <= MAX_HEALTHY_HOSTS;
+        health_by_hosts.retain(|_, health| {
             Arc::strong_count(health) > 1
                 || health.is_remembered(now)
-                || (has_room && health.was_well_lately(now))
+                || (has_room && health.succeeded_recently(now))
         });
-        drop(healths);
+        drop(health_by_hosts);
         // Sessions are dropped here, outside the lock: the connection is closed without a QUIT.
         drop(closed);
     }
@@ -243,11 +250,12 @@ impl Destinations {
         made
     }
 
-    fn health(&self, wish: &Wish<'_>) -> Arc<Health> {
-        let mut healths = lock(&self.healths);
-        let hosts = wish.hosts.to_owned();
-        let made = || Arc::new(Health::new(hosts.clone(), wish.is_ours, Arc::clone(&self.wakes)));
-        Arc::clone(healths.entry(hosts.clone()).or_insert_with(made))
+    fn health(&self, request: &SlotRequest<'_>) -> Arc<Health> {
+        let mut health_by_hosts = lock(&self.health_by_hosts);
+        let hosts = request.hosts.to_owned();
+        let made =
+            || Arc::new(Health::new(hosts.clone(), request.is_ours, Arc::clone(&self.requeue)));
+        Arc::clone(health_by_hosts.entry(hosts.clone()).or_insert_with(made))
     }
 }
 
@@ -257,22 +265,22 @@ impl Destination {
             name,
             limits,
             connections: Arc::new(Semaphore::new(connections(limits))),
-            places: Arc::new(Semaphore::new(places(limits))),
-            large: Arc::new(Semaphore::new(LARGE)),
+            slots: Arc::new(Semaphore::new(slots(limits))),
+            large: Arc::new(Semaphore::new(MAX_LARGE_MESSAGES)),
             rate: limits.per_minute.map(|it| RateLimiter::direct(Quota::per_minute(it))),
             idle: Mutex::default(),
             used_at: Mutex::new(Instant::now()),
         }
     }
 
-    fn place(&self, shortened: usize) -> Option<OwnedSemaphorePermit> {
-        let has_room = self.free_places(shortened) > 0;
-        has_room.then(|| Arc::clone(&self.places).try_acquire_owned().ok()).flatten()
+    fn slot(&self, shortened: usize) -> Option<OwnedSemaphorePermit> {
+        let has_room = self.free_slots(shortened) > 0;
+        has_room.then(|| Arc::clone(&self.slots).try_acquire_owned().ok()).flatten()
     }
 
-    fn free_places(&self, shortened: usize) -> usize {
-        let all = places(self.limits);
-        let taken = all.saturating_sub(self.places.available_permits());
+    fn free_slots(&self, shortened: usize) -> usize {
+        let all = slots(self.limits);
+        let taken = all.saturating_sub(self.slots.available_permits());
         all.div_ceil(shortened).saturating_sub(taken)
     }
 
@@ -280,7 +288,7 @@ impl Destination {
     ///
     /// # Errors
     /// There have been enough; how long there can be no further one.
-    pub fn pace(&self) -> Result<(), Duration> {
+    pub fn count_against_rate(&self) -> Result<(), Duration> {
         if let Some(Err(not_until)) = self.rate.as_ref().map(RateLimiter::check) {
             use governor::clock::Clock as _;
             let wait = not_until.wait_time_from(governor::clock::DefaultClock::default().now());
@@ -291,20 +299,20 @@ impl Destination {
     }
 
     /// Waits for a connection to be free.
-    pub async fn turn(&self) -> Turn {
+    pub async fn connection_permit(&self) -> ConnectionPermit {
         // Never closed, so the only answer is a turn.
-        Turn { _permit: Arc::clone(&self.connections).acquire_owned().await.ok() }
+        ConnectionPermit { _permit: Arc::clone(&self.connections).acquire_owned().await.ok() }
     }
 
     /// The right to send a large message now, if there is one.
     #[must_use]
-    pub fn large(&self) -> Option<OwnedSemaphorePermit> {
+    pub fn large_message_permit(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.large).try_acquire_owned().ok()
     }
 
     /// A kept connection to that host.
     #[must_use]
-    pub fn kept(&self, key: &str) -> Option<Session> {
+    pub fn take_idle(&self, key: &str) -> Option<Session> {
         let mut idle = lock(&self.idle);
         let at = idle.iter().rposition(|kept| kept.is_of_use(key))?;
         Some(idle.remove(at).session)
@@ -312,14 +320,14 @@ impl Destination {
 
     /// Whether there is one.
     #[must_use]
-    pub fn has_kept(&self, key: &str) -> bool {
+    pub fn has_idle(&self, key: &str) -> bool {
         lock(&self.idle).iter().any(|kept| kept.is_of_use(key))
     }
 
     /// A kept connection that whoever has a turn closes before another one is opened, so that there are
     /// never more than allowed. Each closes its own: until it is closed the place is not another's.
     #[must_use]
-    pub fn room(&self) -> Option<Session> {
+    pub fn idle_to_close(&self) -> Option<Session> {
         let most = connections(self.limits);
         let used = most.saturating_sub(self.connections.available_permits());
         let mut idle = lock(&self.idle);
@@ -328,7 +336,7 @@ impl Destination {
     }
 
     /// Keeps a connection for the next message; one that has carried its share is given back.
-    pub fn keep(&self, key: String, session: Session) -> Option<Session> {
+    pub fn keep_idle(&self, key: String, session: Session) -> Option<Session> {
         if session.sent() >= self.limits.messages_per_connection {
             return Some(session);
         }
@@ -336,14 +344,14 @@ impl Destination {
         if idle.len() >= connections(self.limits) {
             return Some(session);
         }
-        idle.push(Kept { key, session, since: Instant::now() });
+        idle.push(IdleSession { key, session, since: Instant::now() });
         None
     }
 }
 
-impl Kept {
+impl IdleSession {
     fn is_of_use(&self, key: &str) -> bool {
-        self.key == key && self.since.elapsed() <= IDLE
+        self.key == key && self.since.elapsed() <= MAX_IDLE
     }
 }
 
@@ -352,7 +360,7 @@ fn connections(limits: Limits) -> usize {
 }
 
 /// The connections, and as many messages that wait for one.
-fn places(limits: Limits) -> usize {
+fn slots(limits: Limits) -> usize {
     connections(limits).saturating_mul(2)
 }
 

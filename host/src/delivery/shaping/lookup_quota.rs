@@ -7,23 +7,23 @@ use std::time::{Duration, Instant};
 use crate::id::AccountId;
 
 /// Domains that are looked up at one time.
-const MOST: usize = 512;
+const MAX_PARALLEL_LOOKUPS: usize = 512;
 /// When a look-up takes so long that mail goes to the hosts that were known before.
-const LONG: Duration = Duration::from_secs(1);
+const SLOW_LOOKUP: Duration = Duration::from_secs(1);
 
 /// They, and for whose mail they were begun.
 #[derive(Debug, Default)]
-pub struct LookUps {
+pub struct LookupQuota {
     under_way: BTreeMap<String, (Option<AccountId>, Instant)>,
     of_accounts: HashMap<AccountId, usize>,
     for_nobody: usize,
 }
 
-impl LookUps {
+impl LookupQuota {
     /// Another one begins, for that account's mail or for nobody's. Not where it is under way already, nor
     /// for an account that has as many as are left for all others.
     pub fn begin(&mut self, domain: &str, account: Option<AccountId>) -> bool {
-        let free = MOST.saturating_sub(self.under_way.len());
+        let free = MAX_PARALLEL_LOOKUPS.saturating_sub(self.under_way.len());
         let own = account.and_then(|it| self.of_accounts.get(&it)).copied().unwrap_or(0);
         if own >= free || self.has(domain) {
             return false;
@@ -64,7 +64,7 @@ impl LookUps {
 
     /// All that are, and whether that takes long.
     pub fn all(&self) -> impl Iterator<Item = (&String, bool)> {
-        self.under_way.iter().map(|(domain, (_, since))| (domain, since.elapsed() >= LONG))
+        self.under_way.iter().map(|(domain, (_, since))| (domain, since.elapsed() >= SLOW_LOOKUP))
     }
 }
 
@@ -75,22 +75,22 @@ mod tests {
 
     #[test]
     fn however_many_domains_an_account_has_others_are_looked_up() {
-        let mut look_ups = LookUps::default();
+        let mut lookups = LookupQuota::default();
         let accounts = [1, 2, 3].map(|it| AccountId::new(Timestamp::from_millis(it)));
-        let begin_all = |look_ups: &mut LookUps, account: AccountId| {
-            let domains = (0..MOST).map(|n| format!("{n}.{account}.example"));
-            domains.filter(|it| look_ups.begin(it, Some(account))).count()
+        let begin_all = |lookups: &mut LookupQuota, account: AccountId| {
+            let domains = (0..MAX_PARALLEL_LOOKUPS).map(|n| format!("{n}.{account}.example"));
+            domains.filter(|it| lookups.begin(it, Some(account))).count()
         };
-        let begun = accounts.map(|it| begin_all(&mut look_ups, it));
+        let begun = accounts.map(|it| begin_all(&mut lookups, it));
         assert_eq!(begun, [256, 128, 64], "half of what is left");
-        assert!(look_ups.begin("nobodys.example", None));
-        assert!(!look_ups.begin("nobodys.example", None), "it is under way");
-        let domains: Vec<String> = look_ups.all().map(|(it, _)| it.clone()).collect();
+        assert!(lookups.begin("nobodys.example", None));
+        assert!(!lookups.begin("nobodys.example", None), "it is under way");
+        let domains: Vec<String> = lookups.all().map(|(it, _)| it.clone()).collect();
         for domain in &domains {
-            look_ups.end(domain);
-            assert!(!look_ups.has(domain));
+            lookups.end(domain);
+            assert!(!lookups.has(domain));
         }
-        assert!(look_ups.of_accounts.is_empty() && look_ups.for_nobody() == 0);
-        assert_eq!(begin_all(&mut look_ups, accounts[2]), 256);
+        assert!(lookups.of_accounts.is_empty() && lookups.for_nobody() == 0);
+        assert_eq!(begin_all(&mut lookups, accounts[2]), 256);
     }
 }

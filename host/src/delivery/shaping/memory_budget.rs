@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Octets of a message that counts as small.
-pub const SMALL: u32 = 256 << 10;
+pub const SMALL_MESSAGE: u32 = 256 << 10;
 /// Octets in a unit.
 const UNIT: u32 = 1_024;
 /// A message and its signed copy.
@@ -14,7 +14,7 @@ const COPIES: u32 = 2;
 
 /// Whether anything good is known of the hosts that a message is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Repute {
+pub enum Reputation {
     /// They have judged messages before.
     Known,
     /// Nothing, or nothing good.
@@ -23,7 +23,7 @@ pub enum Repute {
 
 /// Memory for messages.
 #[derive(Debug)]
-pub struct Memory {
+pub struct MemoryBudget {
     small: Pool,
     large: Pool,
     /// The part of the large ones' that may go to hosts that are not known.
@@ -32,7 +32,7 @@ pub struct Memory {
 
 /// What one message holds.
 #[derive(Debug)]
-pub struct Held {
+pub struct MemoryPermit {
     _memory: OwnedSemaphorePermit,
     _part: Option<OwnedSemaphorePermit>,
 }
@@ -43,7 +43,7 @@ struct Pool {
     units: u32,
 }
 
-impl Memory {
+impl MemoryBudget {
     /// So many octets: half of them for small messages.
     #[must_use]
     pub fn new(octets: usize) -> Self {
@@ -53,16 +53,16 @@ impl Memory {
 
     /// The memory of a message, if it is free; one that is larger than all of it gets all.
     #[must_use]
-    pub fn take(&self, octets: u32, repute: Repute) -> Option<Held> {
+    pub fn take(&self, octets: u32, repute: Reputation) -> Option<MemoryPermit> {
         let units = octets.saturating_mul(COPIES).div_ceil(UNIT);
-        if octets <= SMALL {
-            return Some(Held { _memory: self.small.take(units)?, _part: None });
+        if octets <= SMALL_MESSAGE {
+            return Some(MemoryPermit { _memory: self.small.take(units)?, _part: None });
         }
         let (units, part) = match repute {
-            Repute::Known => (units, None),
-            Repute::Unknown => (units.min(self.unknown.units), Some(self.unknown.take(units)?)),
+            Reputation::Known => (units, None),
+            Reputation::Unknown => (units.min(self.unknown.units), Some(self.unknown.take(units)?)),
         };
-        Some(Held { _memory: self.large.take(units)?, _part: part })
+        Some(MemoryPermit { _memory: self.large.take(units)?, _part: part })
     }
 }
 
@@ -86,17 +86,17 @@ mod tests {
 
     #[test]
     fn large_messages_hold_up_no_small_ones() {
-        let memory = Memory::new(1 << 20);
-        let _all = memory.take(50 << 20, Repute::Known).expect("one alone, however large");
-        assert!(memory.take(300 << 10, Repute::Known).is_none());
-        assert!(memory.take(10 << 10, Repute::Known).is_some());
+        let memory = MemoryBudget::new(1 << 20);
+        let _all = memory.take(50 << 20, Reputation::Known).expect("one alone, however large");
+        assert!(memory.take(300 << 10, Reputation::Known).is_none());
+        assert!(memory.take(10 << 10, Reputation::Known).is_some());
     }
 
     #[test]
     fn hosts_that_are_not_known_leave_half_of_it() {
-        let memory = Memory::new(4 << 20);
-        let _unknown = memory.take(50 << 20, Repute::Unknown);
-        assert!(memory.take(300 << 10, Repute::Unknown).is_none());
-        assert!(memory.take(300 << 10, Repute::Known).is_some());
+        let memory = MemoryBudget::new(4 << 20);
+        let _unknown = memory.take(50 << 20, Reputation::Unknown);
+        assert!(memory.take(300 << 10, Reputation::Unknown).is_none());
+        assert!(memory.take(300 << 10, Reputation::Known).is_some());
     }
 }

@@ -8,12 +8,12 @@ use crate::delivery::lock::lock;
 use crate::id::AccountId;
 
 /// Of four attempts, those at such hosts; and those of one account.
-const ALL: usize = 3;
-const OF_ACCOUNT: usize = 1;
+const QUARTERS_OF_ALL: usize = 3;
+const QUARTERS_OF_ACCOUNT: usize = 1;
 
 /// How many there are.
 #[derive(Debug)]
-pub struct Novices {
+pub struct Probation {
     most: usize,
     of_account: usize,
     under_way: Mutex<HashMap<AccountId, usize>>,
@@ -21,22 +21,26 @@ pub struct Novices {
 
 /// One of them; given back when it is dropped.
 #[derive(Debug)]
-pub struct Novice {
-    all: Arc<Novices>,
+pub struct ProbationPermit {
+    all: Arc<Probation>,
     account: AccountId,
 }
 
-impl Novices {
+impl Probation {
     /// Of so many attempts at one time.
     #[must_use]
     pub fn of(concurrent: usize) -> Self {
         let part = |quarters: usize| (concurrent.saturating_mul(quarters) / 4).max(1);
-        Self { most: part(ALL), of_account: part(OF_ACCOUNT), under_way: Mutex::default() }
+        Self {
+            most: part(QUARTERS_OF_ALL),
+            of_account: part(QUARTERS_OF_ACCOUNT),
+            under_way: Mutex::default(),
+        }
     }
 
     /// Another one of that account, if there may be.
     #[must_use]
-    pub fn take(self: &Arc<Self>, account: AccountId) -> Option<Novice> {
+    pub fn take(self: &Arc<Self>, account: AccountId) -> Option<ProbationPermit> {
         let mut under_way = lock(&self.under_way);
         let all: usize = under_way.values().sum();
         let own = under_way.get(&account).copied().unwrap_or(0);
@@ -44,11 +48,11 @@ impl Novices {
             return None;
         }
         under_way.insert(account, own + 1);
-        Some(Novice { all: Arc::clone(self), account })
+        Some(ProbationPermit { all: Arc::clone(self), account })
     }
 }
 
-impl Drop for Novice {
+impl Drop for ProbationPermit {
     fn drop(&mut self) {
         let mut under_way = lock(&self.all.under_way);
         if let Some(own) = under_way.get_mut(&self.account) {
@@ -67,16 +71,16 @@ mod tests {
 
     #[test]
     fn an_account_has_its_part_and_all_have_theirs() {
-        let novices = Arc::new(Novices::of(16));
+        let probation = Arc::new(Probation::of(16));
         let account = || AccountId::new(Timestamp::from_millis(0));
         let (one, two) = (account(), account());
-        let mut taken: Vec<Novice> = (0..9).filter_map(|_| novices.take(one)).collect();
+        let mut taken: Vec<ProbationPermit> = (0..9).filter_map(|_| probation.take(one)).collect();
         assert_eq!(taken.len(), 4);
-        taken.extend(novices.take(two));
+        taken.extend(probation.take(two));
         assert_eq!(taken.len(), 5, "another account has its own");
-        taken.extend((0..9).filter_map(|_| novices.take(account())));
+        taken.extend((0..9).filter_map(|_| probation.take(account())));
         assert_eq!(taken.len(), 12);
         taken.clear();
-        assert!(novices.take(one).is_some());
+        assert!(probation.take(one).is_some());
     }
 }

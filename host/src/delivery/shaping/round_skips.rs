@@ -5,28 +5,28 @@ use std::time::Duration;
 
 /// What holds a lane up.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Hold {
+pub enum Bottleneck {
     /// A route by its number, and where mail goes directly, the destination's name: it is full.
     Full(usize, String),
     /// The domain is being looked up.
-    LookUp(String),
+    Lookup(String),
     /// Something that only this lane needs.
-    Own,
+    ThisLane,
 }
 
 /// What has no place in this round.
 #[derive(Debug, Default)]
-pub struct Passed {
+pub struct RoundSkips {
     /// Domains whose hosts are looked up again, and used meanwhile as they were known.
     pub renewed: BTreeSet<String>,
     /// Routes and destinations that are full.
-    pub full: HashSet<Hold>,
+    pub full: HashSet<Bottleneck>,
     /// When the first of them may have a place again; none where only a place given back helps.
     pub until: Option<Duration>,
 }
 
-impl Passed {
-    pub(super) fn pass(&mut self, until: Duration) {
+impl RoundSkips {
+    pub(super) fn note_wait(&mut self, until: Duration) {
         if until < Duration::MAX {
             self.until = Some(self.until.map_or(until, |it| it.min(until)));
         }

@@ -5,40 +5,40 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::time::Duration;
 
-use super::lookup_quota::LookUps;
-use super::requeue::{FIRST, MOST};
+use super::lookup_quota::LookupQuota;
+use super::requeue::{FIRST_REQUEUE, MAX_REQUEUE};
 use crate::clock::Timestamp;
 use crate::store::Store;
 
 /// The pause before the second look-up; it doubles with each further one.
-const PAUSE: Duration = Duration::from_secs(30);
-const LONGEST: Duration = Duration::from_mins(5);
+const FIRST_PAUSE: Duration = Duration::from_secs(30);
+const MAX_PAUSE: Duration = Duration::from_mins(5);
 /// For how long it is remembered that one was missed.
 const REMEMBERED: Duration = Duration::from_hours(1);
 /// How long a domain that came and went has to be known before it is trusted again.
-const STEADY: Duration = Duration::from_mins(10);
+const STEADY_AFTER: Duration = Duration::from_mins(10);
 /// Domains that are remembered: messages to others try at their own time.
-const DOMAINS: usize = 20_000;
+const MAX_DOMAINS: usize = 20_000;
 /// Of these, how many are looked up at one time: mail to other domains needs the name servers, too.
-const AT_ONE_TIME: usize = 32;
+const MAX_PARALLEL_LOOKUPS: usize = 32;
 /// How many others are looked up at once when one was found again.
-const NEXT: usize = 8;
+const MAX_NEIGHBOURS: usize = 8;
 /// Among how many of its neighbours these are looked for.
-const NEAR: usize = 1_000;
+const SCANNED_NEIGHBOURS: usize = 1_000;
 /// What stands before a domain in the name under which its messages wait.
-const WHERE: &str = "where to: ";
+const WAITING_PREFIX: &str = "where to: ";
 
 /// Such domains.
 #[derive(Debug, Default)]
-pub struct Unresolved {
-    missed: BTreeMap<String, Missed>,
+pub struct UnresolvedDomains {
+    missed: BTreeMap<String, UnresolvedDomain>,
     /// Those that are to be looked up again, by the time.
     due: BTreeSet<(Timestamp, String)>,
 }
 
 #[derive(Debug)]
-struct Missed {
-    look_ups: u32,
+struct UnresolvedDomain {
+    lookups: u32,
     /// When it is looked up next.
     at: Timestamp,
     /// Since when it is known again.
@@ -47,23 +47,23 @@ struct Missed {
     is_fickle: bool,
 }
 
-impl Unresolved {
+impl UnresolvedDomains {
     /// A look-up has found nothing out.
     pub fn add(&mut self, domain: &str, now: Timestamp) {
-        if self.missed.len() >= DOMAINS && !self.missed.contains_key(domain) {
+        if self.missed.len() >= MAX_DOMAINS && !self.missed.contains_key(domain) {
             self.forget_one();
         }
-        let missed = self.missed.entry(domain.to_owned()).or_insert(Missed {
-            look_ups: 0,
+        let missed = self.missed.entry(domain.to_owned()).or_insert(UnresolvedDomain {
+            lookups: 0,
             at: now,
             found_at: None,
             is_fickle: false,
         });
         missed.is_fickle |= missed.found_at.take().is_some();
-        let doubled = PAUSE.saturating_mul(1 << missed.look_ups.min(10));
-        missed.look_ups = missed.look_ups.saturating_add(1);
+        let doubled = FIRST_PAUSE.saturating_mul(1 << missed.lookups.min(10));
+        missed.lookups = missed.lookups.saturating_add(1);
         self.due.remove(&(missed.at, domain.to_owned()));
-        missed.at = now.after(doubled.min(LONGEST));
+        missed.at = now.after(doubled.min(MAX_PAUSE));
         self.due.insert((missed.at, domain.to_owned()));
     }
 
@@ -78,11 +78,12 @@ impl Unresolved {
 
     /// Forgets those that are known for an hour. Those that came and went are looked up once more when they
     /// are known for some minutes, as if they had never been: then all that waits for them may go on.
-    pub fn forget_found(&mut self, now: Timestamp) {
+    pub fn expire_found(&mut self, now: Timestamp) {
         let is_over = |at: Timestamp, after: Duration| now >= at.after(after) || now < at;
         for (domain, missed) in &mut self.missed {
-            if missed.is_fickle && missed.found_at.is_some_and(|at| is_over(at, STEADY)) {
-                *missed = Missed { look_ups: 0, at: now, found_at: None, is_fickle: false };
+            if missed.is_fickle && missed.found_at.is_some_and(|at| is_over(at, STEADY_AFTER)) {
+                *missed =
+                    UnresolvedDomain { lookups: 0, at: now, found_at: None, is_fickle: false };
                 self.due.insert((now, domain.clone()));
             }
         }
@@ -101,14 +102,14 @@ impl Unresolved {
     }
 
     /// Something waits for it: it is looked up again, if it is not to be anyway.
-    pub fn is_waited_for(&mut self, domain: &str, now: Timestamp) {
+    pub fn note_waiting(&mut self, domain: &str, now: Timestamp) {
         if self.missed.get(domain).is_none_or(|it| it.found_at.is_some()) {
             self.add(domain, now);
         }
     }
 
     /// It is known where its mail goes. Whether it was missed.
-    pub fn found(&mut self, domain: &str, now: Timestamp) -> bool {
+    pub fn record_found(&mut self, domain: &str, now: Timestamp) -> bool {
         let missed = self.missed.get_mut(domain).filter(|it| it.found_at.is_none());
         let Some(missed) = missed else { return false };
         missed.found_at = Some(now);
@@ -117,31 +118,36 @@ impl Unresolved {
 
     /// How many of the messages that wait for it may go on when it is found. Of one that is new here some
     /// may wait since an earlier time.
-    pub fn trust(&self, domain: &str) -> u32 {
+    pub fn requeue_limit(&self, domain: &str) -> u32 {
         let is_fickle = self.missed.get(domain).is_some_and(|it| it.is_fickle);
-        if is_fickle { FIRST } else { MOST }
+        if is_fickle { FIRST_REQUEUE } else { MAX_REQUEUE }
     }
 
     /// Some that may be known again, too, since that one is: they are to be looked up now, if that asks
     /// anybody, beside those that are.
-    pub fn others(
+    pub fn neighbours(
         &self,
         found: &str,
-        looked_up: &LookUps,
+        looked_up: &LookupQuota,
         asks: impl Fn(&str) -> bool,
     ) -> Vec<String> {
         let behind = self.missed.range::<str, _>((Bound::Excluded(found), Bound::Unbounded));
         let before = self.missed.range::<str, _>((Bound::Unbounded, Bound::Excluded(found)));
-        let near = behind.chain(before).take(NEAR);
+        let near = behind.chain(before).take(SCANNED_NEIGHBOURS);
         let missed = near.filter(|(_, it)| it.found_at.is_none());
         let others = missed.map(|(domain, _)| domain);
         let others = others.filter(|it| !looked_up.has(it) && asks(it));
-        others.take(room(looked_up).min(NEXT)).cloned().collect()
+        others.take(room(looked_up).min(MAX_NEIGHBOURS)).cloned().collect()
     }
 
     /// Those that are to be looked up again now beside those that are, first who has waited for longest.
     /// Forgets those for which nothing waits.
-    pub async fn due(&mut self, store: &Store, looked_up: &LookUps, now: Timestamp) -> Vec<String> {
+    pub async fn due(
+        &mut self,
+        store: &Store,
+        looked_up: &LookupQuota,
+        now: Timestamp,
+    ) -> Vec<String> {
         if self.due.first().is_none_or(|(at, _)| now < *at) {
             return Vec::new();
         }
@@ -174,18 +180,18 @@ impl Unresolved {
 }
 
 /// How many may be looked up beside those that are.
-fn room(looked_up: &LookUps) -> usize {
-    AT_ONE_TIME.saturating_sub(looked_up.for_nobody())
+fn room(looked_up: &LookupQuota) -> usize {
+    MAX_PARALLEL_LOOKUPS.saturating_sub(looked_up.for_nobody())
 }
 
 /// The name under which messages to a domain wait until it is known where they go: no hosts have it.
 pub fn waiting_for(domain: &str) -> String {
-    format!("{WHERE}{domain}")
+    format!("{WAITING_PREFIX}{domain}")
 }
 
 /// The domain whose messages wait under that name.
 pub fn domain_of(name: &str) -> Option<&str> {
-    name.strip_prefix(WHERE)
+    name.strip_prefix(WAITING_PREFIX)
 }
 
 #[cfg(test)]
@@ -195,13 +201,13 @@ mod tests {
     const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
     /// Those whose pause is over.
-    fn over(unresolved: &Unresolved, now: Timestamp) -> usize {
+    fn over(unresolved: &UnresolvedDomains, now: Timestamp) -> usize {
         unresolved.due.iter().filter(|(at, _)| *at <= now).count()
     }
 
     #[test]
     fn the_pauses_double_up_to_five_minutes_whatever_the_clock_does() {
-        let (mut unresolved, mut now) = (Unresolved::default(), NOW);
+        let (mut unresolved, mut now) = (UnresolvedDomains::default(), NOW);
         for seconds in [30, 60, 120, 240, 300, 300] {
             unresolved.add("example.com", now);
             let end = now.after(Duration::from_secs(seconds));
@@ -212,89 +218,93 @@ mod tests {
         let yesterday = now.before(Duration::from_hours(24));
         unresolved.make_all_due(yesterday);
         assert_eq!(over(&unresolved, yesterday), 1);
-        assert!(unresolved.found("example.com", now));
+        assert!(unresolved.record_found("example.com", now));
         assert_eq!(over(&unresolved, now), 0);
-        assert!(!unresolved.found("example.com", now), "once");
+        assert!(!unresolved.record_found("example.com", now), "once");
     }
 
     #[test]
     fn a_domain_that_comes_and_goes_is_not_trusted_with_all_that_waits() {
-        let (mut unresolved, mut now) = (Unresolved::default(), NOW);
+        let (mut unresolved, mut now) = (UnresolvedDomains::default(), NOW);
         unresolved.add("example.com", now);
-        assert!(unresolved.found("example.com", now));
-        assert_eq!(unresolved.trust("example.com"), MOST);
+        assert!(unresolved.record_found("example.com", now));
+        assert_eq!(unresolved.requeue_limit("example.com"), MAX_REQUEUE);
         for _ in 0..5 {
             now = now.after(Duration::from_mins(1));
             unresolved.add("example.com", now);
-            assert!(unresolved.found("example.com", now));
-            assert_eq!(unresolved.trust("example.com"), FIRST);
+            assert!(unresolved.record_found("example.com", now));
+            assert_eq!(unresolved.requeue_limit("example.com"), FIRST_REQUEUE);
         }
         unresolved.add("example.com", now);
-        assert_eq!(over(&unresolved, now.after(PAUSE)), 0, "nor asked for so often");
-        assert!(unresolved.found("example.com", now));
-        unresolved.forget_found(now.after(STEADY).before(PAUSE));
-        assert_eq!(over(&unresolved, now.after(STEADY)), 0);
-        unresolved.forget_found(now.after(STEADY));
+        assert_eq!(over(&unresolved, now.after(FIRST_PAUSE)), 0, "nor asked for so often");
+        assert!(unresolved.record_found("example.com", now));
+        unresolved.expire_found(now.after(STEADY_AFTER).before(FIRST_PAUSE));
+        assert_eq!(over(&unresolved, now.after(STEADY_AFTER)), 0);
+        unresolved.expire_found(now.after(STEADY_AFTER));
         assert_eq!(
-            over(&unresolved, now.after(STEADY)),
+            over(&unresolved, now.after(STEADY_AFTER)),
             1,
             "it stays: others may wait for it still"
         );
-        assert!(unresolved.found("example.com", now.after(STEADY)));
-        assert_eq!(unresolved.trust("example.com"), MOST);
+        assert!(unresolved.record_found("example.com", now.after(STEADY_AFTER)));
+        assert_eq!(unresolved.requeue_limit("example.com"), MAX_REQUEUE);
     }
 
     #[tokio::test]
     async fn after_an_hour_a_domain_is_as_good_as_others() {
         let data = tempfile::tempdir().expect("a directory");
         let store = Store::open(&data.path().join("test.db")).await.expect("opens");
-        let (mut unresolved, none) = (Unresolved::default(), LookUps::default());
+        let (mut unresolved, none) = (UnresolvedDomains::default(), LookupQuota::default());
         unresolved.add("example.com", NOW);
-        unresolved.found("example.com", NOW);
-        unresolved.forget_found(NOW.after(REMEMBERED));
+        unresolved.record_found("example.com", NOW);
+        unresolved.expire_found(NOW.after(REMEMBERED));
         assert!(unresolved.missed.is_empty());
         unresolved.add("example.com", NOW);
-        let due = unresolved.due(&store, &none, NOW.after(LONGEST)).await;
+        let due = unresolved.due(&store, &none, NOW.after(MAX_PAUSE)).await;
         assert!(due.is_empty() && unresolved.missed.is_empty(), "nothing waits for it");
         assert!(unresolved.due.is_empty());
     }
 
     #[test]
     fn when_one_is_found_again_all_others_have_their_turn() {
-        let mut unresolved = Unresolved::default();
+        let mut unresolved = UnresolvedDomains::default();
         let domains: Vec<String> = (100..200).map(|n| format!("{n}.example")).collect();
         for domain in &domains {
             unresolved.add(domain, NOW);
         }
-        let mut looked_up = LookUps::default();
+        let mut looked_up = LookupQuota::default();
         assert!(looked_up.begin(&domains[12], None) && looked_up.begin("other.example", None));
-        let others = unresolved.others(&domains[10], &looked_up, |it| it != domains[13]);
+        let others = unresolved.neighbours(&domains[10], &looked_up, |it| it != domains[13]);
         let expected = [11, 14, 15, 16, 17, 18, 19, 20].map(|it| domains[it].clone());
         assert_eq!(
             others, expected,
             "those behind it that are not looked up, and would be asked for"
         );
-        let others = unresolved.others(&domains[98], &looked_up, |_| true);
+        let others = unresolved.neighbours(&domains[98], &looked_up, |_| true);
         assert_eq!(
             (&others[0], &others[1]),
             (&domains[99], &domains[0]),
             "and then from the start"
         );
-        for domain in &domains[20..20 + AT_ONE_TIME - 5] {
+        for domain in &domains[20..20 + MAX_PARALLEL_LOOKUPS - 5] {
             assert!(looked_up.begin(domain, None));
         }
-        assert_eq!(unresolved.others(&domains[98], &looked_up, |_| true).len(), 3, "no more room");
+        assert_eq!(
+            unresolved.neighbours(&domains[98], &looked_up, |_| true).len(),
+            3,
+            "no more room"
+        );
     }
 
     #[test]
     fn who_was_missed_lately_is_remembered_before_who_has_been_for_long() {
-        let mut unresolved = Unresolved::default();
+        let mut unresolved = UnresolvedDomains::default();
         unresolved.add("long.example", NOW);
         unresolved.add("long.example", NOW);
-        for n in 0..DOMAINS {
+        for n in 0..MAX_DOMAINS {
             unresolved.add(&format!("{n}.example"), NOW);
         }
-        assert_eq!((unresolved.missed.len(), unresolved.due.len()), (DOMAINS, DOMAINS));
+        assert_eq!((unresolved.missed.len(), unresolved.due.len()), (MAX_DOMAINS, MAX_DOMAINS));
         assert!(!unresolved.missed.contains_key("long.example"));
     }
 

@@ -8,25 +8,25 @@ use crate::clock::Timestamp;
 use crate::delivery::lock::lock;
 
 /// For how long others are preferred.
-const AVOIDED: Duration = Duration::from_mins(5);
+const AVOIDED_FOR: Duration = Duration::from_mins(5);
 /// Addresses that are remembered.
-const MOST: usize = 10_000;
+const MAX_ADDRESSES: usize = 10_000;
 
 /// Such addresses, and until when.
 #[derive(Debug, Default)]
-pub struct Troubled(Mutex<HashMap<String, Timestamp>>);
+pub struct UnresponsiveAddresses(Mutex<HashMap<String, Timestamp>>);
 
-impl Troubled {
+impl UnresponsiveAddresses {
     /// It did not answer.
     pub fn mark(&self, address: &str, now: Timestamp) {
         let mut marked = lock(&self.0);
-        if marked.len() >= MOST {
+        if marked.len() >= MAX_ADDRESSES {
             marked.retain(|_, until| is_ahead(*until, now));
-            if marked.len() >= MOST {
+            if marked.len() >= MAX_ADDRESSES {
                 marked.clear();
             }
         }
-        marked.insert(address.to_owned(), now.after(AVOIDED));
+        marked.insert(address.to_owned(), now.after(AVOIDED_FOR));
     }
 
     /// It answers.
@@ -43,7 +43,7 @@ impl Troubled {
 
 /// A clock that was set back makes nothing last longer.
 fn is_ahead(until: Timestamp, now: Timestamp) -> bool {
-    now < until && until <= now.after(AVOIDED)
+    now < until && until <= now.after(AVOIDED_FOR)
 }
 
 #[cfg(test)]
@@ -52,21 +52,22 @@ mod tests {
 
     #[test]
     fn an_address_is_avoided_until_it_answers_or_for_five_minutes() {
-        let (troubled, now) = (Troubled::default(), Timestamp::from_millis(1_800_000_000_000));
-        troubled.mark("a", now);
-        troubled.mark("b", now);
-        troubled.clear("b");
-        assert!(troubled.has("a", now) && !troubled.has("b", now));
-        assert!(!troubled.has("a", now.after(AVOIDED)));
-        assert!(!troubled.has("a", now.before(AVOIDED)), "a clock that was set back");
+        let (unresponsive, now) =
+            (UnresponsiveAddresses::default(), Timestamp::from_millis(1_800_000_000_000));
+        unresponsive.mark("a", now);
+        unresponsive.mark("b", now);
+        unresponsive.clear("b");
+        assert!(unresponsive.has("a", now) && !unresponsive.has("b", now));
+        assert!(!unresponsive.has("a", now.after(AVOIDED_FOR)));
+        assert!(!unresponsive.has("a", now.before(AVOIDED_FOR)), "a clock that was set back");
     }
 
     #[test]
     fn what_is_remembered_is_bounded() {
-        let (troubled, now) = (Troubled::default(), Timestamp::from_millis(0));
-        for n in 0..=MOST {
-            troubled.mark(&n.to_string(), now);
+        let (unresponsive, now) = (UnresponsiveAddresses::default(), Timestamp::from_millis(0));
+        for n in 0..=MAX_ADDRESSES {
+            unresponsive.mark(&n.to_string(), now);
         }
-        assert!(lock(&troubled.0).len() <= MOST);
+        assert!(lock(&unresponsive.0).len() <= MAX_ADDRESSES);
     }
 }

@@ -3,7 +3,7 @@
 use waxwing_mx::{Behaviour, MxServer, Reply, Stage};
 
 use super::bench::{Bench, MINUTE, Setup, server_on, smarthost};
-use crate::delivery::routing::route::Way;
+use crate::delivery::routing::route::Route;
 use crate::store::sqlite::meter::Backlog;
 
 const SHORT: u32 = 400;
@@ -73,7 +73,7 @@ async fn behind_a_domain_that_hangs(messages: u32) -> u64 {
     let hanging =
         server_on("127.0.0.2", 0, Behaviour::new().answer(Stage::Connect, Reply::silence()));
     let well = server_on("127.0.0.3", hanging.address().port(), Behaviour::sink());
-    let setup = Setup { port: hanging.address().port(), ..Setup::way(Way::Direct) };
+    let setup = Setup { port: hanging.address().port(), ..Setup::route(Route::Direct) };
     let bench = Bench::new(setup).await;
     for (domain, last) in [("hanging", 2), ("well", 3)] {
         let (name, host) = (format!("{domain}.example"), format!("mx.{domain}.example"));

@@ -21,7 +21,7 @@ use crate::account::key::Mode;
 use crate::clock::{Clock, Timestamp};
 use crate::credit::Credits;
 use crate::delivery::limits::Limits;
-use crate::delivery::routing::route::{Rule, Smarthost, Way};
+use crate::delivery::routing::route::{Route, Rule, Smarthost};
 use crate::delivery::smtp::{Security, Timeouts};
 use crate::id::{AccountId, DecisionId, DomainId, KeyId, MessageId};
 use crate::store::Store;
@@ -47,7 +47,7 @@ const SEED: [u8; 32] = [7; 32];
 /// How a bench is set up.
 pub struct Setup<'a> {
     pub rules: Vec<Rule>,
-    pub default: Way,
+    pub default: Route,
     /// The port of mail exchangers.
     pub port: u16,
     /// The bounds of each operator of mail exchangers.
@@ -63,7 +63,7 @@ pub struct Setup<'a> {
 
 impl Setup<'_> {
     /// All mail goes that way.
-    pub fn way(default: Way) -> Self {
+    pub fn route(default: Route) -> Self {
         let direct = Limits { connections: 20, messages_per_connection: 100, per_minute: None };
         let timeouts = Timeouts {
             connect: Duration::from_secs(5),
@@ -80,7 +80,7 @@ impl Setup<'_> {
 
     /// All mail goes through those.
     pub fn smarthosts(smarthosts: &[Smarthost]) -> Self {
-        Self::way(Way::Smarthosts(smarthosts.into()))
+        Self::route(Route::Smarthosts(smarthosts.into()))
     }
 }
 

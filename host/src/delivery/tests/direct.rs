@@ -5,11 +5,11 @@ use waxwing_mx::{Authority, Behaviour, MxServer};
 
 use super::bench::{Bench, DAY, HOUR, MINUTE, NOW, Setup, message_ids, server_on};
 use super::verdicts::suppression;
-use crate::delivery::routing::route::Way;
+use crate::delivery::routing::route::Route;
 use crate::store::sqlite::StsRow;
 
 async fn bench(server: &MxServer) -> Bench {
-    Bench::new(Setup { port: server.address().port(), ..Setup::way(Way::Direct) }).await
+    Bench::new(Setup { port: server.address().port(), ..Setup::route(Route::Direct) }).await
 }
 
 #[tokio::test]
@@ -167,7 +167,7 @@ async fn under_an_enforced_policy_only_a_valid_certificate_gets_the_mail() {
     let wrong = Behaviour::new().start_tls(authority.issue(&["other.example"]));
     let server = server_on("127.0.0.2", 0, wrong);
     let (port, ca) = (server.address().port(), Some(authority.pem()));
-    let bench = Bench::new(Setup { port, ca, ..Setup::way(Way::Direct) }).await;
+    let bench = Bench::new(Setup { port, ca, ..Setup::route(Route::Direct) }).await;
     enforced(&bench, "mx.example.net").await;
     let id = bench.send("ada@example.com").await;
     for (behaviour, what) in [
@@ -196,7 +196,7 @@ async fn a_host_that_an_enforced_policy_does_not_name_gets_nothing() {
     let good = Behaviour::new().start_tls(authority.issue(&["mx.example.net"]));
     let server = server_on("127.0.0.2", 0, good);
     let (port, ca) = (server.address().port(), Some(authority.pem()));
-    let bench = Bench::new(Setup { port, ca, ..Setup::way(Way::Direct) }).await;
+    let bench = Bench::new(Setup { port, ca, ..Setup::route(Route::Direct) }).await;
     enforced(&bench, "mx.other.example").await;
     let id = bench.send("ada@example.com").await;
     let file = bench.after_attempts(id, 1).await;

@@ -3,7 +3,7 @@
 use waxwing_mx::{Authority, Behaviour, Certificate, MxServer, StartTlsFault};
 
 use super::bench::{Bench, MINUTE, NOW, Setup, smarthost};
-use crate::delivery::routing::route::{Rule, Smarthost, Way};
+use crate::delivery::routing::route::{Route, Rule, Smarthost};
 use crate::delivery::smtp::{Login, Password, Security};
 
 /// Servers with which no TLS comes about that somebody could rely on, and whether any does.
@@ -35,10 +35,10 @@ async fn bench(servers: &[(&str, MxServer)], security: Security, ca: &str) -> Be
     let rule = |(name, server): &(&str, MxServer)| {
         let only = Smarthost { security, ..smarthost(name, server) };
         let recipients = vec![format!("{name}.example").parse().expect("a domain")];
-        Rule { accounts: Vec::new(), recipients, way: Way::Smarthosts([only].into()) }
+        Rule { accounts: Vec::new(), recipients, route: Route::Smarthosts([only].into()) }
     };
     let rules = servers.iter().map(rule).collect();
-    let setup = Setup::way(Way::Smarthosts([].into()));
+    let setup = Setup::route(Route::Smarthosts([].into()));
     Bench::new(Setup { rules, ca: Some(ca), ..setup }).await
 }
 
@@ -113,10 +113,10 @@ async fn a_password_is_said_under_tls_only_and_stands_in_no_record() {
     });
     let rule = |(name, _, only, ..): &(&str, MxServer, Smarthost, &str, Security)| {
         let recipients = vec![format!("{name}.example").parse().expect("a domain")];
-        Rule { accounts: Vec::new(), recipients, way: Way::Smarthosts([only.clone()].into()) }
+        Rule { accounts: Vec::new(), recipients, route: Route::Smarthosts([only.clone()].into()) }
     };
     let rules = servers.iter().map(rule).collect();
-    let setup = Setup { rules, ca: Some(authority.pem()), ..Setup::way(Way::Direct) };
+    let setup = Setup { rules, ca: Some(authority.pem()), ..Setup::route(Route::Direct) };
     let bench = Bench::new(setup).await;
     for (name, server, _, state, security) in &servers {
         let id = bench.send(&format!("ada@{name}.example")).await;

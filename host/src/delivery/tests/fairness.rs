@@ -7,7 +7,7 @@ use waxwing_mx::{Behaviour, MxServer, Reply, Situation, Stage};
 
 use super::bench::{Bench, MINUTE, NOW, Setup, server_on, smarthost};
 use crate::delivery::limits::Limits;
-use crate::delivery::routing::route::Way;
+use crate::delivery::routing::route::Route;
 use crate::delivery::smtp::Timeouts;
 use crate::id::MessageId;
 use crate::store::records::Body;
@@ -17,7 +17,7 @@ fn silent(stage: Stage) -> Behaviour {
 }
 
 fn direct(port: u16) -> Setup<'static> {
-    Setup { port, ..Setup::way(Way::Direct) }
+    Setup { port, ..Setup::route(Route::Direct) }
 }
 
 /// With short patience.

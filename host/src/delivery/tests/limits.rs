@@ -8,7 +8,7 @@ use waxwing_mx::{Behaviour, MxServer, Reply, Situation, Stage};
 
 use super::bench::{Bench, DAY, HOUR, NOW, Setup, server_on, smarthost};
 use crate::delivery::limits::Limits;
-use crate::delivery::routing::route::{Rule, Way};
+use crate::delivery::routing::route::{Route, Rule};
 use crate::id::MessageId;
 use crate::store::records::Body;
 
@@ -20,7 +20,7 @@ fn unhurried() -> Behaviour {
 
 fn direct(port: u16, connections: u32) -> Setup<'static> {
     let direct = Limits { connections, messages_per_connection: 100, per_minute: None };
-    Setup { port, direct, ..Setup::way(Way::Direct) }
+    Setup { port, direct, ..Setup::route(Route::Direct) }
 }
 
 #[tokio::test]
@@ -100,7 +100,7 @@ async fn a_slow_destination_holds_up_no_other() {
     let rule = Rule {
         accounts: Vec::new(),
         recipients: vec!["slow.example".parse().expect("a domain")],
-        way: Way::Smarthosts([to_slow].into()),
+        route: Route::Smarthosts([to_slow].into()),
     };
     let setup = Setup::smarthosts(&[to_fast]);
     let mut timeouts = setup.timeouts;
@@ -124,7 +124,7 @@ async fn a_destination_that_is_down_holds_up_no_other() {
     let rule = Rule {
         accounts: Vec::new(),
         recipients: vec!["down.example".parse().expect("a domain")],
-        way: Way::Smarthosts([smarthost("down", &down)].into()),
+        route: Route::Smarthosts([smarthost("down", &down)].into()),
     };
     let setup = Setup::smarthosts(&[smarthost("up", &up)]);
     let bench = Bench::new(Setup { rules: vec![rule], concurrent: 4, ..setup }).await;

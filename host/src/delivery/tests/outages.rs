@@ -6,7 +6,7 @@ use std::time::Duration;
 use waxwing_mx::{Behaviour, MxServer, Reply, Situation, Stage};
 
 use super::bench::{Bench, HOUR, MINUTE, NOW, Setup, events, message_id, message_ids, smarthost};
-use crate::delivery::routing::route::{Rule, Way};
+use crate::delivery::routing::route::{Route, Rule};
 use crate::delivery::smtp::Timeouts;
 
 async fn bench(server: &MxServer) -> Bench {
@@ -148,9 +148,9 @@ async fn whoever_breaks_the_protocol_gets_the_message_later() {
     let rules = servers.iter().map(|(name, server)| Rule {
         accounts: Vec::new(),
         recipients: vec![format!("{name}.example").parse().expect("a domain")],
-        way: Way::Smarthosts([smarthost(name, server)].into()),
+        route: Route::Smarthosts([smarthost(name, server)].into()),
     });
-    let setup = Setup::way(Way::Direct);
+    let setup = Setup::route(Route::Direct);
     let short = Duration::from_secs(1);
     let timeouts = Timeouts { greeting: short, command: short, ..setup.timeouts };
     let bench = Bench::new(Setup { rules: rules.collect(), timeouts, ..setup }).await;

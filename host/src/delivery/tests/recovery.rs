@@ -6,7 +6,7 @@ use waxwing_dns::Fault;
 use waxwing_mx::{Behaviour, MxServer, Reply, Situation, Stage};
 
 use super::bench::{Bench, HOUR, MINUTE, NOW, Setup, server_on, smarthost};
-use crate::delivery::routing::route::Way;
+use crate::delivery::routing::route::Route;
 use crate::store::sqlite::{Again, Wanted};
 
 #[tokio::test]
@@ -47,7 +47,7 @@ async fn what_waits_for_one_smarthost_goes_on_through_another_of_its_route() {
 async fn what_waits_for_name_servers_goes_on_when_they_answer() {
     let server = server_on("127.0.0.2", 0, Behaviour::new());
     let port = server.address().port();
-    let bench = Bench::new(Setup { port, ..Setup::way(Way::Direct) }).await;
+    let bench = Bench::new(Setup { port, ..Setup::route(Route::Direct) }).await;
     let domains: Vec<String> = (0..12).map(|n| format!("customer{n}.example")).collect();
     for domain in &domains {
         bench.dns.mx(domain, 10, "mx.example.net");

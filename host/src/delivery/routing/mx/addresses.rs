@@ -9,7 +9,7 @@ use super::candidates::{at_random, failure};
 use crate::dns::{Outcome, Reach, RecordType, Resolver};
 
 /// The most addresses of a host that are tried.
-const ADDRESSES: usize = 8;
+const MAX_ADDRESSES: usize = 8;
 
 /// The kinds of addresses that this machine can connect to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub enum AddressFamilies {
 
 /// What is known of a host.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum AddressLookup {
     /// Its addresses in the order in which they are to be tried, and how long they may be kept.
     Addresses(Vec<IpAddr>, Duration),
     /// It has none.
@@ -65,7 +65,7 @@ pub(super) async fn addresses(
     host: &str,
     families: AddressFamilies,
     reach: Reach,
-) -> Found {
+) -> AddressLookup {
     let ask = async |record_type| match record_type {
         Some(record_type) => resolver.look_up(host, record_type).await.outcome,
         None => Outcome::NoData,
@@ -74,15 +74,15 @@ pub(super) async fn addresses(
     let all = in_turn(shuffled(&v6), shuffled(&v4));
     if all.is_empty() {
         let failed = [&v6, &v4].into_iter().find(|it| it.is_failure());
-        return failed.map_or(Found::Nothing, |it| Found::Unknown(failure(it)));
+        return failed.map_or(AddressLookup::Nothing, |it| AddressLookup::Unknown(failure(it)));
     }
     let within: Vec<IpAddr> =
-        all.into_iter().filter(|it| reach.allows(*it)).take(ADDRESSES).collect();
+        all.into_iter().filter(|it| reach.allows(*it)).take(MAX_ADDRESSES).collect();
     if within.is_empty() {
-        return Found::OutOfReach;
+        return AddressLookup::OutOfReach;
     }
     let ttl = v6.answers().iter().chain(v4.answers()).map(|it| it.ttl).min();
-    Found::Addresses(within, Duration::from_secs(ttl.unwrap_or_default().into()))
+    AddressLookup::Addresses(within, Duration::from_secs(ttl.unwrap_or_default().into()))
 }
 
 /// The resolver sorts them, so their own order is gone; each is to have its share.

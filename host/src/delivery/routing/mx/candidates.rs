@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
 
-use super::{LONGEST, Obstacle};
+use super::{MAX_TTL, NoHosts};
 use crate::dns::Outcome;
 use crate::id::fill_random;
 
@@ -31,7 +31,7 @@ pub(super) struct Candidate {
 
 impl Candidates {
     /// What the answer to the question for a domain's MX records means.
-    pub(super) fn of(domain: &str, seen: &Outcome, own: &[String]) -> Result<Self, Obstacle> {
+    pub(super) fn of(domain: &str, seen: &Outcome, own: &[String]) -> Result<Self, NoHosts> {
         let (candidates, ttl) = match seen {
             Outcome::Answers(answers) => {
                 let ttl = answers.iter().map(|it| it.ttl).min().unwrap_or_default();
@@ -40,14 +40,14 @@ impl Candidates {
             }
             // The domain is its own host then.
             Outcome::NoData => {
-                (vec![Candidate { preference: 0, name: domain.to_owned() }], LONGEST)
+                (vec![Candidate { preference: 0, name: domain.to_owned() }], MAX_TTL)
             }
             Outcome::NxDomain => {
-                return Err(Obstacle::never("5.1.2", format!("there is no domain {domain}")));
+                return Err(NoHosts::permanent("5.1.2", format!("there is no domain {domain}")));
             }
             Outcome::ServFail | Outcome::Refused | Outcome::TimedOut => {
                 let failure = failure(seen);
-                return Err(Obstacle::not_now(format!(
+                return Err(NoHosts::temporary(format!(
                     "the mail hosts of {domain} cannot be found: {failure}"
                 )));
             }
@@ -74,10 +74,10 @@ fn parsed(data: &str) -> Option<Candidate> {
 }
 
 /// A record of no host says something only where it stands alone.
-fn without_null(domain: &str, mut candidates: Vec<Candidate>) -> Result<Vec<Candidate>, Obstacle> {
+fn without_null(domain: &str, mut candidates: Vec<Candidate>) -> Result<Vec<Candidate>, NoHosts> {
     candidates.retain(|it| it.name != NO_HOST);
     if candidates.is_empty() {
-        return Err(Obstacle::never("5.1.10", format!("{domain} takes no mail (null MX)")));
+        return Err(NoHosts::permanent("5.1.10", format!("{domain} takes no mail (null MX)")));
     }
     Ok(candidates)
 }
@@ -87,7 +87,7 @@ fn without_self(
     domain: &str,
     mut candidates: Vec<Candidate>,
     own: &[String],
-) -> Result<Vec<Candidate>, Obstacle> {
+) -> Result<Vec<Candidate>, NoHosts> {
     let is_own =
         |name: &str| own.iter().any(|it| it.trim_end_matches('.').eq_ignore_ascii_case(name));
     let ours = candidates.iter().filter(|it| is_own(&it.name)).map(|it| it.preference).min();
@@ -96,7 +96,7 @@ fn without_self(
     }
     if candidates.is_empty() {
         let reason = format!("mail for {domain} comes to this server, which does not take it");
-        return Err(Obstacle::never("5.4.6", reason));
+        return Err(NoHosts::permanent("5.4.6", reason));
     }
     Ok(candidates)
 }
@@ -142,7 +142,7 @@ mod tests {
         Outcome::Answers(records.iter().map(answer).collect())
     }
 
-    fn of(records: &[(&str, u32)], own: &[&str]) -> Result<Candidates, Obstacle> {
+    fn of(records: &[(&str, u32)], own: &[&str]) -> Result<Candidates, NoHosts> {
         let own: Vec<String> = own.iter().map(|it| (*it).to_owned()).collect();
         Candidates::of("example.com", &seen(records), &own)
     }
@@ -151,11 +151,11 @@ mod tests {
         candidates.hosts.iter().map(|it| it.name.as_str()).collect()
     }
 
-    fn code(result: &Result<Candidates, Obstacle>) -> &'static str {
+    fn code(result: &Result<Candidates, NoHosts>) -> &'static str {
         match result {
             Ok(_) => "hosts",
-            Err(Obstacle::Never { enhanced, .. }) => enhanced,
-            Err(Obstacle::NotNow { .. }) => "not now",
+            Err(NoHosts::PermanentFailure { enhanced, .. }) => enhanced,
+            Err(NoHosts::TemporaryFailure { .. }) => "not now",
         }
     }
 

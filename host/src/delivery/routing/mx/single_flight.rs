@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use tokio::sync::{Mutex as Gate, MutexGuard as Turn};
+use tokio::sync::{Mutex as Gate, MutexGuard as GateGuard};
 
 use crate::delivery::lock::lock;
 
 /// All of them.
 #[derive(Debug, Default)]
-pub(super) struct Flights(Mutex<HashMap<String, Waiting>>);
+pub(super) struct SingleFlight(Mutex<HashMap<String, Waiting>>);
 
 #[derive(Debug)]
 struct Waiting {
@@ -19,31 +19,31 @@ struct Waiting {
 
 /// The place of one that asks; given back when it is dropped.
 #[derive(Debug)]
-pub(super) struct Flight<'a> {
-    flights: &'a Flights,
+pub(super) struct FlightGuard<'a> {
+    flights: &'a SingleFlight,
     domain: &'a str,
     gate: Arc<Gate<()>>,
 }
 
-impl Flights {
-    pub(super) fn join<'a>(&'a self, domain: &'a str) -> Flight<'a> {
+impl SingleFlight {
+    pub(super) fn join<'a>(&'a self, domain: &'a str) -> FlightGuard<'a> {
         let mut all = lock(&self.0);
         let waiting = all
             .entry(domain.to_owned())
             .or_insert_with(|| Waiting { gate: Arc::default(), count: 0 });
         waiting.count += 1;
-        Flight { flights: self, domain, gate: Arc::clone(&waiting.gate) }
+        FlightGuard { flights: self, domain, gate: Arc::clone(&waiting.gate) }
     }
 }
 
-impl Flight<'_> {
+impl FlightGuard<'_> {
     /// Waits until nobody else looks this domain up.
-    pub(super) async fn turn(&self) -> Turn<'_, ()> {
+    pub(super) async fn turn(&self) -> GateGuard<'_, ()> {
         self.gate.lock().await
     }
 }
 
-impl Drop for Flight<'_> {
+impl Drop for FlightGuard<'_> {
     fn drop(&mut self) {
         let mut all = lock(&self.flights.0);
         if let Some(waiting) = all.get_mut(self.domain) {
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn one_at_a_time_goes_and_nothing_stays_behind() {
-        let flights = Flights::default();
+        let flights = SingleFlight::default();
         let (one, two) = (flights.join("example.com"), flights.join("example.com"));
         let other = flights.join("example.net");
         let turn = one.turn().now_or_never().expect("free");
@@ -72,8 +72,8 @@ mod tests {
         drop(turn);
         assert!(two.turn().now_or_never().is_some());
         drop((one, other));
-        assert_eq!(flights.lock().len(), 1);
+        assert_eq!(lock(&flights.0).len(), 1);
         drop(two);
-        assert!(flights.lock().is_empty());
+        assert!(lock(&flights.0).is_empty());
     }
 }

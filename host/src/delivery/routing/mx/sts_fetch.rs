@@ -12,7 +12,7 @@ use reqwest::{Client, Response, StatusCode};
 use rustls::ClientConfig;
 use tokio::sync::Semaphore;
 
-use super::addresses::{AddressFamilies, Found, addresses};
+use super::addresses::{AddressFamilies, AddressLookup, addresses};
 use crate::dns::{Reach, Resolver};
 use crate::mail::mta_sts::{InvalidPolicy, StsPolicy};
 
@@ -25,7 +25,7 @@ const MEDIA_TYPE: &str = "text/plain";
 
 /// How policies are fetched.
 #[derive(Debug, Clone)]
-pub struct FetchSettings {
+pub struct StsFetchSettings {
     /// The addresses that a policy host may have.
     pub reach: Reach,
     /// The port of all policy hosts: 443, but in a laboratory.
@@ -44,7 +44,7 @@ pub struct PolicyFetcher {
 
 /// Why there is no policy.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum FetchError {
+pub(super) enum StsFetchError {
     #[error("its host cannot be asked")]
     Request(#[from] reqwest::Error),
     #[error("its host answers with status {0}")]
@@ -75,7 +75,7 @@ enum NoAddress {
     Unknown(&'static str),
 }
 
-impl Default for FetchSettings {
+impl Default for StsFetchSettings {
     fn default() -> Self {
         Self { reach: Reach::default(), port: HTTPS, timeout: Duration::from_secs(10) }
     }
@@ -89,7 +89,7 @@ impl PolicyFetcher {
     pub fn new(
         resolver: Resolver,
         tls: ClientConfig,
-        settings: &FetchSettings,
+        settings: &StsFetchSettings,
     ) -> Result<Self, reqwest::Error> {
         let client = Client::builder()
             .tls_backend_preconfigured(tls)
@@ -106,7 +106,7 @@ impl PolicyFetcher {
     }
 
     /// The policy of a domain as its policy host gives it.
-    pub(super) async fn fetch(&self, domain: &str) -> Result<StsPolicy, FetchError> {
+    pub(super) async fn fetch(&self, domain: &str) -> Result<StsPolicy, StsFetchError> {
         // Nobody closes it; were it closed, there would be no limit.
         let _turn = self.turns.acquire().await;
         let port = self.port;
@@ -114,16 +114,16 @@ impl PolicyFetcher {
         let request = self.client.get(url).header(reqwest::header::ACCEPT, MEDIA_TYPE);
         let response = request.send().await?;
         if response.status() != StatusCode::OK {
-            return Err(FetchError::Status(response.status()));
+            return Err(StsFetchError::Status(response.status()));
         }
         if !is_text(&response) {
-            return Err(FetchError::MediaType);
+            return Err(StsFetchError::MediaType);
         }
         Ok(StsPolicy::parse(&body(response).await?)?)
     }
 }
 
-impl FetchError {
+impl StsFetchError {
     /// In words, with what it came of.
     pub(super) fn in_full(&self) -> String {
         let mut words = self.to_string();
@@ -141,13 +141,13 @@ impl Resolve for Names {
         let (resolver, reach) = (self.resolver.clone(), self.reach);
         Box::pin(async move {
             match addresses(&resolver, name.as_str(), AddressFamilies::Both, reach).await {
-                Found::Addresses(addresses, _) => {
+                AddressLookup::Addresses(addresses, _) => {
                     let addresses = addresses.into_iter().map(|it| SocketAddr::new(it, 0));
                     Ok(Box::new(addresses) as Addrs)
                 }
-                Found::Nothing => Err(NoAddress::Nothing.into()),
-                Found::OutOfReach => Err(NoAddress::OutOfReach.into()),
-                Found::Unknown(failure) => Err(NoAddress::Unknown(failure).into()),
+                AddressLookup::Nothing => Err(NoAddress::Nothing.into()),
+                AddressLookup::OutOfReach => Err(NoAddress::OutOfReach.into()),
+                AddressLookup::Unknown(failure) => Err(NoAddress::Unknown(failure).into()),
             }
         })
     }
@@ -159,11 +159,11 @@ fn is_text(response: &Response) -> bool {
     media_type.trim().eq_ignore_ascii_case(MEDIA_TYPE)
 }
 
-async fn body(mut response: Response) -> Result<Vec<u8>, FetchError> {
+async fn body(mut response: Response) -> Result<Vec<u8>, StsFetchError> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await? {
         if body.len() + chunk.len() > BYTES {
-            return Err(FetchError::TooLarge);
+            return Err(StsFetchError::TooLarge);
         }
         body.extend_from_slice(&chunk);
     }

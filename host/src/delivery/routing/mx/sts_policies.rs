@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use moka::sync::Cache;
 
-use super::sts_fetch::{FetchError, PolicyFetcher};
-use super::{LONGEST, Obstacle};
+use super::sts_fetch::{PolicyFetcher, StsFetchError};
+use super::{MAX_TTL, NoHosts};
 use crate::clock::{Clock, Timestamp};
 use crate::dns::{RecordType, Resolver, text};
 use crate::mail::mta_sts::{Mode, StsPolicy, announced};
@@ -14,14 +14,14 @@ use crate::store::Store;
 use crate::store::sqlite::StsRow;
 
 /// How often a policy is fetched again although its `id` is the same (section 10.2).
-const REFRESH: Duration = Duration::from_hours(24);
+const REFRESH_AFTER: Duration = Duration::from_hours(24);
 /// How long a policy host is left alone after a failure, and the most that are remembered.
-const PAUSE: Duration = Duration::from_mins(5);
-const FAILED: u64 = 100_000;
+const RETRY_PAUSE: Duration = Duration::from_mins(5);
+const MAX_FAILED_HOSTS: u64 = 100_000;
 
 /// Finds policies and keeps them.
 #[derive(Debug)]
-pub struct Policies {
+pub struct StsPolicies {
     resolver: Resolver,
     store: Store,
     fetcher: PolicyFetcher,
@@ -32,7 +32,7 @@ pub struct Policies {
 
 /// How a domain stands.
 #[derive(Debug)]
-pub(super) struct Standing {
+pub(super) struct AppliedPolicy {
     /// Its policy, unless it is of mode `none`.
     pub(super) policy: Option<StsPolicy>,
     /// When to look again.
@@ -41,31 +41,31 @@ pub(super) struct Standing {
 
 /// A policy that was fetched before.
 #[derive(Debug)]
-struct Kept {
+struct CachedPolicy {
     id: String,
     policy: StsPolicy,
     fetched_at: Timestamp,
     expires_at: Timestamp,
 }
 
-impl Policies {
+impl StsPolicies {
     /// Policies are kept in `store`.
     #[must_use]
     pub fn new(resolver: Resolver, store: Store, fetcher: PolicyFetcher, clock: Clock) -> Self {
-        let failed = Cache::builder().max_capacity(FAILED).build();
+        let failed = Cache::builder().max_capacity(MAX_FAILED_HOSTS).build();
         Self { resolver, store, fetcher, clock, failed }
     }
 
     /// The policy that a domain's mail is under now. Waits for a policy host only where a policy is
     /// announced, or known, that was not fetched lately.
-    pub(super) async fn standing(&self, domain: &str) -> Result<Standing, Obstacle> {
+    pub(super) async fn standing(&self, domain: &str) -> Result<AppliedPolicy, NoHosts> {
         let now = self.clock.now();
         let kept = self.kept(domain, now).await?;
         let announced = self.announced(domain).await;
         let id = match (announced, &kept) {
-            (None, None) => return Ok(Standing::without_policies(now.after(LONGEST))),
+            (None, None) => return Ok(AppliedPolicy::without_policies(now.after(MAX_TTL))),
             (Some(id), Some(kept)) if id != kept.id => id,
-            (Some(_) | None, Some(kept)) if now < kept.fetched_at.after(REFRESH) => {
+            (Some(_) | None, Some(kept)) if now < kept.fetched_at.after(REFRESH_AFTER) => {
                 return Ok(standing(Some(&kept.policy), kept.expires_at, now));
             }
             (Some(id), _) => id,
@@ -80,23 +80,23 @@ impl Policies {
         };
         // As if there were no policy, or under the one that was known (sections 3.3 and 5.1).
         let standing = kept.map_or_else(
-            || Standing::without_policies(again),
+            || AppliedPolicy::without_policies(again),
             |kept| standing(Some(&kept.policy), kept.expires_at.min(again), now),
         );
         Ok(standing)
     }
 
-    async fn kept(&self, domain: &str, now: Timestamp) -> Result<Option<Kept>, Obstacle> {
+    async fn kept(&self, domain: &str, now: Timestamp) -> Result<Option<CachedPolicy>, NoHosts> {
         let row = self.store.sts_policy(domain, now).await.map_err(|error| {
             tracing::error!(%error, "the MTA-STS policies cannot be read");
             // Without them mail could go where a policy forbids it.
-            Obstacle::not_now(format!("it is not known whether {domain} has an MTA-STS policy"))
+            NoHosts::temporary(format!("it is not known whether {domain} has an MTA-STS policy"))
         })?;
         Ok(row.and_then(|row| {
             // What this version does not read any more is fetched again.
             let policy = StsPolicy::parse(row.policy.as_bytes()).ok()?;
             let StsRow { id, fetched_at, expires_at, policy: _ } = row;
-            Some(Kept { id, policy, fetched_at, expires_at })
+            Some(CachedPolicy { id, policy, fetched_at, expires_at })
         }))
     }
 
@@ -108,7 +108,7 @@ impl Policies {
         announced(&records)
     }
 
-    async fn keep(&self, domain: &str, id: String, policy: StsPolicy) -> Standing {
+    async fn keep(&self, domain: &str, id: String, policy: StsPolicy) -> AppliedPolicy {
         let fetched_at = self.clock.now();
         let expires_at = fetched_at.after(policy.max_age());
         let row = StsRow { id, policy: policy.to_string(), fetched_at, expires_at };
@@ -122,11 +122,16 @@ impl Policies {
     /// Until when its policy host is left alone.
     fn paused_until(&self, domain: &str, now: Timestamp) -> Option<Timestamp> {
         let failed = self.failed.get(domain)?;
-        let until = failed.after(PAUSE);
+        let until = failed.after(RETRY_PAUSE);
         (failed <= now && now < until).then_some(until)
     }
 
-    fn has_failed(&self, domain: &str, kept: Option<&Kept>, error: &FetchError) -> Timestamp {
+    fn has_failed(
+        &self,
+        domain: &str,
+        kept: Option<&CachedPolicy>,
+        error: &StsFetchError,
+    ) -> Timestamp {
         let now = self.clock.now();
         self.failed.insert(domain.to_owned(), now);
         let reason = error.in_full();
@@ -139,20 +144,20 @@ impl Policies {
                 tracing::info!(domain, reason, "an announced MTA-STS policy cannot be fetched");
             }
         }
-        now.after(PAUSE)
+        now.after(RETRY_PAUSE)
     }
 }
 
-impl Standing {
+impl AppliedPolicy {
     pub(super) const fn without_policies(until: Timestamp) -> Self {
         Self { policy: None, until }
     }
 }
 
-fn standing(policy: Option<&StsPolicy>, until: Timestamp, now: Timestamp) -> Standing {
+fn standing(policy: Option<&StsPolicy>, until: Timestamp, now: Timestamp) -> AppliedPolicy {
     let policy = policy.filter(|it| match it.mode {
         Mode::Enforce | Mode::Testing => true,
         Mode::None => false,
     });
-    Standing { policy: policy.cloned(), until: until.min(now.after(LONGEST)) }
+    AppliedPolicy { policy: policy.cloned(), until: until.min(now.after(MAX_TTL)) }
 }

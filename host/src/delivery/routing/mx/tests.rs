@@ -64,41 +64,42 @@ impl World {
     }
 
     /// Knows nothing, follows no policies, and connects to everything.
-    fn exchanges(&self) -> Exchanges {
-        self.exchanges_with(Settings { reach: Reach::Anywhere, ..Settings::default() })
+    fn exchanges(&self) -> MxResolver {
+        self.exchanges_with(MxSettings { reach: Reach::Anywhere, ..MxSettings::default() })
     }
 
-    fn exchanges_with(&self, settings: Settings) -> Exchanges {
-        Exchanges::new(self.resolver(PATIENCE), None, self.clock.clone(), settings)
+    fn exchanges_with(&self, settings: MxSettings) -> MxResolver {
+        MxResolver::new(self.resolver(PATIENCE), None, self.clock.clone(), settings)
     }
 
     /// Follows policies; all policy hosts are at the port of this one.
-    fn policed(&self, host: &PolicyHost) -> Exchanges {
+    fn policed(&self, host: &PolicyHost) -> MxResolver {
         let resolver = self.resolver(PATIENCE);
         let fetcher = self.fetcher(host, PATIENCE);
         let (store, clock) = (self.store.clone(), self.clock.clone());
-        let policies = Policies::new(resolver.clone(), store, fetcher, clock.clone());
-        let settings = Settings { reach: Reach::Anywhere, ..Settings::default() };
-        Exchanges::new(resolver, Some(policies), clock, settings)
+        let policies = StsPolicies::new(resolver.clone(), store, fetcher, clock.clone());
+        let settings = MxSettings { reach: Reach::Anywhere, ..MxSettings::default() };
+        MxResolver::new(resolver, Some(policies), clock, settings)
     }
 
     /// Asks at the port of `host`, and at every address.
     fn fetcher(&self, host: &PolicyHost, timeout: Duration) -> PolicyFetcher {
         let settings =
-            FetchSettings { reach: Reach::Anywhere, port: host.address().port(), timeout };
+            StsFetchSettings { reach: Reach::Anywhere, port: host.address().port(), timeout };
         PolicyFetcher::new(self.resolver(PATIENCE), host.trusting(), &settings).expect("a client")
     }
 }
 
-fn hosts(exchange: &Arc<Exchange>) -> &Hosts {
+fn hosts(exchange: &Arc<MxResolution>) -> &MxHosts {
     match &**exchange {
-        Exchange::Hosts(hosts) => hosts,
-        Exchange::Never { reason, .. } | Exchange::NotNow { reason } => panic!("{reason}"),
+        MxResolution::Hosts(hosts) => hosts,
+        MxResolution::PermanentFailure { reason, .. }
+        | MxResolution::TemporaryFailure { reason } => panic!("{reason}"),
     }
 }
 
 /// The names and addresses of the hosts, in their order.
-fn shown(exchange: &Arc<Exchange>) -> Vec<String> {
+fn shown(exchange: &Arc<MxResolution>) -> Vec<String> {
     let hosts = hosts(exchange).hosts.iter();
     hosts
         .map(|host| {
@@ -109,14 +110,14 @@ fn shown(exchange: &Arc<Exchange>) -> Vec<String> {
 }
 
 /// The code of "never", or a word.
-fn verdict(exchange: &Arc<Exchange>) -> &'static str {
+fn verdict(exchange: &Arc<MxResolution>) -> &'static str {
     match &**exchange {
-        Exchange::Hosts(_) => "hosts",
-        Exchange::Never { enhanced, reason } => {
+        MxResolution::Hosts(_) => "hosts",
+        MxResolution::PermanentFailure { enhanced, reason } => {
             assert!(!reason.is_empty());
             enhanced
         }
-        Exchange::NotNow { reason } => {
+        MxResolution::TemporaryFailure { reason } => {
             assert!(!reason.is_empty());
             "not now"
         }

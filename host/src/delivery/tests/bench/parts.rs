@@ -17,22 +17,22 @@ use crate::account::{Account, AccountState};
 use crate::clock::Clock;
 use crate::credit::{Credits, EntryKind};
 use crate::delivery::attempt::Attempts;
-use crate::delivery::attempt::dkim::Signatory;
-use crate::delivery::attempt::failover::Carrier;
+use crate::delivery::attempt::dkim::DkimSigner;
+use crate::delivery::attempt::failover::Failover;
 use crate::delivery::attempt::return_path::ReturnPaths;
 use crate::delivery::attempt::sandbox::Sandbox;
 use crate::delivery::queue::Spawner;
-use crate::delivery::queue::retry_schedule::Schedule;
+use crate::delivery::queue::retry_schedule::RetrySchedule;
 use crate::delivery::queue::worker::Worker;
 use crate::delivery::routing::mx::{
-    AddressFamilies, Exchanges, FetchSettings, Policies, PolicyFetcher, Settings,
+    AddressFamilies, MxResolver, MxSettings, PolicyFetcher, StsFetchSettings, StsPolicies,
 };
 use crate::delivery::routing::route::Routes;
-use crate::delivery::shaping::admission::{Placement, RouteBook};
+use crate::delivery::shaping::admission::{AdmissionControl, RoutingTable};
 use crate::delivery::shaping::destination::Destinations;
-use crate::delivery::shaping::memory_budget::Memory;
-use crate::delivery::shaping::probation::Novices;
-use crate::delivery::shaping::unresponsive::Troubled;
+use crate::delivery::shaping::memory_budget::MemoryBudget;
+use crate::delivery::shaping::probation::Probation;
+use crate::delivery::shaping::unresponsive::UnresponsiveAddresses;
 use crate::delivery::smtp::TlsClient;
 use crate::dns::{Reach, Resolver};
 use crate::domain::key::{DkimKey, KeyPhase, identity};
@@ -107,55 +107,55 @@ pub async fn worker(
         std::fs::write(&file, pem).expect("written");
         file
     });
-    let book = RouteBook {
+    let book = RoutingTable {
         routes: Routes { rules: setup.rules, default: setup.default },
         direct: setup.direct,
         exceptions: Vec::new(),
         port: setup.port,
     };
-    let placement = Arc::new(Placement {
+    let admission = Arc::new(AdmissionControl {
         routes: ArcSwap::from_pointee(book),
-        exchanges: exchanges(store, clock, dns),
+        mx: mx(store, clock, dns),
         destinations: Arc::new(Destinations::default()),
-        novices: Arc::new(Novices::of(setup.concurrent)),
-        memory: Memory::new(64 << 20),
+        probation: Arc::new(Probation::of(setup.concurrent)),
+        memory: MemoryBudget::new(64 << 20),
         clock: clock.clone(),
     });
     let facts = Arc::new(Facts::open(store.clone(), clock.clone()).await.expect("readable"));
     let seal = Seal::new(&SEED, Purpose::DkimKeys);
     let attempts = Attempts {
         store: store.clone(),
-        signatory: Signatory::new(Arc::clone(&facts), seal, clock.clone()),
+        signer: DkimSigner::new(Arc::clone(&facts), seal, clock.clone()),
         return_paths: ReturnPaths::new(
             Verp::new(&SEED),
             "bounce.mail.example".parse().expect("a name"),
             facts,
         ),
         sandbox: Sandbox::new(setup.inbox),
-        carrier: Carrier {
-            troubled: Troubled::default(),
+        failover: Failover {
+            unresponsive: UnresponsiveAddresses::default(),
             hello: "mail.example".to_owned(),
             local: Vec::new(),
             tls: TlsClient::new(ca.as_deref()).expect("authorities"),
             timeouts: setup.timeouts,
             clock: clock.clone(),
         },
-        placement: Arc::clone(&placement),
+        admission: Arc::clone(&admission),
     };
     Worker {
         store: store.clone(),
         clock: clock.clone(),
         owner: "test".to_owned(),
         attempts: Arc::new(attempts),
-        placement,
-        schedule: Arc::new(Schedule::default()),
+        admission,
+        schedule: Arc::new(RetrySchedule::default()),
         concurrent: setup.concurrent,
         wake: Arc::clone(wake),
         spawner: Spawner::new(|task| drop(tokio::spawn(task))),
     }
 }
 
-fn exchanges(store: &Store, clock: &Clock, dns: &DnsServer) -> Arc<Exchanges> {
+fn mx(store: &Store, clock: &Clock, dns: &DnsServer) -> Arc<MxResolver> {
     let settings = crate::dns::Settings {
         nameservers: vec![dns.address()],
         timeout: Duration::from_secs(5),
@@ -170,13 +170,13 @@ fn exchanges(store: &Store, clock: &Clock, dns: &DnsServer) -> Arc<Exchanges> {
         .expect("the provider has them")
         .with_root_certificates(rustls::RootCertStore::empty())
         .with_no_client_auth();
-    let fetch = FetchSettings { reach: Reach::Anywhere, ..FetchSettings::default() };
+    let fetch = StsFetchSettings { reach: Reach::Anywhere, ..StsFetchSettings::default() };
     let fetcher = PolicyFetcher::new(resolver.clone(), tls, &fetch).expect("HTTPS");
-    let policies = Policies::new(resolver.clone(), store.clone(), fetcher, clock.clone());
-    let settings = Settings {
+    let policies = StsPolicies::new(resolver.clone(), store.clone(), fetcher, clock.clone());
+    let settings = MxSettings {
         addresses: AddressFamilies::Both,
         reach: Reach::Anywhere,
         own_names: vec!["mail.example".to_owned()],
     };
-    Arc::new(Exchanges::new(resolver, Some(policies), clock.clone(), settings))
+    Arc::new(MxResolver::new(resolver, Some(policies), clock.clone(), settings))
 }

@@ -25,9 +25,9 @@ async fn silence_is_for_now() {
     {
         world.dns.fault("example.com", fault);
         let patience = if expected == "hosts" { PATIENCE } else { SILENCE };
-        let settings = Settings { reach: Reach::Anywhere, ..Settings::default() };
+        let settings = MxSettings { reach: Reach::Anywhere, ..MxSettings::default() };
         let resolver = world.resolver(patience);
-        let exchanges = Exchanges::new(resolver, None, world.clock.clone(), settings);
+        let exchanges = MxResolver::new(resolver, None, world.clock.clone(), settings);
         let found = exchanges.look_up("example.com").await;
         assert_eq!(verdict(&found), expected, "{fault:?}");
     }

@@ -83,10 +83,10 @@ async fn a_certificate_must_be_trusted_and_for_the_policy_host() {
     other_name.serves("enforce", &["mx.example.com"], 86_400);
     good.serves("enforce", &["mx.example.com"], 86_400);
     let at = |host: &PolicyHost, trusted: &PolicyHost| {
-        let settings = FetchSettings {
+        let settings = StsFetchSettings {
             reach: Reach::Anywhere,
             port: host.address().port(),
-            ..FetchSettings::default()
+            ..StsFetchSettings::default()
         };
         let fetcher = PolicyFetcher::new(world.resolver(PATIENCE), trusted.trusting(), &settings);
         fetcher.expect("a client")
@@ -103,7 +103,7 @@ async fn a_certificate_must_be_trusted_and_for_the_policy_host() {
 async fn a_policy_host_inside_this_network_is_not_asked() {
     let world = World::new().await;
     let host = PolicyHost::named("mta-sts.example.com").await;
-    let settings = FetchSettings { port: host.address().port(), ..FetchSettings::default() };
+    let settings = StsFetchSettings { port: host.address().port(), ..StsFetchSettings::default() };
     let fetcher = PolicyFetcher::new(world.resolver(PATIENCE), host.trusting(), &settings);
     let fetcher = fetcher.expect("a client");
     for (address, expected) in [

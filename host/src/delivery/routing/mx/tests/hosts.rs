@@ -44,7 +44,7 @@ async fn only_the_kinds_of_addresses_that_are_set_are_asked_for() {
         (AddressFamilies::Ipv6, "mx.example.com ::1", "5.1.2", "AAAA"),
     ] {
         world.dns.forget_queries();
-        let settings = Settings { addresses, reach: Reach::Anywhere, own_names: Vec::new() };
+        let settings = MxSettings { addresses, reach: Reach::Anywhere, own_names: Vec::new() };
         let exchanges = world.exchanges_with(settings);
         assert_eq!(shown(&exchanges.look_up("example.com").await), [expected]);
         assert_eq!(verdict(&exchanges.look_up("four.example").await), four);
@@ -92,10 +92,10 @@ async fn what_takes_no_mail_for_good_has_a_code() {
     world.dns.mx("bare.example", 10, "bare.mail.example");
     world.dns.txt("bare.mail.example", "no address");
     world.dns.mx("number.example", 10, "192.0.2.1");
-    let exchanges = world.exchanges_with(Settings {
+    let exchanges = world.exchanges_with(MxSettings {
         reach: Reach::Anywhere,
         own_names: vec!["us.example".to_owned()],
-        ..Settings::default()
+        ..MxSettings::default()
     });
     for (domain, expected) in [
         ("null.example", "5.1.10"),
@@ -124,7 +124,7 @@ async fn addresses_inside_this_network_are_refused_unless_allowed() {
     world.dns.mx("mixed.example", 20, "public.example");
     world.address("public.example", "10.0.0.1");
     world.address("public.example", "1.1.1.1");
-    let public = world.exchanges_with(Settings::default());
+    let public = world.exchanges_with(MxSettings::default());
     for (domain, expected) in [
         ("example.com", "5.4.4"),
         ("metadata.example", "5.1.2"),

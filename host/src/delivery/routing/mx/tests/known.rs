@@ -43,7 +43,7 @@ async fn hosts_are_used_for_five_minutes_more_while_they_are_looked_up_again() {
 }
 
 #[tokio::test]
-async fn never_lasts_five_minutes_and_not_now_half_a_one() {
+async fn permanent_lasts_five_minutes_and_not_now_half_a_one() {
     let world = World::with_example().await;
     world.dns.fault("example.com", Fault::ServFail);
     let exchanges = world.exchanges();
@@ -66,7 +66,7 @@ async fn a_clock_that_is_set_back_makes_nothing_last_longer() {
     let exchanges = world.exchanges();
     world.clock.advance(Duration::from_hours(24));
     exchanges.look_up("example.com").await;
-    let earlier = Exchanges { clock: Clock::manual(NOW), ..exchanges };
+    let earlier = MxResolver { clock: Clock::manual(NOW), ..exchanges };
     assert_eq!(earlier.known("example.com"), None);
 }
 

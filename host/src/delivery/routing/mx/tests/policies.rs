@@ -23,10 +23,10 @@ fn announce(world: &World, id: &str) {
 }
 
 /// The mode of the policy, and the hosts with an `!` at those that it does not allow.
-fn under(exchange: &Arc<Exchange>) -> String {
+fn under(exchange: &Arc<MxResolution>) -> String {
     let hosts = hosts(exchange);
     let mode = hosts.policy.as_ref().map_or("no policy".to_owned(), |it| format!("{:?}", it.mode));
-    let allowed = |host: &Host| if host.allowed_by_policy { "" } else { "!" };
+    let allowed = |host: &MxHost| if host.allowed_by_policy { "" } else { "!" };
     let names = hosts.hosts.iter().map(|it| format!(" {}{}", it.name, allowed(it)));
     mode + &names.collect::<String>()
 }
@@ -57,12 +57,12 @@ async fn a_policy_that_allows_no_host_holds_the_mail_back() {
     host.serves("enforce", &["mx.example.org"], WEEK);
     let exchanges = world.policed(&host);
     let found = exchanges.look_up("example.com").await;
-    let Exchange::NotNow { reason } = &*found else { panic!("{found:?}") };
+    let MxResolution::TemporaryFailure { reason } = &*found else { panic!("{found:?}") };
     assert!(reason.contains("MTA-STS policy of example.com allows none"), "{reason}");
 
     announce(&world, "2");
     host.serves("enforce", &["mx.example.com"], WEEK);
-    world.clock.advance(NOT_NOW);
+    world.clock.advance(TEMPORARY_FAILURE_TTL);
     assert_eq!(under(&exchanges.look_up("example.com").await), ENFORCED);
 }
 
