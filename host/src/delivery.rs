@@ -2,19 +2,19 @@
 //!
 //! The rooms stand in their order: none imports one that stands below it here.
 
-pub mod limits;
+pub(crate) mod limits;
 mod lock;
-pub mod outcome;
+pub(crate) mod outcome;
 
-pub mod smtp;
+pub(crate) mod smtp;
 
-pub mod routing;
+pub(crate) mod routing;
 
-pub mod shaping;
+pub(crate) mod shaping;
 
-pub mod attempt;
+pub(crate) mod attempt;
 
-pub mod queue;
+pub(crate) mod queue;
 
 #[cfg(test)]
 mod tests;

@@ -4,16 +4,16 @@
 //! to each webhook that wants it, exactly once and with its final body; [`sender`] posts it until it is
 //! taken or its tries are used up. `WEBHOOKS.md` beside this is for whoever receives.
 
-pub mod body;
-pub mod guard;
-pub mod manage;
+pub(crate) mod body;
+pub(crate) mod guard;
+pub(crate) mod manage;
 mod names;
-pub mod post;
-pub mod publish;
-pub mod schedule;
-pub mod sender;
-pub mod signature;
-pub mod types;
+pub(crate) mod post;
+pub(crate) mod publish;
+pub(crate) mod schedule;
+pub(crate) mod sender;
+pub(crate) mod signature;
+pub(crate) mod types;
 
 #[cfg(test)]
 mod tests;

@@ -40,18 +40,12 @@ const MAX_ADDRESSES_PER_HOST: usize = 3;
 /// How long a message waits for a connection to a second smarthost.
 const CONNECTION_WAIT: Duration = Duration::from_secs(30);
 
-/// What all attempts share.
 #[derive(Debug)]
 pub struct Attempts {
-    /// Where the content is.
     pub store: Store,
-    /// Who signs.
     pub signer: DkimSigner,
-    /// Where bounces go.
     pub return_paths: ReturnPaths,
-    /// The way into the sandbox inbox.
     pub sandbox: Sandbox,
-    /// The way to everywhere else.
     pub failover: Failover,
     /// For a further smarthost.
     pub admission: Arc<AdmissionControl>,

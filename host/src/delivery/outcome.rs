@@ -3,7 +3,6 @@
 use crate::clock::Timestamp;
 use crate::message::status::{EnhancedCode, Judgement, Said, Stage, judge};
 
-/// The end of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// The recipient's server, or the sandbox inbox, took it.
@@ -33,9 +32,7 @@ pub enum AddressJudgement {
 /// What is known of an attempt when it is over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
-    /// Its end.
     pub verdict: Verdict,
-    /// The reply's code.
     pub code: Option<u16>,
     /// The enhanced status code, as in `5.1.1`.
     pub enhanced: Option<String>,
@@ -45,13 +42,11 @@ pub struct Report {
     pub address_judgement: AddressJudgement,
     /// `sandbox`, `direct`, or the name of a smarthost.
     pub route: String,
-    /// The host.
     pub host: Option<String>,
     /// Its address and port.
     pub address: Option<String>,
     /// How the connection was encrypted.
     pub tls: Option<String>,
-    /// What was said.
     pub conversation: String,
     /// Whether the message may have arrived nevertheless: its end was sent, and no reply came.
     pub is_uncertain: bool,
@@ -68,7 +63,6 @@ pub struct Backoff {
     pub hosts: String,
     /// When they failed last.
     pub since: Timestamp,
-    /// Until when.
     pub until: Timestamp,
     /// What went wrong. Other accounts read it: the other side's words only from before it heard of a
     /// message.

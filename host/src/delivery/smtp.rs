@@ -24,7 +24,9 @@ use std::time::Duration;
 
 use crate::message::address::EmailAddress;
 
-pub use cause::{Cause, Unsupported, Violation};
+#[cfg(test)]
+use cause::Unsupported;
+pub use cause::{Cause, Violation};
 pub use extensions::Extensions;
 pub use reply::Reply;
 pub use session::Session;
@@ -33,15 +35,12 @@ pub use tls::TlsClient;
 /// Whom to call, and how.
 #[derive(Debug, Clone, Copy)]
 pub struct Dial<'a> {
-    /// Where it listens.
     pub address: SocketAddr,
     /// The address to call from; the system's choice where there is none.
     pub local: Option<IpAddr>,
     /// The name that its certificate must have.
     pub host: &'a str,
-    /// The name in EHLO.
     pub hello: &'a str,
-    /// How the connection is encrypted.
     pub security: Security,
     /// With what to log in.
     pub login: Option<&'a Login>,
@@ -63,7 +62,6 @@ pub enum Security {
 /// An account at the other server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Login {
-    /// Its name.
     pub user: String,
     /// Its password.
     pub password: Password,
@@ -95,7 +93,6 @@ pub struct Timeouts {
 pub struct Envelope<'a> {
     /// Where bounces go; nowhere without one.
     pub sender: Option<&'a EmailAddress>,
-    /// The recipient.
     pub recipient: &'a EmailAddress,
     /// Whether the message has octets over 127: it needs 8BITMIME (RFC 6152).
     pub eight_bit: bool,
@@ -106,15 +103,11 @@ pub struct Envelope<'a> {
 /// How far a session came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Stage {
-    /// The connection.
     Connect,
-    /// The server's first reply.
     Greeting,
     /// EHLO or HELO.
     Hello,
-    /// STARTTLS.
     StartTls,
-    /// The TLS handshake.
     Handshake,
     /// AUTH.
     Login,
@@ -138,9 +131,7 @@ pub enum Stage {
 pub struct Broken {
     /// How far it came.
     pub stage: Stage,
-    /// What stopped it.
     pub cause: Cause,
-    /// What was said.
     pub transcript: String,
     /// How the connection was encrypted, as in [`Session::tls`].
     pub tls: Option<String>,
@@ -155,7 +146,6 @@ pub struct Broken {
 pub struct Refused {
     /// How far it came.
     pub stage: Stage,
-    /// What stopped it.
     pub cause: Cause,
     /// Whether the connection takes another message; what has to be reset is reset with that one.
     pub usable: bool,

@@ -12,7 +12,6 @@ use crate::account::key::IpNetwork;
 /// Characters of a URL.
 const LONGEST: usize = 2_048;
 
-/// Where webhooks may point.
 #[derive(Debug, Clone, Default)]
 pub struct Guard {
     /// What is asked of the scheme.
@@ -21,10 +20,8 @@ pub struct Guard {
     pub allowed: Vec<IpNetwork>,
 }
 
-/// The schemes of a webhook's URL.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Schemes {
-    /// `https` only.
     #[default]
     Https,
     /// `http` too, for labs.
@@ -35,22 +32,17 @@ pub enum Schemes {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{address} is not a public address: {why}")]
 pub struct Forbidden {
-    /// The address.
     pub address: IpAddr,
-    /// What it is.
     pub why: &'static str,
 }
 
 /// Why a URL cannot be a webhook's.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UrlRefused {
-    /// It cannot be read.
     #[error("is not a URL such as https://example.com/hooks: {0}")]
     Malformed(String),
-    /// It has too many characters.
     #[error("may have at most {LONGEST} characters")]
     TooLong,
-    /// Its scheme.
     #[error("must begin with https://")]
     Scheme,
     /// It has a user name or a password.
@@ -59,16 +51,12 @@ pub enum UrlRefused {
     /// It has a fragment, which is never sent.
     #[error("must not have a fragment (#…)")]
     Fragment,
-    /// Its address.
     #[error("{0}")]
     Address(#[from] Forbidden),
 }
 
 impl Guard {
     /// Judges the URL of a webhook; the names in it are judged when they are looked up.
-    ///
-    /// # Errors
-    /// See [`UrlRefused`].
     pub fn url(&self, text: &str) -> Result<Url, UrlRefused> {
         if text.chars().count() > LONGEST {
             return Err(UrlRefused::TooLong);

@@ -29,14 +29,11 @@ const LONGEST_DESCRIPTION: usize = 500;
 const TESTS: usize = 16;
 const TESTS_OF_OWNER: usize = 4;
 
-/// What a webhook is to be.
 #[derive(Debug, Clone, Default)]
 pub struct Wanted {
-    /// Where events are posted to.
     pub url: Option<String>,
     /// What its owner says about it.
     pub description: Option<String>,
-    /// The wanted types of events.
     pub types: Option<Vec<String>>,
     /// Whether it is told anything.
     pub state: Option<WebhookState>,
@@ -45,22 +42,18 @@ pub struct Wanted {
 /// Why a webhook is not as it was wanted.
 #[derive(Debug, thiserror::Error)]
 pub enum WebhookError {
-    /// Its URL.
     #[error("the URL {0}")]
     Url(#[from] UrlRefused),
     /// A type of event that there is not.
     #[error(transparent)]
     Type(#[from] UnknownType),
-    /// Too many types.
     #[error("a webhook names at most {MOST_TYPES} types of events; name groups, as in message.*")]
     TooManyTypes,
-    /// A long description.
     #[error("a description has at most {LONGEST_DESCRIPTION} characters")]
     Description,
     /// The owner has as many as it may have.
     #[error("there are {0} webhooks, the most that there may be; delete one first")]
     TooMany(u32),
-    /// It is disabled.
     #[error("the webhook is disabled; activate it first")]
     Disabled,
     /// The secret before the last rotation still signs.
@@ -69,10 +62,8 @@ pub enum WebhookError {
     /// A time that ends before it begins.
     #[error("`until` must not be before `since`")]
     Range,
-    /// Too many tests at one time.
     #[error("it is being tested, or too many others are; try again")]
     Busy,
-    /// There is none.
     #[error("there is no webhook `{0}`")]
     Missing(WebhookId),
     /// It was handed no such event, or that was forgotten.
@@ -81,7 +72,6 @@ pub enum WebhookError {
     /// Its secret does not open.
     #[error("the webhook's secret does not open: {0}")]
     Secret(#[from] SealError),
-    /// The database.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -89,9 +79,6 @@ pub enum WebhookError {
 impl Webhooks {
     /// Makes a webhook that is told everything that happens from now on; answers it with its secret, which
     /// is told this once.
-    ///
-    /// # Errors
-    /// See [`WebhookError`].
     pub async fn create(
         &self,
         owner: WebhookOwner,
@@ -114,9 +101,6 @@ impl Webhooks {
     }
 
     /// Changes a webhook.
-    ///
-    /// # Errors
-    /// See [`WebhookError`].
     pub async fn change(&self, id: WebhookId, wanted: Wanted) -> Result<Value, WebhookError> {
         let url = wanted.url.map(|it| self.guard.url(&it)).transpose()?;
         check(wanted.description.as_ref(), wanted.types.as_deref())?;
@@ -142,9 +126,6 @@ impl Webhooks {
 
     /// Gives a webhook another secret, which is told this once; for 24 hours both sign, and it is not
     /// rotated again.
-    ///
-    /// # Errors
-    /// See [`WebhookError`].
     pub async fn rotate(&self, id: WebhookId) -> Result<Value, WebhookError> {
         let (secret, now) = (Secret::random(), self.clock.now());
         let sealed = self.sealed(id, &secret);
@@ -157,9 +138,6 @@ impl Webhooks {
     }
 
     /// Removes a webhook with the log of its deliveries.
-    ///
-    /// # Errors
-    /// See [`WebhookError`].
     pub async fn remove(&self, id: WebhookId) -> Result<(), WebhookError> {
         Ok(self.store.remove_webhook(id, BITE, self.clock.now()).await?)
     }
@@ -184,9 +162,6 @@ impl Webhooks {
     }
 
     /// Makes a delivery due now, as if it were new: with the same identifier and body.
-    ///
-    /// # Errors
-    /// See [`WebhookError`].
     pub async fn replay(&self, id: WebhookId, event: EventId) -> Result<(), WebhookError> {
         self.active(id).await?;
         if !self.store.replay_delivery(id, event, self.clock.now()).await? {
@@ -197,9 +172,6 @@ impl Webhooks {
     }
 
     /// Does so for all failed deliveries that were handed out from `since` to `until`; answers how many.
-    ///
-    /// # Errors
-    /// See [`WebhookError`].
     pub async fn replay_failed(
         &self,
         id: WebhookId,

@@ -21,24 +21,12 @@ const NAMES: u64 = 1_024;
 pub enum NoAddress {
     /// One of the addresses is not to be connected to: then none is.
     #[error("{name} leads to an address that is not allowed: {forbidden}")]
-    Forbidden {
-        /// The name.
-        name: String,
-        /// Which, and why.
-        forbidden: Forbidden,
-    },
-    /// There is none.
+    Forbidden { name: String, forbidden: Forbidden },
     #[error("{name} has no address")]
-    None {
-        /// The name.
-        name: String,
-    },
+    None { name: String },
     /// It is not known whether there is one.
     #[error("the name servers give no answer for {name}")]
-    Unknown {
-        /// The name.
-        name: String,
-    },
+    Unknown { name: String },
 }
 
 /// Looks names up and judges their addresses.

@@ -37,7 +37,6 @@ pub struct Poster {
 #[error("webhooks cannot be posted: {0}")]
 pub struct NoClient(#[from] reqwest::Error);
 
-/// What is posted.
 #[derive(Debug, Clone, Copy)]
 pub struct Letter<'a> {
     /// The header `webhook-id`.
@@ -46,18 +45,15 @@ pub struct Letter<'a> {
     pub timestamp: i64,
     /// The header `webhook-signature`.
     pub signature: &'a str,
-    /// The body.
     pub body: &'a str,
 }
 
-/// What came of a try.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
     /// The status; none where there was no answer.
     pub status: Option<u16>,
     /// Why it was not taken; none where it was.
     pub error: Option<String>,
-    /// How long it took.
     pub took: Duration,
     /// The beginning of the answer's body.
     pub response: String,
@@ -67,9 +63,6 @@ pub struct Reply {
 
 impl Poster {
     /// A poster that looks names up with `resolver`, trusts by `tls` and gives a try `time`.
-    ///
-    /// # Errors
-    /// See [`NoClient`].
     pub fn new(
         guard: Arc<Guard>,
         resolver: Resolver,
@@ -93,7 +86,6 @@ impl Poster {
         Ok(Self { client, guard, clock, time })
     }
 
-    /// Makes one try.
     pub async fn post(&self, url: &str, letter: Letter<'_>) -> Reply {
         let start = Instant::now();
         let nothing = |error: String| Reply {
@@ -159,7 +151,6 @@ impl Poster {
 }
 
 impl Reply {
-    /// Whether it was taken.
     #[must_use]
     pub fn is_taken(&self) -> bool {
         self.error.is_none()

@@ -257,7 +257,6 @@ impl Webhooks {
     }
 }
 
-/// What may begin.
 struct Begun {
     tries: Vec<Try>,
     pause: Duration,

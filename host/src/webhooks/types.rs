@@ -32,7 +32,6 @@ pub const DISABLED: &str = "webhook.disabled";
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{pattern:?} is no type of event; types are {}", known())]
 pub struct UnknownType {
-    /// The text.
     pub pattern: String,
 }
 

@@ -22,7 +22,6 @@ const KEY_IDLE: Duration = Duration::from_hours(1);
 /// How often the keys are looked for again while the facts move.
 const MAX_READS: usize = 5;
 
-/// Who signs.
 #[derive(Debug)]
 pub struct DkimSigner {
     facts: Arc<Facts>,
@@ -31,7 +30,6 @@ pub struct DkimSigner {
     ready: Cache<String, Arc<SigningKey>>,
 }
 
-/// What came of it.
 #[derive(Debug)]
 pub enum Signed {
     /// The message with its signatures.
@@ -58,7 +56,6 @@ impl DkimSigner {
         let _known_to_the_caller = self.facts.have_moved(self.facts.snapshot().revision()).await;
     }
 
-    /// Signs a message.
     pub(super) async fn sign(&self, lease: &Lease, raw: &[u8]) -> Signed {
         let sandbox = lease.route == RouteChoice::Sandbox;
         let Some(domain) = lease.author.domain() else {

@@ -27,20 +27,16 @@ const CONNECTION_WAIT: Duration = Duration::from_secs(30);
 /// Addresses that one attempt tries at most.
 const MAX_ADDRESSES: usize = 8;
 
-/// What all attempts share.
 #[derive(Debug)]
 pub struct Failover {
     /// Addresses that did not answer lately.
     pub unresponsive: UnresponsiveAddresses,
-    /// The name in EHLO.
     pub hello: String,
     /// The address to connect from, by family; the system's choice where there is none.
     pub local: Vec<IpAddr>,
-    /// Certificates.
     pub tls: TlsClient,
     /// How long the other side may take.
     pub timeouts: Timeouts,
-    /// The time.
     pub clock: Clock,
 }
 
@@ -53,9 +49,7 @@ pub struct Target<'a> {
     pub preference: u16,
     /// Whose connections it takes.
     pub destination: Arc<Destination>,
-    /// Where it listens.
     pub address: SocketAddr,
-    /// How the connection is encrypted.
     pub security: Security,
     /// With what it is logged in.
     pub login: Option<&'a Login>,
@@ -68,17 +62,11 @@ pub struct Delivery<'a> {
     pub route: &'a str,
     /// Whether whoever takes it delivers it, or passes it on.
     pub taken: Verdict,
-    /// Where it goes.
     pub destination: &'a Arc<Destination>,
-    /// How it is there.
     pub health: &'a Arc<Health>,
-    /// Whose the message is.
     pub account: AccountId,
-    /// The envelope's sender.
     pub sender: Option<&'a EmailAddress>,
-    /// The envelope's recipient.
     pub recipient: &'a EmailAddress,
-    /// When it began.
     pub begun: Timestamp,
     /// When it is over, wherever it is.
     pub until: Instant,

@@ -7,16 +7,12 @@ use crate::message::status;
 /// Characters of a host's words that others are told.
 const MAX_REPLY_CHARS: usize = 200;
 
-/// What came of one address.
 #[derive(Debug)]
 pub struct HostOutcome {
-    /// What follows.
     pub end: HostVerdict,
-    /// What is known.
     pub report: Report,
 }
 
-/// What follows from an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HostVerdict {
     /// The attempt is over: it was taken, or refused, or it may have arrived.
@@ -36,7 +32,6 @@ pub enum HostVerdict {
 }
 
 impl HostOutcome {
-    /// The attempt is over.
     #[must_use]
     pub fn over(report: Report) -> Self {
         Self { end: HostVerdict::Final, report }

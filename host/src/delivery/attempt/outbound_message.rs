@@ -29,7 +29,6 @@ impl<'a> OutboundMessage<'a> {
         Ok(Self { lease, raw, signed, is_eight_bit, is_international })
     }
 
-    /// The message as it is.
     #[must_use]
     pub fn content(&self) -> &[u8] {
         &self.signed

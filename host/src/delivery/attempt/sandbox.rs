@@ -35,7 +35,6 @@ enum AttemptError {
     Smtp(#[from] Error),
 }
 
-/// The way to the sandbox inbox.
 pub struct Sandbox {
     inbox: SocketAddr,
     idle: Mutex<Vec<AsyncSmtpConnection>>,
@@ -48,7 +47,6 @@ impl Sandbox {
         Self { inbox, idle: Mutex::new(Vec::new()) }
     }
 
-    /// Makes one attempt.
     pub(super) async fn attempt(&self, lease: &Lease, raw: &[u8]) -> Report {
         let ended = tokio::time::timeout(ATTEMPT_TIME, self.send(lease, raw)).await;
         let report = match ended {

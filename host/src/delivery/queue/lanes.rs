@@ -39,7 +39,6 @@ pub struct Lanes {
     newly_due: VecDeque<LaneStart>,
     ready: VecDeque<LaneStart>,
     blocked: BTreeMap<Bottleneck, VecDeque<LaneStart>>,
-    /// All of them.
     known: HashSet<(String, AccountId)>,
     /// Up to when newly due lanes were read.
     read_until: Option<Timestamp>,
@@ -69,7 +68,6 @@ impl Lanes {
         }
     }
 
-    /// Which lanes these are.
     pub fn kind(&self) -> LaneKind {
         self.kind
     }

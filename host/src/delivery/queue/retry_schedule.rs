@@ -34,9 +34,7 @@ const MAX_REASON_CHARS: usize = 500;
 /// What becomes of a message whose destination is backed off from.
 #[derive(Debug)]
 pub enum WhileBackedOff {
-    /// It waits.
     Wait(BackedOff),
-    /// Its time is over.
     GiveUp(Report),
 }
 

@@ -47,12 +47,9 @@ const MIN_PAUSE: Duration = Duration::from_millis(2);
 /// How often kept connections are looked at.
 const TIDY_EVERY: Duration = Duration::from_secs(5);
 
-/// The worker that empties the queue.
 #[derive(Debug)]
 pub struct Worker {
-    /// The queue.
     pub store: Store,
-    /// The time.
     pub clock: Clock,
     /// Names this process in its leases.
     pub owner: String,
@@ -60,7 +57,6 @@ pub struct Worker {
     pub attempts: Arc<Attempts>,
     /// Finds places for them.
     pub admission: Arc<AdmissionControl>,
-    /// When there is another one.
     pub schedule: Arc<RetrySchedule>,
     /// Attempts at one time, at least 1.
     pub concurrent: usize,
@@ -74,10 +70,9 @@ pub struct Worker {
 enum Event {
     /// The outcomes of these are stored.
     Settled(Vec<Settlement>),
-    LaneOutcomeUp(String),
+    LookupDone(String),
 }
 
-/// What is under way.
 struct UnderWay {
     tell: mpsc::Sender<Event>,
     ended: mpsc::Sender<Settlement>,
@@ -89,7 +84,6 @@ struct UnderWay {
     domains: Lanes,
 }
 
-/// What a round has found.
 #[derive(Default)]
 struct Round {
     skips: RoundSkips,
@@ -189,7 +183,7 @@ impl Worker {
                 let names = settled.iter().filter_map(|it| it.waits_for.as_deref()).collect();
                 self.requeue_if_recovered(names, &mut under_way.unresolved);
             }
-            Event::LaneOutcomeUp(lane) => {
+            Event::LookupDone(lane) => {
                 under_way.lookups.end(&lane);
                 self.finish_lookup(&lane, under_way);
             }
@@ -480,7 +474,7 @@ impl Worker {
                 tracing::error!(domain = lane, "the look-up of a domain panicked");
             }
             // Nobody listens any more when the worker has ended.
-            drop(tell.send(Event::LaneOutcomeUp(lane)).await);
+            drop(tell.send(Event::LookupDone(lane)).await);
         }));
     }
 

@@ -56,17 +56,12 @@ pub enum MxResolution {
     PermanentFailure {
         /// The enhanced status code (RFC 3463), as in `5.1.10`.
         enhanced: &'static str,
-        /// In words.
         reason: String,
     },
     /// It is not known now.
-    TemporaryFailure {
-        /// In words.
-        reason: String,
-    },
+    TemporaryFailure { reason: String },
 }
 
-/// The hosts of a domain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MxHosts {
     /// Whose they are: their organizational domains, or names where they have none, joined by `+`. The

@@ -17,7 +17,6 @@ pub const SANDBOX: &str = "sandbox";
 pub struct Routes {
     /// The first one that fits counts.
     pub rules: Vec<Rule>,
-    /// Where none fits.
     pub default: Route,
 }
 
@@ -28,37 +27,27 @@ pub struct Rule {
     pub accounts: Vec<AccountId>,
     /// To these domains; to all where it is empty.
     pub recipients: Vec<DomainPattern>,
-    /// The way.
     pub route: Route,
 }
 
 /// A way out.
 #[derive(Debug, Clone)]
 pub enum Route {
-    /// Into the sandbox inbox.
     Sandbox,
-    /// Through one of these.
     Smarthosts(Arc<[Smarthost]>),
-    /// To the recipient's mail exchangers.
     Direct,
 }
 
 /// A server that takes mail for everybody.
 #[derive(Debug, Clone)]
 pub struct Smarthost {
-    /// What the operator calls it.
     pub name: String,
-    /// Its host name or address.
     pub host: String,
-    /// Its port.
     pub port: u16,
-    /// How the connection is encrypted.
     pub security: Security,
     /// With what it is logged in.
     pub login: Option<Login>,
-    /// Its share among the others, at least 1.
     pub weight: u32,
-    /// Its bounds.
     pub limits: Limits,
 }
 
@@ -105,7 +94,6 @@ impl DomainPattern {
     }
 }
 
-/// Why a text is no pattern.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is neither a domain nor `*.` and a domain")]
 pub struct InvalidPattern(String);

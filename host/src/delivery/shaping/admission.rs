@@ -31,7 +31,6 @@ const SANDBOX_LIMITS: Limits =
 pub struct AdmissionControl {
     /// The operator's routes; another value is another configuration.
     pub routes: ArcSwap<RoutingTable>,
-    /// Where domains' mail goes.
     pub mx: Arc<MxResolver>,
     /// All destinations.
     pub destinations: Arc<Destinations>,
@@ -39,37 +38,31 @@ pub struct AdmissionControl {
     pub probation: Arc<Probation>,
     /// The memory that messages under way share.
     pub memory: MemoryBudget,
-    /// The time.
     pub clock: Clock,
 }
 
 /// The routes and the bounds of mail exchangers.
 #[derive(Debug, Clone)]
 pub struct RoutingTable {
-    /// Which way.
     pub routes: Routes,
     /// The bounds of each operator of mail exchangers.
     pub direct: Limits,
     /// Other bounds for some, by the group's name.
     pub exceptions: Vec<(String, Limits)>,
-    /// The port of mail exchangers.
     pub port: u16,
 }
 
 /// How an attempt is to be made.
 #[derive(Debug)]
 pub enum Plan {
-    /// Into the sandbox inbox.
     Sandbox(Slot),
     /// Through the first of these, or another one of them if it cannot be reached.
     Smarthosts(Slot, Vec<Smarthost>),
-    /// To the mail exchangers.
     Direct(Slot, Arc<MxResolution>, u16),
     /// It is over before it began.
     Settle(Report),
 }
 
-/// What was found for a message.
 #[derive(Debug)]
 pub enum Admission {
     /// It can be leased.
@@ -85,7 +78,6 @@ pub enum Admission {
     NeedsLookup,
 }
 
-/// What is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Shortage {
     /// Something that another message of the lane may not need.

@@ -47,7 +47,6 @@ pub struct Destinations {
 pub struct Destination {
     /// Its name, for reasons.
     pub name: String,
-    /// Its bounds.
     pub limits: Limits,
     /// Connections, and the line before them: it keeps them busy while the next messages are leased.
     connections: Arc<Semaphore>,
@@ -62,9 +61,7 @@ pub struct Destination {
 /// A place in line for one connection; given back when it is dropped.
 #[derive(Debug)]
 pub struct Slot {
-    /// Where to.
     pub destination: Arc<Destination>,
-    /// How it is there.
     pub health: Arc<Health>,
     /// What else the attempt holds.
     pub permits: Permits,
@@ -72,18 +69,14 @@ pub struct Slot {
     _probe: Option<Probe>,
 }
 
-/// What is looked for.
 #[derive(Debug, Clone, Copy)]
 pub struct SlotRequest<'a> {
-    /// The destination's name.
     pub name: &'a str,
-    /// Its bounds.
     pub limits: Limits,
     /// The hosts whose health counts.
     pub hosts: &'a str,
     /// Whether they are the operator's own.
     pub is_ours: bool,
-    /// Whose the message is.
     pub account: AccountId,
     /// Since when somebody wants an attempt: also while they rest, if they have not failed since.
     pub requested_at: Option<Timestamp>,
@@ -92,7 +85,6 @@ pub struct SlotRequest<'a> {
 /// What an attempt holds as long as it is under way.
 #[derive(Debug, Default)]
 pub struct Permits {
-    /// The memory of its message.
     pub memory: Option<MemoryPermit>,
     /// The right to a large message at its destination.
     pub large: Option<OwnedSemaphorePermit>,
@@ -106,10 +98,8 @@ pub struct ConnectionPermit {
     _permit: Option<OwnedSemaphorePermit>,
 }
 
-/// Whether there is a place.
 #[derive(Debug)]
 pub enum SlotGrant {
-    /// Here it is.
     Granted(Slot),
     /// Not before so long, or one is given back.
     Full(Duration),
@@ -318,7 +308,6 @@ impl Destination {
         Some(idle.remove(at).session)
     }
 
-    /// Whether there is one.
     #[must_use]
     pub fn has_idle(&self, key: &str) -> bool {
         lock(&self.idle).iter().any(|kept| kept.is_of_use(key))

@@ -57,7 +57,6 @@ impl LookupQuota {
         self.for_nobody
     }
 
-    /// Whether it is looked up.
     pub fn has(&self, domain: &str) -> bool {
         self.under_way.contains_key(domain)
     }

@@ -30,7 +30,6 @@ pub struct MemoryBudget {
     unknown: Pool,
 }
 
-/// What one message holds.
 #[derive(Debug)]
 pub struct MemoryPermit {
     _memory: OwnedSemaphorePermit,

@@ -24,7 +24,6 @@ pub struct Recovery {
 #[derive(Debug)]
 pub struct Requeue(Mutex<RequeueRequests>);
 
-/// What is to go on.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct RequeueRequests {
     /// One message for each destination behind that name, so that each is tried.

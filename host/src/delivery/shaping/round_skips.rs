@@ -3,12 +3,10 @@
 use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
 
-/// What holds a lane up.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Bottleneck {
     /// A route by its number, and where mail goes directly, the destination's name: it is full.
     Full(usize, String),
-    /// The domain is being looked up.
     Lookup(String),
     /// Something that only this lane needs.
     ThisLane,

@@ -34,7 +34,6 @@ impl UnresponsiveAddresses {
         lock(&self.0).remove(address);
     }
 
-    /// Whether others are better.
     #[must_use]
     pub fn has(&self, address: &str, now: Timestamp) -> bool {
         lock(&self.0).get(address).is_some_and(|until| is_ahead(*until, now))

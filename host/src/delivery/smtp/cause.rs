@@ -56,12 +56,7 @@ pub enum Violation {
 pub enum Unsupported {
     /// The message is over the server's limit (RFC 1870).
     #[error("552 5.3.4 the message has {octets} octets, and the server takes {limit} at most")]
-    TooLarge {
-        /// The message's octets.
-        octets: u64,
-        /// The limit.
-        limit: u64,
-    },
+    TooLarge { octets: u64, limit: u64 },
     /// 8BITMIME.
     #[error("554 5.6.3 the message has 8-bit content, and the server does not offer 8BITMIME")]
     EightBit,
@@ -71,7 +66,6 @@ pub enum Unsupported {
     /// A CR without its LF, or an LF without its CR, which servers read in different ways.
     #[error("554 5.6.0 the message has a bare CR or LF")]
     BareLineBreak,
-    /// STARTTLS.
     #[error("the server does not offer STARTTLS")]
     StartTls,
     /// AUTH with PLAIN or LOGIN.

@@ -48,7 +48,6 @@ const SEED: [u8; 32] = [7; 32];
 pub struct Setup<'a> {
     pub rules: Vec<Rule>,
     pub default: Route,
-    /// The port of mail exchangers.
     pub port: u16,
     /// The bounds of each operator of mail exchangers.
     pub direct: Limits,
@@ -57,7 +56,6 @@ pub struct Setup<'a> {
     /// Further authorities.
     pub ca: Option<&'a str>,
     pub timeouts: Timeouts,
-    /// The sandbox inbox.
     pub inbox: std::net::SocketAddr,
 }
 

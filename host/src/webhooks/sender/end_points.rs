@@ -19,7 +19,6 @@ const LASTING: Duration = Duration::from_hours(1);
 /// End points that are remembered as a rule; more only while they are to be left alone.
 const REMEMBERED: usize = 10_000;
 
-/// The end points that answered.
 #[derive(Debug)]
 pub struct EndPoints {
     known: HashMap<WebhookId, Known>,
@@ -30,18 +29,13 @@ pub struct EndPoints {
 /// How a try ended.
 #[derive(Debug, Clone)]
 pub struct Answer {
-    /// Where it was posted to.
     pub url: String,
-    /// What came of it.
     pub ending: Ending,
-    /// How long it took.
     pub pace: Pace,
 }
 
-/// What came of a try.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
-    /// The event was taken.
     Taken,
     /// It was not, and for so long the end point wants to be left alone, if it said so.
     NotTaken(Option<Duration>),

@@ -33,7 +33,6 @@ impl Pace {
     }
 }
 
-/// The places that are taken.
 #[derive(Debug, Clone, Default)]
 pub struct Taken {
     all: Count,

@@ -59,7 +59,6 @@ impl AddressFamilies {
     }
 }
 
-/// Looks a host up.
 pub(super) async fn addresses(
     resolver: &Resolver,
     host: &str,

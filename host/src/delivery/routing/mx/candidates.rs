@@ -13,7 +13,6 @@ const NO_HOST: &str = ".";
 /// The hosts of a domain, before anything is known of them.
 #[derive(Debug)]
 pub(super) struct Candidates {
-    /// Whose they are.
     pub(super) group: String,
     /// At least one, in their order.
     pub(super) hosts: Vec<Candidate>,

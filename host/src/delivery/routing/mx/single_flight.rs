@@ -7,7 +7,6 @@ use tokio::sync::{Mutex as Gate, MutexGuard as GateGuard};
 
 use crate::delivery::lock::lock;
 
-/// All of them.
 #[derive(Debug, Default)]
 pub(super) struct SingleFlight(Mutex<HashMap<String, Waiting>>);
 

@@ -42,7 +42,6 @@ pub struct PolicyFetcher {
     turns: Semaphore,
 }
 
-/// Why there is no policy.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum StsFetchError {
     #[error("its host cannot be asked")]
