@@ -1,78 +1,73 @@
-//! How one attempt for one recipient ended: data, not an error.
+//! The outcome of one attempt for one recipient: data, not an error.
 
 use crate::clock::Timestamp;
 use crate::message::status::{EnhancedCode, Judgement, Said, Stage, judge};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// The recipient's server, or the sandbox inbox, took it.
+    /// The recipient's server, or the sandbox inbox, accepted it.
     Delivered,
-    /// A smarthost took it.
+    /// A smarthost accepted it.
     Relayed,
-    /// Not now: a 4xx reply, or no connection.
+    /// A 4xx reply, or no connection.
     Deferred,
-    /// Never: a 5xx reply of the other side.
+    /// A 5xx reply.
     Bounced,
-    /// It cannot be sent at all; no server was asked, or none has said so.
+    /// It cannot be sent, for a reason that no server gave.
     Failed,
 }
 
-/// What an attempt says about the address that it was for.
+/// What an attempt says about the recipient's address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AddressJudgement {
-    /// Nothing: it is the message, or us.
+    /// Nothing: the message or this server is the cause.
     Unjudged,
-    /// It may be dead: one refusal without a reason, or one look at DNS, may be a mistake. A further one,
-    /// later, suppresses it.
+    /// It may be dead. One rejection without a reason, or one DNS answer, may be a mistake; a later
+    /// one suppresses the address.
     Suspect,
-    /// It takes no mail for good.
+    /// It accepts no mail permanently, and is suppressed.
     Dead,
 }
 
-/// What is known of an attempt when it is over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
     pub verdict: Verdict,
     pub code: Option<u16>,
     /// The enhanced status code, as in `5.1.1`.
     pub enhanced: Option<String>,
-    /// The other side's words, or what happened.
+    /// The reply's text, or what happened.
     pub words: String,
-    /// What the attempt says about the address.
     pub address_judgement: AddressJudgement,
     /// `sandbox`, `direct`, or the name of a smarthost.
     pub route: String,
     pub host: Option<String>,
-    /// Its address and port.
     pub address: Option<String>,
-    /// How the connection was encrypted.
     pub tls: Option<String>,
     pub conversation: String,
-    /// Whether the message may have arrived nevertheless: its end was sent, and no reply came.
+    /// The message may have arrived: its end was sent, and no reply came.
     pub is_uncertain: bool,
-    /// Whether another server may still take it now.
+    /// Another server may be tried in the same attempt.
     pub may_fail_over: bool,
-    /// Why and until when its destination is left alone: another attempt before is of no use.
+    /// The back-off that the attempt caused or met: an earlier attempt is of no use.
     pub backoff: Option<Box<Backoff>>,
 }
 
-/// Why a destination is left alone.
+/// Why and until when delivery backs off from a destination.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Backoff {
-    /// Whose: what waits for them waits under this name.
+    /// The name under which messages wait for these hosts.
     pub hosts: String,
-    /// When they failed last.
+    /// The last failure.
     pub since: Timestamp,
     pub until: Timestamp,
-    /// What went wrong. Other accounts read it: the other side's words only from before it heard of a
-    /// message.
+    /// Other accounts read this, so it quotes a host only from before it knew of a message.
     pub reason: String,
-    /// Consecutive failed attempts at this destination, of all accounts together.
+    /// Failures in a row, of all accounts together.
     pub failures: u32,
 }
 
 impl Report {
-    /// An attempt that came to no reply.
+    /// An attempt without a reply.
     #[must_use]
     pub fn new(verdict: Verdict, route: &str, words: impl Into<String>) -> Self {
         Self {
@@ -92,7 +87,7 @@ impl Report {
         }
     }
 
-    /// An attempt that ended with a refusal, at that stage of the conversation.
+    /// An attempt that ended with a 4xx or 5xx reply, at that stage of the session.
     #[must_use]
     pub fn refused(
         route: &str,
@@ -114,7 +109,7 @@ impl Report {
     }
 }
 
-/// A reply as it was said.
+/// A reply as it stands in reasons.
 #[must_use]
 pub fn said(code: u16, enhanced: Option<&str>, text: &str) -> String {
     match enhanced {

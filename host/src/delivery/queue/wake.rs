@@ -8,12 +8,12 @@ use crate::delivery::shaping::requeue::{MAX_REQUEUE, RequeueRequests};
 use crate::delivery::shaping::unresolved_domains::domain_of;
 use crate::store::Store;
 
-/// For how many destinations they go on at one time.
+/// Bounds the writes of one round, so that outcomes are stored meanwhile.
 const MAX_DESTINATIONS_PER_ROUND: usize = 16;
-/// How many have to wait for a destination before one tries it out of its turn.
+/// Messages that must wait for a destination before one of them is requeued as a probe.
 const MIN_WAITING_FOR_PROBE: u32 = 5;
 
-/// Lets those messages go on that were called.
+/// Requeues the messages that were requested since the last round.
 pub async fn wake(store: &Store, admission: &AdmissionControl, now: Timestamp) {
     let RequeueRequests { one_per_destination, all, hosts, probes } =
         admission.destinations.take_requeue_requests();
@@ -54,7 +54,7 @@ pub async fn wake(store: &Store, admission: &AdmissionControl, now: Timestamp) {
     if hosts.is_empty() {
         return;
     }
-    // Hosts that are new here are called, too, and nearly always nothing waits for them.
+    // New hosts are requested, too, and nearly always nothing waits for them.
     let requests: Vec<_> =
         hosts.into_iter().map(|(it, most)| (admission.waiting_names(&it), it, most)).collect();
     let names: BTreeSet<String> = requests.iter().flat_map(|(it, ..)| it).cloned().collect();
@@ -72,7 +72,7 @@ pub async fn wake(store: &Store, admission: &AdmissionControl, now: Timestamp) {
     let mut writes = 0;
     for (names, hosts, most) in requests {
         let names = &names & &waited_for;
-        // What was delivered is to be written down meanwhile.
+        // Leaves the database to the outcomes of deliveries.
         writes += usize::from(!names.is_empty());
         if writes > MAX_DESTINATIONS_PER_ROUND {
             admission.destinations.requeue().request(&hosts, most);
@@ -83,12 +83,12 @@ pub async fn wake(store: &Store, admission: &AdmissionControl, now: Timestamp) {
             Ok(woken) if woken < u64::from(most) => {
                 admission.destinations.note_none_waiting(&hosts)
             }
-            // Nothing has to be taken before the others may go on, too.
+            // The domain is resolved: the rest need not wait for a success.
             Ok(_) if most == MAX_REQUEUE && is_found(admission, &hosts) => {
                 admission.destinations.requeue().request(&hosts, most);
             }
             Ok(_) => {}
-            // They go on at their own time, or with the next that is taken.
+            // Otherwise they are due at their own time, or with the next success.
             Err(error) => {
                 tracing::error!(hosts, %error, "deferred messages cannot be requeued for a recovered destination; trying again");
                 if is_found(admission, &hosts) {
@@ -99,7 +99,7 @@ pub async fn wake(store: &Store, admission: &AdmissionControl, now: Timestamp) {
     }
 }
 
-/// Whether it is the name under which messages wait until it is known where to, and that is known.
+/// Whether the name is that of an unresolved domain which is resolved by now.
 fn is_found(admission: &AdmissionControl, name: &str) -> bool {
     domain_of(name).is_some_and(|it| admission.mx.knows_where(it))
 }

@@ -1,5 +1,5 @@
-//! Finds each due message a place at its destination before it is leased: what has none stays in the
-//! queue, where others pass it.
+//! Admission: a due message is leased only once it has a slot at its destination. What has none
+//! stays in the queue, where other messages pass it.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -22,21 +22,18 @@ use crate::id::{AccountId, fill_random};
 use crate::mail::mta_sts::StsPolicy;
 use crate::store::records::Due;
 
-/// Deliveries into the sandbox inbox at one time; its other sessions are for clients of its SMTP port.
+/// Leaves the inbox's other sessions to clients of its SMTP port.
 const SANDBOX_LIMITS: Limits =
     Limits { connections: 6, messages_per_connection: u32::MAX, per_minute: None };
 
-/// What places are found with.
 #[derive(Debug)]
 pub struct AdmissionControl {
-    /// The operator's routes; another value is another configuration.
+    /// Replaced as a whole at a reload.
     pub routes: ArcSwap<RoutingTable>,
     pub mx: Arc<MxResolver>,
     /// All destinations.
     pub destinations: Arc<Destinations>,
-    /// The attempts at hosts of which nothing good is known.
     pub probation: Arc<Probation>,
-    /// The memory that messages under way share.
     pub memory: MemoryBudget,
     pub clock: Clock,
 }
@@ -45,9 +42,9 @@ pub struct AdmissionControl {
 #[derive(Debug, Clone)]
 pub struct RoutingTable {
     pub routes: Routes,
-    /// The bounds of each operator of mail exchangers.
+    /// The bounds of each operator of mail exchangers without an exception.
     pub direct: Limits,
-    /// Other bounds for some, by the group's name.
+    /// Bounds of single operators, by the group's name.
     pub exceptions: Vec<(String, Limits)>,
     pub port: u16,
 }
@@ -56,10 +53,10 @@ pub struct RoutingTable {
 #[derive(Debug)]
 pub enum Plan {
     Sandbox(Slot),
-    /// Through the first of these, or another one of them if it cannot be reached.
+    /// The slot is at the first; the others follow as fail-over.
     Smarthosts(Slot, Vec<Smarthost>),
     Direct(Slot, Arc<MxResolution>, u16),
-    /// It is over before it began.
+    /// Decided without a connection.
     Settle(Report),
 }
 
@@ -67,24 +64,23 @@ pub enum Plan {
 pub enum Admission {
     /// It can be leased.
     Start(Plan),
-    /// Its destination is backed off from: it waits, without an attempt.
+    /// The message waits, without an attempt.
     BackOff(Backoff),
-    /// There is no place now, and none for what waits for the same; one may be free after so long, or when
-    /// one is given back.
+    /// No slot now for anything behind the same bottleneck, until this time has passed or a slot is
+    /// released.
     Full(Bottleneck, Duration),
-    /// There is none for this message now; another one of its lane may find one.
+    /// This message is too large for what is free; another of its lane may fit.
     NoCapacity,
-    /// Where its domain's mail goes must be looked up first.
     NeedsLookup,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Shortage {
-    /// Something that another message of the lane may not need.
+    /// Memory or another permit that a smaller message may not need.
     Capacity,
-    /// A place at the destination, for so long.
+    /// A slot at the destination.
     Destination(Duration),
-    /// A place elsewhere, which messages of other lanes may not need.
+    /// The rate of a further operator, which other lanes may not need.
     OtherOperator(Duration),
 }
 
@@ -105,7 +101,6 @@ impl Shortage {
 }
 
 impl RoutingTable {
-    /// The bounds of an operator of mail exchangers.
     fn limits(&self, operator: &str) -> Limits {
         let own = self.exceptions.iter().find(|(name, _)| name == operator);
         own.map_or(self.direct, |(_, limits)| *limits)
@@ -113,12 +108,12 @@ impl RoutingTable {
 }
 
 impl AdmissionControl {
-    /// Finds a place.
+    /// Decides whether a due message may be leased now, and takes its slot.
     #[must_use]
     pub fn admit(&self, due: &Due, skips: &mut RoundSkips) -> Admission {
         let book = self.routes.load();
         let (number, route) = book.routes.select(due.account_id, &due.lane);
-        // At smarthosts all lanes share the places.
+        // At smarthosts all lanes share the slots.
         let bottleneck = Bottleneck::Full(number, String::new());
         let found = match route {
             Route::Direct => self.direct(due, &book, number, skips),
@@ -143,8 +138,7 @@ impl AdmissionControl {
         found
     }
 
-    /// How many places there are for what was held up by that; as many as are wanted where only a try can
-    /// tell.
+    /// Free slots behind a bottleneck; unlimited where only a try can tell.
     #[must_use]
     pub fn free_slots(&self, bottleneck: &Bottleneck) -> usize {
         let Bottleneck::Full(number, destination) = bottleneck else { return usize::MAX };
@@ -159,8 +153,8 @@ impl AdmissionControl {
         }
     }
 
-    /// What holds up all mail but that for the sandbox where it is full, if all of it goes the same way:
-    /// nothing behind a message without a place has one then.
+    /// The bottleneck of all mail but the sandbox's, where one route takes it all: nothing behind a
+    /// message without a slot has one then.
     #[must_use]
     pub fn sole_bottleneck(&self) -> Option<Bottleneck> {
         let book = self.routes.load();
@@ -168,13 +162,12 @@ impl AdmissionControl {
         is_one.then(|| Bottleneck::Full(0, String::new()))
     }
 
-    /// The same of mail for the sandbox.
     #[must_use]
     pub fn sandbox_bottleneck() -> Bottleneck {
         Bottleneck::Full(usize::MAX, String::new())
     }
 
-    /// A place at another of the smarthosts, for a message that the first one did not take.
+    /// A slot at a further smarthost, for a message that the first one did not take.
     #[must_use]
     pub fn further_slot(&self, smarthost: &Smarthost, account: AccountId) -> Option<Slot> {
         match self.at(smarthost, account, None) {
@@ -185,7 +178,7 @@ impl AdmissionControl {
         }
     }
 
-    /// Whether it is the name of a smarthost that no route has any more.
+    /// Whether messages wait under the name of a smarthost that no route has any more.
     #[must_use]
     pub fn is_removed_smarthost(&self, name: &str) -> bool {
         let book = self.routes.load();
@@ -198,8 +191,8 @@ impl AdmissionControl {
         smarthost.starts_with(SMARTHOST) && !smarthosts.any(|it| name_of(it) == smarthost)
     }
 
-    /// The names under which messages wait that those hosts could take: a smarthost also takes what
-    /// waits for another one of its route.
+    /// All names whose waiting messages those hosts could take: a smarthost also takes what waits
+    /// for another one of its route.
     #[must_use]
     pub fn waiting_names(&self, hosts: &str) -> BTreeSet<String> {
         let book = self.routes.load();
@@ -215,7 +208,7 @@ impl AdmissionControl {
         routes.filter(|it| it.contains(hosts)).fold(own, |all, names| &all | &names)
     }
 
-    /// The destination that a mail exchanger belongs to, whoever names it.
+    /// The destination of a mail exchanger, whichever domain names it.
     #[must_use]
     pub fn operator(&self, host: &str) -> Arc<Destination> {
         let name = operator(host);
@@ -249,7 +242,8 @@ impl AdmissionControl {
         self.destinations.take(&request, self.clock.now())
     }
 
-    /// A place with all that the attempt needs besides: first what can be given back, the rate last.
+    /// Adds the permits that the attempt needs besides its slot. The rate comes last, because it
+    /// cannot be given back.
     fn ready(&self, mut slot: Slot, due: &Due) -> Result<Slot, Shortage> {
         let (repute, octets) = (slot.health.repute(), due.octets.unwrap_or(0));
         if octets > SMALL_MESSAGE {
@@ -261,8 +255,8 @@ impl AdmissionControl {
         Ok(slot)
     }
 
-    /// The same at mail exchangers. The operator whose host is tried first counts, too, where others'
-    /// hosts stand behind it and the destination is another one.
+    /// The same at mail exchangers. Where the first host belongs to another operator than the
+    /// group, its rate counts, too.
     fn ready_at(&self, hosts: &MxHosts, mut slot: Slot, due: &Due) -> Result<Slot, Shortage> {
         if slot.health.repute() == Reputation::Unknown {
             let probation = self.probation.take(due.account_id);
@@ -276,8 +270,7 @@ impl AdmissionControl {
         Ok(slot)
     }
 
-    /// By weight among those that are well and have a place; the others follow, for the case that it
-    /// fails.
+    /// Picks a smarthost by weight among those with a free slot; the others follow as fail-over.
     fn smarthost(&self, smarthosts: &[Smarthost], due: &Due, bottleneck: &Bottleneck) -> Admission {
         let mut short: Option<Shortage> = None;
         let mut backoffs: Vec<Backoff> = Vec::new();
@@ -323,7 +316,7 @@ impl AdmissionControl {
         let Some(exchange) = known else { return Admission::NeedsLookup };
         match &*exchange {
             MxResolution::Hosts(hosts) => {
-                // All lanes of one operator share its places.
+                // All lanes of one operator share its slots.
                 let bottleneck = Bottleneck::Full(route, hosts.group.clone());
                 if skips.full.contains(&bottleneck) {
                     return Admission::Full(bottleneck, Duration::MAX);
@@ -332,7 +325,7 @@ impl AdmissionControl {
                 names.sort_unstable();
                 let now = self.clock.now();
                 let mut health = names.join(" ");
-                // Who insists on a valid certificate is refused where others are not.
+                // A domain that enforces certificates can fail where others do not.
                 if hosts.policy.as_ref().is_some_and(StsPolicy::is_enforced) {
                     health.push_str(" enforced");
                 }
@@ -349,7 +342,7 @@ impl AdmissionControl {
                         Ok(it) => Plan::Direct(it, Arc::clone(&exchange), book.port).into(),
                         Err(short) => short.at(&bottleneck),
                     },
-                    // Only a place that is given back helps: otherwise it is about these hosts alone.
+                    // Only a released slot helps all lanes; a wait concerns these hosts alone.
                     SlotGrant::Full(Duration::MAX) => Admission::Full(bottleneck, Duration::MAX),
                     SlotGrant::Full(wait) => Admission::Full(Bottleneck::ThisLane, wait),
                     SlotGrant::BackingOff(backoff) => Admission::BackOff(backoff),

@@ -1,5 +1,6 @@
-//! How hosts are that take mail: after failures they rest, and one attempt alone tries whether they are
-//! well again. What they do to one account's mail is that account's own affair.
+//! Health of receiving hosts. After a failure delivery backs off from them; when the back-off ends,
+//! a single probe decides whether it resumes. A host that defers only one account's mail causes a
+//! back-off for that account alone.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -12,27 +13,28 @@ use crate::delivery::lock::lock;
 use crate::delivery::outcome::Backoff;
 use crate::id::AccountId;
 
-/// The rest after the first failure in a row; it doubles with each further one.
+/// Doubles with each further failure in a row.
 const FIRST_BACKOFF: Duration = Duration::from_secs(15);
-/// The longest rest, of all mail and of one account's.
+/// The caps of a back-off for all mail and for one account's.
 const MAX_BACKOFF: Duration = Duration::from_mins(10);
 const MAX_ACCOUNT_BACKOFF: Duration = Duration::from_mins(2);
-/// For how long after a rest it is known that there were failures.
+/// How long failures are remembered after a back-off has ended.
 const FAILURES_REMEMBERED: Duration = Duration::from_hours(1);
-/// The same of an account for which nothing waits.
+/// How long an account without failures and without waiting mail is remembered.
 const SUCCESS_REMEMBERED: Duration = Duration::from_mins(5);
-/// An account's messages in a row that are sent away before it is not the messages.
+/// Transient failures in a row that blame the account instead of its messages.
 pub(super) const MAX_TRANSIENT_FAILURES: u32 = 5;
-/// Attempts in a row that hang before it is not the messages.
+/// Stalls in a row that blame the hosts instead of the messages.
 const MAX_STALLS: u32 = 3;
-/// What stands between hosts and an account in the name of a rest.
+/// Separates hosts and account in the name of an account's back-off.
 pub(super) const FOR_ACCOUNT: &str = " for ";
-/// Attempts that try at one time how hosts are, and how long one alone may take before another has its
-/// turn: it may be its message that they cannot bear.
+/// Parallel probes at most, and the time after which a further probe starts: a probe may be slow
+/// because of its own message.
 const MAX_PROBES: u32 = 5;
 const PROBE_OVERDUE: Duration = Duration::from_secs(10);
 
-/// How the hosts of a domain, or a smarthost, are. Of two customers of one operator one may be down.
+/// Health of the hosts of a domain, or of a smarthost. It is kept by hosts and not by operator,
+/// because one of two customers of an operator may be down alone.
 #[derive(Debug)]
 pub struct Health {
     name: String,
@@ -42,25 +44,25 @@ pub struct Health {
 
 #[derive(Debug, Default)]
 struct State {
-    /// They have judged a message, and not failed since.
+    /// A message was accepted or rejected since the last failure.
     is_proven: bool,
     succeeded_at: Option<Timestamp>,
     failures: u32,
-    /// Attempts in a row that hung, and the last of them.
+    /// Stalled attempts in a row, and the time of the last.
     stalls: u32,
     stalled_at: Option<Timestamp>,
-    /// Attempts that try how they are, and when the last of them began.
+    /// Probes under way, and when the last began.
     probes: u32,
     probed_at: Option<Timestamp>,
-    /// Whether what waits was told that the rest is over.
+    /// Whether a probe was requested since the back-off ended.
     is_probe_requested: bool,
     backoff: Option<Backoff>,
-    /// Of hosts that are new here, too: something may wait for them since an earlier time.
+    /// Also set for new hosts: messages may wait for them since before a restart.
     recovery: Option<Recovery>,
     accounts: HashMap<AccountId, AccountBackoff>,
 }
 
-/// What they do to the messages of one account.
+/// How the hosts treat one account's mail.
 #[derive(Debug)]
 struct AccountBackoff {
     in_a_row: u32,
@@ -72,7 +74,7 @@ struct AccountBackoff {
 }
 
 impl AccountBackoff {
-    /// Something may wait for them since an earlier time.
+    /// Starts with a recovery: messages may wait since before a restart.
     fn new(now: Timestamp) -> Self {
         let recovery = Some(Recovery::default());
         Self {
@@ -101,25 +103,25 @@ impl AccountBackoff {
     }
 }
 
-/// One attempt that tries how they are.
+/// A probe under way; its drop ends it.
 #[derive(Debug)]
 pub struct Probe(Arc<Health>);
 
 impl Health {
-    /// Hosts that are new here; the operator's own are known.
+    /// New hosts start on probation; the operator's own smarthosts do not.
     pub(super) fn new(name: String, is_ours: bool, requeue: Arc<Requeue>) -> Self {
         let recovery = Some(Recovery::default());
         let state = State { is_proven: is_ours, recovery, ..State::default() };
         Self { name, state: Mutex::new(state), requeue }
     }
 
-    /// Whether they have judged a message, and not failed since.
+    /// `Known` once a message was accepted or rejected, until the next failure.
     #[must_use]
     pub fn repute(&self) -> Reputation {
         if lock(&self.state).is_proven { Reputation::Known } else { Reputation::Unknown }
     }
 
-    /// They have judged a message of that account.
+    /// Records that a message of the account was accepted or rejected: the hosts work.
     pub fn record_success(&self, account: AccountId, now: Timestamp) {
         let mut state = lock(&self.state);
         if state.failures > 0 {
@@ -143,7 +145,7 @@ impl Health {
         }
     }
 
-    /// Nothing waits for them under that name.
+    /// Ends the recovery of that name: no message waits under it.
     pub(super) fn note_none_waiting(&self, name: &str) {
         let mut state = lock(&self.state);
         if name == self.name {
@@ -156,7 +158,8 @@ impl Health {
         }
     }
 
-    /// Something began to wait for them under that name. If they are well by now, it goes on.
+    /// Records that a message began to wait under that name, and requeues it if the hosts have
+    /// recovered meanwhile.
     pub(super) fn note_waiting(&self, name: &str, now: Timestamp) {
         let mut state = lock(&self.state);
         let is_of_account = name != self.name;
@@ -176,14 +179,14 @@ impl Health {
         self.requeue.request(name, FIRST_REQUEUE);
     }
 
-    /// Whose rest has that name: the hosts without the account.
+    /// The hosts in the name of a back-off, without the account.
     pub(super) fn hosts_of(name: &str) -> &str {
         name.split_once(FOR_ACCOUNT).map_or(name, |(hosts, _)| hosts)
     }
 
-    /// They could not be reached, or would hear of no message, in an attempt that began then. Failures of
-    /// attempts that were under way together count as one, and those of attempts that began before they
-    /// were well for nothing.
+    /// Records that an attempt which began at `begun` found the hosts unreachable or unwilling.
+    /// Failures during a back-off count once, and failures of attempts that began before the last
+    /// success not at all.
     pub fn record_failure(
         &self,
         reason: &str,
@@ -217,7 +220,8 @@ impl Health {
         Some(backoff)
     }
 
-    /// They let us in and then said nothing more: after several in a row it is not the message.
+    /// Records that the hosts stopped answering in the middle of a transaction; several in a row
+    /// count as a failure.
     pub fn record_stall(&self, reason: &str, begun: Timestamp, now: Timestamp) {
         let mut state = lock(&self.state);
         if state.is_outdated(begun, now) {
@@ -231,8 +235,9 @@ impl Health {
         }
     }
 
-    /// They sent a message of that account away, with a 421 or by hanging up: after several in a row the
-    /// account's messages wait a while. Other accounts' do not: it may be this one that they mean.
+    /// Records that the hosts deferred a message of the account with a 421 or by closing the
+    /// connection. Several in a row pause this account there; other accounts go on, because only
+    /// this one may be meant.
     pub fn record_transient_failure(&self, account: AccountId, reason: &str, now: Timestamp) {
         let hosts = self.name_for(account);
         let mut state = lock(&self.state);
@@ -247,7 +252,7 @@ impl Health {
         }
         let doubled = FIRST_BACKOFF.saturating_mul(1 << paused.backoffs.min(10));
         let until = now.after(doubled.min(MAX_ACCOUNT_BACKOFF));
-        // A few tell whether it is still so.
+        // After the back-off two more transient failures are enough.
         (paused.in_a_row, paused.backoffs) =
             (MAX_TRANSIENT_FAILURES - 2, paused.backoffs.saturating_add(1));
         tracing::warn!(hosts = self.name, %account, reason, %until, "destination defers or drops this account's mail; pausing the account there");
@@ -257,7 +262,7 @@ impl Health {
             Some(Backoff { hosts, since: now, until, reason: reason.to_owned(), failures });
     }
 
-    /// Until when they are left alone, with that account's mail or with all, and why.
+    /// The back-off that holds now for the account's mail.
     pub(super) fn backoff(&self, account: AccountId, now: Timestamp) -> Option<Backoff> {
         let state = lock(&self.state);
         let own = state.accounts.get(&account).and_then(|it| it.backoff.as_ref());
@@ -265,8 +270,8 @@ impl Health {
         state.backoff.as_ref().filter(is_on).or(own.filter(is_on)).cloned()
     }
 
-    /// As long as it is not known that they are well, one attempt alone tries it; a further one when that
-    /// takes long. None while it is under way.
+    /// Admits an attempt. While the hosts are not proven it is a probe, one at a time; none while
+    /// that is under way and not overdue.
     #[expect(clippy::option_option, reason = "no attempt, any attempt, the attempt that tries")]
     pub(super) fn probe(self: &Arc<Self>, now: Timestamp) -> Option<Option<Probe>> {
         let mut state = lock(&self.state);
@@ -282,7 +287,7 @@ impl Health {
         Some(Some(Probe(Arc::clone(self))))
     }
 
-    /// The names under which what waits may try them again, because a rest is over; each once.
+    /// Names whose back-off has ended since the last call: each may get a probe.
     pub(super) fn ended_backoffs(&self, now: Timestamp) -> Vec<String> {
         let mut state = lock(&self.state);
         let mut ended = Vec::new();
@@ -301,13 +306,13 @@ impl Health {
         ended
     }
 
-    /// Whether it is worth a little memory that they are well.
+    /// Whether the hosts' record is worth keeping while there is room.
     pub(super) fn succeeded_recently(&self, now: Timestamp) -> bool {
         let state = lock(&self.state);
         state.is_proven && state.succeeded_at.is_some_and(|at| now < at.after(FAILURES_REMEMBERED))
     }
 
-    /// Whether there is something to remember of them.
+    /// Whether the hosts have failures or stalls to remember.
     pub(super) fn is_remembered(&self, now: Timestamp) -> bool {
         let mut state = lock(&self.state);
         state.accounts.retain(|_, paused| paused.is_remembered(now));
@@ -328,8 +333,8 @@ fn is_on(backoff: &Backoff, now: Timestamp) -> bool {
 }
 
 impl State {
-    /// Whether an attempt that began then says nothing about how they are: they were well since, by a clock
-    /// that was not set back meanwhile.
+    /// Whether the hosts have succeeded since the attempt began, so that its failure says nothing
+    /// about now.
     fn is_outdated(&self, begun: Timestamp, now: Timestamp) -> bool {
         self.succeeded_at.is_some_and(|succeeded_at| begun < succeeded_at && succeeded_at <= now)
     }

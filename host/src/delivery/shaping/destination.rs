@@ -1,6 +1,5 @@
-//! Where mail goes, as one thing to be gentle with: a smarthost, the sandbox inbox, or all mail
-//! exchangers of one operator. Bounds its connections and its rate, keeps connections for the next
-//! message, and rests after failures.
+//! A destination: a smarthost, the sandbox inbox, or all mail exchangers of one operator. Bounds
+//! its connections and its message rate, and keeps idle connections for the next message.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,49 +20,49 @@ use crate::delivery::outcome::Backoff;
 use crate::delivery::smtp::Session;
 use crate::id::AccountId;
 
-/// How long a connection is kept without a message; other servers close it after a minute or more.
+/// How long an idle connection is kept; other servers close it after a minute or more.
 const MAX_IDLE: Duration = Duration::from_secs(15);
-/// What a rate counts.
+/// The period of a message rate.
 const RATE_PERIOD: Duration = Duration::from_mins(1);
-/// Hosts of which it is remembered that they are well.
+/// Hosts without failures whose health is remembered.
 const MAX_HEALTHY_HOSTS: usize = 20_000;
-/// Large messages to one destination at one time.
+/// Large messages to one destination in parallel.
 const MAX_LARGE_MESSAGES: usize = 4;
-/// How soon a place is looked for again where only a probe is under way.
+/// How soon a slot is requested again while a probe is under way.
 const PROBE_WAIT: Duration = Duration::from_millis(500);
 
 /// All destinations that are known.
 #[derive(Debug, Default)]
 pub struct Destinations {
     known: Mutex<HashMap<String, Arc<Destination>>>,
-    /// By what the lines are shortened while many messages wait in them.
+    /// Divides the slots of every destination while many attempts are under way.
     shortened: AtomicUsize,
     health_by_hosts: Mutex<HashMap<String, Arc<Health>>>,
     requeue: Arc<Requeue>,
 }
 
-/// Where mail goes: its bounds, and the connections that are kept.
 #[derive(Debug)]
 pub struct Destination {
-    /// Its name, for reasons.
+    /// Shown in the reason of a deferral.
     pub name: String,
     pub limits: Limits,
-    /// Connections, and the line before them: it keeps them busy while the next messages are leased.
+    /// Connections, and twice as many slots: the messages in the queue for a connection keep it
+    /// busy while the next ones are leased.
     connections: Arc<Semaphore>,
     slots: Arc<Semaphore>,
-    /// Large messages at one time: they share their memory with those of other destinations.
+    /// Bounds large messages: they share their memory with those of other destinations.
     large: Arc<Semaphore>,
     rate: Option<DefaultDirectRateLimiter>,
     idle: Mutex<Vec<IdleSession>>,
     used_at: Mutex<Instant>,
 }
 
-/// A place in line for one connection; given back when it is dropped.
+/// The right to be leased for this destination and to wait for one of its connections; released on
+/// drop.
 #[derive(Debug)]
 pub struct Slot {
     pub destination: Arc<Destination>,
     pub health: Arc<Health>,
-    /// What else the attempt holds.
     pub permits: Permits,
     _permit: OwnedSemaphorePermit,
     _probe: Option<Probe>,
@@ -73,26 +72,25 @@ pub struct Slot {
 pub struct SlotRequest<'a> {
     pub name: &'a str,
     pub limits: Limits,
-    /// The hosts whose health counts.
+    /// The hosts whose health decides.
     pub hosts: &'a str,
-    /// Whether they are the operator's own.
+    /// Whether the hosts are the operator's own smarthosts.
     pub is_ours: bool,
     pub account: AccountId,
-    /// Since when somebody wants an attempt: also while they rest, if they have not failed since.
+    /// When somebody asked for an attempt: it overrides a back-off unless the hosts have failed
+    /// since.
     pub requested_at: Option<Timestamp>,
 }
 
-/// What an attempt holds as long as it is under way.
+/// What an attempt holds besides its slot.
 #[derive(Debug, Default)]
 pub struct Permits {
     pub memory: Option<MemoryPermit>,
-    /// The right to a large message at its destination.
     pub large: Option<OwnedSemaphorePermit>,
-    /// The right to try hosts that are not known.
     pub probation: Option<ProbationPermit>,
 }
 
-/// The right to one connection; given back when it is dropped.
+/// The right to one connection; released on drop.
 #[derive(Debug)]
 pub struct ConnectionPermit {
     _permit: Option<OwnedSemaphorePermit>,
@@ -101,9 +99,8 @@ pub struct ConnectionPermit {
 #[derive(Debug)]
 pub enum SlotGrant {
     Granted(Slot),
-    /// Not before so long, or one is given back.
+    /// No slot before this time has passed, or one is released.
     Full(Duration),
-    /// It rests: an attempt would be of no use.
     BackingOff(Backoff),
 }
 
@@ -115,7 +112,7 @@ struct IdleSession {
 }
 
 impl Destinations {
-    /// A place, if there is one.
+    /// Takes a slot unless the destination is full or backed off from.
     #[must_use]
     pub fn take(&self, request: &SlotRequest<'_>, now: Timestamp) -> SlotGrant {
         let health = self.health(request);
@@ -141,22 +138,21 @@ impl Destinations {
         }
     }
 
-    /// How many places there are at the destination of that name; as many as are wanted where it is not
-    /// known.
+    /// Free slots of a destination; unlimited where it is not known yet.
     #[must_use]
     pub fn free_slots(&self, name: &str) -> usize {
         let shortened = self.shortened.load(Ordering::Relaxed).max(1);
         lock(&self.known).get(name).map_or(usize::MAX, |it| it.free_slots(shortened))
     }
 
-    /// Shortens all lines, so that slow destinations leave room for others; 1 makes them as long again
-    /// as they may be.
+    /// Divides the slots of all destinations, so that slow ones leave attempts for others; 1
+    /// restores them.
     pub fn shorten(&self, by: usize) {
         self.shortened.store(by, Ordering::Relaxed);
     }
 
-    /// Forgets how all of them were, and closes what is kept: their settings may have changed. What counts
-    /// against their bounds goes on counting.
+    /// Forgets the health of all hosts and closes idle connections, because the settings may have
+    /// changed. Messages under way still count against the bounds.
     pub fn forget(&self) {
         lock(&self.health_by_hosts).clear();
         let known: Vec<Arc<Destination>> = lock(&self.known).values().cloned().collect();
@@ -166,13 +162,12 @@ impl Destinations {
         drop(closed);
     }
 
-    /// With what it is told which messages may go on that wait for one of them.
     #[must_use]
     pub fn requeue(&self) -> &Requeue {
         &self.requeue
     }
 
-    /// What waits for those whose rest is over may try them.
+    /// Requests a probe for each back-off that has ended.
     pub fn request_probes(&self, now: Timestamp) {
         let health_by_hosts: Vec<Arc<Health>> =
             lock(&self.health_by_hosts).values().cloned().collect();
@@ -181,27 +176,26 @@ impl Destinations {
         }
     }
 
-    /// Which messages may go on that wait for some of them.
     #[must_use]
     pub fn take_requeue_requests(&self) -> RequeueRequests {
         self.requeue.take()
     }
 
-    /// Nothing waits under that name any more.
     pub fn note_none_waiting(&self, name: &str) {
         if let Some(health) = lock(&self.health_by_hosts).get(Health::hosts_of(name)) {
             health.note_none_waiting(name);
         }
     }
 
-    /// Something began to wait under that name; they may have become well meanwhile.
+    /// Records that a message began to wait under that name; the hosts may have recovered
+    /// meanwhile.
     pub fn note_waiting(&self, name: &str, now: Timestamp) {
         if let Some(health) = lock(&self.health_by_hosts).get(Health::hosts_of(name)) {
             health.note_waiting(name, now);
         }
     }
 
-    /// Closes connections that were kept too long, and forgets what there is nothing to remember of.
+    /// Closes idle connections that are too old and forgets destinations without state.
     pub fn tidy(&self, now: Timestamp) {
         let mut closed = Vec::new();
         lock(&self.known).retain(|_, destination| {
@@ -226,7 +220,7 @@ impl Destinations {
         drop(closed);
     }
 
-    /// The destination of that name, made with those bounds, or anew where they have changed.
+    /// The destination of that name; a new one where the bounds have changed.
     #[must_use]
     pub fn get(&self, name: &str, limits: Limits) -> Arc<Destination> {
         let mut known = lock(&self.known);
@@ -274,10 +268,10 @@ impl Destination {
         all.div_ceil(shortened).saturating_sub(taken)
     }
 
-    /// Counts a message against the rate, when all else is there that it needs.
+    /// Counts a message against the rate; the caller has everything else that the message needs.
     ///
     /// # Errors
-    /// There have been enough; how long there can be no further one.
+    /// The rate is used up; the time until the next message may go.
     pub fn count_against_rate(&self) -> Result<(), Duration> {
         if let Some(Err(not_until)) = self.rate.as_ref().map(RateLimiter::check) {
             use governor::clock::Clock as _;
@@ -290,17 +284,15 @@ impl Destination {
 
     /// Waits for a connection to be free.
     pub async fn connection_permit(&self) -> ConnectionPermit {
-        // Never closed, so the only answer is a turn.
+        // The semaphore is never closed.
         ConnectionPermit { _permit: Arc::clone(&self.connections).acquire_owned().await.ok() }
     }
 
-    /// The right to send a large message now, if there is one.
     #[must_use]
     pub fn large_message_permit(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.large).try_acquire_owned().ok()
     }
 
-    /// A kept connection to that host.
     #[must_use]
     pub fn take_idle(&self, key: &str) -> Option<Session> {
         let mut idle = lock(&self.idle);
@@ -313,8 +305,8 @@ impl Destination {
         lock(&self.idle).iter().any(|kept| kept.is_of_use(key))
     }
 
-    /// A kept connection that whoever has a turn closes before another one is opened, so that there are
-    /// never more than allowed. Each closes its own: until it is closed the place is not another's.
+    /// An idle connection that the holder of a permit must close before it opens another, so that
+    /// idle and busy ones together stay within the bound.
     #[must_use]
     pub fn idle_to_close(&self) -> Option<Session> {
         let most = connections(self.limits);
@@ -324,7 +316,8 @@ impl Destination {
         is_full.then(|| idle.remove(0).session)
     }
 
-    /// Keeps a connection for the next message; one that has carried its share is given back.
+    /// Keeps a connection for the next message; answers it where it has carried its share or there
+    /// are enough.
     pub fn keep_idle(&self, key: String, session: Session) -> Option<Session> {
         if session.sent() >= self.limits.messages_per_connection {
             return Some(session);
@@ -348,7 +341,7 @@ fn connections(limits: Limits) -> usize {
     usize::try_from(limits.connections.max(1)).unwrap_or(1)
 }
 
-/// The connections, and as many messages that wait for one.
+/// As many messages wait for a connection as there are connections.
 fn slots(limits: Limits) -> usize {
     connections(limits).saturating_mul(2)
 }

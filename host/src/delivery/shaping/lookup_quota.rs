@@ -1,17 +1,15 @@
-//! Look-ups of domains that are under way: so many, and a share of them for each account. Domains that
-//! nobody answers for can so be as many as they like.
+//! Bounds the MX lookups under way, in all and for each account, so that any number of domains
+//! without an answer leaves lookups for others.
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};
 
 use crate::id::AccountId;
 
-/// Domains that are looked up at one time.
 const MAX_PARALLEL_LOOKUPS: usize = 512;
-/// When a look-up takes so long that mail goes to the hosts that were known before.
+/// A lookup that takes longer leaves mail to the hosts of the expired result.
 const SLOW_LOOKUP: Duration = Duration::from_secs(1);
 
-/// They, and for whose mail they were begun.
 #[derive(Debug, Default)]
 pub struct LookupQuota {
     under_way: BTreeMap<String, (Option<AccountId>, Instant)>,
@@ -20,8 +18,8 @@ pub struct LookupQuota {
 }
 
 impl LookupQuota {
-    /// Another one begins, for that account's mail or for nobody's. Not where it is under way already, nor
-    /// for an account that has as many as are left for all others.
+    /// Begins a lookup for an account's mail, or in the background. Refused where it is under way
+    /// already, and for an account that has as many as are left for all others.
     pub fn begin(&mut self, domain: &str, account: Option<AccountId>) -> bool {
         let free = MAX_PARALLEL_LOOKUPS.saturating_sub(self.under_way.len());
         let own = account.and_then(|it| self.of_accounts.get(&it)).copied().unwrap_or(0);
@@ -36,7 +34,6 @@ impl LookupQuota {
         true
     }
 
-    /// It is over.
     pub fn end(&mut self, domain: &str) {
         match self.under_way.remove(domain) {
             Some((Some(account), _)) => {
@@ -52,7 +49,7 @@ impl LookupQuota {
         }
     }
 
-    /// How many there are that nobody's mail has begun.
+    /// Lookups in the background.
     pub fn for_nobody(&self) -> usize {
         self.for_nobody
     }
@@ -61,7 +58,7 @@ impl LookupQuota {
         self.under_way.contains_key(domain)
     }
 
-    /// All that are, and whether that takes long.
+    /// All lookups, and whether each is slow.
     pub fn all(&self) -> impl Iterator<Item = (&String, bool)> {
         self.under_way.iter().map(|(domain, (_, since))| (domain, since.elapsed() >= SLOW_LOOKUP))
     }

@@ -1,32 +1,31 @@
-//! The memory that messages under way share. Large ones never take that of small ones, and those for
-//! hosts of which nothing good is known not that of the others.
+//! The memory that messages under way share. Large messages never use the part of small ones, and
+//! messages to unproven hosts leave half to the others.
 
 use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Octets of a message that counts as small.
+/// The largest small message, in octets.
 pub const SMALL_MESSAGE: u32 = 256 << 10;
-/// Octets in a unit.
+/// Octets of a semaphore permit.
 const UNIT: u32 = 1_024;
-/// A message and its signed copy.
+/// A message is held twice: as it was stored, and signed.
 const COPIES: u32 = 2;
 
-/// Whether anything good is known of the hosts that a message is for.
+/// Whether the hosts of a message have a good record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reputation {
-    /// They have judged messages before.
+    /// They accepted or rejected messages before.
     Known,
-    /// Nothing, or nothing good.
+    /// No record, or failures since.
     Unknown,
 }
 
-/// Memory for messages.
 #[derive(Debug)]
 pub struct MemoryBudget {
     small: Pool,
     large: Pool,
-    /// The part of the large ones' that may go to hosts that are not known.
+    /// The part of the large messages' memory that unproven hosts may use.
     unknown: Pool,
 }
 
@@ -43,14 +42,14 @@ struct Pool {
 }
 
 impl MemoryBudget {
-    /// So many octets: half of them for small messages.
+    /// Half of the octets is for small messages.
     #[must_use]
     pub fn new(octets: usize) -> Self {
         let (half, quarter) = (octets / 2, octets / 4);
         Self { small: Pool::new(half), large: Pool::new(half), unknown: Pool::new(quarter) }
     }
 
-    /// The memory of a message, if it is free; one that is larger than all of it gets all.
+    /// Takes the memory of a message, if it is free; a message larger than all of it takes all.
     #[must_use]
     pub fn take(&self, octets: u32, repute: Reputation) -> Option<MemoryPermit> {
         let units = octets.saturating_mul(COPIES).div_ceil(UNIT);

@@ -1,5 +1,5 @@
-//! Attempts at hosts of which nothing good is known yet: a bounded part of all, and of it a bounded part
-//! for each account. Hosts that hang can so be as many as they like.
+//! Slots for hosts with no good record yet: a bounded share of all attempts, and a bounded share
+//! for each account. Bounds the damage of any number of hanging hosts.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -7,11 +7,10 @@ use std::sync::{Arc, Mutex};
 use crate::delivery::lock::lock;
 use crate::id::AccountId;
 
-/// Of four attempts, those at such hosts; and those of one account.
+/// Quarters of all attempts that may go to unproven hosts, in all and for one account.
 const QUARTERS_OF_ALL: usize = 3;
 const QUARTERS_OF_ACCOUNT: usize = 1;
 
-/// How many there are.
 #[derive(Debug)]
 pub struct Probation {
     most: usize,
@@ -19,7 +18,7 @@ pub struct Probation {
     under_way: Mutex<HashMap<AccountId, usize>>,
 }
 
-/// One of them; given back when it is dropped.
+/// Released on drop.
 #[derive(Debug)]
 pub struct ProbationPermit {
     all: Arc<Probation>,
@@ -27,7 +26,7 @@ pub struct ProbationPermit {
 }
 
 impl Probation {
-    /// Of so many attempts at one time.
+    /// Shares of `concurrent` attempts.
     #[must_use]
     pub fn of(concurrent: usize) -> Self {
         let part = |quarters: usize| (concurrent.saturating_mul(quarters) / 4).max(1);
@@ -38,7 +37,6 @@ impl Probation {
         }
     }
 
-    /// Another one of that account, if there may be.
     #[must_use]
     pub fn take(self: &Arc<Self>, account: AccountId) -> Option<ProbationPermit> {
         let mut under_way = lock(&self.under_way);

@@ -1,5 +1,5 @@
-//! What waited for a destination goes on when that takes mail again: a few at first, and more with each
-//! message that it takes.
+//! Requeues messages when their destination recovers: a few at first, more with each message that
+//! it accepts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
@@ -7,37 +7,37 @@ use std::sync::Mutex;
 
 use crate::delivery::lock::lock;
 
-/// How many go on after the first message that was taken, and at most at one time.
+/// Messages requeued after the first success, and at most at once.
 pub const FIRST_REQUEUE: u32 = 32;
 pub const MAX_REQUEUE: u32 = 1_000;
 
-/// How far a destination that takes mail again is trusted.
+/// The ramp-up of a recovered destination.
 #[derive(Debug, Default)]
 pub struct Recovery {
-    /// How many were let go on last.
+    /// Messages of the last requeue.
     woken: u32,
-    /// How many it has taken since.
+    /// Messages accepted since.
     taken: u32,
 }
 
-/// For which destinations mail may go on that waits for them.
+/// Collects requests from attempts until the worker requeues in its next round.
 #[derive(Debug)]
 pub struct Requeue(Mutex<RequeueRequests>);
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct RequeueRequests {
-    /// One message for each destination behind that name, so that each is tried.
+    /// One message of each destination behind that name, so that each is probed.
     pub one_per_destination: Option<String>,
-    /// All that wait for a destination, behind that identifier: their way may be another one.
+    /// All waiting messages behind that identifier, because their route may have changed.
     pub all: Option<String>,
-    /// So many for these.
+    /// The most messages to requeue, by the name under which they wait.
     pub hosts: BTreeMap<String, u32>,
-    /// One for each of these, if many wait.
+    /// Names of which one message is requeued, if many wait.
     pub probes: BTreeSet<String>,
 }
 
 impl Recovery {
-    /// It has taken a message: how many of those that wait may go on now.
+    /// Counts an accepted message, and answers how many waiting ones may be requeued now.
     pub fn record_success(&mut self) -> Option<u32> {
         self.taken = self.taken.saturating_add(1);
         if self.taken.saturating_mul(2) < self.woken {
@@ -50,7 +50,7 @@ impl Recovery {
 }
 
 impl Default for Requeue {
-    /// Nobody knows yet how destinations are for which mail waits.
+    /// After a start the health of every destination is unknown, so each is probed.
     fn default() -> Self {
         Self(Mutex::new(RequeueRequests {
             one_per_destination: Some(String::new()),
@@ -60,27 +60,25 @@ impl Default for Requeue {
 }
 
 impl Requeue {
-    /// So many may go on that wait for those hosts.
     pub fn request(&self, hosts: &str, most: u32) {
         self.with(|requests| requests.hosts.insert(hosts.to_owned(), most));
     }
 
-    /// One may go on that waits under that name, if many do: their rest is over, and nobody else may come.
+    /// Requests a probe after a back-off: without one, and without new mail, nothing would try the
+    /// hosts.
     pub fn request_probe(&self, name: &str) {
         self.with(|requests| requests.probes.insert(name.to_owned()));
     }
 
-    /// One message for each destination behind that name may go on.
     pub fn request_one_per_destination(&self, after: String) {
         self.with(|requests| earlier(&mut requests.one_per_destination, after));
     }
 
-    /// All may go on that wait for a destination, behind that identifier.
     pub fn request_all(&self, after: String) {
         self.with(|requests| earlier(&mut requests.all, after));
     }
 
-    /// What was called since it was asked last.
+    /// The requests since the last call.
     #[must_use]
     pub fn take(&self) -> RequeueRequests {
         self.with(mem::take)
@@ -91,7 +89,7 @@ impl Requeue {
     }
 }
 
-/// Somebody may have called from the beginning meanwhile.
+/// Keeps the earlier of two positions: a request from the beginning must not be lost.
 fn earlier(requests: &mut Option<String>, after: String) {
     *requests = Some(requests.take().map_or(after.clone(), |it| it.min(after)));
 }

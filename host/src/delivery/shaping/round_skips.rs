@@ -1,25 +1,24 @@
-//! What had no place in a round: messages behind it that need the same place are not looked at.
+//! What a round skips: messages behind a bottleneck that was met earlier in the round are not
+//! looked at.
 
 use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Bottleneck {
-    /// A route by its number, and where mail goes directly, the destination's name: it is full.
+    /// A full route by its number and, for direct delivery, the destination's name.
     Full(usize, String),
     Lookup(String),
-    /// Something that only this lane needs.
+    /// Something that no other lane needs.
     ThisLane,
 }
 
-/// What has no place in this round.
 #[derive(Debug, Default)]
 pub struct RoundSkips {
-    /// Domains whose hosts are looked up again, and used meanwhile as they were known.
+    /// Domains whose MX lookup is slow: the expired result serves meanwhile.
     pub renewed: BTreeSet<String>,
-    /// Routes and destinations that are full.
     pub full: HashSet<Bottleneck>,
-    /// When the first of them may have a place again; none where only a place given back helps.
+    /// When the first of them may have a slot again; none where only a released slot helps.
     pub until: Option<Duration>,
 }
 

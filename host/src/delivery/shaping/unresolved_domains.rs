@@ -1,5 +1,5 @@
-//! Domains of which cannot be found out now where their mail goes. They are looked up again without a
-//! message that tries, and what waits for that goes on.
+//! Domains whose MX cannot be resolved now. They are looked up again in the background, and
+//! messages that wait are requeued once that succeeds.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -10,45 +10,44 @@ use super::requeue::{FIRST_REQUEUE, MAX_REQUEUE};
 use crate::clock::Timestamp;
 use crate::store::Store;
 
-/// The pause before the second look-up; it doubles with each further one.
+/// The pause before the second lookup; doubles with each further failure.
 const FIRST_PAUSE: Duration = Duration::from_secs(30);
 const MAX_PAUSE: Duration = Duration::from_mins(5);
-/// For how long it is remembered that one was missed.
+/// How long a resolved domain is remembered as one that had failed.
 const REMEMBERED: Duration = Duration::from_hours(1);
-/// How long a domain that came and went has to be known before it is trusted again.
+/// How long a flapping domain must stay resolved before it is trusted again.
 const STEADY_AFTER: Duration = Duration::from_mins(10);
-/// Domains that are remembered: messages to others try at their own time.
+/// Domains that are remembered; messages to others are retried by their schedule.
 const MAX_DOMAINS: usize = 20_000;
-/// Of these, how many are looked up at one time: mail to other domains needs the name servers, too.
+/// Parallel lookups in the background: other mail needs the name servers, too.
 const MAX_PARALLEL_LOOKUPS: usize = 32;
-/// How many others are looked up at once when one was found again.
+/// Other domains that are looked up at once when one is resolved again.
 const MAX_NEIGHBOURS: usize = 8;
-/// Among how many of its neighbours these are looked for.
+/// Entries that are searched for them.
 const SCANNED_NEIGHBOURS: usize = 1_000;
-/// What stands before a domain in the name under which its messages wait.
+/// Marks the name under which messages wait for a domain's MX.
 const WAITING_PREFIX: &str = "where to: ";
 
-/// Such domains.
 #[derive(Debug, Default)]
 pub struct UnresolvedDomains {
     missed: BTreeMap<String, UnresolvedDomain>,
-    /// Those that are to be looked up again, by the time.
+    /// Pending lookups by time.
     due: BTreeSet<(Timestamp, String)>,
 }
 
 #[derive(Debug)]
 struct UnresolvedDomain {
     lookups: u32,
-    /// When it is looked up next.
     at: Timestamp,
-    /// Since when it is known again.
+    /// Since when it is resolved again.
     found_at: Option<Timestamp>,
-    /// It was known again for less than an hour: who comes and goes is not trusted with all that waits.
+    /// It failed again within an hour after it was resolved: a flapping domain gets only part of
+    /// its waiting mail.
     is_fickle: bool,
 }
 
 impl UnresolvedDomains {
-    /// A look-up has found nothing out.
+    /// Records a lookup without a result.
     pub fn add(&mut self, domain: &str, now: Timestamp) {
         if self.missed.len() >= MAX_DOMAINS && !self.missed.contains_key(domain) {
             self.forget_one();
@@ -67,7 +66,7 @@ impl UnresolvedDomains {
         self.due.insert((missed.at, domain.to_owned()));
     }
 
-    /// One that was found, or else the one whose turn is last: it has been missed for long.
+    /// Forgets a resolved domain, or else the one whose lookup is due last: it has failed for long.
     fn forget_one(&mut self) {
         let found = self.missed.iter().find(|(_, it)| it.found_at.is_some());
         let found = found.map(|(domain, _)| domain.clone());
@@ -76,8 +75,8 @@ impl UnresolvedDomains {
         }
     }
 
-    /// Forgets those that are known for an hour. Those that came and went are looked up once more when they
-    /// are known for some minutes, as if they had never been: then all that waits for them may go on.
+    /// Forgets domains that have been resolved for an hour. Flapping ones are looked up afresh once
+    /// they are steady; then all that waits for them may be requeued.
     pub fn expire_found(&mut self, now: Timestamp) {
         let is_over = |at: Timestamp, after: Duration| now >= at.after(after) || now < at;
         for (domain, missed) in &mut self.missed {
@@ -90,7 +89,7 @@ impl UnresolvedDomains {
         self.missed.retain(|_, it| it.found_at.is_none_or(|at| !is_over(at, REMEMBERED)));
     }
 
-    /// The clock was set back: nothing waits for a moment of the other time.
+    /// Makes every lookup due, because the clock was set back.
     pub fn make_all_due(&mut self, now: Timestamp) {
         let due = std::mem::take(&mut self.due);
         for (_, domain) in due {
@@ -101,14 +100,14 @@ impl UnresolvedDomains {
         }
     }
 
-    /// Something waits for it: it is looked up again, if it is not to be anyway.
+    /// Records that a message waits for the domain, so that it is looked up again.
     pub fn note_waiting(&mut self, domain: &str, now: Timestamp) {
         if self.missed.get(domain).is_none_or(|it| it.found_at.is_some()) {
             self.add(domain, now);
         }
     }
 
-    /// It is known where its mail goes. Whether it was missed.
+    /// Records that the domain is resolved; answers whether it had failed before.
     pub fn record_found(&mut self, domain: &str, now: Timestamp) -> bool {
         let missed = self.missed.get_mut(domain).filter(|it| it.found_at.is_none());
         let Some(missed) = missed else { return false };
@@ -116,15 +115,14 @@ impl UnresolvedDomains {
         self.due.remove(&(missed.at, domain.to_owned()))
     }
 
-    /// How many of the messages that wait for it may go on when it is found. Of one that is new here some
-    /// may wait since an earlier time.
+    /// The most messages to requeue when the domain is resolved. Messages may also wait for a
+    /// domain that is new here, since before a restart.
     pub fn requeue_limit(&self, domain: &str) -> u32 {
         let is_fickle = self.missed.get(domain).is_some_and(|it| it.is_fickle);
         if is_fickle { FIRST_REQUEUE } else { MAX_REQUEUE }
     }
 
-    /// Some that may be known again, too, since that one is: they are to be looked up now, if that asks
-    /// anybody, beside those that are.
+    /// Other failed domains to look up now: where one resolves again, others may, too.
     pub fn neighbours(
         &self,
         found: &str,
@@ -140,8 +138,8 @@ impl UnresolvedDomains {
         others.take(room(looked_up).min(MAX_NEIGHBOURS)).cloned().collect()
     }
 
-    /// Those that are to be looked up again now beside those that are, first who has waited for longest.
-    /// Forgets those for which nothing waits.
+    /// The domains whose lookup is due now, the longest due first. Forgets domains for which no
+    /// message waits.
     pub async fn due(
         &mut self,
         store: &Store,
@@ -179,17 +177,18 @@ impl UnresolvedDomains {
     }
 }
 
-/// How many may be looked up beside those that are.
+/// Free lookups in the background.
 fn room(looked_up: &LookupQuota) -> usize {
     MAX_PARALLEL_LOOKUPS.saturating_sub(looked_up.for_nobody())
 }
 
-/// The name under which messages to a domain wait until it is known where they go: no hosts have it.
+/// The name under which messages wait while the MX of their domain is unknown; no hosts have such a
+/// name.
 pub fn waiting_for(domain: &str) -> String {
     format!("{WAITING_PREFIX}{domain}")
 }
 
-/// The domain whose messages wait under that name.
+/// The domain in such a name.
 pub fn domain_of(name: &str) -> Option<&str> {
     name.strip_prefix(WAITING_PREFIX)
 }

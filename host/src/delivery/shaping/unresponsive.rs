@@ -1,4 +1,4 @@
-//! Addresses that did not answer lately: others of the same domain are tried before them.
+//! Addresses that did not answer lately: other addresses of the same domain are tried first.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -7,17 +7,14 @@ use std::time::Duration;
 use crate::clock::Timestamp;
 use crate::delivery::lock::lock;
 
-/// For how long others are preferred.
 const AVOIDED_FOR: Duration = Duration::from_mins(5);
-/// Addresses that are remembered.
 const MAX_ADDRESSES: usize = 10_000;
 
-/// Such addresses, and until when.
+/// Each address with the end of its avoidance.
 #[derive(Debug, Default)]
 pub struct UnresponsiveAddresses(Mutex<HashMap<String, Timestamp>>);
 
 impl UnresponsiveAddresses {
-    /// It did not answer.
     pub fn mark(&self, address: &str, now: Timestamp) {
         let mut marked = lock(&self.0);
         if marked.len() >= MAX_ADDRESSES {
@@ -29,7 +26,6 @@ impl UnresponsiveAddresses {
         marked.insert(address.to_owned(), now.after(AVOIDED_FOR));
     }
 
-    /// It answers.
     pub fn clear(&self, address: &str) {
         lock(&self.0).remove(address);
     }
