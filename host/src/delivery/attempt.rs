@@ -1,4 +1,4 @@
-//! One attempt for one message: its content, its envelope, its signature, its way.
+//! One attempt for one message: body, envelope, signature, and the hosts of its route.
 
 pub mod dkim;
 pub mod failover;
@@ -31,13 +31,13 @@ use outbound_message::OutboundMessage;
 use return_path::ReturnPaths;
 use sandbox::Sandbox;
 
-/// How long hosts are talked with in an attempt; its lease is longer.
+/// How long an attempt talks to hosts; its lease is longer.
 const CONVERSATION_TIME: Duration = Duration::from_mins(15);
-/// When it is ended, whatever it does.
+/// The end of an attempt, whatever it does then.
 const ATTEMPT_TIME: Duration = Duration::from_mins(20);
-/// Addresses of one host that an attempt tries; then the next host has its turn.
+/// Addresses of one host that an attempt tries before the next host.
 const MAX_ADDRESSES_PER_HOST: usize = 3;
-/// How long a message waits for a connection to a second smarthost.
+/// How long a message waits for a connection to a further smarthost.
 const CONNECTION_WAIT: Duration = Duration::from_secs(30);
 
 #[derive(Debug)]
@@ -47,16 +47,16 @@ pub struct Attempts {
     pub return_paths: ReturnPaths,
     pub sandbox: Sandbox,
     pub failover: Failover,
-    /// For a further smarthost.
+    /// Grants slots at further smarthosts.
     pub admission: Arc<AdmissionControl>,
 }
 
 impl Attempts {
-    /// Makes one attempt. A panic in it is the end of this attempt and of nothing else.
+    /// Makes one attempt. A panic ends this attempt and nothing else.
     pub async fn make(&self, lease: &Lease, plan: Plan) -> Report {
         let attempt = AssertUnwindSafe(self.within_time(lease, plan)).catch_unwind();
         attempt.await.unwrap_or_else(|_| {
-            tracing::error!(message = %lease.message_id, "an attempt panicked");
+            tracing::error!(message = %lease.message_id, "delivery attempt panicked");
             Report::new(Verdict::Deferred, "", "the server failed in this attempt; see its log")
         })
     }
@@ -85,7 +85,7 @@ impl Attempts {
                 return Report::new(Verdict::Failed, "", words);
             }
             Err(error) => {
-                tracing::error!(message = %lease.message_id, %error, "a body cannot be read");
+                tracing::error!(message = %lease.message_id, %error, "stored message body cannot be read; deferring the message");
                 return Report::new(Verdict::Deferred, "", "the stored body cannot be read now");
             }
         };
@@ -116,7 +116,7 @@ impl Attempts {
         path.map_err(|reason| Report::new(Verdict::Deferred, "", reason))
     }
 
-    /// The first one, and where that cannot be reached, the others in their order.
+    /// Tries the smarthosts in their order until one accepts or rejects the message.
     async fn smarthosts(
         &self,
         lease: &Lease,
@@ -129,7 +129,7 @@ impl Attempts {
             Err(report) => return report,
         };
         let (mut slot, permit) = first;
-        // The message keeps its memory whichever of them it goes to.
+        // The message keeps its memory whichever smarthost gets it.
         let _load = std::mem::take(&mut slot.permits);
         let mut first = Some((slot, permit));
         let until = Instant::now() + CONVERSATION_TIME;
@@ -161,7 +161,7 @@ impl Attempts {
                 },
                 None => report,
             };
-            // Only one that has not judged the message leaves it to the next.
+            // A smarthost that accepted or rejected the message ends the attempt.
             if !report.may_fail_over {
                 return report;
             }
@@ -170,7 +170,7 @@ impl Attempts {
         last.unwrap_or_else(|| Report::new(Verdict::Deferred, "", "no smarthost has a place now"))
     }
 
-    /// A place and a connection at another smarthost, if there is one soon.
+    /// A slot and a connection at a further smarthost, if there is one soon.
     async fn further(
         &self,
         smarthost: &Smarthost,

@@ -29,7 +29,7 @@ impl Webhooks {
                 Ok(true) => continue,
                 Ok(false) => LOOK,
                 Err(error) => {
-                    tracing::error!(%error, "events cannot be handed to webhooks; trying again");
+                    tracing::error!(%error, "events cannot be handed out to webhooks; retrying");
                     STUMBLE
                 }
             };

@@ -90,7 +90,7 @@ impl Webhooks {
                     begun.pause
                 }
                 Err(error) => {
-                    tracing::error!(%error, "due webhooks cannot be read; trying again");
+                    tracing::error!(%error, "due webhook deliveries cannot be read; retrying");
                     STUMBLE
                 }
             };
@@ -130,11 +130,11 @@ impl Webhooks {
                 Ok(()) => break,
                 Err(error) if failures < 60 => {
                     failures += 1;
-                    tracing::error!(%error, count = tried.len(), "webhooks cannot be written down");
+                    tracing::error!(%error, count = tried.len(), "webhook outcomes cannot be stored; retrying");
                     beside(tokio::time::sleep(STUMBLE), running, done).await;
                 }
                 Err(error) => {
-                    tracing::error!(%error, "webhooks were not written down; they are posted again");
+                    tracing::error!(%error, "webhook outcomes were not stored; the events will be posted again");
                     break;
                 }
             }
@@ -152,10 +152,11 @@ impl Webhooks {
             Ok(0) => {}
             Ok(mended) => tracing::warn!(
                 mended,
-                "the clock was set back: webhooks that waited for a moment of the other time are due \
-                 earlier now"
+                "the clock was set back: the due times of webhook deliveries were moved earlier"
             ),
-            Err(error) => tracing::error!(%error, "due times of webhooks could not be looked at"),
+            Err(error) => {
+                tracing::error!(%error, "due times of webhook deliveries cannot be corrected")
+            }
         }
     }
 
@@ -241,7 +242,7 @@ impl Webhooks {
         metrics::counter!("waxwing_webhook_tries_total", "outcome" => outcome).increment(1);
         metrics::histogram!("waxwing_step_seconds", "step" => "event").record(reply.took);
         if let Some(error) = &reply.error {
-            tracing::info!(webhook = %webhook.id, %event, error, ?next, "a webhook did not take an event");
+            tracing::info!(webhook = %webhook.id, %event, error, ?next, "webhook endpoint did not accept the event");
         }
         let answer = Answer {
             url: webhook.url,

@@ -1,4 +1,4 @@
-//! Signs a message with the DKIM keys of its author's domain, at each attempt anew: the keys are those
+//! Signs a message with the DKIM keys of its author's domain, at each attempt anew: with the keys
 //! that are published now.
 
 use std::sync::Arc;
@@ -15,11 +15,11 @@ use crate::store::records::{Lease, RouteChoice};
 use crate::store::seal::Seal;
 use crate::store::sqlite::{SealedKey, SigningKeys};
 
-/// Keys that are kept ready: to read an RSA key costs half as much as to sign with it.
+/// Caches parsed keys: parsing an RSA key costs half as much as signing with it.
 const MAX_CACHED_KEYS: u64 = 10_000;
-/// How long one is kept that does not sign.
+/// How long an unused key is cached.
 const KEY_IDLE: Duration = Duration::from_hours(1);
-/// How often the keys are looked for again while the facts move.
+/// How often the keys are read again while the facts move.
 const MAX_READS: usize = 5;
 
 #[derive(Debug)]
@@ -34,25 +34,25 @@ pub struct DkimSigner {
 pub enum Signed {
     /// The message with its signatures.
     Message(Vec<u8>),
-    /// It goes as it is: it cannot leave the sandbox, whose domains have no keys.
+    /// It goes unsigned: it cannot leave the sandbox, whose domains have no keys.
     Unsigned,
-    /// The keys cannot be had now. It must not go without.
+    /// The keys cannot be read now, and the message must not go unsigned.
     Defer(String),
     /// It can never be signed.
     Fail(String),
 }
 
 impl DkimSigner {
-    /// Signs with the keys of domains, which `seal` opens.
+    /// `seal` opens the keys.
     #[must_use]
     pub fn new(facts: Arc<Facts>, seal: Seal, clock: Clock) -> Self {
         let ready = Cache::builder().max_capacity(MAX_CACHED_KEYS).time_to_idle(KEY_IDLE).build();
         Self { facts, seal, clock, ready }
     }
 
-    /// Looks whether keys have changed; once for many messages.
+    /// Checks whether keys have changed; once for many messages.
     pub async fn refresh(&self) {
-        // Where the store fails, the keys that are known still sign.
+        // If the store fails, the known keys still sign.
         let _known_to_the_caller = self.facts.have_moved(self.facts.snapshot().revision()).await;
     }
 
@@ -68,13 +68,14 @@ impl DkimSigner {
         let keys = match keys {
             None if sandbox => return Signed::Unsigned,
             Some(keys) if sandbox && keys.keys.is_empty() => return Signed::Unsigned,
-            // One that was added again is another one: it has to be proven anew.
+            // A domain that was removed and added again is another domain: it must be verified
+            // anew.
             Some(keys) if lease.domain.is_none_or(|it| it == keys.domain) => keys,
             Some(_) | None => {
                 return Signed::Fail(format!("{domain} was removed from the account"));
             }
         };
-        // Accepted long ago, perhaps; the domain may be somebody else's by now.
+        // The message may be old, and the domain somebody else's by now.
         if !keys.phase.may_send() || keys.keys.is_empty() {
             return Signed::Defer(format!("{domain} is not verified any more"));
         }
@@ -83,7 +84,7 @@ impl DkimSigner {
         let ready = match ready {
             Ok(ready) => ready,
             Err(reason) => {
-                tracing::error!(%domain, reason, "a DKIM key cannot be used; its mail waits");
+                tracing::error!(%domain, reason, "DKIM key cannot be used; deferring mail of the domain");
                 return Signed::Defer(reason);
             }
         };

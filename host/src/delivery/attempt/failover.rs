@@ -1,5 +1,5 @@
-//! Carries one message to the first of several hosts that takes it, over kept connections where
-//! there are any.
+//! Fail-over: sends one message to the first of several hosts that accepts or rejects it, over idle
+//! connections where there are any.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -22,45 +22,41 @@ use crate::delivery::smtp::{
 use crate::id::AccountId;
 use crate::message::address::EmailAddress;
 
-/// How long a message waits for a connection to another operator than that of its destination.
+/// How long a message waits for a connection to an operator other than its destination.
 const CONNECTION_WAIT: Duration = Duration::from_secs(30);
-/// Addresses that one attempt tries at most.
 const MAX_ADDRESSES: usize = 8;
 
 #[derive(Debug)]
 pub struct Failover {
-    /// Addresses that did not answer lately.
     pub unresponsive: UnresponsiveAddresses,
     pub hello: String,
-    /// The address to connect from, by family; the system's choice where there is none.
+    /// The source address by family; the system's choice where there is none.
     pub local: Vec<IpAddr>,
     pub tls: TlsClient,
-    /// How long the other side may take.
     pub timeouts: Timeouts,
     pub clock: Clock,
 }
 
-/// One address that may take a message.
+/// One address that may accept the message.
 #[derive(Debug)]
 pub struct Target<'a> {
-    /// The host, as its certificate names it.
+    /// The host name that its certificate must have.
     pub host: &'a str,
-    /// The lower, the earlier; among equal ones one with a kept connection is tried first.
+    /// The lower, the earlier; among equals one with an idle connection is tried first.
     pub preference: u16,
-    /// Whose connections it takes.
+    /// The destination whose connections it uses.
     pub destination: Arc<Destination>,
     pub address: SocketAddr,
     pub security: Security,
-    /// With what it is logged in.
     pub login: Option<&'a Login>,
 }
 
-/// One message on its way.
+/// One message on its way to a destination.
 #[derive(Debug)]
 pub struct Delivery<'a> {
     /// `direct`, or the name of a smarthost.
     pub route: &'a str,
-    /// Whether whoever takes it delivers it, or passes it on.
+    /// The verdict of an accepted message: delivered, or relayed by a smarthost.
     pub taken: Verdict,
     pub destination: &'a Arc<Destination>,
     pub health: &'a Arc<Health>,
@@ -68,12 +64,13 @@ pub struct Delivery<'a> {
     pub sender: Option<&'a EmailAddress>,
     pub recipient: &'a EmailAddress,
     pub begun: Timestamp,
-    /// When it is over, wherever it is.
+    /// The end of the attempt, whatever it does then.
     pub until: Instant,
 }
 
 impl Failover {
-    /// Tries the addresses in their order. Only if none of them would hear of any message they rest.
+    /// Tries the addresses in their order. Delivery backs off from the hosts only if none of them
+    /// would start a transaction.
     pub async fn deliver(
         &self,
         delivery: &Delivery<'_>,
@@ -99,7 +96,7 @@ impl Failover {
             report.may_fail_over |= !matches!(end, HostVerdict::Final | HostVerdict::Uncertain(_));
             if let Some(before) = last.take() {
                 report.conversation = format!("{}\n{}", before.conversation, report.conversation);
-                // What one of them may take later has not failed.
+                // A message that one host may accept later has not failed.
                 if before.verdict == Verdict::Deferred && report.verdict == Verdict::Failed {
                     report.verdict = Verdict::Deferred;
                 }
@@ -118,7 +115,7 @@ impl Failover {
             last = Some(report);
         }
         is_unavailable = is_unavailable && stalled.is_none() && transient.is_none();
-        // Once for a message, however many hosts it was taken to.
+        // Counted once for a message, however many hosts were tried.
         if let Some(reason) = stalled {
             delivery.health.record_stall(&reason, delivery.begun, self.clock.now());
         }
@@ -128,7 +125,7 @@ impl Failover {
         let Some(report) = last else {
             let name = &delivery.destination.name;
             let words = if targets.is_empty() {
-                // Nothing that time would mend by itself.
+                // Time alone does not mend this.
                 format!("{name} has no address")
             } else {
                 format!("no time was left for {name}")
@@ -145,13 +142,14 @@ impl Failover {
         }
     }
 
-    /// Those that did not answer lately come last. Of equal ones one to which a connection is kept comes
-    /// first: otherwise two domains that prefer different hosts of one operator would close each other's
-    /// connections for each message, where the operator allows few.
+    /// Addresses that did not answer lately come last. Among equals one with an idle connection
+    /// comes first: otherwise two domains that prefer different hosts of one operator would close
+    /// each other's connections for each message, where the operator allows few.
     fn in_order<'a, 't>(&self, targets: &'t [Target<'a>]) -> Vec<&'t Target<'a>> {
         let now = self.clock.now();
         let mut order: Vec<&Target<'_>> = targets.iter().collect();
-        // Whose host is first has counted the message: another operator's kept connections change nothing.
+        // Only the first host's operator has counted the message against its rate: idle connections
+        // of others change nothing.
         let first = targets.first().map(|it| Arc::as_ptr(&it.destination));
         order.sort_by_cached_key(|it| {
             let key = it.key();
@@ -182,14 +180,14 @@ impl Failover {
         message: &mut OutboundMessage<'_>,
         signer: &DkimSigner,
     ) -> HostOutcome {
-        // A domain may name hosts of several operators; each has its own connections.
+        // A domain may name hosts of several operators, each with its own bound of connections.
         let is_its_own = Arc::ptr_eq(&target.destination, delivery.destination);
         let Ok(_permit) = timeout(CONNECTION_WAIT, connection_permit(target, is_its_own)).await
         else {
             return HostOutcome::busy(&target.destination.name);
         };
         let mut conversation = String::new();
-        // A kept connection may have been closed meanwhile; that shows at its first command.
+        // An idle connection may have been closed meanwhile; its first command shows that.
         while let Some(session) = target.destination.take_idle(&target.key()) {
             let opened = Connection::Reused(session, patience);
             match self.hand_over(delivery, target, opened, message, signer).await {
@@ -216,7 +214,7 @@ impl Failover {
         }
     }
 
-    /// Opens a connection; where encryption is welcome and fails, one without (RFC 7435).
+    /// Opens a connection; without TLS where opportunistic TLS fails (RFC 7435).
     async fn open(
         &self,
         target: &Target<'_>,
@@ -307,25 +305,23 @@ impl Failover {
 }
 
 impl Target<'_> {
-    /// What its connections are kept under.
     fn key(&self) -> String {
         format!("{} {} {:?}", self.host, self.address, self.security)
     }
 }
 
-/// The right to a connection to an operator whose connections the attempt does not hold already.
+/// A permit of an operator other than the attempt's destination, whose permit it holds already.
 async fn connection_permit(target: &Target<'_>, is_its_own: bool) -> Option<ConnectionPermit> {
     if is_its_own { None } else { Some(target.destination.connection_permit().await) }
 }
 
-/// A session, and whether another message has used it before.
 enum Connection {
     Reused(Session, Patience),
     New(Session),
 }
 
-/// What is done where a kept connection is silent: another host is tried where there is one, and otherwise
-/// the same one over another connection.
+/// After silence on an idle connection another host is tried, or, where there is none, the same one
+/// over a new connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Patience {
     Shortage,
@@ -333,12 +329,12 @@ enum Patience {
 }
 
 enum HandOver {
-    /// The kept connection had been closed before it heard of the message.
+    /// The idle connection was closed before the host knew of the message.
     StaleConnection(String),
     Done(HostOutcome),
 }
 
-/// A kept connection that was gone, or of no use any more, before its first command came through.
+/// Whether an idle connection failed before the host knew of the message.
 fn is_closed(refused: &Refused, patience: Patience) -> bool {
     if refused.cause == Cause::Timeout && patience == Patience::Shortage {
         return false;

@@ -1,10 +1,10 @@
-//! What came of one address: what it means for the message, and for the host.
+//! The outcome at one address: what it means for the message, and for the host's health.
 
 use crate::delivery::outcome::{self, Report, Verdict};
 use crate::delivery::smtp::{Broken, Cause, Refused, Reply, Stage};
 use crate::message::status;
 
-/// Characters of a host's words that others are told.
+/// Characters of a reply that other accounts are shown.
 const MAX_REPLY_CHARS: usize = 200;
 
 #[derive(Debug)]
@@ -15,19 +15,21 @@ pub struct HostOutcome {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HostVerdict {
-    /// The attempt is over: it was taken, or refused, or it may have arrived.
+    /// The attempt is over: the message was accepted or rejected.
     Final,
-    /// The host would hear of no message; why, in our own words. The next address may do better.
+    /// The host would start no transaction; the next address is tried. The text is our own: other
+    /// accounts read it.
     Unavailable(String),
-    /// The host sent this message away, with a 421, before it knew whom it is for, because of its own
-    /// state, or by hanging up; why, in our own words. The same.
+    /// The host deferred this message before it knew the recipient, with a 421, because of its own
+    /// state, or by closing the connection; the next address is tried.
     TransientFailure(String),
-    /// The host let us in and then said nothing more; where, in our own words. The same.
+    /// The host stopped answering in the middle of the transaction; the next address is tried.
     Stalled(String),
-    /// No reply came after the end of the message: the attempt is over, for it may have arrived. Where, in
-    /// our own words.
+    /// No reply came after the end of the message: the attempt is over, because the message may
+    /// have arrived.
     Uncertain(String),
-    /// The host does not offer what the message needs, or has no connection free. The next one may.
+    /// The host lacks an extension that the message needs, or has no connection free; the next one
+    /// may do.
     Unsuitable,
 }
 
@@ -37,7 +39,7 @@ impl HostOutcome {
         Self { end: HostVerdict::Final, report }
     }
 
-    /// A connection that never came to a message.
+    /// A connection that failed before a transaction.
     #[must_use]
     pub fn broken(broken: Broken) -> Self {
         let Broken { stage, cause, transcript, tls } = broken;
@@ -61,9 +63,9 @@ impl HostOutcome {
         Self { end: HostVerdict::Unsuitable, report: Report::new(Verdict::Deferred, "", words) }
     }
 
-    /// A message that was not taken. A reply about it ends the attempt; what is about the connection
-    /// sends it to the next address; after the final dot nobody else gets it for now: it may have
-    /// arrived.
+    /// A message that was not accepted. A reply about it ends the attempt; a failed connection
+    /// leads to the next address; after the final dot no other host gets it now, because it may
+    /// have arrived.
     #[must_use]
     pub fn refused(refused: &Refused) -> Self {
         let Refused { stage, cause, .. } = refused;
@@ -80,7 +82,7 @@ impl HostOutcome {
                 let why = reason(cause, *stage);
                 let end = match stage {
                     Stage::Dot => HostVerdict::Uncertain(why),
-                    // The server had let us in; it may be the message that it could not bear.
+                    // The session was open: the message may be the cause.
                     Stage::Mail | Stage::Rcpt | Stage::Data | Stage::Content if is_silent => {
                         HostVerdict::Stalled(why)
                     }
@@ -115,7 +117,7 @@ impl HostOutcome {
             400..500 if reply.enhanced.as_deref().is_some_and(|it| it.starts_with("4.3.")) => {
                 Self { end: HostVerdict::TransientFailure(why()), report: deferred() }
             }
-            // It wants a login or encryption: it is our settings that are wrong, not the message.
+            // The host demands a login or TLS: the settings are wrong, not the message.
             530 | 534 | 535 | 538 => {
                 Self { end: HostVerdict::Unavailable(why()), report: deferred() }
             }
@@ -134,7 +136,7 @@ impl HostOutcome {
                 };
                 let enhanced = reply.enhanced.clone();
                 let report = Report::refused("", stage, code, enhanced, &reply.text);
-                // Another server of the operator's own may think otherwise.
+                // Another smarthost may accept it.
                 let may_fail_over = report.verdict == Verdict::Deferred;
                 Self::over(Report { may_fail_over, ..report })
             }
@@ -147,7 +149,7 @@ impl HostOutcome {
         Self { report: Report { tls, conversation, ..self.report }, ..self }
     }
 
-    /// The same with what was said before.
+    /// The same with an earlier transcript in front.
     #[must_use]
     pub fn after(self, before: &str) -> Self {
         let conversation = format!("{before}{}", self.report.conversation);
@@ -155,14 +157,13 @@ impl HostOutcome {
     }
 }
 
-/// A reply as it was said.
 #[must_use]
 pub fn said(reply: &Reply) -> String {
     outcome::said(reply.code, reply.enhanced.as_deref(), &reply.text)
 }
 
-/// Why a host is no use now. Others read this, so the other side's words are left out once it has heard
-/// of a message: they may be about somebody's.
+/// Why a host is not usable now. Other accounts read this, so a reply is quoted only from before
+/// the host knew of a message: later ones may be about somebody's mail.
 fn reason(cause: &Cause, stage: Stage) -> String {
     let knows_of_message = match stage {
         Stage::Connect

@@ -1,4 +1,4 @@
-//! A message as the next hop gets it: signed, and in seven bits where that takes no more.
+//! A message as the next hop gets it: signed, and in seven bits where the hop lacks 8BITMIME.
 
 use crate::mail::seven_bit::{is_eight_bit, to_seven_bit};
 use crate::store::records::Lease;
@@ -7,7 +7,6 @@ use super::dkim::{DkimSigner, Signed};
 use crate::delivery::outcome::{Report, Verdict};
 use crate::delivery::smtp::Extensions;
 
-/// A stored message and what of it decides how it may be sent.
 #[derive(Debug)]
 pub struct OutboundMessage<'a> {
     lease: &'a Lease,
@@ -20,7 +19,7 @@ pub struct OutboundMessage<'a> {
 }
 
 impl<'a> OutboundMessage<'a> {
-    /// Signs a message. The error is the end of the attempt.
+    /// Signs a message; the error ends the attempt.
     pub async fn sign(lease: &'a Lease, raw: Vec<u8>, signer: &DkimSigner) -> Result<Self, Report> {
         let signed = sign(lease, &raw, signer).await?;
         let is_eight_bit = is_eight_bit(&raw);
@@ -34,8 +33,8 @@ impl<'a> OutboundMessage<'a> {
         &self.signed
     }
 
-    /// The message for a hop with those extensions: one without 8BITMIME (RFC 6152) gets it in seven
-    /// bits, signed anew. The error is the end of the attempt.
+    /// Prepares the message for a hop: one without 8BITMIME (RFC 6152) gets it in seven bits,
+    /// signed anew. The error ends the attempt.
     pub async fn for_hop(
         &mut self,
         extensions: &Extensions,

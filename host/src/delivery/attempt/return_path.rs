@@ -11,10 +11,9 @@ use crate::message::address::EmailAddress;
 use crate::store::facts::{FactError, Facts};
 use crate::store::records::{Lease, RouteChoice};
 
-/// How often the alias is looked for again while the facts move.
+/// How often the alias is read again while the facts move.
 const MAX_READS: usize = 5;
 
-/// Makes the envelope's senders.
 #[derive(Debug)]
 pub struct ReturnPaths {
     verp: Verp,
@@ -32,7 +31,7 @@ impl ReturnPaths {
     /// The envelope's sender of an attempt; none for the empty path.
     ///
     /// # Errors
-    /// Why it cannot be known now.
+    /// The reason why the return path is unknown now.
     pub async fn of(&self, lease: &Lease) -> Result<Option<EmailAddress>, String> {
         match (&lease.sender, lease.route) {
             (None, _) => Ok(None),
@@ -52,7 +51,7 @@ impl ReturnPaths {
     async fn alias(&self, lease: &Lease) -> Result<Option<DomainName>, String> {
         let Some(domain) = lease.author.domain() else { return Ok(None) };
         let failed = |error: &dyn std::fmt::Display| {
-            tracing::error!(%domain, %error, "the return path of a domain cannot be read");
+            tracing::error!(%domain, %error, "return path of the domain cannot be read");
             "its return path cannot be read".to_owned()
         };
         for _ in 0..MAX_READS {

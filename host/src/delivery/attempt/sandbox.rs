@@ -1,5 +1,5 @@
-//! The way into the sandbox inbox: real SMTP on loopback into the embedded inbox, over
-//! connections that are kept for the next message.
+//! Delivery into the sandbox inbox: real SMTP on loopback, over connections that are kept for the
+//! next message.
 
 use std::io;
 use std::net::SocketAddr;
@@ -27,10 +27,10 @@ const MAX_IDLE: usize = 6;
 /// Why an attempt did not end in a 250.
 #[derive(Debug, thiserror::Error)]
 enum AttemptError {
-    /// Nobody listens, or nobody answers.
+    /// No connection.
     #[error(transparent)]
     Connect(#[from] io::Error),
-    /// The other side said no, or broke the protocol.
+    /// A negative reply, or a broken protocol.
     #[error(transparent)]
     Smtp(#[from] Error),
 }

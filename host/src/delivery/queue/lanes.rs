@@ -1,9 +1,9 @@
-//! Which lanes of the queue the next round looks at. Lanes that became due come first, then those that had
-//! more messages than one round took, in turn. A lane that is held up stands behind what holds it up, and
-//! comes back when that has a place: so a round looks at few lanes, however many are held up.
+//! Chooses the lanes of the queue that the next round reads. Newly due lanes come first, then those
+//! with more messages than one round took, in turn. A blocked lane stands behind its bottleneck and
+//! comes back when that has a free slot: so a round reads few lanes, however many are blocked.
 //!
-//! What stands here is only a memory of the store's lanes, with a bound. What is forgotten, or was changed
-//! by a command, is found by a sweep over all due lanes every few seconds.
+//! This is a bounded cache of the store's lanes. A sweep over all due lanes every few seconds finds
+//! what was forgotten, or changed by a command.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::time::{Duration, Instant};
@@ -14,16 +14,16 @@ use crate::id::AccountId;
 use crate::store::records::{DueLane, Lane, LaneKind, LaneStart};
 use crate::store::{Store, StoreError};
 
-/// Lanes that are read at one time, and in how many more are read.
+/// Lanes of one read, and the number below which more are read.
 const PAGE: u32 = 256;
 const READ_BELOW: usize = 64;
-/// Lanes whose messages are read at one time, and how many of them may be newly due ones where others
-/// wait as well.
+/// Lanes whose messages are read together, and how many of them may be newly due where others wait
+/// as well.
 pub const BATCH: usize = 32;
 const MAX_NEWLY_DUE: usize = 16;
-/// Lanes of one hold that a round tries again.
+/// Lanes of one bottleneck that a round tries again.
 const MAX_RETRIED: usize = 8;
-/// Lanes that are remembered, and those of one hold.
+/// Lanes that are remembered, in all and behind one bottleneck.
 const MAX_KNOWN: usize = 50_000;
 const MAX_HELD: usize = 5_000;
 /// A message is visible no later than this after the moment at which it is due: its transaction is short.
@@ -54,7 +54,7 @@ enum Sweep {
 }
 
 impl Lanes {
-    /// Nothing is known yet; the first round begins a sweep.
+    /// Starts empty; the first round begins a sweep.
     pub fn new(kind: LaneKind) -> Self {
         Self {
             kind,
@@ -124,7 +124,7 @@ impl Lanes {
         Ok(())
     }
 
-    /// The next lanes to look at. Each is to be given back by [`Self::keep`], [`Self::block`] or
+    /// Takes the next lanes out. Each must be given back by [`Self::keep`], [`Self::block`] or
     /// [`Self::forget`].
     pub fn batch(&mut self, most: usize) -> Vec<LaneStart> {
         let mut batch = Vec::new();
@@ -137,7 +137,7 @@ impl Lanes {
         batch
     }
 
-    /// The same of those that are held up, as many as there are places by `room`.
+    /// Takes blocked lanes out, as many as there are free slots by `room`.
     pub fn take_unblocked(&mut self, room: impl Fn(&Bottleneck) -> usize) -> Vec<LaneStart> {
         let mut batch = Vec::new();
         for (bottleneck, lanes) in &mut self.blocked {
@@ -149,19 +149,19 @@ impl Lanes {
         batch
     }
 
-    /// There may be more to do in a lane.
+    /// Gives back a lane that may have more due messages.
     pub fn keep(&mut self, lane: LaneStart) {
         self.ready.push_back(lane);
     }
 
-    /// These lanes were not looked at after all: they are the next ones.
+    /// Gives back lanes that were not read; they are the next ones.
     pub fn put_back(&mut self, lanes: impl DoubleEndedIterator<Item = LaneStart>) {
         for lane in lanes.rev() {
             self.ready.push_front(lane);
         }
     }
 
-    /// A lane is held up.
+    /// Puts a lane behind its bottleneck.
     pub fn block(&mut self, bottleneck: Bottleneck, lane: LaneStart) {
         let lanes = self.blocked.entry(bottleneck).or_default();
         if lanes.len() < MAX_HELD {
@@ -171,22 +171,21 @@ impl Lanes {
         }
     }
 
-    /// Nothing more is due in a lane.
+    /// Forgets a lane without further due messages.
     pub fn forget(&mut self, lane: &Lane) {
         self.known.remove(&key(lane));
     }
 
-    /// Whether a lane is held up by that.
     pub fn is_blocked_by(&self, bottleneck: &Bottleneck) -> bool {
         self.blocked.contains_key(bottleneck)
     }
 
-    /// Whether there are due messages that no place was found for.
+    /// Whether due messages wait for a slot.
     pub fn is_waiting(&self) -> bool {
         !self.known.is_empty()
     }
 
-    /// Whether there is more to look at now.
+    /// Whether there are further lanes to read now.
     pub fn has_more(&self) -> bool {
         let is_sweeping = matches!(self.sweep, Sweep::UnderWay { .. });
         is_sweeping
@@ -203,7 +202,7 @@ impl Lanes {
         }
     }
 
-    /// Looks at all lanes again: their times were changed.
+    /// Starts a sweep, because due times were changed.
     pub fn sweep_now(&mut self) {
         self.sweep = Sweep::UnderWay { after: None, seen: 0 };
     }

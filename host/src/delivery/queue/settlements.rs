@@ -1,5 +1,5 @@
-//! The task that stores how attempts ended. It does nothing else, so that an outcome is written in the
-//! transaction after the one that is under way: what a crash lets be sent again is what ended during one
+//! The task that stores the outcomes of attempts. It does nothing else, so that an outcome is
+//! written in the transaction after the current one: a crash repeats only what ended during one
 //! transaction.
 
 use std::time::{Duration, Instant};
@@ -10,15 +10,14 @@ use crate::clock::Clock;
 use crate::store::Store;
 use crate::store::records::Settlement;
 
-/// Outcomes that are written in one transaction.
+/// Outcomes of one transaction.
 pub(super) const MAX_GROUP: usize = 256;
-/// How long a worker may hold a message. It may wait for a connection behind others, and its own
-/// attempt has a quarter of an hour.
+/// How long a worker may hold a message: it may wait for a connection, and its attempt takes up to
+/// 20 minutes.
 pub(super) const LEASE: Duration = Duration::from_hours(1);
 /// The pause after the database failed.
 pub(super) const DATABASE_RETRY: Duration = Duration::from_secs(1);
 
-/// Stores delivery outcomes.
 pub(super) struct SettlementWriter {
     pub store: Store,
     pub clock: Clock,
@@ -40,8 +39,8 @@ impl SettlementWriter {
         Some(settled)
     }
 
-    /// Stores outcomes, however often it takes: a message without a stored outcome would be sent again. It
-    /// gives up only with the lease, when the message is due again anyway.
+    /// Stores outcomes, and retries until that succeeds: a message without a stored outcome would
+    /// be sent again. It gives up only when the lease ends and the message is due again anyway.
     async fn settle(&self, settled: &[Settlement]) {
         let begun = Instant::now();
         while let Err(error) = self.store.settle(&self.owner, settled, self.clock.now()).await {

@@ -23,7 +23,7 @@ pub async fn wake(store: &Store, admission: &AdmissionControl, now: Timestamp) {
                 if woken > 0 {
                     tracing::info!(
                         destinations = woken,
-                        "one message tries each destination that others wait for"
+                        "requeued one message for each destination with waiting mail"
                     );
                 }
                 if let Some(after) = more {
@@ -31,7 +31,7 @@ pub async fn wake(store: &Store, admission: &AdmissionControl, now: Timestamp) {
                 }
             }
             Err(error) => {
-                tracing::error!(%error, "deferred messages cannot be requeued for one destination of each; trying again");
+                tracing::error!(%error, "deferred messages cannot be requeued for each destination; retrying");
                 admission.destinations.requeue().request_one_per_destination(after);
             }
         }
@@ -41,14 +41,14 @@ pub async fn wake(store: &Store, admission: &AdmissionControl, now: Timestamp) {
             Ok((_, Some(after))) => admission.destinations.requeue().request_all(after),
             Ok((_, None)) => {}
             Err(error) => {
-                tracing::error!(%error, "deferred messages cannot be requeued for changed routes; trying again");
+                tracing::error!(%error, "deferred messages cannot be requeued for changed routes; retrying");
                 admission.destinations.requeue().request_all(after);
             }
         }
     }
     for name in probes {
         if let Err(error) = store.wake_one_of_many(&name, MIN_WAITING_FOR_PROBE, now).await {
-            tracing::error!(name, %error, "no probe delivery can be scheduled for this destination");
+            tracing::error!(name, %error, "probe delivery cannot be scheduled for this destination");
         }
     }
     if hosts.is_empty() {
@@ -61,7 +61,7 @@ pub async fn wake(store: &Store, admission: &AdmissionControl, now: Timestamp) {
     let waited_for = match store.waited_for(&names).await {
         Ok(waited_for) => waited_for,
         Err(error) => {
-            tracing::error!(%error, "destinations of deferred messages cannot be listed; trying again");
+            tracing::error!(%error, "destinations of deferred messages cannot be listed; retrying");
             for (_, name, most) in requests.into_iter().filter(|(_, it, _)| is_found(admission, it))
             {
                 admission.destinations.requeue().request(&name, most);
@@ -90,7 +90,7 @@ pub async fn wake(store: &Store, admission: &AdmissionControl, now: Timestamp) {
             Ok(_) => {}
             // Otherwise they are due at their own time, or with the next success.
             Err(error) => {
-                tracing::error!(hosts, %error, "deferred messages cannot be requeued for a recovered destination; trying again");
+                tracing::error!(hosts, %error, "deferred messages cannot be requeued for a recovered destination; retrying");
                 if is_found(admission, &hosts) {
                     admission.destinations.requeue().request(&hosts, most);
                 }

@@ -1,5 +1,5 @@
-//! The worker that empties the queue: rounds of placing and leasing, attempts as tasks of their own, and
-//! a task that writes down how they ended, in groups, while the worker begins others.
+//! The queue worker: rounds of admission and leasing, attempts as tasks of their own, and a task
+//! that stores their outcomes in groups while the worker starts others.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::mem;
@@ -28,23 +28,23 @@ use crate::id::{AccountId, MessageId};
 use crate::store::records::{BackedOff, Due, Lane, LaneKind, LaneStart, Lease, Settlement};
 use crate::store::{Store, StoreError};
 
-/// How often a round reads messages of further lanes where those before had no place.
+/// How often a round reads further lanes where those before had no slot.
 const MAX_READS: usize = 16;
-/// Due messages of a lane that are looked at in one round, at least: the first ones may be too large now.
+/// Due messages of a lane that a round reads at least: the first ones may be too large now.
 const MIN_PER_LANE: usize = 4;
 /// Messages of one lease.
 const MAX_LEASES: usize = 64;
-/// Attempts that may end before it is looked for more.
+/// Attempts that must be free before the next round: one query serves many.
 const MIN_FREE_ATTEMPTS: usize = 16;
-/// Messages that one round lets wait for a destination that is backed off from, about.
+/// Messages that one round defers because of a back-off, about.
 const MAX_BACKED_OFF: usize = 256;
-/// How often the queue is looked at when nothing wakes the worker: commands change it, too.
+/// How often the queue is read when nothing wakes the worker: commands change it, too.
 const IDLE_PAUSE: Duration = Duration::from_secs(5);
-/// The same where messages are due and find no place.
+/// The same where messages are due and have no slot.
 const CROWDED_PAUSE: Duration = Duration::from_secs(1);
-/// The shortest pause of a round that has begun nothing.
+/// The shortest pause after a round that started nothing.
 const MIN_PAUSE: Duration = Duration::from_millis(2);
-/// How often kept connections are looked at.
+/// How often idle connections and ended back-offs are checked.
 const TIDY_EVERY: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
@@ -53,22 +53,19 @@ pub struct Worker {
     pub clock: Clock,
     /// Names this process in its leases.
     pub owner: String,
-    /// Makes the attempts.
     pub attempts: Arc<Attempts>,
-    /// Finds places for them.
     pub admission: Arc<AdmissionControl>,
     pub schedule: Arc<RetrySchedule>,
     /// Attempts at one time, at least 1.
     pub concurrent: usize,
-    /// Tells of new messages.
+    /// Notified of new messages.
     pub wake: Arc<Notify>,
-    /// Starts the attempts.
     pub spawner: Spawner,
 }
 
-/// What a task of the worker tells it.
+/// What the worker's tasks report to it.
 enum Event {
-    /// The outcomes of these are stored.
+    /// These outcomes are stored.
     Settled(Vec<Settlement>),
     LookupDone(String),
 }
@@ -78,7 +75,6 @@ struct UnderWay {
     ended: mpsc::Sender<Settlement>,
     attempts: HashSet<MessageId>,
     lookups: LookupQuota,
-    /// Domains that are to be looked up again.
     unresolved: UnresolvedDomains,
     sandbox: Lanes,
     domains: Lanes,
@@ -88,24 +84,23 @@ struct UnderWay {
 struct Round {
     skips: RoundSkips,
     chosen: HashMap<MessageId, Plan>,
-    /// In which nothing is due.
+    /// Lanes without a due message, to be corrected in the store.
     empty: Vec<Lane>,
-    /// Due messages that are to wait.
     backed_off: Vec<BackedOff>,
 }
 
-/// Lanes of one kind that a round looks at, each once: until they are given back it does not find them again.
+/// Lanes of one kind that a round has taken out, so that it reads each once; they are given back at
+/// its end.
 #[derive(Default)]
 struct LaneTurns {
     /// The next ones.
     batch: Vec<LaneStart>,
-    /// In which there may be more to do.
+    /// Lanes that may have more due messages.
     kept: Vec<LaneStart>,
-    /// In which nothing more is due.
+    /// Lanes without further due messages.
     exhausted: Vec<Lane>,
 }
 
-/// What became of a lane in a round.
 enum LaneOutcome {
     /// Nothing more is due.
     Exhausted,
@@ -115,7 +110,7 @@ enum LaneOutcome {
 }
 
 impl Worker {
-    /// Delivers until `stop`; attempts that are under way are brought to their end.
+    /// Delivers until `stop`, and then finishes the attempts under way.
     pub async fn run(self, stop: CancellationToken) {
         let (tell, mut told) = mpsc::channel(self.concurrent.max(MAX_GROUP));
         let (ended, mut ends) = mpsc::channel(self.concurrent.max(MAX_GROUP));
@@ -208,12 +203,12 @@ impl Worker {
         }
     }
 
-    /// Begins what can be begun, and says how long there is nothing more to do.
+    /// Starts what can be started; answers the pause until the next round.
     async fn fill(&self, under_way: &mut UnderWay) -> Duration {
         let busy = under_way.attempts.len();
         let room = self.concurrent.saturating_sub(busy);
-        // Not for every attempt that ends: one query serves many.
-        // The more there are, the shorter are the lines before each destination.
+        // One query serves many attempts, so a round waits for several to end.
+        // The more attempts are under way, the fewer slots each destination has.
         let shortened = [1, 1, 2, 8].get(busy * 4 / self.concurrent.max(1)).copied().unwrap_or(8);
         self.admission.destinations.shorten(shortened);
         if room == 0 || (busy > 0 && room < MIN_FREE_ATTEMPTS.min(self.concurrent / 8)) {
@@ -222,7 +217,7 @@ impl Worker {
         match self.round(room, under_way).await {
             Ok(pause) => pause,
             Err(error) => {
-                tracing::error!(%error, "the queue cannot be read; trying again");
+                tracing::error!(%error, "delivery queue cannot be read; retrying");
                 DATABASE_RETRY
             }
         }
@@ -269,7 +264,7 @@ impl Worker {
         Ok(Duration::ZERO)
     }
 
-    /// For how long there is nothing to do, where a round has found nothing to begin.
+    /// The pause after a round that started nothing.
     async fn pause(
         &self,
         now: Timestamp,
@@ -289,7 +284,7 @@ impl Worker {
         Ok(until_due.min(until_sweep).clamp(MIN_PAUSE, IDLE_PAUSE))
     }
 
-    /// Whether all of these lanes go one way, and it is full: nothing behind the first of them has a place.
+    /// Whether all lanes share one route, and it is full: then none behind the first has a slot.
     fn is_blocked(&self, lanes: &Lanes, skips: &RoundSkips) -> bool {
         let sole = match lanes.kind() {
             LaneKind::Sandbox => Some(AdmissionControl::sandbox_bottleneck()),
@@ -301,7 +296,7 @@ impl Worker {
         })
     }
 
-    /// Due messages that have a place, lane by lane.
+    /// Admits due messages, lane by lane.
     async fn choose(
         &self,
         kind: LaneKind,
@@ -385,7 +380,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Finds places for the first messages of a lane.
+    /// Admits the first messages of a lane.
     fn look_at(
         &self,
         lane: &LaneStart,
@@ -407,7 +402,7 @@ impl Worker {
             if round.chosen.len() >= most {
                 return LaneOutcome::More;
             }
-            // A lease may have ended whose attempt has not.
+            // The lease may have expired before its attempt ended.
             if under_way.attempts.contains(&due.message_id) {
                 continue;
             }
@@ -417,7 +412,7 @@ impl Worker {
                 if under_way.lookups.has(&due.lane) {
                     return is_held_by(Bottleneck::Lookup(due.lane));
                 }
-                // There are too many of this account's.
+                // The account has used up its lookups.
                 round.skips.renewed.insert(due.lane.clone());
                 found = self.admission.admit(&due, &mut round.skips);
             }
@@ -436,7 +431,7 @@ impl Worker {
                     }
                 }
                 Admission::Full(bottleneck, _) => return is_held_by(bottleneck),
-                // Another one of the lane may be smaller.
+                // Another message of the lane may be smaller.
                 Admission::NoCapacity => is_crowded = true,
                 Admission::NeedsLookup => return is_held_by(Bottleneck::ThisLane),
             }
@@ -446,7 +441,7 @@ impl Worker {
             (false, false) => LaneOutcome::More,
             (true, _) if has_some => is_held_by(Bottleneck::ThisLane),
             (true, true) => is_held_by(Bottleneck::ThisLane),
-            // The next look goes on behind these.
+            // The next round continues behind these.
             (true, false) => LaneOutcome::Blocked(
                 Bottleneck::ThisLane,
                 LaneStart { lane: lane.lane.clone(), after: last },
@@ -468,12 +463,12 @@ impl Worker {
         let (mx, tell) = (Arc::clone(&self.admission.mx), under_way.tell.clone());
         let lane = lane.to_owned();
         self.spawner.start(Box::pin(async move {
-            // Whatever becomes of it, the lane is looked at again.
+            // Also after a panic the lane must be read again.
             let looked_up = AssertUnwindSafe(mx.look_up(&lane)).catch_unwind().await;
             if looked_up.is_err() {
-                tracing::error!(domain = lane, "the look-up of a domain panicked");
+                tracing::error!(domain = lane, "MX lookup panicked");
             }
-            // Nobody listens any more when the worker has ended.
+            // The worker may have ended.
             drop(tell.send(Event::LookupDone(lane)).await);
         }));
     }
@@ -523,7 +518,7 @@ impl Worker {
         }
     }
 
-    /// What was written down as waiting for hosts may have missed that they are well.
+    /// Requeues what began to wait for hosts just as they recovered.
     fn requeue_if_recovered(&self, names: BTreeSet<&str>, unresolved: &mut UnresolvedDomains) {
         let (destinations, now) = (&self.admission.destinations, self.clock.now());
         for name in names {
@@ -549,7 +544,7 @@ impl Worker {
                 "the clock was set back: the due times of waiting messages were moved earlier"
             ),
             Err(error) => {
-                tracing::error!(%error, "due times cannot be corrected after a change of the clock");
+                tracing::error!(%error, "due times cannot be corrected after the clock was set back");
             }
         }
     }

@@ -169,7 +169,7 @@ impl UnresolvedDomains {
                 is_waited_for
             }),
             Err(error) => {
-                tracing::error!(%error, "domains cannot be looked up again now");
+                tracing::error!(%error, "unresolved domains with waiting mail cannot be listed; retrying");
                 due.clear();
             }
         }

@@ -104,7 +104,7 @@ impl EndPoints {
         match ending {
             Ending::Taken => {
                 if known.fails() {
-                    tracing::info!(%webhook, failures = known.failures, "an end point takes events again");
+                    tracing::info!(%webhook, failures = known.failures, "webhook endpoint recovered; resuming delivery");
                 }
                 // What it asked for holds: this try began before it did.
                 (known.failures, known.probed) = (0, None);
@@ -120,7 +120,7 @@ impl EndPoints {
                     known.probed = Some(now.after(schedule.probe(known.since.until(now))));
                 }
                 if known.failures == FEW {
-                    tracing::warn!(%webhook, "an end point fails; it is probed until it takes an event");
+                    tracing::warn!(%webhook, "webhook endpoint keeps failing; backing off to single probes");
                 }
             }
         }

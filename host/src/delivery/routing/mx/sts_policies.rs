@@ -88,7 +88,7 @@ impl StsPolicies {
 
     async fn kept(&self, domain: &str, now: Timestamp) -> Result<Option<CachedPolicy>, NoHosts> {
         let row = self.store.sts_policy(domain, now).await.map_err(|error| {
-            tracing::error!(%error, "the MTA-STS policies cannot be read");
+            tracing::error!(%error, "cached MTA-STS policies cannot be read; deferring mail to the domain");
             // Without them mail could go where a policy forbids it.
             NoHosts::temporary(format!("it is not known whether {domain} has an MTA-STS policy"))
         })?;
@@ -113,7 +113,7 @@ impl StsPolicies {
         let expires_at = fetched_at.after(policy.max_age());
         let row = StsRow { id, policy: policy.to_string(), fetched_at, expires_at };
         if let Err(error) = self.store.keep_sts_policy(domain, &row).await {
-            tracing::error!(%error, domain, "an MTA-STS policy cannot be kept");
+            tracing::error!(%error, domain, "fetched MTA-STS policy cannot be stored");
         }
         self.failed.invalidate(domain);
         standing(Some(&policy), expires_at, fetched_at)
@@ -138,10 +138,10 @@ impl StsPolicies {
         match kept.map(|it| (it.policy.mode, it.expires_at)) {
             Some((Mode::Enforce | Mode::Testing, expires_at)) => tracing::warn!(
                 domain, reason, %expires_at,
-                "an MTA-STS policy cannot be fetched again; the known one holds on"
+                "MTA-STS policy cannot be refreshed; the cached policy stays in force"
             ),
             Some((Mode::None, _)) | None => {
-                tracing::info!(domain, reason, "an announced MTA-STS policy cannot be fetched");
+                tracing::info!(domain, reason, "announced MTA-STS policy cannot be fetched");
             }
         }
         now.after(RETRY_PAUSE)
