@@ -12,11 +12,11 @@ use crate::store::records::{
 
 const MINUTE: u64 = 60;
 const HOUR: u64 = 3_600;
-/// The pause after each attempt; the last one holds for all that follow.
+/// The pause after each attempt; the last one repeats.
 const PAUSES_S: [u64; 7] = [MINUTE, 5 * MINUTE, 15 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR, 4 * HOUR];
 const GIVE_UP_AFTER: Duration = Duration::from_secs(48 * HOUR);
-/// The longest wait of a message whose destination is backed off from: where fewer than five wait, none of
-/// them is called when the back-off ends.
+/// The longest wait of a message during back-offs: where fewer than five wait, none is requeued
+/// when a back-off ends.
 const MAX_WAIT: Duration = Duration::from_mins(30);
 /// How long a message waits that had fewer attempts than there are pauses, because its destination was
 /// backed off from (RFC 5321 section 4.5.4.1: four to five days).
@@ -28,10 +28,9 @@ const MIN_FAILURES: u32 = 50;
 /// ago, and not within the same disturbance.
 const SUSPICION: Duration = Duration::from_hours(30 * 24);
 const SUSPICION_AFTER: Duration = Duration::from_hours(1);
-/// A server's reply is kept, but not a novel.
 const MAX_REASON_CHARS: usize = 500;
 
-/// What becomes of a message whose destination is backed off from.
+/// What happens to a message whose destination is backed off from.
 #[derive(Debug)]
 pub enum WhileBackedOff {
     Wait(BackedOff),
@@ -63,13 +62,13 @@ impl RetrySchedule {
         if pauses.is_empty() { Self::default() } else { Self { pauses, ..Self::default() } }
     }
 
-    /// The same, with addresses that are dead suppressed for so long; for ever where there is none.
+    /// Suppresses dead addresses for this time; for ever without one.
     #[must_use]
     pub fn suppressing_for(self, suppressed_for: Option<Duration>) -> Self {
         Self { suppressed_for, ..self }
     }
 
-    /// What the end of an attempt means for its message.
+    /// Decides what the outcome of an attempt means for its message.
     #[must_use]
     pub fn settle(
         &self,
@@ -138,8 +137,8 @@ impl RetrySchedule {
         }
     }
 
-    /// What becomes of a message whose destination is backed off from. That is no attempt, so the pause grows
-    /// with the failures of the destination.
+    /// Decides what happens to a message whose destination is backed off from. That is no attempt,
+    /// so the pause grows with the failures of the destination.
     #[must_use]
     pub fn back_off(&self, due: &Due, backoff: &Backoff, now: Timestamp) -> WhileBackedOff {
         let age = due.first_at.map_or(Duration::ZERO, |first_at| first_at.until(now));
@@ -169,17 +168,16 @@ impl RetrySchedule {
         WhileBackedOff::Wait(BackedOff { message_id: due.message_id, until, waits_for, reason })
     }
 
-    /// The pause grows with the attempts and is spread by up to a tenth, by the message's own id,
-    /// so that what failed together does not come back together. However late it is, a message gets
-    /// as many attempts as there are pauses: a clock that jumps, or a server that was off for a week,
-    /// gives nothing up.
+    /// When the next attempt is due; none once the message is given up. The pause is spread by up
+    /// to a tenth, by the message's id, so that messages that failed together are not retried
+    /// together. A message always gets as many attempts as there are pauses: neither a clock that
+    /// jumps nor a server that was off for a week gives it up.
     fn next(&self, lease: &Lease, now: Timestamp) -> Option<Timestamp> {
         let next = now.after(spread(self.pause(lease.attempt)?, lease.message_id));
         let in_time = next < lease.first_at.after(self.give_up_after);
         (in_time || !self.has_had_its_attempts(lease.attempt.saturating_sub(1))).then_some(next)
     }
 
-    /// The pause after so many failures.
     fn pause(&self, failures: u32) -> Option<Duration> {
         let index = usize::try_from(failures.saturating_sub(1)).unwrap_or(usize::MAX);
         self.pauses.get(index).or(self.pauses.last()).copied()
@@ -200,7 +198,7 @@ fn spread(pause: Duration, message: MessageId) -> Duration {
     pause + pause * spread / 1_000
 }
 
-/// Words of the other side: without what would break a line, and not endless.
+/// A reply's text without control characters, and bounded.
 fn tidied(words: &str, most: usize) -> String {
     words.chars().filter(|c| !c.is_control()).take(most).collect()
 }

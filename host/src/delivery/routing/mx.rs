@@ -1,5 +1,5 @@
-//! Where a domain's mail goes: MX (RFC 5321 section 5.1), null MX (RFC 7505), MTA-STS (RFC 8461).
-//! What was found is kept for as long as DNS allows; each domain is asked for once at a time.
+//! Resolves the mail exchangers of a domain: MX (RFC 5321 section 5.1), null MX (RFC 7505), MTA-STS
+//! (RFC 8461). Results are cached by their TTL, and parallel lookups of a domain are one.
 
 mod addresses;
 mod candidates;
@@ -32,40 +32,37 @@ use candidates::{Candidate, Candidates};
 use single_flight::SingleFlight;
 use sts_policies::AppliedPolicy;
 
-/// Domains of which is kept what was found.
 const MAX_CACHED_DOMAINS: u64 = 100_000;
-/// The most hosts of a domain that are tried.
 const MAX_HOSTS: usize = 16;
-/// Of how many of them the addresses are asked for at one time.
+/// Parallel address lookups for the hosts of a domain.
 const MAX_PARALLEL_LOOKUPS: usize = 4;
-/// The longest and the shortest that hosts are kept, whatever their records allow.
+/// Caps of the TTL of hosts, whatever their records say.
 const MAX_TTL: Duration = Duration::from_hours(1);
 const MIN_TTL: Duration = Duration::from_secs(30);
-/// For how much longer they are used while they are looked up again.
+/// How long expired hosts serve while a new lookup runs.
 const STALE_TTL: Duration = Duration::from_mins(5);
-/// How long it is kept that a domain takes no mail, and that nothing is known of it.
+/// How long failures are cached.
 const PERMANENT_FAILURE_TTL: Duration = Duration::from_mins(5);
 const TEMPORARY_FAILURE_TTL: Duration = Duration::from_secs(30);
 
-/// What is known of a recipient's domain.
+/// The result of a lookup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MxResolution {
-    /// There are hosts to try.
     Hosts(MxHosts),
-    /// It takes no mail, or not from here.
+    /// The domain accepts no mail, or not from here.
     PermanentFailure {
         /// The enhanced status code (RFC 3463), as in `5.1.10`.
         enhanced: &'static str,
         reason: String,
     },
-    /// It is not known now.
+    /// The domain cannot be resolved now.
     TemporaryFailure { reason: String },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MxHosts {
-    /// Whose they are: their organizational domains, or names where they have none, joined by `+`. The
-    /// same for all customers of one operator.
+    /// The operator: the hosts' organizational domains, or names where they have none, joined by
+    /// `+`. The same for all customers of one operator.
     pub group: String,
     /// In the order in which they are to be tried; at least one, at most 16.
     pub hosts: Vec<MxHost>,
@@ -73,7 +70,6 @@ pub struct MxHosts {
     pub policy: Option<StsPolicy>,
 }
 
-/// A host that takes mail for a domain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MxHost {
     /// Its name in the MX record: lower case, A-labels, no last dot; or an address literal.
@@ -87,7 +83,6 @@ pub struct MxHost {
     pub allowed_by_policy: bool,
 }
 
-/// How hosts are looked for.
 #[derive(Debug, Clone, Default)]
 pub struct MxSettings {
     /// The kinds of addresses that this machine can connect to.
@@ -98,7 +93,7 @@ pub struct MxSettings {
     pub own_names: Vec<String>,
 }
 
-/// Looks domains up and keeps what it found.
+/// Resolves domains and caches the results.
 #[derive(Debug)]
 pub struct MxResolver {
     resolver: Resolver,
@@ -109,8 +104,7 @@ pub struct MxResolver {
     flights: SingleFlight,
 }
 
-/// What was found, and between which moments it may be used: a clock that is set back makes nothing
-/// last longer.
+/// Valid only between two moments, so that a clock that is set back makes nothing last longer.
 #[derive(Debug, Clone)]
 struct CachedResolution {
     exchange: Arc<MxResolution>,
@@ -126,7 +120,7 @@ enum NoHosts {
 }
 
 impl MxResolver {
-    /// Knows nothing yet. Without `policies` no MTA-STS policy is looked for.
+    /// Without `policies` MTA-STS is ignored.
     #[must_use]
     pub fn new(
         resolver: Resolver,
@@ -138,8 +132,7 @@ impl MxResolver {
         Self { resolver, policies, clock, settings, known, flights: SingleFlight::default() }
     }
 
-    /// What is known of a domain, in lower case and A-labels, or of an address literal; nobody is
-    /// asked.
+    /// The cached result of a domain, in lower case and A-labels, or of an address literal.
     #[must_use]
     pub fn known(&self, domain: &str) -> Option<Arc<MxResolution>> {
         let known = self.known.get(domain)?;
@@ -147,8 +140,8 @@ impl MxResolver {
         (known.from <= now && now < known.until).then_some(known.exchange)
     }
 
-    /// The same, and hosts for some minutes more than their records allow: mail goes on where looking them
-    /// up again takes long.
+    /// The cached result, or hosts that expired some minutes ago: mail goes on while a new lookup
+    /// is slow.
     #[must_use]
     pub fn usable(&self, domain: &str) -> Option<Arc<MxResolution>> {
         let known = self.known.get(domain)?;
@@ -162,14 +155,14 @@ impl MxResolver {
         (known.from <= now && now < until).then_some(known.exchange)
     }
 
-    /// Whether it is known where a domain's mail goes, or that it goes nowhere.
+    /// Whether the cache holds hosts or a permanent failure of a domain.
     #[must_use]
     pub fn knows_where(&self, domain: &str) -> bool {
         self.known(domain).is_some_and(|it| !matches!(*it, MxResolution::TemporaryFailure { .. }))
     }
 
-    /// What is found of it, looked up where it is not known: once, however many ask. Dropped, it leaves
-    /// nothing behind, and another one that waits goes on.
+    /// Looks a domain up unless it is cached; parallel calls share one lookup. Dropping the future
+    /// is safe: a waiting call takes over.
     pub async fn look_up(&self, domain: &str) -> Arc<MxResolution> {
         let flight = self.flights.join(domain);
         let _alone = flight.turn().await;
@@ -222,7 +215,7 @@ impl MxResolver {
         Ok((MxHosts { group: candidates.group, hosts, policy }, keep))
     }
 
-    /// Those of the hosts that have addresses, and how long these may be kept.
+    /// Looks up the addresses of the hosts; answers those that have any, and their TTL.
     async fn with_addresses<'a>(
         &self,
         candidates: Vec<&'a Candidate>,
@@ -235,7 +228,7 @@ impl MxResolver {
             let some = some.iter().map(|it| addresses(&self.resolver, &it.name, families, reach));
             found.extend(join_all(some).await);
         }
-        // The domain itself, that is, and not a host that it has named.
+        // Without an MX record the domain itself is the host, and its address is at fault.
         let no_address = if names().eq([domain]) { "5.1.2" } else { "5.4.4" };
         let mut hosts = Vec::with_capacity(candidates.len());
         let mut keep = MAX_TTL;
@@ -253,7 +246,7 @@ impl MxResolver {
             }
         }
         match (unknown, unreachable) {
-            // Without the host of which nothing is known now, for no longer than need be.
+            // One host is unresolved: the result is cached only briefly.
             (Some(_), _) if !hosts.is_empty() => Ok((hosts, TEMPORARY_FAILURE_TTL)),
             (None, _) if !hosts.is_empty() => Ok((hosts, keep)),
             (Some((name, failure)), _) => Err(NoHosts::temporary(format!(

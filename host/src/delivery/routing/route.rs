@@ -1,4 +1,4 @@
-//! Which way a message takes: chosen by its account and its recipient's domain.
+//! The route of a message: chosen by its account and its recipient's domain.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,25 +12,23 @@ use crate::id::AccountId;
 /// The lane of messages that may only reach the sandbox inbox.
 pub const SANDBOX: &str = "sandbox";
 
-/// The ways that the operator has named.
+/// The operator's routing rules.
 #[derive(Debug, Clone)]
 pub struct Routes {
-    /// The first one that fits counts.
+    /// The first match counts.
     pub rules: Vec<Rule>,
     pub default: Route,
 }
 
-/// A rule of the operator.
 #[derive(Debug, Clone)]
 pub struct Rule {
-    /// Of these accounts; of all where it is empty.
+    /// Matches these accounts; all where it is empty.
     pub accounts: Vec<AccountId>,
-    /// To these domains; to all where it is empty.
+    /// Matches these recipient domains; all where it is empty.
     pub recipients: Vec<DomainPattern>,
     pub route: Route,
 }
 
-/// A way out.
 #[derive(Debug, Clone)]
 pub enum Route {
     Sandbox,
@@ -38,20 +36,19 @@ pub enum Route {
     Direct,
 }
 
-/// A server that takes mail for everybody.
+/// A server that relays mail to any recipient.
 #[derive(Debug, Clone)]
 pub struct Smarthost {
     pub name: String,
     pub host: String,
     pub port: u16,
     pub security: Security,
-    /// With what it is logged in.
     pub login: Option<Login>,
     pub weight: u32,
     pub limits: Limits,
 }
 
-/// A domain, or all below one: `example.com`, `*.example.com`.
+/// A domain, or all its subdomains: `example.com`, `*.example.com`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DomainPattern {
     name: DomainName,
@@ -59,7 +56,7 @@ pub struct DomainPattern {
 }
 
 impl Routes {
-    /// The way of a message, and which one of all it is.
+    /// The route of a message, and its number.
     #[must_use]
     pub fn select(&self, account: AccountId, lane: &str) -> (usize, &Route) {
         if lane == SANDBOX {
@@ -73,7 +70,7 @@ impl Routes {
         rule.map_or((self.rules.len(), &self.default), |(number, rule)| (number, &rule.route))
     }
 
-    /// The way of that number, as [`Self::select`] gives it.
+    /// The route of a number from [`Self::select`].
     #[must_use]
     pub fn numbered(&self, number: usize) -> &Route {
         match self.rules.get(number) {

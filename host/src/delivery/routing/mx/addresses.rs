@@ -1,4 +1,4 @@
-//! The addresses of a host, of both families in turn.
+//! The addresses of a host, alternating between both families.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -23,16 +23,14 @@ pub enum AddressFamilies {
     Ipv6,
 }
 
-/// What is known of a host.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum AddressLookup {
-    /// Its addresses in the order in which they are to be tried, and how long they may be kept.
+    /// The addresses in the order of trying, and their TTL.
     Addresses(Vec<IpAddr>, Duration),
-    /// It has none.
     Nothing,
-    /// It has some, and none that may be connected to.
+    /// The host has addresses, but none that may be connected to.
     OutOfReach,
-    /// It may have some; why they are not known.
+    /// The lookup failed, for this reason.
     Unknown(&'static str),
 }
 
@@ -84,7 +82,7 @@ pub(super) async fn addresses(
     AddressLookup::Addresses(within, Duration::from_secs(ttl.unwrap_or_default().into()))
 }
 
-/// The resolver sorts them, so their own order is gone; each is to have its share.
+/// The resolver has sorted the addresses: a random order spreads the load.
 fn shuffled(seen: &Outcome) -> Vec<IpAddr> {
     let mut addresses: Vec<IpAddr> =
         seen.answers().iter().filter_map(|it| it.data.parse().ok()).collect();

@@ -1,4 +1,4 @@
-//! The hosts that a domain's MX records name, in the order in which they are to be tried.
+//! The hosts of a domain's MX records, in the order of trying.
 
 use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
@@ -10,17 +10,15 @@ use crate::id::fill_random;
 /// A name that is no name: "there is no host" (RFC 7505).
 const NO_HOST: &str = ".";
 
-/// The hosts of a domain, before anything is known of them.
+/// The hosts of a domain, before their addresses are known.
 #[derive(Debug)]
 pub(super) struct Candidates {
     pub(super) group: String,
     /// At least one, in their order.
     pub(super) hosts: Vec<Candidate>,
-    /// How long they may be kept.
     pub(super) ttl: Duration,
 }
 
-/// One of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Candidate {
     /// The lower, the earlier.
@@ -29,7 +27,7 @@ pub(super) struct Candidate {
 }
 
 impl Candidates {
-    /// What the answer to the question for a domain's MX records means.
+    /// Reads the answer to an MX query.
     pub(super) fn of(domain: &str, seen: &Outcome, own: &[String]) -> Result<Self, NoHosts> {
         let (candidates, ttl) = match seen {
             Outcome::Answers(answers) => {
@@ -37,7 +35,7 @@ impl Candidates {
                 let candidates = answers.iter().filter_map(|it| parsed(&it.data)).collect();
                 (candidates, Duration::from_secs(ttl.into()))
             }
-            // The domain is its own host then.
+            // Without MX records the domain is its own host.
             Outcome::NoData => {
                 (vec![Candidate { preference: 0, name: domain.to_owned() }], MAX_TTL)
             }
@@ -57,7 +55,6 @@ impl Candidates {
     }
 }
 
-/// Why nothing is known, in words.
 pub(super) const fn failure(seen: &Outcome) -> &'static str {
     match seen {
         Outcome::ServFail => "the name servers fail (SERVFAIL)",
@@ -72,7 +69,7 @@ fn parsed(data: &str) -> Option<Candidate> {
     Some(Candidate { preference: preference.parse().ok()?, name: name.to_owned() })
 }
 
-/// A record of no host says something only where it stands alone.
+/// A null MX counts only where it stands alone.
 fn without_null(domain: &str, mut candidates: Vec<Candidate>) -> Result<Vec<Candidate>, NoHosts> {
     candidates.retain(|it| it.name != NO_HOST);
     if candidates.is_empty() {
@@ -81,7 +78,7 @@ fn without_null(domain: &str, mut candidates: Vec<Candidate>) -> Result<Vec<Cand
     Ok(candidates)
 }
 
-/// Without this server and all hosts that are not preferred to it: they would send the mail back.
+/// Drops this server and all hosts of no better preference: they would send the mail back.
 fn without_self(
     domain: &str,
     mut candidates: Vec<Candidate>,
@@ -100,14 +97,14 @@ fn without_self(
     Ok(candidates)
 }
 
-/// The organizational domains of all hosts: whoever names a host of somebody else beside one of his own
-/// is in nobody's group.
+/// The organizational domains of all hosts, so that a domain that adds another operator's host does
+/// not join that operator's group.
 fn group(candidates: &[Candidate]) -> String {
     let organizations: BTreeSet<String> = candidates.iter().map(|it| operator(&it.name)).collect();
     organizations.into_iter().collect::<Vec<_>>().join("+")
 }
 
-/// Whose a host is: its organizational domain, or its name where it has none.
+/// The operator of a host: its organizational domain, or its name where it has none.
 #[must_use]
 pub fn operator(host: &str) -> String {
     let is_literal = host.starts_with('[');

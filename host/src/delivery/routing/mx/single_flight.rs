@@ -1,4 +1,4 @@
-//! Look-ups under way: one for each domain, whoever else asks waits for it.
+//! One lookup for each domain at a time; parallel calls wait for it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -16,7 +16,7 @@ struct Waiting {
     count: usize,
 }
 
-/// The place of one that asks; given back when it is dropped.
+/// One caller's place; released on drop.
 #[derive(Debug)]
 pub(super) struct FlightGuard<'a> {
     flights: &'a SingleFlight,
@@ -36,7 +36,7 @@ impl SingleFlight {
 }
 
 impl FlightGuard<'_> {
-    /// Waits until nobody else looks this domain up.
+    /// Waits until no other lookup of the domain runs.
     pub(super) async fn turn(&self) -> GateGuard<'_, ()> {
         self.gate.lock().await
     }

@@ -1,5 +1,5 @@
-//! The MTA-STS policies of domains (RFC 8461 section 5.1). One that was fetched holds until it expires:
-//! that DNS or its host are silent takes nothing away, or whoever can silence them could.
+//! The MTA-STS policies of domains (RFC 8461 section 5.1). A fetched policy holds until it expires,
+//! even while DNS or the policy host fail: otherwise whoever can block them could downgrade mail.
 
 use std::time::Duration;
 
@@ -15,11 +15,10 @@ use crate::store::sqlite::StsRow;
 
 /// How often a policy is fetched again although its `id` is the same (section 10.2).
 const REFRESH_AFTER: Duration = Duration::from_hours(24);
-/// How long a policy host is left alone after a failure, and the most that are remembered.
+/// The pause after a policy host failed, and the most failures that are remembered.
 const RETRY_PAUSE: Duration = Duration::from_mins(5);
 const MAX_FAILED_HOSTS: u64 = 100_000;
 
-/// Finds policies and keeps them.
 #[derive(Debug)]
 pub struct StsPolicies {
     resolver: Resolver,
@@ -30,16 +29,15 @@ pub struct StsPolicies {
     failed: Cache<String, Timestamp>,
 }
 
-/// How a domain stands.
+/// The policy in force for a domain.
 #[derive(Debug)]
 pub(super) struct AppliedPolicy {
-    /// Its policy, unless it is of mode `none`.
+    /// None also for a policy of mode `none`.
     pub(super) policy: Option<StsPolicy>,
-    /// When to look again.
+    /// When the policy must be checked again.
     pub(super) until: Timestamp,
 }
 
-/// A policy that was fetched before.
 #[derive(Debug)]
 struct CachedPolicy {
     id: String,
@@ -49,15 +47,14 @@ struct CachedPolicy {
 }
 
 impl StsPolicies {
-    /// Policies are kept in `store`.
     #[must_use]
     pub fn new(resolver: Resolver, store: Store, fetcher: PolicyFetcher, clock: Clock) -> Self {
         let failed = Cache::builder().max_capacity(MAX_FAILED_HOSTS).build();
         Self { resolver, store, fetcher, clock, failed }
     }
 
-    /// The policy that a domain's mail is under now. Waits for a policy host only where a policy is
-    /// announced, or known, that was not fetched lately.
+    /// The policy in force for a domain. Waits for the policy host only where an announced or
+    /// cached policy was not fetched lately.
     pub(super) async fn standing(&self, domain: &str) -> Result<AppliedPolicy, NoHosts> {
         let now = self.clock.now();
         let kept = self.kept(domain, now).await?;
@@ -93,7 +90,7 @@ impl StsPolicies {
             NoHosts::temporary(format!("it is not known whether {domain} has an MTA-STS policy"))
         })?;
         Ok(row.and_then(|row| {
-            // What this version does not read any more is fetched again.
+            // A policy that this version cannot read is fetched again.
             let policy = StsPolicy::parse(row.policy.as_bytes()).ok()?;
             let StsRow { id, fetched_at, expires_at, policy: _ } = row;
             Some(CachedPolicy { id, policy, fetched_at, expires_at })
@@ -119,7 +116,6 @@ impl StsPolicies {
         standing(Some(&policy), expires_at, fetched_at)
     }
 
-    /// Until when its policy host is left alone.
     fn paused_until(&self, domain: &str, now: Timestamp) -> Option<Timestamp> {
         let failed = self.failed.get(domain)?;
         let until = failed.after(RETRY_PAUSE);
