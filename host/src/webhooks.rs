@@ -7,7 +7,7 @@
 pub(crate) mod body;
 pub(crate) mod guard;
 pub(crate) mod manage;
-mod names;
+mod resolver;
 pub(crate) mod post;
 pub(crate) mod publish;
 pub(crate) mod schedule;

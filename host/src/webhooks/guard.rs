@@ -1,6 +1,6 @@
 //! Where webhooks may point: to the public internet, and to what the operator allows beside it.
 //!
-//! A name is judged by the addresses that the connection is then made to (`names`), so a name that
+//! A name is judged by the addresses that the connection is then made to (`resolver`), so a name that
 //! answers otherwise the next time gains nothing; an address in a URL is judged here.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -10,7 +10,7 @@ use reqwest::Url;
 use crate::account::key::IpNetwork;
 
 /// Characters of a URL.
-const LONGEST: usize = 2_048;
+const MAX_URL_CHARS: usize = 2_048;
 
 #[derive(Debug, Clone, Default)]
 pub struct Guard {
@@ -41,7 +41,7 @@ pub struct Forbidden {
 pub enum UrlRefused {
     #[error("is not a URL such as https://example.com/hooks: {0}")]
     Malformed(String),
-    #[error("may have at most {LONGEST} characters")]
+    #[error("may have at most {MAX_URL_CHARS} characters")]
     TooLong,
     #[error("must begin with https://")]
     Scheme,
@@ -58,12 +58,12 @@ pub enum UrlRefused {
 impl Guard {
     /// Judges the URL of a webhook; the names in it are judged when they are looked up.
     pub fn url(&self, text: &str) -> Result<Url, UrlRefused> {
-        if text.chars().count() > LONGEST {
+        if text.chars().count() > MAX_URL_CHARS {
             return Err(UrlRefused::TooLong);
         }
         let url = Url::parse(text).map_err(|error| UrlRefused::Malformed(error.to_string()))?;
         // What is kept is this form, in which one letter may be nine characters; it is ASCII.
-        if url.as_str().len() > LONGEST {
+        if url.as_str().len() > MAX_URL_CHARS {
             return Err(UrlRefused::TooLong);
         }
         match (url.scheme(), self.schemes) {

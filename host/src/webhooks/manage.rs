@@ -1,12 +1,14 @@
 //! What owners do with their webhooks: make, change, rotate, test, replay, remove. Both the API and the
 //! command line come here.
 
+#![expect(clippy::missing_errors_doc, reason = "every error is a `WebhookError`")]
+
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::guard::UrlRefused;
-use super::post::{Letter, Reply};
+use super::post::{Reply, WebhookRequest};
 use super::signature::Secret;
 use super::types::{self, UnknownType};
 use super::{Webhooks, body};
@@ -19,15 +21,15 @@ use crate::store::sqlite::{
 };
 
 /// How long the secret before a rotation signs too.
-const BOTH: Duration = Duration::from_hours(24);
+const OLD_SECRET_VALID: Duration = Duration::from_hours(24);
 /// Deliveries that are changed in one transaction.
-const BITE: u32 = 500;
+const BATCH: u32 = 500;
 /// Types of events that one webhook may name, and characters that describe it.
-const MOST_TYPES: usize = 50;
-const LONGEST_DESCRIPTION: usize = 500;
+const MAX_TYPES: usize = 50;
+const MAX_DESCRIPTION_CHARS: usize = 500;
 /// Tests at one time: over all webhooks, and for one owner.
-const TESTS: usize = 16;
-const TESTS_OF_OWNER: usize = 4;
+const MAX_PARALLEL_TESTS: usize = 16;
+const MAX_PARALLEL_TESTS_OF_OWNER: usize = 4;
 
 #[derive(Debug, Clone, Default)]
 pub struct Wanted {
@@ -47,9 +49,9 @@ pub enum WebhookError {
     /// A type of event that there is not.
     #[error(transparent)]
     Type(#[from] UnknownType),
-    #[error("a webhook names at most {MOST_TYPES} types of events; name groups, as in message.*")]
+    #[error("a webhook names at most {MAX_TYPES} types of events; name groups, as in message.*")]
     TooManyTypes,
-    #[error("a description has at most {LONGEST_DESCRIPTION} characters")]
+    #[error("a description has at most {MAX_DESCRIPTION_CHARS} characters")]
     Description,
     /// The owner has as many as it may have.
     #[error("there are {0} webhooks, the most that there may be; delete one first")]
@@ -129,7 +131,8 @@ impl Webhooks {
     pub async fn rotate(&self, id: WebhookId) -> Result<Value, WebhookError> {
         let (secret, now) = (Secret::random(), self.clock.now());
         let sealed = self.sealed(id, &secret);
-        let rotated = self.store.rotate_webhook(id, &sealed, now.after(BOTH), now).await?;
+        let rotated =
+            self.store.rotate_webhook(id, &sealed, now.after(OLD_SECRET_VALID), now).await?;
         let webhook = self.find(id).await?;
         match webhook.earlier {
             Some((_, until)) if !rotated => Err(WebhookError::Rotated(until)),
@@ -139,14 +142,12 @@ impl Webhooks {
 
     /// Removes a webhook with the log of its deliveries.
     pub async fn remove(&self, id: WebhookId) -> Result<(), WebhookError> {
-        Ok(self.store.remove_webhook(id, BITE, self.clock.now()).await?)
+        Ok(self.store.remove_webhook(id, BATCH, self.clock.now()).await?)
     }
 
     /// Posts a test event now, also to a webhook that is disabled; answers what came of it. It is not
     /// tried again.
-    ///
-    /// # Errors
-    /// See [`WebhookError`]; that the end point does not take it is none.
+    /// An end point that does not accept it is no error.
     pub async fn test(&self, id: WebhookId) -> Result<Value, WebhookError> {
         let webhook = self.find(id).await?;
         let _place = self.place(&webhook).ok_or(WebhookError::Busy)?;
@@ -186,20 +187,17 @@ impl Webhooks {
         let (range, mut after, mut all) = ((since, until.unwrap_or(now)), String::new(), 0);
         loop {
             let (some, last) =
-                self.store.replay_failed(id, range, &after, BITE, self.clock.now()).await?;
+                self.store.replay_failed(id, range, &after, BATCH, self.clock.now()).await?;
             all += some;
             self.wake.notify_one();
             match last {
-                Some(last) if some == u64::from(BITE) => after = last,
+                Some(last) if some == u64::from(BATCH) => after = last,
                 Some(_) | None => return Ok(all),
             }
         }
     }
 
     /// A webhook.
-    ///
-    /// # Errors
-    /// There is none, or the database failed.
     pub async fn find(&self, id: WebhookId) -> Result<WebhookRow, WebhookError> {
         self.store.webhook(id).await?.ok_or(WebhookError::Missing(id))
     }
@@ -232,8 +230,8 @@ impl Webhooks {
             signatures.push(secret.ok_or(SealError::Damaged)?.sign(&id, timestamp, body));
         }
         let signature = &signatures.join(" ");
-        let letter = Letter { id: &id, timestamp, signature, body };
-        Ok(self.poster.post(&webhook.url, letter).await)
+        let request = WebhookRequest { id: &id, timestamp, signature, body };
+        Ok(self.poster.post(&webhook.url, request).await)
     }
 
     async fn active(&self, id: WebhookId) -> Result<(), WebhookError> {
@@ -252,7 +250,10 @@ impl Webhooks {
         let (id, owner) = (webhook.id, webhook.owner);
         let mut tests = self.tests.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let of_owner = tests.values().filter(|it| **it == owner).count();
-        if tests.len() >= TESTS || of_owner >= TESTS_OF_OWNER || tests.contains_key(&id) {
+        if tests.len() >= MAX_PARALLEL_TESTS
+            || of_owner >= MAX_PARALLEL_TESTS_OF_OWNER
+            || tests.contains_key(&id)
+        {
             return None;
         }
         tests.insert(id, owner);
@@ -279,11 +280,11 @@ fn identity(id: WebhookId) -> String {
 }
 
 fn check(description: Option<&String>, types: Option<&[String]>) -> Result<(), WebhookError> {
-    if description.is_some_and(|it| it.chars().count() > LONGEST_DESCRIPTION) {
+    if description.is_some_and(|it| it.chars().count() > MAX_DESCRIPTION_CHARS) {
         return Err(WebhookError::Description);
     }
     let types = types.unwrap_or_default();
-    if types.len() > MOST_TYPES {
+    if types.len() > MAX_TYPES {
         return Err(WebhookError::TooManyTypes);
     }
     types.iter().try_for_each(|it| types::check(it).map_err(WebhookError::Type))

@@ -12,16 +12,16 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc2822;
 
 use super::guard::{Guard, Schemes};
-use super::names::{Names, NoAddress};
+use super::resolver::{GuardedResolver, NoAddress};
 use crate::clock::{Clock, Timestamp};
 use crate::dns::Resolver;
 
 const USER_AGENT: &str = concat!("Waxwing/", env!("CARGO_PKG_VERSION"), " (webhooks)");
 /// Bytes of an answer that are read, and that are kept.
-const READ: usize = 4 << 10;
-const KEPT: usize = 1 << 10;
-const IDLE: Duration = Duration::from_secs(30);
-const IDLE_PER_HOST: usize = 8;
+const MAX_READ: usize = 4 << 10;
+const MAX_LOGGED: usize = 1 << 10;
+const POOL_IDLE: Duration = Duration::from_secs(30);
+const MAX_IDLE_PER_HOST: usize = 8;
 
 /// Posts to end points.
 #[derive(Debug, Clone)]
@@ -38,7 +38,7 @@ pub struct Poster {
 pub struct NoClient(#[from] reqwest::Error);
 
 #[derive(Debug, Clone, Copy)]
-pub struct Letter<'a> {
+pub struct WebhookRequest<'a> {
     /// The header `webhook-id`.
     pub id: &'a str,
     /// The header `webhook-timestamp`.
@@ -73,20 +73,20 @@ impl Poster {
         let client = Client::builder()
             .tls_backend_preconfigured(tls)
             .https_only(guard.schemes == Schemes::Https)
-            .dns_resolver(Names::new(resolver, Arc::clone(&guard)))
+            .dns_resolver(GuardedResolver::new(resolver, Arc::clone(&guard)))
             .redirect(Policy::none())
             .referer(false)
             .no_proxy()
             .http1_only()
             .user_agent(USER_AGENT)
             .timeout(time)
-            .pool_idle_timeout(IDLE)
-            .pool_max_idle_per_host(IDLE_PER_HOST)
+            .pool_idle_timeout(POOL_IDLE)
+            .pool_max_idle_per_host(MAX_IDLE_PER_HOST)
             .build()?;
         Ok(Self { client, guard, clock, time })
     }
 
-    pub async fn post(&self, url: &str, letter: Letter<'_>) -> Reply {
+    pub async fn post(&self, url: &str, request: WebhookRequest<'_>) -> Reply {
         let start = Instant::now();
         let nothing = |error: String| Reply {
             status: None,
@@ -100,7 +100,7 @@ impl Poster {
             Ok(url) => url,
             Err(error) => return nothing(format!("the URL {error}")),
         };
-        let mut response = match self.send(url, letter).await {
+        let mut response = match self.send(url, request).await {
             Ok(response) => response,
             Err(error) => return nothing(self.explain(&error)),
         };
@@ -123,14 +123,18 @@ impl Poster {
         }
     }
 
-    async fn send(&self, url: Url, letter: Letter<'_>) -> Result<Response, reqwest::Error> {
+    async fn send(
+        &self,
+        url: Url,
+        request: WebhookRequest<'_>,
+    ) -> Result<Response, reqwest::Error> {
         self.client
             .post(url)
             .header(CONTENT_TYPE, "application/json")
-            .header("webhook-id", letter.id)
-            .header("webhook-timestamp", letter.timestamp.to_string())
-            .header("webhook-signature", letter.signature)
-            .body(letter.body.to_owned())
+            .header("webhook-id", request.id)
+            .header("webhook-timestamp", request.timestamp.to_string())
+            .header("webhook-signature", request.signature)
+            .body(request.body.to_owned())
             .send()
             .await
     }
@@ -180,7 +184,7 @@ impl Reply {
 /// log has less of it.
 async fn read(response: &mut Response) -> Vec<u8> {
     let mut read = Vec::new();
-    while read.len() < READ {
+    while read.len() < MAX_READ {
         match response.chunk().await {
             Ok(Some(chunk)) => read.extend_from_slice(&chunk),
             Ok(None) | Err(_) => break,
@@ -190,7 +194,7 @@ async fn read(response: &mut Response) -> Vec<u8> {
 }
 
 fn excerpt(read: &[u8]) -> String {
-    String::from_utf8_lossy(read.get(..KEPT).unwrap_or(read)).into_owned()
+    String::from_utf8_lossy(read.get(..MAX_LOGGED).unwrap_or(read)).into_owned()
 }
 
 /// RFC 9110 section 10.2.3: seconds, or a date. A number that is too large asks for the longest pause.

@@ -12,25 +12,25 @@ use crate::store::StoreError;
 use crate::store::sqlite::{Behind, FannedEvent, NewDelivery};
 
 /// Events that are read at one time.
-const BITE: u32 = 500;
+const BATCH: u32 = 500;
 /// Bytes that one transaction writes, and what a delivery takes beside the body of its event.
 const BYTES: usize = 4 << 20;
 const ROW: usize = 256;
 /// How soon what has happened is noticed.
-const LOOK: Duration = Duration::from_millis(200);
+const POLL: Duration = Duration::from_millis(200);
 /// The pause after the database has failed.
-const STUMBLE: Duration = Duration::from_secs(1);
+const DATABASE_RETRY: Duration = Duration::from_secs(1);
 
 impl Webhooks {
     /// Runs until `stop`.
     pub async fn publish(self: Arc<Self>, stop: CancellationToken) {
         while !stop.is_cancelled() {
-            let pause = match self.publish_some(BITE).await {
+            let pause = match self.publish_some(BATCH).await {
                 Ok(true) => continue,
-                Ok(false) => LOOK,
+                Ok(false) => POLL,
                 Err(error) => {
                     tracing::error!(%error, "events cannot be handed out to webhooks; retrying");
-                    STUMBLE
+                    DATABASE_RETRY
                 }
             };
             tokio::select! {
@@ -44,22 +44,22 @@ impl Webhooks {
     pub(super) async fn publish_some(&self, limit: u32) -> Result<bool, StoreError> {
         let Some(behind) = self.store.events_behind(limit).await? else { return Ok(false) };
         let mut from = behind.from;
-        for bite in bites(&behind) {
+        for batch in batches(&behind) {
             let now = self.clock.now();
-            if !self.store.hand_out((from, bite.to), &bite.deliveries, now).await? {
+            if !self.store.hand_out((from, batch.to), &batch.deliveries, now).await? {
                 break;
             }
-            if !bite.deliveries.is_empty() {
+            if !batch.deliveries.is_empty() {
                 self.wake.notify_one();
             }
-            from = bite.to;
+            from = batch.to;
         }
         Ok(true)
     }
 }
 
 /// What one transaction writes.
-struct Bite {
+struct Batch {
     deliveries: Vec<NewDelivery>,
     /// Where the cursor stands then.
     to: i64,
@@ -67,7 +67,7 @@ struct Bite {
 
 /// The deliveries of what is behind the cursor, so many at a time as are [`BYTES`] together, and one
 /// event at least. The next ones are made when these are written.
-fn bites(behind: &Behind) -> impl Iterator<Item = Bite> {
+fn batches(behind: &Behind) -> impl Iterator<Item = Batch> {
     let mut rest = behind.events.iter().filter_map(|event| delivery(behind, event)).peekable();
     let mut is_done = false;
     std::iter::from_fn(move || {
@@ -81,7 +81,7 @@ fn bites(behind: &Behind) -> impl Iterator<Item = Bite> {
         }
         let to = rest.peek().map(|next| next.sequence - 1);
         is_done = to.is_none();
-        Some(Bite { deliveries, to: to.unwrap_or(behind.to) })
+        Some(Batch { deliveries, to: to.unwrap_or(behind.to) })
     })
 }
 

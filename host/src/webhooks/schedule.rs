@@ -21,10 +21,10 @@ const PAUSES: [u64; 9] = [
     24 * HOUR,
 ];
 /// The longest that an end point may put a try off (`Retry-After`).
-const LONGEST: Duration = Duration::from_hours(24);
+const MAX_RETRY_AFTER: Duration = Duration::from_hours(24);
 /// Pauses between tries of an end point that fails.
-const SHORTEST_PROBE: Duration = Duration::from_millis(100);
-const LONGEST_PROBE: Duration = Duration::from_mins(1);
+const MIN_PROBE_PAUSE: Duration = Duration::from_millis(100);
+const MAX_PROBE_PAUSE: Duration = Duration::from_mins(1);
 
 /// When a delivery is tried again; the first try is at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,22 +59,22 @@ impl Schedule {
     /// that one that stumbles is not missed and one that is down is not pestered.
     #[must_use]
     pub fn probe(&self, failing: Duration) -> Duration {
-        let most = self.pauses.iter().copied().max().unwrap_or(LONGEST_PROBE);
-        (failing / 2).clamp(SHORTEST_PROBE, LONGEST_PROBE).min(most)
+        let most = self.pauses.iter().copied().max().unwrap_or(MAX_PROBE_PAUSE);
+        (failing / 2).clamp(MIN_PROBE_PAUSE, MAX_PROBE_PAUSE).min(most)
     }
 
     /// No try is due later than this after the one before it.
     #[must_use]
     pub fn longest(&self) -> Duration {
         let pauses = self.pauses.iter().map(|pause| varied(*pause, LATEST));
-        pauses.fold(LONGEST, Duration::max)
+        pauses.fold(MAX_RETRY_AFTER, Duration::max)
     }
 }
 
 /// For how long an end point is left alone that asks for this.
 #[must_use]
 pub fn honoured(asked: Duration) -> Duration {
-    asked.min(LONGEST)
+    asked.min(MAX_RETRY_AFTER)
 }
 
 /// What makes a pause longest.
@@ -121,7 +121,7 @@ mod tests {
     fn no_pause_is_longer_than_the_longest() {
         assert_eq!(Schedule::default().longest(), Duration::from_secs(24 * HOUR) * 11 / 10);
         let short = Schedule::with_pauses(vec![Duration::from_secs(100)]);
-        assert_eq!(short.longest(), LONGEST, "an end point may ask for it");
+        assert_eq!(short.longest(), MAX_RETRY_AFTER, "an end point may ask for it");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! times; several are under way at one time, and a failed one comes back later: order is best effort.
 
 mod end_points;
-mod places;
+mod slots;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -26,18 +26,18 @@ use crate::store::sqlite::{
 };
 use crate::store::{StoreError, beside};
 use end_points::{Answer, EndPoints, Ending};
-use places::{Line, Pace, Taken};
+use slots::{FairQueue, Pace, SlotsInUse};
 
 /// How often is looked for what another process has made due.
-const LOOK: Duration = Duration::from_millis(500);
+const POLL: Duration = Duration::from_millis(500);
 /// The pause after the database has failed.
-const STUMBLE: Duration = Duration::from_secs(1);
+const DATABASE_RETRY: Duration = Duration::from_secs(1);
 /// How long tries under way have when the server stops; those that are cut are made again.
-const LAST: Duration = Duration::from_secs(5);
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(5);
 /// An end point that takes longer is slow.
-const SLOW: Duration = Duration::from_secs(2);
+const SLOW_AFTER: Duration = Duration::from_secs(2);
 /// Deliveries of a disabled webhook that are ended in one transaction.
-const BITE: u32 = 500;
+const BATCH: u32 = 500;
 
 /// A try that may begin.
 struct Try {
@@ -60,7 +60,7 @@ struct Ended {
 struct UnderWay {
     events: HashMap<WebhookId, HashSet<EventId>>,
     slow: HashSet<(WebhookId, EventId)>,
-    taken: Taken,
+    taken: SlotsInUse,
     end_points: EndPoints,
 }
 
@@ -91,7 +91,7 @@ impl Webhooks {
                 }
                 Err(error) => {
                     tracing::error!(%error, "due webhook deliveries cannot be read; retrying");
-                    STUMBLE
+                    DATABASE_RETRY
                 }
             };
             if done.is_empty() {
@@ -109,7 +109,7 @@ impl Webhooks {
             }
         };
         // What is cut off now was not taken as far as anybody knows; the next start tries it again.
-        let _cut_off = tokio::time::timeout(LAST, rest).await;
+        let _cut_off = tokio::time::timeout(SHUTDOWN_GRACE, rest).await;
         self.settle(&mut under_way, &mut Running::new(), &mut done).await;
     }
 
@@ -131,7 +131,7 @@ impl Webhooks {
                 Err(error) if failures < 60 => {
                     failures += 1;
                     tracing::error!(%error, count = tried.len(), "webhook outcomes cannot be stored; retrying");
-                    beside(tokio::time::sleep(STUMBLE), running, done).await;
+                    beside(tokio::time::sleep(DATABASE_RETRY), running, done).await;
                 }
                 Err(error) => {
                     tracing::error!(%error, "webhook outcomes were not stored; the events will be posted again");
@@ -155,7 +155,7 @@ impl Webhooks {
                 "the clock was set back: the due times of webhook deliveries were moved earlier"
             ),
             Err(error) => {
-                tracing::error!(%error, "due times of webhook deliveries cannot be corrected")
+                tracing::error!(%error, "due times of webhook deliveries cannot be corrected");
             }
         }
     }
@@ -164,9 +164,9 @@ impl Webhooks {
     async fn begin(&self, under_way: &UnderWay) -> Result<Begun, StoreError> {
         let now = self.clock.now();
         let mut waiting = self.store.waiting_webhooks().await?;
-        let mut begun = Begun { tries: Vec::new(), pause: LOOK };
+        let mut begun = Begun { tries: Vec::new(), pause: POLL };
         for it in waiting.iter().filter(|it| it.state == WebhookState::Disabled) {
-            if self.store.end_deliveries(it.webhook, BITE).await? == u64::from(BITE) {
+            if self.store.end_deliveries(it.webhook, BATCH).await? == u64::from(BATCH) {
                 begun.pause = Duration::ZERO;
             }
         }
@@ -177,19 +177,19 @@ impl Webhooks {
         waiting.retain(|it| it.due <= now);
         let end_points = &under_way.end_points;
         waiting.retain(|it| {
-            let until = end_points.left_alone(it, now);
+            let until = end_points.paused_until(it, now);
             begun.pause = until.map_or(begun.pause, |until| begun.pause.min(now.until(until)));
             until.is_none()
         });
         let mut taken = under_way.taken.clone();
-        let mut line = Line::of(waiting, &taken);
-        while let Some(it) = line.next(&taken) {
+        let mut queue = FairQueue::of(waiting, &taken);
+        while let Some(it) = queue.next(&taken) {
             let pace = end_points.pace(&it);
-            let room = taken.room(&it, pace, &self.rules);
-            if room == 0 {
+            let free_slots = taken.free_slots(&it, pace, &self.rules);
+            if free_slots == 0 {
                 continue;
             }
-            let due = self.due(under_way, it.webhook, room, now).await?;
+            let due = self.due(under_way, it.webhook, free_slots, now).await?;
             let Some(webhook) = self.store.webhook(it.webhook).await? else { continue };
             taken.take(it.owner, it.webhook, pace, due.len());
             let (lasting, long_ago) =
@@ -209,14 +209,14 @@ impl Webhooks {
         &self,
         under_way: &UnderWay,
         webhook: WebhookId,
-        room: usize,
+        free_slots: usize,
         now: Timestamp,
     ) -> Result<Vec<DueDelivery>, StoreError> {
         let own = under_way.events.get(&webhook);
         let taken = own.map_or(0, HashSet::len);
-        let mut due = self.store.due_deliveries(webhook, room + taken, now).await?;
+        let mut due = self.store.due_deliveries(webhook, free_slots + taken, now).await?;
         due.retain(|it| own.is_none_or(|own| !own.contains(&it.event)));
-        due.truncate(room);
+        due.truncate(free_slots);
         Ok(due)
     }
 
@@ -251,7 +251,7 @@ impl Webhooks {
             } else {
                 Ending::NotTaken(reply.retry_after)
             },
-            pace: if reply.took > SLOW { Pace::Slow } else { Pace::Quick },
+            pace: if reply.took > SLOW_AFTER { Pace::Slow } else { Pace::Quick },
         };
         let tried = Tried { webhook: webhook.id, event, at: now, log: reply.log(now), next };
         Ended { owner: webhook.owner, answer, tried }
@@ -284,6 +284,6 @@ impl UnderWay {
                 self.events.remove(&webhook);
             }
         }
-        self.end_points.note(webhook, &ended.answer, schedule, at);
+        self.end_points.record(webhook, &ended.answer, schedule, at);
     }
 }

@@ -166,7 +166,7 @@ impl Failover {
                 self.unresponsive.mark(&target.key(), self.clock.now());
             }
             HostVerdict::Final | HostVerdict::TransientFailure(_) => {
-                self.unresponsive.clear(&target.key())
+                self.unresponsive.clear(&target.key());
             }
             HostVerdict::Unsuitable => {}
         }

@@ -11,7 +11,7 @@ use crate::delivery::smtp::Extensions;
 pub struct OutboundMessage<'a> {
     lease: &'a Lease,
     raw: Vec<u8>,
-    signed: Vec<u8>,
+    content: Vec<u8>,
     /// Whether it has octets over 127.
     pub is_eight_bit: bool,
     /// Whether its header has them (RFC 6532): such a message needs SMTPUTF8.
@@ -21,16 +21,16 @@ pub struct OutboundMessage<'a> {
 impl<'a> OutboundMessage<'a> {
     /// Signs a message; the error ends the attempt.
     pub async fn sign(lease: &'a Lease, raw: Vec<u8>, signer: &DkimSigner) -> Result<Self, Report> {
-        let signed = sign(lease, &raw, signer).await?;
+        let content = sign(lease, &raw, signer).await?;
         let is_eight_bit = is_eight_bit(&raw);
         let header_end = raw.windows(4).position(|it| it == b"\r\n\r\n").unwrap_or(raw.len());
         let is_international = raw.iter().take(header_end).any(|byte| !byte.is_ascii());
-        Ok(Self { lease, raw, signed, is_eight_bit, is_international })
+        Ok(Self { lease, raw, content, is_eight_bit, is_international })
     }
 
     #[must_use]
     pub fn content(&self) -> &[u8] {
-        &self.signed
+        &self.content
     }
 
     /// Prepares the message for a hop: one without 8BITMIME (RFC 6152) gets it in seven bits,
@@ -48,7 +48,7 @@ impl<'a> OutboundMessage<'a> {
             let enhanced = Some("5.6.3".to_owned());
             Report { enhanced, ..Report::new(Verdict::Failed, "", words) }
         })?;
-        self.signed = sign(self.lease, &converted, signer).await?;
+        self.content = sign(self.lease, &converted, signer).await?;
         self.raw = converted;
         self.is_eight_bit = false;
         Ok(())
@@ -57,7 +57,7 @@ impl<'a> OutboundMessage<'a> {
 
 async fn sign(lease: &Lease, raw: &[u8], signer: &DkimSigner) -> Result<Vec<u8>, Report> {
     match signer.sign(lease, raw).await {
-        Signed::Message(signed) => Ok(signed),
+        Signed::Message(content) => Ok(content),
         Signed::Unsigned => Ok(raw.to_vec()),
         Signed::Defer(reason) => Err(Report::new(Verdict::Deferred, "", reason)),
         Signed::Fail(reason) => Err(Report::new(Verdict::Failed, "", reason)),

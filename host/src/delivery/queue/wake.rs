@@ -81,7 +81,7 @@ pub async fn wake(store: &Store, admission: &AdmissionControl, now: Timestamp) {
         let woken = if names.is_empty() { Ok(0) } else { store.wake(&names, most, now).await };
         match woken {
             Ok(woken) if woken < u64::from(most) => {
-                admission.destinations.note_none_waiting(&hosts)
+                admission.destinations.note_none_waiting(&hosts);
             }
             // The domain is resolved: the rest need not wait for a success.
             Ok(_) if most == MAX_REQUEUE && is_found(admission, &hosts) => {

@@ -364,7 +364,7 @@ impl Worker {
                     LaneOutcome::Exhausted => turns.exhausted.push(lane.lane),
                     LaneOutcome::More => turns.kept.push(LaneStart { after: None, ..lane }),
                     LaneOutcome::Blocked(bottleneck, lane) => {
-                        under_way.lanes(kind).block(bottleneck, lane)
+                        under_way.lanes(kind).block(bottleneck, lane);
                     }
                 }
             }
@@ -529,7 +529,7 @@ impl Worker {
                 Some(lane) => unresolved.note_waiting(lane, now),
                 // The routes were changed during the attempt.
                 None if self.admission.is_removed_smarthost(name) => {
-                    destinations.requeue().request(name, MAX_REQUEUE)
+                    destinations.requeue().request(name, MAX_REQUEUE);
                 }
                 None => destinations.note_waiting(name, now),
             }

@@ -56,7 +56,9 @@ pub enum MxResolution {
         reason: String,
     },
     /// The domain cannot be resolved now.
-    TemporaryFailure { reason: String },
+    TemporaryFailure {
+        reason: String,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -69,14 +69,14 @@ fn behind(webhooks: usize, events: i64, bytes: usize) -> Behind {
 fn large_bodies_are_handed_out_in_several_bites_each_once() {
     let behind = behind(20, 100, 100_000);
     let (mut from, mut seen, mut count) = (behind.from, Vec::new(), 0);
-    for bite in bites(&behind) {
-        let bytes: usize = bite.deliveries.iter().map(size).sum();
+    for batch in batches(&behind) {
+        let bytes: usize = batch.deliveries.iter().map(size).sum();
         assert!(bytes <= BYTES, "{bytes}");
-        let all = bite.deliveries.iter();
+        let all = batch.deliveries.iter();
         assert!(all.clone().all(|it| it.webhooks.len() == 20 && it.sequence > from));
-        assert!(all.clone().all(|it| it.sequence <= bite.to));
+        assert!(all.clone().all(|it| it.sequence <= batch.to));
         seen.extend(all.map(|it| it.sequence));
-        (from, count) = (bite.to, count + 1);
+        (from, count) = (batch.to, count + 1);
     }
     assert_eq!(count, 2, "39 and 11");
     assert_eq!(seen, (1..=100).filter(|n| n % 2 == 0).collect::<Vec<i64>>());
@@ -86,18 +86,18 @@ fn large_bodies_are_handed_out_in_several_bites_each_once() {
 #[test]
 fn an_event_that_is_larger_than_a_bite_is_one() {
     let behind = behind(20, 6, BYTES);
-    let bites: Vec<Bite> = bites(&behind).collect();
-    assert!(bites.iter().all(|it| it.deliveries.len() == 1));
-    assert_eq!(bites.iter().map(|it| it.to).collect::<Vec<_>>(), [3, 5, behind.to]);
+    let batches: Vec<Batch> = batches(&behind).collect();
+    assert!(batches.iter().all(|it| it.deliveries.len() == 1));
+    assert_eq!(batches.iter().map(|it| it.to).collect::<Vec<_>>(), [3, 5, behind.to]);
 }
 
 #[test]
 fn small_ones_and_none_are_one_bite() {
     for (webhooks, events, deliveries) in [(20, 500, 250), (0, 10, 0), (3, 0, 0)] {
         let behind = behind(webhooks, events, 10);
-        let bites: Vec<Bite> = bites(&behind).collect();
-        assert_eq!(bites.len(), 1);
-        assert_eq!((bites[0].deliveries.len(), bites[0].to), (deliveries, behind.to));
+        let batches: Vec<Batch> = batches(&behind).collect();
+        assert_eq!(batches.len(), 1);
+        assert_eq!((batches[0].deliveries.len(), batches[0].to), (deliveries, behind.to));
     }
 }
 

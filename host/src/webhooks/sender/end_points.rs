@@ -6,18 +6,18 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use super::places::Pace;
+use super::slots::Pace;
 use crate::clock::Timestamp;
 use crate::id::WebhookId;
 use crate::store::sqlite::Waiting;
 use crate::webhooks::schedule::{Schedule, honoured};
 
 /// Failures in a row after which an end point is probed, one try at a time and with pauses.
-const FEW: u32 = 5;
+const FAILURES_BEFORE_PROBING: u32 = 5;
 /// An end point that fails for so long, and is tried all the time, does not only stumble.
-const LASTING: Duration = Duration::from_hours(1);
+const LASTING_AFTER: Duration = Duration::from_hours(1);
 /// End points that are remembered as a rule; more only while they are to be left alone.
-const REMEMBERED: usize = 10_000;
+const MAX_REMEMBERED: usize = 10_000;
 
 #[derive(Debug)]
 pub struct EndPoints {
@@ -55,7 +55,7 @@ struct Known {
 
 impl Default for EndPoints {
     fn default() -> Self {
-        Self { known: HashMap::new(), most: REMEMBERED }
+        Self { known: HashMap::new(), most: MAX_REMEMBERED }
     }
 }
 
@@ -71,7 +71,7 @@ impl EndPoints {
     }
 
     /// Until when nothing is posted to it; none where it may be now.
-    pub fn left_alone(&self, waiting: &Waiting, now: Timestamp) -> Option<Timestamp> {
+    pub fn paused_until(&self, waiting: &Waiting, now: Timestamp) -> Option<Timestamp> {
         let known = self.of(waiting)?;
         // A clock that was set back must not make it longer than any pause is.
         let is_ahead =
@@ -81,11 +81,11 @@ impl EndPoints {
 
     /// Whether it has failed for long, although it was tried all the time.
     pub fn fails_lastingly(&self, waiting: &Waiting, now: Timestamp) -> bool {
-        self.of(waiting).is_some_and(|it| it.fails() && it.since <= now.before(LASTING))
+        self.of(waiting).is_some_and(|it| it.fails() && it.since <= now.before(LASTING_AFTER))
     }
 
     /// Learns of a try that ended now.
-    pub fn note(
+    pub fn record(
         &mut self,
         webhook: WebhookId,
         answer: &Answer,
@@ -119,7 +119,7 @@ impl EndPoints {
                 if known.fails() {
                     known.probed = Some(now.after(schedule.probe(known.since.until(now))));
                 }
-                if known.failures == FEW {
+                if known.failures == FAILURES_BEFORE_PROBING {
                     tracing::warn!(%webhook, "webhook endpoint keeps failing; backing off to single probes");
                 }
             }
@@ -138,11 +138,11 @@ impl EndPoints {
     fn forget_some(&mut self, now: Timestamp) {
         let is_asked = |it: &Known| it.asked.is_some_and(|until| until > now);
         self.known.retain(|_, it| it.fails() || is_asked(it));
-        if self.known.len() > REMEMBERED / 2 {
+        if self.known.len() > MAX_REMEMBERED / 2 {
             self.known.retain(|_, it| is_asked(it));
         }
         // Not at every try, where many are to be left alone.
-        self.most = REMEMBERED.max(self.known.len() * 2);
+        self.most = MAX_REMEMBERED.max(self.known.len() * 2);
     }
 }
 
@@ -153,7 +153,7 @@ impl Known {
     }
 
     fn fails(&self) -> bool {
-        self.failures >= FEW
+        self.failures >= FAILURES_BEFORE_PROBING
     }
 }
 
@@ -189,20 +189,24 @@ mod tests {
         let (mut all, schedule, id) =
             (EndPoints::default(), Schedule::default(), WebhookId::new(NOW));
         let it = waiting(id, URL);
-        assert_eq!((all.pace(&it), all.left_alone(&it, NOW)), (None, None));
-        all.note(id, &answer(Ending::NotTaken(Some(seconds(6)))), &schedule, NOW);
-        all.note(id, &answer(Ending::NotTaken(Some(seconds(2)))), &schedule, NOW);
-        all.note(id, &answer(Ending::NotTaken(None)), &schedule, NOW);
-        all.note(id, &answer(Ending::Taken), &schedule, NOW);
+        assert_eq!((all.pace(&it), all.paused_until(&it, NOW)), (None, None));
+        all.record(id, &answer(Ending::NotTaken(Some(seconds(6)))), &schedule, NOW);
+        all.record(id, &answer(Ending::NotTaken(Some(seconds(2)))), &schedule, NOW);
+        all.record(id, &answer(Ending::NotTaken(None)), &schedule, NOW);
+        all.record(id, &answer(Ending::Taken), &schedule, NOW);
         let until = NOW.after(seconds(6));
-        assert_eq!(all.left_alone(&it, NOW), Some(until), "the longest, whatever was under way");
-        assert_eq!(all.left_alone(&it, until), None);
-        assert_eq!(all.left_alone(&waiting(id, "https://example.com/2"), NOW), None, "another one");
-        assert_eq!(all.left_alone(&waiting(WebhookId::new(NOW), URL), NOW), None);
-        all.note(id, &answer(Ending::NotTaken(Some(Duration::MAX))), &schedule, NOW);
-        assert_eq!(all.left_alone(&it, NOW), Some(NOW.after(Duration::from_hours(24))));
+        assert_eq!(all.paused_until(&it, NOW), Some(until), "the longest, whatever was under way");
+        assert_eq!(all.paused_until(&it, until), None);
+        assert_eq!(
+            all.paused_until(&waiting(id, "https://example.com/2"), NOW),
+            None,
+            "another one"
+        );
+        assert_eq!(all.paused_until(&waiting(WebhookId::new(NOW), URL), NOW), None);
+        all.record(id, &answer(Ending::NotTaken(Some(Duration::MAX))), &schedule, NOW);
+        assert_eq!(all.paused_until(&it, NOW), Some(NOW.after(Duration::from_hours(24))));
         all.forget();
-        assert_eq!((all.pace(&it), all.left_alone(&it, NOW)), (None, None));
+        assert_eq!((all.pace(&it), all.paused_until(&it, NOW)), (None, None));
     }
 
     #[test]
@@ -211,9 +215,9 @@ mod tests {
             (EndPoints::default(), Schedule::default(), WebhookId::new(NOW));
         let it = waiting(id, URL);
         for _ in 0..2 {
-            for _ in 1..FEW {
-                all.note(id, &answer(Ending::NotTaken(None)), &schedule, NOW);
-                assert_eq!((all.pace(&it), all.left_alone(&it, NOW)), (Some(Pace::Quick), None));
+            for _ in 1..FAILURES_BEFORE_PROBING {
+                all.record(id, &answer(Ending::NotTaken(None)), &schedule, NOW);
+                assert_eq!((all.pace(&it), all.paused_until(&it, NOW)), (Some(Pace::Quick), None));
             }
             let failing = Waiting { fails: true, ..it.clone() };
             assert_eq!(all.pace(&failing), Some(Pace::Slow), "as the database has it");
@@ -221,32 +225,32 @@ mod tests {
                 [(0, 100), (1, 500), (20, 10_000), (3_599, 60_000), (3_600, 60_000)]
             {
                 let now = NOW.after(seconds(after));
-                all.note(id, &answer(Ending::NotTaken(None)), &schedule, now);
+                all.record(id, &answer(Ending::NotTaken(None)), &schedule, now);
                 assert_eq!(all.pace(&failing), Some(Pace::Failing));
                 assert_eq!(
-                    all.left_alone(&it, now),
+                    all.paused_until(&it, now),
                     Some(now.after(Duration::from_millis(pause))),
                     "{after}"
                 );
                 assert_eq!(all.fails_lastingly(&it, now), after == 3_600);
             }
-            all.note(id, &answer(Ending::Taken), &schedule, NOW);
+            all.record(id, &answer(Ending::Taken), &schedule, NOW);
         }
-        assert_eq!((all.pace(&it), all.left_alone(&it, NOW)), (Some(Pace::Quick), None));
+        assert_eq!((all.pace(&it), all.paused_until(&it, NOW)), (Some(Pace::Quick), None));
     }
 
     #[test]
     fn what_is_remembered_is_bounded_and_a_wish_is_not_forgotten() {
         let (mut all, schedule) = (EndPoints::default(), Schedule::default());
         let asked = WebhookId::new(NOW);
-        all.note(asked, &answer(Ending::NotTaken(Some(seconds(60)))), &schedule, NOW);
-        for _ in 0..3 * REMEMBERED {
+        all.record(asked, &answer(Ending::NotTaken(Some(seconds(60)))), &schedule, NOW);
+        for _ in 0..3 * MAX_REMEMBERED {
             let id = WebhookId::new(NOW);
-            for _ in 0..FEW {
-                all.note(id, &answer(Ending::NotTaken(None)), &schedule, NOW);
+            for _ in 0..FAILURES_BEFORE_PROBING {
+                all.record(id, &answer(Ending::NotTaken(None)), &schedule, NOW);
             }
         }
-        assert!(all.known.len() <= REMEMBERED, "{}", all.known.len());
-        assert!(all.left_alone(&waiting(asked, URL), NOW).is_some());
+        assert!(all.known.len() <= MAX_REMEMBERED, "{}", all.known.len());
+        assert!(all.paused_until(&waiting(asked, URL), NOW).is_some());
     }
 }

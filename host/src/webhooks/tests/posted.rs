@@ -10,9 +10,9 @@ use waxwing_dns::{DnsServer, Fault};
 
 use super::end_point::{EndPoint, Say, status};
 use super::*;
-use crate::webhooks::post::{Letter, Reply};
+use crate::webhooks::post::{Reply, WebhookRequest};
 
-const LETTER: Letter<'static> = Letter {
+const LETTER: WebhookRequest<'static> = WebhookRequest {
     id: "evt_1",
     timestamp: 1_800_000_000,
     signature: "v1,abc v1,def",

@@ -1,6 +1,6 @@
 //! From an event to an end point, over tries and over the end of the process.
 
-mod left_alone;
+mod paused;
 
 use std::collections::BTreeSet;
 

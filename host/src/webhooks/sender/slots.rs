@@ -10,7 +10,7 @@ use crate::store::sqlite::{Waiting, WebhookOwner};
 use crate::webhooks::Rules;
 
 /// Tries at one time for a webhook that is slow, fails, or is not known yet.
-const CAREFUL: usize = 2;
+const MAX_UNPROVEN: usize = 2;
 
 /// How an end point answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +34,7 @@ impl Pace {
 }
 
 #[derive(Debug, Clone, Default)]
-pub struct Taken {
+pub struct SlotsInUse {
     all: Count,
     owners: HashMap<WebhookOwner, Count>,
     webhooks: HashMap<WebhookId, usize>,
@@ -42,22 +42,22 @@ pub struct Taken {
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Count {
-    places: usize,
+    slots: usize,
     slow: usize,
 }
 
 /// Who of those that wait is next.
 #[derive(Debug)]
-pub struct Line {
+pub struct FairQueue {
     waiting: Vec<Waiting>,
     /// Each with its turn when it was put here; turns only become later while places are given.
-    heap: BinaryHeap<Reverse<(Turn, usize)>>,
+    heap: BinaryHeap<Reverse<(Priority, usize)>>,
 }
 
 /// Places of the owner, places of the webhook, and the due time.
-type Turn = (usize, usize, Timestamp);
+type Priority = (usize, usize, Timestamp);
 
-impl Taken {
+impl SlotsInUse {
     /// Takes some places.
     pub fn take(
         &mut self,
@@ -68,7 +68,7 @@ impl Taken {
     ) {
         let slow = if pace.is_some_and(Pace::is_slow) { some } else { 0 };
         for count in [&mut self.all, self.owners.entry(owner).or_default()] {
-            count.places += some;
+            count.slots += some;
             count.slow += slow;
         }
         *self.webhooks.entry(webhook).or_default() += some;
@@ -78,56 +78,58 @@ impl Taken {
     pub fn give_back(&mut self, owner: WebhookOwner, webhook: WebhookId, pace: Option<Pace>) {
         let slow = usize::from(pace.is_some_and(Pace::is_slow));
         for count in [&mut self.all, self.owners.entry(owner).or_default()] {
-            count.places = count.places.saturating_sub(1);
+            count.slots = count.slots.saturating_sub(1);
             count.slow = count.slow.saturating_sub(slow);
         }
         let own = self.webhooks.entry(webhook).or_default();
         *own = own.saturating_sub(1);
         self.webhooks.retain(|_, own| *own > 0);
-        self.owners.retain(|_, own| own.places > 0);
+        self.owners.retain(|_, own| own.slots > 0);
     }
 
     /// The places that a webhook may have now, beside those that it has.
-    pub fn room(&self, waiting: &Waiting, pace: Option<Pace>, rules: &Rules) -> usize {
+    pub fn free_slots(&self, waiting: &Waiting, pace: Option<Pace>, rules: &Rules) -> usize {
         let (all, slow) = (rules.concurrent, (rules.concurrent / 4).max(1));
         let owner = self.owners.get(&waiting.owner).copied().unwrap_or_default();
         let most = match pace {
             Some(Pace::Quick) => rules.concurrent_per_webhook,
-            Some(Pace::Slow) | None => CAREFUL.min(rules.concurrent_per_webhook),
+            Some(Pace::Slow) | None => MAX_UNPROVEN.min(rules.concurrent_per_webhook),
             Some(Pace::Failing) => 1,
         };
         let own = self.webhooks.get(&waiting.webhook).copied().unwrap_or_default();
-        let room = most
+        let free_slots = most
             .saturating_sub(own)
-            .min(all.saturating_sub(self.all.places))
-            .min(half(all).saturating_sub(owner.places));
+            .min(all.saturating_sub(self.all.slots))
+            .min(half(all).saturating_sub(owner.slots));
         if !pace.is_some_and(Pace::is_slow) {
-            return room;
+            return free_slots;
         }
-        room.min(slow.saturating_sub(self.all.slow)).min(half(slow).saturating_sub(owner.slow))
+        free_slots
+            .min(slow.saturating_sub(self.all.slow))
+            .min(half(slow).saturating_sub(owner.slow))
     }
 
-    fn turn(&self, waiting: &Waiting) -> Turn {
-        let owner = self.owners.get(&waiting.owner).map_or(0, |it| it.places);
+    fn priority(&self, waiting: &Waiting) -> Priority {
+        let owner = self.owners.get(&waiting.owner).map_or(0, |it| it.slots);
         let own = self.webhooks.get(&waiting.webhook).copied().unwrap_or_default();
         (owner, own, waiting.due)
     }
 }
 
-impl Line {
+impl FairQueue {
     /// A line of all that wait.
-    pub fn of(waiting: Vec<Waiting>, taken: &Taken) -> Self {
-        let turns = waiting.iter().enumerate().map(|(n, it)| Reverse((taken.turn(it), n)));
-        Self { heap: turns.collect(), waiting }
+    pub fn of(waiting: Vec<Waiting>, taken: &SlotsInUse) -> Self {
+        let priorities = waiting.iter().enumerate().map(|(n, it)| Reverse((taken.priority(it), n)));
+        Self { heap: priorities.collect(), waiting }
     }
 
     /// The one whose owner has the fewest places, and whose webhook has; each comes once.
-    pub fn next(&mut self, taken: &Taken) -> Option<Waiting> {
+    pub fn next(&mut self, taken: &SlotsInUse) -> Option<Waiting> {
         loop {
-            let Reverse((turn, n)) = self.heap.pop()?;
+            let Reverse((priority, n)) = self.heap.pop()?;
             let waiting = self.waiting.get(n)?;
-            let now = taken.turn(waiting);
-            if now == turn {
+            let now = taken.priority(waiting);
+            if now == priority {
                 return Some(waiting.clone());
             }
             self.heap.push(Reverse((now, n)));
@@ -136,8 +138,8 @@ impl Line {
 }
 
 /// What one owner may have of some places.
-fn half(places: usize) -> usize {
-    (places / 2).max(1)
+fn half(slots: usize) -> usize {
+    (slots / 2).max(1)
 }
 
 #[cfg(test)]
@@ -179,19 +181,19 @@ mod tests {
 
     /// Gives out all places that there are; answers how many each owner got, in the order of `owners`.
     fn given(
-        taken: &mut Taken,
+        taken: &mut SlotsInUse,
         all: &[Waiting],
         pace: Option<Pace>,
         rules: &Rules,
         owners: &[WebhookOwner],
     ) -> Vec<usize> {
-        let mut line = Line::of(all.to_vec(), taken);
+        let mut queue = FairQueue::of(all.to_vec(), taken);
         let mut given = BTreeMap::new();
-        while let Some(next) = line.next(taken) {
-            let room = taken.room(&next, pace, rules);
-            taken.take(next.owner, next.webhook, pace, room);
+        while let Some(next) = queue.next(taken) {
+            let free_slots = taken.free_slots(&next, pace, rules);
+            taken.take(next.owner, next.webhook, pace, free_slots);
             let index = owners.iter().position(|it| *it == next.owner).expect("one of them");
-            *given.entry(index).or_default() += room;
+            *given.entry(index).or_default() += free_slots;
         }
         given.into_values().collect()
     }
@@ -200,7 +202,7 @@ mod tests {
     fn many_webhooks_of_one_owner_do_not_take_the_places_of_another() {
         let owners = [owner(), owner(), WebhookOwner::Server];
         let mut all: Vec<Waiting> = (0..20).map(|n| waiting(owners[0], n)).collect();
-        let mut taken = Taken::default();
+        let mut taken = SlotsInUse::default();
         let slow = Some(Pace::Slow);
         let given_out = given(&mut taken, &all, slow, &rules(64), &owners);
         assert_eq!(given_out, [8], "half of the slow ones, although nobody else waits");
@@ -215,13 +217,13 @@ mod tests {
     #[test]
     fn an_end_point_that_fails_has_one_place_among_the_slow_ones() {
         let owners = [owner()];
-        let (it, mut taken) = (waiting(owners[0], 0), Taken::default());
+        let (it, mut taken) = (waiting(owners[0], 0), SlotsInUse::default());
         let all = std::slice::from_ref(&it);
         assert_eq!(given(&mut taken, all, Some(Pace::Failing), &rules(64), &owners), [1]);
         assert_eq!(given(&mut taken, all, Some(Pace::Failing), &rules(64), &owners), [0]);
-        assert_eq!((taken.all.places, taken.all.slow), (1, 1));
+        assert_eq!((taken.all.slots, taken.all.slow), (1, 1));
         taken.give_back(it.owner, it.webhook, Some(Pace::Failing));
-        assert_eq!((taken.all.places, taken.all.slow), (0, 0));
+        assert_eq!((taken.all.slots, taken.all.slow), (0, 0));
     }
 
     #[test]
@@ -230,7 +232,8 @@ mod tests {
         let mut all: Vec<Waiting> = (0..20).map(|n| waiting(owners[0], n)).collect();
         all.extend((0..20).map(|n| waiting(owners[1], 50 + n)));
         all.push(waiting(owners[2], 100));
-        let given_out = given(&mut Taken::default(), &all, Some(Pace::Slow), &rules(64), &owners);
+        let given_out =
+            given(&mut SlotsInUse::default(), &all, Some(Pace::Slow), &rules(64), &owners);
         assert_eq!(given_out, [8, 6, 2]);
     }
 
@@ -239,13 +242,13 @@ mod tests {
         let owners = [owner(), owner()];
         let all: Vec<Waiting> = owners.iter().map(|it| waiting(*it, 0)).collect();
         for pace in [None, Some(Pace::Quick), Some(Pace::Slow)] {
-            let mut taken = Taken::default();
+            let mut taken = SlotsInUse::default();
             let given_out = given(&mut taken, &all, pace, &rules(1), &owners);
             assert_eq!(given_out.iter().sum::<usize>(), 1, "{pace:?}");
-            let busy = all.iter().find(|it| taken.turn(it).0 == 1).expect("one has it");
+            let busy = all.iter().find(|it| taken.priority(it).0 == 1).expect("one has it");
             taken.give_back(busy.owner, busy.webhook, pace);
             assert!(taken.owners.is_empty() && taken.webhooks.is_empty());
-            assert_eq!((taken.all.places, taken.all.slow), (0, 0));
+            assert_eq!((taken.all.slots, taken.all.slow), (0, 0));
         }
     }
 }

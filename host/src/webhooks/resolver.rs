@@ -13,8 +13,8 @@ use crate::dns::{Observation, RecordType, Resolver};
 
 /// How long addresses are remembered: an end point that closes every connection must not use up the
 /// server's look-ups.
-const REMEMBERED: Duration = Duration::from_secs(5);
-const NAMES: u64 = 1_024;
+const CACHED_FOR: Duration = Duration::from_secs(5);
+const MAX_CACHED_NAMES: u64 = 1_024;
 
 /// Why there is nothing to connect to.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -31,16 +31,16 @@ pub enum NoAddress {
 
 /// Looks names up and judges their addresses.
 #[derive(Debug, Clone)]
-pub struct Names {
+pub struct GuardedResolver {
     resolver: Resolver,
     guard: Arc<Guard>,
     seen: Cache<String, Vec<IpAddr>>,
 }
 
-impl Names {
+impl GuardedResolver {
     /// Asks this resolver, and obeys this guard.
     pub fn new(resolver: Resolver, guard: Arc<Guard>) -> Self {
-        let seen = Cache::builder().max_capacity(NAMES).time_to_live(REMEMBERED).build();
+        let seen = Cache::builder().max_capacity(MAX_CACHED_NAMES).time_to_live(CACHED_FOR).build();
         Self { resolver, guard, seen }
     }
 
@@ -79,7 +79,7 @@ impl Names {
     }
 }
 
-impl Resolve for Names {
+impl Resolve for GuardedResolver {
     fn resolve(&self, name: Name) -> Resolving {
         let own = self.clone();
         Box::pin(async move {
