@@ -1,8 +1,8 @@
-//! Events: what happened is told to webhooks, at least once (Standard Webhooks).
+//! Webhooks: events are posted to their owners' endpoints, at least once (Standard Webhooks).
 //!
-//! An event is a row that was written in the transaction which changed the state. [`publish`] hands it
-//! to each webhook that wants it, exactly once and with its final body; [`sender`] posts it until it is
-//! taken or its tries are used up. `WEBHOOKS.md` beside this is for whoever receives.
+//! An event is a row that was written in the transaction which changed the state. [`publish`] hands
+//! it to each webhook that wants it, exactly once and with its final body; [`sender`] posts it
+//! until it is accepted or its attempts are used up. `WEBHOOKS.md` is the guide for receivers.
 
 pub(crate) mod body;
 pub(crate) mod guard;
@@ -46,23 +46,23 @@ pub struct Webhooks {
     tests: Mutex<HashMap<WebhookId, WebhookOwner>>,
 }
 
-/// What the operator decides about webhooks.
+/// The operator's settings.
 #[derive(Debug, Clone)]
 pub struct Rules {
-    /// When a delivery is tried again.
+    /// When a delivery is retried.
     pub schedule: Schedule,
-    /// Tries at one time.
+    /// Parallel attempts.
     pub concurrent: usize,
-    /// Tries at one time for one webhook.
+    /// Parallel attempts for one webhook.
     pub concurrent_per_webhook: usize,
     /// Webhooks that an owner may have.
     pub per_owner: u32,
-    /// A webhook that takes nothing for so long is disabled.
+    /// A webhook that accepts nothing for this long is disabled.
     pub give_up: Duration,
 }
 
 impl Webhooks {
-    /// Puts them together.
+    /// Starts nothing; see [`Self::publish`] and [`Self::send`].
     #[must_use]
     pub fn new(
         store: Store,

@@ -1,5 +1,5 @@
-//! What owners do with their webhooks: make, change, rotate, test, replay, remove. Both the API and the
-//! command line come here.
+//! What owners do with their webhooks: create, change, rotate, test, replay, remove. Both the API
+//! and the command line call this.
 
 #![expect(clippy::missing_errors_doc, reason = "every error is a `WebhookError`")]
 
@@ -20,14 +20,14 @@ use crate::store::sqlite::{
     DeliveryState, NewWebhook, TestDelivery, WebhookChange, WebhookOwner, WebhookRow, WebhookState,
 };
 
-/// How long the secret before a rotation signs too.
+/// How long the earlier secret signs, too, after a rotation.
 const OLD_SECRET_VALID: Duration = Duration::from_hours(24);
 /// Deliveries that are changed in one transaction.
 const BATCH: u32 = 500;
 /// Types of events that one webhook may name, and characters that describe it.
 const MAX_TYPES: usize = 50;
 const MAX_DESCRIPTION_CHARS: usize = 500;
-/// Tests at one time: over all webhooks, and for one owner.
+/// Parallel tests in all and for one owner.
 const MAX_PARALLEL_TESTS: usize = 16;
 const MAX_PARALLEL_TESTS_OF_OWNER: usize = 4;
 
@@ -41,7 +41,6 @@ pub struct Wanted {
     pub state: Option<WebhookState>,
 }
 
-/// Why a webhook is not as it was wanted.
 #[derive(Debug, thiserror::Error)]
 pub enum WebhookError {
     #[error("the URL {0}")]

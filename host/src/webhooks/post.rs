@@ -1,4 +1,5 @@
-//! One try: a POST over HTTP/1.1 that follows nothing, waits a bounded time and reads a bounded answer.
+//! One attempt: a POST over HTTP/1.1 that follows no redirect, waits a bounded time and reads a
+//! bounded response.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -17,13 +18,12 @@ use crate::clock::{Clock, Timestamp};
 use crate::dns::Resolver;
 
 const USER_AGENT: &str = concat!("Waxwing/", env!("CARGO_PKG_VERSION"), " (webhooks)");
-/// Bytes of an answer that are read, and that are kept.
+/// Bytes of a response that are read, and that are logged.
 const MAX_READ: usize = 4 << 10;
 const MAX_LOGGED: usize = 1 << 10;
 const POOL_IDLE: Duration = Duration::from_secs(30);
 const MAX_IDLE_PER_HOST: usize = 8;
 
-/// Posts to end points.
 #[derive(Debug, Clone)]
 pub struct Poster {
     client: Client,
@@ -32,7 +32,6 @@ pub struct Poster {
     time: Duration,
 }
 
-/// No client can be made of these settings.
 #[derive(Debug, thiserror::Error)]
 #[error("webhooks cannot be posted: {0}")]
 pub struct NoClient(#[from] reqwest::Error);
@@ -50,19 +49,18 @@ pub struct WebhookRequest<'a> {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
-    /// The status; none where there was no answer.
+    /// None where there was no response.
     pub status: Option<u16>,
-    /// Why it was not taken; none where it was.
+    /// Why the event was not accepted; none where it was.
     pub error: Option<String>,
     pub took: Duration,
-    /// The beginning of the answer's body.
     pub response: String,
-    /// For how long the end point wants to be left alone.
+    /// From `Retry-After`.
     pub retry_after: Option<Duration>,
 }
 
 impl Poster {
-    /// A poster that looks names up with `resolver`, trusts by `tls` and gives a try `time`.
+    /// Looks names up with `resolver`, trusts by `tls`, and ends an attempt after `time`.
     pub fn new(
         guard: Arc<Guard>,
         resolver: Resolver,
@@ -95,7 +93,7 @@ impl Poster {
             response: String::new(),
             retry_after: None,
         };
-        // Judged again: what the operator allows may have changed since the URL was taken.
+        // Checked again: the operator's rules may have changed since the URL was set.
         let url = match self.guard.url(url) {
             Ok(url) => url,
             Err(error) => return nothing(format!("the URL {error}")),
@@ -160,14 +158,13 @@ impl Reply {
         self.error.is_none()
     }
 
-    /// There was no try: the event could not even be signed.
+    /// An attempt that was not made, because the event could not be signed.
     #[must_use]
     pub fn not_made(why: &impl ToString) -> Self {
         let (error, took) = (Some(why.to_string()), Duration::ZERO);
         Self { status: None, error, took, response: String::new(), retry_after: None }
     }
 
-    /// As the log shows it.
     #[must_use]
     pub fn log(&self, at: Timestamp) -> Value {
         json!({
@@ -180,8 +177,8 @@ impl Reply {
     }
 }
 
-/// The beginning of an answer. The status says what became of the event; where the rest breaks off, the
-/// log has less of it.
+/// The beginning of a response. Only the status decides, so a body that breaks off is merely logged
+/// shorter.
 async fn read(response: &mut Response) -> Vec<u8> {
     let mut read = Vec::new();
     while read.len() < MAX_READ {

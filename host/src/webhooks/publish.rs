@@ -1,5 +1,5 @@
-//! Hands events to the webhooks that want them: in their order, each once, with its final body. What a
-//! crash interrupts was not done at all and is done again.
+//! Hands events out to the webhooks that want them: in order, each once, with its final body. A
+//! crash interrupts one transaction, which is then repeated.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,12 +11,12 @@ use crate::id::WebhookId;
 use crate::store::StoreError;
 use crate::store::sqlite::{Behind, FannedEvent, NewDelivery};
 
-/// Events that are read at one time.
+/// Events of one read.
 const BATCH: u32 = 500;
-/// Bytes that one transaction writes, and what a delivery takes beside the body of its event.
+/// Bytes of one transaction, and what a delivery takes besides the body of its event.
 const BYTES: usize = 4 << 20;
 const ROW: usize = 256;
-/// How soon what has happened is noticed.
+/// How often events are polled.
 const POLL: Duration = Duration::from_millis(200);
 /// The pause after the database has failed.
 const DATABASE_RETRY: Duration = Duration::from_secs(1);
@@ -58,15 +58,15 @@ impl Webhooks {
     }
 }
 
-/// What one transaction writes.
+/// The deliveries of one transaction.
 struct Batch {
     deliveries: Vec<NewDelivery>,
-    /// Where the cursor stands then.
+    /// The cursor after it.
     to: i64,
 }
 
-/// The deliveries of what is behind the cursor, so many at a time as are [`BYTES`] together, and one
-/// event at least. The next ones are made when these are written.
+/// The deliveries of the events behind the cursor, in batches of [`BYTES`] and at least one event.
+/// The iterator is lazy: a batch is made when the one before is written.
 fn batches(behind: &Behind) -> impl Iterator<Item = Batch> {
     let mut rest = behind.events.iter().filter_map(|event| delivery(behind, event)).peekable();
     let mut is_done = false;
@@ -85,7 +85,7 @@ fn batches(behind: &Behind) -> impl Iterator<Item = Batch> {
     })
 }
 
-/// What is written of an event: its body once, and a row for each webhook.
+/// Bytes written for an event: its body once, and a row for each webhook.
 fn size(delivery: &NewDelivery) -> usize {
     delivery.body.len() + delivery.webhooks.len() * ROW
 }
@@ -96,7 +96,7 @@ fn delivery(behind: &Behind, event: &FannedEvent) -> Option<NewDelivery> {
         webhook.owner == event.owner
             && webhook.after_sequence < event.sequence
             && types::wants(&webhook.types, &event.r#type)
-            // Its own end is nothing that it could be told.
+            // A webhook is not told of its own end.
             && event.subject != webhook.id.to_string()
     });
     let webhooks: Vec<WebhookId> = wanting.map(|webhook| webhook.id).collect();

@@ -1,5 +1,5 @@
-//! The addresses of an end point's name: looked up at the server's name servers and judged before
-//! anything connects, so that what was judged is what is connected to.
+//! Resolves an endpoint's name at the server's name servers and checks the addresses before
+//! anything connects, so that what was checked is what is connected to.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -11,25 +11,23 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use super::guard::{Forbidden, Guard};
 use crate::dns::{Observation, RecordType, Resolver};
 
-/// How long addresses are remembered: an end point that closes every connection must not use up the
-/// server's look-ups.
+/// How long addresses are cached: an endpoint that closes every connection must not use up the
+/// server's lookups.
 const CACHED_FOR: Duration = Duration::from_secs(5);
 const MAX_CACHED_NAMES: u64 = 1_024;
 
-/// Why there is nothing to connect to.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoAddress {
-    /// One of the addresses is not to be connected to: then none is.
+    /// One of the addresses is forbidden: then none is used.
     #[error("{name} leads to an address that is not allowed: {forbidden}")]
     Forbidden { name: String, forbidden: Forbidden },
     #[error("{name} has no address")]
     None { name: String },
-    /// It is not known whether there is one.
+    /// The lookup failed.
     #[error("the name servers give no answer for {name}")]
     Unknown { name: String },
 }
 
-/// Looks names up and judges their addresses.
 #[derive(Debug, Clone)]
 pub struct GuardedResolver {
     resolver: Resolver,
@@ -38,7 +36,6 @@ pub struct GuardedResolver {
 }
 
 impl GuardedResolver {
-    /// Asks this resolver, and obeys this guard.
     pub fn new(resolver: Resolver, guard: Arc<Guard>) -> Self {
         let seen = Cache::builder().max_capacity(MAX_CACHED_NAMES).time_to_live(CACHED_FOR).build();
         Self { resolver, guard, seen }

@@ -1,4 +1,4 @@
-//! When a delivery is tried again.
+//! When a webhook delivery is retried.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::id::fill_random;
 const SECOND: u64 = 1;
 const MINUTE: u64 = 60;
 const HOUR: u64 = 60 * MINUTE;
-/// The pauses after the first try, the second, and so on.
+/// The pauses after the first attempt, the second, and so on.
 const PAUSES: [u64; 9] = [
     5 * SECOND,
     5 * MINUTE,
@@ -20,13 +20,13 @@ const PAUSES: [u64; 9] = [
     20 * HOUR,
     24 * HOUR,
 ];
-/// The longest that an end point may put a try off (`Retry-After`).
+/// The longest `Retry-After` that is honoured.
 const MAX_RETRY_AFTER: Duration = Duration::from_hours(24);
-/// Pauses between tries of an end point that fails.
+/// Bounds of the pause between probes of a failing endpoint.
 const MIN_PROBE_PAUSE: Duration = Duration::from_millis(100);
 const MAX_PROBE_PAUSE: Duration = Duration::from_mins(1);
 
-/// When a delivery is tried again; the first try is at once.
+/// The pauses between attempts; the first attempt is made at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Schedule {
     pauses: Vec<Duration>,
@@ -39,15 +39,15 @@ impl Default for Schedule {
 }
 
 impl Schedule {
-    /// Another schedule, for labs; the usual one where there are no pauses.
+    /// Other pauses, for labs; an empty list keeps the default ones.
     #[must_use]
     pub fn with_pauses(pauses: Vec<Duration>) -> Self {
         if pauses.is_empty() { Self::default() } else { Self { pauses } }
     }
 
-    /// When the try after `made` tries is due; none where they are used up. The pause varies by a tenth,
-    /// so that what failed together does not come back together. An end point that asks for a longer one
-    /// gets it.
+    /// When the attempt after `made` attempts is due; none where they are used up. The pause varies
+    /// by a tenth, so that deliveries that failed together are not retried together. A longer
+    /// `Retry-After` is honoured.
     #[must_use]
     pub fn next(&self, made: u32, asked: Option<Duration>, now: Timestamp) -> Option<Timestamp> {
         let index = usize::try_from(made).unwrap_or(usize::MAX).checked_sub(1)?;
@@ -55,15 +55,15 @@ impl Schedule {
         Some(now.after(honoured(asked.unwrap_or_default()).max(pause)))
     }
 
-    /// How long an end point is left alone that has failed for so long: half of that, within bounds, so
-    /// that one that stumbles is not missed and one that is down is not pestered.
+    /// The pause between probes of an endpoint that has failed for this long: half of that, within
+    /// bounds, so that a short outage costs little time and a long one few probes.
     #[must_use]
     pub fn probe(&self, failing: Duration) -> Duration {
         let most = self.pauses.iter().copied().max().unwrap_or(MAX_PROBE_PAUSE);
         (failing / 2).clamp(MIN_PROBE_PAUSE, MAX_PROBE_PAUSE).min(most)
     }
 
-    /// No try is due later than this after the one before it.
+    /// The longest pause between two attempts.
     #[must_use]
     pub fn longest(&self) -> Duration {
         let pauses = self.pauses.iter().map(|pause| varied(*pause, LATEST));
@@ -71,13 +71,13 @@ impl Schedule {
     }
 }
 
-/// For how long an end point is left alone that asks for this.
+/// A `Retry-After` within its bound.
 #[must_use]
 pub fn honoured(asked: Duration) -> Duration {
     asked.min(MAX_RETRY_AFTER)
 }
 
-/// What makes a pause longest.
+/// The random number that makes a pause longest.
 const LATEST: u32 = 2_000;
 
 /// A pause from nine to eleven tenths.

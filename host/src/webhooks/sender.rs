@@ -1,7 +1,7 @@
-//! Posts what is due, a bounded number at a time. End points that fail or are slow share a quarter of
-//! the places, and no owner has more than half of any, so that nobody is held up by others. One that wants
-//! to be left alone is, and what is due for it stays so. Deliveries are begun in the order of their due
-//! times; several are under way at one time, and a failed one comes back later: order is best effort.
+//! Posts due deliveries, a bounded number in parallel. Endpoints that fail or are slow share a
+//! quarter of the slots, and no owner has more than half of any, so that nobody is held up by
+//! others. `Retry-After` is honoured. Deliveries start in the order of their due times, but run in
+//! parallel and are retried later: order is best effort.
 
 mod end_points;
 mod slots;
@@ -28,34 +28,31 @@ use crate::store::{StoreError, beside};
 use end_points::{Answer, EndPoints, Ending};
 use slots::{FairQueue, Pace, SlotsInUse};
 
-/// How often is looked for what another process has made due.
+/// How often deliveries are polled that another process has made due.
 const POLL: Duration = Duration::from_millis(500);
 /// The pause after the database has failed.
 const DATABASE_RETRY: Duration = Duration::from_secs(1);
-/// How long tries under way have when the server stops; those that are cut are made again.
+/// How long attempts may take after a stop; those that are cut off are made again.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(5);
-/// An end point that takes longer is slow.
+/// An endpoint that takes longer counts as slow.
 const SLOW_AFTER: Duration = Duration::from_secs(2);
 /// Deliveries of a disabled webhook that are ended in one transaction.
 const BATCH: u32 = 500;
 
-/// A try that may begin.
 struct Try {
     waiting: Waiting,
     webhook: WebhookRow,
     delivery: DueDelivery,
-    /// Its end point fails lastingly, and the delivery has waited as long as any may.
+    /// The endpoint fails lastingly, and the delivery is as old as any may get.
     is_late: bool,
 }
 
-/// A try that has ended.
 struct Ended {
     owner: WebhookOwner,
     answer: Answer,
     tried: Tried,
 }
 
-/// What is under way, and what is known of the end points.
 #[derive(Debug, Default)]
 struct UnderWay {
     events: HashMap<WebhookId, HashSet<EventId>>,
@@ -113,8 +110,8 @@ impl Webhooks {
         self.settle(&mut under_way, &mut Running::new(), &mut done).await;
     }
 
-    /// Writes what came of tries. While the database fails it goes on trying: what is not written down
-    /// would be posted again.
+    /// Stores the outcomes of attempts. Retries while the database fails: a delivery without a
+    /// stored outcome would be posted again.
     async fn settle(&self, under_way: &mut UnderWay, running: &mut Running, done: &mut Vec<Ended>) {
         if done.is_empty() {
             return;
@@ -144,7 +141,8 @@ impl Webhooks {
         }
     }
 
-    /// Without this, what was written under a clock that was ahead waits until that time has come.
+    /// Moves due times earlier: those written under a clock that was ahead would wait for that
+    /// time.
     async fn after_the_clock_was_set_back(&self) {
         let now = self.clock.now();
         let latest = now.after(self.rules.schedule.longest());
@@ -160,7 +158,7 @@ impl Webhooks {
         }
     }
 
-    /// What may begin now, and when to look again.
+    /// The attempts that may start now, and the pause until the next poll.
     async fn begin(&self, under_way: &UnderWay) -> Result<Begun, StoreError> {
         let now = self.clock.now();
         let mut waiting = self.store.waiting_webhooks().await?;

@@ -1,7 +1,7 @@
-//! What is known of end points by how they answered: their pace, until when they want to be left alone
-//! (`Retry-After`), and which of them fail. It is kept in memory: after a start it is learned again.
+//! The record of endpoints: their pace, their `Retry-After`, and which of them fail. Kept in
+//! memory, and learned again after a start.
 //!
-//! A webhook with another URL is another end point.
+//! A webhook with another URL is another endpoint.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -12,17 +12,17 @@ use crate::id::WebhookId;
 use crate::store::sqlite::Waiting;
 use crate::webhooks::schedule::{Schedule, honoured};
 
-/// Failures in a row after which an end point is probed, one try at a time and with pauses.
+/// Failures in a row after which an endpoint is only probed: one attempt at a time, with pauses.
 const FAILURES_BEFORE_PROBING: u32 = 5;
-/// An end point that fails for so long, and is tried all the time, does not only stumble.
+/// An endpoint that fails for this long although it is probed all the time fails lastingly.
 const LASTING_AFTER: Duration = Duration::from_hours(1);
-/// End points that are remembered as a rule; more only while they are to be left alone.
+/// Endpoints that are remembered; more only while they are paused by `Retry-After`.
 const MAX_REMEMBERED: usize = 10_000;
 
 #[derive(Debug)]
 pub struct EndPoints {
     known: HashMap<WebhookId, Known>,
-    /// How many there may be before those that say little are forgotten.
+    /// The number above which healthy endpoints are forgotten.
     most: usize,
 }
 
@@ -37,7 +37,7 @@ pub struct Answer {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
     Taken,
-    /// It was not, and for so long the end point wants to be left alone, if it said so.
+    /// Not accepted, with the `Retry-After` that was sent.
     NotTaken(Option<Duration>),
 }
 
@@ -45,10 +45,11 @@ pub enum Ending {
 struct Known {
     url: String,
     pace: Pace,
-    /// Since the last success, and since when.
+    /// Failures since the last success, and the time of the first.
     failures: u32,
     since: Timestamp,
-    /// Nothing is posted before: as the end point asked, and as its failures demand.
+    /// Nothing is posted before these moments: by `Retry-After`, and by the back-off after
+    /// failures.
     asked: Option<Timestamp>,
     probed: Option<Timestamp>,
 }
@@ -60,7 +61,7 @@ impl Default for EndPoints {
 }
 
 impl EndPoints {
-    /// How the end point of a webhook answers; none where that is not known.
+    /// How the endpoint answers; none without a record.
     pub fn pace(&self, waiting: &Waiting) -> Option<Pace> {
         match self.of(waiting) {
             Some(known) if known.fails() => Some(Pace::Failing),
@@ -70,7 +71,7 @@ impl EndPoints {
         }
     }
 
-    /// Until when nothing is posted to it; none where it may be now.
+    /// Until when nothing is posted to the endpoint; none where it may be now.
     pub fn paused_until(&self, waiting: &Waiting, now: Timestamp) -> Option<Timestamp> {
         let known = self.of(waiting)?;
         // A clock that was set back must not make it longer than any pause is.
@@ -79,12 +80,12 @@ impl EndPoints {
         known.asked.max(known.probed).filter(is_ahead)
     }
 
-    /// Whether it has failed for long, although it was tried all the time.
+    /// Whether the endpoint has failed for long, although it was probed all the time.
     pub fn fails_lastingly(&self, waiting: &Waiting, now: Timestamp) -> bool {
         self.of(waiting).is_some_and(|it| it.fails() && it.since <= now.before(LASTING_AFTER))
     }
 
-    /// Learns of a try that ended now.
+    /// Records the outcome of an attempt.
     pub fn record(
         &mut self,
         webhook: WebhookId,
@@ -106,7 +107,7 @@ impl EndPoints {
                 if known.fails() {
                     tracing::info!(%webhook, failures = known.failures, "webhook endpoint recovered; resuming delivery");
                 }
-                // What it asked for holds: this try began before it did.
+                // Its `Retry-After` still holds: this attempt began before it.
                 (known.failures, known.probed) = (0, None);
             }
             Ending::NotTaken(asked) => {
@@ -126,7 +127,7 @@ impl EndPoints {
         }
     }
 
-    /// Forgets all: the moments that were noted are of another time.
+    /// Forgets every endpoint, because the clock was set back.
     pub fn forget(&mut self) {
         self.known.clear();
     }
@@ -141,7 +142,7 @@ impl EndPoints {
         if self.known.len() > MAX_REMEMBERED / 2 {
             self.known.retain(|_, it| is_asked(it));
         }
-        // Not at every try, where many are to be left alone.
+        // Raises the bound, so that this does not run at every attempt.
         self.most = MAX_REMEMBERED.max(self.known.len() * 2);
     }
 }

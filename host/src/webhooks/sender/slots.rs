@@ -1,5 +1,5 @@
-//! The places at which tries are made: so many in all and for one webhook, a quarter for end points that
-//! fail or are slow, and half of either for one owner, however many webhooks that has.
+//! Slots for attempts: bounded in all and for one webhook; a quarter for endpoints that fail or are
+//! slow, and half of either for one owner, however many webhooks it has.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -9,22 +9,21 @@ use crate::id::WebhookId;
 use crate::store::sqlite::{Waiting, WebhookOwner};
 use crate::webhooks::Rules;
 
-/// Tries at one time for a webhook that is slow, fails, or is not known yet.
+/// Parallel attempts for a webhook that is slow, fails, or has no record yet.
 const MAX_UNPROVEN: usize = 2;
 
 /// How an end point answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pace {
-    /// Soon.
     Quick,
-    /// Late, or not as it should.
+    /// Slow, or failing now and then.
     Slow,
-    /// Some times in a row not as it should: one try at one time.
+    /// Failing several times in a row: one attempt at a time.
     Failing,
 }
 
 impl Pace {
-    /// Whether it has its places among those of the slow ones.
+    /// Whether it uses the slow endpoints' slots.
     fn is_slow(self) -> bool {
         match self {
             Self::Slow | Self::Failing => true,
@@ -46,19 +45,18 @@ struct Count {
     slow: usize,
 }
 
-/// Who of those that wait is next.
+/// Webhooks with due deliveries, in the order of fairness.
 #[derive(Debug)]
 pub struct FairQueue {
     waiting: Vec<Waiting>,
-    /// Each with its turn when it was put here; turns only become later while places are given.
+    /// Each with its priority when it was pushed; priorities only fall while slots are taken.
     heap: BinaryHeap<Reverse<(Priority, usize)>>,
 }
 
-/// Places of the owner, places of the webhook, and the due time.
+/// Slots of the owner, slots of the webhook, and the due time; the lowest is next.
 type Priority = (usize, usize, Timestamp);
 
 impl SlotsInUse {
-    /// Takes some places.
     pub fn take(
         &mut self,
         owner: WebhookOwner,
@@ -74,7 +72,7 @@ impl SlotsInUse {
         *self.webhooks.entry(webhook).or_default() += some;
     }
 
-    /// Gives one back that was taken at this pace.
+    /// Releases a slot that was taken at this pace.
     pub fn give_back(&mut self, owner: WebhookOwner, webhook: WebhookId, pace: Option<Pace>) {
         let slow = usize::from(pace.is_some_and(Pace::is_slow));
         for count in [&mut self.all, self.owners.entry(owner).or_default()] {
@@ -87,7 +85,7 @@ impl SlotsInUse {
         self.owners.retain(|_, own| own.slots > 0);
     }
 
-    /// The places that a webhook may have now, beside those that it has.
+    /// The further slots that a webhook may take now.
     pub fn free_slots(&self, waiting: &Waiting, pace: Option<Pace>, rules: &Rules) -> usize {
         let (all, slow) = (rules.concurrent, (rules.concurrent / 4).max(1));
         let owner = self.owners.get(&waiting.owner).copied().unwrap_or_default();
@@ -117,13 +115,13 @@ impl SlotsInUse {
 }
 
 impl FairQueue {
-    /// A line of all that wait.
     pub fn of(waiting: Vec<Waiting>, taken: &SlotsInUse) -> Self {
         let priorities = waiting.iter().enumerate().map(|(n, it)| Reverse((taken.priority(it), n)));
         Self { heap: priorities.collect(), waiting }
     }
 
-    /// The one whose owner has the fewest places, and whose webhook has; each comes once.
+    /// The webhook whose owner has the fewest slots, then which has the fewest itself; each comes
+    /// once.
     pub fn next(&mut self, taken: &SlotsInUse) -> Option<Waiting> {
         loop {
             let Reverse((priority, n)) = self.heap.pop()?;
@@ -137,7 +135,7 @@ impl FairQueue {
     }
 }
 
-/// What one owner may have of some places.
+/// One owner's share of slots.
 fn half(slots: usize) -> usize {
     (slots / 2).max(1)
 }
