@@ -24,7 +24,7 @@ const STEPS: [&str; 4] = ["accept", "policy", "render", "commit"];
 
 /// The rooms of delivery by rank, lowest first; those of one rank never see each other.
 const ROOMS: [&[&str]; 6] = [
-    &["limits", "lock", "outcome"],
+    &["limits", "lock", "outcome", "waits_for"],
     &["smtp"],
     &["routing"],
     &["shaping"],

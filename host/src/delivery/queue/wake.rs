@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::clock::Timestamp;
 use crate::delivery::shaping::admission::AdmissionControl;
 use crate::delivery::shaping::requeue::{MAX_REQUEUE, RequeueRequests};
-use crate::delivery::shaping::unresolved_domains::domain_of;
+use crate::delivery::waits_for::WaitsFor;
 use crate::store::Store;
 
 /// Bounds the writes of one round, so that outcomes are stored meanwhile.
@@ -81,7 +81,9 @@ pub async fn wake(store: &Store, admission: &AdmissionControl, now: Timestamp) {
         let woken = if names.is_empty() { Ok(0) } else { store.wake(&names, most, now).await };
         match woken {
             Ok(woken) if woken < u64::from(most) => {
-                admission.destinations.note_none_waiting(&hosts);
+                if let Some((hosts, account)) = WaitsFor::from(hosts.as_str()).back_off() {
+                    admission.destinations.note_none_waiting(&hosts, account);
+                }
             }
             // The domain is resolved: the rest need not wait for a success.
             Ok(_) if most == MAX_REQUEUE && is_found(admission, &hosts) => {
@@ -101,5 +103,5 @@ pub async fn wake(store: &Store, admission: &AdmissionControl, now: Timestamp) {
 
 /// Whether the name is that of an unresolved domain which is resolved by now.
 fn is_found(admission: &AdmissionControl, name: &str) -> bool {
-    domain_of(name).is_some_and(|it| admission.mx.knows_where(it))
+    matches!(WaitsFor::from(name), WaitsFor::Mx(domain) if admission.mx.knows_where(&domain))
 }

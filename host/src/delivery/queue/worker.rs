@@ -23,7 +23,8 @@ use crate::delivery::shaping::admission::{Admission, AdmissionControl, Plan};
 use crate::delivery::shaping::lookup_quota::LookupQuota;
 use crate::delivery::shaping::requeue::MAX_REQUEUE;
 use crate::delivery::shaping::round_skips::{Bottleneck, RoundSkips};
-use crate::delivery::shaping::unresolved_domains::{UnresolvedDomains, domain_of, waiting_for};
+use crate::delivery::shaping::unresolved_domains::{UnresolvedDomains, waiting_name};
+use crate::delivery::waits_for::WaitsFor;
 use crate::id::{AccountId, MessageId};
 use crate::store::records::{BackedOff, Due, Lane, LaneKind, LaneStart, Lease, Settlement};
 use crate::store::{Store, StoreError};
@@ -195,7 +196,7 @@ impl Worker {
         self.admission
             .destinations
             .requeue()
-            .request(&waiting_for(lane), unresolved.requeue_limit(lane));
+            .request(&waiting_name(lane), unresolved.requeue_limit(lane));
         if was_missed {
             for other in unresolved.neighbours(lane, lookups, |it| mx.known(it).is_none()) {
                 self.look_up(&other, None, under_way);
@@ -522,16 +523,23 @@ impl Worker {
     fn requeue_if_recovered(&self, names: BTreeSet<&str>, unresolved: &mut UnresolvedDomains) {
         let (destinations, now) = (&self.admission.destinations, self.clock.now());
         for name in names {
-            match domain_of(name) {
-                Some(lane) if self.admission.mx.knows_where(lane) => {
-                    destinations.requeue().request(name, unresolved.requeue_limit(lane));
+            let waits_for = WaitsFor::from(name);
+            match &waits_for {
+                WaitsFor::Mx(domain) if self.admission.mx.knows_where(domain) => {
+                    destinations.requeue().request(name, unresolved.requeue_limit(domain));
                 }
-                Some(lane) => unresolved.note_waiting(lane, now),
+                WaitsFor::Mx(domain) => unresolved.note_waiting(domain, now),
                 // The routes were changed during the attempt.
-                None if self.admission.is_removed_smarthost(name) => {
+                WaitsFor::Smarthost { name: smarthost, .. }
+                    if self.admission.is_removed_smarthost(smarthost) =>
+                {
                     destinations.requeue().request(name, MAX_REQUEUE);
                 }
-                None => destinations.note_waiting(name, now),
+                WaitsFor::Hosts { .. } | WaitsFor::Smarthost { .. } => {
+                    if let Some((hosts, account)) = waits_for.back_off() {
+                        destinations.note_waiting(&hosts, account, now);
+                    }
+                }
             }
         }
     }

@@ -7,17 +7,17 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 
-use super::backoff::FOR_ACCOUNT;
 use super::destination::{Destination, Destinations, Slot, SlotGrant, SlotRequest};
 use super::memory_budget::{MemoryBudget, Reputation, SMALL_MESSAGE};
 use super::probation::Probation;
 use super::round_skips::{Bottleneck, RoundSkips};
-use super::unresolved_domains::waiting_for;
+use super::unresolved_domains::waiting_name;
 use crate::clock::{Clock, Timestamp};
 use crate::delivery::limits::Limits;
 use crate::delivery::outcome::{AddressJudgement, Backoff, Report, Verdict};
 use crate::delivery::routing::mx::{MxHosts, MxResolution, MxResolver, operator};
 use crate::delivery::routing::route::{Route, Routes, SANDBOX, Smarthost};
+use crate::delivery::waits_for::WaitsFor;
 use crate::id::{AccountId, fill_random};
 use crate::mail::mta_sts::StsPolicy;
 use crate::store::records::Due;
@@ -178,7 +178,7 @@ impl AdmissionControl {
         }
     }
 
-    /// Whether messages wait under the name of a smarthost that no route has any more.
+    /// Whether no route has that smarthost any more.
     #[must_use]
     pub fn is_removed_smarthost(&self, name: &str) -> bool {
         let book = self.routes.load();
@@ -187,8 +187,7 @@ impl AdmissionControl {
             Route::Smarthosts(smarthosts) => &smarthosts[..],
             Route::Sandbox | Route::Direct => &[],
         });
-        let smarthost = name.split(FOR_ACCOUNT).next().unwrap_or(name);
-        smarthost.starts_with(SMARTHOST) && !smarthosts.any(|it| name_of(it) == smarthost)
+        !smarthosts.any(|it| it.name == name)
     }
 
     /// All names whose waiting messages those hosts could take: a smarthost also takes what waits
@@ -361,7 +360,7 @@ impl AdmissionControl {
                 Admission::Start(Plan::Settle(Report { enhanced, address_judgement, ..report }))
             }
             MxResolution::TemporaryFailure { reason } => {
-                let (hosts, now) = (waiting_for(&due.lane), self.clock.now());
+                let (hosts, now) = (waiting_name(&due.lane), self.clock.now());
                 let reason = reason.clone();
                 let report = Report::new(Verdict::Deferred, DIRECT, reason.clone());
                 let backoff = Backoff { hosts, since: now, until: now, reason, failures: 0 };
@@ -385,13 +384,9 @@ fn requested_at(due: &Due) -> Option<Timestamp> {
     due.is_wanted.then_some(due.due_at)
 }
 
-/// What stands before the name of a smarthost among all destinations: no registered domain has a space in
-/// its name.
-const SMARTHOST: &str = "smarthost ";
-
 /// The name of a smarthost among all destinations.
 fn name_of(smarthost: &Smarthost) -> String {
-    format!("{SMARTHOST}{}", smarthost.name)
+    WaitsFor::smarthost(&smarthost.name)
 }
 
 /// All of them in a random order in which the share of the first places is their weight.

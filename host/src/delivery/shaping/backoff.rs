@@ -11,6 +11,7 @@ use super::requeue::{FIRST_REQUEUE, Recovery, Requeue};
 use crate::clock::Timestamp;
 use crate::delivery::lock::lock;
 use crate::delivery::outcome::Backoff;
+use crate::delivery::waits_for::WaitsFor;
 use crate::id::AccountId;
 
 /// Doubles with each further failure in a row.
@@ -26,8 +27,6 @@ const SUCCESS_REMEMBERED: Duration = Duration::from_mins(5);
 pub(super) const MAX_TRANSIENT_FAILURES: u32 = 5;
 /// Stalls in a row that blame the hosts instead of the messages.
 const MAX_STALLS: u32 = 3;
-/// Separates hosts and account in the name of an account's back-off.
-pub(super) const FOR_ACCOUNT: &str = " for ";
 /// Parallel probes at most, and the time after which a further probe starts: a probe may be slow
 /// because of its own message.
 const MAX_PROBES: u32 = 5;
@@ -146,42 +145,38 @@ impl Health {
     }
 
     /// Ends the recovery of that name: no message waits under it.
-    pub(super) fn note_none_waiting(&self, name: &str) {
+    pub(super) fn note_none_waiting(&self, account: Option<AccountId>) {
         let mut state = lock(&self.state);
-        if name == self.name {
-            state.recovery = None;
-        }
-        for (account, paused) in &mut state.accounts {
-            if name == self.name_for(*account) {
-                paused.recovery = None;
+        match account {
+            None => state.recovery = None,
+            Some(account) => {
+                if let Some(paused) = state.accounts.get_mut(&account) {
+                    paused.recovery = None;
+                }
             }
         }
     }
 
     /// Records that a message began to wait under that name, and requeues it if the hosts have
     /// recovered meanwhile.
-    pub(super) fn note_waiting(&self, name: &str, now: Timestamp) {
+    pub(super) fn note_waiting(&self, account: Option<AccountId>, now: Timestamp) {
         let mut state = lock(&self.state);
-        let is_of_account = name != self.name;
-        let is_backing_off = if is_of_account {
-            let mut backoffs = state.accounts.iter().filter(|(it, _)| name == self.name_for(**it));
-            backoffs.any(|(_, paused)| paused.backoff.as_ref().is_some_and(|it| is_on(it, now)))
-        } else {
-            !state.is_proven
+        let is_backing_off = match account {
+            None => !state.is_proven,
+            Some(account) => {
+                let own = state.accounts.get(&account).and_then(|it| it.backoff.as_ref());
+                own.is_some_and(|it| is_on(it, now))
+            }
         };
         if is_backing_off {
             return;
         }
-        if !is_of_account {
+        if account.is_none() {
             state.recovery = Some(Recovery::default());
         }
         drop(state);
-        self.requeue.request(name, FIRST_REQUEUE);
-    }
-
-    /// The hosts in the name of a back-off, without the account.
-    pub(super) fn hosts_of(name: &str) -> &str {
-        name.split_once(FOR_ACCOUNT).map_or(name, |(hosts, _)| hosts)
+        let name = account.map_or_else(|| self.name.clone(), |it| self.name_for(it));
+        self.requeue.request(&name, FIRST_REQUEUE);
     }
 
     /// Records that an attempt which began at `begun` found the hosts unreachable or unwilling.
@@ -323,7 +318,7 @@ impl Health {
     }
 
     fn name_for(&self, account: AccountId) -> String {
-        format!("{}{FOR_ACCOUNT}{account}", self.name)
+        WaitsFor::Hosts { hosts: self.name.clone(), account: Some(account) }.to_string()
     }
 }
 

@@ -181,17 +181,17 @@ impl Destinations {
         self.requeue.take()
     }
 
-    pub fn note_none_waiting(&self, name: &str) {
-        if let Some(health) = lock(&self.health_by_hosts).get(Health::hosts_of(name)) {
-            health.note_none_waiting(name);
+    pub fn note_none_waiting(&self, hosts: &str, account: Option<AccountId>) {
+        if let Some(health) = lock(&self.health_by_hosts).get(hosts) {
+            health.note_none_waiting(account);
         }
     }
 
     /// Records that a message began to wait under that name; the hosts may have recovered
     /// meanwhile.
-    pub fn note_waiting(&self, name: &str, now: Timestamp) {
-        if let Some(health) = lock(&self.health_by_hosts).get(Health::hosts_of(name)) {
-            health.note_waiting(name, now);
+    pub fn note_waiting(&self, hosts: &str, account: Option<AccountId>, now: Timestamp) {
+        if let Some(health) = lock(&self.health_by_hosts).get(hosts) {
+            health.note_waiting(account, now);
         }
     }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::lookup_quota::LookupQuota;
 use super::requeue::{FIRST_REQUEUE, MAX_REQUEUE};
 use crate::clock::Timestamp;
+use crate::delivery::waits_for::WaitsFor;
 use crate::store::Store;
 
 /// The pause before the second lookup; doubles with each further failure.
@@ -25,8 +26,6 @@ const MAX_PARALLEL_LOOKUPS: usize = 32;
 const MAX_NEIGHBOURS: usize = 8;
 /// Entries that are searched for them.
 const SCANNED_NEIGHBOURS: usize = 1_000;
-/// Marks the name under which messages wait for a domain's MX.
-const WAITING_PREFIX: &str = "where to: ";
 
 #[derive(Debug, Default)]
 pub struct UnresolvedDomains {
@@ -159,10 +158,10 @@ impl UnresolvedDomains {
         if due.is_empty() {
             return due;
         }
-        let names: BTreeSet<String> = due.iter().map(|it| waiting_for(it)).collect();
+        let names: BTreeSet<String> = due.iter().map(|it| waiting_name(it)).collect();
         match store.waited_for(&names).await {
             Ok(waited_for) => due.retain(|domain| {
-                let is_waited_for = waited_for.contains(&waiting_for(domain));
+                let is_waited_for = waited_for.contains(&waiting_name(domain));
                 if !is_waited_for && let Some(it) = self.missed.remove(domain) {
                     self.due.remove(&(it.at, domain.clone()));
                 }
@@ -182,15 +181,9 @@ fn room(looked_up: &LookupQuota) -> usize {
     MAX_PARALLEL_LOOKUPS.saturating_sub(looked_up.for_nobody())
 }
 
-/// The name under which messages wait while the MX of their domain is unknown; no hosts have such a
-/// name.
-pub fn waiting_for(domain: &str) -> String {
-    format!("{WAITING_PREFIX}{domain}")
-}
-
-/// The domain in such a name.
-pub fn domain_of(name: &str) -> Option<&str> {
-    name.strip_prefix(WAITING_PREFIX)
+/// The name under which messages wait while the MX of their domain is unknown.
+pub fn waiting_name(domain: &str) -> String {
+    WaitsFor::Mx(domain.to_owned()).to_string()
 }
 
 #[cfg(test)]
@@ -305,11 +298,5 @@ mod tests {
         }
         assert_eq!((unresolved.missed.len(), unresolved.due.len()), (MAX_DOMAINS, MAX_DOMAINS));
         assert!(!unresolved.missed.contains_key("long.example"));
-    }
-
-    #[test]
-    fn a_name_is_read_back_and_hosts_have_another() {
-        assert_eq!(domain_of(&waiting_for("example.com")), Some("example.com"));
-        assert_eq!(domain_of("mx1.example.com mx2.example.com"), None);
     }
 }

@@ -226,7 +226,7 @@ fn what_waits_is_called_when_they_take_mail_again_and_when_they_are_new() {
     let health = slot(take(&destinations, limits(5), NOW)).expect("a place").health;
     health.record_success(account(), NOW);
     assert_eq!(calls(), [32], "since an earlier time");
-    destinations.note_none_waiting("mx1.mx.example");
+    destinations.note_none_waiting("mx1.mx.example", None);
     health.record_success(account(), NOW);
     assert_eq!(calls(), [0; 0]);
     health.record_failure("no answer", NOW, NOW);
