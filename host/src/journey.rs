@@ -1,4 +1,5 @@
-//! The journey of a message: accept, policy, render, commit; then, on its own time, deliver.
+//! The journey of a message: accept, policy, render, commit. [`crate::delivery`] follows on its
+//! own time.
 //!
 //! Both doors call [`Journey::send`]; no door decides anything that is decided here. A message is
 //! decided on the facts of one revision and by one generation of each plugin. If the facts move
@@ -6,8 +7,6 @@
 
 pub mod accept;
 pub mod commit;
-pub mod deliver;
-pub mod event;
 pub mod policy;
 pub mod render;
 

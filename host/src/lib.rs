@@ -16,8 +16,10 @@ pub mod plugin;
 pub mod store;
 pub mod trust;
 
+pub mod delivery;
 pub mod journey;
 pub mod upkeep;
+pub mod webhooks;
 
 pub mod api;
 pub mod inbox;

@@ -11,7 +11,7 @@ const HOMES: [(&str, &[&str]); 9] = [
     ("println!", &["cli"]),
     ("sqlx::query", &["store/", "inbox/archive"]),
     ("QueryBuilder", &["store/sqlite/"]),
-    ("lettre::", &["journey/deliver/"]),
+    ("lettre::", &["delivery/"]),
     ("wasmtime", &["plugin"]),
 ];
 

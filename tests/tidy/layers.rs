@@ -13,7 +13,7 @@ const RANKS: [&[&str]; 12] = [
     &["message"],
     &["account", "credit", "template"],
     &["dns", "mail", "plugin", "store", "trust"],
-    &["journey", "upkeep"],
+    &["delivery", "journey", "upkeep", "webhooks"],
     &["api", "inbox", "relay"],
     &["config"],
     &["telemetry"],
@@ -22,7 +22,17 @@ const RANKS: [&[&str]; 12] = [
 ];
 
 /// The steps of the journey, in their order. A step may name what a step before it made.
-const STEPS: [&str; 6] = ["accept", "policy", "render", "commit", "deliver", "event"];
+const STEPS: [&str; 4] = ["accept", "policy", "render", "commit"];
+
+/// The rooms of delivery by rank, lowest first; those of one rank never see each other.
+const ROOMS: [&[&str]; 6] = [
+    &["limits", "lock", "outcome", "waits_for"],
+    &["smtp"],
+    &["routing"],
+    &["shaping"],
+    &["attempt"],
+    &["queue"],
+];
 
 /// The rooms of the plugin host, in their order. A room may name what stands in a room before it.
 const ROOMS: [&str; 6] = ["runtime", "config", "kinds", "records", "promotion", "slots"];
@@ -146,6 +156,32 @@ fn no_files_of_one_room_of_the_plugin_host_import_each_other() {
     let circle: Vec<String> =
         imports.keys().map(|(room, file)| format!("plugin/{room}/{file}")).collect();
     none(&circle, "these files import each other, or a file that does");
+}
+
+#[test]
+fn no_room_of_delivery_imports_a_higher_one() {
+    let rank = |room: &str| ROOMS.iter().position(|rooms| rooms.contains(&room));
+    let mut broken = Vec::new();
+    for source in host() {
+        let Some(inside) = source.path.strip_prefix("delivery/") else { continue };
+        let room = inside.split(['/', '.']).next().unwrap_or_default();
+        // The tests drive all rooms together.
+        if room == "tests" {
+            continue;
+        }
+        let Some(own) = rank(room) else {
+            broken.push(format!("{}: `{room}` has no rank in tests/tidy", source.path));
+            continue;
+        };
+        for (number, line) in &source.lines {
+            let mut seen = names(line, "delivery::").chain(names(line, "super::"));
+            let above = |it: &str| it != room && rank(it).is_some_and(|other| other >= own);
+            if seen.any(above) {
+                broken.push(format!("{}:{number}: {line}", source.path));
+            }
+        }
+    }
+    none(&broken, "these rooms of delivery import a higher one");
 }
 
 #[test]

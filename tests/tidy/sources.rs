@@ -59,13 +59,17 @@ fn read(root: &Path, file: &Path) -> Source {
         fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     let path = file.strip_prefix(root).unwrap_or(file).display().to_string();
     let is_test = path.ends_with("tests.rs") || path.contains("/tests/");
-    let code = text
-        .lines()
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    // `#[cfg(test)] mod tests;` may stand among the imports: only a body of tests ends the code.
+    let begins_tests = |pair: &[&str]| matches!(pair, [first, next] if first.starts_with("#[cfg(test)]") && !next.ends_with(';'));
+    let end = lines.windows(2).position(begins_tests).unwrap_or(lines.len());
+    let code = lines
+        .iter()
         .enumerate()
-        .map(|(index, line)| (index + 1, line.trim()))
-        .take_while(|(_, line)| !is_test && !line.starts_with("#[cfg(test)]"))
+        .map(|(index, line)| (index + 1, *line))
+        .take(if is_test { 0 } else { end })
         .filter(|(_, line)| !line.starts_with("//"))
         .map(|(number, line)| (number, line.to_owned()))
         .collect();
-    Source { path, lines: code, length: text.lines().count() }
+    Source { path, lines: code, length: lines.len() }
 }

@@ -19,9 +19,9 @@ use crate::clock::Timestamp;
 use crate::id::{EventId, WebhookId};
 use crate::journey::accept::fair_share::Tenant;
 use crate::journey::accept::refusal::{Fault, Refusal};
-use crate::journey::event::manage::{Wanted, WebhookError};
 use crate::store::StoreError;
 use crate::store::sqlite::{DeliveryState, WebhookOwner, WebhookRow, WebhookState};
+use crate::webhooks::manage::{Wanted, WebhookError};
 
 /// How long somebody waits whose test cannot begin.
 const BUSY: std::time::Duration = std::time::Duration::from_secs(1);

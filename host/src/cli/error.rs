@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use crate::config::ConfigError;
 use crate::inbox::InboxError;
-use crate::journey::event::manage::WebhookError;
 use crate::plugin::{CallFailure, Diagnostic, LoadError, PluginsError};
 use crate::server::StartError;
 use crate::server::data_dir::DataDirError;
@@ -12,6 +11,7 @@ use crate::server::domains::{MasterKeyError, VerifierError};
 use crate::server::webhooks::WebhooksError;
 use crate::store::StoreError;
 use crate::upkeep::verify_domains::{CheckError, DomainError};
+use crate::webhooks::manage::WebhookError;
 
 /// Why a command did not do what it was asked.
 #[derive(Debug, thiserror::Error)]

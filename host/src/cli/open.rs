@@ -10,13 +10,13 @@ use super::error::CliError;
 use super::output::Output;
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::journey::event::Webhooks;
 use crate::plugin::Plugins;
 use crate::server;
 use crate::server::data_dir::{DataDir, DataDirError};
 use crate::store::Store;
 use crate::telemetry;
 use crate::upkeep::verify_domains::{Rules, Verifier};
+use crate::webhooks::Webhooks;
 
 /// Which server, and how to answer.
 #[derive(Debug, Clone, Args)]

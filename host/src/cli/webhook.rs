@@ -8,8 +8,8 @@ use super::open::{Opened, Target};
 use super::output::text;
 use crate::clock::Timestamp;
 use crate::id::{AccountId, EventId, WebhookId};
-use crate::journey::event::manage::Wanted;
 use crate::store::sqlite::{DeliveryState, WebhookOwner, WebhookState};
+use crate::webhooks::manage::Wanted;
 
 /// Make, list, change, test and replay webhooks.
 #[derive(Debug, Subcommand)]

@@ -268,7 +268,7 @@ impl Rule {
             "delivery.rules: `smarthosts` is for route = \"smarthost\"",
         );
         for pattern in &self.recipients {
-            let parsed = pattern.parse::<crate::journey::deliver::route::DomainPattern>();
+            let parsed = pattern.parse::<crate::delivery::routing::route::DomainPattern>();
             if let Err(error) = parsed {
                 rules.must(false, &format!("delivery.rules recipients: {error}"));
             }

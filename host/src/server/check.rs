@@ -8,7 +8,7 @@ use super::webhooks::WebhooksError;
 use super::{delivery, domains, tls};
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::journey::deliver::smtp::TlsClient;
+use crate::delivery::smtp::TlsClient;
 use crate::telemetry;
 use crate::trust;
 

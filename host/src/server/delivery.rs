@@ -12,23 +12,27 @@ use super::data_dir::{DataDir, DataDirError};
 use super::tasks::Tasks;
 use super::{bounces, domains, smtp};
 use crate::clock::Clock;
-use crate::config::{self, Addresses, Config, Delivery, Route};
+use crate::config::{self, Addresses, Config, Delivery};
+use crate::delivery::attempt::Attempts;
+use crate::delivery::attempt::failover::Failover;
+use crate::delivery::attempt::return_path::ReturnPaths;
+use crate::delivery::attempt::sandbox::Sandbox;
+use crate::delivery::limits::Limits;
+use crate::delivery::queue::Spawner;
+use crate::delivery::queue::retry_schedule::RetrySchedule;
+use crate::delivery::queue::worker::Worker;
+use crate::delivery::routing::mx::{
+    AddressFamilies, MxResolver, MxSettings, PolicyFetcher, StsFetchSettings, StsPolicies,
+};
+use crate::delivery::routing::route::{Route, Routes, Rule, Smarthost};
+use crate::delivery::shaping::admission::{AdmissionControl, RoutingTable};
+use crate::delivery::shaping::destination::Destinations;
+use crate::delivery::shaping::memory_budget::MemoryBudget;
+use crate::delivery::shaping::probation::Probation;
+use crate::delivery::shaping::unresponsive::UnresponsiveAddresses;
+use crate::delivery::smtp::{Login, Password, Security, Timeouts, TlsClient};
 use crate::dns::{Reach, ResolverError};
 use crate::id::RequestId;
-use crate::journey::deliver::attempt::Attempts;
-use crate::journey::deliver::carry::Carrier;
-use crate::journey::deliver::destination::{Destinations, Limits};
-use crate::journey::deliver::exchange::{
-    AddressFamilies, Exchanges, FetchSettings, Policies, PolicyFetcher, Settings,
-};
-use crate::journey::deliver::memory::Memory;
-use crate::journey::deliver::novices::Novices;
-use crate::journey::deliver::placement::{Placement, RouteBook};
-use crate::journey::deliver::return_path::ReturnPaths;
-use crate::journey::deliver::route::{Routes, Rule, Smarthost, Way};
-use crate::journey::deliver::schedule::Schedule;
-use crate::journey::deliver::smtp::{Login, Password, Security, Timeouts, TlsClient};
-use crate::journey::deliver::{Sandbox, Spawner, Troubled, Worker};
 use crate::store::Store;
 use crate::store::facts::Facts;
 use crate::trust::TrustError;
@@ -53,7 +57,7 @@ pub enum DeliveryError {
     Trust(#[from] TrustError),
     /// The client that fetches policies of domains.
     #[error("policies of recipients' domains (MTA-STS) cannot be fetched: {0}")]
-    Policies(#[from] reqwest::Error),
+    StsPolicies(#[from] reqwest::Error),
     /// The password of a smarthost.
     #[error("the password of the smarthost `{name}` cannot be read from {path}: {source}")]
     Password {
@@ -84,7 +88,7 @@ pub struct Parts {
 /// The operator's routes, which can be exchanged while the server runs.
 #[derive(Debug)]
 pub struct Book {
-    placement: Arc<Placement>,
+    admission: Arc<AdmissionControl>,
     wake: Arc<Notify>,
 }
 
@@ -96,13 +100,13 @@ impl Book {
     /// # Errors
     /// They cannot be used; those before stay.
     pub fn take(&self, config: &Config, are_others: bool) -> Result<(), DeliveryError> {
-        self.placement.routes.store(Arc::new(route_book(config)?));
-        let destinations = &self.placement.destinations;
+        self.admission.routes.store(Arc::new(route_book(config)?));
+        let destinations = &self.admission.destinations;
         destinations.forget();
         if are_others {
-            destinations.wakes().call_all(String::new());
+            destinations.requeue().request_all(String::new());
         } else {
-            destinations.wakes().call_one_of_each(String::new());
+            destinations.requeue().request_one_per_destination(String::new());
         }
         self.wake.notify_one();
         Ok(())
@@ -121,16 +125,16 @@ pub fn worker(
     let delivery = &config.delivery;
     let Parts { store, clock, facts, inbox, wake } = parts;
     let tls = TlsClient::new(delivery.ca_file.as_deref())?;
-    let placement = Arc::new(Placement {
+    let admission = Arc::new(AdmissionControl {
         routes: ArcSwap::from_pointee(route_book(config)?),
-        exchanges: exchanges(config, store.clone(), &tls, &clock)?,
+        mx: mx_resolver(config, store.clone(), &tls, &clock)?,
         destinations: Arc::new(Destinations::default()),
-        novices: Arc::new(Novices::of(delivery.concurrent)),
-        memory: Memory::new(delivery.memory_bytes),
+        probation: Arc::new(Probation::of(delivery.concurrent)),
+        memory: MemoryBudget::new(delivery.memory_bytes),
         clock: clock.clone(),
     });
-    let carrier = Carrier {
-        troubled: Troubled::default(),
+    let failover = Failover {
+        unresponsive: UnresponsiveAddresses::default(),
         hello: smtp::hostname(&config.smtp).as_str().to_owned(),
         local: delivery.local_addresses.clone(),
         tls,
@@ -139,24 +143,24 @@ pub fn worker(
     };
     let attempts = Attempts {
         store: store.clone(),
-        signatory: domains::signatory(data, &facts, &clock)?,
+        signer: domains::dkim_signer(data, &facts, &clock)?,
         return_paths: return_paths(config, data, facts)?,
         sandbox: Sandbox::new(inbox),
-        carrier,
-        placement: Arc::clone(&placement),
+        failover,
+        admission: Arc::clone(&admission),
     };
     let pauses = delivery.retry_pauses_s.iter().copied().map(Duration::from_secs);
-    let schedule =
-        Schedule::with_pauses(pauses.collect()).suppressing_for(config.bounces.suppressed_for());
+    let schedule = RetrySchedule::with_pauses(pauses.collect())
+        .suppressing_for(config.bounces.suppressed_for());
     // An attempt is not vital: what is left of one that panicked is settled by the worker.
     let tasks = Tasks::default();
-    let book = Book { placement: Arc::clone(&placement), wake: Arc::clone(&wake) };
+    let book = Book { admission: Arc::clone(&admission), wake: Arc::clone(&wake) };
     let worker = Worker {
         store,
         owner: RequestId::new(clock.now()).to_string(),
         clock,
         attempts: Arc::new(attempts),
-        placement,
+        admission,
         schedule: Arc::new(schedule),
         concurrent: delivery.concurrent,
         wake,
@@ -185,25 +189,25 @@ fn return_paths(
 ///
 /// # Errors
 /// No name server is known, or HTTPS cannot be set up.
-fn exchanges(
+fn mx_resolver(
     config: &Config,
     store: Store,
     tls: &TlsClient,
     clock: &Clock,
-) -> Result<Arc<Exchanges>, DeliveryError> {
+) -> Result<Arc<MxResolver>, DeliveryError> {
     let delivery = &config.delivery;
     let pace = config.dns.delivery_queries_per_second;
     let resolver = domains::paced(config, LOOKUPS, pace, clock)?;
     let reach = if delivery.allow_private { Reach::Anywhere } else { Reach::Public };
     let policies = if delivery.mta_sts {
         let settings =
-            FetchSettings { reach, port: delivery.mta_sts_port, ..FetchSettings::default() };
+            StsFetchSettings { reach, port: delivery.mta_sts_port, ..StsFetchSettings::default() };
         let fetcher = PolicyFetcher::new(resolver.clone(), tls.verifying(), &settings)?;
-        Some(Policies::new(resolver.clone(), store, fetcher, clock.clone()))
+        Some(StsPolicies::new(resolver.clone(), store, fetcher, clock.clone()))
     } else {
         None
     };
-    let settings = Settings {
+    let settings = MxSettings {
         addresses: match delivery.addresses {
             Addresses::Both => AddressFamilies::Both,
             Addresses::Ipv4 => AddressFamilies::Ipv4,
@@ -212,14 +216,14 @@ fn exchanges(
         reach,
         own_names: vec![smtp::hostname(&config.smtp).as_str().to_owned()],
     };
-    Ok(Arc::new(Exchanges::new(resolver, policies, clock.clone(), settings)))
+    Ok(Arc::new(MxResolver::new(resolver, policies, clock.clone(), settings)))
 }
 
 /// The routes of a configuration.
 ///
 /// # Errors
 /// A password file cannot be read.
-pub fn route_book(config: &Config) -> Result<RouteBook, DeliveryError> {
+pub fn route_book(config: &Config) -> Result<RoutingTable, DeliveryError> {
     let delivery = &config.delivery;
     let all: Vec<Smarthost> = delivery
         .smarthosts
@@ -230,9 +234,9 @@ pub fn route_book(config: &Config) -> Result<RouteBook, DeliveryError> {
         accounts: rule.accounts.clone(),
         // Checked with the configuration.
         recipients: rule.recipients.iter().filter_map(|it| it.parse().ok()).collect(),
-        way: way(rule.route, &rule.smarthosts, &all),
+        route: route(rule.route, &rule.smarthosts, &all),
     });
-    let routes = Routes { rules: rules.collect(), default: way(delivery.route, &[], &all) };
+    let routes = Routes { rules: rules.collect(), default: route(delivery.route, &[], &all) };
     let exceptions = delivery.destinations.iter().map(|it| {
         let limits = Limits {
             connections: it.connections.unwrap_or(delivery.connections),
@@ -243,7 +247,7 @@ pub fn route_book(config: &Config) -> Result<RouteBook, DeliveryError> {
         };
         (it.exchangers.to_ascii_lowercase(), limits)
     });
-    Ok(RouteBook {
+    Ok(RoutingTable {
         routes,
         direct: Limits {
             connections: delivery.connections,
@@ -255,13 +259,13 @@ pub fn route_book(config: &Config) -> Result<RouteBook, DeliveryError> {
     })
 }
 
-fn way(route: Route, names: &[String], all: &[Smarthost]) -> Way {
-    match route {
-        Route::Sandbox => Way::Sandbox,
-        Route::Direct => Way::Direct,
-        Route::Smarthost => {
-            let chosen = all.iter().filter(|it| names.is_empty() || names.contains(&it.name));
-            Way::Smarthosts(chosen.cloned().collect())
+fn route(chosen: config::Route, names: &[String], all: &[Smarthost]) -> Route {
+    match chosen {
+        config::Route::Sandbox => Route::Sandbox,
+        config::Route::Direct => Route::Direct,
+        config::Route::Smarthost => {
+            let smarthosts = all.iter().filter(|it| names.is_empty() || names.contains(&it.name));
+            Route::Smarthosts(smarthosts.cloned().collect())
         }
     }
 }

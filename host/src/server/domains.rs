@@ -15,9 +15,9 @@ use super::data_dir::{DataDir, DataDirError};
 use super::smtp;
 use crate::clock::Clock;
 use crate::config::{Config, Dns, Domains, Hostname};
+use crate::delivery::attempt::dkim::DkimSigner;
 use crate::dns::{Resolver, ResolverError, Settings};
 use crate::domain::verification::Schedule;
-use crate::journey::deliver::sign::Signatory;
 use crate::plugin::Plugins;
 use crate::store::facts::Facts;
 use crate::store::seal::{Purpose, Seal};
@@ -154,13 +154,13 @@ pub fn verifier(
 ///
 /// # Errors
 /// The master key cannot be read.
-pub fn signatory(
+pub fn dkim_signer(
     data: &DataDir,
     facts: &Arc<Facts>,
     clock: &Clock,
-) -> Result<Signatory, DataDirError> {
+) -> Result<DkimSigner, DataDirError> {
     let keys = Seal::new(&data.master_key()?, Purpose::DkimKeys);
-    Ok(Signatory::new(Arc::clone(facts), keys, clock.clone()))
+    Ok(DkimSigner::new(Arc::clone(facts), keys, clock.clone()))
 }
 
 /// What asks for the records of sender domains, in bounds.

@@ -11,13 +11,13 @@ use super::tasks::Tasks;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::dns::ResolverError;
-use crate::journey::event::guard::{Guard, Schemes};
-use crate::journey::event::post::{NoClient, Poster};
-use crate::journey::event::schedule::Schedule;
-use crate::journey::event::{Rules, Webhooks};
 use crate::store::seal::{Purpose, Seal};
 use crate::store::{Store, StoreError};
 use crate::trust::{self, TrustError};
+use crate::webhooks::guard::{Guard, Schemes};
+use crate::webhooks::post::{NoClient, Poster};
+use crate::webhooks::schedule::Schedule;
+use crate::webhooks::{Rules, Webhooks};
 
 /// Why nothing can be posted.
 #[derive(Debug, thiserror::Error)]

@@ -1,0 +1,21 @@
+//! Delivery: find a place, lease, sign, attempt, settle. At least once, with a stable Message-ID.
+//!
+//! The rooms stand in their order: none imports one that stands below it here.
+
+pub(crate) mod limits;
+mod lock;
+pub(crate) mod outcome;
+pub(crate) mod waits_for;
+
+pub(crate) mod smtp;
+
+pub(crate) mod routing;
+
+pub(crate) mod shaping;
+
+pub(crate) mod attempt;
+
+pub(crate) mod queue;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,361 @@
+//! Fail-over: sends one message to the first of several hosts that accepts or rejects it, over idle
+//! connections where there are any.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::dkim::DkimSigner;
+use super::host_outcome::{HostOutcome, HostVerdict, said};
+use super::outbound_message::OutboundMessage;
+use crate::clock::{Clock, Timestamp};
+use crate::delivery::outcome::{Report, Verdict};
+use crate::delivery::shaping::backoff::Health;
+use crate::delivery::shaping::destination::{ConnectionPermit, Destination};
+use crate::delivery::shaping::unresponsive::UnresponsiveAddresses;
+use crate::delivery::smtp::{
+    Broken, Cause, Dial, Envelope, Login, Refused, Security, Session, Stage, Timeouts, TlsClient,
+    Violation,
+};
+use crate::id::AccountId;
+use crate::message::address::EmailAddress;
+
+/// How long a message waits for a connection to an operator other than its destination.
+const CONNECTION_WAIT: Duration = Duration::from_secs(30);
+const MAX_ADDRESSES: usize = 8;
+
+#[derive(Debug)]
+pub struct Failover {
+    pub unresponsive: UnresponsiveAddresses,
+    pub hello: String,
+    /// The source address by family; the system's choice where there is none.
+    pub local: Vec<IpAddr>,
+    pub tls: TlsClient,
+    pub timeouts: Timeouts,
+    pub clock: Clock,
+}
+
+/// One address that may accept the message.
+#[derive(Debug)]
+pub struct Target<'a> {
+    /// The host name that its certificate must have.
+    pub host: &'a str,
+    /// The lower, the earlier; among equals one with an idle connection is tried first.
+    pub preference: u16,
+    /// The destination whose connections it uses.
+    pub destination: Arc<Destination>,
+    pub address: SocketAddr,
+    pub security: Security,
+    pub login: Option<&'a Login>,
+}
+
+/// One message on its way to a destination.
+#[derive(Debug)]
+pub struct Delivery<'a> {
+    /// `direct`, or the name of a smarthost.
+    pub route: &'a str,
+    /// The verdict of an accepted message: delivered, or relayed by a smarthost.
+    pub taken: Verdict,
+    pub destination: &'a Arc<Destination>,
+    pub health: &'a Arc<Health>,
+    pub account: AccountId,
+    pub sender: Option<&'a EmailAddress>,
+    pub recipient: &'a EmailAddress,
+    pub begun: Timestamp,
+    /// The end of the attempt, whatever it does then.
+    pub until: Instant,
+}
+
+impl Failover {
+    /// Tries the addresses in their order. Delivery backs off from the hosts only if none of them
+    /// would start a transaction.
+    pub async fn deliver(
+        &self,
+        delivery: &Delivery<'_>,
+        targets: &[Target<'_>],
+        message: &mut OutboundMessage<'_>,
+        signer: &DkimSigner,
+    ) -> Report {
+        let mut last: Option<Report> = None;
+        let (mut unavailable, mut stalled, mut transient) = (None, None, None);
+        let mut is_unavailable = true;
+        let mut order = self.in_order(targets).into_iter().take(MAX_ADDRESSES).peekable();
+        while let Some(target) = order.next() {
+            if Instant::now() >= delivery.until {
+                break;
+            }
+            let patience = if order.peek().is_some() { Patience::Shortage } else { Patience::Long };
+            let outcome = self.try_one(delivery, target, patience, message, signer).await;
+            let HostOutcome { end, mut report } = outcome;
+            self.note(target, &end);
+            delivery.route.clone_into(&mut report.route);
+            report.host = Some(target.host.to_owned());
+            report.address = Some(target.address.to_string());
+            report.may_fail_over |= !matches!(end, HostVerdict::Final | HostVerdict::Uncertain(_));
+            if let Some(before) = last.take() {
+                report.conversation = format!("{}\n{}", before.conversation, report.conversation);
+                // A message that one host may accept later has not failed.
+                if before.verdict == Verdict::Deferred && report.verdict == Verdict::Failed {
+                    report.verdict = Verdict::Deferred;
+                }
+            }
+            match end {
+                HostVerdict::Final => return report,
+                HostVerdict::Uncertain(reason) => {
+                    delivery.health.record_stall(&reason, delivery.begun, self.clock.now());
+                    return report;
+                }
+                HostVerdict::Unavailable(reason) => unavailable = Some(reason),
+                HostVerdict::Stalled(reason) => stalled = Some(reason),
+                HostVerdict::TransientFailure(reason) => transient = Some(reason),
+                HostVerdict::Unsuitable => is_unavailable = false,
+            }
+            last = Some(report);
+        }
+        is_unavailable = is_unavailable && stalled.is_none() && transient.is_none();
+        // Counted once for a message, however many hosts were tried.
+        if let Some(reason) = stalled {
+            delivery.health.record_stall(&reason, delivery.begun, self.clock.now());
+        }
+        if let Some(reason) = transient {
+            delivery.health.record_transient_failure(delivery.account, &reason, self.clock.now());
+        }
+        let Some(report) = last else {
+            let name = &delivery.destination.name;
+            let words = if targets.is_empty() {
+                // Time alone does not mend this.
+                format!("{name} has no address")
+            } else {
+                format!("no time was left for {name}")
+            };
+            return Report::new(Verdict::Deferred, delivery.route, words);
+        };
+        match unavailable {
+            Some(reason) if is_unavailable => {
+                let backoff =
+                    delivery.health.record_failure(&reason, delivery.begun, self.clock.now());
+                Report { backoff: backoff.map(Box::new), ..report }
+            }
+            Some(_) | None => report,
+        }
+    }
+
+    /// Addresses that did not answer lately come last. Among equals one with an idle connection
+    /// comes first: otherwise two domains that prefer different hosts of one operator would close
+    /// each other's connections for each message, where the operator allows few.
+    fn in_order<'a, 't>(&self, targets: &'t [Target<'a>]) -> Vec<&'t Target<'a>> {
+        let now = self.clock.now();
+        let mut order: Vec<&Target<'_>> = targets.iter().collect();
+        // Only the first host's operator has counted the message against its rate: idle connections
+        // of others change nothing.
+        let first = targets.first().map(|it| Arc::as_ptr(&it.destination));
+        order.sort_by_cached_key(|it| {
+            let key = it.key();
+            let is_of_first = first == Some(Arc::as_ptr(&it.destination));
+            let is_new = !(is_of_first && it.destination.has_idle(&key));
+            (self.unresponsive.has(&key, now), it.preference, is_new)
+        });
+        order
+    }
+
+    fn note(&self, target: &Target<'_>, end: &HostVerdict) {
+        match end {
+            HostVerdict::Unavailable(_) | HostVerdict::Stalled(_) | HostVerdict::Uncertain(_) => {
+                self.unresponsive.mark(&target.key(), self.clock.now());
+            }
+            HostVerdict::Final | HostVerdict::TransientFailure(_) => {
+                self.unresponsive.clear(&target.key());
+            }
+            HostVerdict::Unsuitable => {}
+        }
+    }
+
+    async fn try_one(
+        &self,
+        delivery: &Delivery<'_>,
+        target: &Target<'_>,
+        patience: Patience,
+        message: &mut OutboundMessage<'_>,
+        signer: &DkimSigner,
+    ) -> HostOutcome {
+        // A domain may name hosts of several operators, each with its own bound of connections.
+        let is_its_own = Arc::ptr_eq(&target.destination, delivery.destination);
+        let Ok(_permit) = timeout(CONNECTION_WAIT, connection_permit(target, is_its_own)).await
+        else {
+            return HostOutcome::busy(&target.destination.name);
+        };
+        let mut conversation = String::new();
+        // An idle connection may have been closed meanwhile; its first command shows that.
+        while let Some(session) = target.destination.take_idle(&target.key()) {
+            let opened = Connection::Reused(session, patience);
+            match self.hand_over(delivery, target, opened, message, signer).await {
+                HandOver::StaleConnection(said) => conversation.push_str(&said),
+                HandOver::Done(outcome) => return outcome.after(&conversation),
+            }
+        }
+        if let Some(idle) = target.destination.idle_to_close() {
+            idle.quit().await;
+        }
+        let opened = timeout_at(delivery.until, self.open(target, &mut conversation)).await;
+        let session = match opened.unwrap_or_else(|_| Err(Broken::out_of_time())) {
+            Ok(session) => session,
+            Err(broken) => return HostOutcome::broken(broken).after(&conversation),
+        };
+        match self.hand_over(delivery, target, Connection::New(session), message, signer).await {
+            HandOver::Done(outcome) => outcome.after(&conversation),
+            HandOver::StaleConnection(said) => {
+                let words = "the connection was closed before the message";
+                let report = Report::new(Verdict::Deferred, delivery.route, words);
+                let end = HostVerdict::TransientFailure(words.to_owned());
+                HostOutcome { end, report }.with(said, None).after(&conversation)
+            }
+        }
+    }
+
+    /// Opens a connection; without TLS where opportunistic TLS fails (RFC 7435).
+    async fn open(
+        &self,
+        target: &Target<'_>,
+        conversation: &mut String,
+    ) -> Result<Session, Broken> {
+        let local = self.local.iter().find(|it| it.is_ipv4() == target.address.is_ipv4());
+        let mut dial = Dial {
+            address: target.address,
+            local: local.copied(),
+            host: target.host,
+            hello: &self.hello,
+            security: target.security,
+            login: target.login,
+        };
+        let opened = Session::open(&dial, &self.tls, &self.timeouts).await;
+        match opened {
+            Err(broken)
+                if target.security == Security::Opportunistic
+                    && target.login.is_none()
+                    && matches!(broken.stage, Stage::StartTls | Stage::Handshake) =>
+            {
+                conversation.push_str(&broken.transcript);
+                conversation.push_str("\n(without encryption, because it failed)\n");
+                dial.security = Security::Plain;
+                Session::open(&dial, &self.tls, &self.timeouts).await
+            }
+            opened => opened,
+        }
+    }
+
+    async fn hand_over(
+        &self,
+        delivery: &Delivery<'_>,
+        target: &Target<'_>,
+        opened: Connection,
+        message: &mut OutboundMessage<'_>,
+        signer: &DkimSigner,
+    ) -> HandOver {
+        let (mut session, was_kept) = match opened {
+            Connection::Reused(session, patience) => (session, Some(patience)),
+            Connection::New(session) => (session, None),
+        };
+        if let Err(report) = message.for_hop(session.extensions(), signer).await {
+            self.keep(target, session).await;
+            return HandOver::Done(HostOutcome::over(report));
+        }
+        let envelope = Envelope {
+            sender: delivery.sender,
+            recipient: delivery.recipient,
+            eight_bit: message.is_eight_bit,
+            utf8: message.is_international,
+        };
+        let sent = timeout_at(delivery.until, session.send(&envelope, message.content())).await;
+        let sent = sent.unwrap_or_else(|_| Err(session.out_of_time()));
+        let conversation = session.take_transcript();
+        let tls = session.tls().map(ToOwned::to_owned);
+        let report = match sent {
+            Ok(reply) => {
+                delivery.health.record_success(delivery.account, self.clock.now());
+                self.keep(target, session).await;
+                let words = said(&reply);
+                let report = Report::new(delivery.taken, delivery.route, words);
+                let (code, enhanced) = (Some(reply.code), reply.enhanced);
+                HostOutcome::over(Report { code, enhanced, ..report })
+            }
+            Err(refused) if was_kept.is_some_and(|it| is_closed(&refused, it)) => {
+                return HandOver::StaleConnection(conversation);
+            }
+            Err(refused) => {
+                let outcome = HostOutcome::refused(&refused);
+                if outcome.end == HostVerdict::Final && matches!(refused.cause, Cause::Reply(_)) {
+                    delivery.health.record_success(delivery.account, self.clock.now());
+                }
+                if refused.usable {
+                    self.keep(target, session).await;
+                }
+                outcome
+            }
+        };
+        HandOver::Done(report.with(conversation, tls))
+    }
+
+    async fn keep(&self, target: &Target<'_>, session: Session) {
+        if let Some(done) = target.destination.keep_idle(target.key(), session) {
+            done.quit().await;
+        }
+    }
+}
+
+impl Target<'_> {
+    fn key(&self) -> String {
+        format!("{} {} {:?}", self.host, self.address, self.security)
+    }
+}
+
+/// A permit of an operator other than the attempt's destination, whose permit it holds already.
+async fn connection_permit(target: &Target<'_>, is_its_own: bool) -> Option<ConnectionPermit> {
+    if is_its_own { None } else { Some(target.destination.connection_permit().await) }
+}
+
+enum Connection {
+    Reused(Session, Patience),
+    New(Session),
+}
+
+/// After silence on an idle connection another host is tried, or, where there is none, the same one
+/// over a new connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Patience {
+    Shortage,
+    Long,
+}
+
+enum HandOver {
+    /// The idle connection was closed before the host knew of the message.
+    StaleConnection(String),
+    Done(HostOutcome),
+}
+
+/// Whether an idle connection failed before the host knew of the message.
+fn is_closed(refused: &Refused, patience: Patience) -> bool {
+    if refused.cause == Cause::Timeout && patience == Patience::Shortage {
+        return false;
+    }
+    let is_gone = match &refused.cause {
+        Cause::Io(_) | Cause::Timeout | Cause::Protocol(Violation::Unsolicited) => true,
+        Cause::Reply(reply) => reply.code == 421,
+        Cause::Protocol(_) | Cause::Tls(_) | Cause::Unsupported(_) => false,
+    };
+    match refused.stage {
+        Stage::Reset => true,
+        Stage::Mail => is_gone && !refused.usable,
+        Stage::Connect
+        | Stage::Greeting
+        | Stage::Hello
+        | Stage::StartTls
+        | Stage::Handshake
+        | Stage::Login
+        | Stage::Rcpt
+        | Stage::Data
+        | Stage::Content
+        | Stage::Dot => false,
+    }
+}

@@ -1,0 +1,261 @@
+//! The outcome at one address: what it means for the message, and for the host's health.
+
+use crate::delivery::outcome::{self, Report, Verdict};
+use crate::delivery::smtp::{Broken, Cause, Refused, Reply, Stage};
+use crate::message::status;
+
+/// Characters of a reply that other accounts are shown.
+const MAX_REPLY_CHARS: usize = 200;
+
+#[derive(Debug)]
+pub struct HostOutcome {
+    pub end: HostVerdict,
+    pub report: Report,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HostVerdict {
+    /// The attempt is over: the message was accepted or rejected.
+    Final,
+    /// The host would start no transaction; the next address is tried. The text is our own: other
+    /// accounts read it.
+    Unavailable(String),
+    /// The host deferred this message before it knew the recipient, with a 421, because of its own
+    /// state, or by closing the connection; the next address is tried.
+    TransientFailure(String),
+    /// The host stopped answering in the middle of the transaction; the next address is tried.
+    Stalled(String),
+    /// No reply came after the end of the message: the attempt is over, because the message may
+    /// have arrived.
+    Uncertain(String),
+    /// The host lacks an extension that the message needs, or has no connection free; the next one
+    /// may do.
+    Unsuitable,
+}
+
+impl HostOutcome {
+    #[must_use]
+    pub fn over(report: Report) -> Self {
+        Self { end: HostVerdict::Final, report }
+    }
+
+    /// A connection that failed before a transaction.
+    #[must_use]
+    pub fn broken(broken: Broken) -> Self {
+        let Broken { stage, cause, transcript, tls } = broken;
+        let report = Report::new(Verdict::Deferred, "", words(&cause, stage));
+        let (code, enhanced) = match &cause {
+            Cause::Reply(reply) => (Some(reply.code), reply.enhanced.clone()),
+            Cause::Io(_)
+            | Cause::Timeout
+            | Cause::Protocol(_)
+            | Cause::Tls(_)
+            | Cause::Unsupported(_) => (None, None),
+        };
+        let report = Report { code, enhanced, conversation: transcript, tls, ..report };
+        Self { end: HostVerdict::Unavailable(reason(&cause, stage)), report }
+    }
+
+    /// No connection to that operator is free.
+    #[must_use]
+    pub fn busy(operator: &str) -> Self {
+        let words = format!("no connection to {operator} is free");
+        Self { end: HostVerdict::Unsuitable, report: Report::new(Verdict::Deferred, "", words) }
+    }
+
+    /// A message that was not accepted. A reply about it ends the attempt; a failed connection
+    /// leads to the next address; after the final dot no other host gets it now, because it may
+    /// have arrived.
+    #[must_use]
+    pub fn refused(refused: &Refused) -> Self {
+        let Refused { stage, cause, .. } = refused;
+        match cause {
+            Cause::Reply(reply) => Self::replied(reply, *stage),
+            Cause::Unsupported(what) => Self {
+                end: HostVerdict::Unsuitable,
+                report: Report::new(Verdict::Failed, "", what.to_string()),
+            },
+            Cause::Io(_) | Cause::Timeout | Cause::Protocol(_) | Cause::Tls(_) => {
+                let report = Report::new(Verdict::Deferred, "", words(cause, *stage));
+                let report = Report { is_uncertain: *stage == Stage::Dot, ..report };
+                let is_silent = matches!(cause, Cause::Timeout);
+                let why = reason(cause, *stage);
+                let end = match stage {
+                    Stage::Dot => HostVerdict::Uncertain(why),
+                    // The session was open: the message may be the cause.
+                    Stage::Mail | Stage::Rcpt | Stage::Data | Stage::Content if is_silent => {
+                        HostVerdict::Stalled(why)
+                    }
+                    Stage::Mail | Stage::Rcpt | Stage::Data | Stage::Content => {
+                        HostVerdict::TransientFailure(why)
+                    }
+                    Stage::Connect
+                    | Stage::Greeting
+                    | Stage::Hello
+                    | Stage::StartTls
+                    | Stage::Handshake
+                    | Stage::Login
+                    | Stage::Reset => HostVerdict::Unavailable(why),
+                };
+                Self { end, report }
+            }
+        }
+    }
+
+    fn replied(reply: &Reply, stage: Stage) -> Self {
+        let deferred = || {
+            let report = Report::new(Verdict::Deferred, "", said(reply));
+            Report { code: Some(reply.code), enhanced: reply.enhanced.clone(), ..report }
+        };
+        let why = || format!("it answers {} {}", reply.code, at(stage));
+        match reply.code {
+            421 => Self { end: HostVerdict::TransientFailure(why()), report: deferred() },
+            400..500 if matches!(stage, Stage::Mail | Stage::Reset) => {
+                Self { end: HostVerdict::TransientFailure(why()), report: deferred() }
+            }
+            // About the system, not about the message (RFC 3463 section 3.4).
+            400..500 if reply.enhanced.as_deref().is_some_and(|it| it.starts_with("4.3.")) => {
+                Self { end: HostVerdict::TransientFailure(why()), report: deferred() }
+            }
+            // The host demands a login or TLS: the settings are wrong, not the message.
+            530 | 534 | 535 | 538 => {
+                Self { end: HostVerdict::Unavailable(why()), report: deferred() }
+            }
+            code => {
+                let stage = match stage {
+                    Stage::Rcpt => status::Stage::Recipient,
+                    Stage::Data | Stage::Content | Stage::Dot => status::Stage::Later,
+                    Stage::Connect
+                    | Stage::Greeting
+                    | Stage::Hello
+                    | Stage::StartTls
+                    | Stage::Handshake
+                    | Stage::Login
+                    | Stage::Mail
+                    | Stage::Reset => status::Stage::Session,
+                };
+                let enhanced = reply.enhanced.clone();
+                let report = Report::refused("", stage, code, enhanced, &reply.text);
+                // Another smarthost may accept it.
+                let may_fail_over = report.verdict == Verdict::Deferred;
+                Self::over(Report { may_fail_over, ..report })
+            }
+        }
+    }
+
+    /// The same with what was said.
+    #[must_use]
+    pub fn with(self, conversation: String, tls: Option<String>) -> Self {
+        Self { report: Report { tls, conversation, ..self.report }, ..self }
+    }
+
+    /// The same with an earlier transcript in front.
+    #[must_use]
+    pub fn after(self, before: &str) -> Self {
+        let conversation = format!("{before}{}", self.report.conversation);
+        Self { report: Report { conversation, ..self.report }, ..self }
+    }
+}
+
+#[must_use]
+pub fn said(reply: &Reply) -> String {
+    outcome::said(reply.code, reply.enhanced.as_deref(), &reply.text)
+}
+
+/// Why a host is not usable now. Other accounts read this, so a reply is quoted only from before
+/// the host knew of a message: later ones may be about somebody's mail.
+fn reason(cause: &Cause, stage: Stage) -> String {
+    let knows_of_message = match stage {
+        Stage::Connect
+        | Stage::Greeting
+        | Stage::Hello
+        | Stage::StartTls
+        | Stage::Handshake
+        | Stage::Login => false,
+        // Before RSET there was another message.
+        Stage::Reset | Stage::Mail | Stage::Rcpt | Stage::Data | Stage::Content | Stage::Dot => {
+            true
+        }
+    };
+    match cause {
+        Cause::Reply(reply) if knows_of_message => {
+            format!("it answers {} {}", reply.code, at(stage))
+        }
+        Cause::Reply(reply) => {
+            let said: String = said(reply).chars().take(MAX_REPLY_CHARS).collect();
+            format!("it answers `{said}` {}", at(stage))
+        }
+        Cause::Io(_)
+        | Cause::Timeout
+        | Cause::Protocol(_)
+        | Cause::Tls(_)
+        | Cause::Unsupported(_) => words(cause, stage),
+    }
+}
+
+fn words(cause: &Cause, stage: Stage) -> String {
+    let at = at(stage);
+    let words = match cause {
+        Cause::Reply(reply) => format!("{} ({at})", said(reply)),
+        Cause::Io(error) => format!("the connection failed {at}: {error}"),
+        Cause::Timeout => format!("no answer in time {at}"),
+        Cause::Protocol(what) => format!("not understood {at}: {what}"),
+        Cause::Tls(what) => format!("no encrypted connection {at}: {what}{}", remedy(what)),
+        Cause::Unsupported(what) => what.to_string(),
+    };
+    let is_in_doubt = stage == Stage::Dot && !matches!(cause, Cause::Reply(_));
+    if is_in_doubt { format!("{words}; it may have arrived") } else { words }
+}
+
+/// What to do about a certificate.
+fn remedy(what: &str) -> &'static str {
+    if what.contains("certificate") {
+        " (an authority of your own is trusted by [delivery] ca_file)"
+    } else {
+        ""
+    }
+}
+
+fn at(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Connect => "while connecting",
+        Stage::Greeting => "before its greeting",
+        Stage::Hello => "at EHLO",
+        Stage::StartTls => "at STARTTLS",
+        Stage::Handshake => "in the TLS handshake",
+        Stage::Login => "at AUTH",
+        Stage::Reset => "at RSET",
+        Stage::Mail => "at MAIL",
+        Stage::Rcpt => "at RCPT",
+        Stage::Data => "at DATA",
+        Stage::Content => "in the middle of the message",
+        Stage::Dot => "after the end of the message",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_host_says_once_it_knows_of_a_message_is_not_told_to_others() {
+        let text = "no mail from boss@customer.example".to_owned();
+        let reply = Reply { code: 554, enhanced: Some("5.7.1".to_owned()), text };
+        let why = |stage| reason(&Cause::Reply(reply.clone()), stage);
+        for stage in [Stage::Connect, Stage::Greeting, Stage::Hello, Stage::StartTls, Stage::Login]
+        {
+            assert!(why(stage).contains("`554 5.7.1 no mail from"), "{}", why(stage));
+        }
+        for stage in [Stage::Reset, Stage::Mail, Stage::Rcpt, Stage::Data, Stage::Dot] {
+            assert!(why(stage).starts_with("it answers 554 a"), "{}", why(stage));
+        }
+        for stage in [Stage::Mail, Stage::Rcpt, Stage::Reset] {
+            let reply = Reply { code: 421, ..reply.clone() };
+            let refused = Refused { stage, cause: Cause::Reply(reply), usable: false };
+            let HostVerdict::TransientFailure(why) = HostOutcome::refused(&refused).end else {
+                panic!("{stage:?}")
+            };
+            assert!(why.starts_with("it answers 421 a"), "{why}");
+        }
+    }
+}

@@ -1,0 +1,580 @@
+//! The queue worker: rounds of admission and leasing, attempts as tasks of their own, and a task
+//! that stores their outcomes in groups while the worker starts others.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::mem;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::FutureExt;
+use tokio::sync::{Notify, mpsc};
+use tokio_util::sync::CancellationToken;
+
+use super::Spawner;
+use super::lanes::{BATCH, Lanes};
+use super::retry_schedule::{RetrySchedule, WhileBackedOff};
+use super::settlements::{DATABASE_RETRY, LEASE, MAX_GROUP, SettlementWriter};
+use super::wake::wake;
+use crate::clock::watch::Watch;
+use crate::clock::{Clock, Timestamp};
+use crate::delivery::attempt::Attempts;
+use crate::delivery::shaping::admission::{Admission, AdmissionControl, Plan};
+use crate::delivery::shaping::lookup_quota::LookupQuota;
+use crate::delivery::shaping::requeue::MAX_REQUEUE;
+use crate::delivery::shaping::round_skips::{Bottleneck, RoundSkips};
+use crate::delivery::shaping::unresolved_domains::{UnresolvedDomains, waiting_name};
+use crate::delivery::waits_for::WaitsFor;
+use crate::id::{AccountId, MessageId};
+use crate::store::records::{BackedOff, Due, Lane, LaneKind, LaneStart, Lease, Settlement};
+use crate::store::{Store, StoreError};
+
+/// How often a round reads further lanes where those before had no slot.
+const MAX_READS: usize = 16;
+/// Due messages of a lane that a round reads at least: the first ones may be too large now.
+const MIN_PER_LANE: usize = 4;
+/// Messages of one lease.
+const MAX_LEASES: usize = 64;
+/// Attempts that must be free before the next round: one query serves many.
+const MIN_FREE_ATTEMPTS: usize = 16;
+/// Messages that one round defers because of a back-off, about.
+const MAX_BACKED_OFF: usize = 256;
+/// How often the queue is read when nothing wakes the worker: commands change it, too.
+const IDLE_PAUSE: Duration = Duration::from_secs(5);
+/// The same where messages are due and have no slot.
+const CROWDED_PAUSE: Duration = Duration::from_secs(1);
+/// The shortest pause after a round that started nothing.
+const MIN_PAUSE: Duration = Duration::from_millis(2);
+/// How often idle connections and ended back-offs are checked.
+const TIDY_EVERY: Duration = Duration::from_secs(5);
+
+#[derive(Debug)]
+pub struct Worker {
+    pub store: Store,
+    pub clock: Clock,
+    /// Names this process in its leases.
+    pub owner: String,
+    pub attempts: Arc<Attempts>,
+    pub admission: Arc<AdmissionControl>,
+    pub schedule: Arc<RetrySchedule>,
+    /// Attempts at one time, at least 1.
+    pub concurrent: usize,
+    /// Notified of new messages.
+    pub wake: Arc<Notify>,
+    pub spawner: Spawner,
+}
+
+/// What the worker's tasks report to it.
+enum Event {
+    /// These outcomes are stored.
+    Settled(Vec<Settlement>),
+    LookupDone(String),
+}
+
+struct UnderWay {
+    tell: mpsc::Sender<Event>,
+    ended: mpsc::Sender<Settlement>,
+    attempts: HashSet<MessageId>,
+    lookups: LookupQuota,
+    unresolved: UnresolvedDomains,
+    sandbox: Lanes,
+    domains: Lanes,
+}
+
+#[derive(Default)]
+struct Round {
+    skips: RoundSkips,
+    chosen: HashMap<MessageId, Plan>,
+    /// Lanes without a due message, to be corrected in the store.
+    empty: Vec<Lane>,
+    backed_off: Vec<BackedOff>,
+}
+
+/// Lanes of one kind that a round has taken out, so that it reads each once; they are given back at
+/// its end.
+#[derive(Default)]
+struct LaneTurns {
+    /// The next ones.
+    batch: Vec<LaneStart>,
+    /// Lanes that may have more due messages.
+    kept: Vec<LaneStart>,
+    /// Lanes without further due messages.
+    exhausted: Vec<Lane>,
+}
+
+enum LaneOutcome {
+    /// Nothing more is due.
+    Exhausted,
+    /// There may be more.
+    More,
+    Blocked(Bottleneck, LaneStart),
+}
+
+impl Worker {
+    /// Delivers until `stop`, and then finishes the attempts under way.
+    pub async fn run(self, stop: CancellationToken) {
+        let (tell, mut told) = mpsc::channel(self.concurrent.max(MAX_GROUP));
+        let (ended, mut ends) = mpsc::channel(self.concurrent.max(MAX_GROUP));
+        let settling = SettlementWriter {
+            store: self.store.clone(),
+            clock: self.clock.clone(),
+            owner: self.owner.clone(),
+        };
+        let stored = tell.clone();
+        self.spawner.start(Box::pin(async move {
+            while let Some(settled) = settling.next(&mut ends).await {
+                if stored.send(Event::Settled(settled)).await.is_err() {
+                    return;
+                }
+            }
+        }));
+        let mut under_way = UnderWay::new(tell, ended);
+        let mut watch = Watch::new(&self.clock);
+        let mut tidied = Instant::now();
+        loop {
+            let is_stopping = stop.is_cancelled();
+            if is_stopping && under_way.attempts.is_empty() {
+                return;
+            }
+            let pause = if is_stopping {
+                IDLE_PAUSE
+            } else {
+                wake(&self.store, &self.admission, self.clock.now()).await;
+                self.fill(&mut under_way).await
+            };
+            tokio::select! {
+                Some(event) = told.recv() => {
+                    self.handle(event, &mut under_way);
+                    while let Ok(event) = told.try_recv() {
+                        self.handle(event, &mut under_way);
+                    }
+                }
+                () = self.wake.notified() => {}
+                () = stop.cancelled(), if !is_stopping => {}
+                () = tokio::time::sleep(pause) => {}
+            }
+            if watch.was_set_back(&self.clock) {
+                under_way.unresolved.make_all_due(self.clock.now());
+                under_way.sandbox.sweep_now();
+                under_way.domains.sweep_now();
+                self.mend_due_times_after_clock_change().await;
+            }
+            if tidied.elapsed() >= TIDY_EVERY {
+                tidied = Instant::now();
+                self.admission.destinations.tidy(self.clock.now());
+                self.admission.destinations.request_probes(self.clock.now());
+                under_way.unresolved.expire_found(self.clock.now());
+                self.release_ended_leases(&under_way).await;
+            }
+            self.look_up_again(&mut under_way).await;
+        }
+    }
+
+    fn handle(&self, event: Event, under_way: &mut UnderWay) {
+        match event {
+            Event::Settled(settled) => {
+                for settlement in &settled {
+                    under_way.attempts.remove(&settlement.message_id);
+                }
+                let names = settled.iter().filter_map(|it| it.waits_for.as_deref()).collect();
+                self.requeue_if_recovered(names, &mut under_way.unresolved);
+            }
+            Event::LookupDone(lane) => {
+                under_way.lookups.end(&lane);
+                self.finish_lookup(&lane, under_way);
+            }
+        }
+    }
+
+    fn finish_lookup(&self, lane: &str, under_way: &mut UnderWay) {
+        let (mx, now) = (&self.admission.mx, self.clock.now());
+        let UnderWay { unresolved, lookups, .. } = under_way;
+        if !mx.knows_where(lane) {
+            return unresolved.add(lane, now);
+        }
+        let was_missed = unresolved.record_found(lane, now);
+        self.admission
+            .destinations
+            .requeue()
+            .request(&waiting_name(lane), unresolved.requeue_limit(lane));
+        if was_missed {
+            for other in unresolved.neighbours(lane, lookups, |it| mx.known(it).is_none()) {
+                self.look_up(&other, None, under_way);
+            }
+        }
+    }
+
+    /// Starts what can be started; answers the pause until the next round.
+    async fn fill(&self, under_way: &mut UnderWay) -> Duration {
+        let busy = under_way.attempts.len();
+        let room = self.concurrent.saturating_sub(busy);
+        // One query serves many attempts, so a round waits for several to end.
+        // The more attempts are under way, the fewer slots each destination has.
+        let shortened = [1, 1, 2, 8].get(busy * 4 / self.concurrent.max(1)).copied().unwrap_or(8);
+        self.admission.destinations.shorten(shortened);
+        if room == 0 || (busy > 0 && room < MIN_FREE_ATTEMPTS.min(self.concurrent / 8)) {
+            return IDLE_PAUSE;
+        }
+        match self.round(room, under_way).await {
+            Ok(pause) => pause,
+            Err(error) => {
+                tracing::error!(%error, "delivery queue cannot be read; retrying");
+                DATABASE_RETRY
+            }
+        }
+    }
+
+    async fn round(&self, room: usize, under_way: &mut UnderWay) -> Result<Duration, StoreError> {
+        let now = self.clock.now();
+        let mut round = Round::default();
+        let mx = &self.admission.mx;
+        for (lane, takes_long) in under_way.lookups.all() {
+            if takes_long && mx.usable(lane).is_some() {
+                round.skips.renewed.insert(lane.clone());
+            }
+        }
+        let most = room.min(MAX_LEASES);
+        // Each kind of lane waits behind nothing of the other.
+        for kind in [LaneKind::Sandbox, LaneKind::Domains] {
+            self.choose(kind, most, now, &mut round, under_way).await?;
+        }
+        if !round.empty.is_empty() {
+            self.store.correct_lanes(&round.empty).await?;
+        }
+        let Round { skips, mut chosen, backed_off, .. } = round;
+        if !backed_off.is_empty() {
+            self.store.back_off(&backed_off, now).await?;
+            let names = backed_off.iter().map(|it| it.waits_for.as_str()).collect();
+            self.requeue_if_recovered(names, &mut under_way.unresolved);
+        }
+        if chosen.is_empty() {
+            if !backed_off.is_empty() {
+                return Ok(Duration::ZERO);
+            }
+            return self.pause(now, &skips, under_way).await;
+        }
+        let ids: Vec<MessageId> = chosen.keys().copied().collect();
+        let leases = self.store.lease(&self.owner, &ids, now, now.after(LEASE)).await?;
+        self.attempts.signer.refresh().await;
+        for lease in leases {
+            if let Some(plan) = chosen.remove(&lease.message_id) {
+                under_way.attempts.insert(lease.message_id);
+                self.begin(lease, plan, under_way.ended.clone());
+            }
+        }
+        Ok(Duration::ZERO)
+    }
+
+    /// The pause after a round that started nothing.
+    async fn pause(
+        &self,
+        now: Timestamp,
+        skips: &RoundSkips,
+        under_way: &UnderWay,
+    ) -> Result<Duration, StoreError> {
+        let lanes = [&under_way.sandbox, &under_way.domains];
+        if lanes.iter().any(|it| it.has_more() && !self.is_blocked(it, skips)) {
+            return Ok(Duration::ZERO);
+        }
+        if lanes.iter().any(|it| it.is_waiting()) {
+            return Ok(skips.until.unwrap_or(CROWDED_PAUSE).clamp(MIN_PAUSE, CROWDED_PAUSE));
+        }
+        let due = self.store.next_due(now).await?;
+        let until_due = due.map_or(IDLE_PAUSE, |due| self.clock.now().until(due));
+        let until_sweep = lanes.iter().map(|it| it.until_sweep()).min().unwrap_or(IDLE_PAUSE);
+        Ok(until_due.min(until_sweep).clamp(MIN_PAUSE, IDLE_PAUSE))
+    }
+
+    /// Whether all lanes share one route, and it is full: then none behind the first has a slot.
+    fn is_blocked(&self, lanes: &Lanes, skips: &RoundSkips) -> bool {
+        let sole = match lanes.kind() {
+            LaneKind::Sandbox => Some(AdmissionControl::sandbox_bottleneck()),
+            LaneKind::Domains => self.admission.sole_bottleneck(),
+        };
+        sole.is_some_and(|it| {
+            skips.full.contains(&it)
+                || (lanes.is_blocked_by(&it) && self.admission.free_slots(&it) == 0)
+        })
+    }
+
+    /// Admits due messages, lane by lane.
+    async fn choose(
+        &self,
+        kind: LaneKind,
+        most: usize,
+        now: Timestamp,
+        round: &mut Round,
+        under_way: &mut UnderWay,
+    ) -> Result<(), StoreError> {
+        if round.chosen.len() >= most || self.is_blocked(under_way.lanes(kind), &round.skips) {
+            return Ok(());
+        }
+        let (lookups, renewed) = (&under_way.lookups, &round.skips.renewed);
+        let room = |bottleneck: &Bottleneck| match bottleneck {
+            Bottleneck::Lookup(domain) if lookups.has(domain) && !renewed.contains(domain) => 0,
+            Bottleneck::Full(..) | Bottleneck::Lookup(_) | Bottleneck::ThisLane => {
+                self.admission.free_slots(bottleneck)
+            }
+        };
+        let lanes = match kind {
+            LaneKind::Sandbox => &mut under_way.sandbox,
+            LaneKind::Domains => &mut under_way.domains,
+        };
+        let mut turns = LaneTurns { batch: lanes.take_unblocked(room), ..LaneTurns::default() };
+        let looked = self.look(kind, most, now, &mut turns, round, under_way).await;
+        let lanes = under_way.lanes(kind);
+        lanes.put_back(turns.batch.into_iter());
+        for lane in turns.kept {
+            lanes.keep(lane);
+        }
+        for lane in turns.exhausted {
+            lanes.forget(&lane);
+        }
+        looked
+    }
+
+    async fn look(
+        &self,
+        kind: LaneKind,
+        most: usize,
+        now: Timestamp,
+        turns: &mut LaneTurns,
+        round: &mut Round,
+        under_way: &mut UnderWay,
+    ) -> Result<(), StoreError> {
+        let most_backed_off = round.backed_off.len() + MAX_BACKED_OFF;
+        for _ in 0..MAX_READS {
+            let lanes = under_way.lanes(kind);
+            lanes.read(&self.store, now).await?;
+            let further = lanes.batch(BATCH.saturating_sub(turns.batch.len()));
+            turns.batch.extend(further);
+            if turns.batch.is_empty() {
+                if lanes.has_more() {
+                    continue;
+                }
+                break;
+            }
+            let each = (most - round.chosen.len()).div_ceil(turns.batch.len()).max(MIN_PER_LANE);
+            let found =
+                self.store.due_in(&turns.batch, now, u32::try_from(each).unwrap_or(64)).await?;
+            let mut looked_at = mem::take(&mut turns.batch).into_iter().zip(found);
+            while round.chosen.len() < most
+                && let Some((lane, due)) = looked_at.next()
+            {
+                match self.look_at(&lane, due, each, most, round, under_way) {
+                    LaneOutcome::Exhausted => turns.exhausted.push(lane.lane),
+                    LaneOutcome::More => turns.kept.push(LaneStart { after: None, ..lane }),
+                    LaneOutcome::Blocked(bottleneck, lane) => {
+                        under_way.lanes(kind).block(bottleneck, lane);
+                    }
+                }
+            }
+            let rest: Vec<LaneStart> = looked_at.map(|(lane, _)| lane).collect();
+            under_way.lanes(kind).put_back(rest.into_iter());
+            if round.chosen.len() >= most
+                || round.backed_off.len() >= most_backed_off
+                || self.is_blocked(under_way.lanes(kind), &round.skips)
+            {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Admits the first messages of a lane.
+    fn look_at(
+        &self,
+        lane: &LaneStart,
+        due: Vec<Due>,
+        each: usize,
+        most: usize,
+        round: &mut Round,
+        under_way: &mut UnderWay,
+    ) -> LaneOutcome {
+        if due.is_empty() && lane.after.is_none() {
+            round.empty.push(lane.lane.clone());
+            return LaneOutcome::Exhausted;
+        }
+        let (is_all, last) = (due.len() < each, due.last().map(Due::position));
+        let is_held_by =
+            |it| LaneOutcome::Blocked(it, LaneStart { lane: lane.lane.clone(), after: None });
+        let (mut has_some, mut is_crowded) = (false, lane.after.is_some() && due.is_empty());
+        for due in due {
+            if round.chosen.len() >= most {
+                return LaneOutcome::More;
+            }
+            // The lease may have expired before its attempt ended.
+            if under_way.attempts.contains(&due.message_id) {
+                continue;
+            }
+            let mut found = self.admission.admit(&due, &mut round.skips);
+            if matches!(found, Admission::NeedsLookup) {
+                self.look_up(&due.lane, Some(due.account_id), under_way);
+                if under_way.lookups.has(&due.lane) {
+                    return is_held_by(Bottleneck::Lookup(due.lane));
+                }
+                // The account has used up its lookups.
+                round.skips.renewed.insert(due.lane.clone());
+                found = self.admission.admit(&due, &mut round.skips);
+            }
+            match found {
+                Admission::Start(plan) => {
+                    round.chosen.insert(due.message_id, plan);
+                    has_some = true;
+                }
+                Admission::BackOff(backoff) => {
+                    match self.schedule.back_off(&due, &backoff, self.clock.now()) {
+                        WhileBackedOff::Wait(it) => round.backed_off.push(it),
+                        WhileBackedOff::GiveUp(report) => {
+                            round.chosen.insert(due.message_id, Plan::Settle(report));
+                            has_some = true;
+                        }
+                    }
+                }
+                Admission::Full(bottleneck, _) => return is_held_by(bottleneck),
+                // Another message of the lane may be smaller.
+                Admission::NoCapacity => is_crowded = true,
+                Admission::NeedsLookup => return is_held_by(Bottleneck::ThisLane),
+            }
+        }
+        match (is_crowded, is_all) {
+            (false, true) => LaneOutcome::Exhausted,
+            (false, false) => LaneOutcome::More,
+            (true, _) if has_some => is_held_by(Bottleneck::ThisLane),
+            (true, true) => is_held_by(Bottleneck::ThisLane),
+            // The next round continues behind these.
+            (true, false) => LaneOutcome::Blocked(
+                Bottleneck::ThisLane,
+                LaneStart { lane: lane.lane.clone(), after: last },
+            ),
+        }
+    }
+
+    async fn look_up_again(&self, under_way: &mut UnderWay) {
+        let UnderWay { unresolved, lookups, .. } = under_way;
+        for lane in unresolved.due(&self.store, lookups, self.clock.now()).await {
+            self.look_up(&lane, None, under_way);
+        }
+    }
+
+    fn look_up(&self, lane: &str, account: Option<AccountId>, under_way: &mut UnderWay) {
+        if !under_way.lookups.begin(lane, account) {
+            return;
+        }
+        let (mx, tell) = (Arc::clone(&self.admission.mx), under_way.tell.clone());
+        let lane = lane.to_owned();
+        self.spawner.start(Box::pin(async move {
+            // Also after a panic the lane must be read again.
+            let looked_up = AssertUnwindSafe(mx.look_up(&lane)).catch_unwind().await;
+            if looked_up.is_err() {
+                tracing::error!(domain = lane, "MX lookup panicked");
+            }
+            // The worker may have ended.
+            drop(tell.send(Event::LookupDone(lane)).await);
+        }));
+    }
+
+    fn begin(&self, lease: Lease, plan: Plan, ended: mpsc::Sender<Settlement>) {
+        let (attempts, schedule) = (Arc::clone(&self.attempts), Arc::clone(&self.schedule));
+        let clock = self.clock.clone();
+        self.spawner.start(Box::pin(async move {
+            let (start, started_at) = (Instant::now(), clock.now());
+            let report = attempts.make(&lease, plan).await;
+            metrics::histogram!("waxwing_step_seconds", "step" => "deliver")
+                .record(start.elapsed());
+            let settlement = schedule.settle(&lease, report, started_at, clock.now());
+            let state = settlement.state.word();
+            metrics::counter!("waxwing_deliveries_total", "state" => state).increment(1);
+            let attempt = &settlement.attempt;
+            tracing::info!(
+                message = %lease.message_id,
+                account = %lease.account_id,
+                attempt = lease.attempt,
+                state,
+                route = attempt.route,
+                domain = lease.recipient.domain().map(tracing::field::display),
+                host = attempt.host,
+                code = attempt.code,
+                enhanced = attempt.enhanced,
+                next_attempt = settlement.next_attempt.map(tracing::field::display),
+                "delivery attempted"
+            );
+            drop(ended.send(settlement).await);
+        }));
+    }
+
+    async fn release_ended_leases(&self, under_way: &UnderWay) {
+        let now = self.clock.now();
+        match self.store.release_ended_leases(&under_way.attempts, now).await {
+            Ok(0) => {}
+            Ok(released) => {
+                tracing::warn!(
+                    released,
+                    "leases expired before their attempts ended; the messages are due again"
+                );
+            }
+            Err(error) => {
+                tracing::error!(%error, "looking for expired leases in the queue failed; retrying in the next delivery round");
+            }
+        }
+    }
+
+    /// Requeues what began to wait for hosts just as they recovered.
+    fn requeue_if_recovered(&self, names: BTreeSet<&str>, unresolved: &mut UnresolvedDomains) {
+        let (destinations, now) = (&self.admission.destinations, self.clock.now());
+        for name in names {
+            let waits_for = WaitsFor::from(name);
+            match &waits_for {
+                WaitsFor::Mx(domain) if self.admission.mx.knows_where(domain) => {
+                    destinations.requeue().request(name, unresolved.requeue_limit(domain));
+                }
+                WaitsFor::Mx(domain) => unresolved.note_waiting(domain, now),
+                // The routes were changed during the attempt.
+                WaitsFor::Smarthost { name: smarthost, .. }
+                    if self.admission.is_removed_smarthost(smarthost) =>
+                {
+                    destinations.requeue().request(name, MAX_REQUEUE);
+                }
+                WaitsFor::Hosts { .. } | WaitsFor::Smarthost { .. } => {
+                    if let Some((hosts, account)) = waits_for.back_off() {
+                        destinations.note_waiting(&hosts, account, now);
+                    }
+                }
+            }
+        }
+    }
+
+    async fn mend_due_times_after_clock_change(&self) {
+        match self.store.mend_due_times(self.clock.now()).await {
+            Ok(0) => {}
+            Ok(mended) => tracing::warn!(
+                mended,
+                "the clock was set back: the due times of waiting messages were moved earlier"
+            ),
+            Err(error) => {
+                tracing::error!(%error, "due times cannot be corrected after the clock was set back");
+            }
+        }
+    }
+}
+
+impl UnderWay {
+    fn new(tell: mpsc::Sender<Event>, ended: mpsc::Sender<Settlement>) -> Self {
+        Self {
+            tell,
+            ended,
+            attempts: HashSet::new(),
+            lookups: LookupQuota::default(),
+            unresolved: UnresolvedDomains::default(),
+            sandbox: Lanes::new(LaneKind::Sandbox),
+            domains: Lanes::new(LaneKind::Domains),
+        }
+    }
+
+    fn lanes(&mut self, kind: LaneKind) -> &mut Lanes {
+        match kind {
+            LaneKind::Sandbox => &mut self.sandbox,
+            LaneKind::Domains => &mut self.domains,
+        }
+    }
+}

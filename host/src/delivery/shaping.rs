@@ -1,0 +1,12 @@
+//! How much mail a destination gets, and when: connections, rates, memory, back-off and recovery.
+
+pub mod admission;
+pub mod backoff;
+pub mod destination;
+pub(super) mod lookup_quota;
+pub mod memory_budget;
+pub mod probation;
+pub(super) mod requeue;
+pub(super) mod round_skips;
+pub mod unresolved_domains;
+pub mod unresponsive;

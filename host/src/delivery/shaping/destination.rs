@@ -1,0 +1,350 @@
+//! A destination: a smarthost, the sandbox inbox, or all mail exchangers of one operator. Bounds
+//! its connections and its message rate, and keeps idle connections for the next message.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::backoff::{Health, Probe};
+use super::memory_budget::MemoryPermit;
+use super::probation::ProbationPermit;
+use super::requeue::{Requeue, RequeueRequests};
+use crate::clock::Timestamp;
+use crate::delivery::limits::Limits;
+use crate::delivery::lock::lock;
+use crate::delivery::outcome::Backoff;
+use crate::delivery::smtp::Session;
+use crate::id::AccountId;
+
+/// How long an idle connection is kept; other servers close it after a minute or more.
+const MAX_IDLE: Duration = Duration::from_secs(15);
+/// The period of a message rate.
+const RATE_PERIOD: Duration = Duration::from_mins(1);
+/// Hosts without failures whose health is remembered.
+const MAX_HEALTHY_HOSTS: usize = 20_000;
+/// Large messages to one destination in parallel.
+const MAX_LARGE_MESSAGES: usize = 4;
+/// How soon a slot is requested again while a probe is under way.
+const PROBE_WAIT: Duration = Duration::from_millis(500);
+
+/// All destinations that are known.
+#[derive(Debug, Default)]
+pub struct Destinations {
+    known: Mutex<HashMap<String, Arc<Destination>>>,
+    /// Divides the slots of every destination while many attempts are under way.
+    shortened: AtomicUsize,
+    health_by_hosts: Mutex<HashMap<String, Arc<Health>>>,
+    requeue: Arc<Requeue>,
+}
+
+#[derive(Debug)]
+pub struct Destination {
+    /// Shown in the reason of a deferral.
+    pub name: String,
+    pub limits: Limits,
+    /// Connections, and twice as many slots: the messages in the queue for a connection keep it
+    /// busy while the next ones are leased.
+    connections: Arc<Semaphore>,
+    slots: Arc<Semaphore>,
+    /// Bounds large messages: they share their memory with those of other destinations.
+    large: Arc<Semaphore>,
+    rate: Option<DefaultDirectRateLimiter>,
+    idle: Mutex<Vec<IdleSession>>,
+    used_at: Mutex<Instant>,
+}
+
+/// The right to be leased for this destination and to wait for one of its connections; released on
+/// drop.
+#[derive(Debug)]
+pub struct Slot {
+    pub destination: Arc<Destination>,
+    pub health: Arc<Health>,
+    pub permits: Permits,
+    _permit: OwnedSemaphorePermit,
+    _probe: Option<Probe>,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct SlotRequest<'a> {
+    pub name: &'a str,
+    pub limits: Limits,
+    /// The hosts whose health decides.
+    pub hosts: &'a str,
+    /// Whether the hosts are the operator's own smarthosts.
+    pub is_ours: bool,
+    pub account: AccountId,
+    /// When somebody asked for an attempt: it overrides a back-off unless the hosts have failed
+    /// since.
+    pub requested_at: Option<Timestamp>,
+}
+
+/// What an attempt holds besides its slot.
+#[derive(Debug, Default)]
+pub struct Permits {
+    pub memory: Option<MemoryPermit>,
+    pub large: Option<OwnedSemaphorePermit>,
+    pub probation: Option<ProbationPermit>,
+}
+
+/// The right to one connection; released on drop.
+#[derive(Debug)]
+pub struct ConnectionPermit {
+    _permit: Option<OwnedSemaphorePermit>,
+}
+
+#[derive(Debug)]
+pub enum SlotGrant {
+    Granted(Slot),
+    /// No slot before this time has passed, or one is released.
+    Full(Duration),
+    BackingOff(Backoff),
+}
+
+#[derive(Debug)]
+struct IdleSession {
+    key: String,
+    session: Session,
+    since: Instant,
+}
+
+impl Destinations {
+    /// Takes a slot unless the destination is full or backed off from.
+    #[must_use]
+    pub fn take(&self, request: &SlotRequest<'_>, now: Timestamp) -> SlotGrant {
+        let health = self.health(request);
+        if let Some(backoff) = health.backoff(request.account, now)
+            && request.requested_at.is_none_or(|requested_at| requested_at <= backoff.since)
+        {
+            return SlotGrant::BackingOff(backoff);
+        }
+        let destination = self.get(request.name, request.limits);
+        let Some(probe) = health.probe(now) else { return SlotGrant::Full(PROBE_WAIT) };
+        match destination.slot(self.shortened.load(Ordering::Relaxed).max(1)) {
+            Some(permit) => {
+                let permits = Permits::default();
+                SlotGrant::Granted(Slot {
+                    destination,
+                    health,
+                    permits,
+                    _permit: permit,
+                    _probe: probe,
+                })
+            }
+            None => SlotGrant::Full(Duration::MAX),
+        }
+    }
+
+    /// Free slots of a destination; unlimited where it is not known yet.
+    #[must_use]
+    pub fn free_slots(&self, name: &str) -> usize {
+        let shortened = self.shortened.load(Ordering::Relaxed).max(1);
+        lock(&self.known).get(name).map_or(usize::MAX, |it| it.free_slots(shortened))
+    }
+
+    /// Divides the slots of all destinations, so that slow ones leave attempts for others; 1
+    /// restores them.
+    pub fn shorten(&self, by: usize) {
+        self.shortened.store(by, Ordering::Relaxed);
+    }
+
+    /// Forgets the health of all hosts and closes idle connections, because the settings may have
+    /// changed. Messages under way still count against the bounds.
+    pub fn forget(&self) {
+        lock(&self.health_by_hosts).clear();
+        let known: Vec<Arc<Destination>> = lock(&self.known).values().cloned().collect();
+        let closed: Vec<Vec<IdleSession>> =
+            known.iter().map(|it| std::mem::take(&mut *lock(&it.idle))).collect();
+        // Sessions are dropped outside the locks.
+        drop(closed);
+    }
+
+    #[must_use]
+    pub fn requeue(&self) -> &Requeue {
+        &self.requeue
+    }
+
+    /// Requests a probe for each back-off that has ended.
+    pub fn request_probes(&self, now: Timestamp) {
+        let health_by_hosts: Vec<Arc<Health>> =
+            lock(&self.health_by_hosts).values().cloned().collect();
+        for name in health_by_hosts.iter().flat_map(|it| it.ended_backoffs(now)) {
+            self.requeue.request_probe(&name);
+        }
+    }
+
+    #[must_use]
+    pub fn take_requeue_requests(&self) -> RequeueRequests {
+        self.requeue.take()
+    }
+
+    pub fn note_none_waiting(&self, hosts: &str, account: Option<AccountId>) {
+        if let Some(health) = lock(&self.health_by_hosts).get(hosts) {
+            health.note_none_waiting(account);
+        }
+    }
+
+    /// Records that a message began to wait under that name; the hosts may have recovered
+    /// meanwhile.
+    pub fn note_waiting(&self, hosts: &str, account: Option<AccountId>, now: Timestamp) {
+        if let Some(health) = lock(&self.health_by_hosts).get(hosts) {
+            health.note_waiting(account, now);
+        }
+    }
+
+    /// Closes idle connections that are too old and forgets destinations without state.
+    pub fn tidy(&self, now: Timestamp) {
+        let mut closed = Vec::new();
+        lock(&self.known).retain(|_, destination| {
+            let mut idle = lock(&destination.idle);
+            closed.extend(idle.extract_if(.., |kept| kept.since.elapsed() > MAX_IDLE));
+            let is_idle = idle.is_empty() && Arc::strong_count(destination) == 1;
+            drop(idle);
+            // After a minute nothing is left that its rate would remember.
+            let is_counted =
+                destination.rate.is_some() && lock(&destination.used_at).elapsed() < RATE_PERIOD;
+            !is_idle || is_counted
+        });
+        let mut health_by_hosts = lock(&self.health_by_hosts);
+        let has_room = health_by_hosts.len() <= MAX_HEALTHY_HOSTS;
+        health_by_hosts.retain(|_, health| {
+            Arc::strong_count(health) > 1
+                || health.is_remembered(now)
+                || (has_room && health.succeeded_recently(now))
+        });
+        drop(health_by_hosts);
+        // Sessions are dropped here, outside the lock: the connection is closed without a QUIT.
+        drop(closed);
+    }
+
+    /// The destination of that name; a new one where the bounds have changed.
+    #[must_use]
+    pub fn get(&self, name: &str, limits: Limits) -> Arc<Destination> {
+        let mut known = lock(&self.known);
+        if let Some(destination) = known.get(name)
+            && destination.limits == limits
+        {
+            return Arc::clone(destination);
+        }
+        let made = Arc::new(Destination::new(name.to_owned(), limits));
+        known.insert(name.to_owned(), Arc::clone(&made));
+        made
+    }
+
+    fn health(&self, request: &SlotRequest<'_>) -> Arc<Health> {
+        let mut health_by_hosts = lock(&self.health_by_hosts);
+        let hosts = request.hosts.to_owned();
+        let made =
+            || Arc::new(Health::new(hosts.clone(), request.is_ours, Arc::clone(&self.requeue)));
+        Arc::clone(health_by_hosts.entry(hosts.clone()).or_insert_with(made))
+    }
+}
+
+impl Destination {
+    fn new(name: String, limits: Limits) -> Self {
+        Self {
+            name,
+            limits,
+            connections: Arc::new(Semaphore::new(connections(limits))),
+            slots: Arc::new(Semaphore::new(slots(limits))),
+            large: Arc::new(Semaphore::new(MAX_LARGE_MESSAGES)),
+            rate: limits.per_minute.map(|it| RateLimiter::direct(Quota::per_minute(it))),
+            idle: Mutex::default(),
+            used_at: Mutex::new(Instant::now()),
+        }
+    }
+
+    fn slot(&self, shortened: usize) -> Option<OwnedSemaphorePermit> {
+        let has_room = self.free_slots(shortened) > 0;
+        has_room.then(|| Arc::clone(&self.slots).try_acquire_owned().ok()).flatten()
+    }
+
+    fn free_slots(&self, shortened: usize) -> usize {
+        let all = slots(self.limits);
+        let taken = all.saturating_sub(self.slots.available_permits());
+        all.div_ceil(shortened).saturating_sub(taken)
+    }
+
+    /// Counts a message against the rate; the caller has everything else that the message needs.
+    ///
+    /// # Errors
+    /// The rate is used up; the time until the next message may go.
+    pub fn count_against_rate(&self) -> Result<(), Duration> {
+        if let Some(Err(not_until)) = self.rate.as_ref().map(RateLimiter::check) {
+            use governor::clock::Clock as _;
+            let wait = not_until.wait_time_from(governor::clock::DefaultClock::default().now());
+            return Err(wait.max(Duration::from_millis(1)));
+        }
+        *lock(&self.used_at) = Instant::now();
+        Ok(())
+    }
+
+    /// Waits for a connection to be free.
+    pub async fn connection_permit(&self) -> ConnectionPermit {
+        // The semaphore is never closed.
+        ConnectionPermit { _permit: Arc::clone(&self.connections).acquire_owned().await.ok() }
+    }
+
+    #[must_use]
+    pub fn large_message_permit(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.large).try_acquire_owned().ok()
+    }
+
+    #[must_use]
+    pub fn take_idle(&self, key: &str) -> Option<Session> {
+        let mut idle = lock(&self.idle);
+        let at = idle.iter().rposition(|kept| kept.is_of_use(key))?;
+        Some(idle.remove(at).session)
+    }
+
+    #[must_use]
+    pub fn has_idle(&self, key: &str) -> bool {
+        lock(&self.idle).iter().any(|kept| kept.is_of_use(key))
+    }
+
+    /// An idle connection that the holder of a permit must close before it opens another, so that
+    /// idle and busy ones together stay within the bound.
+    #[must_use]
+    pub fn idle_to_close(&self) -> Option<Session> {
+        let most = connections(self.limits);
+        let used = most.saturating_sub(self.connections.available_permits());
+        let mut idle = lock(&self.idle);
+        let is_full = !idle.is_empty() && idle.len() + used > most;
+        is_full.then(|| idle.remove(0).session)
+    }
+
+    /// Keeps a connection for the next message; answers it where it has carried its share or there
+    /// are enough.
+    pub fn keep_idle(&self, key: String, session: Session) -> Option<Session> {
+        if session.sent() >= self.limits.messages_per_connection {
+            return Some(session);
+        }
+        let mut idle = lock(&self.idle);
+        if idle.len() >= connections(self.limits) {
+            return Some(session);
+        }
+        idle.push(IdleSession { key, session, since: Instant::now() });
+        None
+    }
+}
+
+impl IdleSession {
+    fn is_of_use(&self, key: &str) -> bool {
+        self.key == key && self.since.elapsed() <= MAX_IDLE
+    }
+}
+
+fn connections(limits: Limits) -> usize {
+    usize::try_from(limits.connections.max(1)).unwrap_or(1)
+}
+
+/// As many messages wait for a connection as there are connections.
+fn slots(limits: Limits) -> usize {
+    connections(limits).saturating_mul(2)
+}
+
+#[cfg(test)]
+mod tests;

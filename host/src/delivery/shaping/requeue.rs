@@ -1,0 +1,123 @@
+//! Requeues messages when their destination recovers: a few at first, more with each message that
+//! it accepts.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::mem;
+use std::sync::Mutex;
+
+use crate::delivery::lock::lock;
+
+/// Messages requeued after the first success, and at most at once.
+pub const FIRST_REQUEUE: u32 = 32;
+pub const MAX_REQUEUE: u32 = 1_000;
+
+/// The ramp-up of a recovered destination.
+#[derive(Debug, Default)]
+pub struct Recovery {
+    /// Messages of the last requeue.
+    woken: u32,
+    /// Messages accepted since.
+    taken: u32,
+}
+
+/// Collects requests from attempts until the worker requeues in its next round.
+#[derive(Debug)]
+pub struct Requeue(Mutex<RequeueRequests>);
+
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct RequeueRequests {
+    /// One message of each destination behind that name, so that each is probed.
+    pub one_per_destination: Option<String>,
+    /// All waiting messages behind that identifier, because their route may have changed.
+    pub all: Option<String>,
+    /// The most messages to requeue, by the name under which they wait.
+    pub hosts: BTreeMap<String, u32>,
+    /// Names of which one message is requeued, if many wait.
+    pub probes: BTreeSet<String>,
+}
+
+impl Recovery {
+    /// Counts an accepted message, and answers how many waiting ones may be requeued now.
+    pub fn record_success(&mut self) -> Option<u32> {
+        self.taken = self.taken.saturating_add(1);
+        if self.taken.saturating_mul(2) < self.woken {
+            return None;
+        }
+        let woken = self.woken.saturating_mul(4).clamp(FIRST_REQUEUE, MAX_REQUEUE);
+        *self = Self { woken, taken: 0 };
+        Some(woken)
+    }
+}
+
+impl Default for Requeue {
+    /// After a start the health of every destination is unknown, so each is probed.
+    fn default() -> Self {
+        Self(Mutex::new(RequeueRequests {
+            one_per_destination: Some(String::new()),
+            ..RequeueRequests::default()
+        }))
+    }
+}
+
+impl Requeue {
+    pub fn request(&self, hosts: &str, most: u32) {
+        self.with(|requests| requests.hosts.insert(hosts.to_owned(), most));
+    }
+
+    /// Requests a probe after a back-off: without one, and without new mail, nothing would try the
+    /// hosts.
+    pub fn request_probe(&self, name: &str) {
+        self.with(|requests| requests.probes.insert(name.to_owned()));
+    }
+
+    pub fn request_one_per_destination(&self, after: String) {
+        self.with(|requests| earlier(&mut requests.one_per_destination, after));
+    }
+
+    pub fn request_all(&self, after: String) {
+        self.with(|requests| earlier(&mut requests.all, after));
+    }
+
+    /// The requests since the last call.
+    #[must_use]
+    pub fn take(&self) -> RequeueRequests {
+        self.with(mem::take)
+    }
+
+    fn with<T>(&self, change: impl FnOnce(&mut RequeueRequests) -> T) -> T {
+        change(&mut lock(&self.0))
+    }
+}
+
+/// Keeps the earlier of two positions: a request from the beginning must not be lost.
+fn earlier(requests: &mut Option<String>, after: String) {
+    *requests = Some(requests.take().map_or(after.clone(), |it| it.min(after)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trust_grows_with_what_is_taken() {
+        let mut recovery = Recovery::default();
+        let woken = (0..1_200).filter_map(|_| recovery.record_success()).collect::<Vec<_>>();
+        assert_eq!(woken, [32, 128, 512, 1_000, 1_000]);
+    }
+
+    #[test]
+    fn what_is_called_is_taken_once() {
+        let requeue = Requeue::default();
+        assert!(requeue.take().one_per_destination.is_some(), "at the start");
+        requeue.request("mx.example", 32);
+        requeue.request("mx.example", 128);
+        requeue.request_one_per_destination("a".to_owned());
+        let hosts = BTreeMap::from([("mx.example".to_owned(), 128)]);
+        let one_per_destination = Some("a".to_owned());
+        assert_eq!(
+            requeue.take(),
+            RequeueRequests { one_per_destination, hosts, ..RequeueRequests::default() }
+        );
+        assert_eq!(requeue.take(), RequeueRequests::default());
+    }
+}

@@ -1,0 +1,77 @@
+//! What stops a session or a message.
+
+use super::reply::Reply;
+
+/// What stops a session or a message.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Cause {
+    /// The server says no.
+    #[error("{0}")]
+    Reply(Reply),
+    /// The connection was refused, cut or closed.
+    #[error("{0}")]
+    Io(String),
+    /// The server does not answer, or does not listen.
+    #[error("no answer in time")]
+    Timeout,
+    /// What the server says is no SMTP.
+    #[error("{0}")]
+    Protocol(#[from] Violation),
+    /// Its certificate, or its idea of TLS.
+    #[error("{0}")]
+    Tls(String),
+    /// The server does not offer what is needed; it has not been asked.
+    #[error("{0}")]
+    Unsupported(#[from] Unsupported),
+}
+
+/// How a server breaks the protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Violation {
+    /// A line that does not begin with a reply code.
+    #[error("a line of the server is no SMTP reply")]
+    NoReply,
+    /// Lines of one reply with several codes.
+    #[error("the lines of one reply have different codes")]
+    MixedCodes,
+    /// A line over 2 KiB.
+    #[error("a line of the server's reply is over 2 KiB long")]
+    LineTooLong,
+    /// A reply of over 200 lines or 64 KiB.
+    #[error("a reply of the server does not end")]
+    TooLong,
+    /// A reply that has no meaning where it stands.
+    #[error("the server answers {0} where that means nothing")]
+    Unexpected(u16),
+    /// Words that nobody asked for, so that replies no longer match commands.
+    #[error("the server speaks without being asked")]
+    Unsolicited,
+    /// Octets behind the reply to STARTTLS: somebody put them in (CVE-2011-0411).
+    #[error("there is plain text behind the reply to STARTTLS")]
+    Injected,
+}
+
+/// What a message or a login needs and a server does not offer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Unsupported {
+    /// The message is over the server's limit (RFC 1870).
+    #[error("552 5.3.4 the message has {octets} octets, and the server takes {limit} at most")]
+    TooLarge { octets: u64, limit: u64 },
+    /// 8BITMIME.
+    #[error("554 5.6.3 the message has 8-bit content, and the server does not offer 8BITMIME")]
+    EightBit,
+    /// SMTPUTF8.
+    #[error("550 5.6.7 the message or an address needs SMTPUTF8, and the server does not offer it")]
+    Utf8,
+    /// A CR without its LF, or an LF without its CR, which servers read in different ways.
+    #[error("554 5.6.0 the message has a bare CR or LF")]
+    BareLineBreak,
+    #[error("the server does not offer STARTTLS")]
+    StartTls,
+    /// AUTH with PLAIN or LOGIN.
+    #[error("the server offers neither AUTH PLAIN nor AUTH LOGIN")]
+    Login,
+    /// A password would go over the network for everybody to read.
+    #[error("the connection is not encrypted, so that there is no login over it")]
+    LoginInPlainText,
+}

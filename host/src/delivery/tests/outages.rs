@@ -1,0 +1,206 @@
+//! Servers that put mail off, break off or break the protocol: nothing is lost, and nobody is
+//! hammered.
+
+use std::time::Duration;
+
+use waxwing_mx::{Behaviour, MxServer, Reply, Situation, Stage};
+
+use super::bench::{Bench, HOUR, MINUTE, NOW, Setup, events, message_id, message_ids, smarthost};
+use crate::delivery::routing::route::{Route, Rule};
+use crate::delivery::smtp::Timeouts;
+
+async fn bench(server: &MxServer) -> Bench {
+    Bench::new(Setup::smarthosts(&[smarthost("post", server)])).await
+}
+
+#[tokio::test]
+async fn who_is_greylisted_comes_again_and_holds_up_nobody() {
+    let grey = |it: &Situation<'_>| {
+        let is_grey = it.recipient.is_some_and(|it| it.starts_with("grey")) && it.seen < 2;
+        is_grey.then(|| Reply::new(451, "4.7.1 greylisted, come again"))
+    };
+    let server = MxServer::start(Behaviour::new().script(grey));
+    let bench = bench(&server).await;
+    let grey = bench.send("grey@example.com").await;
+    let others = bench.send_many(10, "example.com").await;
+    bench.until_all(&others, "relayed").await;
+    let file = bench.after_attempts(grey, 1).await;
+    assert_eq!(file.row.state, "deferred");
+    let attempt = &file.attempts[0];
+    assert_eq!((attempt.code, attempt.enhanced.as_deref()), (Some(451), Some("4.7.1")));
+    assert!(attempt.reply.contains("greylisted, come again"), "{}", attempt.reply);
+    assert_eq!(bench.retry(grey).await.1.row.state, "deferred");
+    let (_, file) = bench.retry(grey).await;
+    assert_eq!((file.row.state.as_str(), file.attempts.len()), ("relayed", 3));
+    let expected = "queued sending deferred sending deferred sending relayed";
+    assert_eq!(events(&file).join(" "), expected);
+    bench.finish().await;
+}
+
+#[tokio::test]
+async fn a_storm_of_421_is_answered_with_patience_and_loses_nothing() {
+    let storm = |stage| Behaviour::new().reject(stage, 421, "4.3.2 no service today");
+    for stage in
+        [Stage::Connect, Stage::Ehlo, Stage::Mail, Stage::Rcpt, Stage::Data, Stage::EndOfData]
+    {
+        let server = MxServer::start(storm(stage));
+        let mut post = smarthost("post", &server);
+        post.limits.connections = 2;
+        let bench = Bench::new(Setup::smarthosts(&[post])).await;
+        let ids = bench.send_many(30, "example.com").await;
+        bench.quiet().await;
+        // Those that stood in line before the first answer came.
+        assert!(server.connections() <= 12, "{stage:?}: {}", server.connections());
+        server.forget();
+        bench.live_until(NOW.after(MINUTE * 25)).await;
+        assert!(bench.states().await.iter().all(|it| it == "deferred"), "{stage:?}");
+        assert!(server.connections() <= 60, "{stage:?}: {}", server.connections());
+        assert_eq!(server.message_count(), 0, "{stage:?}");
+        server.set(Behaviour::new());
+        bench.live_until(NOW.after(HOUR * 4)).await;
+        bench.until_all(&ids, "relayed").await;
+        let mut arrived = message_ids(&server.messages());
+        arrived.sort();
+        arrived.dedup();
+        assert_eq!(arrived.len(), 30, "{stage:?}");
+        bench.finish().await;
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_is_cut_before_the_final_dot_is_tried_again() {
+    for octets in [0, 1, 50, 200] {
+        let cut = move |it: &Situation<'_>| (it.connection == 1).then_some(octets);
+        let server = MxServer::start(Behaviour::new().cut_data_when(cut));
+        let bench = bench(&server).await;
+        let id = bench.send("ada@example.com").await;
+        let file = bench.after_attempts(id, 1).await;
+        assert_eq!(file.row.state, "deferred", "{octets}: {}", file.row.reason);
+        let (_, file) = bench.retry(id).await;
+        assert_eq!((file.row.state.as_str(), file.attempts.len()), ("relayed", 2));
+        assert_eq!(message_ids(&server.messages()), [message_id(id)]);
+        bench.finish().await;
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_is_cut_after_the_final_dot_may_double_a_message_under_one_message_id() {
+    let silence: fn() -> Reply = Reply::silence;
+    for (name, reply) in [("cut", Reply::cut as fn() -> Reply), ("silence", silence)] {
+        let first = move |it: &Situation<'_>| {
+            (it.stage == Stage::EndOfData && it.connection == 1).then(reply)
+        };
+        let server = MxServer::start(Behaviour::new().script(first));
+        let setup = Setup::smarthosts(&[smarthost("post", &server)]);
+        let end_of_data = Duration::from_secs(2);
+        let timeouts = Timeouts { end_of_data, ..setup.timeouts };
+        let bench = Bench::new(Setup { timeouts, ..setup }).await;
+        let id = bench.send("ada@example.com").await;
+        let file = bench.after_attempts(id, 1).await;
+        assert_eq!(file.row.state, "deferred", "{name}");
+        assert!(file.row.reason.contains("may have arrived"), "{name}: {}", file.row.reason);
+        let (_, file) = bench.retry(id).await;
+        assert_eq!((file.row.state.as_str(), file.attempts.len()), ("relayed", 2), "{name}");
+        let messages = server.messages();
+        let count = if name == "cut" { 2 } else { 1 };
+        assert_eq!(message_ids(&messages), vec![message_id(id); count], "{name}");
+        bench.finish().await;
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_is_closed_after_the_reply_loses_no_reply() {
+    let closing = Reply::new(250, "2.0.0 taken, and goodbye").then_close();
+    let server = MxServer::start(Behaviour::new().answer(Stage::EndOfData, closing));
+    let bench = bench(&server).await;
+    let ids = bench.send_many(20, "example.com").await;
+    bench.until_all(&ids, "relayed").await;
+    for id in ids {
+        assert_eq!(bench.message(id).await.attempts.len(), 1);
+    }
+    assert_eq!(server.messages().len(), 20, "none was sent twice");
+    bench.finish().await;
+}
+
+#[tokio::test]
+async fn whoever_breaks_the_protocol_gets_the_message_later() {
+    let faults: Vec<(&str, Behaviour)> = vec![
+        ("silent", Behaviour::new().answer(Stage::Connect, Reply::silence())),
+        ("silent-mail", Behaviour::new().answer(Stage::Mail, Reply::silence())),
+        ("cut-greeting", Behaviour::new().answer(Stage::Connect, Reply::cut())),
+        ("cut-rcpt", Behaviour::new().answer(Stage::Rcpt, Reply::cut())),
+        ("cut-data", Behaviour::new().answer(Stage::Data, Reply::cut())),
+        ("endless-lines", Behaviour::new().answer(Stage::Ehlo, Reply::endless_lines(250))),
+        ("endless-line", Behaviour::new().answer(Stage::Rcpt, Reply::endless_line(250))),
+        ("no-line-end", Behaviour::new().answer(Stage::Mail, Reply::without_line_end(250, "ok"))),
+        (
+            "no-smtp",
+            Behaviour::new().answer(Stage::Connect, Reply::octets(b"HTTP/1.1 400\r\n\r\n")),
+        ),
+        ("two-codes", Behaviour::new().answer(Stage::Ehlo, Reply::octets(b"250-a\r\n220 b\r\n"))),
+        ("early-250", Behaviour::new().answer(Stage::Data, Reply::new(250, "2.0.0 thank you"))),
+        ("late-354", Behaviour::new().answer(Stage::EndOfData, Reply::new(354, "more"))),
+        ("zero", Behaviour::new().answer(Stage::Mail, Reply::octets(b"000 \r\n"))),
+        ("binary", Behaviour::new().answer(Stage::Connect, Reply::octets(&[0xff; 3_000]))),
+    ];
+    let started = faults.into_iter().map(|(name, it)| (name, MxServer::start(it)));
+    let servers: Vec<(&str, MxServer)> = started.collect();
+    let rules = servers.iter().map(|(name, server)| Rule {
+        accounts: Vec::new(),
+        recipients: vec![format!("{name}.example").parse().expect("a domain")],
+        route: Route::Smarthosts([smarthost(name, server)].into()),
+    });
+    let setup = Setup::route(Route::Direct);
+    let short = Duration::from_secs(1);
+    let timeouts = Timeouts { greeting: short, command: short, ..setup.timeouts };
+    let bench = Bench::new(Setup { rules: rules.collect(), timeouts, ..setup }).await;
+    let mut ids = Vec::new();
+    for (name, _) in &servers {
+        ids.push(bench.send(&format!("ada@{name}.example")).await);
+    }
+    for ((name, server), id) in servers.iter().zip(&ids) {
+        let file = bench.after_attempts(*id, 1).await;
+        assert_eq!(file.row.state, "deferred", "{name}: {}", file.row.reason);
+        let attempt = &file.attempts[0];
+        assert!(attempt.conversation.len() <= 20_000, "{name}: {}", attempt.conversation.len());
+        assert!(attempt.reply.chars().all(|it| !it.is_control()), "{name}: {:?}", attempt.reply);
+        server.set(Behaviour::new());
+    }
+    bench.live_until(NOW.after(MINUTE * 10)).await;
+    bench.until_all(&ids, "relayed").await;
+    bench.finish().await;
+}
+
+#[tokio::test]
+async fn slow_and_verbose_servers_are_understood() {
+    let slow = |code, text: &str| Reply::new(code, text).octet_by_octet();
+    let behaviour = Behaviour::new()
+        .answer(Stage::Connect, slow(220, "mx.test\nwe do not accept\nadvertisements"))
+        .answer(Stage::Mail, slow(250, "2.1.0 sender ok"))
+        .answer(Stage::Data, slow(354, "go\non"))
+        .answer(Stage::EndOfData, slow(250, "2.0.0 thank you\n2.0.0 very much"));
+    let server = MxServer::start(behaviour);
+    let bench = bench(&server).await;
+    let id = bench.send("ada@example.com").await;
+    let file = bench.until_state(id, "relayed").await;
+    assert!(file.row.reason.contains("thank you"), "{}", file.row.reason);
+    bench.finish().await;
+}
+
+#[tokio::test]
+async fn a_server_of_twenty_years_ago_gets_its_mail() {
+    let old = Behaviour::new()
+        .without("PIPELINING")
+        .without("8BITMIME")
+        .without("SMTPUTF8")
+        .without("ENHANCEDSTATUSCODES")
+        .without("SIZE")
+        .reject(Stage::Ehlo, 500, "what?");
+    let server = MxServer::start(old);
+    let bench = bench(&server).await;
+    let ids = bench.send_many(5, "example.com").await;
+    bench.until_all(&ids, "relayed").await;
+    assert_eq!(server.violations(), [""; 0]);
+    assert!(server.messages().iter().all(|it| it.parameters.is_empty()));
+    bench.finish().await;
+}

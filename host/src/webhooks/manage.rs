@@ -1,0 +1,319 @@
+//! What owners do with their webhooks: create, change, rotate, test, replay, remove. Both the API
+//! and the command line call this.
+
+#![expect(clippy::missing_errors_doc, reason = "every error is a `WebhookError`")]
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::guard::UrlRefused;
+use super::post::{Reply, WebhookRequest};
+use super::signature::Secret;
+use super::types::{self, UnknownType};
+use super::{Webhooks, body};
+use crate::clock::Timestamp;
+use crate::id::{EventId, WebhookId};
+use crate::store::StoreError;
+use crate::store::seal::SealError;
+use crate::store::sqlite::{
+    DeliveryState, NewWebhook, TestDelivery, WebhookChange, WebhookOwner, WebhookRow, WebhookState,
+};
+
+/// How long the earlier secret signs, too, after a rotation.
+const OLD_SECRET_VALID: Duration = Duration::from_hours(24);
+/// Deliveries that are changed in one transaction.
+const BATCH: u32 = 500;
+/// Types of events that one webhook may name, and characters that describe it.
+const MAX_TYPES: usize = 50;
+const MAX_DESCRIPTION_CHARS: usize = 500;
+/// Parallel tests in all and for one owner.
+const MAX_PARALLEL_TESTS: usize = 16;
+const MAX_PARALLEL_TESTS_OF_OWNER: usize = 4;
+
+#[derive(Debug, Clone, Default)]
+pub struct Wanted {
+    pub url: Option<String>,
+    /// What its owner says about it.
+    pub description: Option<String>,
+    pub types: Option<Vec<String>>,
+    /// Whether it is told anything.
+    pub state: Option<WebhookState>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum WebhookError {
+    #[error("the URL {0}")]
+    Url(#[from] UrlRefused),
+    /// A type of event that there is not.
+    #[error(transparent)]
+    Type(#[from] UnknownType),
+    #[error("a webhook names at most {MAX_TYPES} types of events; name groups, as in message.*")]
+    TooManyTypes,
+    #[error("a description has at most {MAX_DESCRIPTION_CHARS} characters")]
+    Description,
+    /// The owner has as many as it may have.
+    #[error("there are {0} webhooks, the most that there may be; delete one first")]
+    TooMany(u32),
+    #[error("the webhook is disabled; activate it first")]
+    Disabled,
+    /// The secret before the last rotation still signs.
+    #[error("the earlier secret signs until {}; rotate after that", .0.rfc3339())]
+    Rotated(Timestamp),
+    /// A time that ends before it begins.
+    #[error("`until` must not be before `since`")]
+    Range,
+    #[error("it is being tested, or too many others are; try again")]
+    Busy,
+    #[error("there is no webhook `{0}`")]
+    Missing(WebhookId),
+    /// It was handed no such event, or that was forgotten.
+    #[error("the webhook has no delivery of `{0}`")]
+    NoDelivery(EventId),
+    /// Its secret does not open.
+    #[error("the webhook's secret does not open: {0}")]
+    Secret(#[from] SealError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl Webhooks {
+    /// Makes a webhook that is told everything that happens from now on; answers it with its secret, which
+    /// is told this once.
+    pub async fn create(
+        &self,
+        owner: WebhookOwner,
+        url: &str,
+        wanted: Wanted,
+    ) -> Result<Value, WebhookError> {
+        let url = self.guard.url(url)?.to_string();
+        let Wanted { description, types, .. } = wanted;
+        let (description, types) = (description.unwrap_or_default(), types.unwrap_or_default());
+        check(Some(&description), Some(&types))?;
+        let now = self.clock.now();
+        let (id, secret) = (WebhookId::new(now), Secret::random());
+        let sealed = self.sealed(id, &secret);
+        let new = NewWebhook { id, owner, url, description, types, secret: sealed };
+        let most = self.rules.per_owner;
+        if !self.store.add_webhook(&new, most, now).await? {
+            return Err(WebhookError::TooMany(most));
+        }
+        Ok(with_secret(&self.find(id).await?, &secret, now))
+    }
+
+    /// Changes a webhook.
+    pub async fn change(&self, id: WebhookId, wanted: Wanted) -> Result<Value, WebhookError> {
+        let url = wanted.url.map(|it| self.guard.url(&it)).transpose()?;
+        check(wanted.description.as_ref(), wanted.types.as_deref())?;
+        let change = WebhookChange {
+            url: url.map(|it| it.to_string()),
+            description: wanted.description,
+            types: wanted.types,
+            state: wanted.state.map(|state| {
+                let why = match state {
+                    WebhookState::Active => "activated by its owner",
+                    WebhookState::Disabled => "disabled by its owner",
+                };
+                (state, why.to_owned())
+            }),
+        };
+        let now = self.clock.now();
+        if !self.store.change_webhook(id, &change, now).await? {
+            return Err(WebhookError::Missing(id));
+        }
+        self.wake.notify_one();
+        Ok(view(&self.find(id).await?, now))
+    }
+
+    /// Gives a webhook another secret, which is told this once; for 24 hours both sign, and it is not
+    /// rotated again.
+    pub async fn rotate(&self, id: WebhookId) -> Result<Value, WebhookError> {
+        let (secret, now) = (Secret::random(), self.clock.now());
+        let sealed = self.sealed(id, &secret);
+        let rotated =
+            self.store.rotate_webhook(id, &sealed, now.after(OLD_SECRET_VALID), now).await?;
+        let webhook = self.find(id).await?;
+        match webhook.earlier {
+            Some((_, until)) if !rotated => Err(WebhookError::Rotated(until)),
+            Some(_) | None => Ok(with_secret(&webhook, &secret, now)),
+        }
+    }
+
+    /// Removes a webhook with the log of its deliveries.
+    pub async fn remove(&self, id: WebhookId) -> Result<(), WebhookError> {
+        Ok(self.store.remove_webhook(id, BATCH, self.clock.now()).await?)
+    }
+
+    /// Posts a test event now, also to a webhook that is disabled; answers what came of it. It is not
+    /// tried again.
+    /// An end point that does not accept it is no error.
+    pub async fn test(&self, id: WebhookId) -> Result<Value, WebhookError> {
+        let webhook = self.find(id).await?;
+        let _place = self.place(&webhook).ok_or(WebhookError::Busy)?;
+        let now = self.clock.now();
+        let event = EventId::new(now);
+        let body = body::of_test(id, now);
+        let reply = self.post(&webhook, event, &body).await?;
+        let log = reply.log(self.clock.now());
+        let state = if reply.is_taken() { DeliveryState::Delivered } else { DeliveryState::Failed };
+        let test = TestDelivery { webhook: id, event, body: &body, log: &log, state };
+        self.store.note_test(&test, now).await?;
+        Ok(json!({"id": event, "webhookId": id, "delivered": reply.is_taken(), "attempt": log}))
+    }
+
+    /// Makes a delivery due now, as if it were new: with the same identifier and body.
+    pub async fn replay(&self, id: WebhookId, event: EventId) -> Result<(), WebhookError> {
+        self.active(id).await?;
+        if !self.store.replay_delivery(id, event, self.clock.now()).await? {
+            return Err(WebhookError::NoDelivery(event));
+        }
+        self.wake.notify_one();
+        Ok(())
+    }
+
+    /// Does so for all failed deliveries that were handed out from `since` to `until`; answers how many.
+    pub async fn replay_failed(
+        &self,
+        id: WebhookId,
+        since: Timestamp,
+        until: Option<Timestamp>,
+    ) -> Result<u64, WebhookError> {
+        if until.is_some_and(|until| until < since) {
+            return Err(WebhookError::Range);
+        }
+        self.active(id).await?;
+        let now = self.clock.now();
+        let (range, mut after, mut all) = ((since, until.unwrap_or(now)), String::new(), 0);
+        loop {
+            let (some, last) =
+                self.store.replay_failed(id, range, &after, BATCH, self.clock.now()).await?;
+            all += some;
+            self.wake.notify_one();
+            match last {
+                Some(last) if some == u64::from(BATCH) => after = last,
+                Some(_) | None => return Ok(all),
+            }
+        }
+    }
+
+    /// A webhook.
+    pub async fn find(&self, id: WebhookId) -> Result<WebhookRow, WebhookError> {
+        self.store.webhook(id).await?.ok_or(WebhookError::Missing(id))
+    }
+
+    /// A webhook as its owner sees it.
+    #[must_use]
+    pub fn view(&self, webhook: &WebhookRow) -> Value {
+        view(webhook, self.clock.now())
+    }
+
+    /// Signs and posts an event.
+    pub(super) async fn post(
+        &self,
+        webhook: &WebhookRow,
+        event: EventId,
+        body: &str,
+    ) -> Result<Reply, SealError> {
+        let now = self.clock.now();
+        let (id, timestamp) = (event.to_string(), now.millis().div_euclid(1_000));
+        let mut sealed = vec![&webhook.secret];
+        if let Some((earlier, until)) = &webhook.earlier
+            && *until > now
+        {
+            sealed.push(earlier);
+        }
+        let mut signatures = Vec::with_capacity(2);
+        for sealed in sealed {
+            let opened = self.secrets.open(&identity(webhook.id), sealed)?;
+            let secret = std::str::from_utf8(&opened).ok().and_then(Secret::parse);
+            signatures.push(secret.ok_or(SealError::Damaged)?.sign(&id, timestamp, body));
+        }
+        let signature = &signatures.join(" ");
+        let request = WebhookRequest { id: &id, timestamp, signature, body };
+        Ok(self.poster.post(&webhook.url, request).await)
+    }
+
+    async fn active(&self, id: WebhookId) -> Result<(), WebhookError> {
+        match self.find(id).await?.state {
+            WebhookState::Active => Ok(()),
+            WebhookState::Disabled => Err(WebhookError::Disabled),
+        }
+    }
+
+    fn sealed(&self, id: WebhookId, secret: &Secret) -> Vec<u8> {
+        self.secrets.seal(&identity(id), secret.text().as_bytes())
+    }
+
+    /// One test of a webhook at a time, not too many of an owner, and not too many in all.
+    fn place(&self, webhook: &WebhookRow) -> Option<Place<'_>> {
+        let (id, owner) = (webhook.id, webhook.owner);
+        let mut tests = self.tests.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let of_owner = tests.values().filter(|it| **it == owner).count();
+        if tests.len() >= MAX_PARALLEL_TESTS
+            || of_owner >= MAX_PARALLEL_TESTS_OF_OWNER
+            || tests.contains_key(&id)
+        {
+            return None;
+        }
+        tests.insert(id, owner);
+        Some(Place { webhooks: self, id })
+    }
+}
+
+/// A test under way.
+struct Place<'a> {
+    webhooks: &'a Webhooks,
+    id: WebhookId,
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        let tests = self.webhooks.tests.lock();
+        tests.unwrap_or_else(std::sync::PoisonError::into_inner).remove(&self.id);
+    }
+}
+
+/// The row that a secret is sealed for.
+fn identity(id: WebhookId) -> String {
+    format!("{id} secret")
+}
+
+fn check(description: Option<&String>, types: Option<&[String]>) -> Result<(), WebhookError> {
+    if description.is_some_and(|it| it.chars().count() > MAX_DESCRIPTION_CHARS) {
+        return Err(WebhookError::Description);
+    }
+    let types = types.unwrap_or_default();
+    if types.len() > MAX_TYPES {
+        return Err(WebhookError::TooManyTypes);
+    }
+    types.iter().try_for_each(|it| types::check(it).map_err(WebhookError::Type))
+}
+
+fn with_secret(webhook: &WebhookRow, secret: &Secret, now: Timestamp) -> Value {
+    let mut view = view(webhook, now);
+    view["secret"] = json!(secret.text());
+    view
+}
+
+fn view(webhook: &WebhookRow, now: Timestamp) -> Value {
+    let account = match webhook.owner {
+        WebhookOwner::Account(id) => Some(id),
+        WebhookOwner::Server => None,
+    };
+    let at = |at: Option<Timestamp>| at.map(Timestamp::rfc3339);
+    let earlier = webhook.earlier.as_ref().map(|(_, until)| *until).filter(|until| *until > now);
+    json!({
+        "id": webhook.id,
+        "accountId": account,
+        "url": webhook.url,
+        "description": webhook.description,
+        "types": webhook.types,
+        "state": webhook.state.word(),
+        "reason": webhook.reason,
+        "since": webhook.since.rfc3339(),
+        "earlierSecretUntil": at(earlier),
+        "succeededAt": at(webhook.succeeded_at),
+        "failingSince": at(webhook.failing_since),
+        "createdAt": webhook.created_at.rfc3339(),
+    })
+}
