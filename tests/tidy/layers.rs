@@ -25,7 +25,7 @@ const RANKS: [&[&str]; 12] = [
 const STEPS: [&str; 4] = ["accept", "policy", "render", "commit"];
 
 /// The rooms of delivery by rank, lowest first; those of one rank never see each other.
-const ROOMS: [&[&str]; 6] = [
+const DELIVERY_ROOMS: [&[&str]; 6] = [
     &["limits", "lock", "outcome", "waits_for"],
     &["smtp"],
     &["routing"],
@@ -35,7 +35,7 @@ const ROOMS: [&[&str]; 6] = [
 ];
 
 /// The rooms of the plugin host, in their order. A room may name what stands in a room before it.
-const ROOMS: [&str; 6] = ["runtime", "config", "kinds", "records", "promotion", "slots"];
+const PLUGIN_ROOMS: [&str; 6] = ["runtime", "config", "kinds", "records", "promotion", "slots"];
 
 fn rank(module: &str) -> Option<usize> {
     RANKS.iter().position(|modules| modules.contains(&module))
@@ -109,12 +109,12 @@ fn no_room_of_the_plugin_host_sees_a_later_one() {
     let mut broken = Vec::new();
     for source in host() {
         let Some((room, _)) = plugin_file(&source.path) else { continue };
-        let Some(own) = ROOMS.iter().position(|it| *it == room) else {
+        let Some(own) = PLUGIN_ROOMS.iter().position(|it| *it == room) else {
             broken.push(format!("{}: `{room}` is no room of the plugin host", source.path));
             continue;
         };
         for (number, line) in &source.lines {
-            let earlier = |name: &str| ROOMS.iter().take(own + 1).any(|room| *room == name);
+            let earlier = |name: &str| PLUGIN_ROOMS.iter().take(own + 1).any(|room| *room == name);
             if names(line, "crate::plugin::").any(|name| !earlier(name)) {
                 broken.push(format!("{}:{number}: {line}", source.path));
             }
@@ -160,7 +160,7 @@ fn no_files_of_one_room_of_the_plugin_host_import_each_other() {
 
 #[test]
 fn no_room_of_delivery_imports_a_higher_one() {
-    let rank = |room: &str| ROOMS.iter().position(|rooms| rooms.contains(&room));
+    let rank = |room: &str| DELIVERY_ROOMS.iter().position(|rooms| rooms.contains(&room));
     let mut broken = Vec::new();
     for source in host() {
         let Some(inside) = source.path.strip_prefix("delivery/") else { continue };
