@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::header;
@@ -11,6 +12,7 @@ use tokio::time::Instant;
 
 use super::Api;
 use super::problem::Problem;
+use super::shapes::Health;
 use crate::journey::accept::refusal::{Outage, Refusal};
 
 /// For how long an answer of the store counts.
@@ -19,19 +21,19 @@ const PROBE_TIME: Duration = Duration::from_secs(5);
 
 /// The process answers.
 #[utoipa::path(get, path = "/healthz", tag = "health",
-    responses((status = 200, description = "The process answers", body = super::shapes::Health)))]
-pub async fn alive() -> Response {
-    axum::Json(json!({"status": "ok"})).into_response()
+    responses((status = 200, description = "The process answers", body = Health)))]
+pub async fn alive() -> Json<Health> {
+    Json(Health { status: "ok" })
 }
 
 /// The store can be written and the plugins are loaded: sends can be accepted.
 #[utoipa::path(get, path = "/readyz", tag = "health",
     responses(
-        (status = 200, description = "Sends can be accepted", body = super::shapes::Health),
+        (status = 200, description = "Sends can be accepted", body = Health),
         (status = 503, description = "Sends cannot be accepted now",
          body = super::shapes::Problem, content_type = "application/problem+json"),
     ))]
-pub async fn ready(State(api): State<Api>) -> Result<Response, Problem> {
+pub async fn ready(State(api): State<Api>) -> Result<Json<Health>, Problem> {
     api.readiness.check(&api).await?;
     Ok(alive().await)
 }
@@ -41,7 +43,7 @@ pub async fn ready_in_detail(State(api): State<Api>) -> Result<Response, Problem
     api.readiness.check(&api).await?;
     let plugins: Vec<_> =
         api.plugins.board().slots().iter().map(|(slot, view)| view.brief(slot)).collect();
-    Ok(axum::Json(json!({"status": "ok", "plugins": plugins})).into_response())
+    Ok(Json(json!({"status": "ok", "plugins": plugins})).into_response())
 }
 
 /// Whether the store could be written when somebody last asked. It is written at most once a second,

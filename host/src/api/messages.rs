@@ -2,17 +2,19 @@
 
 mod filter;
 
+use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, Request, State};
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
-use serde_json::{Value, json};
+use serde_json::json;
 use sha2::{Digest, Sha256};
 use std::num::NonZeroU32;
 
 use super::admin::Admin;
 use super::problem::Problem;
-use super::send::{self, idempotency_key, mark_replayed, with_allowance};
+use super::send::{idempotency_key, mark_replayed, with_allowance};
+use super::shapes::{AttemptList, EventList, Message, MessagePage, Page, Resent};
 use super::{Api, body, lists, query, request};
 use crate::account::key::Mode;
 use crate::id::MessageId;
@@ -32,32 +34,32 @@ use filter::ListQuery;
 /// page is short and `hasMore` is true; `next` is where the search goes on.
 #[utoipa::path(get, path = "/v1/messages", operation_id = "list_messages", tag = "messages",
     security(("apiKey" = [])), params(ListQuery),
-    responses((status = 200, description = "Messages", body = super::shapes::MessagePage),
+    responses((status = 200, description = "Messages", body = MessagePage),
               super::shapes::ReadRefusals))]
 pub async fn list(
     admin: Admin,
     State(api): State<Api>,
     query: Result<Query<ListQuery>, QueryRejection>,
-) -> Result<Response, Problem> {
+) -> Result<Json<MessagePage>, Problem> {
     let query = query::read(query)?;
     let (filter, after) = query.filter(&admin)?;
     let limit = query::limit(query.limit)?;
     let _page = lists::admit(&api, admin.account()).await?;
     let page = api.store.messages(admin.account(), &filter, after, limit).await;
     let page = page.map_err(|error| failed(&error))?;
-    Ok(query::page(page.messages, page.next))
+    Ok(Json(Page::new(page.messages, page.next)))
 }
 
 /// One message: its fields, its timeline, every attempt with its conversation, what plugins decided.
 #[utoipa::path(get, path = "/v1/messages/{id}", operation_id = "show_message", tag = "messages",
     security(("apiKey" = [])), params(("id" = String, Path, description = "`msg_…`")),
-    responses((status = 200, description = "The message", body = super::shapes::Message),
+    responses((status = 200, description = "The message", body = Message),
               super::shapes::ReadRefusals))]
 pub async fn show(
     admin: Admin,
     State(api): State<Api>,
     Path(id): Path<String>,
-) -> Result<Response, Problem> {
+) -> Result<Json<Message>, Problem> {
     let row = find(&api, &admin, &id).await?;
     whole(&api, row.id).await
 }
@@ -66,32 +68,32 @@ pub async fn show(
 #[utoipa::path(get, path = "/v1/messages/{id}/events", operation_id = "list_message_events",
     tag = "messages", security(("apiKey" = [])),
     params(("id" = String, Path, description = "`msg_…`")),
-    responses((status = 200, description = "Events", body = super::shapes::EventList),
+    responses((status = 200, description = "Events", body = EventList),
               super::shapes::ReadRefusals))]
 pub async fn events(
     admin: Admin,
     State(api): State<Api>,
     Path(id): Path<String>,
-) -> Result<Response, Problem> {
+) -> Result<Json<EventList>, Problem> {
     let row = find(&api, &admin, &id).await?;
     let events = api.store.message_events(row.id).await.map_err(|error| failed(&error))?;
-    Ok(axum::Json(json!({"data": events, "hasMore": false})).into_response())
+    Ok(Json(Page::whole(events)))
 }
 
 /// Each attempt to hand a message over, oldest first, with the reply and the whole conversation.
 #[utoipa::path(get, path = "/v1/messages/{id}/attempts", operation_id = "list_message_attempts",
     tag = "messages", security(("apiKey" = [])),
     params(("id" = String, Path, description = "`msg_…`")),
-    responses((status = 200, description = "Attempts", body = super::shapes::AttemptList),
+    responses((status = 200, description = "Attempts", body = AttemptList),
               super::shapes::ReadRefusals))]
 pub async fn attempts(
     admin: Admin,
     State(api): State<Api>,
     Path(id): Path<String>,
-) -> Result<Response, Problem> {
+) -> Result<Json<AttemptList>, Problem> {
     let row = find(&api, &admin, &id).await?;
     let attempts = api.store.message_attempts(row.id).await.map_err(|error| failed(&error))?;
-    Ok(axum::Json(json!({"data": attempts, "hasMore": false})).into_response())
+    Ok(Json(Page::whole(attempts)))
 }
 
 /// The message itself (RFC 5322), as it was accepted: before it is signed.
@@ -126,13 +128,13 @@ pub async fn raw(
 #[utoipa::path(post, path = "/v1/messages/{id}/cancel", operation_id = "cancel_message",
     tag = "messages", security(("apiKey" = [])),
     params(("id" = String, Path, description = "`msg_…`")),
-    responses((status = 200, description = "The message, canceled", body = super::shapes::Message),
+    responses((status = 200, description = "The message, canceled", body = Message),
               super::shapes::StateRefusals))]
 pub async fn cancel(
     admin: Admin,
     State(api): State<Api>,
     Path(id): Path<String>,
-) -> Result<Response, Problem> {
+) -> Result<Json<Message>, Problem> {
     let row = find(&api, &admin, &id).await?;
     let recall = api.store.cancel(row.id, api.clock.now()).await.map_err(|error| failed(&error))?;
     match recall {
@@ -148,13 +150,13 @@ pub async fn cancel(
 #[utoipa::path(post, path = "/v1/messages/{id}/retry", operation_id = "retry_message",
     tag = "messages", security(("apiKey" = [])),
     params(("id" = String, Path, description = "`msg_…`")),
-    responses((status = 200, description = "The message, due now", body = super::shapes::Message),
+    responses((status = 200, description = "The message, due now", body = Message),
               super::shapes::StateRefusals))]
 pub async fn retry(
     admin: Admin,
     State(api): State<Api>,
     Path(id): Path<String>,
-) -> Result<Response, Problem> {
+) -> Result<Json<Message>, Problem> {
     let key = &admin.caller().key;
     if let Err((refusal, _)) = api.rate_limits.take(key.id, key.account_id, NonZeroU32::MIN) {
         return Err(refusal.into());
@@ -179,7 +181,7 @@ pub async fn retry(
 #[utoipa::path(post, path = "/v1/messages/{id}/resend", operation_id = "resend_message",
     tag = "messages", security(("apiKey" = [])),
     params(("id" = String, Path, description = "`msg_…`"), super::shapes::IdempotencyKey),
-    responses((status = 201, description = "Stored, charged and queued, durably", body = super::shapes::Resent),
+    responses((status = 201, description = "Stored, charged and queued, durably", body = Resent),
               super::shapes::ResendRefusals))]
 pub async fn resend(
     admin: Result<Admin, Problem>,
@@ -232,17 +234,14 @@ async fn send_again(
     let receipt = items.into_iter().next().ok_or_else(|| {
         Problem::from(Refusal::Internal { message: "the message has no answer".to_owned() })
     })??;
-    let mut body = send::sent(&receipt);
-    body["resentFrom"] = json!(row.id);
-    let mut response = (StatusCode::CREATED, axum::Json(body)).into_response();
+    let mut response = (StatusCode::CREATED, Json(Resent::new(receipt, row.id))).into_response();
     mark_replayed(&mut response, replayed);
     Ok(response)
 }
 
-async fn whole(api: &Api, id: MessageId) -> Result<Response, Problem> {
+async fn whole(api: &Api, id: MessageId) -> Result<Json<Message>, Problem> {
     let file = api.store.message(id).await.map_err(|error| failed(&error))?;
-    let value: Value = json!(file);
-    Ok(axum::Json(value).into_response())
+    Ok(Json(file.into()))
 }
 
 /// Another account's message is not there; for a test key, neither is one of a live key.

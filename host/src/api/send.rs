@@ -3,14 +3,16 @@
 use std::net::IpAddr;
 use std::num::NonZeroU32;
 
+use axum::Json;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use http::request::Parts;
 use http::{HeaderValue, StatusCode};
-use serde_json::{Value, json};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::problem::Problem;
+use super::shapes::SendResponse;
 use super::{Api, body, request};
 use crate::account::key::Scope;
 use crate::journey::accept::authenticate::{Caller, authenticate, refused_key};
@@ -18,7 +20,6 @@ use crate::journey::accept::json;
 use crate::journey::accept::rate_limit::Allowance;
 use crate::journey::accept::refusal::Refusal;
 use crate::journey::accept::submission::{Channel, Submission};
-use crate::journey::commit::receipt::Receipt;
 use crate::journey::{self, Reply};
 use crate::store::records::{Acceptance, Idempotency};
 
@@ -47,7 +48,7 @@ pub struct Limited<T> {
     request_body = super::shapes::SendRequest,
     params(super::shapes::IdempotencyKey),
     responses(
-        (status = 201, description = "Stored, charged and queued, durably", body = super::shapes::SendResponse),
+        (status = 201, description = "Stored, charged and queued, durably", body = SendResponse),
         super::shapes::Refusals,
     ),
     security(("apiKey" = [])),
@@ -73,7 +74,7 @@ async fn one(api: &Api, accepted: Accepted) -> Result<Response, Problem> {
     let receipt = items.into_iter().next().ok_or_else(|| {
         Problem::from(Refusal::Internal { message: "the message has no answer".to_owned() })
     })??;
-    let mut response = (StatusCode::CREATED, axum::Json(sent(&receipt))).into_response();
+    let mut response = (StatusCode::CREATED, Json(SendResponse::from(receipt))).into_response();
     mark_replayed(&mut response, replayed);
     Ok(response)
 }
@@ -150,20 +151,6 @@ pub fn idempotency_key(parts: &Parts) -> Result<Option<String>, Refusal> {
             Err(Refusal::fault("Idempotency-Key", "invalid", message))
         }
     }
-}
-
-/// The body of a 201.
-pub fn sent(receipt: &Receipt) -> Value {
-    let mut body = json!({
-        "success": true,
-        "messageId": receipt.message_id,
-        "creditsRemaining": receipt.credits_remaining,
-        "state": receipt.state,
-    });
-    if !receipt.warnings.is_empty() {
-        body["warnings"] = json!(receipt.warnings);
-    }
-    body
 }
 
 /// Marks the answer of an earlier request.

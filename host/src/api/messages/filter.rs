@@ -6,7 +6,7 @@ use utoipa::IntoParams;
 use super::super::admin::Admin;
 use super::super::problem::Problem;
 use super::super::query::Faults;
-use super::super::shapes::{Limit, MessageRef, MessageState as State};
+use super::super::shapes::{Limit, MessageRef};
 use crate::account::key::Mode;
 use crate::id::MessageId;
 use crate::journey::accept::refusal::Refusal;
@@ -32,7 +32,7 @@ pub struct ListQuery {
     #[param(format = "email")]
     from: Option<String>,
     /// Those in one of these states, with commas between them.
-    #[param(inline, value_type = Option<Vec<State>>, style = Form, explode = false, min_items = 1)]
+    #[param(inline, value_type = Option<Vec<MessageState>>, style = Form, explode = false, min_items = 1)]
     state: Option<String>,
     /// Those of the template with this slug.
     template: Option<String>,

@@ -1,19 +1,7 @@
 //! The shapes of sender domains.
 
 use serde::Serialize;
-use utoipa::{IntoResponses, ToSchema};
-
-use super::Problem;
-
-/// A domain to add.
-#[derive(Serialize, ToSchema)]
-pub struct AddDomain {
-    /// As in `example.com`.
-    #[schema(min_length = 3, max_length = 253)]
-    name: String,
-    /// Count it as verified; its mail can only reach the sandbox inbox.
-    sandbox: Option<bool>,
-}
+use utoipa::ToSchema;
 
 /// A sender domain.
 #[derive(Serialize, ToSchema)]
@@ -108,43 +96,4 @@ pub struct DeletedDomain {
     name: String,
     /// Always true.
     deleted: bool,
-}
-
-/// The refusals of the account holder's routes.
-#[derive(IntoResponses)]
-pub enum AdminRefusals {
-    /// `BAD_REQUEST`
-    #[response(status = 400, content_type = "application/problem+json")]
-    BadRequest(Problem),
-    /// `UNAUTHORIZED`: the key is missing, unknown, expired or switched off.
-    #[response(status = 401, content_type = "application/problem+json")]
-    Unauthorized(Problem),
-    /// `FORBIDDEN`: the key has not the scope `admin`, or not for this domain; or the account has as
-    /// many domains as it may have.
-    #[response(status = 403, content_type = "application/problem+json")]
-    Forbidden(Problem),
-    /// `NOT_FOUND`
-    #[response(status = 404, content_type = "application/problem+json")]
-    NotFound(Problem),
-    /// `REQUEST_TIMEOUT`: the body did not arrive in time.
-    #[response(status = 408, content_type = "application/problem+json")]
-    RequestTimeout(Problem),
-    /// `CONFLICT`: there is one already, or it is a sandbox domain.
-    #[response(status = 409, content_type = "application/problem+json")]
-    Conflict(Problem),
-    /// `PAYLOAD_TOO_LARGE`
-    #[response(status = 413, content_type = "application/problem+json")]
-    PayloadTooLarge(Problem),
-    /// `UNSUPPORTED_MEDIA_TYPE`: not JSON.
-    #[response(status = 415, content_type = "application/problem+json")]
-    UnsupportedMediaType(Problem),
-    /// `RATE_LIMITED`: too much under way, or too many failed logins.
-    #[response(status = 429, content_type = "application/problem+json")]
-    TooManyRequests(Problem),
-    /// `INTERNAL`
-    #[response(status = 500, content_type = "application/problem+json")]
-    Internal(Problem),
-    /// `UNAVAILABLE`: the policy or the store gives no answer, or the server is shutting down.
-    #[response(status = 503, content_type = "application/problem+json")]
-    Unavailable(Problem),
 }

@@ -1,22 +1,7 @@
 //! The shapes of what operators see.
 
 use serde::Serialize;
-use utoipa::{IntoResponses, ToSchema};
-
-use super::Problem;
-
-/// Some of a list.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Listing {
-    /// The things.
-    #[schema(value_type = Vec<Object>)]
-    data: Vec<serde_json::Value>,
-    /// Whether there may be more; `?after=` the last one goes on, or `next` where it is there.
-    has_more: bool,
-    /// What to give as `after` for the next page; in lists whose pages may be short or empty.
-    next: Option<String>,
-}
+use utoipa::ToSchema;
 
 /// One slot of plugins.
 #[derive(Serialize, ToSchema)]
@@ -101,39 +86,4 @@ pub struct DecisionRecord {
     created_at: String,
     /// The kinds whose call was recorded and can be replayed.
     recorded: Vec<String>,
-}
-
-/// The refusals of the operator's routes.
-#[derive(IntoResponses)]
-pub enum OperatorRefusals {
-    /// `BAD_REQUEST`
-    #[response(status = 400, content_type = "application/problem+json")]
-    BadRequest(Problem),
-    /// `UNAUTHORIZED`: the key is missing, unknown, expired or switched off.
-    #[response(status = 401, content_type = "application/problem+json")]
-    Unauthorized(Problem),
-    /// `FORBIDDEN`: the key has not the scope `operator`.
-    #[response(status = 403, content_type = "application/problem+json")]
-    Forbidden(Problem),
-    /// `NOT_FOUND`
-    #[response(status = 404, content_type = "application/problem+json")]
-    NotFound(Problem),
-    /// `REQUEST_TIMEOUT`: the body did not arrive in time.
-    #[response(status = 408, content_type = "application/problem+json")]
-    RequestTimeout(Problem),
-    /// `CONFLICT`: nothing to activate, to roll back or to shadow.
-    #[response(status = 409, content_type = "application/problem+json")]
-    Conflict(Problem),
-    /// `PAYLOAD_TOO_LARGE`
-    #[response(status = 413, content_type = "application/problem+json")]
-    PayloadTooLarge(Problem),
-    /// `RATE_LIMITED`: too many failed logins.
-    #[response(status = 429, content_type = "application/problem+json")]
-    TooManyRequests(Problem),
-    /// `INTERNAL`
-    #[response(status = 500, content_type = "application/problem+json")]
-    Internal(Problem),
-    /// `UNAVAILABLE`: the store is not reachable, or the server is shutting down.
-    #[response(status = 503, content_type = "application/problem+json")]
-    Unavailable(Problem),
 }

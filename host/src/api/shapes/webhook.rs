@@ -1,56 +1,10 @@
 //! The shapes of webhooks, their deliveries, and what is posted to them.
 
-use std::collections::BTreeMap;
-
 use serde::Serialize;
 use utoipa::ToSchema;
 
-/// Whose webhooks are meant: the account's, or (scope `operator`) the server's.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum WebhookOwner {
-    Account,
-    Server,
-}
-
-/// A webhook to make.
-#[derive(Serialize, ToSchema)]
-pub struct CreateWebhook {
-    /// `https://…`; no user name, no fragment, no address that is not public.
-    #[schema(min_length = 1, max_length = 2048)]
-    url: String,
-    /// In your own words.
-    #[schema(max_length = 500)]
-    description: Option<String>,
-    /// The wanted types of events: a type, a group as in `message.*`, or `*`. None or empty: all.
-    #[schema(max_items = 50)]
-    types: Option<Vec<String>>,
-}
-
-/// What is to be another.
-#[derive(Serialize, ToSchema)]
-pub struct ChangeWebhook {
-    /// `https://…`
-    #[schema(min_length = 1, max_length = 2048)]
-    url: Option<String>,
-    /// In your own words.
-    #[schema(max_length = 500)]
-    description: Option<String>,
-    /// The wanted types of events.
-    #[schema(max_items = 50)]
-    types: Option<Vec<String>>,
-    /// One that is activated is told what happens from then on; what waits for one that is disabled
-    /// fails, and can be replayed.
-    state: Option<WebhookState>,
-}
-
-/// Whether a webhook is told anything.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum WebhookState {
-    Active,
-    Disabled,
-}
+use super::WebhookEvent;
+use crate::store::sqlite::{DeliveryState, WebhookState};
 
 /// A webhook.
 #[derive(Serialize, ToSchema)]
@@ -150,15 +104,6 @@ pub struct WebhookTry {
     response: String,
 }
 
-/// What a delivery can be.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum DeliveryState {
-    Pending,
-    Delivered,
-    Failed,
-}
-
 /// One event for one webhook.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -193,102 +138,9 @@ pub struct WebhookDeliveryList {
     next: Option<String>,
 }
 
-/// The time whose failed deliveries are posted once more.
-#[derive(Serialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ReplayWebhook {
-    /// From when.
-    #[schema(format = "date-time")]
-    since: String,
-    /// To when, and not before `since`; now where nothing is said.
-    #[schema(format = "date-time")]
-    until: Option<String>,
-}
-
 /// How many deliveries are posted once more.
 #[derive(Serialize, ToSchema)]
 pub struct Replayed {
     /// How many.
     replayed: u64,
-}
-
-/// What is posted to a webhook, with the headers `webhook-id`, `webhook-timestamp` and
-/// `webhook-signature` of Standard Webhooks.
-#[derive(Serialize, ToSchema)]
-pub struct WebhookEvent {
-    /// `message.scheduled`, `.queued`, `.sending`, `.delivered`, `.relayed`, `.deferred`, `.bounced`,
-    /// `.failed`, `.suppressed`, `.canceled`, `.complained`; `domain.verified`, `.warning`, `.degraded`,
-    /// `.failed`; `credits.low`, `.exhausted`; `template.published`; `plugin.activated`, `.rolled_back`,
-    /// `.trapped`; `webhook.disabled`; and `webhook.test`, which is posted when somebody asks for a test
-    /// and needs no choice.
-    r#type: String,
-    /// When it happened.
-    #[schema(format = "date-time")]
-    timestamp: String,
-    /// The facts; which ones depends on the type.
-    data: WebhookData,
-}
-
-/// The facts of an event.
-#[derive(Serialize, ToSchema)]
-#[serde(untagged)]
-pub enum WebhookData {
-    Message(Box<MessageEvent>),
-    Domain(DomainEvent),
-    Other(BTreeMap<String, serde_json::Value>),
-}
-
-/// Of `message.<state>`.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct MessageEvent {
-    /// `msg_…`
-    message_id: String,
-    /// `acc_…`
-    account_id: String,
-    /// The state that it has got; of `message.complained` where it stands, and null where it is not kept.
-    state: Option<String>,
-    /// Why, in the words of the server that said it.
-    reason: String,
-    /// Of `message.bounced`: the code of the server's reply, as `550`.
-    code: Option<u16>,
-    /// Of `message.bounced`: the enhanced status code, as `5.1.1`.
-    enhanced: Option<String>,
-    /// Of `message.bounced`: `hard` where the address takes no mail, `unclear` where it was refused without a
-    /// reason, `refused` where this message was.
-    class: Option<String>,
-    /// Of `message.bounced`: the host that refused it.
-    remote_host: Option<String>,
-    /// Of `message.bounced`: whether the address is on the suppression list now.
-    suppressed: Option<bool>,
-    /// The recipient. It and what follows is missing where the message is not kept any more.
-    to: Option<String>,
-    /// The author.
-    from: Option<String>,
-    /// The subject.
-    subject: Option<String>,
-    /// The slug of its template.
-    template: Option<String>,
-    /// Your own words.
-    tags: Option<Vec<String>>,
-    /// Your own facts.
-    metadata: Option<BTreeMap<String, String>>,
-    /// What it cost.
-    credits: Option<i64>,
-    /// How many attempts had begun.
-    attempt: Option<i64>,
-}
-
-/// Of `domain.<event>`.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct DomainEvent {
-    /// `dom_…`
-    domain_id: String,
-    /// `acc_…`
-    account_id: String,
-    /// Its name; missing where the domain is not there any more.
-    name: Option<String>,
-    /// Why.
-    reason: String,
 }
