@@ -18,7 +18,7 @@ pub mod problem;
 mod query;
 pub mod request;
 mod send;
-mod shapes;
+pub(crate) mod shapes;
 mod suppressions;
 mod webhooks;
 

@@ -1,4 +1,4 @@
-//! What is posted to webhooks: `journey::event` writes it.
+//! What is posted to webhooks, and the log of the tries: `journey::event` writes both.
 
 #![expect(
     dead_code,
@@ -9,6 +9,22 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use utoipa::ToSchema;
+
+/// One try.
+#[derive(Serialize, ToSchema)]
+pub struct WebhookTry {
+    /// When it ended.
+    #[schema(format = "date-time")]
+    at: String,
+    /// The status; none where there was no answer.
+    status: Option<u16>,
+    /// Why it was not taken.
+    error: Option<String>,
+    /// How long it took.
+    millis: u64,
+    /// The beginning of the answer.
+    response: String,
+}
 
 /// What is posted to a webhook, with the headers `webhook-id`, `webhook-timestamp` and
 /// `webhook-signature` of Standard Webhooks.

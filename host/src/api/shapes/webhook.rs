@@ -1,19 +1,28 @@
-//! The shapes of webhooks, their deliveries, and what is posted to them.
+//! Webhooks and their deliveries.
 
 use serde::Serialize;
+use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::WebhookEvent;
-use crate::store::sqlite::{DeliveryState, WebhookState};
+use super::event::{WebhookEvent, WebhookTry};
+use super::from_row;
+use super::page::{Listed, Page, PageDoc};
+use crate::clock::Timestamp;
+use crate::id::{AccountId, EventId, WebhookId};
+use crate::journey::event::manage::Tested;
+use crate::journey::event::signature::Secret;
+use crate::store::sqlite::{DeliveryRow, DeliveryState, WebhookOwner, WebhookRow, WebhookState};
 
 /// A webhook.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Webhook {
     /// `whk_…`
-    id: String,
+    #[schema(value_type = String)]
+    id: WebhookId,
     /// `acc_…`; none for one of the server.
-    account_id: Option<String>,
+    #[schema(value_type = Option<String>)]
+    account_id: Option<AccountId>,
     /// Where events are posted to.
     url: String,
     /// In its owner's words.
@@ -40,7 +49,9 @@ pub struct Webhook {
     #[schema(format = "date-time")]
     created_at: String,
     /// Members of the request that mean nothing here.
-    warnings: Option<Vec<String>>,
+    #[schema(value_type = Option<Vec<String>>)]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }
 
 /// A webhook with its secret, which is told this once.
@@ -51,27 +62,19 @@ pub struct NewWebhook {
     webhook: Webhook,
     /// `whsec_<base64 of 32 bytes>`.
     secret: String,
-}
-
-/// Some webhooks.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct WebhookList {
-    /// Oldest first.
-    data: Vec<Webhook>,
-    /// Whether there are more.
-    has_more: bool,
-    /// What the next page comes after, where there is one.
-    next: Option<String>,
+    #[schema(ignore)]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }
 
 /// A webhook that is gone.
 #[derive(Serialize, ToSchema)]
 pub struct DeletedWebhook {
     /// `whk_…`
-    id: String,
+    #[schema(value_type = String)]
+    pub id: WebhookId,
     /// Always true.
-    deleted: bool,
+    pub deleted: bool,
 }
 
 /// What came of a test.
@@ -79,29 +82,16 @@ pub struct DeletedWebhook {
 #[serde(rename_all = "camelCase")]
 pub struct WebhookTest {
     /// `evt_…`, as in the header `webhook-id`.
-    id: String,
+    #[schema(value_type = String)]
+    id: EventId,
     /// `whk_…`
-    webhook_id: String,
+    #[schema(value_type = String)]
+    webhook_id: WebhookId,
     /// Whether it was taken.
     delivered: bool,
     /// The try.
-    attempt: WebhookTry,
-}
-
-/// One try.
-#[derive(Serialize, ToSchema)]
-pub struct WebhookTry {
-    /// When it ended.
-    #[schema(format = "date-time")]
-    at: String,
-    /// The status; none where there was no answer.
-    status: Option<u16>,
-    /// Why it was not taken.
-    error: Option<String>,
-    /// How long it took.
-    millis: u64,
-    /// The beginning of the answer.
-    response: String,
+    #[schema(value_type = WebhookTry)]
+    attempt: Value,
 }
 
 /// One event for one webhook.
@@ -121,26 +111,84 @@ pub struct WebhookDelivery {
     #[schema(format = "date-time")]
     created_at: String,
     /// The last 20 tries, oldest first.
-    attempts: Vec<WebhookTry>,
+    #[schema(value_type = Vec<WebhookTry>)]
+    attempts: Value,
     /// What is posted.
-    body: WebhookEvent,
-}
-
-/// Some deliveries.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct WebhookDeliveryList {
-    /// Newest first.
-    data: Vec<WebhookDelivery>,
-    /// Whether there may be more.
-    has_more: bool,
-    /// What to give as `after` for the next page, where there may be more.
-    next: Option<String>,
+    #[schema(value_type = WebhookEvent)]
+    body: Value,
 }
 
 /// How many deliveries are posted once more.
 #[derive(Serialize, ToSchema)]
 pub struct Replayed {
     /// How many.
-    replayed: u64,
+    pub replayed: u64,
+}
+
+impl Webhook {
+    /// The webhook as it stands `now`.
+    pub fn new(row: WebhookRow, now: Timestamp) -> Self {
+        let account_id = match row.owner {
+            WebhookOwner::Account(id) => Some(id),
+            WebhookOwner::Server => None,
+        };
+        let earlier = row.earlier.map(|(_, until)| until).filter(|until| *until > now);
+        Self {
+            id: row.id,
+            account_id,
+            url: row.url,
+            description: row.description,
+            types: row.types,
+            state: row.state,
+            reason: row.reason,
+            since: row.since.rfc3339(),
+            earlier_secret_until: earlier.map(Timestamp::rfc3339),
+            succeeded_at: row.succeeded_at.map(Timestamp::rfc3339),
+            failing_since: row.failing_since.map(Timestamp::rfc3339),
+            created_at: row.created_at.rfc3339(),
+            warnings: Vec::new(),
+        }
+    }
+}
+
+impl NewWebhook {
+    /// The webhook as it stands `now`, with its secret.
+    pub fn new((row, secret): (WebhookRow, Secret), now: Timestamp) -> Self {
+        let webhook = Webhook::new(row, now);
+        Self { webhook, secret: secret.text(), warnings: Vec::new() }
+    }
+}
+
+impl WebhookTest {
+    pub fn new(webhook_id: WebhookId, tested: Tested) -> Self {
+        let Tested { event, delivered, attempt } = tested;
+        Self { id: event, webhook_id, delivered, attempt }
+    }
+}
+
+from_row!(DeliveryRow => WebhookDelivery {
+    id, r#type, state, next_attempt_at, created_at, attempts, body,
+});
+
+pub type WebhookList = Page<Webhook>;
+pub type WebhookDeliveryList = Page<WebhookDelivery>;
+
+impl Listed for Webhook {
+    const PAGE: PageDoc = PageDoc {
+        name: "WebhookList",
+        about: "Some webhooks.",
+        data: "Oldest first.",
+        has_more: "Whether there are more.",
+        next: Some("What the next page comes after, where there is one."),
+    };
+}
+
+impl Listed for WebhookDelivery {
+    const PAGE: PageDoc = PageDoc {
+        name: "WebhookDeliveryList",
+        about: "Some deliveries.",
+        data: "Newest first.",
+        has_more: "Whether there may be more.",
+        next: Some("What to give as `after` for the next page, where there may be more."),
+    };
 }

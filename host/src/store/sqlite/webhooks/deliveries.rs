@@ -25,8 +25,7 @@ pub enum DeliveryState {
 }
 
 /// A delivery as lists show it.
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone)]
 pub struct DeliveryRow {
     /// The event, and the header `webhook-id` of every try.
     pub id: String,
