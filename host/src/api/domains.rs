@@ -2,14 +2,15 @@
 
 use std::time::Duration;
 
+use axum::Json;
 use axum::extract::{Path, Query, Request, State};
-use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::admin::Admin;
 use super::problem::Problem;
+use super::shapes::{DeletedDomain, Domain, DomainLine, Listing, Page};
 use super::{Api, body, lists, query};
 use crate::domain::look_alike::LookAlikes;
 use crate::domain::name::DomainName;
@@ -18,7 +19,7 @@ use crate::id::DomainId;
 use crate::journey::accept::refusal::{Fault, Outage, Refusal};
 use crate::store::StoreError;
 use crate::store::sqlite::{DomainFile, NotAdded};
-use crate::upkeep::verify_domains::{DomainError, Gate, Place, summary, whole};
+use crate::upkeep::verify_domains::{DomainError, Gate, Place};
 
 /// Domains that are read at one time where most may not be shown.
 const MOST: u32 = 500;
@@ -42,13 +43,13 @@ pub struct ListQuery {
     security(("apiKey" = [])),
     params(("limit" = inline(Option<super::shapes::Limit>), Query, description = "At most so many; 50"),
            ("after" = inline(Option<super::shapes::DomainRef>), Query, description = "The last one of the page before")),
-    responses((status = 200, description = "Domains", body = super::shapes::Listing),
+    responses((status = 200, description = "Domains", body = Listing),
               super::shapes::AdminRefusals))]
 pub async fn list(
     admin: Admin,
     State(api): State<Api>,
     Query(query): Query<ListQuery>,
-) -> Result<Response, Problem> {
+) -> Result<Json<Page<DomainLine>>, Problem> {
     let limit = query::limit(query.limit)?;
     let _page = lists::admit(&api, admin.account()).await?;
     let count = |it: u32| usize::try_from(it).unwrap_or(usize::MAX);
@@ -66,23 +67,23 @@ pub async fn list(
         size = MOST;
     }
     let rules = &api.verifier.rules;
-    let data: Vec<Value> = found.iter().take(count(limit)).map(|row| summary(row, rules)).collect();
     let has_more = found.len() > count(limit);
-    let last = found.get(data.len().saturating_sub(1)).filter(|_| has_more);
-    Ok(query::page(data, last.map(|it| it.domain.id)))
+    found.truncate(count(limit));
+    let next = found.last().filter(|_| has_more).map(|it| it.domain.id);
+    Ok(Json(Page::new(found.iter().map(|row| DomainLine::new(row, rules)), next)))
 }
 
 /// Adds a domain: makes its DKIM keys and answers every record to publish.
 #[utoipa::path(post, path = "/v1/domains", operation_id = "add_domain", tag = "domains",
     security(("apiKey" = [])),
     request_body = super::shapes::AddDomain,
-    responses((status = 201, description = "The domain with its records", body = super::shapes::Domain),
+    responses((status = 201, description = "The domain with its records", body = Domain),
               super::shapes::AdminRefusals))]
 pub async fn add(
     admin: Result<Admin, Problem>,
     State(api): State<Api>,
     request: Request,
-) -> Result<Response, Problem> {
+) -> Result<(StatusCode, Json<Domain>), Problem> {
     let admin = admin.and_then(|admin| admin.must_be_live(CHANGES));
     let (admin, body, _memory) =
         body::json_of(admin, |it| it.account().into(), &api, request).await?;
@@ -96,90 +97,86 @@ pub async fn add(
     let added = api.verifier.add(&account, name, kind, LookAlikes::Refused).await;
     let id = added.map_err(|error| refused(&error))?;
     let file = api.store.domain_file(id).await.map_err(|error| failed(&error))?;
-    let mut view = view(&api, file.ok_or_else(|| unknown(&id.to_string()))?).await?;
+    let domain = view(&api, file.ok_or_else(|| unknown(&id.to_string()))?).await?;
     let members = body.as_object().into_iter().flat_map(|it| it.keys());
     let ignored = members.filter(|it| !["name", "sandbox"].contains(&it.as_str()));
-    let ignored: Vec<String> = ignored.map(|it| format!("unknown field `{it}`")).collect();
-    if !ignored.is_empty() {
-        view["warnings"] = json!(ignored);
-    }
-    Ok((StatusCode::CREATED, axum::Json(view)).into_response())
+    let warnings = ignored.map(|it| format!("unknown field `{it}`")).collect();
+    Ok((StatusCode::CREATED, Json(domain.with_warnings(warnings))))
 }
 
 /// One domain: its records, what was seen of them, its keys and events.
 #[utoipa::path(get, path = "/v1/domains/{domain}", operation_id = "show_domain", tag = "domains",
     security(("apiKey" = [])),
     params(("domain" = String, Path, description = "`dom_…` or the name")),
-    responses((status = 200, description = "The domain", body = super::shapes::Domain),
+    responses((status = 200, description = "The domain", body = Domain),
               super::shapes::AdminRefusals))]
 pub async fn show(
     admin: Admin,
     State(api): State<Api>,
     Path(domain): Path<String>,
-) -> Result<Response, Problem> {
+) -> Result<Json<Domain>, Problem> {
     let file = find(&api, &admin, &domain).await?;
-    Ok(axum::Json(view(&api, file).await?).into_response())
+    Ok(Json(view(&api, file).await?))
 }
 
 /// Looks at DNS now.
 #[utoipa::path(post, path = "/v1/domains/{domain}/check", operation_id = "check_domain",
     tag = "domains", security(("apiKey" = [])),
     params(("domain" = String, Path, description = "`dom_…` or the name")),
-    responses((status = 200, description = "The domain after the check", body = super::shapes::Domain),
+    responses((status = 200, description = "The domain after the check", body = Domain),
               super::shapes::AdminRefusals))]
 pub async fn check(
     admin: Admin,
     State(api): State<Api>,
     Path(domain): Path<String>,
-) -> Result<Response, Problem> {
+) -> Result<Json<Domain>, Problem> {
     let admin = admin.must_be_live(CHANGES)?;
     let file = find(&api, &admin, &domain).await?;
     let _place = place(&api.verifier.gate, &admin)?;
     let checked = api.verifier.check(file.row.domain.id).await;
     let checked = checked.map_err(|error| refused(&error.into()))?;
     let file = checked.ok_or_else(|| unknown(&domain))?;
-    Ok(axum::Json(view(&api, file).await?).into_response())
+    Ok(Json(view(&api, file).await?))
 }
 
 /// Begins a rotation of its DKIM keys: new records to publish beside the old ones.
 #[utoipa::path(post, path = "/v1/domains/{domain}/rotate", operation_id = "rotate_domain",
     tag = "domains", security(("apiKey" = [])),
     params(("domain" = String, Path, description = "`dom_…` or the name")),
-    responses((status = 200, description = "The domain with the new records", body = super::shapes::Domain),
+    responses((status = 200, description = "The domain with the new records", body = Domain),
               super::shapes::AdminRefusals))]
 pub async fn rotate(
     admin: Admin,
     State(api): State<Api>,
     Path(domain): Path<String>,
-) -> Result<Response, Problem> {
+) -> Result<Json<Domain>, Problem> {
     let admin = admin.must_be_live(CHANGES)?;
     let file = find(&api, &admin, &domain).await?;
     let _place = place(&api.verifier.gate, &admin)?;
     let file = api.verifier.rotate(file).await.map_err(|error| refused(&error))?;
-    Ok(axum::Json(view(&api, file).await?).into_response())
+    Ok(Json(view(&api, file).await?))
 }
 
 /// Removes a domain and its keys. What is in the queue from it cannot be signed any more and fails.
 #[utoipa::path(delete, path = "/v1/domains/{domain}", operation_id = "delete_domain", tag = "domains",
     security(("apiKey" = [])),
     params(("domain" = String, Path, description = "`dom_…` or the name")),
-    responses((status = 200, description = "It is gone", body = super::shapes::DeletedDomain),
+    responses((status = 200, description = "It is gone", body = DeletedDomain),
               super::shapes::AdminRefusals))]
 pub async fn delete(
     admin: Admin,
     State(api): State<Api>,
     Path(domain): Path<String>,
-) -> Result<Response, Problem> {
+) -> Result<Json<DeletedDomain>, Problem> {
     let admin = admin.must_be_live(CHANGES)?;
     let domain = find(&api, &admin, &domain).await?.row.domain;
     api.store.remove_domain(domain.id).await.map_err(|error| failed(&error))?;
-    let gone = json!({"id": domain.id, "name": domain.name, "deleted": true});
-    Ok(axum::Json(gone).into_response())
+    Ok(Json(DeletedDomain { id: domain.id, name: domain.name, deleted: true }))
 }
 
-async fn view(api: &Api, file: DomainFile) -> Result<Value, Problem> {
+async fn view(api: &Api, file: DomainFile) -> Result<Domain, Problem> {
     let events = api.store.domain_events(file.row.domain.id, EVENTS).await;
-    Ok(whole(&file, &events.map_err(|error| failed(&error))?, &api.verifier.rules))
+    Ok(Domain::new(file, events.map_err(|error| failed(&error))?, &api.verifier.rules))
 }
 
 /// By identifier or by name; another account's domain is not there.

@@ -17,7 +17,7 @@ mod suppression;
 mod webhook;
 
 pub use brand::Brand;
-pub use domain::{DeletedDomain, Domain};
+pub use domain::{DeletedDomain, Domain, DomainLine};
 pub use event::WebhookEvent;
 pub use health::Health;
 pub use message::{AttemptList, EventList, Message, MessagePage};
