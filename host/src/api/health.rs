@@ -6,13 +6,12 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::header;
-use serde_json::json;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 use super::Api;
 use super::problem::Problem;
-use super::shapes::Health;
+use super::shapes::{Health, HealthInDetail};
 use crate::journey::accept::refusal::{Outage, Refusal};
 
 /// For how long an answer of the store counts.
@@ -39,11 +38,11 @@ pub async fn ready(State(api): State<Api>) -> Result<Json<Health>, Problem> {
 }
 
 /// The same, and what the plugins do: for whoever watches the server.
-pub async fn ready_in_detail(State(api): State<Api>) -> Result<Response, Problem> {
+pub async fn ready_in_detail(State(api): State<Api>) -> Result<Json<HealthInDetail>, Problem> {
     api.readiness.check(&api).await?;
-    let plugins: Vec<_> =
-        api.plugins.board().slots().iter().map(|(slot, view)| view.brief(slot)).collect();
-    Ok(Json(json!({"status": "ok", "plugins": plugins})).into_response())
+    let slots = api.plugins.board().slots();
+    let plugins = slots.iter().map(|(slot, view)| view.brief(slot)).collect();
+    Ok(Json(HealthInDetail { status: "ok", plugins }))
 }
 
 /// Whether the store could be written when somebody last asked. It is written at most once a second,

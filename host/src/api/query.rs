@@ -2,10 +2,7 @@
 
 use axum::extract::Query;
 use axum::extract::rejection::QueryRejection;
-use axum::response::{IntoResponse, Response};
 use http::StatusCode;
-use serde::Serialize;
-use serde_json::json;
 
 use super::problem::Problem;
 use crate::clock::Timestamp;
@@ -52,15 +49,6 @@ pub fn limit(asked: Option<u32>) -> Result<u32, Problem> {
         0 => Err(Refusal::fault("limit", "invalid", "must be at least 1").into()),
         some => Ok(some.min(MOST)),
     }
-}
-
-/// A page of a list. `next` is what the page after it comes behind; there is none behind the last one.
-pub fn page(data: impl Serialize, next: Option<impl Serialize>) -> Response {
-    let mut body = json!({"data": data, "hasMore": next.is_some()});
-    if let Some(next) = next {
-        body["next"] = json!(next);
-    }
-    axum::Json(body).into_response()
 }
 
 /// The faults of a query whose parameters are read one by one.

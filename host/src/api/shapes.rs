@@ -19,9 +19,9 @@ mod webhook;
 pub use brand::Brand;
 pub use domain::{DeletedDomain, Domain, DomainLine};
 pub use event::WebhookEvent;
-pub use health::Health;
-pub use message::{AttemptList, EventList, Message, MessagePage};
-pub use operator::{DecisionRecord, Impact, Installed, Slot};
+pub use health::{Health, HealthInDetail};
+pub use message::{Attempt, AttemptList, Event, EventList, Message, MessageLine, MessagePage};
+pub use operator::{DecisionRecord, Impact, Installed, LogPage, Slot};
 pub use page::{Listing, Page};
 pub use problem::{Fault, Problem};
 pub use reference::{

@@ -1,7 +1,9 @@
-//! The shapes of an account's brand.
+//! An account's brand.
 
 use serde::Serialize;
 use utoipa::ToSchema;
+
+use crate::account::brand::{self, BrandField};
 
 /// What every template of the account is offered as defaults; a send's own `data` wins. Templates read
 /// `product_name`, `product_url`, and so on.
@@ -28,5 +30,22 @@ pub struct Brand {
     #[schema(required, nullable)]
     logo_url: Option<String>,
     /// Members of the request that mean nothing here.
-    warnings: Option<Vec<String>>,
+    #[schema(value_type = Option<Vec<String>>)]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+impl From<&brand::Brand> for Brand {
+    fn from(brand: &brand::Brand) -> Self {
+        let value = |field| brand.value(field).map(str::to_owned);
+        Self {
+            product_name: value(BrandField::ProductName),
+            product_url: value(BrandField::ProductUrl),
+            support_email: value(BrandField::SupportEmail),
+            company_address: value(BrandField::CompanyAddress),
+            brand_color: value(BrandField::BrandColor),
+            logo_url: value(BrandField::LogoUrl),
+            warnings: Vec::new(),
+        }
+    }
 }
