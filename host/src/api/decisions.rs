@@ -45,13 +45,13 @@ pub struct ReplayQuery {
 /// page is short and `hasMore` is true; `next` is where the search goes on.
 #[utoipa::path(get, path = "/v1/decisions", operation_id = "list_decisions", tag = "decisions",
     security(("apiKey" = [])),
-    params(("account" = inline(Option<super::shapes::AccountRef>), Query, description = "`acc_…`"),
-           ("message" = inline(Option<super::shapes::MessageRef>), Query, description = "`msg_…`"),
+    params(("account" = inline(Option<AccountId>), Query, description = "`acc_…`"),
+           ("message" = inline(Option<MessageId>), Query, description = "`msg_…`"),
            ("plugin" = Option<String>, Query, description = "A plugin's name, slot or digest"),
            ("outcome" = Option<String>, Query, description = "`accepted`, or the code of a refusal"),
            ("refusals" = Option<bool>, Query, description = "Only those of refusals"),
            ("limit" = inline(Option<super::shapes::Limit>), Query, description = "At most so many; 50"),
-           ("after" = inline(Option<super::shapes::DecisionRef>), Query, description = "The last one of the page before")),
+           ("after" = inline(Option<DecisionId>), Query, description = "The last one of the page before")),
     responses((status = 200, description = "Decisions", body = Listing),
               super::shapes::OperatorRefusals))]
 pub async fn list(

@@ -42,7 +42,7 @@ pub struct ListQuery {
 #[utoipa::path(get, path = "/v1/domains", operation_id = "list_domains", tag = "domains",
     security(("apiKey" = [])),
     params(("limit" = inline(Option<super::shapes::Limit>), Query, description = "At most so many; 50"),
-           ("after" = inline(Option<super::shapes::DomainRef>), Query, description = "The last one of the page before")),
+           ("after" = inline(Option<DomainId>), Query, description = "The last one of the page before")),
     responses((status = 200, description = "Domains", body = Listing),
               super::shapes::AdminRefusals))]
 pub async fn list(

@@ -25,8 +25,7 @@ pub use operator::{DecisionRecord, Impact, Installed, LogPage, Slot};
 pub use page::{Listing, Page};
 pub use problem::{Fault, Problem};
 pub use reference::{
-    AccountRef, Component, ComponentOrNothing, Count, DecisionOrMessage, DecisionRef, DomainRef,
-    EventRef, ImpactRule, Limit, MessageRef, SlotRef, WebhookRef,
+    Component, ComponentOrNothing, Count, DecisionOrMessage, ImpactRule, Limit, SlotRef,
 };
 pub use refusals::{
     AdminRefusals, BrandRefusals, OperatorRefusals, ReadRefusals, Refusals, ResendRefusals,

@@ -97,7 +97,7 @@ pub struct DeliveriesQuery {
     security(("apiKey" = [])),
     params(("owner" = inline(Option<super::shapes::WebhookOwner>), Query, description = "Whose; the account's"),
            ("limit" = inline(Option<super::shapes::Limit>), Query, description = "At most so many; 50"),
-           ("after" = inline(Option<super::shapes::WebhookRef>), Query, description = "The last one of the page before")),
+           ("after" = inline(Option<WebhookId>), Query, description = "The last one of the page before")),
     responses((status = 200, description = "Webhooks", body = WebhookList),
               super::shapes::AdminRefusals))]
 pub async fn list(
@@ -241,7 +241,7 @@ pub async fn test(
            ("owner" = inline(Option<super::shapes::WebhookOwner>), Query, description = "Whose; the account's"),
            ("state" = inline(Option<DeliveryState>), Query, description = "Only those in this state"),
            ("limit" = inline(Option<super::shapes::Limit>), Query, description = "At most so many; 50"),
-           ("after" = inline(Option<super::shapes::EventRef>), Query, description = "The last one of the page before")),
+           ("after" = inline(Option<EventId>), Query, description = "The last one of the page before")),
     responses((status = 200, description = "Deliveries", body = WebhookDeliveryList),
               super::shapes::AdminRefusals))]
 pub async fn deliveries(

@@ -428,8 +428,7 @@ impl SuppressionKind {
 }
 
 /// One change of the state of a message or a domain.
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone)]
 pub struct EventRow {
     /// Its identifier.
     pub id: String,

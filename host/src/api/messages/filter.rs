@@ -6,7 +6,7 @@ use utoipa::IntoParams;
 use super::super::admin::Admin;
 use super::super::problem::Problem;
 use super::super::query::Faults;
-use super::super::shapes::{Limit, MessageRef};
+use super::super::shapes::Limit;
 use crate::account::key::Mode;
 use crate::id::MessageId;
 use crate::journey::accept::refusal::Refusal;
@@ -23,7 +23,7 @@ pub struct ListQuery {
     #[param(inline, value_type = Option<Limit>)]
     pub limit: Option<u32>,
     /// Those behind this one: the last one of the page before, or its `next`.
-    #[param(inline, value_type = Option<MessageRef>)]
+    #[param(inline, value_type = Option<MessageId>)]
     after: Option<String>,
     /// Those to this address.
     #[param(format = "email")]
