@@ -256,13 +256,11 @@ async fn give(api: &Api, slot: &SlotName, order: Order) -> Result<(), Problem> {
 }
 
 fn view(api: &Api, slot: SlotName) -> Result<Slot, Problem> {
-    match api.plugins.board().slot(&slot) {
-        Some(view) => Ok(Slot::new(slot, view)),
-        None => {
-            let message = OrderError::Unknown(slot).to_string();
-            Err(Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", message))
-        }
-    }
+    let Some(view) = api.plugins.board().slot(&slot) else {
+        let message = OrderError::Unknown(slot).to_string();
+        return Err(Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", message));
+    };
+    Ok(Slot::new(slot, view))
 }
 
 fn named(slot: &str) -> Result<SlotName, Problem> {

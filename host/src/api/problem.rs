@@ -18,7 +18,7 @@ pub struct Problem {
     code: &'static str,
     message: String,
     /// The members that depend on the refusal.
-    details: shapes::Problem,
+    details: Box<shapes::Problem>,
     retry_after_s: Option<u64>,
 }
 
@@ -34,7 +34,7 @@ impl Problem {
     pub fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
         let message = message.into();
         count(code);
-        Self { status, code, message, details: shapes::Problem::default(), retry_after_s: None }
+        Self { status, code, message, details: Box::default(), retry_after_s: None }
     }
 
     /// The HTTP status.
@@ -57,7 +57,7 @@ impl Problem {
             code: self.code,
             message: self.message.clone(),
             request_id: id.to_string(),
-            ..self.details.clone()
+            ..(*self.details).clone()
         }
     }
 }
@@ -71,7 +71,7 @@ impl From<Refused> for Problem {
             code: refusal.code(),
             message: refusal.message(),
             retry_after_s: refusal.retry_after_s(),
-            details: shapes::Problem { decision_id: decision, ..details(refusal) },
+            details: Box::new(shapes::Problem { decision_id: decision, ..details(refusal) }),
         }
     }
 }

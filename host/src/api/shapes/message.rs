@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::from_row;
-use super::page::{Listed, Page, PageDoc};
+use super::page::{Listed, PAGED, Page, PageDoc, WHOLE};
 use crate::id::{AccountId, MessageId};
 use crate::message::state::MessageState;
 use crate::store::records::EventRow;
@@ -158,8 +158,7 @@ impl Listed for MessageLine {
         name: "MessagePage",
         about: "Some of the messages.",
         data: "Newest first.",
-        has_more: "Whether there may be more.",
-        next: Some("What to give as `after` for the next page, where there may be more."),
+        ..PAGED
     };
 }
 
@@ -168,8 +167,7 @@ impl Listed for Event {
         name: "EventList",
         about: "What happened, oldest first.",
         data: "The events.",
-        has_more: "Always false.",
-        next: None,
+        ..WHOLE
     };
 }
 
@@ -178,7 +176,6 @@ impl Listed for Attempt {
         name: "AttemptList",
         about: "The attempts, oldest first.",
         data: "The attempts.",
-        has_more: "Always false.",
-        next: None,
+        ..WHOLE
     };
 }

@@ -6,8 +6,9 @@ use utoipa::ToSchema;
 
 use super::{Page, from_row};
 use crate::id::{AccountId, DecisionId, MessageId};
-use crate::plugin::board::{SlotView, Standing};
+use crate::plugin::board::{CandidateView, SlotView, Standing};
 use crate::plugin::impact;
+use crate::plugin::placed::Proven;
 use crate::plugin::shadow::Difference;
 use crate::plugin::slot::{OnFailure, SlotName};
 use crate::plugin::{Kind, Line};
@@ -130,15 +131,15 @@ pub struct LogPage {
 
 impl Slot {
     pub fn new(name: SlotName, view: SlotView) -> Self {
-        let config = view.active.as_ref().map(|it| it.config());
+        let config = view.active.as_ref().map(Proven::config);
         Self {
             name,
             state: view.standing(),
-            kind: view.active.as_ref().map(|it| it.kind()),
+            kind: view.active.as_ref().map(Proven::kind),
             binding: config.map(|it| it.binding.to_string()),
             on_failure: config.map(|it| it.on_failure),
             active: view.active_json(),
-            candidate: view.candidate.as_ref().map(|it| it.to_json()),
+            candidate: view.candidate.as_ref().map(CandidateView::to_json),
             quarantined: json!(view.quarantined),
             remembered: !view.is_unsaved,
             previous: view.previous.map(|it| PreviousPlugin {

@@ -37,9 +37,20 @@ pub struct PageDoc {
     pub about: &'static str,
     pub data: &'static str,
     pub has_more: &'static str,
-    /// None for a list that is always given as a whole.
     pub next: Option<&'static str>,
 }
+
+/// A list that is given page by page.
+pub const PAGED: PageDoc = PageDoc {
+    name: "",
+    about: "",
+    data: "",
+    has_more: "Whether there may be more.",
+    next: Some("What to give as `after` for the next page, where there may be more."),
+};
+
+/// A list that is always given as a whole.
+pub const WHOLE: PageDoc = PageDoc { has_more: "Always false.", next: None, ..PAGED };
 
 /// What stands in pages.
 pub trait Listed: ToSchema {
@@ -53,10 +64,10 @@ pub trait Listed: ToSchema {
 impl<T: Listed> PartialSchema for Page<T> {
     fn schema() -> RefOr<Schema> {
         let data = ArrayBuilder::new().items(T::item()).description(Some(T::PAGE.data));
-        let typed = |types: SchemaType, about: &str| {
-            ObjectBuilder::new().schema_type(types).description(Some(about))
+        let member = |kind: SchemaType, about: &str| {
+            ObjectBuilder::new().schema_type(kind).description(Some(about))
         };
-        let has_more = typed(Type::Boolean.into(), T::PAGE.has_more);
+        let has_more = member(Type::Boolean.into(), T::PAGE.has_more);
         let mut page = ObjectBuilder::new()
             .description(Some(T::PAGE.about))
             .property("data", data)
@@ -64,8 +75,8 @@ impl<T: Listed> PartialSchema for Page<T> {
             .property("hasMore", has_more)
             .required("hasMore");
         if let Some(about) = T::PAGE.next {
-            let types = SchemaType::from_iter([Type::String, Type::Null]);
-            page = page.property("next", typed(types, about));
+            let nullable = SchemaType::from_iter([Type::String, Type::Null]);
+            page = page.property("next", member(nullable, about));
         }
         page.into()
     }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::page::{Listed, Page, PageDoc};
+use super::page::{Listed, PAGED, Page, PageDoc};
 use super::{Problem, from_row};
 use crate::store::records::SuppressionKind;
 use crate::store::sqlite::SuppressionRow;
@@ -70,7 +70,6 @@ impl Listed for Suppression {
         name: "SuppressionPage",
         about: "Some of the list.",
         data: "In the order of the addresses.",
-        has_more: "Whether there may be more.",
-        next: Some("What to give as `after` for the next page, where there may be more."),
+        ..PAGED
     };
 }

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use super::event::{WebhookEvent, WebhookTry};
 use super::from_row;
-use super::page::{Listed, Page, PageDoc};
+use super::page::{Listed, PAGED, Page, PageDoc};
 use crate::clock::Timestamp;
 use crate::id::{AccountId, EventId, WebhookId};
 use crate::journey::event::manage::Tested;
@@ -188,7 +188,6 @@ impl Listed for WebhookDelivery {
         name: "WebhookDeliveryList",
         about: "Some deliveries.",
         data: "Newest first.",
-        has_more: "Whether there may be more.",
-        next: Some("What to give as `after` for the next page, where there may be more."),
+        ..PAGED
     };
 }
