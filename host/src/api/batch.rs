@@ -17,7 +17,7 @@ use crate::journey::accept::submission::{Channel, Submission};
 use crate::journey::{self, Reply};
 use crate::store::records::Acceptance;
 
-const MOST: usize = 500;
+const MAX_BATCH_MESSAGES: usize = 500;
 
 /// Sends up to 500 messages. The answer is 200 with one result for each, in the same order: the
 /// body of a 201, or the problem that the message alone would have got.
@@ -75,10 +75,12 @@ async fn many(
 }
 
 fn items(body: Value) -> Result<Vec<Value>, Refusal> {
-    let wanted = format!("a batch is a JSON array of 1 to {MOST} messages");
+    let wanted = format!("a batch is a JSON array of 1 to {MAX_BATCH_MESSAGES} messages");
     match body {
         Value::Array(items) if items.is_empty() => Err(Refusal::fault("", "empty", wanted)),
-        Value::Array(items) if items.len() > MOST => Err(Refusal::fault("", "too_many", wanted)),
+        Value::Array(items) if items.len() > MAX_BATCH_MESSAGES => {
+            Err(Refusal::fault("", "too_many", wanted))
+        }
         Value::Array(items) => Ok(items),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
             Err(Refusal::fault("", "type", wanted))
@@ -94,6 +96,8 @@ fn answer(Reply { items, replayed }: Reply) -> Response {
     };
     let data = items.into_iter().map(result).collect();
     let mut response = Json(BatchResponse { success, data }).into_response();
-    mark_replayed(&mut response, replayed);
+    if replayed {
+        mark_replayed(&mut response);
+    }
     response
 }

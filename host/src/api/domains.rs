@@ -17,18 +17,17 @@ use crate::domain::name::DomainName;
 use crate::domain::state::DomainKind;
 use crate::id::DomainId;
 use crate::journey::accept::refusal::{Fault, Outage, Refusal};
-use crate::store::StoreError;
 use crate::store::sqlite::{DomainFile, NotAdded};
 use crate::upkeep::verify_domains::{DomainError, Gate, Place};
 
 /// Domains that are read at one time where most may not be shown.
-const MOST: u32 = 500;
+const MAX_DOMAINS_PER_READ: u32 = 500;
 /// Events that are shown with a domain.
-const EVENTS: u32 = 50;
+const SHOWN_EVENTS: u32 = 50;
 /// Why a test key changes no domain.
-const CHANGES: &str = "the sender domains are those of the account's live mail";
+const WHY_LIVE: &str = "the sender domains are those of the account's live mail";
 /// How long an account waits that has too much under way.
-const BUSY: Duration = Duration::from_secs(1);
+const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// Which domains.
 #[derive(Debug, Deserialize)]
@@ -56,15 +55,14 @@ pub async fn list(
     let (mut found, mut after, mut size) = (Vec::new(), query.after, limit + 1);
     // A key for some domains passes over all the others, so one page may not be enough.
     while found.len() <= count(limit) {
-        let page = api.store.domains(admin.account(), after, size).await;
-        let page = page.map_err(|error| failed(&error))?;
+        let page = api.store.domains(admin.account(), after, size).await?;
         let is_last = page.len() < count(size);
         after = page.last().map(|row| row.domain.id);
         found.extend(page.into_iter().filter(|row| admin.may_manage(&row.domain.name)));
         if is_last {
             break;
         }
-        size = MOST;
+        size = MAX_DOMAINS_PER_READ;
     }
     let rules = &api.verifier.rules;
     let has_more = found.len() > count(limit);
@@ -84,7 +82,7 @@ pub async fn add(
     State(api): State<Api>,
     request: Request,
 ) -> Result<(StatusCode, Json<Domain>), Problem> {
-    let admin = admin.and_then(|admin| admin.must_be_live(CHANGES));
+    let admin = admin.and_then(|admin| admin.must_be_live(WHY_LIVE));
     let (admin, body, _memory) =
         body::json_of(admin, |it| it.account().into(), &api, request).await?;
     let (name, kind) = wanted(&body)?;
@@ -92,11 +90,10 @@ pub async fn add(
         return Err(not_this_key(&name));
     }
     let _place = place(&api.verifier.gate, &admin)?;
-    let account = api.store.account(admin.account(), api.clock.now()).await;
-    let account = account.map_err(|error| failed(&error))?.account;
+    let account = api.store.account(admin.account(), api.clock.now()).await?.account;
     let added = api.verifier.add(&account, name, kind, LookAlikes::Refused).await;
     let id = added.map_err(|error| refused(&error))?;
-    let file = api.store.domain_file(id).await.map_err(|error| failed(&error))?;
+    let file = api.store.domain_file(id).await?;
     let domain = view(&api, file.ok_or_else(|| unknown(&id.to_string()))?).await?;
     let members = body.as_object().into_iter().flat_map(|it| it.keys());
     let ignored = members.filter(|it| !["name", "sandbox"].contains(&it.as_str()));
@@ -130,7 +127,7 @@ pub async fn check(
     State(api): State<Api>,
     Path(domain): Path<String>,
 ) -> Result<Json<Domain>, Problem> {
-    let admin = admin.must_be_live(CHANGES)?;
+    let admin = admin.must_be_live(WHY_LIVE)?;
     let file = find(&api, &admin, &domain).await?;
     let _place = place(&api.verifier.gate, &admin)?;
     let checked = api.verifier.check(file.row.domain.id).await;
@@ -150,7 +147,7 @@ pub async fn rotate(
     State(api): State<Api>,
     Path(domain): Path<String>,
 ) -> Result<Json<Domain>, Problem> {
-    let admin = admin.must_be_live(CHANGES)?;
+    let admin = admin.must_be_live(WHY_LIVE)?;
     let file = find(&api, &admin, &domain).await?;
     let _place = place(&api.verifier.gate, &admin)?;
     let file = api.verifier.rotate(file).await.map_err(|error| refused(&error))?;
@@ -168,15 +165,15 @@ pub async fn delete(
     State(api): State<Api>,
     Path(domain): Path<String>,
 ) -> Result<Json<DeletedDomain>, Problem> {
-    let admin = admin.must_be_live(CHANGES)?;
+    let admin = admin.must_be_live(WHY_LIVE)?;
     let domain = find(&api, &admin, &domain).await?.row.domain;
-    api.store.remove_domain(domain.id).await.map_err(|error| failed(&error))?;
+    api.store.remove_domain(domain.id).await?;
     Ok(Json(DeletedDomain { id: domain.id, name: domain.name, deleted: true }))
 }
 
 async fn view(api: &Api, file: DomainFile) -> Result<Domain, Problem> {
-    let events = api.store.domain_events(file.row.domain.id, EVENTS).await;
-    Ok(Domain::new(file, events.map_err(|error| failed(&error))?, &api.verifier.rules))
+    let events = api.store.domain_events(file.row.domain.id, SHOWN_EVENTS).await?;
+    Ok(Domain::new(file, events, &api.verifier.rules))
 }
 
 /// By identifier or by name; another account's domain is not there.
@@ -185,14 +182,14 @@ async fn find(api: &Api, admin: &Admin, domain: &str) -> Result<DomainFile, Prob
         Ok(id) => Some(id),
         Err(_) => match domain.parse::<DomainName>() {
             Ok(name) => {
-                let row = api.store.domain_named(admin.account(), &name).await;
-                row.map_err(|error| failed(&error))?.map(|row| row.domain.id)
+                let row = api.store.domain_named(admin.account(), &name).await?;
+                row.map(|row| row.domain.id)
             }
             Err(_) => None,
         },
     };
     let file = match id {
-        Some(id) => api.store.domain_file(id).await.map_err(|error| failed(&error))?,
+        Some(id) => api.store.domain_file(id).await?,
         None => None,
     };
     let file = file.filter(|it| it.row.domain.account_id == admin.account());
@@ -236,7 +233,7 @@ fn wanted(body: &Value) -> Result<(DomainName, DomainKind), Problem> {
 
 fn place(gate: &Gate, admin: &Admin) -> Result<Place, Problem> {
     let place = gate.enter(admin.account());
-    place.ok_or_else(|| Refusal::RateLimited { retry_after: BUSY }.into())
+    place.ok_or_else(|| Refusal::RateLimited { retry_after: RETRY_AFTER }.into())
 }
 
 fn refused(error: &DomainError) -> Problem {
@@ -256,7 +253,7 @@ fn refused(error: &DomainError) -> Problem {
             Refusal::unavailable(Outage::Plugin, &failure.for_client()).into()
         }
         DomainError::Key(error) => Refusal::Internal { message: error.to_string() }.into(),
-        DomainError::Store(error) => failed(error),
+        DomainError::Store(error) => query::unreadable(error),
     }
 }
 
@@ -269,8 +266,4 @@ fn unknown(domain: &str) -> Problem {
     let shown: String = domain.chars().take(260).collect();
     let message = format!("the account has no domain `{shown}`");
     Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", message)
-}
-
-fn failed(error: &StoreError) -> Problem {
-    query::unreadable(error)
 }

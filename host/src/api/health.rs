@@ -15,7 +15,7 @@ use super::shapes::{Health, HealthInDetail};
 use crate::journey::accept::refusal::{Outage, Refusal};
 
 /// For how long an answer of the store counts.
-const FRESH: Duration = Duration::from_secs(1);
+const READY_CACHE_TIME: Duration = Duration::from_secs(1);
 const PROBE_TIME: Duration = Duration::from_secs(5);
 
 /// The process answers.
@@ -73,7 +73,7 @@ impl Readiness {
     async fn of<F: Future<Output = Ready>>(&self, probe: impl FnOnce() -> F) -> Ready {
         let mut last = self.last.lock().await;
         if let Some((at, ready)) = *last
-            && at.elapsed() < FRESH
+            && at.elapsed() < READY_CACHE_TIME
         {
             return ready;
         }
@@ -149,7 +149,8 @@ mod tests {
         };
         assert_eq!(join_all((0..100).map(|_| ask())).await, [Ready::Yes; 100]);
         assert_eq!(asked.load(Ordering::Relaxed), 1);
-        *readiness.last.lock().await = Instant::now().checked_sub(FRESH).map(|it| (it, Ready::Yes));
+        *readiness.last.lock().await =
+            Instant::now().checked_sub(READY_CACHE_TIME).map(|it| (it, Ready::Yes));
         assert_eq!(ask().await, Ready::Yes);
         assert_eq!(asked.load(Ordering::Relaxed), 2);
     }

@@ -23,7 +23,6 @@ use crate::journey::accept::refusal::Refusal;
 use crate::journey::accept::resend;
 use crate::journey::{self, Reply};
 use crate::message::state::MessageState;
-use crate::store::StoreError;
 use crate::store::records::{Acceptance, Idempotency};
 use crate::store::sqlite::{Again, MessageRow, Recall};
 use filter::ListQuery;
@@ -45,8 +44,7 @@ pub async fn list(
     let (filter, after) = query.filter(&admin)?;
     let limit = query::limit(query.limit)?;
     let _page = lists::admit(&api, admin.account()).await?;
-    let page = api.store.messages(admin.account(), &filter, after, limit).await;
-    let page = page.map_err(|error| failed(&error))?;
+    let page = api.store.messages(admin.account(), &filter, after, limit).await?;
     Ok(Json(Page::new(page.messages, page.next)))
 }
 
@@ -76,7 +74,7 @@ pub async fn events(
     Path(id): Path<String>,
 ) -> Result<Json<EventList>, Problem> {
     let row = find(&api, &admin, &id).await?;
-    let events = api.store.message_events(row.id).await.map_err(|error| failed(&error))?;
+    let events = api.store.message_events(row.id).await?;
     Ok(Json(Page::whole(events)))
 }
 
@@ -92,7 +90,7 @@ pub async fn attempts(
     Path(id): Path<String>,
 ) -> Result<Json<AttemptList>, Problem> {
     let row = find(&api, &admin, &id).await?;
-    let attempts = api.store.message_attempts(row.id).await.map_err(|error| failed(&error))?;
+    let attempts = api.store.message_attempts(row.id).await?;
     Ok(Json(Page::whole(attempts)))
 }
 
@@ -108,7 +106,7 @@ pub async fn raw(
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
     let row = find(&api, &admin, &id).await?;
-    let content = api.store.body(row.id).await.map_err(|error| failed(&error))?;
+    let content = api.store.body(row.id).await?;
     let content = content.ok_or_else(|| {
         let message = format!("the content of {} is no longer kept", row.id);
         Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", message)
@@ -136,7 +134,7 @@ pub async fn cancel(
     Path(id): Path<String>,
 ) -> Result<Json<Message>, Problem> {
     let row = find(&api, &admin, &id).await?;
-    let recall = api.store.cancel(row.id, api.clock.now()).await.map_err(|error| failed(&error))?;
+    let recall = api.store.cancel(row.id, api.clock.now()).await?;
     match recall {
         Recall::Canceled => whole(&api, row.id).await,
         Recall::TooLate(state) => {
@@ -162,8 +160,7 @@ pub async fn retry(
         return Err(refusal.into());
     }
     let row = find(&api, &admin, &id).await?;
-    let again = api.store.try_again(row.id, api.clock.now()).await;
-    match again.map_err(|error| failed(&error))? {
+    match api.store.try_again(row.id, api.clock.now()).await? {
         Again::Now => {
             api.due.notify_one();
             whole(&api, row.id).await
@@ -219,7 +216,7 @@ async fn send_again(
     key: Option<String>,
 ) -> Result<Response, Problem> {
     let row = find(api, admin, id).await?;
-    let stored = api.store.stored_message(row.id).await.map_err(|error| failed(&error))?;
+    let stored = api.store.stored_message(row.id).await?;
     let stored = stored.ok_or_else(|| unknown(id))?;
     let submission = resend::submission(stored)
         .map_err(|error| Problem::new(StatusCode::CONFLICT, "CONFLICT", error.to_string()))?;
@@ -235,24 +232,26 @@ async fn send_again(
         Problem::from(Refusal::Internal { message: "the message has no answer".to_owned() })
     })??;
     let mut response = (StatusCode::CREATED, Json(Resent::new(receipt, row.id))).into_response();
-    mark_replayed(&mut response, replayed);
+    if replayed {
+        mark_replayed(&mut response);
+    }
     Ok(response)
 }
 
 async fn whole(api: &Api, id: MessageId) -> Result<Json<Message>, Problem> {
-    let file = api.store.message(id).await.map_err(|error| failed(&error))?;
+    let file = api.store.message(id).await?;
     Ok(Json(file.into()))
 }
 
 /// Another account's message is not there; for a test key, neither is one of a live key.
 async fn find(api: &Api, admin: &Admin, id: &str) -> Result<MessageRow, Problem> {
     let row = match id.parse::<MessageId>() {
-        Ok(id) => api.store.message_row(id).await.map_err(|error| failed(&error))?,
+        Ok(id) => api.store.message_row(id).await?,
         Err(_) => None,
     };
     let row = row.filter(|row| row.account_id == admin.account()).ok_or_else(|| unknown(id))?;
     if admin.is_test() {
-        let mode = api.store.key_mode(&row.key_id).await.map_err(|error| failed(&error))?;
+        let mode = api.store.key_mode(&row.key_id).await?;
         if mode != Some(Mode::Test) {
             return Err(unknown(id));
         }
@@ -289,8 +288,4 @@ fn unknown(id: &str) -> Problem {
     let shown: String = id.chars().take(260).collect();
     let message = format!("the account has no message `{shown}`");
     Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", message)
-}
-
-fn failed(error: &StoreError) -> Problem {
-    query::unreadable(error)
 }

@@ -10,9 +10,9 @@ use crate::journey::accept::refusal::{Fault, Outage, Refusal};
 use crate::store::StoreError;
 
 /// What a list gives where nothing else is asked for.
-const LIMIT: u32 = 50;
+const DEFAULT_PAGE_ITEMS: u32 = 50;
 /// What it gives at most.
-const MOST: u32 = 500;
+const MAX_PAGE_ITEMS: u32 = 500;
 
 /// A query that could be read.
 ///
@@ -40,14 +40,20 @@ pub fn unreadable(error: &StoreError) -> Problem {
     Refusal::unavailable(Outage::Store, "the store cannot be reached").into()
 }
 
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        unreadable(&error)
+    }
+}
+
 /// How many things a page has.
 ///
 /// # Errors
 /// None are asked for.
 pub fn limit(asked: Option<u32>) -> Result<u32, Problem> {
-    match asked.unwrap_or(LIMIT) {
+    match asked.unwrap_or(DEFAULT_PAGE_ITEMS) {
         0 => Err(Refusal::fault("limit", "invalid", "must be at least 1").into()),
-        some => Ok(some.min(MOST)),
+        some => Ok(some.min(MAX_PAGE_ITEMS)),
     }
 }
 

@@ -75,7 +75,9 @@ async fn one(api: &Api, accepted: Accepted) -> Result<Response, Problem> {
         Problem::from(Refusal::Internal { message: "the message has no answer".to_owned() })
     })??;
     let mut response = (StatusCode::CREATED, Json(SendResponse::from(receipt))).into_response();
-    mark_replayed(&mut response, replayed);
+    if replayed {
+        mark_replayed(&mut response);
+    }
     Ok(response)
 }
 
@@ -154,10 +156,8 @@ pub fn idempotency_key(parts: &Parts) -> Result<Option<String>, Refusal> {
 }
 
 /// Marks the answer of an earlier request.
-pub fn mark_replayed(response: &mut Response, replayed: bool) {
-    if replayed {
-        response.headers_mut().insert("idempotency-replayed", HeaderValue::from_static("true"));
-    }
+pub fn mark_replayed(response: &mut Response) {
+    response.headers_mut().insert("idempotency-replayed", HeaderValue::from_static("true"));
 }
 
 /// Puts the `RateLimit-*` headers on an answer.

@@ -20,7 +20,6 @@ use super::{Api, body, lists, query};
 use crate::id::AccountId;
 use crate::journey::accept::refusal::{Fault, Refusal};
 use crate::message::address::EmailAddress;
-use crate::store::StoreError;
 use crate::store::records::{NewSuppression, SuppressionKind};
 use crate::store::sqlite::Suppressed;
 use wanted::{FIELDS, items, wanted};
@@ -67,15 +66,13 @@ pub async fn list(
     }
     let now = api.clock.now();
     if let Some(address) = address {
-        let found = api.store.suppression(account, &address.folded(), now).await;
-        let found = found.map_err(|error| failed(&error))?;
+        let found = api.store.suppression(account, &address.folded(), now).await?;
         let found = found.filter(|it| kind.is_none_or(|kind| it.kind == kind.word()));
         return Ok(Json(Page::whole(found)));
     }
     let limit = query::limit(query.limit)?;
     let _page = lists::admit(&api, account).await?;
-    let page = api.store.suppressions(account, kind, query.after.as_deref(), limit, now).await;
-    let page = page.map_err(|error| failed(&error))?;
+    let page = api.store.suppressions(account, kind, query.after.as_deref(), limit, now).await?;
     Ok(Json(Page::new(page.suppressions, page.next)))
 }
 
@@ -95,7 +92,7 @@ pub async fn add(
     let (account, body, _memory) = accepted(admin, &api, request).await?;
     let now = api.clock.now();
     let new = wanted(account, &body, now).map_err(Refusal::bad_request)?;
-    let added = api.store.suppress_all(&[new], now).await.map_err(|error| failed(&error))?;
+    let added = api.store.suppress_all(&[new], now).await?;
     let added = added.into_iter().next().ok_or_else(unanswered)?;
     let status = if added.before { StatusCode::OK } else { StatusCode::CREATED };
     Ok((status, Json(with_warnings(added, &body))))
@@ -120,7 +117,7 @@ pub async fn add_batch(
         items.iter().map(|item| wanted(account, item, now)).collect();
     let new: Vec<NewSuppression> =
         wanted.iter().filter_map(|it| it.as_ref().ok()).cloned().collect();
-    let added = api.store.suppress_all(&new, now).await.map_err(|error| failed(&error))?;
+    let added = api.store.suppress_all(&new, now).await?;
     let success = new.len() == items.len();
     let mut added = added.into_iter();
     let results = wanted.into_iter().zip(items).map(|(wanted, item)| match wanted {
@@ -149,8 +146,7 @@ pub async fn show(
     Path(address): Path<String>,
 ) -> Result<Json<Suppression>, Problem> {
     let account = account(admin)?;
-    let found = api.store.suppression(account, &folded(&address), api.clock.now()).await;
-    let found = found.map_err(|error| failed(&error))?;
+    let found = api.store.suppression(account, &folded(&address), api.clock.now()).await?;
     Ok(Json(found.ok_or_else(|| unknown(&address))?.into()))
 }
 
@@ -167,8 +163,7 @@ pub async fn delete(
 ) -> Result<Json<DeletedSuppression>, Problem> {
     let account = account(admin)?;
     let folded = folded(&address);
-    let stood = api.store.unsuppress(account, &folded, api.clock.now()).await;
-    if !stood.map_err(|error| failed(&error))? {
+    if !api.store.unsuppress(account, &folded, api.clock.now()).await? {
         return Err(unknown(&address));
     }
     Ok(Json(DeletedSuppression { address: folded, deleted: true }))
@@ -226,8 +221,4 @@ fn shown(text: &str) -> String {
 fn unknown(address: &str) -> Problem {
     let message = format!("the account's suppression list does not have `{}`", shown(address));
     Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", message)
-}
-
-fn failed(error: &StoreError) -> Problem {
-    query::unreadable(error)
 }

@@ -24,11 +24,10 @@ use crate::id::{EventId, WebhookId};
 use crate::journey::accept::fair_share::Tenant;
 use crate::journey::accept::refusal::{Fault, Refusal};
 use crate::journey::event::manage::{Wanted, WebhookError};
-use crate::store::StoreError;
 use crate::store::sqlite::{DeliveryState, WebhookOwner, WebhookRow, WebhookState};
 
 /// How long somebody waits whose test cannot begin.
-const BUSY: std::time::Duration = std::time::Duration::from_secs(1);
+const RETRY_AFTER: std::time::Duration = std::time::Duration::from_secs(1);
 
 /// Proof that the request is from somebody who has webhooks: an account, or the server's operator.
 #[derive(Debug)]
@@ -108,8 +107,7 @@ pub async fn list(
     let query = query::read(query)?;
     let limit = query::limit(query.limit)?;
     let _page = lists::admit(&api, tenant(owner)).await?;
-    let rows = api.store.webhooks(owner, query.after, limit + 1).await;
-    let mut rows = rows.map_err(|error| failed(&error))?;
+    let mut rows = api.store.webhooks(owner, query.after, limit + 1).await?;
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let has_more = rows.len() > limit;
     rows.truncate(limit);
@@ -261,8 +259,7 @@ pub async fn deliveries(
     let id = find(&api, &holder, &webhook).await?.id;
     let limit = query::limit(query.limit)?;
     let _page = lists::admit(&api, tenant(holder.0)).await?;
-    let page = api.store.webhook_deliveries(id, state, query.after, limit).await;
-    let page = page.map_err(|error| failed(&error))?;
+    let page = api.store.webhook_deliveries(id, state, query.after, limit).await?;
     Ok(Json(Page::new(page.deliveries, page.next)))
 }
 
@@ -284,7 +281,7 @@ pub async fn replay(
         return Err(unknown("the webhook has no delivery", &delivery));
     };
     api.webhooks.replay(id, event).await.map_err(|error| refused(&error))?;
-    let row = api.store.webhook_delivery(id, event).await.map_err(|error| failed(&error))?;
+    let row = api.store.webhook_delivery(id, event).await?;
     let row = row.ok_or_else(|| unknown("the webhook has no delivery", &delivery))?;
     Ok(Json(row.into()))
 }
@@ -335,7 +332,7 @@ fn tenant(owner: WebhookOwner) -> Tenant {
 async fn find(api: &Api, holder: &Holder, webhook: &str) -> Result<WebhookRow, Problem> {
     let missing = || unknown("there is no webhook", webhook);
     let id: WebhookId = webhook.parse().map_err(|_| missing())?;
-    let row = api.store.webhook(id).await.map_err(|error| failed(&error))?;
+    let row = api.store.webhook(id).await?;
     row.filter(|row| row.owner == holder.0).ok_or_else(missing)
 }
 
@@ -352,7 +349,7 @@ fn refused(error: &WebhookError) -> Problem {
         WebhookError::Disabled | WebhookError::Rotated(_) => {
             Problem::new(StatusCode::CONFLICT, "CONFLICT", error.to_string())
         }
-        WebhookError::Busy => Refusal::RateLimited { retry_after: BUSY }.into(),
+        WebhookError::Busy => Refusal::RateLimited { retry_after: RETRY_AFTER }.into(),
         WebhookError::Missing(_) | WebhookError::NoDelivery(_) => {
             Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", error.to_string())
         }
@@ -360,7 +357,7 @@ fn refused(error: &WebhookError) -> Problem {
             tracing::error!(%error, "a webhook cannot be signed");
             Refusal::Internal { message: error.to_string() }.into()
         }
-        WebhookError::Store(error) => failed(error),
+        WebhookError::Store(error) => query::unreadable(error),
     }
 }
 
@@ -373,8 +370,4 @@ fn restricted() -> Problem {
 fn unknown(what: &str, name: &str) -> Problem {
     let shown: String = name.chars().take(80).collect();
     Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", format!("{what} `{shown}`"))
-}
-
-fn failed(error: &StoreError) -> Problem {
-    query::unreadable(error)
 }
