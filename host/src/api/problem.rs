@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use http::{HeaderValue, StatusCode, header};
 
-use super::request::{self, RefusalCode, Turned};
+use super::request::{self, ConnectionRefused, RefusalCode};
 use super::shapes;
 use crate::journey::accept::refusal::{Outage, Refusal, Refused};
 
@@ -161,13 +161,13 @@ pub async fn not_found() -> Problem {
     Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", message)
 }
 
-/// The connection has no place.
-pub async fn no_place(turned: Option<Extension<Turned>>) -> Problem {
-    let message = match turned {
-        Some(Extension(Turned::AddressIsFull)) => {
+/// The server, or the client's address, has as many connections as it may have.
+pub async fn too_many_connections(refused: Option<Extension<ConnectionRefused>>) -> Problem {
+    let message = match refused {
+        Some(Extension(ConnectionRefused::AddressIsFull)) => {
             "this address has as many connections as one address may have; close some of them"
         }
-        Some(Extension(Turned::ServerIsFull)) | None => {
+        Some(Extension(ConnectionRefused::ServerIsFull)) | None => {
             "the server has as many connections as it may have"
         }
     };
@@ -182,7 +182,7 @@ pub async fn method_not_allowed(request: Request) -> Problem {
 
 /// Turns what else refuses on this server, an extractor or another router, into the one shape. A page
 /// for people stays as it is.
-pub async fn in_one_shape(response: Response) -> Response {
+pub async fn as_problem(response: Response) -> Response {
     let status = response.status();
     let is = |kind: &str| {
         let value = response.headers().get(header::CONTENT_TYPE).and_then(|it| it.to_str().ok());

@@ -11,11 +11,12 @@ use http::{HeaderValue, StatusCode};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use super::admin::authenticated;
 use super::problem::Problem;
 use super::shapes::SendResponse;
 use super::{Api, body, request};
 use crate::account::key::Scope;
-use crate::journey::accept::authenticate::{Caller, authenticate, refused_key};
+use crate::journey::accept::authenticate::Caller;
 use crate::journey::accept::json;
 use crate::journey::accept::rate_limit::Allowance;
 use crate::journey::accept::refusal::Refusal;
@@ -84,7 +85,7 @@ async fn one(api: &Api, accepted: Accepted) -> Result<Response, Problem> {
 /// Size, key, rate limit, then the body: in this order, so that a stranger's body is not parsed.
 pub async fn accept(api: &Api, request: Request) -> Limited<Accepted> {
     let start = std::time::Instant::now();
-    let ip = request::ip(&request);
+    let ip = request::ip(request.extensions());
     let (parts, body) = request.into_parts();
     let (caller, allowance) = match admit(api, &parts, ip).await {
         Ok(admitted) => admitted,
@@ -104,23 +105,8 @@ async fn admit(
     ip: IpAddr,
 ) -> Result<(Caller, Allowance), (Problem, Option<Allowance>)> {
     body::check(parts, api).map_err(|problem| (problem, None))?;
-    let presented = parts.headers.get("x-api-key").and_then(|value| value.to_str().ok());
-    let caller = match authenticate(&api.facts, &api.clock, presented, ip, Scope::Send).await {
-        Ok(caller) => {
-            request::is_of(&caller.key);
-            caller
-        }
-        Err(refusal) => {
-            if let Some(key) = refused_key(&api.facts, presented).await {
-                request::is_of(&key);
-            }
-            // Only failures are counted against an address, and only failures are slowed down: behind
-            // a proxy a stranger must not lock out who has a key.
-            let stranger = refusal == Refusal::Unauthorized;
-            let refusal = if stranger { api.rate_limits.failed_login(ip) } else { refusal };
-            return Err((refusal.into(), None));
-        }
-    };
+    let caller = authenticated(&parts.headers, ip, api, Scope::Send).await;
+    let caller = caller.map_err(|problem| (problem, None))?;
     match api.rate_limits.take(caller.key.id, caller.key.account_id, NonZeroU32::MIN) {
         Ok(allowance) => Ok((caller, allowance)),
         Err((refusal, allowance)) => Err((refusal.into(), Some(allowance))),
