@@ -112,18 +112,17 @@ pub struct DomainRecord {
     help: String,
     /// `satisfied`, `missing`, `wrong`, `propagating`, `unknown` or `unchecked`.
     #[serde(default)]
+    #[schema(required)]
     status: String,
     /// What was seen.
     #[serde(default)]
+    #[schema(required)]
     found: Vec<String>,
     /// What was expected and what to change.
-    #[serde(default)]
     hint: Option<String>,
     /// `next` for the record of a key that will sign once it was seen, `retired` for one that signs no
     /// more.
-    #[serde(skip_deserializing)]
-    #[schema(value_type = Option<String>)]
-    rotation: Option<&'static str>,
+    rotation: Option<String>,
 }
 
 /// A DKIM key.
@@ -228,9 +227,9 @@ fn records(row: &DomainRow, check: Option<&CheckRow>, keys: &[DkimKey]) -> Vec<D
         record.hint = finding.and_then(|it| it.hint.clone());
         let key = keys.iter().find(|key| record.name == name_of(key));
         match key.map(|key| (key.phase, key.since)) {
-            Some((KeyPhase::Next, _)) => record.rotation = Some("next"),
+            Some((KeyPhase::Next, _)) => record.rotation = Some("next".to_owned()),
             Some((KeyPhase::Retired, since)) => {
-                record.rotation = Some("retired");
+                record.rotation = Some("retired".to_owned());
                 record.required = false;
                 record.help = until(since);
             }
@@ -264,7 +263,7 @@ fn retired_record(domain: &DomainName, key: &DkimKey) -> DomainRecord {
         status: "unchecked".to_owned(),
         found: Vec::new(),
         hint: None,
-        rotation: Some("retired"),
+        rotation: Some("retired".to_owned()),
     }
 }
 
