@@ -18,7 +18,7 @@ pub mod problem;
 mod query;
 pub mod request;
 mod send;
-mod shapes;
+pub(crate) mod shapes;
 mod suppressions;
 mod webhooks;
 
@@ -135,7 +135,7 @@ pub fn overflow(api: Api) -> Router {
     let router = Router::new()
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
-        .fallback(problem::no_place)
+        .fallback(problem::too_many_connections)
         .with_state(api);
     surround_all(router)
 }
@@ -201,7 +201,7 @@ fn surround_all(router: Router) -> Router {
     let gzip = CompressionLayer::new().quality(CompressionLevel::Fastest);
     router
         .layer(from_fn(request::well_formed))
-        .layer(map_response(problem::in_one_shape))
+        .layer(map_response(problem::as_problem))
         .layer(CatchPanicLayer::custom(problem::panicked))
         .layer(gzip.compress_when(SizeAbove::new(COMPRESSED_BYTES).and(request::is_json)))
         .layer(map_response(request::keep_private))

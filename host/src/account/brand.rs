@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde_json::{Value, json};
 use url::Url;
 
 use crate::message::address::EmailAddress;
@@ -156,12 +155,6 @@ impl Brand {
     /// What templates are offered: variables with their values.
     pub fn variables(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.0.iter().map(|(field, value)| (field.variable(), value.as_str()))
-    }
-
-    /// Every field by its member's name; null where it is not set.
-    #[must_use]
-    pub fn to_json(&self) -> Value {
-        BrandField::ALL.iter().map(|it| (it.member().to_owned(), json!(self.value(*it)))).collect()
     }
 }
 

@@ -2,7 +2,10 @@
 //! request that manages something is found. A test key manages what test keys have sent, and reads
 //! sender domains; everything else belongs to the account's live mail.
 
-use axum::extract::{FromRequestParts, Request};
+use std::net::IpAddr;
+
+use axum::extract::FromRequestParts;
+use http::HeaderMap;
 use http::request::Parts;
 
 use super::problem::Problem;
@@ -67,22 +70,28 @@ impl FromRequestParts<Api> for Admin {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Self, Problem> {
-        authenticated(parts, api, Scope::Admin).await.map(Self)
+        let ip = request::ip(&parts.extensions);
+        authenticated(&parts.headers, ip, api, Scope::Admin).await.map(Self)
     }
 }
 
-/// Finds the key of a request; failures are counted against the address that it comes from.
-pub async fn authenticated(parts: &Parts, api: &Api, scope: Scope) -> Result<Caller, Problem> {
-    let presented = parts.headers.get("x-api-key").and_then(|value| value.to_str().ok());
-    let ip = request::ip(&Request::from_parts(parts.clone(), axum::body::Body::empty()));
+/// Finds the key of a request. Only failures are counted against the address that it comes from, and only
+/// failures are slowed down: behind a proxy a stranger must not lock out who has a key.
+pub async fn authenticated(
+    headers: &HeaderMap,
+    ip: IpAddr,
+    api: &Api,
+    scope: Scope,
+) -> Result<Caller, Problem> {
+    let presented = headers.get("x-api-key").and_then(|value| value.to_str().ok());
     match authenticate(&api.facts, &api.clock, presented, ip, scope).await {
         Ok(caller) => {
-            request::is_of(&caller.key);
+            request::note_key(&caller.key);
             Ok(caller)
         }
         Err(refusal) => {
             if let Some(key) = refused_key(&api.facts, presented).await {
-                request::is_of(&key);
+                request::note_key(&key);
             }
             let stranger = refusal == Refusal::Unauthorized;
             Err(if stranger { api.rate_limits.failed_login(ip) } else { refusal }.into())

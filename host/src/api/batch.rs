@@ -2,12 +2,14 @@
 
 use std::num::NonZeroU32;
 
+use axum::Json;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::problem::Problem;
-use super::send::{Accepted, Limited, accept, mark_replayed, sent, with_allowance};
+use super::send::{Accepted, Limited, accept, mark_replayed, with_allowance};
+use super::shapes::{BatchResponse, BatchResult, SendResponse};
 use super::{Api, request};
 use crate::journey::accept::rate_limit::Allowance;
 use crate::journey::accept::refusal::Refusal;
@@ -15,7 +17,7 @@ use crate::journey::accept::submission::{Channel, Submission};
 use crate::journey::{self, Reply};
 use crate::store::records::Acceptance;
 
-const MOST: usize = 500;
+const MAX_BATCH_MESSAGES: usize = 500;
 
 /// Sends up to 500 messages. The answer is 200 with one result for each, in the same order: the
 /// body of a 201, or the problem that the message alone would have got.
@@ -26,7 +28,7 @@ const MOST: usize = 500;
     request_body = super::shapes::SendBatch,
     params(super::shapes::IdempotencyKey),
     responses(
-        (status = 200, description = "One result for each message, in order", body = super::shapes::BatchResponse),
+        (status = 200, description = "One result for each message, in order", body = BatchResponse),
         super::shapes::Refusals,
     ),
     security(("apiKey" = [])),
@@ -73,10 +75,12 @@ async fn many(
 }
 
 fn items(body: Value) -> Result<Vec<Value>, Refusal> {
-    let wanted = format!("a batch is a JSON array of 1 to {MOST} messages");
+    let wanted = format!("a batch is a JSON array of 1 to {MAX_BATCH_MESSAGES} messages");
     match body {
         Value::Array(items) if items.is_empty() => Err(Refusal::fault("", "empty", wanted)),
-        Value::Array(items) if items.len() > MOST => Err(Refusal::fault("", "too_many", wanted)),
+        Value::Array(items) if items.len() > MAX_BATCH_MESSAGES => {
+            Err(Refusal::fault("", "too_many", wanted))
+        }
         Value::Array(items) => Ok(items),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
             Err(Refusal::fault("", "type", wanted))
@@ -86,14 +90,14 @@ fn items(body: Value) -> Result<Vec<Value>, Refusal> {
 
 fn answer(Reply { items, replayed }: Reply) -> Response {
     let success = items.iter().all(Result::is_ok);
-    let data: Vec<Value> = items
-        .into_iter()
-        .map(|item| match item {
-            Ok(receipt) => sent(&receipt),
-            Err(refused) => Problem::from(refused).body(),
-        })
-        .collect();
-    let mut response = axum::Json(json!({"success": success, "data": data})).into_response();
-    mark_replayed(&mut response, replayed);
+    let result = |item| match item {
+        Ok(receipt) => BatchResult::Sent(Box::new(SendResponse::from(receipt))),
+        Err(refused) => BatchResult::Refused(Box::new(Problem::from(refused).body())),
+    };
+    let data = items.into_iter().map(result).collect();
+    let mut response = Json(BatchResponse { success, data }).into_response();
+    if replayed {
+        mark_replayed(&mut response);
+    }
     response
 }

@@ -21,18 +21,18 @@ use crate::journey::accept::json;
 use crate::journey::accept::refusal::{Outage, Refusal};
 
 /// What an early refusal still reads, so that its client gets to see the answer.
-const DRAINED: usize = 32 << 20;
+const MAX_DRAINED_BYTES: usize = 32 << 20;
 /// The unit in which memory is given.
 const KIB: usize = 1_024;
 /// The memory with which a body of unknown length begins.
-const FIRST_KIB: usize = 64;
+const INITIAL_KIB: usize = 64;
 const DRAIN_TIME: Duration = Duration::from_secs(5);
 const MEMORY_WAIT: Duration = Duration::from_secs(10);
 /// For bodies that are on their way when the server is told to stop.
-const LAST_BODIES: Duration = Duration::from_secs(3);
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(3);
 /// A body of that size takes a millisecond and more to parse.
-const LARGE: usize = 256 << 10;
-const BUSY: Duration = Duration::from_secs(1);
+const LARGE_BODY_BYTES: usize = 256 << 10;
+const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// What bodies may hold, all of them together.
 #[derive(Debug, Clone)]
@@ -122,12 +122,12 @@ pub async fn read_up_to(
 ) -> Result<(BytesMut, Memory), Problem> {
     let (tenant, limits) = (tenant.into(), &api.bodies);
     let Some(_arriving) = limits.arriving.try_take(tenant, 1) else {
-        return Err(Refusal::RateLimited { retry_after: BUSY }.into());
+        return Err(Refusal::RateLimited { retry_after: RETRY_AFTER }.into());
     };
     let time = api.limits.load().body_time;
     let last_bodies = async {
         limits.stopping.cancelled().await;
-        tokio::time::sleep(LAST_BODIES).await;
+        tokio::time::sleep(SHUTDOWN_GRACE).await;
     };
     tokio::select! {
         collected = collect(limit, body, tenant, &limits.memory) => collected,
@@ -168,7 +168,7 @@ async fn collect(
         }
         match &mut share {
             None => {
-                let first = announced.map_or(FIRST_KIB.max(length.div_ceil(KIB)), |announced| {
+                let first = announced.map_or(INITIAL_KIB.max(length.div_ceil(KIB)), |announced| {
                     announced.clamp(length, limit).div_ceil(KIB)
                 });
                 share = Some(memory.take(tenant, first, MEMORY_WAIT).await.ok_or_else(no_memory)?);
@@ -191,7 +191,7 @@ async fn collect(
 /// # Errors
 /// It is not JSON.
 pub async fn parse(bytes: BytesMut) -> Result<Value, Refusal> {
-    let parsed = if bytes.len() < LARGE {
+    let parsed = if bytes.len() < LARGE_BODY_BYTES {
         json::parse(&bytes)
     } else {
         let parsing = tokio::task::spawn_blocking(move || json::parse(&bytes)).await;
@@ -204,7 +204,7 @@ pub async fn parse(bytes: BytesMut) -> Result<Value, Refusal> {
 /// Reads and forgets what a refused client is still sending, part by part.
 pub async fn drain(mut body: Body) {
     let forget = async {
-        let mut left = DRAINED;
+        let mut left = MAX_DRAINED_BYTES;
         while let Some(Ok(part)) = body.frame().await {
             let length = part.data_ref().map_or(0, Bytes::len);
             let Some(rest) = left.checked_sub(length) else { return };

@@ -1,24 +1,26 @@
 //! `/v1/brand`: what the templates of an account are offered as defaults.
 
+use axum::Json;
 use axum::extract::{Request, State};
-use axum::response::{IntoResponse, Response};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::admin::Admin;
 use super::problem::Problem;
+use super::shapes::Brand;
 use super::{Api, body};
-use crate::account::brand::{Brand, BrandChanges, BrandField};
+use crate::account::brand::{BrandChanges, BrandField};
 use crate::journey::accept::refusal::{Fault, Outage, Refusal};
 use crate::store::StoreError;
 
 /// The account's brand.
 #[utoipa::path(get, path = "/v1/brand", operation_id = "show_brand", tag = "brand",
     security(("apiKey" = [])),
-    responses((status = 200, description = "The brand", body = super::shapes::Brand),
+    responses((status = 200, description = "The brand", body = Brand),
               super::shapes::ReadRefusals))]
-pub async fn show(admin: Admin, State(api): State<Api>) -> Result<Response, Problem> {
+pub async fn show(admin: Admin, State(api): State<Api>) -> Result<Json<Brand>, Problem> {
     let row = api.store.account(admin.account(), api.clock.now()).await;
-    Ok(answer(&row.map_err(|error| failed(&error))?.account.brand, &[]))
+    let row = row.map_err(|error| failed(&error))?;
+    Ok(Json(Brand::from(&row.account.brand)))
 }
 
 /// Changes the account's brand: what is not named stays as it is, and null clears a value. The next
@@ -26,19 +28,21 @@ pub async fn show(admin: Admin, State(api): State<Api>) -> Result<Response, Prob
 #[utoipa::path(patch, path = "/v1/brand", operation_id = "change_brand", tag = "brand",
     security(("apiKey" = [])),
     request_body = super::shapes::ChangeBrand,
-    responses((status = 200, description = "The brand as it is now", body = super::shapes::Brand),
+    responses((status = 200, description = "The brand as it is now", body = Brand),
               super::shapes::BrandRefusals))]
 pub async fn change(
     admin: Result<Admin, Problem>,
     State(api): State<Api>,
     request: Request,
-) -> Result<Response, Problem> {
+) -> Result<Json<Brand>, Problem> {
     let admin = admin.and_then(may_change);
     let (admin, body, _memory) =
         body::json_of(admin, |it| it.account().into(), &api, request).await?;
     let (changes, warnings) = changes(&body)?;
     let brand = api.store.change_brand(admin.account(), &changes).await;
-    Ok(answer(&brand.map_err(|error| failed(&error))?, &warnings))
+    let mut brand = Brand::from(&brand.map_err(|error| failed(&error))?);
+    brand.warnings = warnings;
+    Ok(Json(brand))
 }
 
 /// The brand stands in the mail of every template, so it takes a live key for the whole account.
@@ -83,14 +87,6 @@ fn changes(body: &Value) -> Result<(BrandChanges, Vec<String>), Refusal> {
         }
     }
     if faults.is_empty() { Ok((changes, warnings)) } else { Err(Refusal::bad_request(faults)) }
-}
-
-fn answer(brand: &Brand, warnings: &[String]) -> Response {
-    let mut body = brand.to_json();
-    if !warnings.is_empty() {
-        body["warnings"] = json!(warnings);
-    }
-    axum::Json(body).into_response()
 }
 
 fn failed(error: &StoreError) -> Problem {

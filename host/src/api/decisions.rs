@@ -1,22 +1,22 @@
 //! `/v1/decisions`: what plugins decided, and the same calls made again.
 
+use axum::Json;
 use axum::extract::{Path, Query, Request, State};
-use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use serde::Deserialize;
-use serde_json::json;
 
 use super::operator::{Operator, with_body};
 use super::plugins::{component, not_replayed};
 use super::problem::Problem;
+use super::shapes::{DecisionRecord, Listing, Page};
 use super::{Api, lists, query};
 use crate::id::{AccountId, DecisionId, MessageId};
 use crate::journey::accept::fair_share::Tenant;
 use crate::journey::accept::refusal::Refusal;
 use crate::plugin::Artifact;
 use crate::store::StoreError;
-use crate::store::sqlite::{DecisionFilter, DecisionRef};
-use crate::upkeep::replay::{Brought, replay};
+use crate::store::sqlite::{DecisionFilter, DecisionRef, DecisionRow};
+use crate::upkeep::replay::{Brought, Replayed, replay};
 
 /// Which decisions.
 #[derive(Debug, Deserialize)]
@@ -45,20 +45,20 @@ pub struct ReplayQuery {
 /// page is short and `hasMore` is true; `next` is where the search goes on.
 #[utoipa::path(get, path = "/v1/decisions", operation_id = "list_decisions", tag = "decisions",
     security(("apiKey" = [])),
-    params(("account" = inline(Option<super::shapes::AccountRef>), Query, description = "`acc_…`"),
-           ("message" = inline(Option<super::shapes::MessageRef>), Query, description = "`msg_…`"),
+    params(("account" = inline(Option<AccountId>), Query, description = "`acc_…`"),
+           ("message" = inline(Option<MessageId>), Query, description = "`msg_…`"),
            ("plugin" = Option<String>, Query, description = "A plugin's name, slot or digest"),
            ("outcome" = Option<String>, Query, description = "`accepted`, or the code of a refusal"),
            ("refusals" = Option<bool>, Query, description = "Only those of refusals"),
            ("limit" = inline(Option<super::shapes::Limit>), Query, description = "At most so many; 50"),
-           ("after" = inline(Option<super::shapes::DecisionRef>), Query, description = "The last one of the page before")),
-    responses((status = 200, description = "Decisions", body = super::shapes::Listing),
+           ("after" = inline(Option<DecisionId>), Query, description = "The last one of the page before")),
+    responses((status = 200, description = "Decisions", body = Listing),
               super::shapes::OperatorRefusals))]
 pub async fn list(
     _: Operator,
     State(api): State<Api>,
     Query(query): Query<ListQuery>,
-) -> Result<Response, Problem> {
+) -> Result<Json<Page<DecisionRow>>, Problem> {
     let filter = DecisionFilter {
         account: query.account,
         message: query.message,
@@ -70,25 +70,23 @@ pub async fn list(
     let _page = lists::admit(&api, Tenant::Operator).await?;
     let page = api.store.decisions(&filter, query.after, limit).await;
     let page = page.map_err(|error| not_read(&error))?;
-    Ok(query::page(&page.decisions, page.next))
+    Ok(Json(Page::new(page.decisions, page.next)))
 }
 
 /// One decision, by its own identifier or by that of its message.
 #[utoipa::path(get, path = "/v1/decisions/{id}", operation_id = "show_decision", tag = "decisions",
     security(("apiKey" = [])),
     params(("id" = inline(super::shapes::DecisionOrMessage), Path, description = "`dec_…` or `msg_…`")),
-    responses((status = 200, description = "The decision", body = super::shapes::DecisionRecord),
+    responses((status = 200, description = "The decision", body = DecisionRecord),
               super::shapes::OperatorRefusals))]
 pub async fn show(
     _: Operator,
     State(api): State<Api>,
     Path(id): Path<String>,
-) -> Result<Response, Problem> {
+) -> Result<Json<DecisionRecord>, Problem> {
     let row = api.store.decision(reference(&id)?).await.map_err(|error| not_read(&error))?;
     let samples = api.store.sample(row.id).await.map_err(|error| not_read(&error))?;
-    let mut value = serde_json::to_value(&row).unwrap_or_default();
-    value["recorded"] = samples.iter().map(|sample| sample.kind.as_str()).collect();
-    Ok(axum::Json(value).into_response())
+    Ok(Json(DecisionRecord::new(row, samples)))
 }
 
 /// Makes the recorded calls of a decision again; with a component in the body, to that one.
@@ -97,7 +95,7 @@ pub async fn show(
     params(("id" = inline(super::shapes::DecisionOrMessage), Path, description = "`dec_…` or `msg_…`"),
            ("signature" = Option<String>, Query, description = "wxsig_…")),
     request_body(content = inline(Option<super::shapes::ComponentOrNothing>), content_type = "application/wasm"),
-    responses((status = 200, description = "The calls", body = super::shapes::Listing),
+    responses((status = 200, description = "The calls", body = Listing),
               super::shapes::OperatorRefusals))]
 pub async fn replayed(
     operator: Result<Operator, Problem>,
@@ -105,7 +103,7 @@ pub async fn replayed(
     Path(id): Path<String>,
     Query(query): Query<ReplayQuery>,
     request: Request,
-) -> Result<Response, Problem> {
+) -> Result<Json<Page<Replayed>>, Problem> {
     let request = with_body(operator, request).await?;
     let row = api.store.decision(reference(&id)?).await.map_err(|error| not_read(&error))?;
     let component = component(&api, request).await?;
@@ -113,7 +111,7 @@ pub async fn replayed(
         .then(|| Brought { component: Artifact::new(component), signature: query.signature });
     let calls = replay(&api.plugins, &api.store, &api.seal, row.id, brought.as_ref()).await;
     let calls = calls.map_err(|error| not_replayed(&error))?;
-    Ok(axum::Json(json!({"data": calls, "hasMore": false})).into_response())
+    Ok(Json(Page::whole(calls)))
 }
 
 fn reference(id: &str) -> Result<DecisionRef, Problem> {

@@ -2,32 +2,32 @@
 
 use std::time::Duration;
 
+use axum::Json;
 use axum::extract::{Path, Query, Request, State};
-use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::admin::Admin;
 use super::problem::Problem;
+use super::shapes::{DeletedDomain, Domain, DomainLine, Listing, Page};
 use super::{Api, body, lists, query};
 use crate::domain::look_alike::LookAlikes;
 use crate::domain::name::DomainName;
 use crate::domain::state::DomainKind;
 use crate::id::DomainId;
 use crate::journey::accept::refusal::{Fault, Outage, Refusal};
-use crate::store::StoreError;
 use crate::store::sqlite::{DomainFile, NotAdded};
-use crate::upkeep::verify_domains::{DomainError, Gate, Place, summary, whole};
+use crate::upkeep::verify_domains::{DomainError, Gate, Place};
 
 /// Domains that are read at one time where most may not be shown.
-const MOST: u32 = 500;
+const MAX_DOMAINS_PER_READ: u32 = 500;
 /// Events that are shown with a domain.
-const EVENTS: u32 = 50;
+const SHOWN_EVENTS: u32 = 50;
 /// Why a test key changes no domain.
-const CHANGES: &str = "the sender domains are those of the account's live mail";
+const WHY_LIVE: &str = "the sender domains are those of the account's live mail";
 /// How long an account waits that has too much under way.
-const BUSY: Duration = Duration::from_secs(1);
+const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// Which domains.
 #[derive(Debug, Deserialize)]
@@ -41,49 +41,48 @@ pub struct ListQuery {
 #[utoipa::path(get, path = "/v1/domains", operation_id = "list_domains", tag = "domains",
     security(("apiKey" = [])),
     params(("limit" = inline(Option<super::shapes::Limit>), Query, description = "At most so many; 50"),
-           ("after" = inline(Option<super::shapes::DomainRef>), Query, description = "The last one of the page before")),
-    responses((status = 200, description = "Domains", body = super::shapes::Listing),
+           ("after" = inline(Option<DomainId>), Query, description = "The last one of the page before")),
+    responses((status = 200, description = "Domains", body = Listing),
               super::shapes::AdminRefusals))]
 pub async fn list(
     admin: Admin,
     State(api): State<Api>,
     Query(query): Query<ListQuery>,
-) -> Result<Response, Problem> {
+) -> Result<Json<Page<DomainLine>>, Problem> {
     let limit = query::limit(query.limit)?;
     let _page = lists::admit(&api, admin.account()).await?;
     let count = |it: u32| usize::try_from(it).unwrap_or(usize::MAX);
     let (mut found, mut after, mut size) = (Vec::new(), query.after, limit + 1);
     // A key for some domains passes over all the others, so one page may not be enough.
     while found.len() <= count(limit) {
-        let page = api.store.domains(admin.account(), after, size).await;
-        let page = page.map_err(|error| failed(&error))?;
+        let page = api.store.domains(admin.account(), after, size).await?;
         let is_last = page.len() < count(size);
         after = page.last().map(|row| row.domain.id);
         found.extend(page.into_iter().filter(|row| admin.may_manage(&row.domain.name)));
         if is_last {
             break;
         }
-        size = MOST;
+        size = MAX_DOMAINS_PER_READ;
     }
     let rules = &api.verifier.rules;
-    let data: Vec<Value> = found.iter().take(count(limit)).map(|row| summary(row, rules)).collect();
     let has_more = found.len() > count(limit);
-    let last = found.get(data.len().saturating_sub(1)).filter(|_| has_more);
-    Ok(query::page(data, last.map(|it| it.domain.id)))
+    found.truncate(count(limit));
+    let next = found.last().filter(|_| has_more).map(|it| it.domain.id);
+    Ok(Json(Page::new(found.iter().map(|row| DomainLine::new(row, rules)), next)))
 }
 
 /// Adds a domain: makes its DKIM keys and answers every record to publish.
 #[utoipa::path(post, path = "/v1/domains", operation_id = "add_domain", tag = "domains",
     security(("apiKey" = [])),
     request_body = super::shapes::AddDomain,
-    responses((status = 201, description = "The domain with its records", body = super::shapes::Domain),
+    responses((status = 201, description = "The domain with its records", body = Domain),
               super::shapes::AdminRefusals))]
 pub async fn add(
     admin: Result<Admin, Problem>,
     State(api): State<Api>,
     request: Request,
-) -> Result<Response, Problem> {
-    let admin = admin.and_then(|admin| admin.must_be_live(CHANGES));
+) -> Result<(StatusCode, Json<Domain>), Problem> {
+    let admin = admin.and_then(|admin| admin.must_be_live(WHY_LIVE));
     let (admin, body, _memory) =
         body::json_of(admin, |it| it.account().into(), &api, request).await?;
     let (name, kind) = wanted(&body)?;
@@ -91,95 +90,90 @@ pub async fn add(
         return Err(not_this_key(&name));
     }
     let _place = place(&api.verifier.gate, &admin)?;
-    let account = api.store.account(admin.account(), api.clock.now()).await;
-    let account = account.map_err(|error| failed(&error))?.account;
+    let account = api.store.account(admin.account(), api.clock.now()).await?.account;
     let added = api.verifier.add(&account, name, kind, LookAlikes::Refused).await;
     let id = added.map_err(|error| refused(&error))?;
-    let file = api.store.domain_file(id).await.map_err(|error| failed(&error))?;
-    let mut view = view(&api, file.ok_or_else(|| unknown(&id.to_string()))?).await?;
+    let file = api.store.domain_file(id).await?;
+    let domain = view(&api, file.ok_or_else(|| unknown(&id.to_string()))?).await?;
     let members = body.as_object().into_iter().flat_map(|it| it.keys());
     let ignored = members.filter(|it| !["name", "sandbox"].contains(&it.as_str()));
-    let ignored: Vec<String> = ignored.map(|it| format!("unknown field `{it}`")).collect();
-    if !ignored.is_empty() {
-        view["warnings"] = json!(ignored);
-    }
-    Ok((StatusCode::CREATED, axum::Json(view)).into_response())
+    let warnings = ignored.map(|it| format!("unknown field `{it}`")).collect();
+    Ok((StatusCode::CREATED, Json(domain.with_warnings(warnings))))
 }
 
 /// One domain: its records, what was seen of them, its keys and events.
 #[utoipa::path(get, path = "/v1/domains/{domain}", operation_id = "show_domain", tag = "domains",
     security(("apiKey" = [])),
     params(("domain" = String, Path, description = "`dom_…` or the name")),
-    responses((status = 200, description = "The domain", body = super::shapes::Domain),
+    responses((status = 200, description = "The domain", body = Domain),
               super::shapes::AdminRefusals))]
 pub async fn show(
     admin: Admin,
     State(api): State<Api>,
     Path(domain): Path<String>,
-) -> Result<Response, Problem> {
+) -> Result<Json<Domain>, Problem> {
     let file = find(&api, &admin, &domain).await?;
-    Ok(axum::Json(view(&api, file).await?).into_response())
+    Ok(Json(view(&api, file).await?))
 }
 
 /// Looks at DNS now.
 #[utoipa::path(post, path = "/v1/domains/{domain}/check", operation_id = "check_domain",
     tag = "domains", security(("apiKey" = [])),
     params(("domain" = String, Path, description = "`dom_…` or the name")),
-    responses((status = 200, description = "The domain after the check", body = super::shapes::Domain),
+    responses((status = 200, description = "The domain after the check", body = Domain),
               super::shapes::AdminRefusals))]
 pub async fn check(
     admin: Admin,
     State(api): State<Api>,
     Path(domain): Path<String>,
-) -> Result<Response, Problem> {
-    let admin = admin.must_be_live(CHANGES)?;
+) -> Result<Json<Domain>, Problem> {
+    let admin = admin.must_be_live(WHY_LIVE)?;
     let file = find(&api, &admin, &domain).await?;
     let _place = place(&api.verifier.gate, &admin)?;
     let checked = api.verifier.check(file.row.domain.id).await;
     let checked = checked.map_err(|error| refused(&error.into()))?;
     let file = checked.ok_or_else(|| unknown(&domain))?;
-    Ok(axum::Json(view(&api, file).await?).into_response())
+    Ok(Json(view(&api, file).await?))
 }
 
 /// Begins a rotation of its DKIM keys: new records to publish beside the old ones.
 #[utoipa::path(post, path = "/v1/domains/{domain}/rotate", operation_id = "rotate_domain",
     tag = "domains", security(("apiKey" = [])),
     params(("domain" = String, Path, description = "`dom_…` or the name")),
-    responses((status = 200, description = "The domain with the new records", body = super::shapes::Domain),
+    responses((status = 200, description = "The domain with the new records", body = Domain),
               super::shapes::AdminRefusals))]
 pub async fn rotate(
     admin: Admin,
     State(api): State<Api>,
     Path(domain): Path<String>,
-) -> Result<Response, Problem> {
-    let admin = admin.must_be_live(CHANGES)?;
+) -> Result<Json<Domain>, Problem> {
+    let admin = admin.must_be_live(WHY_LIVE)?;
     let file = find(&api, &admin, &domain).await?;
     let _place = place(&api.verifier.gate, &admin)?;
     let file = api.verifier.rotate(file).await.map_err(|error| refused(&error))?;
-    Ok(axum::Json(view(&api, file).await?).into_response())
+    Ok(Json(view(&api, file).await?))
 }
 
 /// Removes a domain and its keys. What is in the queue from it cannot be signed any more and fails.
 #[utoipa::path(delete, path = "/v1/domains/{domain}", operation_id = "delete_domain", tag = "domains",
     security(("apiKey" = [])),
     params(("domain" = String, Path, description = "`dom_…` or the name")),
-    responses((status = 200, description = "It is gone", body = super::shapes::DeletedDomain),
+    responses((status = 200, description = "It is gone", body = DeletedDomain),
               super::shapes::AdminRefusals))]
 pub async fn delete(
     admin: Admin,
     State(api): State<Api>,
     Path(domain): Path<String>,
-) -> Result<Response, Problem> {
-    let admin = admin.must_be_live(CHANGES)?;
+) -> Result<Json<DeletedDomain>, Problem> {
+    let admin = admin.must_be_live(WHY_LIVE)?;
     let domain = find(&api, &admin, &domain).await?.row.domain;
-    api.store.remove_domain(domain.id).await.map_err(|error| failed(&error))?;
-    let gone = json!({"id": domain.id, "name": domain.name, "deleted": true});
-    Ok(axum::Json(gone).into_response())
+    api.store.remove_domain(domain.id).await?;
+    Ok(Json(DeletedDomain { id: domain.id, name: domain.name, deleted: true }))
 }
 
-async fn view(api: &Api, file: DomainFile) -> Result<Value, Problem> {
-    let events = api.store.domain_events(file.row.domain.id, EVENTS).await;
-    Ok(whole(&file, &events.map_err(|error| failed(&error))?, &api.verifier.rules))
+async fn view(api: &Api, file: DomainFile) -> Result<Domain, Problem> {
+    let events = api.store.domain_events(file.row.domain.id, SHOWN_EVENTS).await?;
+    Ok(Domain::new(file, events, &api.verifier.rules))
 }
 
 /// By identifier or by name; another account's domain is not there.
@@ -188,14 +182,14 @@ async fn find(api: &Api, admin: &Admin, domain: &str) -> Result<DomainFile, Prob
         Ok(id) => Some(id),
         Err(_) => match domain.parse::<DomainName>() {
             Ok(name) => {
-                let row = api.store.domain_named(admin.account(), &name).await;
-                row.map_err(|error| failed(&error))?.map(|row| row.domain.id)
+                let row = api.store.domain_named(admin.account(), &name).await?;
+                row.map(|row| row.domain.id)
             }
             Err(_) => None,
         },
     };
     let file = match id {
-        Some(id) => api.store.domain_file(id).await.map_err(|error| failed(&error))?,
+        Some(id) => api.store.domain_file(id).await?,
         None => None,
     };
     let file = file.filter(|it| it.row.domain.account_id == admin.account());
@@ -239,7 +233,7 @@ fn wanted(body: &Value) -> Result<(DomainName, DomainKind), Problem> {
 
 fn place(gate: &Gate, admin: &Admin) -> Result<Place, Problem> {
     let place = gate.enter(admin.account());
-    place.ok_or_else(|| Refusal::RateLimited { retry_after: BUSY }.into())
+    place.ok_or_else(|| Refusal::RateLimited { retry_after: RETRY_AFTER }.into())
 }
 
 fn refused(error: &DomainError) -> Problem {
@@ -259,7 +253,7 @@ fn refused(error: &DomainError) -> Problem {
             Refusal::unavailable(Outage::Plugin, &failure.for_client()).into()
         }
         DomainError::Key(error) => Refusal::Internal { message: error.to_string() }.into(),
-        DomainError::Store(error) => failed(error),
+        DomainError::Store(error) => query::unreadable(error),
     }
 }
 
@@ -272,8 +266,4 @@ fn unknown(domain: &str) -> Problem {
     let shown: String = domain.chars().take(260).collect();
     let message = format!("the account has no domain `{shown}`");
     Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", message)
-}
-
-fn failed(error: &StoreError) -> Problem {
-    query::unreadable(error)
 }

@@ -2,46 +2,47 @@
 
 use std::time::Duration;
 
+use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::header;
-use serde_json::json;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
 use super::Api;
 use super::problem::Problem;
+use super::shapes::{Health, HealthInDetail};
 use crate::journey::accept::refusal::{Outage, Refusal};
 
 /// For how long an answer of the store counts.
-const FRESH: Duration = Duration::from_secs(1);
+const READY_CACHE_TIME: Duration = Duration::from_secs(1);
 const PROBE_TIME: Duration = Duration::from_secs(5);
 
 /// The process answers.
 #[utoipa::path(get, path = "/healthz", tag = "health",
-    responses((status = 200, description = "The process answers", body = super::shapes::Health)))]
-pub async fn alive() -> Response {
-    axum::Json(json!({"status": "ok"})).into_response()
+    responses((status = 200, description = "The process answers", body = Health)))]
+pub async fn alive() -> Json<Health> {
+    Json(Health { status: "ok" })
 }
 
 /// The store can be written and the plugins are loaded: sends can be accepted.
 #[utoipa::path(get, path = "/readyz", tag = "health",
     responses(
-        (status = 200, description = "Sends can be accepted", body = super::shapes::Health),
+        (status = 200, description = "Sends can be accepted", body = Health),
         (status = 503, description = "Sends cannot be accepted now",
          body = super::shapes::Problem, content_type = "application/problem+json"),
     ))]
-pub async fn ready(State(api): State<Api>) -> Result<Response, Problem> {
+pub async fn ready(State(api): State<Api>) -> Result<Json<Health>, Problem> {
     api.readiness.check(&api).await?;
     Ok(alive().await)
 }
 
 /// The same, and what the plugins do: for whoever watches the server.
-pub async fn ready_in_detail(State(api): State<Api>) -> Result<Response, Problem> {
+pub async fn ready_in_detail(State(api): State<Api>) -> Result<Json<HealthInDetail>, Problem> {
     api.readiness.check(&api).await?;
-    let plugins: Vec<_> =
-        api.plugins.statuses().slots().iter().map(|(slot, view)| view.brief(slot)).collect();
-    Ok(axum::Json(json!({"status": "ok", "plugins": plugins})).into_response())
+    let slots = api.plugins.statuses().slots();
+    let plugins = slots.iter().map(|(slot, view)| view.brief(slot)).collect();
+    Ok(Json(HealthInDetail { status: "ok", plugins }))
 }
 
 /// Whether the store could be written when somebody last asked. It is written at most once a second,
@@ -72,7 +73,7 @@ impl Readiness {
     async fn of<F: Future<Output = Ready>>(&self, probe: impl FnOnce() -> F) -> Ready {
         let mut last = self.last.lock().await;
         if let Some((at, ready)) = *last
-            && at.elapsed() < FRESH
+            && at.elapsed() < READY_CACHE_TIME
         {
             return ready;
         }
@@ -148,7 +149,8 @@ mod tests {
         };
         assert_eq!(join_all((0..100).map(|_| ask())).await, [Ready::Yes; 100]);
         assert_eq!(asked.load(Ordering::Relaxed), 1);
-        *readiness.last.lock().await = Instant::now().checked_sub(FRESH).map(|it| (it, Ready::Yes));
+        *readiness.last.lock().await =
+            Instant::now().checked_sub(READY_CACHE_TIME).map(|it| (it, Ready::Yes));
         assert_eq!(ask().await, Ready::Yes);
         assert_eq!(asked.load(Ordering::Relaxed), 2);
     }

@@ -16,8 +16,8 @@ use crate::journey::accept::refusal::{Outage, Refusal};
 
 /// Pages that are read at one time: as many as the store has connections for them. An account alone reads
 /// one.
-const PAGES: usize = 2;
-const WAIT: Duration = Duration::from_secs(10);
+const MAX_PARALLEL_PAGES: usize = 2;
+const PAGE_WAIT: Duration = Duration::from_secs(10);
 
 /// Who reads how many pages.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ impl ListLimits {
     #[must_use]
     pub fn new(a_second: NonZeroU32) -> Self {
         let rate = ArcSwap::from_pointee(Rate::new(a_second));
-        Self { rate, pages: FairShare::new(PAGES), clock: DefaultClock::default() }
+        Self { rate, pages: FairShare::new(MAX_PARALLEL_PAGES), clock: DefaultClock::default() }
     }
 
     /// Puts another rate in the place of the one in use; where it stays, so does what was taken.
@@ -58,7 +58,7 @@ impl ListLimits {
             let retry_after = not_until.wait_time_from(self.clock.now());
             return Err(Refusal::RateLimited { retry_after });
         }
-        self.pages.take(tenant, 1, WAIT).await.ok_or_else(|| {
+        self.pages.take(tenant, 1, PAGE_WAIT).await.ok_or_else(|| {
             Refusal::unavailable(Outage::Busy, "other lists are being read; read fewer at one time")
         })
     }
@@ -66,12 +66,12 @@ impl ListLimits {
 
 impl Rate {
     fn new(a_second: NonZeroU32) -> Self {
-        let quota = Quota::per_second(a_second).allow_burst(a_second.saturating_mul(TWICE));
+        let quota = Quota::per_second(a_second).allow_burst(a_second.saturating_mul(BURST_SECONDS));
         Self { a_second, tenants: RateLimiter::keyed(quota) }
     }
 }
 
-const TWICE: NonZeroU32 = NonZeroU32::new(2).expect("not zero");
+const BURST_SECONDS: NonZeroU32 = NonZeroU32::new(2).expect("not zero");
 
 /// Lets a tenant read a page; to be kept while it is read.
 ///

@@ -2,17 +2,19 @@
 
 mod filter;
 
+use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, Request, State};
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
-use serde_json::{Value, json};
+use serde_json::json;
 use sha2::{Digest, Sha256};
 use std::num::NonZeroU32;
 
 use super::admin::Admin;
 use super::problem::Problem;
-use super::send::{self, idempotency_key, mark_replayed, with_allowance};
+use super::send::{idempotency_key, mark_replayed, with_allowance};
+use super::shapes::{AttemptList, EventList, Message, MessagePage, Page, Resent};
 use super::{Api, body, lists, query, request};
 use crate::account::key::Mode;
 use crate::id::MessageId;
@@ -21,7 +23,6 @@ use crate::journey::accept::refusal::Refusal;
 use crate::journey::accept::resend;
 use crate::journey::{self, Reply};
 use crate::message::state::MessageState;
-use crate::store::StoreError;
 use crate::store::records::{Acceptance, Idempotency};
 use crate::store::sqlite::{Again, MessageRow, Recall};
 use filter::ListQuery;
@@ -32,32 +33,31 @@ use filter::ListQuery;
 /// page is short and `hasMore` is true; `next` is where the search goes on.
 #[utoipa::path(get, path = "/v1/messages", operation_id = "list_messages", tag = "messages",
     security(("apiKey" = [])), params(ListQuery),
-    responses((status = 200, description = "Messages", body = super::shapes::MessagePage),
+    responses((status = 200, description = "Messages", body = MessagePage),
               super::shapes::ReadRefusals))]
 pub async fn list(
     admin: Admin,
     State(api): State<Api>,
     query: Result<Query<ListQuery>, QueryRejection>,
-) -> Result<Response, Problem> {
+) -> Result<Json<MessagePage>, Problem> {
     let query = query::read(query)?;
     let (filter, after) = query.filter(&admin)?;
     let limit = query::limit(query.limit)?;
     let _page = lists::admit(&api, admin.account()).await?;
-    let page = api.store.messages(admin.account(), &filter, after, limit).await;
-    let page = page.map_err(|error| failed(&error))?;
-    Ok(query::page(page.messages, page.next))
+    let page = api.store.messages(admin.account(), &filter, after, limit).await?;
+    Ok(Json(Page::new(page.messages, page.next)))
 }
 
 /// One message: its fields, its timeline, every attempt with its conversation, what plugins decided.
 #[utoipa::path(get, path = "/v1/messages/{id}", operation_id = "show_message", tag = "messages",
     security(("apiKey" = [])), params(("id" = String, Path, description = "`msg_…`")),
-    responses((status = 200, description = "The message", body = super::shapes::Message),
+    responses((status = 200, description = "The message", body = Message),
               super::shapes::ReadRefusals))]
 pub async fn show(
     admin: Admin,
     State(api): State<Api>,
     Path(id): Path<String>,
-) -> Result<Response, Problem> {
+) -> Result<Json<Message>, Problem> {
     let row = find(&api, &admin, &id).await?;
     whole(&api, row.id).await
 }
@@ -66,32 +66,32 @@ pub async fn show(
 #[utoipa::path(get, path = "/v1/messages/{id}/events", operation_id = "list_message_events",
     tag = "messages", security(("apiKey" = [])),
     params(("id" = String, Path, description = "`msg_…`")),
-    responses((status = 200, description = "Events", body = super::shapes::EventList),
+    responses((status = 200, description = "Events", body = EventList),
               super::shapes::ReadRefusals))]
 pub async fn events(
     admin: Admin,
     State(api): State<Api>,
     Path(id): Path<String>,
-) -> Result<Response, Problem> {
+) -> Result<Json<EventList>, Problem> {
     let row = find(&api, &admin, &id).await?;
-    let events = api.store.message_events(row.id).await.map_err(|error| failed(&error))?;
-    Ok(axum::Json(json!({"data": events, "hasMore": false})).into_response())
+    let events = api.store.message_events(row.id).await?;
+    Ok(Json(Page::whole(events)))
 }
 
 /// Each attempt to hand a message over, oldest first, with the reply and the whole conversation.
 #[utoipa::path(get, path = "/v1/messages/{id}/attempts", operation_id = "list_message_attempts",
     tag = "messages", security(("apiKey" = [])),
     params(("id" = String, Path, description = "`msg_…`")),
-    responses((status = 200, description = "Attempts", body = super::shapes::AttemptList),
+    responses((status = 200, description = "Attempts", body = AttemptList),
               super::shapes::ReadRefusals))]
 pub async fn attempts(
     admin: Admin,
     State(api): State<Api>,
     Path(id): Path<String>,
-) -> Result<Response, Problem> {
+) -> Result<Json<AttemptList>, Problem> {
     let row = find(&api, &admin, &id).await?;
-    let attempts = api.store.message_attempts(row.id).await.map_err(|error| failed(&error))?;
-    Ok(axum::Json(json!({"data": attempts, "hasMore": false})).into_response())
+    let attempts = api.store.message_attempts(row.id).await?;
+    Ok(Json(Page::whole(attempts)))
 }
 
 /// The message itself (RFC 5322), as it was accepted: before it is signed.
@@ -106,7 +106,7 @@ pub async fn raw(
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
     let row = find(&api, &admin, &id).await?;
-    let content = api.store.body(row.id).await.map_err(|error| failed(&error))?;
+    let content = api.store.body(row.id).await?;
     let content = content.ok_or_else(|| {
         let message = format!("the content of {} is no longer kept", row.id);
         Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", message)
@@ -126,15 +126,15 @@ pub async fn raw(
 #[utoipa::path(post, path = "/v1/messages/{id}/cancel", operation_id = "cancel_message",
     tag = "messages", security(("apiKey" = [])),
     params(("id" = String, Path, description = "`msg_…`")),
-    responses((status = 200, description = "The message, canceled", body = super::shapes::Message),
+    responses((status = 200, description = "The message, canceled", body = Message),
               super::shapes::StateRefusals))]
 pub async fn cancel(
     admin: Admin,
     State(api): State<Api>,
     Path(id): Path<String>,
-) -> Result<Response, Problem> {
+) -> Result<Json<Message>, Problem> {
     let row = find(&api, &admin, &id).await?;
-    let recall = api.store.cancel(row.id, api.clock.now()).await.map_err(|error| failed(&error))?;
+    let recall = api.store.cancel(row.id, api.clock.now()).await?;
     match recall {
         Recall::Canceled => whole(&api, row.id).await,
         Recall::TooLate(state) => {
@@ -148,20 +148,19 @@ pub async fn cancel(
 #[utoipa::path(post, path = "/v1/messages/{id}/retry", operation_id = "retry_message",
     tag = "messages", security(("apiKey" = [])),
     params(("id" = String, Path, description = "`msg_…`")),
-    responses((status = 200, description = "The message, due now", body = super::shapes::Message),
+    responses((status = 200, description = "The message, due now", body = Message),
               super::shapes::StateRefusals))]
 pub async fn retry(
     admin: Admin,
     State(api): State<Api>,
     Path(id): Path<String>,
-) -> Result<Response, Problem> {
+) -> Result<Json<Message>, Problem> {
     let key = &admin.caller().key;
     if let Err((refusal, _)) = api.rate_limits.take(key.id, key.account_id, NonZeroU32::MIN) {
         return Err(refusal.into());
     }
     let row = find(&api, &admin, &id).await?;
-    let again = api.store.try_again(row.id, api.clock.now()).await;
-    match again.map_err(|error| failed(&error))? {
+    match api.store.try_again(row.id, api.clock.now()).await? {
         Again::Now => {
             api.due.notify_one();
             whole(&api, row.id).await
@@ -179,7 +178,7 @@ pub async fn retry(
 #[utoipa::path(post, path = "/v1/messages/{id}/resend", operation_id = "resend_message",
     tag = "messages", security(("apiKey" = [])),
     params(("id" = String, Path, description = "`msg_…`"), super::shapes::IdempotencyKey),
-    responses((status = 201, description = "Stored, charged and queued, durably", body = super::shapes::Resent),
+    responses((status = 201, description = "Stored, charged and queued, durably", body = Resent),
               super::shapes::ResendRefusals))]
 pub async fn resend(
     admin: Result<Admin, Problem>,
@@ -217,7 +216,7 @@ async fn send_again(
     key: Option<String>,
 ) -> Result<Response, Problem> {
     let row = find(api, admin, id).await?;
-    let stored = api.store.stored_message(row.id).await.map_err(|error| failed(&error))?;
+    let stored = api.store.stored_message(row.id).await?;
     let stored = stored.ok_or_else(|| unknown(id))?;
     let submission = resend::submission(stored)
         .map_err(|error| Problem::new(StatusCode::CONFLICT, "CONFLICT", error.to_string()))?;
@@ -232,28 +231,27 @@ async fn send_again(
     let receipt = items.into_iter().next().ok_or_else(|| {
         Problem::from(Refusal::Internal { message: "the message has no answer".to_owned() })
     })??;
-    let mut body = send::sent(&receipt);
-    body["resentFrom"] = json!(row.id);
-    let mut response = (StatusCode::CREATED, axum::Json(body)).into_response();
-    mark_replayed(&mut response, replayed);
+    let mut response = (StatusCode::CREATED, Json(Resent::new(receipt, row.id))).into_response();
+    if replayed {
+        mark_replayed(&mut response);
+    }
     Ok(response)
 }
 
-async fn whole(api: &Api, id: MessageId) -> Result<Response, Problem> {
-    let file = api.store.message(id).await.map_err(|error| failed(&error))?;
-    let value: Value = json!(file);
-    Ok(axum::Json(value).into_response())
+async fn whole(api: &Api, id: MessageId) -> Result<Json<Message>, Problem> {
+    let file = api.store.message(id).await?;
+    Ok(Json(file.into()))
 }
 
 /// Another account's message is not there; for a test key, neither is one of a live key.
 async fn find(api: &Api, admin: &Admin, id: &str) -> Result<MessageRow, Problem> {
     let row = match id.parse::<MessageId>() {
-        Ok(id) => api.store.message_row(id).await.map_err(|error| failed(&error))?,
+        Ok(id) => api.store.message_row(id).await?,
         Err(_) => None,
     };
     let row = row.filter(|row| row.account_id == admin.account()).ok_or_else(|| unknown(id))?;
     if admin.is_test() {
-        let mode = api.store.key_mode(&row.key_id).await.map_err(|error| failed(&error))?;
+        let mode = api.store.key_mode(&row.key_id).await?;
         if mode != Some(Mode::Test) {
             return Err(unknown(id));
         }
@@ -290,8 +288,4 @@ fn unknown(id: &str) -> Problem {
     let shown: String = id.chars().take(260).collect();
     let message = format!("the account has no message `{shown}`");
     Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", message)
-}
-
-fn failed(error: &StoreError) -> Problem {
-    query::unreadable(error)
 }

@@ -7,7 +7,7 @@ use subtle::ConstantTimeEq;
 
 use super::admin::authenticated;
 use super::problem::Problem;
-use super::{Api, body};
+use super::{Api, body, request};
 use crate::account::key::Scope;
 use crate::id::fill_random;
 
@@ -69,7 +69,8 @@ impl FromRequestParts<Api> for Operator {
         if presented.is_some_and(|presented| api.control.is(presented)) {
             return Ok(Self(()));
         }
-        authenticated(parts, api, Scope::Operator).await.map(|_| Self(()))
+        let ip = request::ip(&parts.extensions);
+        authenticated(&parts.headers, ip, api, Scope::Operator).await.map(|_| Self(()))
     }
 }
 

@@ -1,14 +1,14 @@
 //! `/v1/plugins`: what each slot runs, and the operator's orders.
 
+use axum::Json;
 use axum::extract::{Path, Query, Request, State};
-use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http::StatusCode;
 use serde::Deserialize;
-use serde_json::{Value, json};
 
 use super::operator::{Operator, with_body};
 use super::problem::Problem;
+use super::shapes::{Impact, Installed, Listing, LogPage, Page, Slot};
 use super::{Api, body};
 use crate::journey::accept::fair_share::Tenant;
 use crate::journey::accept::refusal::{Outage, Refusal};
@@ -48,27 +48,26 @@ pub struct ShadowQuery {
 /// All slots.
 #[utoipa::path(get, path = "/v1/plugins", operation_id = "list_plugins", tag = "plugins",
     security(("apiKey" = [])),
-    responses((status = 200, description = "All slots", body = super::shapes::Listing),
+    responses((status = 200, description = "All slots", body = Listing),
               super::shapes::OperatorRefusals))]
-pub async fn list(_: Operator, State(api): State<Api>) -> Response {
+pub async fn list(_: Operator, State(api): State<Api>) -> Json<Page<Slot>> {
     let slots = api.plugins.statuses().slots();
-    let data: Vec<Value> = slots.iter().map(|(slot, view)| view.to_json(slot)).collect();
-    axum::Json(json!({"data": data, "hasMore": false})).into_response()
+    Json(Page::whole(slots.into_iter().map(|(name, view)| Slot::new(name, view))))
 }
 
 /// One slot.
 #[utoipa::path(get, path = "/v1/plugins/{slot}", operation_id = "show_plugin", tag = "plugins",
     security(("apiKey" = [])),
     params(("slot" = inline(super::shapes::SlotRef), Path, description = "The slot's name")),
-    responses((status = 200, description = "The slot", body = super::shapes::Slot),
+    responses((status = 200, description = "The slot", body = Slot),
               super::shapes::OperatorRefusals))]
 pub async fn show(
     _: Operator,
     State(api): State<Api>,
     Path(slot): Path<String>,
-) -> Result<Response, Problem> {
+) -> Result<Json<Slot>, Problem> {
     let slot = named(&slot)?;
-    Ok(axum::Json(view(&api, &slot)?).into_response())
+    Ok(Json(view(&api, slot)?))
 }
 
 /// Puts a component into a slot; it is proven, and then becomes live by the slot's rules.
@@ -79,7 +78,7 @@ pub async fn show(
            ("shadow" = inline(Option<super::shapes::Count>), Query, description = "live calls that are also made to it first"),
            ("signature" = Option<String>, Query, description = "wxsig_…")),
     request_body(content = inline(super::shapes::Component), content_type = "application/wasm"),
-    responses((status = 202, description = "It is being proven", body = super::shapes::Installed),
+    responses((status = 202, description = "It is being proven", body = Installed),
               super::shapes::OperatorRefusals))]
 pub async fn install(
     operator: Result<Operator, Problem>,
@@ -87,7 +86,7 @@ pub async fn install(
     Path(slot): Path<String>,
     Query(query): Query<InstallQuery>,
     request: Request,
-) -> Result<Response, Problem> {
+) -> Result<(StatusCode, Json<Installed>), Problem> {
     let request = with_body(operator, request).await?;
     let slot = named(&slot)?;
     let activation = activation(&query)?;
@@ -98,45 +97,45 @@ pub async fn install(
     let digest = Artifact::new(component.clone()).digest().to_owned();
     let order = Order::Install { component, signature: query.signature, activation };
     give(&api, &slot, order).await?;
-    Ok((StatusCode::ACCEPTED, axum::Json(json!({"slot": slot, "digest": digest}))).into_response())
+    Ok((StatusCode::ACCEPTED, Json(Installed { slot, digest })))
 }
 
 /// The component that waits becomes live; one in quarantine is forgiven.
 #[utoipa::path(post, path = "/v1/plugins/{slot}/activate", tag = "plugins",
     security(("apiKey" = [])), params(("slot" = inline(super::shapes::SlotRef), Path, description = "The slot's name")),
-    responses((status = 200, description = "The slot", body = super::shapes::Slot),
+    responses((status = 200, description = "The slot", body = Slot),
               super::shapes::OperatorRefusals))]
 pub async fn activate(
     _: Operator,
     State(api): State<Api>,
     Path(slot): Path<String>,
-) -> Result<Response, Problem> {
+) -> Result<Json<Slot>, Problem> {
     ordered(&api, &slot, Order::Activate).await
 }
 
 /// What ran before comes back.
 #[utoipa::path(post, path = "/v1/plugins/{slot}/rollback", tag = "plugins",
     security(("apiKey" = [])), params(("slot" = inline(super::shapes::SlotRef), Path, description = "The slot's name")),
-    responses((status = 200, description = "The slot", body = super::shapes::Slot),
+    responses((status = 200, description = "The slot", body = Slot),
               super::shapes::OperatorRefusals))]
 pub async fn roll_back(
     _: Operator,
     State(api): State<Api>,
     Path(slot): Path<String>,
-) -> Result<Response, Problem> {
+) -> Result<Json<Slot>, Problem> {
     ordered(&api, &slot, Order::RollBack).await
 }
 
 /// The slot is switched off; a broader plugin takes its calls.
 #[utoipa::path(post, path = "/v1/plugins/{slot}/disable", tag = "plugins",
     security(("apiKey" = [])), params(("slot" = inline(super::shapes::SlotRef), Path, description = "The slot's name")),
-    responses((status = 200, description = "The slot", body = super::shapes::Slot),
+    responses((status = 200, description = "The slot", body = Slot),
               super::shapes::OperatorRefusals))]
 pub async fn disable(
     _: Operator,
     State(api): State<Api>,
     Path(slot): Path<String>,
-) -> Result<Response, Problem> {
+) -> Result<Json<Slot>, Problem> {
     ordered(&api, &slot, Order::Disable).await
 }
 
@@ -145,14 +144,14 @@ pub async fn disable(
     security(("apiKey" = [])),
     params(("slot" = inline(super::shapes::SlotRef), Path, description = "The slot's name"),
            ("calls" = inline(super::shapes::Count), Query, description = "How many calls")),
-    responses((status = 200, description = "The slot", body = super::shapes::Slot),
+    responses((status = 200, description = "The slot", body = Slot),
               super::shapes::OperatorRefusals))]
 pub async fn shadow(
     _: Operator,
     State(api): State<Api>,
     Path(slot): Path<String>,
     Query(ShadowQuery { calls }): Query<ShadowQuery>,
-) -> Result<Response, Problem> {
+) -> Result<Json<Slot>, Problem> {
     ordered(&api, &slot, Order::Shadow { calls }).await
 }
 
@@ -162,7 +161,7 @@ pub async fn shadow(
     params(("slot" = inline(super::shapes::SlotRef), Path, description = "The slot's name"),
            ("signature" = Option<String>, Query, description = "wxsig_…")),
     request_body(content = inline(super::shapes::Component), content_type = "application/wasm"),
-    responses((status = 200, description = "What would change", body = super::shapes::Impact),
+    responses((status = 200, description = "What would change", body = Impact),
               super::shapes::OperatorRefusals))]
 pub async fn impact(
     operator: Result<Operator, Problem>,
@@ -170,13 +169,13 @@ pub async fn impact(
     Path(slot): Path<String>,
     Query(query): Query<InstallQuery>,
     request: Request,
-) -> Result<Response, Problem> {
+) -> Result<Json<Impact>, Problem> {
     let request = with_body(operator, request).await?;
     let slot = named(&slot)?;
     let component = Artifact::new(component(&api, request).await?);
     let brought = Brought { component, signature: query.signature };
     let impact = replay::impact(&api.plugins, &*api.evidence, slot, &brought).await;
-    Ok(axum::Json(impact.map_err(|error| not_replayed(&error.into()))?).into_response())
+    Ok(Json(impact.map_err(|error| not_replayed(&error.into()))?.into()))
 }
 
 /// What the plugins of a slot logged last.
@@ -184,19 +183,19 @@ pub async fn impact(
     security(("apiKey" = [])),
     params(("slot" = inline(super::shapes::SlotRef), Path, description = "The slot's name"),
            ("limit" = inline(Option<super::shapes::Count>), Query, description = "At most so many lines; 100")),
-    responses((status = 200, description = "The lines, oldest first", body = super::shapes::Listing),
+    responses((status = 200, description = "The lines, oldest first", body = Listing),
               super::shapes::OperatorRefusals))]
 pub async fn logs(
     _: Operator,
     State(api): State<Api>,
     Path(slot): Path<String>,
     Query(LogQuery { limit }): Query<LogQuery>,
-) -> Result<Response, Problem> {
+) -> Result<Json<LogPage>, Problem> {
     let slot = named(&slot)?;
-    view(&api, &slot)?;
+    view(&api, slot.clone())?;
     let most = usize::try_from(limit.unwrap_or(LOG_LINES)).unwrap_or(usize::MAX);
     let (lines, dropped) = api.plugins.log_lines(&slot, most);
-    Ok(axum::Json(json!({"data": lines, "hasMore": false, "dropped": dropped})).into_response())
+    Ok(Json(LogPage::new(lines, dropped)))
 }
 
 /// Reads a component from a body.
@@ -232,10 +231,10 @@ pub fn not_replayed(error: &ReplayError) -> Problem {
     }
 }
 
-async fn ordered(api: &Api, slot: &str, order: Order) -> Result<Response, Problem> {
+async fn ordered(api: &Api, slot: &str, order: Order) -> Result<Json<Slot>, Problem> {
     let slot = named(slot)?;
     give(api, &slot, order).await?;
-    Ok(axum::Json(view(api, &slot)?).into_response())
+    Ok(Json(view(api, slot)?))
 }
 
 async fn give(api: &Api, slot: &SlotName, order: Order) -> Result<(), Problem> {
@@ -256,12 +255,12 @@ async fn give(api: &Api, slot: &SlotName, order: Order) -> Result<(), Problem> {
     })
 }
 
-fn view(api: &Api, slot: &SlotName) -> Result<Value, Problem> {
-    let unknown = || {
-        let message = OrderError::Unknown(slot.clone()).to_string();
-        Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", message)
+fn view(api: &Api, slot: SlotName) -> Result<Slot, Problem> {
+    let Some(view) = api.plugins.statuses().slot(&slot) else {
+        let message = OrderError::Unknown(slot).to_string();
+        return Err(Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", message));
     };
-    Ok(api.plugins.statuses().slot(slot).ok_or_else(unknown)?.to_json(slot))
+    Ok(Slot::new(slot, view))
 }
 
 fn named(slot: &str) -> Result<SlotName, Problem> {

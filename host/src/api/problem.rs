@@ -2,13 +2,13 @@
 
 use std::any::Any;
 
-use axum::Extension;
 use axum::extract::Request;
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use http::{HeaderValue, StatusCode, header};
-use serde_json::{Map, Value, json};
 
-use super::request::{self, RefusalCode, Turned};
+use super::request::{self, ConnectionRefused, RefusalCode};
+use super::shapes;
 use crate::journey::accept::refusal::{Outage, Refusal, Refused};
 
 /// A refusal as a client gets it.
@@ -17,7 +17,8 @@ pub struct Problem {
     status: StatusCode,
     code: &'static str,
     message: String,
-    extra: Map<String, Value>,
+    /// The members that depend on the refusal.
+    details: Box<shapes::Problem>,
     retry_after_s: Option<u64>,
 }
 
@@ -33,7 +34,7 @@ impl Problem {
     pub fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
         let message = message.into();
         count(code);
-        Self { status, code, message, extra: Map::new(), retry_after_s: None }
+        Self { status, code, message, details: Box::default(), retry_after_s: None }
     }
 
     /// The HTTP status.
@@ -44,23 +45,20 @@ impl Problem {
 
     /// The body.
     #[must_use]
-    pub fn body(&self) -> Value {
+    pub fn body(&self) -> shapes::Problem {
         let id = request::current();
-        let mut body = json!({
-            "type": format!("urn:waxwing:problem:{}", self.code.to_ascii_lowercase()),
-            "title": self.status.canonical_reason().unwrap_or("Refused"),
-            "status": self.status.as_u16(),
-            "detail": self.message,
-            "instance": format!("urn:waxwing:request:{id}"),
-            "success": false,
-            "code": self.code,
-            "message": self.message,
-            "requestId": id,
-        });
-        if let Value::Object(body) = &mut body {
-            body.extend(self.extra.clone());
+        shapes::Problem {
+            r#type: format!("urn:waxwing:problem:{}", self.code.to_ascii_lowercase()),
+            title: self.status.canonical_reason().unwrap_or("Refused"),
+            status: self.status.as_u16(),
+            detail: self.message.clone(),
+            instance: format!("urn:waxwing:request:{id}"),
+            success: false,
+            code: self.code,
+            message: self.message.clone(),
+            request_id: id.to_string(),
+            ..(*self.details).clone()
         }
-        body
     }
 }
 
@@ -68,16 +66,12 @@ impl From<Refused> for Problem {
     fn from(refused: Refused) -> Self {
         let Refused { refusal, decision } = refused;
         count(refusal.code());
-        let mut extra = extra(&refusal);
-        if let Some(decision) = decision {
-            extra.insert("decisionId".to_owned(), json!(decision));
-        }
         Self {
             status: status(&refusal),
             code: refusal.code(),
             message: refusal.message(),
             retry_after_s: refusal.retry_after_s(),
-            extra,
+            details: Box::new(shapes::Problem { decision_id: decision, ..details(refusal) }),
         }
     }
 }
@@ -90,7 +84,7 @@ impl From<Refusal> for Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let mut response = (self.status, self.body().to_string()).into_response();
+        let mut response = (self.status, Json(self.body())).into_response();
         response.extensions_mut().insert(RefusalCode(self.code));
         let headers = response.headers_mut();
         let json = HeaderValue::from_static("application/problem+json");
@@ -129,18 +123,27 @@ fn status(refusal: &Refusal) -> StatusCode {
     }
 }
 
-fn extra(refusal: &Refusal) -> Map<String, Value> {
-    let extra = match refusal {
-        Refusal::BadRequest { faults } => json!({"errors": faults}),
+fn details(refusal: Refusal) -> shapes::Problem {
+    let none = shapes::Problem::default();
+    match refusal {
+        Refusal::BadRequest { faults } => {
+            shapes::Problem { errors: Some(faults.into_iter().map(Into::into).collect()), ..none }
+        }
         Refusal::InsufficientBalance { required, balance } => {
-            json!({"required": required, "creditsRemaining": balance})
+            shapes::Problem { required: Some(required), credits_remaining: Some(balance), ..none }
         }
-        Refusal::DomainNotVerified { domain, progress, missing } => {
-            json!({"domain": domain, "progress": progress, "missing": missing})
-        }
-        Refusal::RestrictedTemplate { template, plan, required_plan, .. } => {
-            json!({"template": template, "plan": plan, "requiredPlan": required_plan})
-        }
+        Refusal::DomainNotVerified { domain, progress, missing } => shapes::Problem {
+            domain: Some(domain),
+            progress: Some(progress),
+            missing: Some(missing),
+            ..none
+        },
+        Refusal::RestrictedTemplate { template, plan, required_plan, .. } => shapes::Problem {
+            template: Some(template),
+            plan: Some(plan),
+            required_plan: Some(required_plan),
+            ..none
+        },
         Refusal::Unauthorized
         | Refusal::Forbidden { .. }
         | Refusal::RateLimited { .. }
@@ -148,9 +151,8 @@ fn extra(refusal: &Refusal) -> Map<String, Value> {
         | Refusal::IdempotencyConflict
         | Refusal::IdempotencyInFlight
         | Refusal::Internal { .. }
-        | Refusal::Unavailable { .. } => Value::Null,
-    };
-    if let Value::Object(extra) = extra { extra } else { Map::new() }
+        | Refusal::Unavailable { .. } => none,
+    }
 }
 
 /// No such path.
@@ -159,13 +161,13 @@ pub async fn not_found() -> Problem {
     Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", message)
 }
 
-/// The connection has no place.
-pub async fn no_place(turned: Option<Extension<Turned>>) -> Problem {
-    let message = match turned {
-        Some(Extension(Turned::AddressIsFull)) => {
+/// The server, or the client's address, has as many connections as it may have.
+pub async fn too_many_connections(refused: Option<Extension<ConnectionRefused>>) -> Problem {
+    let message = match refused {
+        Some(Extension(ConnectionRefused::AddressIsFull)) => {
             "this address has as many connections as one address may have; close some of them"
         }
-        Some(Extension(Turned::ServerIsFull)) | None => {
+        Some(Extension(ConnectionRefused::ServerIsFull)) | None => {
             "the server has as many connections as it may have"
         }
     };
@@ -180,7 +182,7 @@ pub async fn method_not_allowed(request: Request) -> Problem {
 
 /// Turns what else refuses on this server, an extractor or another router, into the one shape. A page
 /// for people stays as it is.
-pub async fn in_one_shape(response: Response) -> Response {
+pub async fn as_problem(response: Response) -> Response {
     let status = response.status();
     let is = |kind: &str| {
         let value = response.headers().get(header::CONTENT_TYPE).and_then(|it| it.to_str().ok());
@@ -218,6 +220,8 @@ pub fn panicked(panic: Box<dyn Any + Send>) -> Response {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -234,7 +238,7 @@ mod tests {
             progress: 75,
             missing: vec!["DKIM".to_owned()],
         };
-        let body = Problem::from(refusal).body();
+        let body = json!(Problem::from(refusal).body());
         assert_eq!(body["success"], false);
         assert_eq!(body["code"], "DOMAIN_NOT_VERIFIED");
         assert_eq!(body["status"], 403);

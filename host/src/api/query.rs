@@ -2,10 +2,7 @@
 
 use axum::extract::Query;
 use axum::extract::rejection::QueryRejection;
-use axum::response::{IntoResponse, Response};
 use http::StatusCode;
-use serde::Serialize;
-use serde_json::json;
 
 use super::problem::Problem;
 use crate::clock::Timestamp;
@@ -13,9 +10,9 @@ use crate::journey::accept::refusal::{Fault, Outage, Refusal};
 use crate::store::StoreError;
 
 /// What a list gives where nothing else is asked for.
-const LIMIT: u32 = 50;
+const DEFAULT_PAGE_ITEMS: u32 = 50;
 /// What it gives at most.
-const MOST: u32 = 500;
+const MAX_PAGE_ITEMS: u32 = 500;
 
 /// A query that could be read.
 ///
@@ -43,24 +40,21 @@ pub fn unreadable(error: &StoreError) -> Problem {
     Refusal::unavailable(Outage::Store, "the store cannot be reached").into()
 }
 
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        unreadable(&error)
+    }
+}
+
 /// How many things a page has.
 ///
 /// # Errors
 /// None are asked for.
 pub fn limit(asked: Option<u32>) -> Result<u32, Problem> {
-    match asked.unwrap_or(LIMIT) {
+    match asked.unwrap_or(DEFAULT_PAGE_ITEMS) {
         0 => Err(Refusal::fault("limit", "invalid", "must be at least 1").into()),
-        some => Ok(some.min(MOST)),
+        some => Ok(some.min(MAX_PAGE_ITEMS)),
     }
-}
-
-/// A page of a list. `next` is what the page after it comes behind; there is none behind the last one.
-pub fn page(data: impl Serialize, next: Option<impl Serialize>) -> Response {
-    let mut body = json!({"data": data, "hasMore": next.is_some()});
-    if let Some(next) = next {
-        body["next"] = json!(next);
-    }
-    axum::Json(body).into_response()
 }
 
 /// The faults of a query whose parameters are read one by one.

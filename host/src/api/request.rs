@@ -32,9 +32,9 @@ pub struct RefusalCode(pub &'static str);
 #[derive(Debug, Clone, Copy)]
 pub struct Peer(pub SocketAddr);
 
-/// Why a connection has no place; the listener says so of a request that came over one.
+/// Why a connection is refused; the listener notes it with the request that came over it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Turned {
+pub enum ConnectionRefused {
     /// All connections are taken.
     ServerIsFull,
     /// The client's address has its share of them.
@@ -52,15 +52,15 @@ pub fn current() -> RequestId {
 }
 
 /// Notes whose request it is, for its line in the log.
-pub fn is_of(key: &ApiKey) {
+pub fn note_key(key: &ApiKey) {
     // Outside a request there is no line.
     let _noted = CURRENT.try_with(|it| it.key.set((key.id, key.account_id)));
 }
 
 /// The address that a request came from, behind the proxies that are trusted.
 #[must_use]
-pub fn ip(request: &Request) -> IpAddr {
-    let client = request.extensions().get::<Client>();
+pub fn ip(extensions: &Extensions) -> IpAddr {
+    let client = extensions.get::<Client>();
     client.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |client| client.0)
 }
 
@@ -73,7 +73,7 @@ pub async fn identify(request: Request, next: Next) -> Response {
         .extensions()
         .get::<MatchedPath>()
         .map_or_else(|| "unknown".to_owned(), |path| path.as_str().to_owned());
-    let peer = ip(&request).to_canonical();
+    let peer = ip(request.extensions()).to_canonical();
     let current = Current { id, key: OnceLock::new() };
     let (mut response, of) = CURRENT
         .scope(current, async move {

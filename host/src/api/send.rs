@@ -3,22 +3,24 @@
 use std::net::IpAddr;
 use std::num::NonZeroU32;
 
+use axum::Json;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use http::request::Parts;
 use http::{HeaderValue, StatusCode};
-use serde_json::{Value, json};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use super::admin::authenticated;
 use super::problem::Problem;
+use super::shapes::SendResponse;
 use super::{Api, body, request};
 use crate::account::key::Scope;
-use crate::journey::accept::authenticate::{Caller, authenticate, refused_key};
+use crate::journey::accept::authenticate::Caller;
 use crate::journey::accept::json;
 use crate::journey::accept::rate_limit::Allowance;
 use crate::journey::accept::refusal::Refusal;
 use crate::journey::accept::submission::{Channel, Submission};
-use crate::journey::commit::receipt::Receipt;
 use crate::journey::{self, Reply};
 use crate::store::records::{Acceptance, Idempotency};
 
@@ -47,7 +49,7 @@ pub struct Limited<T> {
     request_body = super::shapes::SendRequest,
     params(super::shapes::IdempotencyKey),
     responses(
-        (status = 201, description = "Stored, charged and queued, durably", body = super::shapes::SendResponse),
+        (status = 201, description = "Stored, charged and queued, durably", body = SendResponse),
         super::shapes::Refusals,
     ),
     security(("apiKey" = [])),
@@ -73,15 +75,17 @@ async fn one(api: &Api, accepted: Accepted) -> Result<Response, Problem> {
     let receipt = items.into_iter().next().ok_or_else(|| {
         Problem::from(Refusal::Internal { message: "the message has no answer".to_owned() })
     })??;
-    let mut response = (StatusCode::CREATED, axum::Json(sent(&receipt))).into_response();
-    mark_replayed(&mut response, replayed);
+    let mut response = (StatusCode::CREATED, Json(SendResponse::from(receipt))).into_response();
+    if replayed {
+        mark_replayed(&mut response);
+    }
     Ok(response)
 }
 
 /// Size, key, rate limit, then the body: in this order, so that a stranger's body is not parsed.
 pub async fn accept(api: &Api, request: Request) -> Limited<Accepted> {
     let start = std::time::Instant::now();
-    let ip = request::ip(&request);
+    let ip = request::ip(request.extensions());
     let (parts, body) = request.into_parts();
     let (caller, allowance) = match admit(api, &parts, ip).await {
         Ok(admitted) => admitted,
@@ -101,23 +105,8 @@ async fn admit(
     ip: IpAddr,
 ) -> Result<(Caller, Allowance), (Problem, Option<Allowance>)> {
     body::check(parts, api).map_err(|problem| (problem, None))?;
-    let presented = parts.headers.get("x-api-key").and_then(|value| value.to_str().ok());
-    let caller = match authenticate(&api.facts, &api.clock, presented, ip, Scope::Send).await {
-        Ok(caller) => {
-            request::is_of(&caller.key);
-            caller
-        }
-        Err(refusal) => {
-            if let Some(key) = refused_key(&api.facts, presented).await {
-                request::is_of(&key);
-            }
-            // Only failures are counted against an address, and only failures are slowed down: behind
-            // a proxy a stranger must not lock out who has a key.
-            let stranger = refusal == Refusal::Unauthorized;
-            let refusal = if stranger { api.rate_limits.failed_login(ip) } else { refusal };
-            return Err((refusal.into(), None));
-        }
-    };
+    let caller = authenticated(&parts.headers, ip, api, Scope::Send).await;
+    let caller = caller.map_err(|problem| (problem, None))?;
     match api.rate_limits.take(caller.key.id, caller.key.account_id, NonZeroU32::MIN) {
         Ok(allowance) => Ok((caller, allowance)),
         Err((refusal, allowance)) => Err((refusal.into(), Some(allowance))),
@@ -152,25 +141,9 @@ pub fn idempotency_key(parts: &Parts) -> Result<Option<String>, Refusal> {
     }
 }
 
-/// The body of a 201.
-pub fn sent(receipt: &Receipt) -> Value {
-    let mut body = json!({
-        "success": true,
-        "messageId": receipt.message_id,
-        "creditsRemaining": receipt.credits_remaining,
-        "state": receipt.state,
-    });
-    if !receipt.warnings.is_empty() {
-        body["warnings"] = json!(receipt.warnings);
-    }
-    body
-}
-
 /// Marks the answer of an earlier request.
-pub fn mark_replayed(response: &mut Response, replayed: bool) {
-    if replayed {
-        response.headers_mut().insert("idempotency-replayed", HeaderValue::from_static("true"));
-    }
+pub fn mark_replayed(response: &mut Response) {
+    response.headers_mut().insert("idempotency-replayed", HeaderValue::from_static("true"));
 }
 
 /// Puts the `RateLimit-*` headers on an answer.

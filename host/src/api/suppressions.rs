@@ -2,22 +2,24 @@
 
 mod wanted;
 
+use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, Request, State};
-use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use utoipa::IntoParams;
 
 use super::admin::Admin;
 use super::problem::Problem;
 use super::query::Faults;
+use super::shapes::{
+    DeletedSuppression, Page, Suppression, SuppressionPage, SuppressionResult, SuppressionResults,
+};
 use super::{Api, body, lists, query};
 use crate::id::AccountId;
 use crate::journey::accept::refusal::{Fault, Refusal};
 use crate::message::address::EmailAddress;
-use crate::store::StoreError;
 use crate::store::records::{NewSuppression, SuppressionKind};
 use crate::store::sqlite::Suppressed;
 use wanted::{FIELDS, items, wanted};
@@ -36,7 +38,7 @@ pub struct ListQuery {
     /// Those behind this address: the last one of the page before, or its `next`.
     after: Option<String>,
     /// Those of one kind.
-    #[param(inline, value_type = Option<super::shapes::SuppressionKind>)]
+    #[param(inline, value_type = Option<SuppressionKind>)]
     kind: Option<String>,
     /// This one only; letter case does not matter.
     #[param(format = "email")]
@@ -46,13 +48,13 @@ pub struct ListQuery {
 /// The account's suppression list, in the order of the addresses.
 #[utoipa::path(get, path = "/v1/suppressions", operation_id = "list_suppressions",
     tag = "suppressions", security(("apiKey" = [])), params(ListQuery),
-    responses((status = 200, description = "Addresses", body = super::shapes::SuppressionPage),
+    responses((status = 200, description = "Addresses", body = SuppressionPage),
               super::shapes::ReadRefusals))]
 pub async fn list(
     admin: Admin,
     State(api): State<Api>,
     query: Result<Query<ListQuery>, QueryRejection>,
-) -> Result<Response, Problem> {
+) -> Result<Json<SuppressionPage>, Problem> {
     let account = account(admin)?;
     let query = query::read(query)?;
     let mut faults = Faults::default();
@@ -64,17 +66,14 @@ pub async fn list(
     }
     let now = api.clock.now();
     if let Some(address) = address {
-        let found = api.store.suppression(account, &address.folded(), now).await;
-        let found = found.map_err(|error| failed(&error))?;
-        let data: Vec<_> =
-            found.into_iter().filter(|it| kind.is_none_or(|kind| it.kind == kind.word())).collect();
-        return Ok(axum::Json(json!({"data": data, "hasMore": false})).into_response());
+        let found = api.store.suppression(account, &address.folded(), now).await?;
+        let found = found.filter(|it| kind.is_none_or(|kind| it.kind == kind.word()));
+        return Ok(Json(Page::whole(found)));
     }
     let limit = query::limit(query.limit)?;
     let _page = lists::admit(&api, account).await?;
-    let page = api.store.suppressions(account, kind, query.after.as_deref(), limit, now).await;
-    let page = page.map_err(|error| failed(&error))?;
-    Ok(query::page(page.suppressions, page.next))
+    let page = api.store.suppressions(account, kind, query.after.as_deref(), limit, now).await?;
+    Ok(Json(Page::new(page.suppressions, page.next)))
 }
 
 /// Puts an address on the list. What stands there already and is stronger, such as a complaint or an
@@ -82,23 +81,21 @@ pub async fn list(
 #[utoipa::path(post, path = "/v1/suppressions", operation_id = "add_suppression",
     tag = "suppressions", security(("apiKey" = [])),
     request_body = super::shapes::NewSuppression,
-    responses((status = 200, description = "It was there before", body = super::shapes::Suppression),
-              (status = 201, description = "It is there now", body = super::shapes::Suppression),
+    responses((status = 200, description = "It was there before", body = Suppression),
+              (status = 201, description = "It is there now", body = Suppression),
               super::shapes::AdminRefusals))]
 pub async fn add(
     admin: Result<Admin, Problem>,
     State(api): State<Api>,
     request: Request,
-) -> Result<Response, Problem> {
+) -> Result<(StatusCode, Json<Suppression>), Problem> {
     let (account, body, _memory) = accepted(admin, &api, request).await?;
     let now = api.clock.now();
     let new = wanted(account, &body, now).map_err(Refusal::bad_request)?;
-    let added = api.store.suppress_all(&[new], now).await.map_err(|error| failed(&error))?;
-    let added = added.into_iter().next().ok_or_else(|| {
-        Problem::from(Refusal::Internal { message: "the address has no answer".to_owned() })
-    })?;
+    let added = api.store.suppress_all(&[new], now).await?;
+    let added = added.into_iter().next().ok_or_else(unanswered)?;
     let status = if added.before { StatusCode::OK } else { StatusCode::CREATED };
-    Ok((status, axum::Json(with_warnings(&added, &body))).into_response())
+    Ok((status, Json(with_warnings(added, &body))))
 }
 
 /// Puts up to 1,000 addresses on the list: one result for each, in the same order. Those that are wrong
@@ -106,13 +103,13 @@ pub async fn add(
 #[utoipa::path(post, path = "/v1/suppressions/batch", operation_id = "add_suppressions",
     tag = "suppressions", security(("apiKey" = [])),
     request_body = super::shapes::NewSuppressions,
-    responses((status = 200, description = "One result for each address, in order", body = super::shapes::SuppressionResults),
+    responses((status = 200, description = "One result for each address, in order", body = SuppressionResults),
               super::shapes::AdminRefusals))]
 pub async fn add_batch(
     admin: Result<Admin, Problem>,
     State(api): State<Api>,
     request: Request,
-) -> Result<Response, Problem> {
+) -> Result<Json<SuppressionResults>, Problem> {
     let (account, body, _memory) = accepted(admin, &api, request).await?;
     let items = items(&body)?;
     let now = api.clock.now();
@@ -120,52 +117,56 @@ pub async fn add_batch(
         items.iter().map(|item| wanted(account, item, now)).collect();
     let new: Vec<NewSuppression> =
         wanted.iter().filter_map(|it| it.as_ref().ok()).cloned().collect();
-    let added = api.store.suppress_all(&new, now).await.map_err(|error| failed(&error))?;
+    let added = api.store.suppress_all(&new, now).await?;
     let success = new.len() == items.len();
     let mut added = added.into_iter();
     let results = wanted.into_iter().zip(items).map(|(wanted, item)| match wanted {
-        Ok(_) => added.next().map(|it| with_warnings(&it, item)).unwrap_or_default(),
-        Err(faults) => Problem::from(Refusal::bad_request(faults)).body(),
+        Ok(_) => {
+            let added = added.next().ok_or_else(unanswered)?;
+            Ok(SuppressionResult::Suppressed(Box::new(with_warnings(added, item))))
+        }
+        Err(faults) => {
+            let problem = Problem::from(Refusal::bad_request(faults));
+            Ok(SuppressionResult::Refused(Box::new(problem.body())))
+        }
     });
-    let data: Vec<Value> = results.collect();
-    Ok(axum::Json(json!({"success": success, "data": data})).into_response())
+    let data = results.collect::<Result<_, Problem>>()?;
+    Ok(Json(SuppressionResults { success, data }))
 }
 
 /// One address of the list.
 #[utoipa::path(get, path = "/v1/suppressions/{address}", operation_id = "show_suppression",
     tag = "suppressions", security(("apiKey" = [])),
     params(("address" = String, Path, description = "The address; letter case does not matter")),
-    responses((status = 200, description = "The address", body = super::shapes::Suppression),
+    responses((status = 200, description = "The address", body = Suppression),
               super::shapes::ReadRefusals))]
 pub async fn show(
     admin: Admin,
     State(api): State<Api>,
     Path(address): Path<String>,
-) -> Result<Response, Problem> {
+) -> Result<Json<Suppression>, Problem> {
     let account = account(admin)?;
-    let found = api.store.suppression(account, &folded(&address), api.clock.now()).await;
-    let found = found.map_err(|error| failed(&error))?;
-    Ok(axum::Json(found.ok_or_else(|| unknown(&address))?).into_response())
+    let found = api.store.suppression(account, &folded(&address), api.clock.now()).await?;
+    Ok(Json(found.ok_or_else(|| unknown(&address))?.into()))
 }
 
 /// Takes an address off the list: the next message to it is sent.
 #[utoipa::path(delete, path = "/v1/suppressions/{address}", operation_id = "delete_suppression",
     tag = "suppressions", security(("apiKey" = [])),
     params(("address" = String, Path, description = "The address; letter case does not matter")),
-    responses((status = 200, description = "It is off the list", body = super::shapes::DeletedSuppression),
+    responses((status = 200, description = "It is off the list", body = DeletedSuppression),
               super::shapes::ReadRefusals))]
 pub async fn delete(
     admin: Admin,
     State(api): State<Api>,
     Path(address): Path<String>,
-) -> Result<Response, Problem> {
+) -> Result<Json<DeletedSuppression>, Problem> {
     let account = account(admin)?;
     let folded = folded(&address);
-    let stood = api.store.unsuppress(account, &folded, api.clock.now()).await;
-    if !stood.map_err(|error| failed(&error))? {
+    if !api.store.unsuppress(account, &folded, api.clock.now()).await? {
         return Err(unknown(&address));
     }
-    Ok(axum::Json(json!({"address": folded, "deleted": true})).into_response())
+    Ok(Json(DeletedSuppression { address: folded, deleted: true }))
 }
 
 /// The list is that of the whole account: a key for some of it may neither read nor change it.
@@ -187,18 +188,20 @@ async fn accepted(
     body::json_of(account, |it| (*it).into(), api, request).await
 }
 
-fn with_warnings(added: &Suppressed, asked: &Value) -> Value {
-    let mut view = json!(added.row);
+fn with_warnings(added: Suppressed, asked: &Value) -> Suppression {
     let members = asked.as_object().into_iter().flat_map(|it| it.keys());
     let ignored = members.filter(|it| !FIELDS.contains(&it.as_str()));
-    let ignored: Vec<String> = ignored
+    let warnings = ignored
         .take(50)
         .map(|it| format!("the field `{}` is unknown and was ignored", shown(it)))
         .collect();
-    if !ignored.is_empty() {
-        view["warnings"] = json!(ignored);
-    }
-    view
+    let mut answer = Suppression::from(added.row);
+    answer.warnings = warnings;
+    answer
+}
+
+fn unanswered() -> Problem {
+    Refusal::Internal { message: "the address has no answer".to_owned() }.into()
 }
 
 fn kind(text: &str) -> Result<SuppressionKind, &'static str> {
@@ -218,8 +221,4 @@ fn shown(text: &str) -> String {
 fn unknown(address: &str) -> Problem {
     let message = format!("the account's suppression list does not have `{}`", shown(address));
     Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", message)
-}
-
-fn failed(error: &StoreError) -> Problem {
-    query::unreadable(error)
 }

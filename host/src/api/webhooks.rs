@@ -3,28 +3,31 @@
 
 mod fields;
 
+use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{FromRequestParts, Path, Query, Request, State};
-use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use http::request::Parts;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::admin::Admin;
 use super::operator::Operator;
 use super::problem::Problem;
+use super::shapes::{
+    DeletedWebhook, NewWebhook, Page, Replayed, Webhook, WebhookDelivery, WebhookDeliveryList,
+    WebhookList, WebhookTest,
+};
 use super::{Api, body, lists, query};
 use crate::clock::Timestamp;
 use crate::id::{EventId, WebhookId};
 use crate::journey::accept::fair_share::Tenant;
 use crate::journey::accept::refusal::{Fault, Refusal};
-use crate::store::StoreError;
 use crate::store::sqlite::{DeliveryState, WebhookOwner, WebhookRow, WebhookState};
 use crate::webhooks::manage::{Wanted, WebhookError};
 
 /// How long somebody waits whose test cannot begin.
-const BUSY: std::time::Duration = std::time::Duration::from_secs(1);
+const RETRY_AFTER: std::time::Duration = std::time::Duration::from_secs(1);
 
 /// Proof that the request is from somebody who has webhooks: an account, or the server's operator.
 #[derive(Debug)]
@@ -93,24 +96,24 @@ pub struct DeliveriesQuery {
     security(("apiKey" = [])),
     params(("owner" = inline(Option<super::shapes::WebhookOwner>), Query, description = "Whose; the account's"),
            ("limit" = inline(Option<super::shapes::Limit>), Query, description = "At most so many; 50"),
-           ("after" = inline(Option<super::shapes::WebhookRef>), Query, description = "The last one of the page before")),
-    responses((status = 200, description = "Webhooks", body = super::shapes::WebhookList),
+           ("after" = inline(Option<WebhookId>), Query, description = "The last one of the page before")),
+    responses((status = 200, description = "Webhooks", body = WebhookList),
               super::shapes::AdminRefusals))]
 pub async fn list(
     Holder(owner): Holder,
     State(api): State<Api>,
     query: Result<Query<ListQuery>, QueryRejection>,
-) -> Result<Response, Problem> {
+) -> Result<Json<WebhookList>, Problem> {
     let query = query::read(query)?;
     let limit = query::limit(query.limit)?;
     let _page = lists::admit(&api, tenant(owner)).await?;
-    let rows = api.store.webhooks(owner, query.after, limit + 1).await;
-    let rows = rows.map_err(|error| failed(&error))?;
+    let mut rows = api.store.webhooks(owner, query.after, limit + 1).await?;
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    let data: Vec<Value> = rows.iter().take(limit).map(|it| api.webhooks.view(it)).collect();
-    let last = data.len().checked_sub(1).and_then(|it| rows.get(it));
-    let next = last.filter(|_| rows.len() > limit).map(|it| it.id);
-    Ok(query::page(data, next))
+    let has_more = rows.len() > limit;
+    rows.truncate(limit);
+    let next = rows.last().filter(|_| has_more).map(|it| it.id);
+    let now = api.clock.now();
+    Ok(Json(Page::new(rows.into_iter().map(|it| Webhook::new(it, now)), next)))
 }
 
 /// Makes a webhook. It is told what happens from now on; its secret is told this once.
@@ -118,19 +121,21 @@ pub async fn list(
     security(("apiKey" = [])),
     params(("owner" = inline(Option<super::shapes::WebhookOwner>), Query, description = "Whose; the account's")),
     request_body = super::shapes::CreateWebhook,
-    responses((status = 201, description = "The webhook with its secret", body = super::shapes::NewWebhook),
+    responses((status = 201, description = "The webhook with its secret", body = NewWebhook),
               super::shapes::AdminRefusals))]
 pub async fn create(
     holder: Result<Holder, Problem>,
     State(api): State<Api>,
     request: Request,
-) -> Result<Response, Problem> {
+) -> Result<(StatusCode, Json<NewWebhook>), Problem> {
     let (Holder(owner), body) = with_body(holder, &api, request).await?;
     let (wanted, warnings) = fields::create(&body)?;
     let url = wanted.url.clone().unwrap_or_default();
     let created = api.webhooks.create(owner, &url, wanted).await;
-    let created = fields::warned(created.map_err(|error| refused(&error))?, &warnings);
-    Ok((StatusCode::CREATED, axum::Json(created)).into_response())
+    let created = created.map_err(|error| refused(&error))?;
+    let mut created = NewWebhook::new(created, api.clock.now());
+    created.warnings = warnings;
+    Ok((StatusCode::CREATED, Json(created)))
 }
 
 /// One webhook.
@@ -138,15 +143,15 @@ pub async fn create(
     security(("apiKey" = [])),
     params(("webhook" = String, Path, description = "`whk_…`"),
            ("owner" = inline(Option<super::shapes::WebhookOwner>), Query, description = "Whose; the account's")),
-    responses((status = 200, description = "The webhook", body = super::shapes::Webhook),
+    responses((status = 200, description = "The webhook", body = Webhook),
               super::shapes::AdminRefusals))]
 pub async fn show(
     holder: Holder,
     State(api): State<Api>,
     Path(webhook): Path<String>,
-) -> Result<Response, Problem> {
+) -> Result<Json<Webhook>, Problem> {
     let row = find(&api, &holder, &webhook).await?;
-    Ok(axum::Json(api.webhooks.view(&row)).into_response())
+    Ok(Json(Webhook::new(row, api.clock.now())))
 }
 
 /// Changes a webhook: what is not named stays as it is.
@@ -155,19 +160,21 @@ pub async fn show(
     params(("webhook" = String, Path, description = "`whk_…`"),
            ("owner" = inline(Option<super::shapes::WebhookOwner>), Query, description = "Whose; the account's")),
     request_body = super::shapes::ChangeWebhook,
-    responses((status = 200, description = "The webhook as it is now", body = super::shapes::Webhook),
+    responses((status = 200, description = "The webhook as it is now", body = Webhook),
               super::shapes::AdminRefusals))]
 pub async fn change(
     holder: Result<Holder, Problem>,
     State(api): State<Api>,
     Path(webhook): Path<String>,
     request: Request,
-) -> Result<Response, Problem> {
+) -> Result<Json<Webhook>, Problem> {
     let (holder, body) = with_body(holder, &api, request).await?;
     let id = find(&api, &holder, &webhook).await?.id;
     let (wanted, warnings) = fields::change(&body)?;
     let changed = api.webhooks.change(id, wanted).await.map_err(|error| refused(&error))?;
-    Ok(axum::Json(fields::warned(changed, &warnings)).into_response())
+    let mut changed = Webhook::new(changed, api.clock.now());
+    changed.warnings = warnings;
+    Ok(Json(changed))
 }
 
 /// Removes a webhook with the log of its deliveries.
@@ -175,16 +182,16 @@ pub async fn change(
     security(("apiKey" = [])),
     params(("webhook" = String, Path, description = "`whk_…`"),
            ("owner" = inline(Option<super::shapes::WebhookOwner>), Query, description = "Whose; the account's")),
-    responses((status = 200, description = "It is gone", body = super::shapes::DeletedWebhook),
+    responses((status = 200, description = "It is gone", body = DeletedWebhook),
               super::shapes::AdminRefusals))]
 pub async fn delete(
     holder: Holder,
     State(api): State<Api>,
     Path(webhook): Path<String>,
-) -> Result<Response, Problem> {
+) -> Result<Json<DeletedWebhook>, Problem> {
     let id = find(&api, &holder, &webhook).await?.id;
     api.webhooks.remove(id).await.map_err(|error| refused(&error))?;
-    Ok(axum::Json(json!({"id": id, "deleted": true})).into_response())
+    Ok(Json(DeletedWebhook { id, deleted: true }))
 }
 
 /// Gives a webhook another secret, which is told this once. For 24 hours both sign, and it is not rotated
@@ -193,16 +200,16 @@ pub async fn delete(
     tag = "webhooks", security(("apiKey" = [])),
     params(("webhook" = String, Path, description = "`whk_…`"),
            ("owner" = inline(Option<super::shapes::WebhookOwner>), Query, description = "Whose; the account's")),
-    responses((status = 200, description = "The webhook with its new secret", body = super::shapes::NewWebhook),
+    responses((status = 200, description = "The webhook with its new secret", body = NewWebhook),
               super::shapes::AdminRefusals))]
 pub async fn rotate(
     holder: Holder,
     State(api): State<Api>,
     Path(webhook): Path<String>,
-) -> Result<Response, Problem> {
+) -> Result<Json<NewWebhook>, Problem> {
     let id = find(&api, &holder, &webhook).await?.id;
     let rotated = api.webhooks.rotate(id).await.map_err(|error| refused(&error))?;
-    Ok(axum::Json(rotated).into_response())
+    Ok(Json(NewWebhook::new(rotated, api.clock.now())))
 }
 
 /// Posts a `webhook.test` event now and answers what came of it.
@@ -210,16 +217,16 @@ pub async fn rotate(
     security(("apiKey" = [])),
     params(("webhook" = String, Path, description = "`whk_…`"),
            ("owner" = inline(Option<super::shapes::WebhookOwner>), Query, description = "Whose; the account's")),
-    responses((status = 200, description = "What came of it", body = super::shapes::WebhookTest),
+    responses((status = 200, description = "What came of it", body = WebhookTest),
               super::shapes::AdminRefusals))]
 pub async fn test(
     holder: Holder,
     State(api): State<Api>,
     Path(webhook): Path<String>,
-) -> Result<Response, Problem> {
+) -> Result<Json<WebhookTest>, Problem> {
     let id = find(&api, &holder, &webhook).await?.id;
     let tested = Box::pin(api.webhooks.test(id)).await.map_err(|error| refused(&error))?;
-    Ok(axum::Json(tested).into_response())
+    Ok(Json(WebhookTest::new(id, tested)))
 }
 
 /// What was posted and what came of each try, newest first.
@@ -230,17 +237,17 @@ pub async fn test(
     tag = "webhooks", security(("apiKey" = [])),
     params(("webhook" = String, Path, description = "`whk_…`"),
            ("owner" = inline(Option<super::shapes::WebhookOwner>), Query, description = "Whose; the account's"),
-           ("state" = inline(Option<super::shapes::DeliveryState>), Query, description = "Only those in this state"),
+           ("state" = inline(Option<DeliveryState>), Query, description = "Only those in this state"),
            ("limit" = inline(Option<super::shapes::Limit>), Query, description = "At most so many; 50"),
-           ("after" = inline(Option<super::shapes::EventRef>), Query, description = "The last one of the page before")),
-    responses((status = 200, description = "Deliveries", body = super::shapes::WebhookDeliveryList),
+           ("after" = inline(Option<EventId>), Query, description = "The last one of the page before")),
+    responses((status = 200, description = "Deliveries", body = WebhookDeliveryList),
               super::shapes::AdminRefusals))]
 pub async fn deliveries(
     holder: Holder,
     State(api): State<Api>,
     Path(webhook): Path<String>,
     query: Result<Query<DeliveriesQuery>, QueryRejection>,
-) -> Result<Response, Problem> {
+) -> Result<Json<WebhookDeliveryList>, Problem> {
     let query = query::read(query)?;
     let state = query.state.map(|word| {
         let state = DeliveryState::of_word(&word);
@@ -252,9 +259,8 @@ pub async fn deliveries(
     let id = find(&api, &holder, &webhook).await?.id;
     let limit = query::limit(query.limit)?;
     let _page = lists::admit(&api, tenant(holder.0)).await?;
-    let page = api.store.webhook_deliveries(id, state, query.after, limit).await;
-    let page = page.map_err(|error| failed(&error))?;
-    Ok(query::page(&page.deliveries, page.next))
+    let page = api.store.webhook_deliveries(id, state, query.after, limit).await?;
+    Ok(Json(Page::new(page.deliveries, page.next)))
 }
 
 /// Posts an event once more, with the same identifier and body, and tries as if it were new.
@@ -263,21 +269,21 @@ pub async fn deliveries(
     params(("webhook" = String, Path, description = "`whk_…`"),
            ("delivery" = String, Path, description = "`evt_…`"),
            ("owner" = inline(Option<super::shapes::WebhookOwner>), Query, description = "Whose; the account's")),
-    responses((status = 200, description = "The delivery, due now", body = super::shapes::WebhookDelivery),
+    responses((status = 200, description = "The delivery, due now", body = WebhookDelivery),
               super::shapes::AdminRefusals))]
 pub async fn replay(
     holder: Holder,
     State(api): State<Api>,
     Path((webhook, delivery)): Path<(String, String)>,
-) -> Result<Response, Problem> {
+) -> Result<Json<WebhookDelivery>, Problem> {
     let id = find(&api, &holder, &webhook).await?.id;
     let Ok(event) = delivery.parse::<EventId>() else {
         return Err(unknown("the webhook has no delivery", &delivery));
     };
     api.webhooks.replay(id, event).await.map_err(|error| refused(&error))?;
-    let row = api.store.webhook_delivery(id, event).await.map_err(|error| failed(&error))?;
+    let row = api.store.webhook_delivery(id, event).await?;
     let row = row.ok_or_else(|| unknown("the webhook has no delivery", &delivery))?;
-    Ok(axum::Json(row).into_response())
+    Ok(Json(row.into()))
 }
 
 /// Does so for all failed deliveries of a time.
@@ -286,20 +292,20 @@ pub async fn replay(
     params(("webhook" = String, Path, description = "`whk_…`"),
            ("owner" = inline(Option<super::shapes::WebhookOwner>), Query, description = "Whose; the account's")),
     request_body = super::shapes::ReplayWebhook,
-    responses((status = 200, description = "How many", body = super::shapes::Replayed),
+    responses((status = 200, description = "How many", body = Replayed),
               super::shapes::AdminRefusals))]
 pub async fn replay_failed(
     holder: Result<Holder, Problem>,
     State(api): State<Api>,
     Path(webhook): Path<String>,
     request: Request,
-) -> Result<Response, Problem> {
+) -> Result<Json<Replayed>, Problem> {
     let (holder, body) = with_body(holder, &api, request).await?;
     let id = find(&api, &holder, &webhook).await?.id;
     let (since, until) = fields::range(&body)?;
     let replayed = api.webhooks.replay_failed(id, since, until).await;
     let replayed = replayed.map_err(|error| refused(&error))?;
-    Ok(axum::Json(json!({"replayed": replayed})).into_response())
+    Ok(Json(Replayed { replayed }))
 }
 
 /// The JSON of a request, and who sends it.
@@ -326,7 +332,7 @@ fn tenant(owner: WebhookOwner) -> Tenant {
 async fn find(api: &Api, holder: &Holder, webhook: &str) -> Result<WebhookRow, Problem> {
     let missing = || unknown("there is no webhook", webhook);
     let id: WebhookId = webhook.parse().map_err(|_| missing())?;
-    let row = api.store.webhook(id).await.map_err(|error| failed(&error))?;
+    let row = api.store.webhook(id).await?;
     row.filter(|row| row.owner == holder.0).ok_or_else(missing)
 }
 
@@ -343,7 +349,7 @@ fn refused(error: &WebhookError) -> Problem {
         WebhookError::Disabled | WebhookError::Rotated(_) => {
             Problem::new(StatusCode::CONFLICT, "CONFLICT", error.to_string())
         }
-        WebhookError::Busy => Refusal::RateLimited { retry_after: BUSY }.into(),
+        WebhookError::Busy => Refusal::RateLimited { retry_after: RETRY_AFTER }.into(),
         WebhookError::Missing(_) | WebhookError::NoDelivery(_) => {
             Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", error.to_string())
         }
@@ -351,7 +357,7 @@ fn refused(error: &WebhookError) -> Problem {
             tracing::error!(%error, "a webhook cannot be signed");
             Refusal::Internal { message: error.to_string() }.into()
         }
-        WebhookError::Store(error) => failed(error),
+        WebhookError::Store(error) => query::unreadable(error),
     }
 }
 
@@ -364,8 +370,4 @@ fn restricted() -> Problem {
 fn unknown(what: &str, name: &str) -> Problem {
     let shown: String = name.chars().take(80).collect();
     Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", format!("{what} `{shown}`"))
-}
-
-fn failed(error: &StoreError) -> Problem {
-    query::unreadable(error)
 }

@@ -10,6 +10,7 @@ use super::open::Target;
 use super::output::{Output, text};
 use crate::account::plan::{Billing, Plan};
 use crate::account::{Account, AccountState};
+use crate::api::shapes::Brand;
 use crate::id::AccountId;
 use crate::message::address::EmailAddress;
 use crate::store::sqlite::AccountRow;
@@ -187,7 +188,7 @@ fn to_json(row: &AccountRow) -> Value {
         "state": account.state,
         "sender": account.sender,
         "strict": account.strict,
-        "brand": account.brand.to_json(),
+        "brand": Brand::from(&account.brand),
         "balance": row.balance,
         "sentToday": row.sent_today,
         "sentLast30Days": row.sent_month,

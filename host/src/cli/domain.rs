@@ -6,13 +6,14 @@ use serde_json::{Value, json};
 use super::error::CliError;
 use super::open::{Opened, Target};
 use super::output::{Output, text};
+use crate::api::shapes::{DeletedDomain, Domain, DomainLine};
 use crate::domain::look_alike::LookAlikes;
 use crate::domain::name::DomainName;
 use crate::domain::state::DomainKind;
 use crate::id::AccountId;
 use crate::store::StoreError;
 use crate::store::sqlite::DomainFile;
-use crate::upkeep::verify_domains::{Rules, summary, whole};
+use crate::upkeep::verify_domains::Rules;
 
 const EVENTS: u32 = 50;
 
@@ -115,46 +116,48 @@ pub async fn run(command: DomainCommand) -> Result<(), CliError> {
                 tracing::warn!(host, set, "nobody can look up what the domain is to point to");
             }
             let file = find(&opened, &which).await?;
-            show(&opened, &verifier.rules, &file, target.output).await?;
+            show(&opened, &verifier.rules, file, target.output).await?;
         }
         DomainCommand::List { account, target } => {
             let opened = target.open().await?;
             let rows = opened.store.domains(account, None, u32::MAX >> 1).await?;
             let rules = opened.domain_rules();
-            let rows: Vec<Value> = rows.iter().map(|row| summary(row, &rules)).collect();
+            let rows = rows.iter().map(|row| json!(DomainLine::new(row, &rules)));
+            let rows: Vec<Value> = rows.collect();
             target.output.list(&rows, line);
         }
         DomainCommand::Records { which, target } => {
             let opened = target.open().await?;
             let file = find(&opened, &which).await?;
-            let view = whole(&file, &[], &opened.domain_rules());
+            let view = json!(Domain::new(file, Vec::new(), &opened.domain_rules()));
             let records = view["records"].as_array().cloned().unwrap_or_default();
             target.output.list(&records, record);
         }
         DomainCommand::Show { which, target } => {
             let opened = target.open().await?;
             let file = find(&opened, &which).await?;
-            show(&opened, &opened.domain_rules(), &file, target.output).await?;
+            show(&opened, &opened.domain_rules(), file, target.output).await?;
         }
         DomainCommand::Check { which, target } => {
             let opened = target.open().await?;
             let verifier = opened.verifier().await?;
             let file = find(&opened, &which).await?;
             let file = verifier.check(file.row.domain.id).await?.ok_or_else(|| none(&which))?;
-            show(&opened, &verifier.rules, &file, target.output).await?;
+            show(&opened, &verifier.rules, file, target.output).await?;
         }
         DomainCommand::Rotate { which, target } => {
             let opened = target.open().await?;
             let verifier = opened.verifier().await?;
             let file = verifier.rotate(find(&opened, &which).await?).await?;
-            show(&opened, &verifier.rules, &file, target.output).await?;
+            show(&opened, &verifier.rules, file, target.output).await?;
         }
         DomainCommand::Delete { which, target } => {
             let opened = target.open().await?;
             let domain = find(&opened, &which).await?.row.domain;
             opened.store.remove_domain(domain.id).await?;
-            let gone = json!({"id": domain.id, "name": domain.name, "deleted": true});
-            target.output.one(&gone, || format!("{} is removed", domain.name));
+            let told = format!("{} is removed", domain.name);
+            let gone = DeletedDomain { id: domain.id, name: domain.name, deleted: true };
+            target.output.one(&json!(gone), || told);
         }
     }
     Ok(())
@@ -173,11 +176,11 @@ fn none(which: &Which) -> StoreError {
 async fn show(
     opened: &Opened,
     rules: &Rules,
-    file: &DomainFile,
+    file: DomainFile,
     output: Output,
 ) -> Result<(), CliError> {
     let events = opened.store.domain_events(file.row.domain.id, EVENTS).await?;
-    let value = whole(file, &events, rules);
+    let value = json!(Domain::new(file, events, rules));
     output.one(&value, || {
         let records = value["records"].as_array().map(Vec::as_slice).unwrap_or_default();
         let mut lines = vec![line(&value)];

@@ -11,6 +11,7 @@ use super::error::CliError;
 use super::open::{Opened, Target};
 use super::output::{dump, text};
 use super::plugin::OnlineServer;
+use crate::api::shapes::{Attempt, Event, Message, MessageLine};
 use crate::id::{AccountId, MessageId};
 use crate::message::address::EmailAddress;
 use crate::store::StoreError;
@@ -108,20 +109,24 @@ pub async fn run(command: MessageCommand) -> Result<(), CliError> {
         MessageCommand::List { account, limit, after, filter, target } => {
             let opened = target.open().await?;
             let rows = list(&opened, account, *filter, after, limit).await?;
-            let values: Vec<Value> = rows.iter().map(|row| json!(row)).collect();
+            let values: Vec<Value> =
+                rows.into_iter().map(|row| json!(MessageLine::from(row))).collect();
             target.output.list(&values, line);
         }
         MessageCommand::Show { id, target } => {
-            let value = json!(target.open().await?.store.message(id).await?);
+            let file = target.open().await?.store.message(id).await?;
+            let value = json!(Message::from(file));
             target.output.one(&value, || whole(&value));
         }
         MessageCommand::Events { id, target } => {
-            let value = json!(target.open().await?.store.message(id).await?.events);
-            target.output.list(value.as_array().map_or(&[], Vec::as_slice), event);
+            let events = target.open().await?.store.message(id).await?.events;
+            let events = events.into_iter().map(|it| json!(Event::from(it)));
+            target.output.list(&events.collect::<Vec<_>>(), event);
         }
         MessageCommand::Attempts { id, target } => {
-            let value = json!(target.open().await?.store.message(id).await?.attempts);
-            target.output.list(value.as_array().map_or(&[], Vec::as_slice), attempt);
+            let attempts = target.open().await?.store.message(id).await?.attempts;
+            let attempts = attempts.into_iter().map(|it| json!(Attempt::from(it)));
+            target.output.list(&attempts.collect::<Vec<_>>(), attempt);
         }
         MessageCommand::Raw { id, target } => raw(id, &target).await?,
         MessageCommand::Cancel { id, target } => {
@@ -135,7 +140,7 @@ pub async fn run(command: MessageCommand) -> Result<(), CliError> {
                     )));
                 }
             }
-            let value = json!(opened.store.message(id).await?.row);
+            let value = json!(MessageLine::from(opened.store.message(id).await?.row));
             target.output.one(&value, || line(&value));
         }
         MessageCommand::Retry(retry) => retry.run().await?,

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::error::CliError;
 use super::open::{Opened, Target};
 use super::output::text;
+use crate::api::shapes::{DeletedSuppression, Suppression};
 use crate::clock::Timestamp;
 use crate::id::AccountId;
 use crate::message::address::EmailAddress;
@@ -121,7 +122,7 @@ pub async fn run(command: SuppressionCommand) -> Result<(), CliError> {
             if !opened.store.unsuppress(which.account, &address, now).await? {
                 return Err(none(&which).into());
             }
-            let gone = json!({"address": address, "deleted": true});
+            let gone = json!(DeletedSuppression { address: address.clone(), deleted: true });
             target.output.one(&gone, || format!("{address} is off the list"));
         }
     }
@@ -147,7 +148,7 @@ async fn list(
         let size = left.min(PAGE);
         let page = opened.store.suppressions(account, kind, after.as_deref(), size, now).await?;
         left = left.saturating_sub(u32::try_from(page.suppressions.len()).unwrap_or(u32::MAX));
-        values.extend(page.suppressions.iter().map(|row| json!(row)));
+        values.extend(page.suppressions.into_iter().map(|row| json!(Suppression::from(row))));
         if page.next.is_none() {
             break;
         }
@@ -159,7 +160,7 @@ async fn list(
 async fn show(opened: &Opened, which: &Which, target: &Target) -> Result<(), CliError> {
     let (address, now) = (which.address.folded(), opened.clock.now());
     let row = opened.store.suppression(which.account, &address, now).await?;
-    let value = json!(row.ok_or_else(|| none(which))?);
+    let value = json!(Suppression::from(row.ok_or_else(|| none(which))?));
     target.output.one(&value, || line(&value));
     Ok(())
 }

@@ -6,6 +6,9 @@ use serde_json::{Value, json};
 use super::error::CliError;
 use super::open::{Opened, Target};
 use super::output::text;
+use crate::api::shapes::{
+    DeletedWebhook, NewWebhook, Replayed, Webhook, WebhookDelivery, WebhookTest,
+};
 use crate::clock::Timestamp;
 use crate::id::{AccountId, EventId, WebhookId};
 use crate::store::sqlite::{DeliveryState, WebhookOwner, WebhookState};
@@ -145,35 +148,44 @@ pub async fn run(command: WebhookCommand) -> Result<(), CliError> {
             let owner = found(&opened, &owner).await?;
             let wanted = Wanted { description, types: Some(types), ..Wanted::default() };
             let made = opened.webhooks()?.create(owner, &url, wanted).await?;
+            let made = json!(NewWebhook::new(made, opened.clock.now()));
             target.output.one(&made, || with_secret(&made));
         }
         WebhookCommand::List { owner, target } => {
             let opened = target.open().await?;
-            let (owner, webhooks) = (found(&opened, &owner).await?, opened.webhooks()?);
+            let (owner, now) = (found(&opened, &owner).await?, opened.clock.now());
             let rows = opened.store.webhooks(owner, None, u32::MAX >> 1).await?;
-            let rows: Vec<Value> = rows.iter().map(|row| webhooks.view(row)).collect();
+            let rows = rows.into_iter().map(|row| json!(Webhook::new(row, now)));
+            let rows: Vec<Value> = rows.collect();
             target.output.list(&rows, line);
         }
         WebhookCommand::Show { id, target } => {
-            let webhooks = target.open().await?.webhooks()?;
-            let shown = webhooks.view(&webhooks.find(id).await?);
+            let opened = target.open().await?;
+            let shown = opened.webhooks()?.find(id).await?;
+            let shown = json!(Webhook::new(shown, opened.clock.now()));
             target.output.one(&shown, || line(&shown));
         }
         WebhookCommand::Update { id, change, target } => {
             let Change { url, description, types, state } = change;
             let types = (!types.is_empty()).then_some(types);
             let wanted = Wanted { url, description, types, state };
-            let changed = target.open().await?.webhooks()?.change(id, wanted).await?;
+            let opened = target.open().await?;
+            let changed = opened.webhooks()?.change(id, wanted).await?;
+            let changed = json!(Webhook::new(changed, opened.clock.now()));
             target.output.one(&changed, || line(&changed));
         }
         WebhookCommand::Delete { id, target } => {
             let webhooks = target.open().await?.webhooks()?;
             webhooks.find(id).await?;
             webhooks.remove(id).await?;
-            target.output.one(&json!({"id": id, "deleted": true}), || format!("{id} is removed"));
+            target
+                .output
+                .one(&json!(DeletedWebhook { id, deleted: true }), || format!("{id} is removed"));
         }
         WebhookCommand::Rotate { id, target } => {
-            let rotated = target.open().await?.webhooks()?.rotate(id).await?;
+            let opened = target.open().await?;
+            let rotated = opened.webhooks()?.rotate(id).await?;
+            let rotated = json!(NewWebhook::new(rotated, opened.clock.now()));
             target.output.one(&rotated, || with_secret(&rotated));
         }
         WebhookCommand::Deliveries { id, state, limit, after, target } => {
@@ -184,7 +196,9 @@ pub async fn run(command: WebhookCommand) -> Result<(), CliError> {
             while left > 0 {
                 let page = opened.store.webhook_deliveries(id, state, after, left).await?;
                 left = left.saturating_sub(u32::try_from(page.deliveries.len()).unwrap_or(left));
-                rows.extend(page.deliveries.iter().map(|row| json!(row)));
+                rows.extend(
+                    page.deliveries.into_iter().map(|row| json!(WebhookDelivery::from(row))),
+                );
                 after = page.next;
                 if after.is_none() {
                     break;
@@ -199,7 +213,7 @@ pub async fn run(command: WebhookCommand) -> Result<(), CliError> {
                 (None, Some(since)) => webhooks.replay_failed(id, since, until).await?,
                 (None, None) => 0,
             };
-            let value = json!({"replayed": replayed});
+            let value = json!(Replayed { replayed });
             target
                 .output
                 .one(&value, || format!("{replayed} due now; a running server posts them"));
@@ -207,6 +221,7 @@ pub async fn run(command: WebhookCommand) -> Result<(), CliError> {
         WebhookCommand::Test { id, target } => {
             let webhooks = target.open().await?.webhooks()?;
             let tested = Box::pin(webhooks.test(id)).await?;
+            let tested = json!(WebhookTest::new(id, tested));
             target.output.one(&tested, || attempt(&tested["attempt"]));
         }
     }

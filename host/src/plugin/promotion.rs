@@ -3,7 +3,7 @@
 
 pub mod builtin;
 pub mod cases;
-mod comparison;
+pub mod comparison;
 pub mod error;
 pub mod evidence;
 pub mod impact;

@@ -25,7 +25,7 @@ use tower::ServiceExt;
 use super::accept::Acceptor;
 use super::connection_limits::{Crowded, Place, Places};
 use super::tasks::Tasks;
-use crate::api::request::{Peer, Turned};
+use crate::api::request::{ConnectionRefused, Peer};
 use overflow::Overflow;
 
 /// How long requests may take after the server was told to stop.
@@ -142,8 +142,8 @@ async fn answer_once(
     patience: Patience,
 ) {
     let turned = match crowded {
-        Crowded::Everywhere => Turned::ServerIsFull,
-        Crowded::Address => Turned::AddressIsFull,
+        Crowded::Everywhere => ConnectionRefused::ServerIsFull,
+        Crowded::Address => ConnectionRefused::AddressIsFull,
     };
     let service = service_fn(move |request: Request<Incoming>| {
         let mut request = request.map(Body::new);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use utoipa::ToSchema;
 
 use crate::clock::Timestamp;
 use crate::credit::Credits;
@@ -402,8 +403,8 @@ pub struct AttemptRecord {
     pub is_uncertain: bool,
 }
 
-/// Why an address is on a suppression list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// Why an address is suppressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SuppressionKind {
     /// The address does not take mail for good.
@@ -427,8 +428,7 @@ impl SuppressionKind {
 }
 
 /// One change of the state of a message or a domain.
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone)]
 pub struct EventRow {
     /// Its identifier.
     pub id: String,

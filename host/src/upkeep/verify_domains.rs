@@ -11,7 +11,6 @@ mod keys;
 mod looks;
 mod rotate;
 mod sweep;
-mod view;
 mod words;
 
 use std::sync::Arc;
@@ -29,8 +28,9 @@ pub use add::NameRefused;
 pub use ask::{MOST_NAMES, MOST_RECORDS, MOST_ROUNDS, Unjudged};
 pub use check::CheckError;
 pub use gate::{Gate, Place};
+pub use keys::record_name;
 pub use looks::Looks;
-pub use view::{summary, whole};
+pub use rotate::RETIRED;
 
 /// What verifies the sender domains of a server.
 #[derive(Debug)]

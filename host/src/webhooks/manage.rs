@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::guard::UrlRefused;
 use super::post::{Reply, WebhookRequest};
@@ -39,6 +39,17 @@ pub struct Wanted {
     pub types: Option<Vec<String>>,
     /// Whether it is told anything.
     pub state: Option<WebhookState>,
+}
+
+/// What came of a test.
+#[derive(Debug)]
+pub struct Tested {
+    /// The event that was made up for it.
+    pub event: EventId,
+    /// Whether the end point took it.
+    pub delivered: bool,
+    /// The try, as the log of deliveries keeps it.
+    pub attempt: Value,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -85,7 +96,7 @@ impl Webhooks {
         owner: WebhookOwner,
         url: &str,
         wanted: Wanted,
-    ) -> Result<Value, WebhookError> {
+    ) -> Result<(WebhookRow, Secret), WebhookError> {
         let url = self.guard.url(url)?.to_string();
         let Wanted { description, types, .. } = wanted;
         let (description, types) = (description.unwrap_or_default(), types.unwrap_or_default());
@@ -98,11 +109,11 @@ impl Webhooks {
         if !self.store.add_webhook(&new, most, now).await? {
             return Err(WebhookError::TooMany(most));
         }
-        Ok(with_secret(&self.find(id).await?, &secret, now))
+        Ok((self.find(id).await?, secret))
     }
 
     /// Changes a webhook.
-    pub async fn change(&self, id: WebhookId, wanted: Wanted) -> Result<Value, WebhookError> {
+    pub async fn change(&self, id: WebhookId, wanted: Wanted) -> Result<WebhookRow, WebhookError> {
         let url = wanted.url.map(|it| self.guard.url(&it)).transpose()?;
         check(wanted.description.as_ref(), wanted.types.as_deref())?;
         let change = WebhookChange {
@@ -122,12 +133,12 @@ impl Webhooks {
             return Err(WebhookError::Missing(id));
         }
         self.wake.notify_one();
-        Ok(view(&self.find(id).await?, now))
+        self.find(id).await
     }
 
     /// Gives a webhook another secret, which is told this once; for 24 hours both sign, and it is not
     /// rotated again.
-    pub async fn rotate(&self, id: WebhookId) -> Result<Value, WebhookError> {
+    pub async fn rotate(&self, id: WebhookId) -> Result<(WebhookRow, Secret), WebhookError> {
         let (secret, now) = (Secret::random(), self.clock.now());
         let sealed = self.sealed(id, &secret);
         let rotated =
@@ -135,7 +146,7 @@ impl Webhooks {
         let webhook = self.find(id).await?;
         match webhook.earlier {
             Some((_, until)) if !rotated => Err(WebhookError::Rotated(until)),
-            Some(_) | None => Ok(with_secret(&webhook, &secret, now)),
+            Some(_) | None => Ok((webhook, secret)),
         }
     }
 
@@ -147,7 +158,7 @@ impl Webhooks {
     /// Posts a test event now, also to a webhook that is disabled; answers what came of it. It is not
     /// tried again.
     /// An end point that does not accept it is no error.
-    pub async fn test(&self, id: WebhookId) -> Result<Value, WebhookError> {
+    pub async fn test(&self, id: WebhookId) -> Result<Tested, WebhookError> {
         let webhook = self.find(id).await?;
         let _place = self.place(&webhook).ok_or(WebhookError::Busy)?;
         let now = self.clock.now();
@@ -158,7 +169,7 @@ impl Webhooks {
         let state = if reply.is_taken() { DeliveryState::Delivered } else { DeliveryState::Failed };
         let test = TestDelivery { webhook: id, event, body: &body, log: &log, state };
         self.store.note_test(&test, now).await?;
-        Ok(json!({"id": event, "webhookId": id, "delivered": reply.is_taken(), "attempt": log}))
+        Ok(Tested { event, delivered: reply.is_taken(), attempt: log })
     }
 
     /// Makes a delivery due now, as if it were new: with the same identifier and body.
@@ -199,12 +210,6 @@ impl Webhooks {
     /// A webhook.
     pub async fn find(&self, id: WebhookId) -> Result<WebhookRow, WebhookError> {
         self.store.webhook(id).await?.ok_or(WebhookError::Missing(id))
-    }
-
-    /// A webhook as its owner sees it.
-    #[must_use]
-    pub fn view(&self, webhook: &WebhookRow) -> Value {
-        view(webhook, self.clock.now())
     }
 
     /// Signs and posts an event.
@@ -287,33 +292,4 @@ fn check(description: Option<&String>, types: Option<&[String]>) -> Result<(), W
         return Err(WebhookError::TooManyTypes);
     }
     types.iter().try_for_each(|it| types::check(it).map_err(WebhookError::Type))
-}
-
-fn with_secret(webhook: &WebhookRow, secret: &Secret, now: Timestamp) -> Value {
-    let mut view = view(webhook, now);
-    view["secret"] = json!(secret.text());
-    view
-}
-
-fn view(webhook: &WebhookRow, now: Timestamp) -> Value {
-    let account = match webhook.owner {
-        WebhookOwner::Account(id) => Some(id),
-        WebhookOwner::Server => None,
-    };
-    let at = |at: Option<Timestamp>| at.map(Timestamp::rfc3339);
-    let earlier = webhook.earlier.as_ref().map(|(_, until)| *until).filter(|until| *until > now);
-    json!({
-        "id": webhook.id,
-        "accountId": account,
-        "url": webhook.url,
-        "description": webhook.description,
-        "types": webhook.types,
-        "state": webhook.state.word(),
-        "reason": webhook.reason,
-        "since": webhook.since.rfc3339(),
-        "earlierSecretUntil": at(earlier),
-        "succeededAt": at(webhook.succeeded_at),
-        "failingSince": at(webhook.failing_since),
-        "createdAt": webhook.created_at.rfc3339(),
-    })
 }

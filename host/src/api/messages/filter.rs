@@ -6,7 +6,7 @@ use utoipa::IntoParams;
 use super::super::admin::Admin;
 use super::super::problem::Problem;
 use super::super::query::Faults;
-use super::super::shapes::{Limit, MessageRef, MessageState as State};
+use super::super::shapes::Limit;
 use crate::account::key::Mode;
 use crate::id::MessageId;
 use crate::journey::accept::refusal::Refusal;
@@ -23,7 +23,7 @@ pub struct ListQuery {
     #[param(inline, value_type = Option<Limit>)]
     pub limit: Option<u32>,
     /// Those behind this one: the last one of the page before, or its `next`.
-    #[param(inline, value_type = Option<MessageRef>)]
+    #[param(inline, value_type = Option<MessageId>)]
     after: Option<String>,
     /// Those to this address.
     #[param(format = "email")]
@@ -32,7 +32,7 @@ pub struct ListQuery {
     #[param(format = "email")]
     from: Option<String>,
     /// Those in one of these states, with commas between them.
-    #[param(inline, value_type = Option<Vec<State>>, style = Form, explode = false, min_items = 1)]
+    #[param(inline, value_type = Option<Vec<MessageState>>, style = Form, explode = false, min_items = 1)]
     state: Option<String>,
     /// Those of the template with this slug.
     template: Option<String>,

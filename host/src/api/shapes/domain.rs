@@ -1,36 +1,51 @@
-//! The shapes of sender domains.
+//! Sender domains, as their holders see them: what to publish, what was seen of it, and what comes next.
 
-use serde::Serialize;
-use utoipa::{IntoResponses, ToSchema};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::openapi::{Object, RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
 
-use super::Problem;
-
-/// A domain to add.
-#[derive(Serialize, ToSchema)]
-pub struct AddDomain {
-    /// As in `example.com`.
-    #[schema(min_length = 3, max_length = 253)]
-    name: String,
-    /// Count it as verified; its mail can only reach the sandbox inbox.
-    sandbox: Option<bool>,
-}
+use super::message::Event;
+use crate::clock::Timestamp;
+use crate::domain::key::{DkimKey, KeyPhase};
+use crate::domain::look_alike::shown;
+use crate::domain::name::DomainName;
+use crate::domain::state::{DomainKind, Phase};
+use crate::id::{AccountId, DomainId};
+use crate::store::records::EventRow;
+use crate::store::sqlite::{CheckRow, DomainFile, DomainRow};
+use crate::upkeep::verify_domains::{RETIRED, Rules, record_name};
 
 /// A sender domain.
+#[derive(Serialize)]
+pub struct Domain {
+    #[serde(flatten)]
+    line: DomainLine,
+    #[serde(flatten)]
+    details: DomainDetails,
+}
+
+/// A sender domain on one line of a list.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Domain {
+pub struct DomainLine {
     /// `dom_…`
-    id: String,
+    #[schema(value_type = String)]
+    id: DomainId,
     /// `acc_…`
-    account_id: String,
+    #[schema(value_type = String)]
+    account_id: AccountId,
     /// A-labels.
-    name: String,
+    #[schema(value_type = String)]
+    name: DomainName,
     /// The same as its holder writes it.
     unicode_name: String,
     /// `dns` or `sandbox`.
-    kind: String,
+    #[schema(value_type = String)]
+    kind: DomainKind,
     /// `pending`, `verified`, `warned`, `degraded` or `failed`.
-    state: String,
+    #[schema(value_type = String)]
+    state: Phase,
     /// Since when, RFC 3339.
     since: String,
     /// Whether mail may be sent from it.
@@ -44,11 +59,16 @@ pub struct Domain {
     sends_until: Option<String>,
     /// RFC 3339.
     created_at: String,
+}
+
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+struct DomainDetails {
     /// What to publish, and what was seen of it.
     records: Vec<DomainRecord>,
     /// Its DKIM keys.
     #[schema(value_type = Vec<Object>)]
-    dkim: Vec<serde_json::Value>,
+    dkim: Vec<DomainKey>,
     /// When it was last looked at, RFC 3339.
     checked_at: Option<String>,
     /// When it will be, RFC 3339; none where only on demand.
@@ -59,19 +79,21 @@ pub struct Domain {
     failure: Option<String>,
     /// The look-ups of the last check: exact data, resolver, time.
     #[schema(value_type = Vec<Object>)]
-    lookups: Vec<serde_json::Value>,
-    /// Members of the request that mean nothing here.
-    warnings: Option<Vec<String>>,
+    lookups: Value,
     /// The record of the judgement.
     #[schema(value_type = Object)]
-    decision: serde_json::Value,
+    decision: Value,
     /// What happened to it, newest first.
     #[schema(value_type = Vec<Object>)]
-    events: Vec<serde_json::Value>,
+    events: Vec<Event>,
+    /// Members of the request that mean nothing here.
+    #[schema(value_type = Option<Vec<String>>)]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
 }
 
 /// One record to publish.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DomainRecord {
     /// The policy's identifier.
@@ -89,8 +111,12 @@ pub struct DomainRecord {
     /// What it is for and how to publish it.
     help: String,
     /// `satisfied`, `missing`, `wrong`, `propagating`, `unknown` or `unchecked`.
+    #[serde(default)]
+    #[schema(required)]
     status: String,
     /// What was seen.
+    #[serde(default)]
+    #[schema(required)]
     found: Vec<String>,
     /// What was expected and what to change.
     hint: Option<String>,
@@ -99,52 +125,192 @@ pub struct DomainRecord {
     rotation: Option<String>,
 }
 
+/// A DKIM key.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct DomainKey {
+    selector: String,
+    algorithm: String,
+    /// Where its record stands.
+    name: String,
+    /// `next`, `signing` or `retired`.
+    state: &'static str,
+    since: String,
+    /// A retired key's record must stay until then.
+    keep_until: Option<String>,
+}
+
+/// What the last check saw of one record.
+#[derive(Deserialize)]
+struct Finding {
+    id: String,
+    status: String,
+    found: Vec<String>,
+    hint: Option<String>,
+}
+
 /// A domain that is gone.
 #[derive(Serialize, ToSchema)]
 pub struct DeletedDomain {
     /// `dom_…`
-    id: String,
+    #[schema(value_type = String)]
+    pub id: DomainId,
     /// Its name.
-    name: String,
+    #[schema(value_type = String)]
+    pub name: DomainName,
     /// Always true.
-    deleted: bool,
+    pub deleted: bool,
 }
 
-/// The refusals of the account holder's routes.
-#[derive(IntoResponses)]
-pub enum AdminRefusals {
-    /// `BAD_REQUEST`
-    #[response(status = 400, content_type = "application/problem+json")]
-    BadRequest(Problem),
-    /// `UNAUTHORIZED`: the key is missing, unknown, expired or switched off.
-    #[response(status = 401, content_type = "application/problem+json")]
-    Unauthorized(Problem),
-    /// `FORBIDDEN`: the key has not the scope `admin`, or not for this domain; or the account has as
-    /// many domains as it may have.
-    #[response(status = 403, content_type = "application/problem+json")]
-    Forbidden(Problem),
-    /// `NOT_FOUND`
-    #[response(status = 404, content_type = "application/problem+json")]
-    NotFound(Problem),
-    /// `REQUEST_TIMEOUT`: the body did not arrive in time.
-    #[response(status = 408, content_type = "application/problem+json")]
-    RequestTimeout(Problem),
-    /// `CONFLICT`: there is one already, or it is a sandbox domain.
-    #[response(status = 409, content_type = "application/problem+json")]
-    Conflict(Problem),
-    /// `PAYLOAD_TOO_LARGE`
-    #[response(status = 413, content_type = "application/problem+json")]
-    PayloadTooLarge(Problem),
-    /// `UNSUPPORTED_MEDIA_TYPE`: not JSON.
-    #[response(status = 415, content_type = "application/problem+json")]
-    UnsupportedMediaType(Problem),
-    /// `RATE_LIMITED`: too much under way, or too many failed logins.
-    #[response(status = 429, content_type = "application/problem+json")]
-    TooManyRequests(Problem),
-    /// `INTERNAL`
-    #[response(status = 500, content_type = "application/problem+json")]
-    Internal(Problem),
-    /// `UNAVAILABLE`: the policy or the store gives no answer, or the server is shutting down.
-    #[response(status = 503, content_type = "application/problem+json")]
-    Unavailable(Problem),
+impl DomainLine {
+    pub fn new(row: &DomainRow, rules: &Rules) -> Self {
+        let domain = &row.domain;
+        let standing = &domain.standing;
+        let sends_until = match standing.phase {
+            Phase::Warned => Some(standing.since.after(rules.schedule.grace).rfc3339()),
+            Phase::Pending | Phase::Verified | Phase::Degraded | Phase::Failed => None,
+        };
+        Self {
+            id: domain.id,
+            account_id: domain.account_id,
+            name: domain.name.clone(),
+            unicode_name: shown(&domain.name),
+            kind: domain.kind,
+            state: standing.phase,
+            since: standing.since.rfc3339(),
+            verified: standing.may_send(),
+            progress: standing.progress,
+            missing: standing.missing.clone(),
+            sends_until,
+            created_at: domain.created_at.rfc3339(),
+        }
+    }
+}
+
+impl Domain {
+    pub fn new(file: DomainFile, events: Vec<EventRow>, rules: &Rules) -> Self {
+        let line = DomainLine::new(&file.row, rules);
+        let DomainFile { row, check, keys } = file;
+        let at = |at: fn(&CheckRow) -> Option<Timestamp>| {
+            check.as_ref().and_then(at).map(Timestamp::rfc3339)
+        };
+        let details = DomainDetails {
+            records: records(&row, check.as_ref(), &keys),
+            checked_at: at(|it| it.checked_at),
+            next_check_at: at(|it| it.next_at),
+            unclear_since: at(|it| it.unclear_since),
+            failure: check.as_ref().and_then(|it| it.failure.clone()),
+            lookups: check.map_or_else(|| Value::Array(Vec::new()), |it| it.observations),
+            dkim: keys.into_iter().map(|key| DomainKey::new(&row.domain.name, key)).collect(),
+            decision: row.decision,
+            events: events.into_iter().map(Event::from).collect(),
+            warnings: Vec::new(),
+        };
+        Self { line, details }
+    }
+
+    pub fn with_warnings(mut self, warnings: Vec<String>) -> Self {
+        self.details.warnings = warnings;
+        self
+    }
+}
+
+/// The records to publish, each with what was seen of it.
+fn records(row: &DomainRow, check: Option<&CheckRow>, keys: &[DkimKey]) -> Vec<DomainRecord> {
+    let name_of = |key: &DkimKey| record_name(&row.domain.name, key);
+    let findings: Vec<Finding> = check.map(|it| read(&it.findings)).unwrap_or_default();
+    let mut records: Vec<DomainRecord> = read(&row.requirements);
+    for record in &mut records {
+        let finding = findings.iter().find(|it| it.id == record.id);
+        record.status = finding.map_or_else(|| "unchecked".to_owned(), |it| it.status.clone());
+        record.found = finding.map(|it| it.found.clone()).unwrap_or_default();
+        record.hint = finding.and_then(|it| it.hint.clone());
+        let key = keys.iter().find(|key| record.name == name_of(key));
+        match key.map(|key| (key.phase, key.since)) {
+            Some((KeyPhase::Next, _)) => record.rotation = Some("next".to_owned()),
+            Some((KeyPhase::Retired, since)) => {
+                record.rotation = Some("retired".to_owned());
+                record.required = false;
+                record.help = until(since);
+            }
+            Some((KeyPhase::Signing, _)) | None => {}
+        }
+    }
+    let retired = keys.iter().filter(|key| key.phase == KeyPhase::Retired);
+    let retired = retired.filter(|key| !records.iter().any(|it| it.name == name_of(key)));
+    let retired: Vec<_> = retired.map(|it| retired_record(&row.domain.name, it)).collect();
+    records.extend(retired);
+    records
+}
+
+/// A JSON list of the database, as this server wrote it.
+fn read<T: for<'de> Deserialize<'de>>(list: &Value) -> Vec<T> {
+    let items = list.as_array().into_iter().flatten();
+    items.filter_map(|it| T::deserialize(it).ok()).collect()
+}
+
+/// The record of a key that signs no more: the policy does not know of it, and verifiers still ask.
+fn retired_record(domain: &DomainName, key: &DkimKey) -> DomainRecord {
+    let kind = key.algorithm.split('-').next().unwrap_or_default();
+    DomainRecord {
+        id: format!("dkim:{}", key.selector),
+        purpose: "DKIM".to_owned(),
+        required: false,
+        r#type: "TXT".to_owned(),
+        name: record_name(domain, key),
+        value: format!("v=DKIM1; k={kind}; p={}", key.public_base64),
+        help: until(key.since),
+        status: "unchecked".to_owned(),
+        found: Vec::new(),
+        hint: None,
+        rotation: Some("retired".to_owned()),
+    }
+}
+
+/// What there is to say about the record of a key that is retired since then.
+fn until(since: Timestamp) -> String {
+    let until = since.after(RETIRED).rfc3339();
+    format!(
+        "Mail that was signed with this key may still be under way. Leave the record until {until}."
+    )
+}
+
+impl DomainKey {
+    fn new(domain: &DomainName, key: DkimKey) -> Self {
+        let keep_until = match key.phase {
+            KeyPhase::Retired => Some(key.since.after(RETIRED).rfc3339()),
+            KeyPhase::Next | KeyPhase::Signing => None,
+        };
+        Self {
+            name: record_name(domain, &key),
+            state: key.phase.word(),
+            since: key.since.rfc3339(),
+            keep_until,
+            selector: key.selector,
+            algorithm: key.algorithm,
+        }
+    }
+}
+
+/// One flat object: a derived schema would refer to the parts.
+impl PartialSchema for Domain {
+    fn schema() -> RefOr<Schema> {
+        let (mut domain, details) = (object::<DomainLine>(), object::<DomainDetails>());
+        domain.description = Some("A sender domain.".to_owned());
+        domain.properties.extend(details.properties);
+        domain.required.extend(details.required);
+        domain.into()
+    }
+}
+
+impl ToSchema for Domain {
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        DomainLine::schemas(schemas);
+        DomainDetails::schemas(schemas);
+    }
+}
+
+fn object<T: PartialSchema>() -> Object {
+    let RefOr::T(Schema::Object(object)) = T::schema() else { return Object::new() };
+    object
 }

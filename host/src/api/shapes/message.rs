@@ -1,36 +1,26 @@
-//! The shapes of messages and suppressions.
-
-use std::collections::BTreeMap;
+//! Messages.
 
 use serde::Serialize;
-use utoipa::{IntoResponses, ToSchema};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
-use super::Problem;
-
-/// Where a message stands.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum MessageState {
-    Scheduled,
-    Queued,
-    Sending,
-    Delivered,
-    Relayed,
-    Deferred,
-    Bounced,
-    Failed,
-    Suppressed,
-    Canceled,
-}
+use super::from_row;
+use super::page::{Listed, PAGED, Page, PageDoc, WHOLE};
+use crate::id::{AccountId, MessageId};
+use crate::message::state::MessageState;
+use crate::store::records::EventRow;
+use crate::store::sqlite::{AttemptRow, MessageFile, MessageRow};
 
 /// A message on one line of a list.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MessageLine {
     /// `msg_…`
-    id: String,
+    #[schema(value_type = String)]
+    id: MessageId,
     /// `acc_…`
-    account_id: String,
+    #[schema(value_type = String)]
+    account_id: AccountId,
     /// The key that it was sent with, `key_…`.
     key_id: String,
     /// `api`, `smtp` or `dashboard`.
@@ -38,7 +28,8 @@ pub struct MessageLine {
     /// Its template; none for a message that came whole.
     template: Option<String>,
     /// The template's revision.
-    template_revision: Option<u64>,
+    #[schema(value_type = Option<u64>)]
+    template_revision: Option<i64>,
     /// The author: the address in From.
     from: String,
     /// The envelope's recipient.
@@ -46,7 +37,8 @@ pub struct MessageLine {
     /// The subject.
     subject: String,
     /// Where it stands.
-    state: MessageState,
+    #[schema(value_type = MessageState)]
+    state: String,
     /// Why it stands there.
     reason: String,
     /// What it cost.
@@ -56,7 +48,8 @@ pub struct MessageLine {
     /// Words to find it by.
     tags: Vec<String>,
     /// Your own facts about it.
-    metadata: BTreeMap<String, String>,
+    #[schema(value_type = BTreeMap<String, String>)]
+    metadata: Map<String, Value>,
     /// When it is attempted next; none while an attempt is under way, or where it rests.
     #[schema(format = "date-time")]
     next_attempt_at: Option<String>,
@@ -71,18 +64,6 @@ pub struct MessageLine {
     complained_at: Option<String>,
     /// The message that it sends once more.
     resent_from: Option<String>,
-}
-
-/// Some of the messages.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct MessagePage {
-    /// Newest first.
-    data: Vec<MessageLine>,
-    /// Whether there may be more.
-    has_more: bool,
-    /// What to give as `after` for the next page, where there may be more.
-    next: Option<String>,
 }
 
 /// All that is known of a message.
@@ -100,7 +81,7 @@ pub struct Message {
     /// Each plugin: name, version, digest, settings revision, verdict, reason, microseconds; of the
     /// renderer also `blank`, the variables that went out blank.
     #[schema(value_type = Vec<Object>)]
-    decisions: Vec<serde_json::Value>,
+    decisions: Value,
 }
 
 /// Something that happened.
@@ -115,16 +96,6 @@ pub struct Event {
     /// When.
     #[schema(format = "date-time")]
     at: String,
-}
-
-/// What happened, oldest first.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct EventList {
-    /// The events.
-    data: Vec<Event>,
-    /// Always false.
-    has_more: bool,
 }
 
 /// One attempt to hand a message over.
@@ -148,7 +119,8 @@ pub struct Attempt {
     /// How the connection was encrypted; none where it was not.
     tls: Option<String>,
     /// The state that it led to.
-    outcome: MessageState,
+    #[schema(value_type = MessageState)]
+    outcome: String,
     /// The reply's code.
     code: Option<u16>,
     /// Its enhanced status code (RFC 3463), as in `5.1.1`.
@@ -159,122 +131,51 @@ pub struct Attempt {
     conversation: String,
 }
 
-/// The attempts, oldest first.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct AttemptList {
-    /// The attempts.
-    data: Vec<Attempt>,
-    /// Always false.
-    has_more: bool,
+impl From<MessageFile> for Message {
+    fn from(file: MessageFile) -> Self {
+        let MessageFile { row, size, events, attempts, decisions } = file;
+        let events = events.into_iter().map(Event::from).collect();
+        let attempts = attempts.into_iter().map(Attempt::from).collect();
+        Self { line: row.into(), size, events, attempts, decisions }
+    }
 }
 
-/// A message that was sent once more.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-#[expect(clippy::struct_field_names, reason = "the member's name in the answer")]
-pub struct Resent {
-    /// Always true.
-    success: bool,
-    /// The new message, `msg_…`.
-    message_id: String,
-    /// The balance after it.
-    credits_remaining: i64,
-    /// `queued` or `suppressed`.
-    state: MessageState,
-    /// The message that it was.
-    resent_from: String,
+from_row!(MessageRow => MessageLine {
+    id, account_id, key_id, channel, template, template_revision, from, to, subject, state, reason,
+    credits, refunded, tags, metadata, next_attempt_at, created_at, updated_at, complained_at, resent_from,
+});
+from_row!(EventRow => Event { id, r#type, detail, at });
+from_row!(AttemptRow => Attempt {
+    number, started_at, ended_at, route, host, address, tls, outcome, code, enhanced, reply, conversation,
+});
+
+pub type MessagePage = Page<MessageLine>;
+pub type EventList = Page<Event>;
+pub type AttemptList = Page<Attempt>;
+
+impl Listed for MessageLine {
+    const PAGE: PageDoc = PageDoc {
+        name: "MessagePage",
+        about: "Some of the messages.",
+        data: "Newest first.",
+        ..PAGED
+    };
 }
 
-/// The refusals of what only reads.
-#[derive(IntoResponses)]
-pub enum ReadRefusals {
-    /// `BAD_REQUEST`: the query, or the path.
-    #[response(status = 400, content_type = "application/problem+json")]
-    BadRequest(Problem),
-    /// `UNAUTHORIZED`: the key is missing, unknown, expired or switched off.
-    #[response(status = 401, content_type = "application/problem+json")]
-    Unauthorized(Problem),
-    /// `FORBIDDEN`: the key has not the scope `admin`, or is for other domains or templates; or the
-    /// account is suspended.
-    #[response(status = 403, content_type = "application/problem+json")]
-    Forbidden(Problem),
-    /// `NOT_FOUND`: the account has none of this name.
-    #[response(status = 404, content_type = "application/problem+json")]
-    NotFound(Problem),
-    /// `RATE_LIMITED`: too many requests, or failed logins.
-    #[response(status = 429, content_type = "application/problem+json")]
-    TooManyRequests(Problem),
-    /// `INTERNAL`
-    #[response(status = 500, content_type = "application/problem+json")]
-    Internal(Problem),
-    /// `UNAVAILABLE`: the store gives no answer, or the server is shutting down.
-    #[response(status = 503, content_type = "application/problem+json")]
-    Unavailable(Problem),
+impl Listed for Event {
+    const PAGE: PageDoc = PageDoc {
+        name: "EventList",
+        about: "What happened, oldest first.",
+        data: "The events.",
+        ..WHOLE
+    };
 }
 
-/// The refusals of a message that cannot be called back, or not be tried again.
-#[derive(IntoResponses)]
-pub enum StateRefusals {
-    /// `BAD_REQUEST`: the path.
-    #[response(status = 400, content_type = "application/problem+json")]
-    BadRequest(Problem),
-    /// `UNAUTHORIZED`: the key is missing, unknown, expired or switched off.
-    #[response(status = 401, content_type = "application/problem+json")]
-    Unauthorized(Problem),
-    /// `FORBIDDEN`: the key has not the scope `admin`, or is for other domains or templates; or the
-    /// account is suspended.
-    #[response(status = 403, content_type = "application/problem+json")]
-    Forbidden(Problem),
-    /// `NOT_FOUND`: the account has no such message.
-    #[response(status = 404, content_type = "application/problem+json")]
-    NotFound(Problem),
-    /// `CONFLICT`: it is in a state in which that cannot be done; the message names it.
-    #[response(status = 409, content_type = "application/problem+json")]
-    Conflict(Problem),
-    /// `RATE_LIMITED`: too many failed logins.
-    #[response(status = 429, content_type = "application/problem+json")]
-    TooManyRequests(Problem),
-    /// `INTERNAL`
-    #[response(status = 500, content_type = "application/problem+json")]
-    Internal(Problem),
-    /// `UNAVAILABLE`: the store gives no answer, or the server is shutting down.
-    #[response(status = 503, content_type = "application/problem+json")]
-    Unavailable(Problem),
-}
-
-/// The refusals of a message that is to be sent once more.
-#[derive(IntoResponses)]
-pub enum ResendRefusals {
-    /// `BAD_REQUEST`: the path, or the Idempotency-Key.
-    #[response(status = 400, content_type = "application/problem+json")]
-    BadRequest(Problem),
-    /// `UNAUTHORIZED`: the key is missing, unknown, expired or switched off.
-    #[response(status = 401, content_type = "application/problem+json")]
-    Unauthorized(Problem),
-    /// `INSUFFICIENT_BALANCE`: nothing was charged, nothing was stored.
-    #[response(status = 402, content_type = "application/problem+json")]
-    PaymentRequired(Problem),
-    /// `DOMAIN_NOT_VERIFIED`, `RESTRICTED_TEMPLATE` or `FORBIDDEN`.
-    #[response(status = 403, content_type = "application/problem+json")]
-    Forbidden(Problem),
-    /// `NOT_FOUND`: the account has no such message.
-    #[response(status = 404, content_type = "application/problem+json")]
-    NotFound(Problem),
-    /// `CONFLICT`: its content is no longer kept; or a request with this Idempotency-Key is running.
-    #[response(status = 409, content_type = "application/problem+json")]
-    Conflict(Problem),
-    /// `IDEMPOTENCY_CONFLICT`: the key was used for another request.
-    #[response(status = 422, content_type = "application/problem+json")]
-    Unprocessable(Problem),
-    /// `RATE_LIMITED`: see `Retry-After`.
-    #[response(status = 429, content_type = "application/problem+json")]
-    TooManyRequests(Problem),
-    /// `INTERNAL`
-    #[response(status = 500, content_type = "application/problem+json")]
-    Internal(Problem),
-    /// `UNAVAILABLE`: a plugin failed closed, the store is not reachable, or the server is shutting
-    /// down; see `Retry-After`.
-    #[response(status = 503, content_type = "application/problem+json")]
-    Unavailable(Problem),
+impl Listed for Attempt {
+    const PAGE: PageDoc = PageDoc {
+        name: "AttemptList",
+        about: "The attempts, oldest first.",
+        data: "The attempts.",
+        ..WHOLE
+    };
 }

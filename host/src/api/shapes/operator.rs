@@ -1,22 +1,18 @@
-//! The shapes of what operators see.
+//! What operators see: plugins and decisions.
 
 use serde::Serialize;
-use utoipa::{IntoResponses, ToSchema};
+use serde_json::{Value, json};
+use utoipa::ToSchema;
 
-use super::Problem;
-
-/// Some of a list.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Listing {
-    /// The things.
-    #[schema(value_type = Vec<Object>)]
-    data: Vec<serde_json::Value>,
-    /// Whether there may be more; `?after=` the last one goes on, or `next` where it is there.
-    has_more: bool,
-    /// What to give as `after` for the next page; in lists whose pages may be short or empty.
-    next: Option<String>,
-}
+use super::{Page, from_row};
+use crate::id::{AccountId, DecisionId, MessageId};
+use crate::plugin::comparison::{Difference, Group};
+use crate::plugin::impact;
+use crate::plugin::installed::InstalledPlugin;
+use crate::plugin::slot::{OnFailure, SlotName};
+use crate::plugin::status::{CandidateStatus, SlotStatus, Standing};
+use crate::plugin::{Kind, Line};
+use crate::store::sqlite::{DecisionRow, SampleRow};
 
 /// One slot of plugins.
 #[derive(Serialize, ToSchema)]
@@ -24,36 +20,54 @@ pub struct Listing {
 pub struct Slot {
     /// Its name: that of its files.
     #[serde(rename = "slot")]
-    name: String,
+    #[schema(value_type = String)]
+    name: SlotName,
     /// `active`, `disabled` or `empty`.
-    state: String,
+    #[schema(value_type = String)]
+    state: Standing,
     /// `renderer`, `domain` or `plan`.
-    kind: Option<String>,
+    #[schema(value_type = Option<String>)]
+    kind: Option<Kind>,
     /// Whose calls it answers: `server`, `plan …`, `account …` or `domain …`.
     binding: Option<String>,
     /// `closed` or `builtin`.
-    on_failure: Option<String>,
+    #[schema(value_type = Option<String>)]
+    on_failure: Option<OnFailure>,
     /// What answers its calls.
     #[schema(value_type = Option<Object>)]
-    active: Option<serde_json::Value>,
+    active: Option<Value>,
     /// What a rollback would bring back.
     #[schema(value_type = Option<Object>)]
-    previous: Option<serde_json::Value>,
+    previous: Option<PreviousPlugin>,
+    /// Whether the next start would know of all this.
+    #[schema(ignore)]
+    remembered: bool,
     /// What is on its way, or was refused and why.
     #[schema(value_type = Option<Object>)]
-    candidate: Option<serde_json::Value>,
+    candidate: Option<Value>,
     /// What may not run again until the operator says so.
     #[schema(value_type = Vec<Object>)]
-    quarantined: Vec<serde_json::Value>,
+    quarantined: Value,
+}
+
+/// What a rollback would bring back.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct PreviousPlugin {
+    /// None for the one that is built in.
+    digest: Option<String>,
+    settings_revision: u32,
+    since: String,
 }
 
 /// A component was put into a slot; the slot says how it goes on.
 #[derive(Serialize, ToSchema)]
 pub struct Installed {
     /// The slot.
-    slot: String,
+    #[schema(value_type = String)]
+    pub slot: SlotName,
     /// The component, `sha256:<hex>`.
-    digest: String,
+    pub digest: String,
 }
 
 /// What a component would change.
@@ -72,14 +86,14 @@ pub struct Impact {
     would_pass: u32,
     /// Equal differences, each with the number of its calls, the most frequent first.
     #[schema(value_type = Vec<Object>)]
-    groups: Vec<serde_json::Value>,
+    groups: Vec<Group>,
     /// The first differences.
     #[schema(value_type = Vec<Object>)]
-    differences: Vec<serde_json::Value>,
+    differences: Vec<Difference>,
     /// For a renderer, the published templates: how many were rendered with their examples, how many
     /// would be served worse, and the first of those.
     #[schema(value_type = Object)]
-    templates: serde_json::Value,
+    templates: impact::Templates,
 }
 
 /// What plugins decided for one send.
@@ -87,53 +101,70 @@ pub struct Impact {
 #[serde(rename_all = "camelCase")]
 pub struct DecisionRecord {
     /// `dec_…`
-    id: String,
+    #[schema(value_type = String)]
+    id: DecisionId,
     /// `acc_…`
-    account_id: String,
+    #[schema(value_type = String)]
+    account_id: AccountId,
     /// `msg_…`; none for a refusal.
-    message_id: Option<String>,
+    #[schema(value_type = Option<String>)]
+    message_id: Option<MessageId>,
     /// `accepted`, or the code of the refusal.
     outcome: String,
     /// Each plugin: name, version, digest, settings revision, verdict, reason, microseconds.
     #[schema(value_type = Vec<Object>)]
-    plugins: Vec<serde_json::Value>,
+    plugins: Value,
     /// RFC 3339.
     created_at: String,
     /// The kinds whose call was recorded and can be replayed.
     recorded: Vec<String>,
 }
 
-/// The refusals of the operator's routes.
-#[derive(IntoResponses)]
-pub enum OperatorRefusals {
-    /// `BAD_REQUEST`
-    #[response(status = 400, content_type = "application/problem+json")]
-    BadRequest(Problem),
-    /// `UNAUTHORIZED`: the key is missing, unknown, expired or switched off.
-    #[response(status = 401, content_type = "application/problem+json")]
-    Unauthorized(Problem),
-    /// `FORBIDDEN`: the key has not the scope `operator`.
-    #[response(status = 403, content_type = "application/problem+json")]
-    Forbidden(Problem),
-    /// `NOT_FOUND`
-    #[response(status = 404, content_type = "application/problem+json")]
-    NotFound(Problem),
-    /// `REQUEST_TIMEOUT`: the body did not arrive in time.
-    #[response(status = 408, content_type = "application/problem+json")]
-    RequestTimeout(Problem),
-    /// `CONFLICT`: nothing to activate, to roll back or to shadow.
-    #[response(status = 409, content_type = "application/problem+json")]
-    Conflict(Problem),
-    /// `PAYLOAD_TOO_LARGE`
-    #[response(status = 413, content_type = "application/problem+json")]
-    PayloadTooLarge(Problem),
-    /// `RATE_LIMITED`: too many failed logins.
-    #[response(status = 429, content_type = "application/problem+json")]
-    TooManyRequests(Problem),
-    /// `INTERNAL`
-    #[response(status = 500, content_type = "application/problem+json")]
-    Internal(Problem),
-    /// `UNAVAILABLE`: the store is not reachable, or the server is shutting down.
-    #[response(status = 503, content_type = "application/problem+json")]
-    Unavailable(Problem),
+/// What plugins logged.
+#[derive(Serialize)]
+pub struct LogPage {
+    #[serde(flatten)]
+    page: Page<Line>,
+    /// Lines that are missing, because there were too many.
+    dropped: u64,
+}
+
+impl Slot {
+    pub fn new(name: SlotName, view: SlotStatus) -> Self {
+        let config = view.active.as_ref().map(InstalledPlugin::config);
+        Self {
+            name,
+            state: view.standing(),
+            kind: view.active.as_ref().map(InstalledPlugin::kind),
+            binding: config.map(|it| it.binding.to_string()),
+            on_failure: config.map(|it| it.on_failure),
+            active: view.active_json(),
+            candidate: view.candidate.as_ref().map(CandidateStatus::to_json),
+            quarantined: json!(view.quarantined),
+            remembered: !view.is_unsaved,
+            previous: view.previous.map(|it| PreviousPlugin {
+                digest: it.digest,
+                settings_revision: it.settings_revision,
+                since: it.since,
+            }),
+        }
+    }
+}
+
+from_row!(impact::Impact => Impact {
+    compared, would_change, would_fail, pass, would_pass, groups, differences, templates,
+});
+
+impl DecisionRecord {
+    pub fn new(row: DecisionRow, samples: Vec<SampleRow>) -> Self {
+        let DecisionRow { id, account_id, message_id, outcome, plugins, created_at } = row;
+        let recorded = samples.into_iter().map(|sample| sample.kind).collect();
+        Self { id, account_id, message_id, outcome, plugins, created_at, recorded }
+    }
+}
+
+impl LogPage {
+    pub fn new(lines: Vec<Line>, dropped: u64) -> Self {
+        Self { page: Page::whole(lines), dropped }
+    }
 }

@@ -1,7 +1,35 @@
 //! The texts that name something in a path or a query.
 
 use serde::Serialize;
-use utoipa::ToSchema;
+use utoipa::openapi::schema::{ObjectBuilder, Type};
+use utoipa::openapi::{RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
+
+use crate::id::{AccountId, DecisionId, DomainId, EventId, MessageId, WebhookId};
+
+macro_rules! identifiers {
+    ($($id:ty: $prefix:literal, $about:literal;)*) => {$(
+        impl ToSchema for $id {}
+
+        impl PartialSchema for $id {
+            fn schema() -> RefOr<Schema> {
+                let ulid = "[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}";
+                let pattern = format!("^{}{ulid}$", $prefix);
+                let text = ObjectBuilder::new().schema_type(Type::String).pattern(Some(pattern));
+                text.description(Some($about)).into()
+            }
+        }
+    )*};
+}
+
+identifiers! {
+    AccountId: "acc_", "An account.";
+    MessageId: "msg_", "A message.";
+    DomainId: "dom_", "A sender domain.";
+    DecisionId: "dec_", "A decision.";
+    WebhookId: "whk_", "A webhook.";
+    EventId: "evt_", "An event.";
+}
 
 /// How many things a list gives: 50 where nothing is said, and never more than 500.
 #[derive(Serialize, ToSchema)]
@@ -13,40 +41,10 @@ pub struct Limit(u64);
 #[schema(minimum = 0, maximum = 4_294_967_295_u64)]
 pub struct Count(u64);
 
-/// An account.
-#[derive(Serialize, ToSchema)]
-#[schema(pattern = "^acc_[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}$")]
-pub struct AccountRef(String);
-
-/// A message.
-#[derive(Serialize, ToSchema)]
-#[schema(pattern = "^msg_[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}$")]
-pub struct MessageRef(String);
-
-/// A sender domain.
-#[derive(Serialize, ToSchema)]
-#[schema(pattern = "^dom_[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}$")]
-pub struct DomainRef(String);
-
-/// A decision.
-#[derive(Serialize, ToSchema)]
-#[schema(pattern = "^dec_[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}$")]
-pub struct DecisionRef(String);
-
 /// A decision, or the message that it was about.
 #[derive(Serialize, ToSchema)]
 #[schema(pattern = "^(dec|msg)_[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}$")]
 pub struct DecisionOrMessage(String);
-
-/// A webhook.
-#[derive(Serialize, ToSchema)]
-#[schema(pattern = "^whk_[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}$")]
-pub struct WebhookRef(String);
-
-/// An event.
-#[derive(Serialize, ToSchema)]
-#[schema(pattern = "^evt_[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}$")]
-pub struct EventRef(String);
 
 /// A slot of plugins.
 #[derive(Serialize, ToSchema)]

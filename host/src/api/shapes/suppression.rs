@@ -1,41 +1,12 @@
-//! The shapes of suppressions.
+//! Suppressions.
 
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::Problem;
-
-/// Why an address is suppressed.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum SuppressionKind {
-    Bounce,
-    Complaint,
-    Manual,
-}
-
-/// An address to suppress.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct NewSuppression {
-    /// The address; letter case does not matter.
-    #[schema(format = "email", max_length = 254)]
-    address: String,
-    /// Why, in your own words.
-    #[schema(max_length = 500)]
-    reason: Option<String>,
-    /// When it is taken off; never where nothing is said.
-    #[schema(format = "date-time")]
-    expires_at: Option<String>,
-}
-
-/// Addresses to suppress.
-#[derive(Serialize, ToSchema)]
-pub struct NewSuppressions {
-    /// From 1 to 1,000.
-    #[schema(min_items = 1, max_items = 1000)]
-    data: Vec<NewSuppression>,
-}
+use super::page::{Listed, PAGED, Page, PageDoc};
+use super::{Problem, from_row};
+use crate::store::records::SuppressionKind;
+use crate::store::sqlite::SuppressionRow;
 
 /// An address that nothing more is sent to.
 #[derive(Serialize, ToSchema)]
@@ -44,7 +15,8 @@ pub struct Suppression {
     /// The address in lower case throughout.
     address: String,
     /// Why it is there.
-    kind: SuppressionKind,
+    #[schema(value_type = SuppressionKind)]
+    kind: String,
     /// In the words of whoever put it there.
     reason: String,
     /// The message that bounced or was complained about.
@@ -56,28 +28,18 @@ pub struct Suppression {
     #[schema(format = "date-time")]
     expires_at: Option<String>,
     /// Members of the request that mean nothing here.
-    warnings: Option<Vec<String>>,
-}
-
-/// Some of the list.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct SuppressionPage {
-    /// In the order of the addresses.
-    data: Vec<Suppression>,
-    /// Whether there may be more.
-    has_more: bool,
-    /// What to give as `after` for the next page, where there may be more.
-    next: Option<String>,
+    #[schema(value_type = Option<Vec<String>>)]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }
 
 /// One result for each address.
 #[derive(Serialize, ToSchema)]
 pub struct SuppressionResults {
     /// Whether all were accepted.
-    success: bool,
+    pub success: bool,
     /// In the order of the request.
-    data: Vec<SuppressionResult>,
+    pub data: Vec<SuppressionResult>,
 }
 
 /// How an address stands on the list, or what is wrong with it.
@@ -92,7 +54,22 @@ pub enum SuppressionResult {
 #[derive(Serialize, ToSchema)]
 pub struct DeletedSuppression {
     /// The address.
-    address: String,
+    pub address: String,
     /// Always true.
-    deleted: bool,
+    pub deleted: bool,
+}
+
+from_row!(SuppressionRow => Suppression {
+    address, kind, reason, message_id, created_at, expires_at, warnings: Vec::new(),
+});
+
+pub type SuppressionPage = Page<Suppression>;
+
+impl Listed for Suppression {
+    const PAGE: PageDoc = PageDoc {
+        name: "SuppressionPage",
+        about: "Some of the list.",
+        data: "In the order of the addresses.",
+        ..PAGED
+    };
 }

@@ -1,65 +1,28 @@
-//! The shapes of webhooks, their deliveries, and what is posted to them.
-
-use std::collections::BTreeMap;
+//! Webhooks and their deliveries.
 
 use serde::Serialize;
+use serde_json::Value;
 use utoipa::ToSchema;
 
-/// Whose webhooks are meant: the account's, or (scope `operator`) the server's.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum WebhookOwner {
-    Account,
-    Server,
-}
-
-/// A webhook to make.
-#[derive(Serialize, ToSchema)]
-pub struct CreateWebhook {
-    /// `https://…`; no user name, no fragment, no address that is not public.
-    #[schema(min_length = 1, max_length = 2048)]
-    url: String,
-    /// In your own words.
-    #[schema(max_length = 500)]
-    description: Option<String>,
-    /// The wanted types of events: a type, a group as in `message.*`, or `*`. None or empty: all.
-    #[schema(max_items = 50)]
-    types: Option<Vec<String>>,
-}
-
-/// What is to be another.
-#[derive(Serialize, ToSchema)]
-pub struct ChangeWebhook {
-    /// `https://…`
-    #[schema(min_length = 1, max_length = 2048)]
-    url: Option<String>,
-    /// In your own words.
-    #[schema(max_length = 500)]
-    description: Option<String>,
-    /// The wanted types of events.
-    #[schema(max_items = 50)]
-    types: Option<Vec<String>>,
-    /// One that is activated is told what happens from then on; what waits for one that is disabled
-    /// fails, and can be replayed.
-    state: Option<WebhookState>,
-}
-
-/// Whether a webhook is told anything.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum WebhookState {
-    Active,
-    Disabled,
-}
+use super::event::{WebhookEvent, WebhookTry};
+use super::from_row;
+use super::page::{Listed, PAGED, Page, PageDoc};
+use crate::clock::Timestamp;
+use crate::id::{AccountId, EventId, WebhookId};
+use crate::store::sqlite::{DeliveryRow, DeliveryState, WebhookOwner, WebhookRow, WebhookState};
+use crate::webhooks::manage::Tested;
+use crate::webhooks::signature::Secret;
 
 /// A webhook.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Webhook {
     /// `whk_…`
-    id: String,
+    #[schema(value_type = String)]
+    id: WebhookId,
     /// `acc_…`; none for one of the server.
-    account_id: Option<String>,
+    #[schema(value_type = Option<String>)]
+    account_id: Option<AccountId>,
     /// Where events are posted to.
     url: String,
     /// In its owner's words.
@@ -86,7 +49,9 @@ pub struct Webhook {
     #[schema(format = "date-time")]
     created_at: String,
     /// Members of the request that mean nothing here.
-    warnings: Option<Vec<String>>,
+    #[schema(value_type = Option<Vec<String>>)]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }
 
 /// A webhook with its secret, which is told this once.
@@ -97,27 +62,19 @@ pub struct NewWebhook {
     webhook: Webhook,
     /// `whsec_<base64 of 32 bytes>`.
     secret: String,
-}
-
-/// Some webhooks.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct WebhookList {
-    /// Oldest first.
-    data: Vec<Webhook>,
-    /// Whether there are more.
-    has_more: bool,
-    /// What the next page comes after, where there is one.
-    next: Option<String>,
+    #[schema(ignore)]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }
 
 /// A webhook that is gone.
 #[derive(Serialize, ToSchema)]
 pub struct DeletedWebhook {
     /// `whk_…`
-    id: String,
+    #[schema(value_type = String)]
+    pub id: WebhookId,
     /// Always true.
-    deleted: bool,
+    pub deleted: bool,
 }
 
 /// What came of a test.
@@ -125,38 +82,16 @@ pub struct DeletedWebhook {
 #[serde(rename_all = "camelCase")]
 pub struct WebhookTest {
     /// `evt_…`, as in the header `webhook-id`.
-    id: String,
+    #[schema(value_type = String)]
+    id: EventId,
     /// `whk_…`
-    webhook_id: String,
+    #[schema(value_type = String)]
+    webhook_id: WebhookId,
     /// Whether it was taken.
     delivered: bool,
     /// The try.
-    attempt: WebhookTry,
-}
-
-/// One try.
-#[derive(Serialize, ToSchema)]
-pub struct WebhookTry {
-    /// When it ended.
-    #[schema(format = "date-time")]
-    at: String,
-    /// The status; none where there was no answer.
-    status: Option<u16>,
-    /// Why it was not taken.
-    error: Option<String>,
-    /// How long it took.
-    millis: u64,
-    /// The beginning of the answer.
-    response: String,
-}
-
-/// What a delivery can be.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum DeliveryState {
-    Pending,
-    Delivered,
-    Failed,
+    #[schema(value_type = WebhookTry)]
+    attempt: Value,
 }
 
 /// One event for one webhook.
@@ -176,119 +111,83 @@ pub struct WebhookDelivery {
     #[schema(format = "date-time")]
     created_at: String,
     /// The last 20 tries, oldest first.
-    attempts: Vec<WebhookTry>,
+    #[schema(value_type = Vec<WebhookTry>)]
+    attempts: Value,
     /// What is posted.
-    body: WebhookEvent,
-}
-
-/// Some deliveries.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct WebhookDeliveryList {
-    /// Newest first.
-    data: Vec<WebhookDelivery>,
-    /// Whether there may be more.
-    has_more: bool,
-    /// What to give as `after` for the next page, where there may be more.
-    next: Option<String>,
-}
-
-/// The time whose failed deliveries are posted once more.
-#[derive(Serialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ReplayWebhook {
-    /// From when.
-    #[schema(format = "date-time")]
-    since: String,
-    /// To when, and not before `since`; now where nothing is said.
-    #[schema(format = "date-time")]
-    until: Option<String>,
+    #[schema(value_type = WebhookEvent)]
+    body: Value,
 }
 
 /// How many deliveries are posted once more.
 #[derive(Serialize, ToSchema)]
 pub struct Replayed {
     /// How many.
-    replayed: u64,
+    pub replayed: u64,
 }
 
-/// What is posted to a webhook, with the headers `webhook-id`, `webhook-timestamp` and
-/// `webhook-signature` of Standard Webhooks.
-#[derive(Serialize, ToSchema)]
-pub struct WebhookEvent {
-    /// `message.scheduled`, `.queued`, `.sending`, `.delivered`, `.relayed`, `.deferred`, `.bounced`,
-    /// `.failed`, `.suppressed`, `.canceled`, `.complained`; `domain.verified`, `.warning`, `.degraded`,
-    /// `.failed`; `credits.low`, `.exhausted`; `template.published`; `plugin.activated`, `.rolled_back`,
-    /// `.trapped`; `webhook.disabled`; and `webhook.test`, which is posted when somebody asks for a test
-    /// and needs no choice.
-    r#type: String,
-    /// When it happened.
-    #[schema(format = "date-time")]
-    timestamp: String,
-    /// The facts; which ones depends on the type.
-    data: WebhookData,
+impl Webhook {
+    /// The webhook as it stands `now`.
+    pub fn new(row: WebhookRow, now: Timestamp) -> Self {
+        let account_id = match row.owner {
+            WebhookOwner::Account(id) => Some(id),
+            WebhookOwner::Server => None,
+        };
+        let earlier = row.earlier.map(|(_, until)| until).filter(|until| *until > now);
+        Self {
+            id: row.id,
+            account_id,
+            url: row.url,
+            description: row.description,
+            types: row.types,
+            state: row.state,
+            reason: row.reason,
+            since: row.since.rfc3339(),
+            earlier_secret_until: earlier.map(Timestamp::rfc3339),
+            succeeded_at: row.succeeded_at.map(Timestamp::rfc3339),
+            failing_since: row.failing_since.map(Timestamp::rfc3339),
+            created_at: row.created_at.rfc3339(),
+            warnings: Vec::new(),
+        }
+    }
 }
 
-/// The facts of an event.
-#[derive(Serialize, ToSchema)]
-#[serde(untagged)]
-pub enum WebhookData {
-    Message(Box<MessageEvent>),
-    Domain(DomainEvent),
-    Other(BTreeMap<String, serde_json::Value>),
+impl NewWebhook {
+    /// The webhook as it stands `now`, with its secret.
+    pub fn new((row, secret): (WebhookRow, Secret), now: Timestamp) -> Self {
+        let webhook = Webhook::new(row, now);
+        Self { webhook, secret: secret.text(), warnings: Vec::new() }
+    }
 }
 
-/// Of `message.<state>`.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct MessageEvent {
-    /// `msg_…`
-    message_id: String,
-    /// `acc_…`
-    account_id: String,
-    /// The state that it has got; of `message.complained` where it stands, and null where it is not kept.
-    state: Option<String>,
-    /// Why, in the words of the server that said it.
-    reason: String,
-    /// Of `message.bounced`: the code of the server's reply, as `550`.
-    code: Option<u16>,
-    /// Of `message.bounced`: the enhanced status code, as `5.1.1`.
-    enhanced: Option<String>,
-    /// Of `message.bounced`: `hard` where the address takes no mail, `unclear` where it was refused without a
-    /// reason, `refused` where this message was.
-    class: Option<String>,
-    /// Of `message.bounced`: the host that refused it.
-    remote_host: Option<String>,
-    /// Of `message.bounced`: whether the address is on the suppression list now.
-    suppressed: Option<bool>,
-    /// The recipient. It and what follows is missing where the message is not kept any more.
-    to: Option<String>,
-    /// The author.
-    from: Option<String>,
-    /// The subject.
-    subject: Option<String>,
-    /// The slug of its template.
-    template: Option<String>,
-    /// Your own words.
-    tags: Option<Vec<String>>,
-    /// Your own facts.
-    metadata: Option<BTreeMap<String, String>>,
-    /// What it cost.
-    credits: Option<i64>,
-    /// How many attempts had begun.
-    attempt: Option<i64>,
+impl WebhookTest {
+    pub fn new(webhook_id: WebhookId, tested: Tested) -> Self {
+        let Tested { event, delivered, attempt } = tested;
+        Self { id: event, webhook_id, delivered, attempt }
+    }
 }
 
-/// Of `domain.<event>`.
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct DomainEvent {
-    /// `dom_…`
-    domain_id: String,
-    /// `acc_…`
-    account_id: String,
-    /// Its name; missing where the domain is not there any more.
-    name: Option<String>,
-    /// Why.
-    reason: String,
+from_row!(DeliveryRow => WebhookDelivery {
+    id, r#type, state, next_attempt_at, created_at, attempts, body,
+});
+
+pub type WebhookList = Page<Webhook>;
+pub type WebhookDeliveryList = Page<WebhookDelivery>;
+
+impl Listed for Webhook {
+    const PAGE: PageDoc = PageDoc {
+        name: "WebhookList",
+        about: "Some webhooks.",
+        data: "Oldest first.",
+        has_more: "Whether there are more.",
+        next: Some("What the next page comes after, where there is one."),
+    };
+}
+
+impl Listed for WebhookDelivery {
+    const PAGE: PageDoc = PageDoc {
+        name: "WebhookDeliveryList",
+        about: "Some deliveries.",
+        data: "Newest first.",
+        ..PAGED
+    };
 }

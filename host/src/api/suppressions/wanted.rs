@@ -9,18 +9,20 @@ use crate::message::address::EmailAddress;
 use crate::store::records::{NewSuppression, SuppressionKind};
 
 /// Addresses of one request.
-const MOST: usize = 1_000;
-const LONGEST_REASON: usize = 500;
+const MAX_BATCH_ADDRESSES: usize = 1_000;
+const MAX_REASON_CHARS: usize = 500;
 /// What an address may come with.
 pub const FIELDS: [&str; 3] = ["address", "reason", "expiresAt"];
 
 /// The addresses of a batch.
 pub fn items(body: &Value) -> Result<&[Value], Refusal> {
-    let wanted = format!("must be a list of 1 to {MOST} addresses to suppress");
+    let wanted = format!("must be a list of 1 to {MAX_BATCH_ADDRESSES} addresses to suppress");
     match body.get("data").and_then(Value::as_array) {
         None => Err(Refusal::fault("data", "missing", wanted)),
         Some(items) if items.is_empty() => Err(Refusal::fault("data", "empty", wanted)),
-        Some(items) if items.len() > MOST => Err(Refusal::fault("data", "too_many", wanted)),
+        Some(items) if items.len() > MAX_BATCH_ADDRESSES => {
+            Err(Refusal::fault("data", "too_many", wanted))
+        }
         Some(items) => Ok(items),
     }
 }
@@ -64,8 +66,8 @@ fn address(body: &Map<String, Value>) -> Result<String, Fault> {
 
 fn reason(body: &Map<String, Value>) -> Result<String, Fault> {
     let reason = text(body, "reason")?.unwrap_or("by the account holder");
-    if reason.chars().count() > LONGEST_REASON {
-        let message = format!("may have at most {LONGEST_REASON} characters");
+    if reason.chars().count() > MAX_REASON_CHARS {
+        let message = format!("may have at most {MAX_REASON_CHARS} characters");
         return Err(Fault::new("reason", "too_long", message));
     }
     if reason.chars().any(char::is_control) {

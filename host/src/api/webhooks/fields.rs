@@ -1,6 +1,6 @@
 //! The fields of requests about webhooks: all faults at once.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{Fault, Problem, Refusal, Timestamp, Wanted, WebhookError, WebhookState};
 
@@ -49,14 +49,6 @@ pub fn range(body: &Value) -> Result<(Timestamp, Option<Timestamp>), Problem> {
     let ((since, until), _) = fields.end((since, until), &["since", "until"])?;
     // Without a fault there is one.
     Ok((since.unwrap_or(Timestamp::from_millis(0)), until))
-}
-
-/// The answer, with what of the request meant nothing.
-pub fn warned(mut answer: Value, warnings: &[String]) -> Value {
-    if !warnings.is_empty() {
-        answer["warnings"] = json!(warnings);
-    }
-    answer
 }
 
 struct Fields<'a> {

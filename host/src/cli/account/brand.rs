@@ -7,6 +7,7 @@ use super::super::error::CliError;
 use super::super::open::Target;
 use super::super::output::text;
 use crate::account::brand::{BrandChanges, BrandField};
+use crate::api::shapes::Brand;
 use crate::id::AccountId;
 
 /// Show or change what the templates of an account are offered as defaults. A send's own data wins.
@@ -87,7 +88,7 @@ impl BrandCommand {
         } else {
             opened.store.change_brand(self.id, &changes).await?
         };
-        let mut value = brand.to_json();
+        let mut value = json!(Brand::from(&brand));
         value["accountId"] = json!(self.id);
         self.target.output.one(&value, || {
             let line = |field: BrandField| {

@@ -140,26 +140,6 @@ impl SlotStatus {
         }
     }
 
-    /// For lists, in the members of the API.
-    #[must_use]
-    pub fn to_json(&self, slot: &SlotName) -> Value {
-        let config = self.active.as_ref().map(InstalledPlugin::config);
-        json!({
-            "slot": slot,
-            "state": self.standing(),
-            "kind": self.active.as_ref().map(InstalledPlugin::kind),
-            "binding": config.map(|it| it.binding.to_string()),
-            "onFailure": config.map(|it| it.on_failure),
-            "active": self.active.as_ref().map(|it| self.active_json(it)),
-            "previous": self.previous.as_ref().map(|it| json!({
-                "digest": it.digest, "settingsRevision": it.settings_revision, "since": it.since,
-            })),
-            "remembered": !self.is_unsaved,
-            "candidate": self.candidate.as_ref().map(CandidateStatus::to_json),
-            "quarantined": self.quarantined,
-        })
-    }
-
     /// For health pages: what answers, and what is wrong.
     #[must_use]
     pub fn brief(&self, slot: &SlotName) -> Value {
@@ -180,9 +160,12 @@ impl SlotStatus {
         })
     }
 
-    fn active_json(&self, active: &InstalledPlugin) -> Value {
+    /// What answers its calls, in the members of the API.
+    #[must_use]
+    pub fn active_json(&self) -> Option<Value> {
+        let active = self.active.as_ref()?;
         let (identity, recipe, stats) = (active.identity(), active.recipe(), active.stats());
-        json!({
+        Some(json!({
             "name": identity.name,
             "version": identity.version,
             "digest": identity.digest,
@@ -203,12 +186,14 @@ impl SlotStatus {
             "gaveUp": stats.gave_up(),
             "inputsInQuarantine": stats.inputs_in_quarantine(),
             "cpuMicros": u64::try_from(active.cpu(CallPurpose::Service).as_micros()).unwrap_or(u64::MAX),
-        })
+        }))
     }
 }
 
 impl CandidateStatus {
-    fn to_json(&self) -> Value {
+    /// In the members of the API.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
         json!({
             "digest": self.digest,
             "name": self.name,

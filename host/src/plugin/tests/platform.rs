@@ -167,7 +167,7 @@ impl Platform {
             if let Some(answer) = view.as_ref().and_then(&ask) {
                 return answer;
             }
-            let seen = view.map(|it| it.to_json(&slot));
+            let seen = view.map(|it| (it.active_json(), it.candidate.map(|it| it.to_json())));
             assert!(start.elapsed() < PATIENCE, "waited in vain: {what}; {slot} is {seen:#?}");
             tokio::time::sleep(POLL).await;
         }

@@ -65,9 +65,9 @@ async fn a_candidate_that_answers_every_call_otherwise_waits_for_the_operator() 
     assert_eq!(report.differences[0].lines[0], "decisions[0].allow.credits: 1 -> 2");
     assert_eq!((report.groups.len(), report.groups[0].calls), (1, 3));
     platform.order(PLAN, Order::Activate).await.expect("the operator may");
-    let live = platform.live(PLAN, "price-two").await;
-    let kept = platform.view(PLAN).to_json(live.slot());
-    assert_eq!(kept["active"]["shadow"]["different"], 3, "what was seen is kept: {kept:#}");
+    platform.live(PLAN, "price-two").await;
+    let kept = platform.view(PLAN).active_json().expect("active");
+    assert_eq!(kept["shadow"]["different"], 3, "what was seen is kept: {kept:#}");
 }
 
 #[tokio::test]

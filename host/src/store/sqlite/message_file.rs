@@ -1,6 +1,5 @@
 //! All that is known of one message.
 
-use serde::Serialize;
 use serde_json::{Map, Value};
 use sqlx::sqlite::SqliteRow;
 
@@ -15,11 +14,9 @@ use crate::store::StoreError;
 use crate::store::records::{Body, EventRow, ReturnPath};
 
 /// A message with its timeline.
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone)]
 pub struct MessageFile {
     /// What lists show.
-    #[serde(flatten)]
     pub row: MessageRow,
     /// Octets of its content; none where that is no longer kept.
     pub size: Option<u32>,
@@ -32,8 +29,7 @@ pub struct MessageFile {
 }
 
 /// One attempt to hand a message over.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AttemptRow {
     /// Which attempt, from 1.
     pub number: u32,

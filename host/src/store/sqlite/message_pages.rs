@@ -1,7 +1,6 @@
 //! Lists of messages: newest first, filtered, page by page. A request looks at a bounded number of
 //! rows, in bites, so that nobody's search holds up somebody else's send.
 
-use serde::Serialize;
 use serde_json::{Map, Value};
 use sqlx::sqlite::SqliteRow;
 use sqlx::{QueryBuilder, Sqlite as Driver};
@@ -29,8 +28,7 @@ pub const QUEUE: &str = "LEFT JOIN queue q ON q.message_id = m.id AND q.lease_ow
 const SLACK_MS: i64 = 60_000;
 
 /// A message on one line of a list.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MessageRow {
     /// Its identifier.
     pub id: MessageId,

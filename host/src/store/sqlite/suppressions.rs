@@ -1,6 +1,5 @@
 //! Addresses that an account sends nothing more to. What has expired is as if it were not there.
 
-use serde::Serialize;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{QueryBuilder, Sqlite as Driver, Transaction};
 
@@ -13,8 +12,7 @@ use crate::store::StoreError;
 use crate::store::records::{NewSuppression, SuppressionKind};
 
 /// An address on an account's list.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SuppressionRow {
     /// The address in lower case throughout.
     pub address: String,

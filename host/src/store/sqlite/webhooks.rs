@@ -8,9 +8,11 @@ mod tries;
 #[cfg(test)]
 mod tests;
 
+use serde::Serialize;
 use serde_json::json;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Sqlite as Driver, Transaction};
+use utoipa::ToSchema;
 
 use super::Sqlite;
 use super::events::tell;
@@ -66,7 +68,8 @@ pub enum WebhookOwner {
 }
 
 /// Whether a webhook is told anything.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum WebhookState {
     /// It is.
     Active,

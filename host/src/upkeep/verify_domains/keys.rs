@@ -57,6 +57,7 @@ fn stored(
 }
 
 /// The name of a key's record.
+#[must_use]
 pub fn record_name(domain: &DomainName, key: &DkimKey) -> String {
     format!("{}._domainkey.{domain}", key.selector)
 }

@@ -53,10 +53,8 @@ async fn create(webhooks: &Webhooks, url: &str) -> (WebhookId, Secret) {
 }
 
 async fn create_for(webhooks: &Webhooks, owner: WebhookOwner, url: &str) -> (WebhookId, Secret) {
-    let made = webhooks.create(owner, url, Wanted::default()).await.expect("made");
-    let text = |name: &str| made[name].as_str().expect("a text").to_owned();
-    let secret = Secret::parse(&text("secret")).expect("a secret");
-    (text("id").parse().expect("an identifier"), secret)
+    let (made, secret) = webhooks.create(owner, url, Wanted::default()).await.expect("made");
+    (made.id, secret)
 }
 
 /// An account that has just been made.
@@ -236,16 +234,15 @@ async fn two_secrets_sign_while_one_is_rotated() {
     let (_directory, webhooks) = webhooks(&clock, Schedule::default(), TIME).await;
     let end_point = EndPoint::start([status(200, "")]).await;
     let (id, first) = create(&webhooks, &end_point.url()).await;
-    let rotated = webhooks.rotate(id).await.expect("rotated");
-    let second = Secret::parse(rotated["secret"].as_str().expect("a text")).expect("a secret");
-    assert!(rotated["earlierSecretUntil"].is_string());
+    let (rotated, second) = webhooks.rotate(id).await.expect("rotated");
+    assert!(rotated.earlier.is_some());
     let again = webhooks.rotate(id).await.expect_err("the first one still signs");
     assert!(
         again.to_string().contains(&START.after(Duration::from_hours(24)).rfc3339()),
         "{again}"
     );
     let tested = webhooks.test(id).await.expect("tested");
-    assert_eq!((&tested["delivered"], &tested["attempt"]["status"]), (&json!(true), &json!(200)));
+    assert_eq!((tested.delivered, &tested.attempt["status"]), (true, &json!(200)));
     clock.advance(Duration::from_hours(24));
     webhooks.test(id).await.expect("tested");
     let heard = end_point.heard();
@@ -273,10 +270,10 @@ async fn a_test_of_a_webhook_is_one_at_a_time() {
     });
     assert!(matches!(second, Err(WebhookError::Busy)), "{second:?}");
     let first = first.expect("tested");
-    assert_eq!(first["delivered"], false);
+    assert!(!first.delivered);
     assert!(
-        first["attempt"]["error"].as_str().is_some_and(|it| it.starts_with("no answer")),
-        "{first}"
+        first.attempt["error"].as_str().is_some_and(|it| it.starts_with("no answer")),
+        "{first:?}"
     );
     webhooks.test(id).await.expect("free again");
 }

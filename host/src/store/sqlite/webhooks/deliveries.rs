@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 use sqlx::sqlite::SqliteRow;
+use utoipa::ToSchema;
 
 use super::super::Sqlite;
 use super::super::bites::Bites;
@@ -12,7 +13,7 @@ use crate::id::{EventId, WebhookId};
 use crate::store::StoreError;
 
 /// What a delivery can be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum DeliveryState {
     /// Another try follows.
@@ -24,8 +25,7 @@ pub enum DeliveryState {
 }
 
 /// A delivery as lists show it.
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone)]
 pub struct DeliveryRow {
     /// The event, and the header `webhook-id` of every try.
     pub id: String,

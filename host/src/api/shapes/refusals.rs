@@ -1,0 +1,131 @@
+//! The refusals that routes document: a status, and what it says.
+
+use std::collections::BTreeMap;
+
+use utoipa::openapi::{ContentBuilder, Ref, RefOr, Response, ResponseBuilder};
+use utoipa::{IntoResponses, ToSchema};
+
+use super::Problem;
+
+macro_rules! refusals {
+    ($($(#[$doc:meta])* $name:ident { $($status:literal: $about:literal,)* })*) => {$(
+        $(#[$doc])*
+        pub enum $name {}
+
+        impl IntoResponses for $name {
+            fn responses() -> BTreeMap<String, RefOr<Response>> {
+                BTreeMap::from([$((stringify!($status).to_owned(), problem($about))),*])
+            }
+        }
+    )*};
+}
+
+refusals! {
+    /// The refusals of the send routes.
+    Refusals {
+        400: "`BAD_REQUEST`: all faults at once.",
+        401: "`UNAUTHORIZED`: the key is missing, unknown, expired or switched off.",
+        402: "`INSUFFICIENT_BALANCE`: nothing was charged, nothing was stored.",
+        403: "`DOMAIN_NOT_VERIFIED`, `RESTRICTED_TEMPLATE` or `FORBIDDEN`.",
+        408: "`REQUEST_TIMEOUT`: the body did not arrive in time.",
+        409: "`CONFLICT`: a request with this Idempotency-Key is running.",
+        413: "`PAYLOAD_TOO_LARGE`.",
+        415: "`UNSUPPORTED_MEDIA_TYPE`: not JSON.",
+        422: "`IDEMPOTENCY_CONFLICT`: the key was used for another request.",
+        429: "`RATE_LIMITED`: see `Retry-After`.",
+        500: "`INTERNAL`: a bug, or a broken published template.",
+        503: "`UNAVAILABLE`: a plugin failed closed, the store is not reachable, or the server is\n\
+        shutting down; see `Retry-After`.",
+    }
+
+    /// The refusals of a change of the brand.
+    BrandRefusals {
+        400: "`BAD_REQUEST`: every value that is not of its type.",
+        401: "`UNAUTHORIZED`: the key is missing, unknown, expired or switched off.",
+        403: "`FORBIDDEN`: the key has not the scope `admin`, is a test key, or is for some domains or templates\n\
+        only; or the account is suspended.",
+        408: "`REQUEST_TIMEOUT`: the body did not arrive in time.",
+        413: "`PAYLOAD_TOO_LARGE`",
+        415: "`UNSUPPORTED_MEDIA_TYPE`: not JSON.",
+        429: "`RATE_LIMITED`: too many failed logins.",
+        500: "`INTERNAL`",
+        503: "`UNAVAILABLE`: the store gives no answer, or the server is shutting down.",
+    }
+
+    /// The refusals of the account holder's routes.
+    AdminRefusals {
+        400: "`BAD_REQUEST`",
+        401: "`UNAUTHORIZED`: the key is missing, unknown, expired or switched off.",
+        403: "`FORBIDDEN`: the key has not the scope `admin`, or not for this domain; or the account has as\n\
+        many domains as it may have.",
+        404: "`NOT_FOUND`",
+        408: "`REQUEST_TIMEOUT`: the body did not arrive in time.",
+        409: "`CONFLICT`: there is one already, or it is a sandbox domain.",
+        413: "`PAYLOAD_TOO_LARGE`",
+        415: "`UNSUPPORTED_MEDIA_TYPE`: not JSON.",
+        429: "`RATE_LIMITED`: too much under way, or too many failed logins.",
+        500: "`INTERNAL`",
+        503: "`UNAVAILABLE`: the policy or the store gives no answer, or the server is shutting down.",
+    }
+
+    /// The refusals of what only reads.
+    ReadRefusals {
+        400: "`BAD_REQUEST`: the query, or the path.",
+        401: "`UNAUTHORIZED`: the key is missing, unknown, expired or switched off.",
+        403: "`FORBIDDEN`: the key has not the scope `admin`, or is for other domains or templates; or the\n\
+        account is suspended.",
+        404: "`NOT_FOUND`: the account has none of this name.",
+        429: "`RATE_LIMITED`: too many requests, or failed logins.",
+        500: "`INTERNAL`",
+        503: "`UNAVAILABLE`: the store gives no answer, or the server is shutting down.",
+    }
+
+    /// The refusals of a message that cannot be called back, or not be tried again.
+    StateRefusals {
+        400: "`BAD_REQUEST`: the path.",
+        401: "`UNAUTHORIZED`: the key is missing, unknown, expired or switched off.",
+        403: "`FORBIDDEN`: the key has not the scope `admin`, or is for other domains or templates; or the\n\
+        account is suspended.",
+        404: "`NOT_FOUND`: the account has no such message.",
+        409: "`CONFLICT`: it is in a state in which that cannot be done; the message names it.",
+        429: "`RATE_LIMITED`: too many failed logins.",
+        500: "`INTERNAL`",
+        503: "`UNAVAILABLE`: the store gives no answer, or the server is shutting down.",
+    }
+
+    /// The refusals of a message that is to be sent once more.
+    ResendRefusals {
+        400: "`BAD_REQUEST`: the path, or the Idempotency-Key.",
+        401: "`UNAUTHORIZED`: the key is missing, unknown, expired or switched off.",
+        402: "`INSUFFICIENT_BALANCE`: nothing was charged, nothing was stored.",
+        403: "`DOMAIN_NOT_VERIFIED`, `RESTRICTED_TEMPLATE` or `FORBIDDEN`.",
+        404: "`NOT_FOUND`: the account has no such message.",
+        409: "`CONFLICT`: its content is no longer kept; or a request with this Idempotency-Key is running.",
+        422: "`IDEMPOTENCY_CONFLICT`: the key was used for another request.",
+        429: "`RATE_LIMITED`: see `Retry-After`.",
+        500: "`INTERNAL`",
+        503: "`UNAVAILABLE`: a plugin failed closed, the store is not reachable, or the server is shutting\n\
+        down; see `Retry-After`.",
+    }
+
+    /// The refusals of the operator's routes.
+    OperatorRefusals {
+        400: "`BAD_REQUEST`",
+        401: "`UNAUTHORIZED`: the key is missing, unknown, expired or switched off.",
+        403: "`FORBIDDEN`: the key has not the scope `operator`.",
+        404: "`NOT_FOUND`",
+        408: "`REQUEST_TIMEOUT`: the body did not arrive in time.",
+        409: "`CONFLICT`: nothing to activate, to roll back or to shadow.",
+        413: "`PAYLOAD_TOO_LARGE`",
+        429: "`RATE_LIMITED`: too many failed logins.",
+        500: "`INTERNAL`",
+        503: "`UNAVAILABLE`: the store is not reachable, or the server is shutting down.",
+    }
+}
+
+fn problem(about: &str) -> RefOr<Response> {
+    let schema = Ref::from_schema_name(Problem::name());
+    let content = ContentBuilder::new().schema(Some(schema)).build();
+    let response = ResponseBuilder::new().description(about);
+    response.content("application/problem+json", content).build().into()
+}
