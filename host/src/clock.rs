@@ -34,7 +34,6 @@ impl Clock {
         Self(Some(Arc::new(AtomicI64::new(start.0))))
     }
 
-    /// Now.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         match &self.0 {

@@ -140,9 +140,6 @@ pub enum ConfigError {
 
 impl Config {
     /// Reads a file, if one is given, and then the environment.
-    ///
-    /// # Errors
-    /// See [`ConfigError`]; all faults at once.
     pub fn load(
         file: Option<&Path>,
         environment: impl Iterator<Item = (String, String)>,

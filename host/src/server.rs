@@ -18,6 +18,7 @@ pub mod plugins;
 mod relay;
 mod reload;
 pub mod smtp;
+mod start_error;
 mod tasks;
 pub mod tls;
 pub mod webhooks;
@@ -25,4 +26,5 @@ mod wire;
 
 pub use check::check;
 pub use lifecycle::run;
-pub use wire::{Running, StartError, start};
+pub use start_error::StartError;
+pub use wire::{Running, start};

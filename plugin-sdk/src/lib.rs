@@ -14,6 +14,8 @@
 //! but [`CallContext`]: the same input gives the same answer. A panic stops the call; its message and
 //! place are written to standard error in one line, which the host shows to the operator.
 
+#![warn(missing_docs, clippy::missing_errors_doc)]
+
 pub mod dns;
 pub mod domain_policy;
 #[doc(hidden)]

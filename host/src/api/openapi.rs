@@ -168,17 +168,4 @@ fn takes_gzip(headers: &HeaderMap) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_client_gets_gzip_that_takes_it() {
-        let takes = |list: &'static str| {
-            let list = HeaderValue::from_static(list);
-            takes_gzip(&[(header::ACCEPT_ENCODING, list)].into_iter().collect())
-        };
-        assert!(takes("gzip") && takes("br, GZIP;q=0.5") && takes("deflate,gzip"));
-        assert!(!takes("gzip;q=0") && !takes("identity") && !takes("") && !takes("x-gzip"));
-        assert!(!takes_gzip(&HeaderMap::new()));
-    }
-}
+mod tests;

@@ -16,6 +16,7 @@ mod tests;
 mod tls;
 mod transaction;
 mod transcript;
+mod violation;
 mod wire;
 
 use std::fmt;
@@ -24,13 +25,14 @@ use std::time::Duration;
 
 use crate::message::address::EmailAddress;
 
+pub use cause::Cause;
 #[cfg(test)]
 use cause::Unsupported;
-pub use cause::{Cause, Violation};
 pub use extensions::Extensions;
 pub use reply::Reply;
 pub use session::Session;
 pub use tls::TlsClient;
+pub use violation::Violation;
 
 /// Whom to call, and how.
 #[derive(Debug, Clone, Copy)]
@@ -63,7 +65,6 @@ pub enum Security {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Login {
     pub user: String,
-    /// Its password.
     pub password: Password,
 }
 
@@ -113,11 +114,8 @@ pub enum Stage {
     Login,
     /// RSET, which a message before this one made necessary.
     Reset,
-    /// MAIL.
     Mail,
-    /// RCPT.
     Rcpt,
-    /// DATA.
     Data,
     /// Between 354 and the final dot: the message has not arrived.
     Content,

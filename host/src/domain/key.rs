@@ -19,7 +19,6 @@ pub struct DkimKey {
     pub sealed: Vec<u8>,
     /// Where it stands.
     pub phase: KeyPhase,
-    /// Since when.
     pub since: Timestamp,
 }
 
@@ -28,7 +27,6 @@ pub struct DkimKey {
 pub enum KeyPhase {
     /// It waits to be seen in DNS.
     Next,
-    /// It signs.
     Signing,
     /// It signed; its record is still needed.
     Retired,

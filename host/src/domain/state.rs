@@ -13,7 +13,6 @@ pub struct SenderDomain {
     pub id: DomainId,
     /// Whose it is.
     pub account_id: AccountId,
-    /// Its name.
     pub name: DomainName,
     /// How it is proven.
     pub kind: DomainKind,
@@ -56,7 +55,6 @@ pub enum Phase {
 pub struct Standing {
     /// Where it stands.
     pub phase: Phase,
-    /// Since when.
     pub since: Timestamp,
     /// Satisfied of required records, in percent.
     pub progress: u8,

@@ -61,9 +61,7 @@ pub enum DomainEvent {
 /// Where a domain stands after a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Step {
-    /// Its phase.
     pub phase: Phase,
-    /// Since when it is in it.
     pub since: Timestamp,
     /// What happened to it.
     pub event: Option<DomainEvent>,

@@ -34,7 +34,6 @@ pub struct Rendered {
     pub domain: DomainId,
     /// The envelope's sender.
     pub return_path: ReturnPath,
-    /// The subject.
     pub subject: String,
     /// The RFC 5322 message.
     pub body: BodyOf,

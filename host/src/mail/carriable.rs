@@ -24,27 +24,16 @@ pub enum NotCarriable {
     Header(#[from] InvalidHeader),
     /// A field that is not ASCII, and cannot be encoded.
     #[error("{reason}")]
-    Field {
-        /// Its name.
-        name: String,
-        /// Why.
-        reason: NotEncodable,
-    },
+    Field { name: String, reason: NotEncodable },
     /// A field that is not ASCII, and is signed as it is.
     #[error(
         "is not ASCII, and the message's DKIM-Signature covers it; encode it (RFC 2047) before the message \
          is signed, or send with SMTPUTF8"
     )]
-    SignedField {
-        /// Its name.
-        name: String,
-    },
+    SignedField { name: String },
     /// A line of a field that is too long. Where a value may be folded is not known of every field.
     #[error("has a line over {MAX_LINE} octets; fold it")]
-    LongField {
-        /// Its name.
-        name: String,
-    },
+    LongField { name: String },
     /// A line of the body that is too long, in a message whose body is signed.
     #[error(
         "line {line} is longer than {MAX_LINE} octets, and the message's DKIM-Signature covers it; encode \
@@ -62,7 +51,6 @@ pub enum NotCarriable {
     Line {
         /// Counted from 1.
         line: usize,
-        /// Why.
         reason: CannotConvert,
     },
 }

@@ -39,31 +39,19 @@ pub struct Field<'a> {
 pub enum InvalidHeader {
     /// A line of the header that is neither a field nor the continuation of one.
     #[error("line {line} is no header field; an empty line must stand between header and body")]
-    NoField {
-        /// Which line.
-        line: usize,
-    },
+    NoField { line: usize },
     /// A space between name and colon, which some receivers ignore and others do not.
     #[error("line {line} has white space before the colon; write `Name: value`")]
-    SpaceBeforeColon {
-        /// Which line.
-        line: usize,
-    },
+    SpaceBeforeColon { line: usize },
     /// Nothing is there that the first line could continue.
     #[error("line 1 begins with white space, so it continues a header field that is not there")]
     NothingToContinue,
     /// More fields than any mail program writes.
     #[error("line {line}: the header has more than {MAX_FIELDS} fields")]
-    TooManyFields {
-        /// Which line.
-        line: usize,
-    },
+    TooManyFields { line: usize },
     /// More octets than any mail program writes.
     #[error("line {line}: the header has more than {} KiB", MAX_HEADER >> 10)]
-    TooLarge {
-        /// Which line.
-        line: usize,
-    },
+    TooLarge { line: usize },
 }
 
 impl<'a> Message<'a> {

@@ -18,7 +18,6 @@ use scan::{Piece, Scanner, Word};
 pub struct Mailbox {
     /// The display name, decoded: one line without control characters.
     pub name: Option<String>,
-    /// The address.
     pub address: EmailAddress,
 }
 

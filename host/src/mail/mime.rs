@@ -30,7 +30,6 @@ use part::{Boundaries, Multipart, Part};
 pub struct Outgoing<'a> {
     /// The Message-ID without its angle brackets; boundaries derive from it.
     pub message_id: &'a str,
-    /// The Date.
     pub date: Timestamp,
     /// The display name of the sender.
     pub from_name: Option<&'a str>,
@@ -40,7 +39,6 @@ pub struct Outgoing<'a> {
     pub to: &'a EmailAddress,
     /// Where replies go, if not to the sender.
     pub reply_to: Option<&'a EmailAddress>,
-    /// The Subject.
     pub subject: &'a str,
     /// The plain text body.
     pub text: Option<&'a str>,

@@ -45,7 +45,6 @@ pub enum Mode {
 /// A line `mx`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum MxPattern {
-    /// That host.
     Host(String),
     /// All hosts whose names are this one and one label before it.
     Below(String),

@@ -42,7 +42,6 @@ pub struct Arrival {
     pub hello: String,
     /// The name of this server.
     pub hostname: String,
-    /// The protocol.
     pub protocol: Protocol,
 }
 

@@ -29,8 +29,9 @@ use crate::relay::reply::refusal::Moment;
 use crate::relay::reply::{Answer, Reply};
 use crate::relay::sasl::Exchange;
 
+pub use crate::relay::reply::refusal::Unpaid;
 pub use crate::relay::sasl::Credentials;
-pub use step::{Accepted, BareNewline, Dismissal, Mail, Security, Stage, Step, Terms, Unpaid};
+pub use step::{Accepted, BareNewline, Dismissal, Mail, Security, Stage, Step, Terms};
 
 /// Replies that gather before they are written although more input is there.
 const FLUSH: usize = 8 * 1024;
@@ -59,7 +60,6 @@ pub struct Dialog {
 /// What is left of the input behind the message under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rest {
-    /// Commands.
     Commands,
     /// It was thrown away, and the session ends.
     CutOff,

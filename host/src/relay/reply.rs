@@ -15,7 +15,6 @@ const LONGEST_LINE: usize = 512;
 /// One of the closed list of replies, and the words that it is said with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
-    /// The reply.
     pub reply: Reply,
     /// One text a line; without any, the reply's own text.
     pub lines: Vec<String>,

@@ -8,9 +8,22 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::Instant;
 
+use super::start_error::StartError;
+
 /// Descriptors come back when connections end.
 const PAUSE: Duration = Duration::from_millis(100);
 const BETWEEN_LINES: Duration = Duration::from_mins(1);
+
+/// Binds a port; `setting` says how to choose another.
+pub async fn bind(
+    address: SocketAddr,
+    setting: &'static str,
+) -> Result<(TcpListener, SocketAddr), StartError> {
+    let failed = |source| StartError::Listen { address, setting, source };
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let bound = listener.local_addr().map_err(failed)?;
+    Ok((listener, bound))
+}
 
 /// Says something once a minute, however often it happens.
 #[derive(Debug, Default)]

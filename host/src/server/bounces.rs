@@ -7,21 +7,20 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+use super::accept::bind;
 use super::connection_limits::{self, Places, Protocol};
-use super::data_dir::{DataDir, DataDirError};
+use super::data_dir::DataDir;
 use super::domains;
 use super::smtp::{self, Door};
+use super::start_error::StartError;
 use super::tasks::Tasks;
-use super::wire::{StartError, bind};
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::mail::verp::Verp;
 use crate::relay::bounces::dialog::{Dialog, Dismissal, Protection, Terms};
 use crate::relay::bounces::session::{self, Bounds, Listener};
 use crate::relay::bounces::{Addresses, Intake, Reporters, Rules};
 
 use crate::store::Store;
-use crate::store::seal::{Purpose, derived_key};
 
 /// RFC 5321 section 4.5.3.2 wants five minutes for a command; between two messages less will do.
 const BOUNDS: Bounds = Bounds {
@@ -59,7 +58,7 @@ impl Port {
         };
         let feedback = config.bounces.feedback.clone();
         let addresses = Arc::new(Addresses {
-            verp: verp(data)?,
+            verp: data.verp()?,
             feedback,
             hostname: smtp::hostname(&config.smtp).as_str().to_owned(),
             return_path_host: domains::rules(config).return_path_host,
@@ -111,14 +110,6 @@ impl Port {
         };
         doors.start("reports", smtp::serve(door, places, session, stop.clone()));
     }
-}
-
-/// What makes and reads return paths, by the master key.
-///
-/// # Errors
-/// The master key cannot be read.
-pub fn verp(data: &DataDir) -> Result<Verp, DataDirError> {
-    Ok(Verp::new(&derived_key(&data.master_key()?, Purpose::ReturnPaths)))
 }
 
 /// What a client hears for which there is no place.

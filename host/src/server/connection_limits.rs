@@ -25,7 +25,6 @@ pub enum Protocol {
     Smtp,
 }
 
-/// The places that there are.
 #[derive(Debug)]
 pub struct Places {
     protocol: Protocol,

@@ -6,6 +6,8 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use crate::id::fill_random;
+use crate::mail::verp::Verp;
+use crate::store::seal::{Purpose, derived_key};
 
 const DATABASE: &str = "waxwing.db";
 
@@ -25,7 +27,6 @@ pub enum DataDirError {
     Io {
         /// The file or directory.
         path: PathBuf,
-        /// Why.
         source: io::Error,
     },
     /// Another server runs on it.
@@ -44,9 +45,6 @@ pub enum DataDirError {
 
 impl DataDir {
     /// Opens the directory, made where it is missing, readable by its owner only.
-    ///
-    /// # Errors
-    /// See [`DataDirError`].
     pub fn open(path: &Path) -> Result<Self, DataDirError> {
         let mut builder = DirBuilder::new();
         builder.recursive(true);
@@ -97,10 +95,12 @@ impl DataDir {
         }
     }
 
+    /// What makes and reads return paths, by the master key.
+    pub fn verp(&self) -> Result<Verp, DataDirError> {
+        Ok(Verp::new(&derived_key(&self.master_key()?, Purpose::ReturnPaths)))
+    }
+
     /// The server's master key, made at the first start.
-    ///
-    /// # Errors
-    /// See [`DataDirError`].
     pub fn master_key(&self) -> Result<[u8; 32], DataDirError> {
         let path = self.file("master.key");
         match File::open(&path) {
@@ -120,9 +120,6 @@ impl DataDir {
     }
 
     /// Writes a file that only its owner can read, whole or not at all.
-    ///
-    /// # Errors
-    /// See [`DataDirError`].
     pub fn write_private(&self, name: &str, bytes: &[u8]) -> Result<(), DataDirError> {
         let path = self.file(name);
         let partial = self.file(&format!("{name}.{}.partial", std::process::id()));
@@ -137,9 +134,6 @@ impl DataDir {
 
     /// How the command line on this machine reaches the server that runs here: its address, and
     /// the secret of this run.
-    ///
-    /// # Errors
-    /// See [`DataDirError`].
     pub fn write_control(&self, http: SocketAddr, token: &str) -> Result<(), DataDirError> {
         let control = serde_json::json!({"http": format!("http://{http}"), "token": token});
         self.write_private("control.json", control.to_string().as_bytes())
@@ -153,7 +147,6 @@ impl DataDir {
         Some((control["http"].as_str()?.to_owned(), control["token"].as_str()?.to_owned()))
     }
 
-    /// A file in it.
     #[must_use]
     pub fn file(&self, name: &str) -> PathBuf {
         self.0.join(name)
@@ -161,9 +154,6 @@ impl DataDir {
 
     /// The database, made empty where it is missing, for its owner only: SQLite gives the files
     /// beside it the same permissions.
-    ///
-    /// # Errors
-    /// See [`DataDirError`].
     pub fn database(&self) -> Result<PathBuf, DataDirError> {
         self.private_file(DATABASE)
     }
@@ -175,9 +165,6 @@ impl DataDir {
     }
 
     /// The sandbox inbox; as for the database.
-    ///
-    /// # Errors
-    /// See [`DataDirError`].
     pub fn inbox(&self) -> Result<PathBuf, DataDirError> {
         self.private_file("inbox.db")
     }
@@ -198,14 +185,10 @@ impl DataDir {
     }
 
     /// The directory of the self-signed certificate, made where it is missing.
-    ///
-    /// # Errors
-    /// See [`DataDirError`].
     pub fn tls(&self) -> Result<Self, DataDirError> {
         Self::open(&self.file("tls"))
     }
 
-    /// Compiled plugins.
     #[must_use]
     pub fn compiled_plugins(&self) -> PathBuf {
         self.file("compiled-plugins")

@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 
 use super::data_dir::{DataDir, DataDirError};
 use super::tasks::Tasks;
-use super::{bounces, domains, smtp};
+use super::{domains, smtp};
 use crate::clock::Clock;
 use crate::config::{self, Addresses, Config, Delivery};
 use crate::delivery::attempt::Attempts;
@@ -46,7 +46,6 @@ pub enum DeliveryError {
     /// The data directory.
     #[error(transparent)]
     DataDir(#[from] DataDirError),
-    /// The host of return paths.
     #[error("`{0}` is no domain for return paths: set domains.return_path_host")]
     ReturnPathHost(String),
     /// The name servers.
@@ -65,7 +64,6 @@ pub enum DeliveryError {
         name: String,
         /// The file.
         path: PathBuf,
-        /// Why.
         source: std::io::Error,
     },
 }
@@ -114,9 +112,6 @@ impl Book {
 }
 
 /// What carries messages on, in the ways that the configuration names.
-///
-/// # Errors
-/// See [`DeliveryError`].
 pub fn worker(
     config: &Config,
     data: &DataDir,
@@ -178,7 +173,7 @@ fn return_paths(
     data: &DataDir,
     facts: Arc<Facts>,
 ) -> Result<ReturnPaths, DeliveryError> {
-    let verp = bounces::verp(data)?;
+    let verp = data.verp()?;
     let host = domains::rules(config).return_path_host;
     let host = host.parse().map_err(|_| DeliveryError::ReturnPathHost(host))?;
     Ok(ReturnPaths::new(verp, host, facts))

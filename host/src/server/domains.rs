@@ -127,9 +127,6 @@ pub async fn prove_master_key(data: &DataDir, store: &Store) -> Result<(), Maste
 }
 
 /// What verifies the sender domains of a server.
-///
-/// # Errors
-/// See [`VerifierError`].
 pub fn verifier(
     config: &Config,
     data: &DataDir,

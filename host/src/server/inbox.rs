@@ -7,9 +7,9 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use super::accept::Acceptor;
+use super::accept::{Acceptor, bind};
+use super::start_error::StartError;
 use super::tasks::Tasks;
-use super::wire::{StartError, bind};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::inbox::archive::Archive;

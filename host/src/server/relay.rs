@@ -10,12 +10,13 @@ use arc_swap::ArcSwap;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+use super::accept::bind;
 use super::connection_limits::{self, Places, Protocol};
 use super::data_dir::DataDir;
 use super::smtp::{self, Door};
+use super::start_error::StartError;
 use super::tasks::Tasks;
 use super::tls::{Certificates, Watch};
-use super::wire::{StartError, bind};
 use crate::api::Api;
 use crate::clock::Clock;
 use crate::config::{self, Config, Hostname, InsufficientBalance, Smtp};

@@ -53,23 +53,13 @@ pub enum CertificateError {
     Denied(File),
     /// A file cannot be read.
     #[error("{file} cannot be read: {source}")]
-    Unreadable {
-        /// The file.
-        file: File,
-        /// Why.
-        source: std::io::Error,
-    },
+    Unreadable { file: File, source: std::io::Error },
     /// A file is over 1 MiB.
     #[error("{0} has more than 1 MiB: it is not a certificate or a key")]
     TooLarge(File),
     /// A file is cut off or garbled.
     #[error("{file} is not whole PEM: {source}; copy it again")]
-    Garbled {
-        /// The file.
-        file: File,
-        /// Why.
-        source: rustls::pki_types::pem::Error,
-    },
+    Garbled { file: File, source: rustls::pki_types::pem::Error },
     /// There is no certificate in the file.
     #[error(
         "{0} holds no `-----BEGIN CERTIFICATE-----`; where it is DER, \
@@ -95,12 +85,7 @@ pub enum CertificateError {
     #[error(
         "the key in {file} cannot be used: {source}; RSA, ECDSA P-256 to P-521 and Ed25519 can"
     )]
-    UnusableKey {
-        /// The file.
-        file: File,
-        /// Why.
-        source: rustls::Error,
-    },
+    UnusableKey { file: File, source: rustls::Error },
     /// They do not belong together.
     #[error(
         "the first certificate in {certificate} was not made for the key in {private_key}; put the \
@@ -128,9 +113,6 @@ pub enum CertificateError {
 struct Live(ArcSwap<Loaded>);
 
 /// Whether the certificate and the key that the configuration names can be used together.
-///
-/// # Errors
-/// See [`CertificateError`].
 pub fn check(smtp: &Smtp) -> Result<(), CertificateError> {
     let (Some(certificate), Some(private_key)) = (&smtp.certificate, &smtp.private_key) else {
         return Ok(());
@@ -142,9 +124,6 @@ pub fn check(smtp: &Smtp) -> Result<(), CertificateError> {
 impl Certificates {
     /// Loads what the configuration names; a self-signed certificate, made where there is none yet
     /// or where it ends soon, if it names nothing.
-    ///
-    /// # Errors
-    /// See [`CertificateError`].
     pub fn open(
         smtp: &Smtp,
         data: &DataDir,

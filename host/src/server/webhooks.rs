@@ -28,7 +28,6 @@ pub enum WebhooksError {
     /// The name servers.
     #[error(transparent)]
     Resolver(#[from] ResolverError),
-    /// The client.
     #[error(transparent)]
     Client(#[from] NoClient),
     /// The certificates that are trusted.
@@ -42,9 +41,6 @@ pub enum WebhooksError {
 const SETTINGS: &str = "settings of webhooks";
 
 /// The webhooks of a server.
-///
-/// # Errors
-/// See [`WebhooksError`].
 pub fn webhooks(
     config: &Config,
     data: &DataDir,
@@ -74,9 +70,6 @@ pub fn webhooks(
 }
 
 /// Makes them and starts what hands events to them and posts.
-///
-/// # Errors
-/// See [`WebhooksError`].
 pub async fn start(
     config: &Config,
     data: &DataDir,

@@ -5,17 +5,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::net::TcpListener;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use super::data_dir::{DataDir, DataDirError, Lock};
-use super::delivery::DeliveryError;
+use super::data_dir::{DataDir, Lock};
 use super::inbox::Sandbox;
 use super::limits::LimitsInUse;
 use super::reload::Exchange;
+use super::start_error::StartError;
 use super::tasks::Tasks;
-use super::tls::CertificateError;
 use super::{bounces, delivery, descriptors, domains, http, memory, plugins, relay, webhooks};
 use crate::api::Api;
 use crate::api::client::{Forwarding, TrustedProxies};
@@ -23,15 +21,14 @@ use crate::api::lists::ListLimits;
 use crate::api::operator::ControlToken;
 use crate::clock::Clock;
 use crate::config::{Config, ForwardedHeader};
-use crate::inbox::InboxError;
 use crate::inbox::archive::Archive;
 use crate::journey::Journey;
 use crate::journey::accept::rate_limit::RateLimits;
 use crate::journey::commit::batch;
-use crate::plugin::{Plugins, PluginsError};
+use crate::plugin::Plugins;
+use crate::store::Store;
 use crate::store::facts::Facts;
 use crate::store::seal::{Purpose, Seal};
-use crate::store::{Store, StoreError};
 use crate::telemetry;
 use crate::upkeep::retention::{Kept, Retention};
 use crate::upkeep::verify_domains::Verifier;
@@ -72,54 +69,6 @@ pub struct Running {
     broken: CancellationToken,
     pub(super) exchange: Exchange,
     _lock: Lock,
-}
-
-/// Why the server did not start.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// The data directory.
-    #[error(transparent)]
-    DataDir(#[from] DataDirError),
-    /// The database.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// The plugins.
-    #[error(transparent)]
-    Plugins(#[from] PluginsError),
-    /// The master key.
-    #[error(transparent)]
-    MasterKey(#[from] domains::MasterKeyError),
-    /// The name servers.
-    #[error(transparent)]
-    Domains(#[from] domains::VerifierError),
-    /// What delivers.
-    #[error(transparent)]
-    Delivery(#[from] DeliveryError),
-    /// What posts to webhooks.
-    #[error(transparent)]
-    Webhooks(#[from] webhooks::WebhooksError),
-    /// The sandbox inbox.
-    #[error(transparent)]
-    Inbox(#[from] InboxError),
-    /// A port.
-    #[error("cannot listen on {address}: {source}; choose another with {setting}")]
-    Listen {
-        /// The address.
-        address: SocketAddr,
-        /// How to choose another.
-        setting: &'static str,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// The certificate of the relay.
-    #[error(transparent)]
-    Certificate(#[from] CertificateError),
-    /// The operating system does not give signals.
-    #[error("signals cannot be received: {0}")]
-    Signals(std::io::Error),
-    /// The metrics.
-    #[error("metrics cannot be collected: {0}")]
-    Metrics(#[from] metrics_exporter_prometheus::BuildError),
 }
 
 /// Starts everything; when this answers, everything listens.
@@ -274,17 +223,6 @@ fn retention(config: &Config) -> Retention {
         samples: days(config.plugins.sample_days),
         deliveries: days(config.webhooks.kept_days),
     }
-}
-
-/// Binds a port; `setting` says how to choose another.
-pub(super) async fn bind(
-    address: SocketAddr,
-    setting: &'static str,
-) -> Result<(TcpListener, SocketAddr), StartError> {
-    let failed = |source| StartError::Listen { address, setting, source };
-    let listener = TcpListener::bind(address).await.map_err(failed)?;
-    let bound = listener.local_addr().map_err(failed)?;
-    Ok((listener, bound))
 }
 
 impl Running {

@@ -23,9 +23,7 @@ pub enum StoreError {
     /// A row that this version of the server cannot read.
     #[error("inconsistent data: table {table}, column {column}: `{value}`")]
     Inconsistent {
-        /// The table.
         table: &'static str,
-        /// The column.
         column: &'static str,
         /// What stands there.
         value: String,
@@ -36,7 +34,6 @@ pub enum StoreError {
     /// There is one already.
     #[error("there is already a {noun} `{name}`")]
     Exists {
-        /// What it is.
         noun: &'static str,
         /// How it is called.
         name: String,

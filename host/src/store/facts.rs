@@ -75,7 +75,6 @@ struct Epoch {
 /// An account, and counters that follow its commits on this node.
 #[derive(Debug)]
 pub struct AccountFacts {
-    /// The account.
     pub account: Account,
     day: i64,
     balance: AtomicI64,
@@ -148,9 +147,6 @@ impl Snapshot {
     }
 
     /// The key with these 8 characters. A key that does not exist is not remembered.
-    ///
-    /// # Errors
-    /// See [`FactError`].
     pub async fn key(&self, lookup: &str) -> Result<Option<Arc<ApiKey>>, FactError> {
         if let Some(key) = self.epoch.keys.get(lookup) {
             return Ok(Some(key));
@@ -161,9 +157,6 @@ impl Snapshot {
     }
 
     /// An account.
-    ///
-    /// # Errors
-    /// See [`FactError`].
     pub async fn account(&self, id: AccountId) -> Result<Option<Arc<AccountFacts>>, FactError> {
         let today = self.now.day();
         if let Some(account) = self.epoch.accounts.get(&id).filter(|it| it.day == today) {
@@ -177,9 +170,6 @@ impl Snapshot {
     }
 
     /// A sender domain of an account.
-    ///
-    /// # Errors
-    /// See [`FactError`].
     pub async fn domain(
         &self,
         account: AccountId,
@@ -196,9 +186,6 @@ impl Snapshot {
     }
 
     /// The keys that sign for a domain of an account; none where the account has no such domain.
-    ///
-    /// # Errors
-    /// See [`FactError`].
     pub async fn signing_keys(
         &self,
         account: AccountId,
@@ -215,9 +202,6 @@ impl Snapshot {
     }
 
     /// The published version of a template of an account.
-    ///
-    /// # Errors
-    /// See [`FactError`].
     pub async fn template(
         &self,
         account: AccountId,

@@ -89,9 +89,6 @@ impl Seal {
     }
 
     /// What was sealed for the row `identity`.
-    ///
-    /// # Errors
-    /// See [`SealError`].
     pub fn open(&self, identity: &str, sealed: &[u8]) -> Result<Vec<u8>, SealError> {
         let (sealed, nonce) = sealed.split_last_chunk::<NONCE_LEN>().ok_or(SealError::Refused)?;
         let mut bytes = sealed.to_vec();

@@ -10,7 +10,6 @@ use crate::message::address::EmailAddress;
 /// The published version of a template.
 #[derive(Debug, Clone)]
 pub struct TemplateVersion {
-    /// The template.
     pub template_id: TemplateId,
     /// The name by which it is sent.
     pub slug: Slug,

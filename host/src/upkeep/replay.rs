@@ -58,10 +58,7 @@ pub enum ReplayError {
         "the component {digest} that decided this is no longer kept; replay with another one: \
          `waxwing plugin replay ID --with x.wasm`"
     )]
-    ComponentGone {
-        /// Which.
-        digest: String,
-    },
+    ComponentGone { digest: String },
     /// It is of another kind than any recorded call.
     #[error("no call of this decision was for a plugin of that kind: {0}")]
     NoSuchCall(LoadError),
@@ -85,16 +82,11 @@ pub enum ReplayError {
 /// A component that somebody brings along.
 #[derive(Debug, Clone)]
 pub struct Brought {
-    /// The component.
     pub component: Artifact,
-    /// Its signature.
     pub signature: Option<String>,
 }
 
 /// Makes the recorded calls of a decision again; with another component, those of its kind.
-///
-/// # Errors
-/// See [`ReplayError`].
 pub async fn replay(
     plugins: &Plugins,
     store: &Store,

@@ -1,8 +1,6 @@
 //! What owners do with their webhooks: create, change, rotate, test, replay, remove. Both the API
 //! and the command line call this.
 
-#![expect(clippy::missing_errors_doc, reason = "every error is a `WebhookError`")]
-
 use std::time::Duration;
 
 use serde_json::Value;

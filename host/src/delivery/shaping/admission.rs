@@ -31,7 +31,6 @@ pub struct AdmissionControl {
     /// Replaced as a whole at a reload.
     pub routes: ArcSwap<RoutingTable>,
     pub mx: Arc<MxResolver>,
-    /// All destinations.
     pub destinations: Arc<Destinations>,
     pub probation: Arc<Probation>,
     pub memory: MemoryBudget,

@@ -1,6 +1,7 @@
 //! What stops a session or a message.
 
 use super::reply::Reply;
+use super::violation::Violation;
 
 /// What stops a session or a message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -23,32 +24,6 @@ pub enum Cause {
     /// The server does not offer what is needed; it has not been asked.
     #[error("{0}")]
     Unsupported(#[from] Unsupported),
-}
-
-/// How a server breaks the protocol.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Violation {
-    /// A line that does not begin with a reply code.
-    #[error("a line of the server is no SMTP reply")]
-    NoReply,
-    /// Lines of one reply with several codes.
-    #[error("the lines of one reply have different codes")]
-    MixedCodes,
-    /// A line over 2 KiB.
-    #[error("a line of the server's reply is over 2 KiB long")]
-    LineTooLong,
-    /// A reply of over 200 lines or 64 KiB.
-    #[error("a reply of the server does not end")]
-    TooLong,
-    /// A reply that has no meaning where it stands.
-    #[error("the server answers {0} where that means nothing")]
-    Unexpected(u16),
-    /// Words that nobody asked for, so that replies no longer match commands.
-    #[error("the server speaks without being asked")]
-    Unsolicited,
-    /// Octets behind the reply to STARTTLS: somebody put them in (CVE-2011-0411).
-    #[error("there is plain text behind the reply to STARTTLS")]
-    Injected,
 }
 
 /// What a message or a login needs and a server does not offer.

@@ -18,7 +18,6 @@ pub struct Extensions {
     pub start_tls: bool,
     /// AUTH PLAIN (RFC 4954).
     pub auth_plain: bool,
-    /// AUTH LOGIN.
     pub auth_login: bool,
     /// SIZE (RFC 1870): the most octets of a message, or 0 where the server names no limit.
     pub size: Option<u64>,

@@ -1,10 +1,11 @@
 //! From the connection to the login: greeting, EHLO, STARTTLS (RFC 3207).
 
-use super::cause::{Unsupported, Violation};
+use super::cause::Unsupported;
 use super::extensions::Extensions;
 use super::reply::Reply;
 use super::session::{End, Session};
 use super::tls::{TlsClient, describe, server_name};
+use super::violation::Violation;
 use super::{Cause, Dial, Security, Stage};
 
 impl Session {

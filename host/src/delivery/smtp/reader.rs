@@ -1,7 +1,7 @@
 //! Replies out of a stream of octets (RFC 5321 section 4.2.1), without I/O and within bounds.
 
-use super::cause::Violation;
 use super::transcript::Transcript;
+use super::violation::Violation;
 
 /// The RFC has 512.
 const MAX_LINE: usize = 2 << 10;

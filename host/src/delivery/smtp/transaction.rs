@@ -8,10 +8,11 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::cause::{Unsupported, Violation};
+use super::cause::Unsupported;
 use super::content::Content;
 use super::reply::Reply;
 use super::session::Session;
+use super::violation::Violation;
 use super::wire::Written;
 use super::{Cause, Envelope, Refused, Stage};
 use crate::message::address::EmailAddress;

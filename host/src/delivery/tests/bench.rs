@@ -360,7 +360,6 @@ pub fn message_id(id: MessageId) -> String {
     format!("<{}@{SENDER}>", id.ulid())
 }
 
-/// Their Message-IDs.
 pub fn message_ids(messages: &[Received]) -> Vec<String> {
     messages.iter().map(|it| it.header("Message-ID").expect("a Message-ID")).collect()
 }

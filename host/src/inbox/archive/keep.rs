@@ -10,7 +10,6 @@ const PAGES: u32 = 500;
 /// The most that is kept. The totals are counted by triggers, never by a walk over the table.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
-    /// Messages.
     pub messages: i64,
     /// Bytes of messages.
     pub bytes: i64,

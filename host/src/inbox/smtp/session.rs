@@ -29,7 +29,6 @@ const IDLE: Duration = Duration::from_mins(5);
 /// Where mail is kept, and by which clock.
 #[derive(Debug, Clone)]
 pub struct Inbox {
-    /// The archive.
     pub archive: Archive,
     /// The time.
     pub clock: Clock,

@@ -13,7 +13,6 @@ use crate::store::facts::{AccountFacts, FactError, Facts, Snapshot};
 /// A key that was presented and found true.
 #[derive(Debug, Clone)]
 pub struct Caller {
-    /// The key.
     pub key: Arc<ApiKey>,
     /// Where the request came from.
     pub ip: IpAddr,
@@ -26,7 +25,6 @@ pub struct Caller {
 pub struct Sender {
     /// The key, as it is now.
     pub key: Arc<ApiKey>,
-    /// Its account.
     pub account: Arc<AccountFacts>,
 }
 

@@ -23,7 +23,6 @@ pub struct FairShare {
 /// Who holds something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Tenant {
-    /// An account.
     Account(AccountId),
     /// Whoever steers the server.
     Operator,

@@ -20,7 +20,6 @@ const LONGEST_FIELD: usize = 200;
 /// A refusal, and the record of what the plugins decided before it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refused {
-    /// Why.
     pub refusal: Refusal,
     /// The decision record, where a plugin was asked.
     pub decision: Option<DecisionId>,
@@ -41,16 +40,13 @@ pub enum Refusal {
     InsufficientBalance {
         /// What the message costs.
         required: Credits,
-        /// The balance.
         balance: Credits,
     },
     /// The sender's domain is not verified.
     DomainNotVerified {
-        /// The domain.
         domain: String,
         /// In percent, below 100.
         progress: u8,
-        /// What is missing.
         missing: Vec<String>,
     },
     /// The plan does not allow the template.
@@ -66,7 +62,6 @@ pub enum Refusal {
     },
     /// The key, the account or the plan policy does not allow it.
     Forbidden {
-        /// Why.
         message: String,
         /// When it may be allowed.
         retry_after_s: Option<u32>,
@@ -151,7 +146,6 @@ impl Refusal {
         Self::BadRequest { faults }
     }
 
-    /// One fault.
     #[must_use]
     pub fn fault(field: &str, code: &str, message: impl Into<String>) -> Self {
         Self::BadRequest { faults: vec![Fault::new(field, code, message)] }

@@ -23,9 +23,6 @@ pub enum NotAgain {
 }
 
 /// The submission of a message that was sent before. It is not rendered anew, and waits for no moment.
-///
-/// # Errors
-/// See [`NotAgain`].
 pub fn submission(stored: StoredMessage) -> Result<Submission, NotAgain> {
     let StoredMessage { id, template, return_path, recipient, tags, metadata, content } = stored;
     let content = content.ok_or(NotAgain::Forgotten)?;

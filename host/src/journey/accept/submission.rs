@@ -62,7 +62,6 @@ pub enum Content {
 /// A template and what fills it.
 #[derive(Debug, Clone)]
 pub struct Filled {
-    /// The template.
     pub template: Slug,
     /// Its variables.
     pub data: Map<String, Value>,
@@ -83,7 +82,6 @@ pub struct Filled {
 pub struct Raw {
     /// Where bounces go: the envelope's sender, or nowhere.
     pub return_path: Option<EmailAddress>,
-    /// The message.
     pub message: RawMessage,
 }
 

@@ -19,7 +19,6 @@ use crate::store::records::{ReturnPath, RouteChoice};
 pub struct Verified {
     /// The address.
     pub from: EmailAddress,
-    /// Its domain.
     pub domain: DomainId,
     /// Where its mail may go.
     pub route: RouteChoice,

@@ -17,9 +17,7 @@ use crate::template::version::{TemplateSource, TemplateVersion};
 pub struct Parts {
     /// On one line.
     pub subject: String,
-    /// HTML.
     pub html: Option<String>,
-    /// Text.
     pub text: Option<String>,
 }
 
@@ -28,7 +26,6 @@ pub struct Parts {
 pub enum Blanks {
     /// It is sent, and its sender is told of them.
     Told,
-    /// It is refused.
     Refused,
 }
 

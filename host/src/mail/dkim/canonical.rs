@@ -44,7 +44,6 @@ pub(super) fn lines(data: &[u8]) -> impl Iterator<Item = Result<Line<'_>, BareLi
     })
 }
 
-/// The hash of a body.
 pub(super) fn hash_body(body: &[u8]) -> Result<Digest, BareLineEnd> {
     let mut hash = Context::new(&SHA256);
     self::body(body, |piece| hash.update(piece))?;

@@ -18,7 +18,6 @@ pub(super) enum Piece<'a> {
     Angle(&'a str),
 }
 
-/// One word.
 pub(super) enum Word<'a> {
     /// As it stands: no space in it, but in the quotes of a local part.
     Plain(&'a str),

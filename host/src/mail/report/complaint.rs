@@ -32,7 +32,6 @@ pub enum ComplaintKind {
     Abuse,
     /// A deceit.
     Fraud,
-    /// A virus.
     Virus,
     /// The opposite of a complaint: it was taken for spam, and is none.
     NotSpam,

@@ -123,7 +123,6 @@ impl Leaf<'_> {
         }
     }
 
-    /// Its octets.
     pub fn octets(&self) -> &[u8] {
         &self.body
     }

@@ -25,7 +25,6 @@ pub enum Binding {
 pub struct Scope<'a> {
     /// The account's plan.
     pub plan: &'a str,
-    /// The account.
     pub account: &'a str,
     /// The sender domain, where it is known.
     pub domain: Option<&'a str>,

@@ -84,7 +84,6 @@ pub enum ImpactRule {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{slot}.toml is not valid: {message}")]
 pub struct BadSlotConfig {
-    /// The slot.
     pub slot: SlotName,
     /// What is wrong, and where.
     pub message: String,

@@ -44,7 +44,6 @@ pub struct Renderer {
 /// A published version of a template never changes, so its compiled form can be kept under this.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct VersionKey {
-    /// The template.
     pub template: TemplateId,
     /// Its version.
     pub revision: u64,

@@ -36,7 +36,6 @@ pub enum LoadError {
     Case {
         /// The plugin.
         name: String,
-        /// The case.
         case: String,
         /// What differs.
         detail: String,
@@ -58,7 +57,6 @@ pub enum LoadError {
          {slot}` lets it run again, or give a mended one"
     )]
     Quarantined {
-        /// The slot.
         slot: SlotName,
         /// Why it was rolled back.
         reason: String,

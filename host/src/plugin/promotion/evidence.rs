@@ -41,7 +41,6 @@ pub struct EvidenceError(#[source] Arc<dyn Error + Send + Sync>);
 pub struct Owner {
     /// `acc_…`
     pub account: String,
-    /// Its plan.
     pub plan: String,
 }
 

@@ -27,7 +27,6 @@ const MAX_QUARANTINED_INPUTS: usize = 1_000;
 /// A generation with its place.
 #[derive(Debug)]
 pub struct Installed<P> {
-    /// The slot.
     pub slot: SlotName,
     /// What the operator says of it.
     pub config: Arc<SlotConfig>,
@@ -42,7 +41,6 @@ pub struct Installed<P> {
 /// A placed generation of any kind. Cheap to clone.
 #[derive(Debug, Clone)]
 pub enum InstalledPlugin {
-    /// A renderer.
     Renderer(Arc<Installed<Renderer>>),
     /// A domain policy.
     Domain(Arc<Installed<DomainPolicy>>),
@@ -149,7 +147,6 @@ macro_rules! each {
 }
 
 impl InstalledPlugin {
-    /// The kind.
     #[must_use]
     pub fn kind(&self) -> Kind {
         match self {
@@ -159,7 +156,6 @@ impl InstalledPlugin {
         }
     }
 
-    /// The slot.
     #[must_use]
     pub fn slot(&self) -> &SlotName {
         each!(self, installed => &installed.slot)

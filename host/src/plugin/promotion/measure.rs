@@ -16,7 +16,6 @@ use crate::plugin::runtime::log::CallPurpose;
 pub struct Measured {
     /// CPU time in the guest; with a fresh instance for each call, that of the instance too.
     pub cpu: Duration,
-    /// The answer.
     pub answer: Value,
 }
 

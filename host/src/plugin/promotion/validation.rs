@@ -35,11 +35,9 @@ use crate::plugin::runtime::world::Manifest;
 /// What is proven: a component in a slot, with the operator's words.
 #[derive(Debug, Clone)]
 pub struct Candidate {
-    /// The slot.
     pub slot: SlotName,
     /// The component; none for the one that is built in.
     pub component: Option<Artifact>,
-    /// Its signature.
     pub signature: Option<String>,
     /// The slot's file.
     pub config: Arc<SlotConfig>,

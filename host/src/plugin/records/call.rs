@@ -37,19 +37,14 @@ pub enum Input {
     },
     /// `compile` and `render` of a renderer.
     Render {
-        /// The template.
         template: renderer::Template,
         /// The sender's data, as JSON text.
         data: String,
     },
     /// `require` of a domain policy.
-    Require {
-        /// The domain.
-        domain: domain::Domain,
-    },
+    Require { domain: domain::Domain },
     /// `judge` of a domain policy.
     Judge {
-        /// The domain.
         domain: domain::Domain,
         /// What was seen in DNS.
         seen: Vec<domain::Observation>,

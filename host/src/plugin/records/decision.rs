@@ -13,7 +13,6 @@ use crate::plugin::runtime::kind::Kind;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Decision {
-    /// The kind.
     pub kind: Kind,
     /// Which component decided.
     #[serde(flatten)]

@@ -9,7 +9,6 @@ use crate::plugin::runtime::kind::Kind;
 /// A recorded call: what went in, and what came out.
 #[derive(Debug)]
 pub struct Sample {
-    /// The slot.
     pub slot: String,
     /// The component.
     pub digest: String,
@@ -50,9 +49,6 @@ impl Sample {
     }
 
     /// The call and its answer, as they were stored.
-    ///
-    /// # Errors
-    /// See [`SampleError`].
     pub fn read(kind: Kind, bytes: &[u8]) -> Result<(Call, Value), SampleError> {
         let stored: Stored = serde_json::from_slice(bytes)?;
         let call = Call::from_json(kind, &stored.input)?;

@@ -33,7 +33,6 @@ const LAST_WORDS: u64 = 1 << 10;
 /// What one compilation may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CompileLimits {
-    /// Memory, in bytes.
     pub memory_bytes: u64,
     /// CPU time of all its threads together, in seconds.
     pub seconds: u64,

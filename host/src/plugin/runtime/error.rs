@@ -27,11 +27,7 @@ pub enum ComponentError {
     Schema { name: String, detail: String },
     /// Its settings are wrong.
     #[error("the plugin {name} refused its settings: {}", list(.faults))]
-    Settings {
-        name: String,
-        /// All faults.
-        faults: Vec<Diagnostic>,
-    },
+    Settings { name: String, faults: Vec<Diagnostic> },
     /// Its own test failed.
     #[error("the plugin {name} did not pass its own test {test}: {detail}")]
     SelfTest { name: String, test: String, detail: String },
@@ -49,7 +45,6 @@ pub enum CallFailure {
     /// It ran into a trap: a bug.
     #[error("the plugin {plugin} trapped in {call}: {detail}{}", wrote(.words))]
     Trapped {
-        /// The plugin.
         plugin: String,
         /// The exported function.
         call: &'static str,
@@ -61,7 +56,6 @@ pub enum CallFailure {
     /// It did not come back in time.
     #[error("the plugin {plugin} used up its time in {call}: {knob} is {limit_ms} ms")]
     Time {
-        /// The plugin.
         plugin: String,
         /// The exported function.
         call: &'static str,
@@ -73,7 +67,6 @@ pub enum CallFailure {
     /// It wanted more memory than it may have.
     #[error("the plugin {plugin} used up its memory in {call}: {knob} is {limit} bytes")]
     Memory {
-        /// The plugin.
         plugin: String,
         /// The exported function.
         call: &'static str,
@@ -85,7 +78,6 @@ pub enum CallFailure {
     /// It answered more than it may.
     #[error("the plugin {plugin} answered too much in {call}: {knob} is {limit} bytes")]
     Output {
-        /// The plugin.
         plugin: String,
         /// The exported function.
         call: &'static str,
@@ -100,7 +92,6 @@ pub enum CallFailure {
          change it, or replace the plugin"
     )]
     InputQuarantined {
-        /// What the input is.
         input: String,
         /// How the plugin trapped.
         detail: String,
@@ -108,17 +99,14 @@ pub enum CallFailure {
     /// It said itself that it cannot decide.
     #[error("the plugin {plugin} gave up in {call}: {detail}")]
     GaveUp {
-        /// The plugin.
         plugin: String,
         /// The exported function.
         call: &'static str,
-        /// What it says.
         detail: String,
     },
     /// It answered something that the interface does not allow.
     #[error("the plugin {plugin} broke the interface in {call}: {detail}")]
     BrokenPromise {
-        /// The plugin.
         plugin: String,
         /// The exported function.
         call: &'static str,

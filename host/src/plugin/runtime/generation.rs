@@ -27,7 +27,6 @@ use crate::clock::Clock;
 pub struct Recipe {
     /// The plugin's settings.
     pub settings: Value,
-    /// Their revision.
     pub settings_revision: u32,
     /// What its calls may use.
     pub limits: CallLimits,

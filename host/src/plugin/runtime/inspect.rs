@@ -15,7 +15,6 @@ const PACKAGE: &str = "waxwing:plugin/";
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Inspection {
-    /// Its kind.
     pub kind: Kind,
     /// The interfaces that it imports.
     pub imports: Vec<String>,
@@ -46,7 +45,6 @@ pub enum InspectError {
     /// It is truncated or damaged.
     #[error("the component is damaged at byte {offset}: {detail}; copy it again")]
     Broken {
-        /// Where.
         offset: usize,
         /// What is wrong there.
         detail: String,
@@ -61,24 +59,17 @@ pub enum InspectError {
     Version {
         /// The interface, with its version.
         interface: String,
-        /// That version.
         version: String,
     },
     /// It exports more than one kind.
     #[error("a component is of one kind, and this one exports several: {exports}")]
-    ManyKinds {
-        /// What it exports.
-        exports: String,
-    },
+    ManyKinds { exports: String },
     /// It exports none of the three kinds.
     #[error(
         "the component exports no kind of plugin that this server knows (waxwing:plugin/renderer, \
          /domain-policy or /plan-policy, version 0.1); it exports: {exports}"
     )]
-    NoKind {
-        /// What it exports.
-        exports: String,
-    },
+    NoKind { exports: String },
     /// It asks for something that a plugin may not have.
     #[error(
         "the component imports {import}, and plugins have no files, sockets or clocks of their own; \

@@ -175,7 +175,6 @@ pub struct Meter {
 pub struct Peak(Arc<AtomicUsize>);
 
 impl Peak {
-    /// In bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.0.load(Ordering::Relaxed)

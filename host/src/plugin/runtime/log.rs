@@ -52,11 +52,9 @@ impl CallPurpose {
     }
 }
 
-/// One line.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Line {
-    /// When.
     pub at: String,
     /// `error`, `warn`, `info` or `debug`.
     pub level: &'static str,

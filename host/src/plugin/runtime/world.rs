@@ -13,9 +13,7 @@ use super::sandbox::Guest;
 /// What a plugin says of itself.
 #[derive(Debug, Clone, Default)]
 pub struct Manifest {
-    /// Its name.
     pub name: String,
-    /// Its version.
     pub version: String,
     /// What it does, in a sentence.
     pub summary: String,

@@ -24,7 +24,6 @@ const MAX_CONFIG_BYTES: u64 = 64 << 10;
 /// Bytes of `<slot>.sig`.
 const MAX_SIGNATURE_BYTES: u64 = 1 << 10;
 
-/// The directory.
 #[derive(Debug, Clone)]
 pub struct Directory {
     path: PathBuf,
@@ -65,7 +64,6 @@ pub enum ReadError {
     Io {
         /// The file.
         path: PathBuf,
-        /// Why.
         source: io::Error,
     },
     /// It is larger than it may be.
@@ -91,7 +89,6 @@ impl Directory {
         Ok(Self { path: path.to_owned(), complained: Arc::default() })
     }
 
-    /// Its path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -164,9 +161,6 @@ impl Directory {
     }
 
     /// Reads a slot's files.
-    ///
-    /// # Errors
-    /// See [`ReadError`].
     pub fn read(&self, slot: &SlotName, limit: u64) -> Result<Contents, ReadError> {
         let text = |extension, limit| {
             let bytes = optional(&self.file(slot, extension), limit)?;

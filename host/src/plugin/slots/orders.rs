@@ -23,7 +23,6 @@ pub enum Order {
     Install {
         /// Its bytes.
         component: bytes::Bytes,
-        /// Its signature.
         signature: Option<String>,
         /// By what rules it becomes live, if not by those of the slot's file.
         activation: Option<Activation>,

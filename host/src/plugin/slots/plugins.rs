@@ -83,9 +83,6 @@ impl Plugins {
     }
 
     /// Has the manager carry out an order.
-    ///
-    /// # Errors
-    /// See [`OrderError`].
     pub async fn order(&self, slot: SlotName, order: Order) -> Result<(), OrderError> {
         let (answer, answered) = oneshot::channel();
         let command = Command { slot, order, answer };

@@ -52,7 +52,6 @@ pub struct Options {
     pub signatures: SignatureRule,
     /// Whose signatures are trusted.
     pub trusted: Vec<PublicKey>,
-    /// Bytes of a component.
     pub max_component_bytes: u64,
     /// Every how many calls one is recorded; 0 for none.
     pub sample_every: u64,
@@ -64,14 +63,8 @@ pub enum PluginsError {
     /// A built-in plugin, or the engine.
     #[error("a built-in plugin cannot be loaded: {0}")]
     Builtin(#[from] LoadError),
-    /// A directory.
     #[error("the directory {path} for plugins cannot be used: {source}")]
-    Directory {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Directory { path: PathBuf, source: io::Error },
 }
 
 impl Plugins {

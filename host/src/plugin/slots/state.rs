@@ -63,7 +63,6 @@ pub struct Stored {
     pub signature: Option<String>,
     /// `<slot>.toml`, as it was.
     pub config: String,
-    /// The revision of its settings.
     pub settings_revision: u32,
     /// When it became active, RFC 3339.
     pub since: String,

@@ -18,7 +18,6 @@ use crate::plugin::runtime::stage::Stage;
 #[derive(Debug, Clone, Default)]
 pub struct Statuses(Arc<Mutex<BTreeMap<SlotName, SlotStatus>>>);
 
-/// One slot.
 #[derive(Debug, Clone, Default)]
 pub struct SlotStatus {
     /// What answers its calls; none where nothing was ever good.
@@ -48,7 +47,6 @@ pub struct CandidateStatus {
     pub digest: Option<String>,
     /// Its name and version, as soon as it said them.
     pub name: Option<String>,
-    /// Where it is.
     pub stage: Stage,
     /// Why it came no further.
     pub rejected: Option<String>,
@@ -90,7 +88,6 @@ impl Statuses {
         }
     }
 
-    /// One slot.
     #[must_use]
     pub fn slot(&self, slot: &SlotName) -> Option<SlotStatus> {
         self.lock().get(slot).cloned()
@@ -130,7 +127,6 @@ impl Default for CandidateStatus {
 }
 
 impl SlotStatus {
-    /// Where it stands.
     #[must_use]
     pub fn standing(&self) -> Standing {
         match (&self.active, self.disabled) {

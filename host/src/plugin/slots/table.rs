@@ -68,7 +68,6 @@ pub struct TrapReport {
 /// A published version of a template, and what it renders well.
 #[derive(Debug, Clone)]
 pub struct Version {
-    /// Which.
     pub key: renderer::VersionKey,
     /// Its example data, as JSON text.
     pub example: String,

@@ -91,9 +91,6 @@ impl Intake {
     }
 
     /// Takes a message that came from that address: when this answers, all that it reports is written down.
-    ///
-    /// # Errors
-    /// See [`NotTaken`].
     pub async fn take(&self, mail: &Mail, peer: IpAddr) -> Result<(), NotTaken> {
         let report = report::parse(&mail.data, mail.sender.as_ref());
         for recipient in &mail.recipients {

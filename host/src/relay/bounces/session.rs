@@ -31,7 +31,6 @@ pub struct Bounds {
     pub idle: Duration,
     /// A whole message.
     pub data: Duration,
-    /// All of it.
     pub session: Duration,
 }
 

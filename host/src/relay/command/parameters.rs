@@ -2,7 +2,6 @@
 
 use crate::relay::reply::{Answer, Reply};
 
-/// One parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Parameter<'a> {
     /// As it was written; compare without regard to case.

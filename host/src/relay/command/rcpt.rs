@@ -8,7 +8,6 @@ use crate::relay::reply::{Answer, Reply};
 /// What RCPT says.
 #[derive(Debug, PartialEq, Eq)]
 pub struct To {
-    /// The recipient.
     pub recipient: EmailAddress,
     /// Whether it was written in a way that is allowed only after SMTPUTF8.
     pub needs_utf8: bool,

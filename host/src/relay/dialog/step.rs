@@ -4,6 +4,7 @@ use crate::id::MessageId;
 use crate::message::address::EmailAddress;
 pub use crate::relay::data::BareNewline;
 use crate::relay::dialog::Credentials;
+use crate::relay::reply::refusal::Unpaid;
 
 /// What a session is held under.
 #[derive(Debug, Clone)]
@@ -18,15 +19,6 @@ pub struct Terms {
     pub unpaid: Unpaid,
     /// What becomes of a line feed that stands alone in a message.
     pub bare_newline: BareNewline,
-}
-
-/// How a message is refused that the balance does not cover.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unpaid {
-    /// 451: the client's queue keeps it and tries again.
-    Temporary,
-    /// 550: the client gives it up.
-    Permanent,
 }
 
 /// Whether the bytes go through TLS.

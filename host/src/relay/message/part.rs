@@ -49,7 +49,6 @@ pub enum InvalidPart {
     /// Parts within parts.
     #[error("parts are nested more than {MAX_DEPTH} deep")]
     TooDeep,
-    /// Too many.
     #[error("the message has more than {MAX_LEAVES} parts")]
     TooMany,
     /// A transfer encoding that is unknown, or not what it says.

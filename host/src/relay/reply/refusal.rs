@@ -2,10 +2,18 @@
 
 use super::{Answer, Reply};
 use crate::journey::accept::refusal::{Fault, Outage, Refusal};
-use crate::relay::dialog::Unpaid;
 
 /// Lines of one reply.
 const MOST_LINES: usize = 20;
+
+/// How a message is refused that the balance does not cover.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unpaid {
+    /// 451: the client's queue keeps it and tries again.
+    Temporary,
+    /// 550: the client gives it up.
+    Permanent,
+}
 
 /// The command that a refusal answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -20,7 +20,6 @@ const LARGEST: u64 = 1 << 20;
 /// A file, and the setting that names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct File {
-    /// The setting.
     pub setting: Setting,
     /// The file.
     pub path: PathBuf,

@@ -57,7 +57,6 @@ pub struct NewSuppression {
     pub account_id: AccountId,
     /// The address in lower case throughout ([`crate::message::address::EmailAddress::folded`]).
     pub address: String,
-    /// Why it is there.
     pub kind: SuppressionKind,
     /// In the words of whoever put it there.
     pub reason: String,

@@ -18,7 +18,6 @@ use crate::store::StoreError;
 /// An account, its balance, and how much it has sent.
 #[derive(Debug, Clone)]
 pub struct AccountRow {
-    /// The account.
     pub account: Account,
     /// The sum of its ledger.
     pub balance: Credits,
@@ -219,7 +218,6 @@ pub struct LedgerRow {
     pub amount: i64,
     /// The message of a debit or a refund.
     pub message_id: Option<String>,
-    /// Why.
     pub reason: Option<String>,
     /// When, RFC 3339.
     pub at: String,

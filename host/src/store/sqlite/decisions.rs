@@ -70,7 +70,6 @@ pub enum DecisionRef {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is neither a decision (dec_…) nor a message (msg_…)")]
 pub struct InvalidDecisionRef {
-    /// The text.
     pub text: String,
 }
 

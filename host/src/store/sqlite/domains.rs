@@ -17,7 +17,6 @@ use crate::store::StoreError;
 /// A domain with what the policy said of it.
 #[derive(Debug, Clone)]
 pub struct DomainRow {
-    /// The domain.
     pub domain: SenderDomain,
     /// The records to publish, as the policy's `require` gave them.
     pub requirements: Value,
@@ -32,7 +31,6 @@ pub struct NewDomain {
     pub row: DomainRow,
     /// Whether that may be as another account's.
     pub look_alikes: LookAlikes,
-    /// Its keys.
     pub keys: Vec<DkimKey>,
     /// When it is checked first; none for one that needs no records.
     pub first_check: Option<Timestamp>,

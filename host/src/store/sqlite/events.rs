@@ -17,13 +17,11 @@ use crate::store::records::{BounceFacts, EventRow};
 /// A change of a message's state.
 #[derive(Clone, Copy)]
 pub struct Change<'a> {
-    /// Which message.
     pub message: MessageId,
     /// Whose it is.
     pub account: AccountId,
     /// Where it stands now.
     pub state: MessageState,
-    /// Why.
     pub reason: &'a str,
 }
 

@@ -46,7 +46,6 @@ pub struct MessageRow {
     pub from: String,
     /// Envelope recipient.
     pub to: String,
-    /// Subject.
     pub subject: String,
     /// Where it stands.
     pub state: String,

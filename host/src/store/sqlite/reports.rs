@@ -36,7 +36,6 @@ pub struct Reported {
 pub struct NewReport {
     /// The message that it is about.
     pub message_id: MessageId,
-    /// What it says.
     pub kind: ReportKind,
     /// In the words of whoever said it.
     pub reason: String,

@@ -65,9 +65,6 @@ pub fn sample_identity(decision: DecisionId, kind: &str) -> String {
 
 impl SampleRow {
     /// What was recorded.
-    ///
-    /// # Errors
-    /// See [`SealError`].
     pub fn open(&self, seal: &Seal) -> Result<Vec<u8>, SealError> {
         seal.open(&sample_identity(self.decision_id, &self.kind), &self.sealed)
     }

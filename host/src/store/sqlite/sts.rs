@@ -15,7 +15,6 @@ pub struct StsRow {
     pub id: String,
     /// The policy's text.
     pub policy: String,
-    /// When it was fetched.
     pub fetched_at: Timestamp,
     /// Until when it holds.
     pub expires_at: Timestamp,

@@ -44,9 +44,6 @@ impl Verifier {
     /// Adds a domain to an account. Nothing of it was seen in DNS yet, so one that needs records
     /// starts at 0 %; its first check is a little later, so that no resolver remembers the absence
     /// of what is just being published.
-    ///
-    /// # Errors
-    /// See [`DomainError`].
     pub async fn add(
         &self,
         account: &Account,

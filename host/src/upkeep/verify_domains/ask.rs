@@ -35,7 +35,6 @@ pub struct Asked {
 /// What a policy made of a domain.
 #[derive(Debug)]
 pub struct Judged {
-    /// What is there of it.
     pub findings: Vec<Finding>,
     /// The record of the judgement.
     pub decision: Decision,
@@ -54,7 +53,6 @@ pub enum Unjudged {
         "the domain policy `{plugin}` asks for {count} records; at most {MOST_RECORDS} are looked up"
     )]
     TooManyRecords {
-        /// Which one.
         plugin: String,
         /// How many.
         count: usize,
@@ -64,10 +62,7 @@ pub enum Unjudged {
         "the domain policy `{plugin}` goes on asking for look-ups: a check has at most \
          {MOST_ROUNDS} rounds of them and {MOST_NAMES} names"
     )]
-    TooManyLookUps {
-        /// Which one.
-        plugin: String,
-    },
+    TooManyLookUps { plugin: String },
 }
 
 impl Unjudged {
@@ -196,7 +191,6 @@ impl Policy<'_> {
 /// Whether DNS is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Looking {
-    /// It is.
     InDns,
     /// Nothing can have been published yet.
     NotYet,

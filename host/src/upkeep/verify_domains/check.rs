@@ -42,18 +42,12 @@ pub enum CheckError {
 
 impl Verifier {
     /// Looks at a domain now. Answers what is known of it then; none if there is no such domain.
-    ///
-    /// # Errors
-    /// See [`CheckError`].
     pub async fn check(&self, id: DomainId) -> Result<Option<DomainFile>, CheckError> {
         self.examine(id).await?;
         Ok(self.store.domain_file(id).await?)
     }
 
     /// Looks at a domain now, if there is such a domain and it has records.
-    ///
-    /// # Errors
-    /// See [`CheckError`].
     pub(super) async fn examine(&self, id: DomainId) -> Result<(), CheckError> {
         let Some(mut file) = self.store.domain_file(id).await? else { return Ok(()) };
         let Some(check) = file.check.clone() else { return Ok(()) };

@@ -20,11 +20,8 @@ const KEPT: usize = 512 << 10;
 pub struct Look {
     /// The id by which the policy knows it.
     pub id: String,
-    /// The name.
     pub name: String,
-    /// The type.
     pub record_type: RecordType,
-    /// What was seen.
     pub seen: dns::Observation,
 }
 

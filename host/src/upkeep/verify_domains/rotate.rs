@@ -25,9 +25,6 @@ pub const RETIRED: Duration = Duration::from_hours(7 * 24);
 impl Verifier {
     /// Begins a rotation. One that has begun goes on with the same keys. A domain that does not send
     /// signs nothing meanwhile, so its new keys sign at once when it does.
-    ///
-    /// # Errors
-    /// See [`DomainError`].
     pub async fn rotate(&self, file: DomainFile) -> Result<DomainFile, DomainError> {
         let domain = file.row.domain.clone();
         if domain.kind == DomainKind::Sandbox {

@@ -26,7 +26,6 @@ const BITE: u32 = 500;
 /// Under which name the policy is noted that the domains were last judged by.
 const POLICY: &str = "domain policy";
 
-/// What is under way.
 #[derive(Debug, Default)]
 struct UnderWay {
     clear: usize,

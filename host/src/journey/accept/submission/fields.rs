@@ -74,7 +74,6 @@ impl Fields {
         None
     }
 
-    /// A text.
     pub fn text(&mut self, value: Value, field: &str) -> Option<String> {
         if let Value::String(text) = value {
             return Some(text);
@@ -117,7 +116,6 @@ impl Fields {
         self.fault(field, "invalid", format!("must be exactly \"{wanted}\""))
     }
 
-    /// An object.
     pub fn object(&mut self, value: Value, field: &str) -> Option<Map<String, Value>> {
         if let Value::Object(map) = value {
             return Some(map);
@@ -125,7 +123,6 @@ impl Fields {
         self.wrong_type(field, "an object", &value)
     }
 
-    /// An array.
     pub fn array(&mut self, value: Value, field: &str, max: usize) -> Option<Vec<Value>> {
         let Value::Array(items) = value else {
             return self.wrong_type(field, "an array", &value);

@@ -16,9 +16,7 @@ const TRAP_EVENT_INTERVAL: Duration = Duration::from_mins(1);
 /// Something that has happened to a slot.
 #[derive(Debug, Clone)]
 pub struct Event {
-    /// What.
     pub what: EventKind,
-    /// Where.
     pub slot: SlotName,
     /// Which plugin, and why.
     pub facts: Value,

@@ -58,7 +58,6 @@ pub enum JobOutcome {
         input: u64,
         /// How it trapped.
         failure: CallFailure,
-        /// Who is to blame.
         blame: Blame,
     },
 }

@@ -22,7 +22,6 @@ pub enum Protection {
     None,
     /// Not yet: STARTTLS is offered.
     Offered,
-    /// By TLS.
     Tls,
 }
 

@@ -48,7 +48,6 @@ pub struct FannedEvent {
     pub detail: String,
     /// What is told besides the reason.
     pub facts: Map<String, Value>,
-    /// When.
     pub at: Timestamp,
     /// What is known of the subject.
     pub about: About,
@@ -57,7 +56,6 @@ pub struct FannedEvent {
 /// What is known of an event's subject.
 #[derive(Debug, Clone)]
 pub enum About {
-    /// A message.
     Message(Box<MessageAbout>),
     /// The name of a domain.
     Domain(String),
@@ -68,11 +66,8 @@ pub enum About {
 /// A message, as webhooks are told of it.
 #[derive(Debug, Clone)]
 pub struct MessageAbout {
-    /// To.
     pub recipient: String,
-    /// From.
     pub sender: String,
-    /// The subject.
     pub subject: String,
     /// The slug of its template.
     pub template: Option<String>,
@@ -91,11 +86,9 @@ pub struct MessageAbout {
 /// An event for the webhooks that want it.
 #[derive(Debug)]
 pub struct NewDelivery {
-    /// For which webhooks.
     pub webhooks: Vec<WebhookId>,
     /// The event's place in the order.
     pub sequence: i64,
-    /// Which event.
     pub event: EventId,
     /// Its type.
     pub r#type: String,

@@ -14,7 +14,6 @@ use crate::store::StoreError;
 /// A webhook for which something waits.
 #[derive(Debug, Clone)]
 pub struct Waiting {
-    /// Which webhook.
     pub webhook: WebhookId,
     /// Its end point.
     pub url: String,
@@ -28,10 +27,8 @@ pub struct Waiting {
     pub due: Timestamp,
 }
 
-/// A delivery that is due.
 #[derive(Debug, Clone)]
 pub struct DueDelivery {
-    /// Which event.
     pub event: EventId,
     /// The body of every try.
     pub body: String,
@@ -44,9 +41,7 @@ pub struct DueDelivery {
 /// What came of one try.
 #[derive(Debug, Clone)]
 pub struct Tried {
-    /// Which webhook.
     pub webhook: WebhookId,
-    /// Which event.
     pub event: EventId,
     /// When it ended.
     pub at: Timestamp,

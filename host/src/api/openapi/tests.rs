@@ -1,0 +1,179 @@
+//! The document goes out compressed, and `host/API.md` is its table of end points and codes.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use serde_json::Value;
+
+use super::*;
+
+const INTRODUCTION: &str = "\
+# HTTP API
+
+`/openapi.json` has every field. `x-api-key` names the caller; the scope of the key says what it may do. Every refusal is
+one flat `application/problem+json` with a `code`, all faults at once (`errors`), and a `requestId` that the log has too.
+
+This file is written by `WAXWING_WRITE=1 cargo test --workspace --lib api::openapi`.
+
+## End points
+
+| request | what it does | statuses |
+|---|---|---|
+";
+
+const CODES: [(&str, &str, &str, &str); 16] = [
+    (
+        "BAD_REQUEST",
+        "400",
+        "The request has faults; `errors` names each with its field.",
+        "Mend them; the same request fails again.",
+    ),
+    (
+        "UNAUTHORIZED",
+        "401",
+        "The key is missing, unknown, expired or switched off.",
+        "Send a valid key.",
+    ),
+    (
+        "INSUFFICIENT_BALANCE",
+        "402",
+        "The account has too few credits; `required` and `balance` say how many.",
+        "Buy or grant credits, then repeat.",
+    ),
+    (
+        "DOMAIN_NOT_VERIFIED",
+        "403",
+        "The sender's domain is not verified for this account.",
+        "Publish its records, then check the domain.",
+    ),
+    (
+        "RESTRICTED_TEMPLATE",
+        "403",
+        "The account's plan does not include the template.",
+        "Change the plan or the template.",
+    ),
+    (
+        "FORBIDDEN",
+        "403",
+        "The key lacks the scope, or the account, the plan policy or a test key does not allow the request.",
+        "`message` says what is missing.",
+    ),
+    ("NOT_FOUND", "404", "There is no such thing, or the key may not see it.", "Check the id."),
+    ("METHOD_NOT_ALLOWED", "405", "The path has other methods.", "`Allow` names them."),
+    ("REQUEST_TIMEOUT", "408", "The body did not arrive in time.", "Repeat over a better line."),
+    (
+        "CONFLICT",
+        "409",
+        "The state forbids the change, or an equal request with the same idempotency key still runs.",
+        "Look at the state; repeat later.",
+    ),
+    ("PAYLOAD_TOO_LARGE", "413", "The body is larger than `limits.body_bytes`.", "Send less."),
+    (
+        "UNSUPPORTED_MEDIA_TYPE",
+        "415",
+        "The body is not `application/json`, or is compressed.",
+        "Send plain JSON.",
+    ),
+    (
+        "IDEMPOTENCY_CONFLICT",
+        "422",
+        "The idempotency key was used for another request.",
+        "Take a new key for a new request.",
+    ),
+    (
+        "RATE_LIMITED",
+        "429",
+        "Too many requests, or too many failed logins from this address.",
+        "Wait for `Retry-After`.",
+    ),
+    (
+        "INTERNAL",
+        "500",
+        "The template, a plugin or the server is at fault; nothing was charged.",
+        "Give `requestId` to the operator.",
+    ),
+    (
+        "UNAVAILABLE",
+        "503",
+        "The store, a plugin or memory is not available now; nothing was charged.",
+        "Repeat after `Retry-After`, with the same idempotency key.",
+    ),
+];
+
+#[test]
+fn the_table_of_the_api_is_what_the_document_says() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("API.md");
+    let table = table();
+    if env::var_os("WAXWING_WRITE").is_some() {
+        fs::write(&file, &table).expect("the table can be written");
+    }
+    assert!(
+        fs::read_to_string(&file).is_ok_and(|it| it == table),
+        "host/API.md is out of date. To write it anew:\n  \
+         WAXWING_WRITE=1 cargo test --workspace --lib api::openapi",
+    );
+}
+
+fn table() -> String {
+    let document: Value = serde_json::from_slice(&DOCUMENT).expect("JSON");
+    let mut text = INTRODUCTION.to_owned();
+    for (path, methods) in document["paths"].as_object().expect("paths") {
+        for (method, operation) in methods.as_object().expect("methods") {
+            let Some(responses) = operation["responses"].as_object() else { continue };
+            let summary = operation["summary"].as_str().unwrap_or_default().trim_end_matches('.');
+            let statuses: Vec<&str> = responses.keys().map(String::as_str).collect();
+            let request = format!("{} {path}", method.to_uppercase());
+            let row = format!("| `{request}` | {summary} | {} |\n", statuses.join(" "));
+            text.write_str(&row).expect("a String takes all");
+        }
+    }
+    text.push_str(
+        "\n## Codes\n\n| code | status | what happened | what to do |\n|---|---|---|---|\n",
+    );
+    for (code, status, what, remedy) in CODES {
+        let row = format!("| `{code}` | {status} | {what} | {remedy} |\n");
+        text.write_str(&row).expect("a String takes all");
+    }
+    text
+}
+
+/// What the code says: `Problem::new(…, "CODE", …)`, and the codes of refusals.
+#[test]
+fn every_code_that_a_problem_can_have_is_in_the_table_and_no_other() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files: Vec<PathBuf> = vec![root.join("journey/accept/refusal.rs")];
+    let mut folders = vec![root.join("api")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            match path.is_dir() {
+                true if path.ends_with("openapi") => {}
+                true => folders.push(path),
+                false => files.push(path),
+            }
+        }
+    }
+    let is_code =
+        |it: &&str| it.len() > 4 && it.chars().all(|c| c.is_ascii_uppercase() || c == '_');
+    let mut codes = BTreeSet::new();
+    for file in files {
+        let source = fs::read_to_string(file).expect("a source");
+        let source = source.split("#[cfg(test)]").next().unwrap_or_default().to_owned();
+        codes.extend(source.split('"').skip(1).step_by(2).filter(is_code).map(str::to_owned));
+    }
+    let listed: BTreeSet<String> = CODES.iter().map(|(code, ..)| (*code).to_owned()).collect();
+    assert_eq!(codes, listed);
+}
+
+#[test]
+fn a_client_gets_gzip_that_takes_it() {
+    let takes = |list: &'static str| {
+        let list = HeaderValue::from_static(list);
+        takes_gzip(&[(header::ACCEPT_ENCODING, list)].into_iter().collect())
+    };
+    assert!(takes("gzip") && takes("br, GZIP;q=0.5") && takes("deflate,gzip"));
+    assert!(!takes("gzip;q=0") && !takes("identity") && !takes("") && !takes("x-gzip"));
+    assert!(!takes_gzip(&HeaderMap::new()));
+}

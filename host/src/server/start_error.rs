@@ -1,0 +1,59 @@
+//! Why a server does not start.
+
+use std::net::SocketAddr;
+
+use super::data_dir::DataDirError;
+use super::delivery::DeliveryError;
+use super::tls::CertificateError;
+use super::{domains, webhooks};
+use crate::inbox::InboxError;
+use crate::plugin::PluginsError;
+use crate::store::StoreError;
+
+/// Why the server did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The data directory.
+    #[error(transparent)]
+    DataDir(#[from] DataDirError),
+    /// The database.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The plugins.
+    #[error(transparent)]
+    Plugins(#[from] PluginsError),
+    /// The master key.
+    #[error(transparent)]
+    MasterKey(#[from] domains::MasterKeyError),
+    /// The name servers.
+    #[error(transparent)]
+    Domains(#[from] domains::VerifierError),
+    /// What delivers.
+    #[error(transparent)]
+    Delivery(#[from] DeliveryError),
+    /// What posts to webhooks.
+    #[error(transparent)]
+    Webhooks(#[from] webhooks::WebhooksError),
+    /// The sandbox inbox.
+    #[error(transparent)]
+    Inbox(#[from] InboxError),
+    /// A port.
+    #[error("cannot listen on {address}: {source}; choose another with {setting}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// How to choose another.
+        setting: &'static str,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The certificate of the relay.
+    #[error(transparent)]
+    Certificate(#[from] CertificateError),
+    /// The operating system does not give signals.
+    #[error("signals cannot be received: {0}")]
+    Signals(std::io::Error),
+    /// The metrics.
+    #[error("metrics cannot be collected: {0}")]
+    Metrics(#[from] metrics_exporter_prometheus::BuildError),
+}
