@@ -1,7 +1,7 @@
 //! Webhooks: events are posted to their owners' endpoints, at least once (Standard Webhooks).
 //!
-//! An event is a row that was written in the transaction which changed the state. [`publish`] hands
-//! it to each webhook that wants it, exactly once and with its final body; [`sender`] posts it
+//! An event is a row that was written in the transaction which changed the state. `publish` hands
+//! it to each webhook that wants it, exactly once and with its final body; `sender` posts it
 //! until it is accepted or its attempts are used up. `WEBHOOKS.md` is the guide for receivers.
 
 pub(crate) mod body;

@@ -122,7 +122,8 @@ fn table() -> String {
     for (path, methods) in document["paths"].as_object().expect("paths") {
         for (method, operation) in methods.as_object().expect("methods") {
             let Some(responses) = operation["responses"].as_object() else { continue };
-            let summary = operation["summary"].as_str().unwrap_or_default().trim_end_matches('.');
+            let summary = operation["summary"].as_str().unwrap_or_default().replace('\n', " ");
+            let summary = summary.trim_end_matches('.');
             let statuses: Vec<&str> = responses.keys().map(String::as_str).collect();
             let request = format!("{} {path}", method.to_uppercase());
             let row = format!("| `{request}` | {summary} | {} |\n", statuses.join(" "));
@@ -149,7 +150,7 @@ fn every_code_that_a_problem_can_have_is_in_the_table_and_no_other() {
         for entry in fs::read_dir(folder).expect("a folder") {
             let path = entry.expect("an entry").path();
             match path.is_dir() {
-                true if path.ends_with("openapi") => {}
+                true if path.ends_with("openapi") || path.ends_with("shapes") => {}
                 true => folders.push(path),
                 false => files.push(path),
             }
@@ -164,6 +165,8 @@ fn every_code_that_a_problem_can_have_is_in_the_table_and_no_other() {
         codes.extend(source.split('"').skip(1).step_by(2).filter(is_code).map(str::to_owned));
     }
     let listed: BTreeSet<String> = CODES.iter().map(|(code, ..)| (*code).to_owned()).collect();
+    // serde's word for this form.
+    codes.remove("SCREAMING_SNAKE_CASE");
     assert_eq!(codes, listed);
 }
 

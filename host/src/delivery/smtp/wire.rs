@@ -17,10 +17,11 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tokio_util::either::Either;
 
-use super::cause::{Cause, Violation};
+use super::cause::Cause;
 use super::reader::{Lines, Reader};
 use super::reply::Reply;
 use super::transcript::Transcript;
+use super::violation::Violation;
 
 /// How long a server's last words are waited for when it does not listen any more.
 const LAST_WORDS: Duration = Duration::from_secs(5);
