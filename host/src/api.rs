@@ -8,6 +8,7 @@ mod brand;
 pub mod client;
 mod decisions;
 mod domains;
+mod head;
 mod health;
 pub mod lists;
 mod messages;
@@ -200,7 +201,7 @@ pub fn surround(router: Router, proxies: Arc<TrustedProxies>) -> Router {
 fn surround_all(router: Router) -> Router {
     let gzip = CompressionLayer::new().quality(CompressionLevel::Fastest);
     router
-        .layer(from_fn(request::well_formed))
+        .layer(from_fn(head::well_formed))
         .layer(map_response(problem::as_problem))
         .layer(CatchPanicLayer::custom(problem::panicked))
         .layer(gzip.compress_when(SizeAbove::new(COMPRESSED_BYTES).and(request::is_json)))

@@ -10,8 +10,11 @@ use std::sync::Arc;
 use axum::extract::{Request, State};
 use http::HeaderMap;
 
-use super::request::Peer;
 use crate::account::key::IpNetwork;
+
+/// The other end of the connection; the listener puts it there.
+#[derive(Debug, Clone, Copy)]
+pub struct Peer(pub SocketAddr);
 
 /// The address that a request came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,18 +1,15 @@
-//! What every request gets: an identifier, its peer, a line in the log, a count; and what its head must be.
+//! What every request gets: an identifier, its client's address, a line in the log, a count.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::OnceLock;
 use std::time::Instant;
 
 use axum::extract::{MatchedPath, Request};
 use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
-use http::uri::Authority;
+use axum::response::Response;
 use http::{Extensions, HeaderMap, HeaderValue, StatusCode, Version, header};
 
-use super::body;
 use super::client::Client;
-use super::problem::Problem;
 use crate::account::key::ApiKey;
 use crate::clock::Clock;
 use crate::id::{AccountId, KeyId, RequestId};
@@ -27,10 +24,6 @@ struct Current {
 /// The code of the refusal that an answer is, for the log.
 #[derive(Debug, Clone, Copy)]
 pub struct RefusalCode(pub &'static str);
-
-/// The other end of the connection; the listener puts it there.
-#[derive(Debug, Clone, Copy)]
-pub struct Peer(pub SocketAddr);
 
 /// Why a connection is refused; the listener notes it with the request that came over it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,45 +100,6 @@ pub async fn identify(request: Request, next: Next) -> Response {
         "request"
     );
     response
-}
-
-/// Lets requests through whose head is unambiguous and whose body can be read. Two front ends that take
-/// different ones of two `Host` lines would send one request to two places (RFC 9112, section 3.2).
-pub async fn well_formed(request: Request, next: Next) -> Response {
-    let problem = if !has_one_host(&request) {
-        let message = "a request has exactly one Host header, with a host and nothing else";
-        Problem::new(StatusCode::BAD_REQUEST, "BAD_REQUEST", message)
-    } else if is_encoded(&request) {
-        let message = "a body is taken as it is; send it without Content-Encoding";
-        Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UNSUPPORTED_MEDIA_TYPE", message)
-    } else {
-        return next.run(request).await;
-    };
-    body::drain(request.into_body()).await;
-    let mut response = problem.into_response();
-    if response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE {
-        // What would be taken (RFC 9110, section 12.5.3).
-        let identity = HeaderValue::from_static("identity");
-        response.headers_mut().insert(header::ACCEPT_ENCODING, identity);
-    }
-    response
-}
-
-fn has_one_host(request: &Request) -> bool {
-    let mut hosts = request.headers().get_all(header::HOST).iter();
-    match (hosts.next(), hosts.next()) {
-        (Some(host), None) => {
-            host.is_empty()
-                || Authority::try_from(host.as_bytes()).is_ok_and(|it| !it.as_str().contains('@'))
-        }
-        (None, _) => request.version() < Version::HTTP_11,
-        (Some(_), Some(_)) => false,
-    }
-}
-
-fn is_encoded(request: &Request) -> bool {
-    let mut encodings = request.headers().get_all(header::CONTENT_ENCODING).iter();
-    encodings.any(|it| !it.as_bytes().eq_ignore_ascii_case(b"identity"))
 }
 
 /// Answers are for who asked, and are what their type says. A route that says something else is right.

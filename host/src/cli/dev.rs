@@ -103,15 +103,15 @@ impl Dev {
 
 /// `dev` has no configuration file, so its words are the flags.
 fn with_flag(error: StartError) -> CliError {
-    let StartError::Listen { address, setting, source } = error else { return error.into() };
-    let flag = match setting {
+    let StartError::Listen(mut refused) = error else { return error.into() };
+    refused.setting = match refused.setting {
         "[http] listen" => "--http",
         "[inbox] smtp_listen" => "--inbox-smtp",
         "[smtp] listen_starttls" => "--smtp",
         "[smtp] listen_tls" => "--smtps",
         other => other,
     };
-    StartError::Listen { address, setting: flag, source }.into()
+    StartError::from(refused).into()
 }
 
 /// Embedded defaults, then the environment, then the flags.

@@ -8,18 +8,26 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::Instant;
 
-use super::start_error::StartError;
-
 /// Descriptors come back when connections end.
 const PAUSE: Duration = Duration::from_millis(100);
 const BETWEEN_LINES: Duration = Duration::from_mins(1);
+
+/// A port that cannot be bound.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot listen on {address}: {source}; choose another with {setting}")]
+pub struct ListenError {
+    pub address: SocketAddr,
+    /// The key of the configuration, or the flag.
+    pub setting: &'static str,
+    pub source: std::io::Error,
+}
 
 /// Binds a port; `setting` says how to choose another.
 pub async fn bind(
     address: SocketAddr,
     setting: &'static str,
-) -> Result<(TcpListener, SocketAddr), StartError> {
-    let failed = |source| StartError::Listen { address, setting, source };
+) -> Result<(TcpListener, SocketAddr), ListenError> {
+    let failed = |source| ListenError { address, setting, source };
     let listener = TcpListener::bind(address).await.map_err(failed)?;
     let bound = listener.local_addr().map_err(failed)?;
     Ok((listener, bound))

@@ -25,7 +25,8 @@ use tower::ServiceExt;
 use super::accept::Acceptor;
 use super::connection_limits::{Crowded, Place, Places};
 use super::tasks::Tasks;
-use crate::api::request::{ConnectionRefused, Peer};
+use crate::api::client::Peer;
+use crate::api::request::ConnectionRefused;
 use overflow::Overflow;
 
 /// How long requests may take after the server was told to stop.

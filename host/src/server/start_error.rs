@@ -1,7 +1,6 @@
 //! Why a server does not start.
 
-use std::net::SocketAddr;
-
+use super::accept::ListenError;
 use super::data_dir::DataDirError;
 use super::delivery::DeliveryError;
 use super::tls::CertificateError;
@@ -37,16 +36,8 @@ pub enum StartError {
     /// The sandbox inbox.
     #[error(transparent)]
     Inbox(#[from] InboxError),
-    /// A port.
-    #[error("cannot listen on {address}: {source}; choose another with {setting}")]
-    Listen {
-        /// The address.
-        address: SocketAddr,
-        /// How to choose another.
-        setting: &'static str,
-        /// Why.
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    Listen(#[from] ListenError),
     /// The certificate of the relay.
     #[error(transparent)]
     Certificate(#[from] CertificateError),

@@ -3,9 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use toml::Value;
-
-use super::sdk::{SdkError, parse};
+use toml::{Table, Value};
 
 static WORKSPACE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.lock"));
 
@@ -13,8 +11,8 @@ static WORKSPACE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../C
 ///
 /// # Errors
 /// The embedded lock file is not TOML.
-pub fn reachable(crates: &[String]) -> Result<String, SdkError> {
-    let mut lock = parse(WORKSPACE, "Cargo.lock")?;
+pub fn reachable(crates: &[String]) -> Result<String, toml::de::Error> {
+    let mut lock = WORKSPACE.parse::<Table>()?;
     let packages = match lock.remove("package") {
         Some(Value::Array(packages)) => packages,
         _ => Vec::new(),

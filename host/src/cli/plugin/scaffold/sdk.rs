@@ -77,7 +77,7 @@ pub fn files() -> Result<Files, SdkError> {
         };
         files.insert(Path::new(VENDORED).join(path), content);
     }
-    let lock = lock::reachable(&crates)?;
+    let lock = lock::reachable(&crates).map_err(malformed("Cargo.lock"))?;
     files.insert("Cargo.lock".into(), lock.into_bytes());
     Ok(files)
 }
@@ -152,7 +152,11 @@ fn missing(section: &str, key: &str) -> SdkError {
 }
 
 pub(super) fn parse(text: &str, file: &str) -> Result<Table, SdkError> {
-    text.parse().map_err(|source| SdkError::Malformed { file: file.to_owned(), source })
+    text.parse().map_err(malformed(file))
+}
+
+fn malformed(file: &str) -> impl Fn(toml::de::Error) -> SdkError + use<'_> {
+    move |source| SdkError::Malformed { file: file.to_owned(), source }
 }
 
 #[cfg(test)]
