@@ -268,7 +268,7 @@ pub struct BackedOff {
     pub message_id: MessageId,
     /// When it is due again.
     pub until: Timestamp,
-    /// The hosts that it waits for: when they take mail again, it goes on before its time.
+    /// The hosts that it waits for: when they recover, its delivery resumes before its time.
     pub waits_for: String,
     /// Why.
     pub reason: String,
@@ -364,7 +364,7 @@ pub struct Settlement {
     pub reason: String,
     /// When the next attempt is due; none where it rests.
     pub next_attempt: Option<Timestamp>,
-    /// The hosts that it waits for: when they take mail again, it goes on before its time.
+    /// The hosts that it waits for: when they recover, its delivery resumes before its time.
     pub waits_for: Option<String>,
     /// What happened in the attempt.
     pub attempt: AttemptRecord,

@@ -1,4 +1,4 @@
-//! The closed list of noes. Each door has one mapper for it; no reply is decided anywhere else.
+//! Every reason a send can be refused. HTTP and SMTP have one mapper each; no reply is decided anywhere else.
 
 use std::time::Duration;
 

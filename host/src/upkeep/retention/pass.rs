@@ -88,11 +88,7 @@ impl<'a> Pass<'a> {
                 Ok(dropped) => {
                     metrics::counter!("waxwing_dropped_total", "what" => what.word())
                         .increment(dropped);
-                    tracing::info!(
-                        dropped,
-                        what = what.word(),
-                        "what was past its time is dropped"
-                    );
+                    tracing::info!(dropped, what = what.word(), "expired records deleted");
                 }
                 Err(error) => {
                     tracing::error!(%error, what = what.word(), "expired rows could not be dropped");
