@@ -30,3 +30,6 @@ pub mod telemetry;
 pub mod server;
 
 pub mod cli;
+
+#[cfg(test)]
+mod written;

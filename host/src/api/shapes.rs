@@ -44,7 +44,7 @@ pub use webhook::{
     WebhookList, WebhookTest,
 };
 
-/// Makes an answer of a row whose columns have the names of the answer's members.
+/// Implements `From<row>` for an answer of the API whose members have the names of the row's columns.
 macro_rules! from_row {
     ($row:ty => $answer:ty { $($member:ident $(: $value:expr)?),* $(,)? }) => {
         impl From<$row> for $answer {

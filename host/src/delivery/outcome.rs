@@ -7,7 +7,7 @@ use crate::message::status::{EnhancedCode, Judgement, Said, Stage, judge};
 pub enum Verdict {
     /// The recipient's server, or the sandbox inbox, accepted it.
     Delivered,
-    /// A smarthost accepted it.
+    /// A smarthost accepted the message.
     Relayed,
     /// A 4xx reply, or no connection.
     Deferred,

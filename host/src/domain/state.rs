@@ -11,7 +11,7 @@ use crate::id::{AccountId, DomainId};
 pub struct SenderDomain {
     /// Its identifier.
     pub id: DomainId,
-    /// Whose it is.
+    /// The account that added the domain.
     pub account_id: AccountId,
     pub name: DomainName,
     /// How it is proven.

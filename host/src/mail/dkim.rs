@@ -60,7 +60,7 @@ pub enum Unsignable {
     /// The key does not sign.
     #[error("the cryptographic library does not sign with the key of {selector:?}")]
     Key {
-        /// Whose it is.
+        /// The selector of the key.
         selector: String,
     },
 }

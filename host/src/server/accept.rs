@@ -3,14 +3,14 @@
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::net::{TcpListener, TcpStream};
-use tokio::time::Instant;
+
+use crate::clock::once_a_minute::OnceAMinute;
 
 /// Descriptors come back when connections end.
 const PAUSE: Duration = Duration::from_millis(100);
-const BETWEEN_LINES: Duration = Duration::from_mins(1);
 
 /// A port that cannot be bound.
 #[derive(Debug, thiserror::Error)]
@@ -33,29 +33,12 @@ pub async fn bind(
     Ok((listener, bound))
 }
 
-/// Says something once a minute, however often it happens.
-#[derive(Debug, Default)]
-pub struct OnceAMinute {
-    said: Option<Instant>,
-}
-
-impl OnceAMinute {
-    /// Whether it is to be said now.
-    pub fn is_due(&mut self) -> bool {
-        let is_due = self.said.is_none_or(|said| said.elapsed() >= BETWEEN_LINES);
-        if is_due {
-            self.said = Some(Instant::now());
-        }
-        is_due
-    }
-}
-
 /// A listening socket.
 #[derive(Debug)]
 pub struct Acceptor {
     listener: TcpListener,
     name: &'static str,
-    failures: OnceAMinute,
+    failures: OnceAMinute<()>,
 }
 
 impl Acceptor {
@@ -76,7 +59,7 @@ impl Acceptor {
             if matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::Interrupted) {
                 continue;
             }
-            if self.failures.is_due() {
+            if self.failures.is_due((), Instant::now()) {
                 tracing::warn!(
                     listener = self.name,
                     %error,

@@ -8,17 +8,18 @@ use std::future::Future;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 
-use super::accept::{Acceptor, OnceAMinute};
+use super::accept::Acceptor;
 use super::connection_limits::Places;
 use super::tasks::Tasks;
 use crate::account::key::IpNetwork;
+use crate::clock::once_a_minute::OnceAMinute;
 use proxy::ProxyHeaderError;
 
 pub use hostname::hostname;
@@ -105,7 +106,7 @@ async fn behind_proxy(
 fn log_refused(
     (listener, proxy): (&'static str, SocketAddr),
     error: &ProxyHeaderError,
-    lines: &mut OnceAMinute,
+    lines: &mut OnceAMinute<()>,
 ) {
     let proxy = proxy.ip().to_canonical();
     if matches!(error, ProxyHeaderError::Nothing) {
@@ -116,7 +117,7 @@ fn log_refused(
     metrics::counter!("waxwing_smtp_connections_refused_total", "reason" => "proxy_header")
         .increment(1);
     // Each of thousands of clients could be slow on purpose; the metric counts them all.
-    if lines.is_due() {
+    if lines.is_due((), Instant::now()) {
         tracing::warn!(%proxy, listener, %error, "closed a connection from a trusted proxy that sent no valid PROXY header; said at most once a minute");
     }
 }

@@ -245,7 +245,7 @@ pub enum Answer {
 pub struct Due {
     /// Its identifier.
     pub message_id: MessageId,
-    /// Whose it is.
+    /// The account that owns the row.
     pub account_id: AccountId,
     /// `sandbox`, or its recipient's domain in lower case, which may be an address literal.
     pub lane: String,
@@ -333,7 +333,7 @@ pub struct LaneStart {
 pub struct Lease {
     /// Its identifier.
     pub message_id: MessageId,
-    /// Whose it is.
+    /// The account that owns the row.
     pub account_id: AccountId,
     /// The envelope's sender as the client gave it; none for the empty path.
     pub sender: Option<EmailAddress>,
@@ -356,7 +356,7 @@ pub struct Lease {
 pub struct Settlement {
     /// Which message.
     pub message_id: MessageId,
-    /// Whose it is.
+    /// The account that owns the row.
     pub account_id: AccountId,
     /// Where it stands now.
     pub state: MessageState,

@@ -87,7 +87,7 @@ impl Webhooks {
                     begun.pause
                 }
                 Err(error) => {
-                    tracing::error!(%error, "due webhook deliveries cannot be read; retrying");
+                    tracing::error!(%error, "cannot read due webhook deliveries from the database; retrying");
                     DATABASE_RETRY
                 }
             };

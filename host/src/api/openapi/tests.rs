@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::{env, fs};
 
 use serde_json::Value;
 
 use super::*;
+use crate::written::assert_written;
 
 const INTRODUCTION: &str = "\
 # HTTP API
@@ -104,16 +105,7 @@ const CODES: [(&str, &str, &str, &str); 16] = [
 
 #[test]
 fn the_table_of_the_api_is_what_the_document_says() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("API.md");
-    let table = table();
-    if env::var_os("WAXWING_WRITE").is_some() {
-        fs::write(&file, &table).expect("the table can be written");
-    }
-    assert!(
-        fs::read_to_string(&file).is_ok_and(|it| it == table),
-        "host/API.md is out of date. To write it anew:\n  \
-         WAXWING_WRITE=1 cargo test --workspace --lib api::openapi",
-    );
+    assert_written("API.md", &table(), "api::openapi");
 }
 
 fn table() -> String {

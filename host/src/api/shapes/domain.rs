@@ -267,7 +267,7 @@ fn retired_record(domain: &DomainName, key: &DkimKey) -> DomainRecord {
     }
 }
 
-/// What there is to say about the record of a key that is retired since then.
+/// The hint for the DNS record of a DKIM key that was retired at `since`: how long the record must stay.
 fn until(since: Timestamp) -> String {
     let until = since.after(RETIRED).rfc3339();
     format!(

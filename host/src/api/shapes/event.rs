@@ -43,7 +43,7 @@ pub struct WebhookEvent {
     data: WebhookData,
 }
 
-/// The facts of an event.
+/// What a webhook event says about its subject: a message, a domain, a plugin or a balance.
 #[derive(Serialize, ToSchema)]
 #[serde(untagged)]
 pub enum WebhookData {

@@ -89,7 +89,7 @@ pub struct IdempotencyKey {
     idempotency_key: Option<String>,
 }
 
-/// A domain to add.
+/// The sender domain to add to the account.
 #[derive(Serialize, ToSchema)]
 pub struct AddDomain {
     /// As in `example.com`.

@@ -1,10 +1,11 @@
 //! `host/CONFIGURATION.md` is made of the doc comments, the defaults and the rules of the code.
 
 use std::fmt::Write as _;
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::{env, fs};
 
 use super::Config;
+use crate::written::assert_written;
 
 const INTRODUCTION: &str = "\
 # Configuration
@@ -27,16 +28,7 @@ struct Key {
 
 #[test]
 fn the_reference_is_what_the_code_says() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("CONFIGURATION.md");
-    let reference = reference();
-    if env::var_os("WAXWING_WRITE").is_some() {
-        fs::write(&file, &reference).expect("the reference can be written");
-    }
-    assert!(
-        fs::read_to_string(&file).is_ok_and(|it| it == reference),
-        "host/CONFIGURATION.md is out of date. To write it anew:\n  \
-         WAXWING_WRITE=1 cargo test --workspace --lib config::tests::reference",
-    );
+    assert_written("CONFIGURATION.md", &reference(), "config::tests::reference");
 }
 
 fn reference() -> String {

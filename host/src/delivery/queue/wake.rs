@@ -61,7 +61,7 @@ pub async fn wake(store: &Store, admission: &AdmissionControl, now: Timestamp) {
     let waited_for = match store.waited_for(&names).await {
         Ok(waited_for) => waited_for,
         Err(error) => {
-            tracing::error!(%error, "destinations of deferred messages cannot be listed; retrying");
+            tracing::error!(%error, "cannot read from the database which destinations deferred messages wait for; retrying");
             for (_, name, most) in requests.into_iter().filter(|(_, it, _)| is_found(admission, it))
             {
                 admission.destinations.requeue().request(&name, most);

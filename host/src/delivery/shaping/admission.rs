@@ -28,7 +28,7 @@ const SANDBOX_LIMITS: Limits =
 
 #[derive(Debug)]
 pub struct AdmissionControl {
-    /// Replaced as a whole at a reload.
+    /// The routing table; a reload of the configuration replaces the whole table.
     pub routes: ArcSwap<RoutingTable>,
     pub mx: Arc<MxResolver>,
     pub destinations: Arc<Destinations>,

@@ -168,7 +168,7 @@ impl UnresolvedDomains {
                 is_waited_for
             }),
             Err(error) => {
-                tracing::error!(%error, "unresolved domains with waiting mail cannot be listed; retrying");
+                tracing::error!(%error, "cannot read from the database which unresolved domains have waiting mail; retrying");
                 due.clear();
             }
         }

@@ -51,9 +51,9 @@ pub struct Templates {
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TemplateFailure {
-    /// Whose it is.
+    /// The account that published the template.
     pub account: String,
-    /// Its slug.
+    /// The slug of the template.
     pub template: String,
     /// The published revision.
     pub revision: u64,

@@ -67,7 +67,7 @@ impl std::fmt::Debug for PluginEngine {
 fn be_nice() {
     let thread = rustix::thread::gettid();
     if let Err(error) = rustix::process::setpriority_process(Some(thread), 10) {
-        tracing::debug!(%error, "cannot lower the priority of plugin compiler threads");
+        tracing::debug!(%error, "cannot lower the priority of a plugin compiler thread; compiling competes with sends for CPU time");
     }
 }
 

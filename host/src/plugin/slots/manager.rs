@@ -10,7 +10,7 @@ mod persistence;
 mod traps;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::io;
+use std::io::{self, ErrorKind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -25,12 +25,13 @@ use super::files::Stamp;
 use super::plugins::Plugins;
 use super::status::CandidateStatus;
 use super::table::TrapReport;
+use crate::clock::once_a_minute::OnceAMinute;
 use crate::plugin::config::slot::SlotName;
 use crate::plugin::promotion::error::LoadError;
 use crate::plugin::promotion::evidence::Evidence;
 use crate::plugin::runtime::error::{CallFailure, ComponentError};
 use crate::plugin::runtime::stage::Stage;
-use directory_watch::{DirectoryWatch, RepeatedErrors};
+use directory_watch::DirectoryWatch;
 use jobs::{Examination, Examined, JobOutcome};
 use machine::{Decision, FilesGone, Machines, Proposal};
 use traps::Judging;
@@ -51,7 +52,7 @@ pub struct Manager {
     machines: Machines,
     commands: mpsc::Receiver<Command>,
     traps: mpsc::Receiver<TrapReport>,
-    scan_errors: RepeatedErrors,
+    scan_errors: OnceAMinute<(ErrorKind, Option<i32>)>,
     judging: Judging,
     listener: Listener,
     told_traps: HashMap<SlotName, Instant>,
@@ -76,7 +77,7 @@ impl Manager {
             machines: Machines::new(machines),
             commands,
             traps,
-            scan_errors: RepeatedErrors::default(),
+            scan_errors: OnceAMinute::default(),
             judging,
             listener,
             told_traps,
@@ -121,7 +122,7 @@ impl Manager {
         let found = match blocking(move || directory.scan()).await {
             Ok(found) => found,
             Err(error) => {
-                if self.scan_errors.is_due(&error, Instant::now()) {
+                if self.scan_errors.is_due((error.kind(), error.raw_os_error()), Instant::now()) {
                     let path = self.plugins.directory.path().display();
                     tracing::error!(%path, %error, "plugin directory cannot be read; active plugins stay in service");
                 }
@@ -235,7 +236,7 @@ impl Manager {
         let Some((number, rest)) = self.machines.of(slot).begin_shadow(calls) else { return false };
         let name = slot.clone();
         work.push(Box::pin(async move { (name, number, jobs::shadow(rest).await) }));
-        tracing::info!(%slot, calls, "shadowing the active version with a candidate");
+        tracing::info!(%slot, calls, "shadow run started: the next calls of the active plugin also go to the candidate");
         self.publish(slot);
         true
     }

@@ -9,7 +9,8 @@ use crate::plugin::promotion::installed::InstalledPlugin;
 use crate::plugin::runtime::kind::Kind;
 
 impl Plugins {
-    /// What a candidate would change, were it live in its slot.
+    /// Compares a candidate with the active plugin: recorded calls go to both, and a renderer also renders the
+    /// published templates.
     ///
     /// # Errors
     /// The evidence cannot be had.

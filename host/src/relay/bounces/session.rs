@@ -127,7 +127,7 @@ impl Session<'_> {
                 Step::Take(mail) => {
                     let taken = Box::pin(self.listener.intake.take(&mail, self.peer)).await;
                     let taken = taken.map_err(|error| {
-                        tracing::error!(%error, "storing a bounce or complaint report failed; the sending server was told to try again");
+                        tracing::error!(%error, "cannot store a bounce or complaint report; answered 4xx, so the sending server retries");
                         NotNow
                     });
                     self.receiving_since = None;

@@ -1,8 +1,6 @@
-use std::path::Path;
-use std::{env, fs};
-
 use super::manual::manual;
 use super::*;
+use crate::written::assert_written;
 
 fn written(answer: &Answer) -> String {
     let mut output = Vec::new();
@@ -51,14 +49,5 @@ fn long_and_foreign_texts_are_cut_and_masked() {
 
 #[test]
 fn the_manual_is_what_the_code_says() {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/relay/REPLIES.md");
-    let manual = manual();
-    if env::var_os("WAXWING_WRITE").is_some() {
-        fs::write(&file, &manual).expect("the manual can be written");
-    }
-    assert!(
-        fs::read_to_string(&file).is_ok_and(|it| it == manual),
-        "src/relay/REPLIES.md is out of date. To write it anew:\n  \
-         WAXWING_WRITE=1 cargo test --workspace --lib relay::reply",
-    );
+    assert_written("src/relay/REPLIES.md", &manual(), "relay::reply");
 }

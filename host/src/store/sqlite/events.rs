@@ -18,7 +18,7 @@ use crate::store::records::{BounceFacts, EventRow};
 #[derive(Clone, Copy)]
 pub struct Change<'a> {
     pub message: MessageId,
-    /// Whose it is.
+    /// The account that owns the row.
     pub account: AccountId,
     /// Where it stands now.
     pub state: MessageState,

@@ -32,7 +32,7 @@ const SLACK_MS: i64 = 60_000;
 pub struct MessageRow {
     /// Its identifier.
     pub id: MessageId,
-    /// Whose it is.
+    /// The account that owns the row.
     pub account_id: AccountId,
     /// The key that it was sent with.
     pub key_id: String,

@@ -23,7 +23,7 @@ mod tests;
 pub struct Reported {
     /// Its identifier.
     pub message_id: MessageId,
-    /// Whose it is.
+    /// The account that owns the row.
     pub account_id: AccountId,
     /// The author: the address in From.
     pub author: EmailAddress,

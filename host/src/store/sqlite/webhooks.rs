@@ -30,7 +30,7 @@ pub use tries::{DueDelivery, NextTry, Tried, Waiting};
 pub struct WebhookRow {
     /// Its identifier.
     pub id: WebhookId,
-    /// Whose it is.
+    /// The account that owns the row.
     pub owner: WebhookOwner,
     /// Where events are posted to.
     pub url: String,
@@ -82,7 +82,7 @@ pub enum WebhookState {
 pub struct NewWebhook {
     /// Its identifier.
     pub id: WebhookId,
-    /// Whose it is.
+    /// The account that owns the row.
     pub owner: WebhookOwner,
     /// Where events are posted to.
     pub url: String,

@@ -1,10 +1,11 @@
 //! Every metric of the code is in the table, and the table is `host/METRICS.md`.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::path::Path;
-use std::{env, fs};
 
 use super::METRICS;
+use crate::written::assert_written;
 
 const INTRODUCTION: &str = "\
 # Metrics
@@ -24,15 +25,7 @@ fn the_list_of_metrics_is_what_the_code_counts() {
         format!("| `{name}` | {} | {labels} | {meaning} |\n", format!("{kind:?}").to_lowercase())
     });
     let list = INTRODUCTION.to_owned() + &rows.collect::<String>();
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("METRICS.md");
-    if env::var_os("WAXWING_WRITE").is_some() {
-        fs::write(&file, &list).expect("the list can be written");
-    }
-    assert!(
-        fs::read_to_string(&file).is_ok_and(|it| it == list),
-        "host/METRICS.md is out of date. To write it anew:\n  \
-         WAXWING_WRITE=1 cargo test --workspace --lib telemetry::metrics",
-    );
+    assert_written("METRICS.md", &list, "telemetry::metrics");
 }
 
 #[test]

@@ -216,7 +216,7 @@ impl Examination {
         let result = tokio::task::spawn_blocking(move || kept.keep(&component)).await;
         if let Ok(Err(error)) = result {
             let slot = &self.slot;
-            tracing::warn!(%slot, %error, "cannot store a plugin component for the next start");
+            tracing::warn!(%slot, %error, "cannot write a plugin component to the data directory; the component runs now, and is missing after a restart");
         }
     }
 

@@ -17,7 +17,7 @@ pub struct Waiting {
     pub webhook: WebhookId,
     /// Its end point.
     pub url: String,
-    /// Whose it is.
+    /// The account that owns the row.
     pub owner: WebhookOwner,
     /// Whether it is told anything.
     pub state: WebhookState,
