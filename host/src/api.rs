@@ -39,11 +39,9 @@ use tower_http::compression::predicate::{Predicate, SizeAbove};
 
 use crate::clock::Clock;
 use crate::journey::Journey;
-use crate::journey::accept::rate_limit::RateLimits;
 use crate::plugin::Plugins;
 use crate::plugin::evidence::Evidence;
 use crate::store::Store;
-use crate::store::facts::Facts;
 use crate::store::seal::Seal;
 use crate::upkeep::verify_domains::Verifier;
 use crate::webhooks::Webhooks;
@@ -62,8 +60,6 @@ const COMPRESSED_BYTES: u64 = 8 << 10;
 pub struct Api {
     /// Where sends go.
     pub journey: Arc<Journey>,
-    /// For authentication.
-    pub facts: Arc<Facts>,
     /// Whose word about the origin of a request counts.
     pub proxies: Arc<TrustedProxies>,
     /// For health.
@@ -80,8 +76,6 @@ pub struct Api {
     pub evidence: Arc<dyn Evidence>,
     /// The secret of this run, for the command line.
     pub control: ControlToken,
-    /// The buckets.
-    pub rate_limits: Arc<RateLimits>,
     /// Tells the worker of messages that are due.
     pub due: Arc<Notify>,
     /// The time.

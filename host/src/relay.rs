@@ -20,11 +20,8 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 
-use crate::clock::Clock;
 use crate::journey::Journey;
 use crate::journey::accept::fair_share::FairShare;
-use crate::journey::accept::rate_limit::RateLimits;
-use crate::store::facts::Facts;
 use dialog::Terms;
 
 pub use sasl::UserName;
@@ -37,12 +34,6 @@ const BLOCK: usize = 64 << 10;
 pub struct Relay {
     /// The way of a message.
     pub journey: Arc<Journey>,
-    /// What is known of keys.
-    pub facts: Arc<Facts>,
-    /// The time.
-    pub clock: Clock,
-    /// The buckets, shared with HTTP.
-    pub rate_limits: Arc<RateLimits>,
     /// What sessions are held under that begin now.
     pub limits: ArcSwap<Limits>,
     /// Memory for messages under way, shared by accounts; see [`Relay::blocks`].

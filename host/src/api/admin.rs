@@ -13,7 +13,7 @@ use super::{Api, request};
 use crate::account::key::{Mode, Scope};
 use crate::domain::name::DomainName;
 use crate::id::AccountId;
-use crate::journey::accept::authenticate::{Caller, authenticate, refused_key};
+use crate::journey::accept::authenticate::Caller;
 use crate::journey::accept::refusal::Refusal;
 
 /// Proof that the request is from somebody who may manage an account.
@@ -75,8 +75,7 @@ impl FromRequestParts<Api> for Admin {
     }
 }
 
-/// Finds the key of a request. Only failures are counted against the address that it comes from, and only
-/// failures are slowed down: behind a proxy a stranger must not lock out who has a key.
+/// Finds the key of a request, and notes it for the log, also where it is refused.
 pub async fn authenticated(
     headers: &HeaderMap,
     ip: IpAddr,
@@ -84,17 +83,10 @@ pub async fn authenticated(
     scope: Scope,
 ) -> Result<Caller, Problem> {
     let presented = headers.get("x-api-key").and_then(|value| value.to_str().ok());
-    match authenticate(&api.facts, &api.clock, presented, ip, scope).await {
-        Ok(caller) => {
-            request::note_key(&caller.key);
-            Ok(caller)
-        }
-        Err(refusal) => {
-            if let Some(key) = refused_key(&api.facts, presented).await {
-                request::note_key(&key);
-            }
-            let stranger = refusal == Refusal::Unauthorized;
-            Err(if stranger { api.rate_limits.failed_login(ip) } else { refusal }.into())
-        }
+    let logged_in = api.journey.accept.log_in(presented, ip, scope).await;
+    let key = logged_in.as_ref().map_or_else(|failed| failed.key.as_ref(), |it| Some(&it.key));
+    if let Some(key) = key {
+        request::note_key(key);
     }
+    logged_in.map_err(|failed| failed.refusal.into())
 }

@@ -56,8 +56,7 @@ async fn many(
     // The request itself has taken one send from the buckets.
     let further = u32::try_from(items.len() - 1).ok().and_then(NonZeroU32::new);
     if let Some(further) = further {
-        let key = &accepted.caller.key;
-        match api.rate_limits.take(key.id, key.account_id, further) {
+        match api.journey.accept.take_sends(&accepted.caller, further) {
             Ok(left) => allowance = Some(left),
             Err((refusal, left)) => return (Some(left), Err(refusal.into())),
         }

@@ -155,8 +155,8 @@ pub async fn retry(
     State(api): State<Api>,
     Path(id): Path<String>,
 ) -> Result<Json<Message>, Problem> {
-    let key = &admin.caller().key;
-    if let Err((refusal, _)) = api.rate_limits.take(key.id, key.account_id, NonZeroU32::MIN) {
+    let taken = api.journey.accept.take_sends(admin.caller(), NonZeroU32::MIN);
+    if let Err((refusal, _)) = taken {
         return Err(refusal.into());
     }
     let row = find(&api, &admin, &id).await?;
@@ -193,8 +193,8 @@ pub async fn resend(
         Ok(admin) => admin,
         Err(problem) => return problem.into_response(),
     };
-    let key = &admin.caller().key;
-    let (allowance, answer) = match api.rate_limits.take(key.id, key.account_id, NonZeroU32::MIN) {
+    let taken = api.journey.accept.take_sends(admin.caller(), NonZeroU32::MIN);
+    let (allowance, answer) = match taken {
         Ok(allowance) => {
             let key = idempotency_key(&parts).map_err(Problem::from);
             let sent = match key {

@@ -19,6 +19,7 @@ use crate::account::key::Scope;
 use crate::journey::accept::authenticate::Caller;
 use crate::journey::accept::json;
 use crate::journey::accept::rate_limit::Allowance;
+use crate::journey::accept::record_step;
 use crate::journey::accept::refusal::Refusal;
 use crate::journey::accept::submission::{Channel, Submission};
 use crate::journey::{self, Reply};
@@ -95,7 +96,7 @@ pub async fn accept(api: &Api, request: Request) -> Limited<Accepted> {
         }
     };
     let result = read(api, parts, body, caller).await;
-    metrics::histogram!("waxwing_step_seconds", "step" => "accept").record(start.elapsed());
+    record_step("accept", start);
     Limited { allowance: Some(allowance), result }
 }
 
@@ -107,7 +108,7 @@ async fn admit(
     body::check(parts, api).map_err(|problem| (problem, None))?;
     let caller = authenticated(&parts.headers, ip, api, Scope::Send).await;
     let caller = caller.map_err(|problem| (problem, None))?;
-    match api.rate_limits.take(caller.key.id, caller.key.account_id, NonZeroU32::MIN) {
+    match api.journey.accept.take_sends(&caller, NonZeroU32::MIN) {
         Ok(allowance) => Ok((caller, allowance)),
         Err((refusal, allowance)) => Err((refusal.into(), Some(allowance))),
     }

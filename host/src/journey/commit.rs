@@ -2,55 +2,89 @@
 //! transaction. The only writer of debits and new messages.
 
 pub mod batch;
+pub(super) mod draft;
 pub mod receipt;
-mod request;
-pub(super) mod sample;
+pub(super) mod replay;
+mod sample;
+
+use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::accept::submission::{Content, Submission};
+use super::accept::submission::{Channel, Content, Submission};
 use super::render::Rendered;
+use crate::clock::Clock;
 use crate::id::DecisionId;
 use crate::plugin::decision::Decision;
 use crate::store::records::NewMessage;
+use crate::store::seal::Seal;
+use batch::Committer;
 
-/// A rendered message as the store takes it.
-pub(super) fn message(
-    decision_id: DecisionId,
-    rendered: Rendered,
-    submission: &Submission,
-) -> NewMessage {
-    NewMessage {
-        id: rendered.id,
-        channel: submission.channel.word(),
-        template: rendered.template,
-        sender: rendered.from,
-        domain: rendered.domain,
-        return_path: rendered.return_path,
-        recipient: submission.to.clone(),
-        subject: rendered.subject,
-        route: rendered.route,
-        price: rendered.price,
-        tags: submission.tags.clone(),
-        metadata: submission.metadata.clone(),
-        send_at: submission.send_at,
-        resent_from: match &submission.content {
-            Content::Again(again) => Some(again.id),
-            Content::Filled(_) | Content::Raw(_) => None,
-        },
-        body: rendered.body,
-        blank: blank(&rendered.decisions),
-        decision_id,
-        decisions: to_json(&rendered.decisions).into(),
+/// The way of decided messages into the store.
+#[derive(Debug)]
+pub struct Commit {
+    pub clock: Clock,
+    /// The way into the one task that commits.
+    pub committer: Committer,
+    /// Seals recorded calls of plugins.
+    pub seal: Arc<Seal>,
+}
+
+impl Commit {
+    /// A rendered message as the store takes it.
+    pub(super) fn message(&self, rendered: Rendered, submission: &Submission) -> NewMessage {
+        let decision_id = DecisionId::new(self.clock.now());
+        self.sample(decision_id, &rendered.decisions);
+        let message = NewMessage {
+            id: rendered.id,
+            channel: submission.channel.word(),
+            template: rendered.template,
+            sender: rendered.from,
+            domain: rendered.domain,
+            return_path: rendered.return_path,
+            recipient: submission.to.clone(),
+            subject: rendered.subject,
+            route: rendered.route,
+            price: rendered.price,
+            tags: submission.tags.clone(),
+            metadata: submission.metadata.clone(),
+            send_at: submission.send_at,
+            resent_from: match &submission.content {
+                Content::Again(again) => Some(again.id),
+                Content::Filled(_) | Content::Raw(_) => None,
+            },
+            body: rendered.body,
+            blank: blank(&rendered.decisions),
+            decision_id,
+            decisions: to_json(&rendered.decisions).into(),
+        };
+        log_blanks(&message, submission.channel);
+        message
+    }
+
+    /// Keeps what went into plugins and came out, for the calls that are in the sample.
+    fn sample(&self, id: DecisionId, decisions: &[Decision]) {
+        for sample in sample::seal(&self.seal, id, decisions) {
+            self.committer.sample(sample);
+        }
     }
 }
 
 /// The variables that went out blank, as the decision records them.
-pub(super) fn blank(decisions: &[Decision]) -> Vec<String> {
+fn blank(decisions: &[Decision]) -> Vec<String> {
     decisions.iter().flat_map(|decision| &decision.blank).cloned().collect()
 }
 
 /// Decisions as the store keeps them.
-pub(super) fn to_json(decisions: &[Decision]) -> Value {
+fn to_json(decisions: &[Decision]) -> Value {
     serde_json::to_value(decisions).expect("a decision has string keys only")
+}
+
+/// A client of the relay has no answer that warnings could stand in, so the log has them.
+fn log_blanks(message: &NewMessage, channel: Channel) {
+    if channel == Channel::Smtp && !message.blank.is_empty() {
+        let template = message.template.as_ref().map(|(slug, _)| slug.as_str());
+        let (id, blank) = (message.id, message.blank.join(", "));
+        tracing::warn!(message = %id, template, blank, "template left variables blank");
+    }
 }

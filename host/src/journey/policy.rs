@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use super::accept::authenticate::Sender;
 use super::accept::refusal::{Fault, Refusal};
+use super::accept::stop::Stop;
 use super::accept::submission::{Again, Content, Faulty, Filled, Raw, Submission};
 use super::accept::variables::Variables;
-use super::{Stop, Turned};
 use crate::account::key::Mode;
 use crate::credit::Credits;
 use crate::id::DomainId;
@@ -50,46 +50,38 @@ pub enum Substance<'a> {
     Again(&'a Arc<Again>, Option<Arc<TemplateVersion>>),
 }
 
-/// Admits a submission or turns it away, in the contract's order: template, plan, sender domain.
+/// Admits a submission or refuses it, in the contract's order: template, plan, sender domain.
 pub(super) async fn admit<'a>(
     snapshot: &Snapshot,
     plugins: &Table,
     context: &CallContext,
     sender: &Sender,
     submission: &'a Submission,
-) -> Result<Result<Admitted<'a>, Turned>, Stop> {
-    let account = sender.account.account.id;
-    let substance = match substance(snapshot, sender, submission).await? {
-        Ok(substance) => substance,
-        Err(refusal) => return Ok(Err(Turned { refusal, decisions: Vec::new() })),
-    };
-    let from = sender_domain::of(sender, &substance);
-    let domain = from.and_then(EmailAddress::domain);
+) -> Result<Admitted<'a>, Stop> {
+    let substance = substance(snapshot, sender, submission).await?;
+    let account = &sender.account.account;
+    let domain = sender_domain::of(sender, &substance).and_then(EmailAddress::domain);
     let scope = Scope {
-        plan: &sender.account.account.plan.name,
-        account: &account.to_string(),
+        plan: &account.plan.name,
+        account: &account.id.to_string(),
         domain: domain.as_ref().map(|domain| domain.as_str()),
     };
-    let priced = plan::check(plugins, &scope, context, sender, submission, &substance).await;
-    let (price, mut decisions) = match priced {
-        Ok(priced) => priced,
-        Err(turned) => return Ok(Err(turned)),
+    let (price, mut decisions) =
+        plan::check(plugins, &scope, context, sender, submission, &substance).await?;
+    let verified = match sender_domain::check(snapshot, sender, &substance).await {
+        Ok(verified) => verified,
+        Err(stop) => return Err(stop.after(decisions)),
     };
-    match sender_domain::check(snapshot, sender, &substance).await? {
-        Ok(verified) => {
-            decisions.push(verified.decision);
-            let test = sender.key.mode == Mode::Test;
-            Ok(Ok(Admitted {
-                substance,
-                from: verified.from,
-                domain: verified.domain,
-                price: if test { Credits(0) } else { price },
-                route: if test { RouteChoice::Sandbox } else { verified.route },
-                decisions,
-            }))
-        }
-        Err(refusal) => Ok(Err(Turned { refusal, decisions })),
-    }
+    decisions.push(verified.decision);
+    let is_test = sender.key.mode == Mode::Test;
+    Ok(Admitted {
+        substance,
+        from: verified.from,
+        domain: verified.domain,
+        price: if is_test { Credits(0) } else { price },
+        route: if is_test { RouteChoice::Sandbox } else { verified.route },
+        decisions,
+    })
 }
 
 /// Finds the template; a message that is whole, or was sent before, needs none. The key may be for some
@@ -98,52 +90,57 @@ async fn substance<'a>(
     snapshot: &Snapshot,
     sender: &Sender,
     submission: &'a Submission,
-) -> Result<Result<Substance<'a>, Refusal>, Stop> {
+) -> Result<Substance<'a>, Stop> {
+    let account = sender.account.account.id;
     let allowed = &sender.key.templates;
-    let forbidden = |message| Ok(Err(Refusal::Forbidden { message, retry_after_s: None }));
+    let is_allowed = |slug: &str| allowed.is_empty() || allowed.iter().any(|it| it == slug);
     match &submission.content {
         Content::Raw(_) if !allowed.is_empty() => {
-            forbidden("the key may only send templates".to_owned())
+            Err(forbidden("the key may only send templates".to_owned()))
         }
-        Content::Raw(raw) => Ok(Ok(Substance::Raw(raw))),
+        Content::Raw(raw) => Ok(Substance::Raw(raw)),
         Content::Again(again) => {
             let slug = again.template.as_ref().map(|(slug, _)| slug.as_str());
-            if !allowed.is_empty() && !slug.is_some_and(|it| allowed.iter().any(|name| name == it))
-            {
-                return forbidden("the key may not send this message".to_owned());
+            if !slug.map_or(allowed.is_empty(), is_allowed) {
+                return Err(forbidden("the key may not send this message".to_owned()));
             }
             let template = match slug.and_then(|it| it.parse().ok()) {
-                Some(slug) => snapshot.template(sender.account.account.id, &slug).await?,
+                Some(slug) => snapshot.template(account, &slug).await?,
                 None => None,
             };
-            Ok(Ok(Substance::Again(again, template)))
+            Ok(Substance::Again(again, template))
         }
         Content::Filled(filled) => {
             let slug = filled.template.as_str();
-            let account = sender.account.account.id;
-            let Some(template) = snapshot.template(account, &filled.template).await? else {
-                return Ok(Err(unknown_template(slug)));
-            };
-            if !allowed.is_empty() && !allowed.iter().any(|it| it == slug) {
-                return forbidden(format!("the key may not send the template {slug}"));
+            let template = snapshot.template(account, &filled.template).await?;
+            let template = template.ok_or_else(|| Refusal::bad_request(vec![unknown(slug)]))?;
+            if !is_allowed(slug) {
+                return Err(forbidden(format!("the key may not send the template {slug}")));
             }
-            Ok(Ok(Substance::Template(template, filled)))
+            Ok(Substance::Template(template, filled))
         }
     }
 }
 
-/// More faults of a submission whose fields are faulty: an unknown template, missing variables.
-pub(super) async fn further_faults(
+/// All faults of a submission at once: those of its fields, and those that the template shows.
+pub(super) async fn all_faults(
+    snapshot: &Snapshot,
+    sender: &Sender,
+    faulty: &Faulty,
+) -> Result<Refusal, Stop> {
+    let mut all = faulty.faults.clone();
+    all.extend(faults_by_template(snapshot, sender, faulty).await?);
+    Ok(Refusal::bad_request(all))
+}
+
+async fn faults_by_template(
     snapshot: &Snapshot,
     sender: &Sender,
     faulty: &Faulty,
 ) -> Result<Vec<Fault>, Stop> {
     let Some(slug) = &faulty.template else { return Ok(Vec::new()) };
     let Some(template) = snapshot.template(sender.account.account.id, slug).await? else {
-        let Refusal::BadRequest { faults } = unknown_template(slug.as_str()) else {
-            return Ok(Vec::new());
-        };
-        return Ok(faults);
+        return Ok(vec![unknown(slug.as_str())]);
     };
     let Some(data) = &faulty.data else { return Ok(Vec::new()) };
     let brand = &sender.account.account.brand;
@@ -152,7 +149,10 @@ pub(super) async fn further_faults(
     Ok(wrong.iter().map(Fault::wrong_type).chain(missing).collect())
 }
 
-fn unknown_template(slug: &str) -> Refusal {
-    let message = format!("the account has no published template `{slug}`");
-    Refusal::fault("template", "unknown", message)
+fn unknown(slug: &str) -> Fault {
+    Fault::new("template", "unknown", format!("the account has no published template `{slug}`"))
+}
+
+fn forbidden(message: String) -> Stop {
+    Refusal::Forbidden { message, retry_after_s: None }.into()
 }

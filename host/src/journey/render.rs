@@ -4,7 +4,7 @@
 pub mod template;
 mod visible;
 
-use super::Turned;
+use super::accept::stop::Stop;
 use super::accept::submission::Submission;
 use super::accept::variables::Variables;
 use super::policy::{Admitted, Substance};
@@ -57,7 +57,7 @@ pub(super) async fn render(
     submission: &Submission,
     shared: &mut Shared,
     now: Timestamp,
-) -> Result<Rendered, Turned> {
+) -> Result<Rendered, Stop> {
     let Admitted { substance, from, domain: domain_id, price, route, mut decisions } = admitted;
     let id = MessageId::new(now);
     let (version, filled) = match substance {
@@ -110,7 +110,7 @@ pub(super) async fn render(
     decisions.push(decision);
     let parts = match rendered {
         Ok(parts) => parts,
-        Err(refusal) => return Err(Turned { refusal, decisions }),
+        Err(refusal) => return Err(Stop::message(refusal, decisions)),
     };
     let raw = mime::compose(&Outgoing {
         message_id: &format!("{}@{}", id.ulid(), from.host()),

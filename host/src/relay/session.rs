@@ -19,8 +19,10 @@ use super::{BLOCK, Limits, Relay, UserName};
 use crate::account::key::{ApiKey, Scope};
 use crate::id::RequestId;
 use crate::journey;
-use crate::journey::accept::authenticate::{Caller, authenticate, has_address, refused_key};
+use crate::journey::accept::FailedLogin;
+use crate::journey::accept::authenticate::{Caller, has_address};
 use crate::journey::accept::fair_share::Share;
+use crate::journey::accept::record_step;
 use crate::journey::accept::refusal::{Refusal, Refused};
 use crate::message::address::EmailAddress;
 use crate::message::state::MessageState;
@@ -310,7 +312,6 @@ impl Session<'_> {
     }
 
     async fn authenticate(&mut self, credentials: &Credentials) -> Result<(), Refusal> {
-        let Relay { facts, clock, rate_limits, .. } = self.relay;
         let (key, user) = match credentials {
             Credentials::Named { user, key } if !self.limits.user_names.is_empty() => {
                 (Some(key.as_str()), Some(user.as_str()))
@@ -319,32 +320,35 @@ impl Session<'_> {
                 (credentials.key(), None)
             }
         };
-        let mut found = authenticate(facts, clock, key, self.peer, Scope::Send).await;
-        if let (Ok(caller), Some(user)) = (&found, user)
+        let accept = &self.relay.journey.accept;
+        let mut logged_in = accept.log_in(key, self.peer, Scope::Send).await;
+        if let (Ok(caller), Some(user)) = (&logged_in, user)
             && let Err(refusal) = self.check_user_name(caller, user).await
         {
-            found = Err(refusal);
+            logged_in = Err(accept.failed_login(key, self.peer, refusal).await);
         }
-        match found {
+        match logged_in {
             Ok(caller) => {
                 self.caller = Some(caller);
                 metrics::counter!("waxwing_smtp_logins_total").increment(1);
                 Ok(())
             }
-            Err(refusal) => {
-                self.refused_key = refused_key(facts, key).await;
-                let stranger = refusal == Refusal::Unauthorized;
-                Err(if stranger { rate_limits.failed_login(self.peer) } else { refusal })
+            Err(FailedLogin { refusal, key }) => {
+                self.refused_key = key;
+                count(&refusal);
+                Err(refusal)
             }
         }
-        .inspect_err(count)
     }
 
     async fn check_user_name(&self, caller: &Caller, user: &str) -> Result<(), Refusal> {
+        let facts = &self.relay.journey.accept.facts;
         for allowed in &self.limits.user_names {
             let fits = match allowed {
                 UserName::ApiKey => user.eq_ignore_ascii_case("apikey"),
-                UserName::Address => has_address(&self.relay.facts, caller, user).await?,
+                UserName::Address => {
+                    has_address(facts, caller, user).await.map_err(|refused| refused.refusal)?
+                }
             };
             if fits {
                 return Ok(());
@@ -370,20 +374,19 @@ impl Session<'_> {
     }
 
     fn take_one(&self, caller: &Caller) -> Result<(), Refusal> {
-        let (key, account) = (caller.key.id, caller.key.account_id);
-        let taken = self.relay.rate_limits.take(key, account, NonZeroU32::MIN);
+        let taken = self.relay.journey.accept.take_sends(caller, NonZeroU32::MIN);
         taken.map(|_| ()).map_err(|(refusal, _)| refusal)
     }
 
     async fn submit(&self, mail: Mail) -> Result<Accepted, Refused> {
         let start = std::time::Instant::now();
         let caller = self.caller()?;
-        let now = self.relay.clock.now();
+        let now = self.relay.journey.accept.clock.now();
         let (items, idempotency) = message::read(mail, &self.limits.terms, now)?;
         let acceptance = Acceptance::Together;
         let id = RequestId::new(now);
         let request = journey::Request { id, idempotency, acceptance, items };
-        metrics::histogram!("waxwing_step_seconds", "step" => "accept").record(start.elapsed());
+        record_step("accept", start);
         let sent = self.relay.journey.send(caller, &request).await;
         let receipts = sent.map_err(message::by_header)?.items.into_iter();
         let receipts = receipts.collect::<Result<Vec<_>, _>>().map_err(message::by_header)?;

@@ -17,16 +17,13 @@ use super::smtp::{self, Door};
 use super::start_error::StartError;
 use super::tasks::Tasks;
 use super::tls::{Certificates, Watch};
-use crate::api::Api;
 use crate::clock::Clock;
 use crate::config::{self, Config, Hostname, InsufficientBalance, Smtp};
 use crate::journey::Journey;
 use crate::journey::accept::fair_share::FairShare;
-use crate::journey::accept::rate_limit::RateLimits;
 use crate::relay::dialog::{BareNewline, Dialog, Dismissal, Security, Terms, Unpaid};
 use crate::relay::session::{self, Entry};
 use crate::relay::{Bounds, Limits, Relay};
-use crate::store::facts::Facts;
 
 /// The ports, bound and not served yet.
 #[derive(Debug)]
@@ -44,32 +41,6 @@ pub struct InUse {
     relay: Arc<Relay>,
     places: Arc<Places>,
     hostname: Hostname,
-}
-
-/// What a session asks of the rest of the server.
-#[derive(Debug)]
-pub struct Services {
-    /// The way of a message.
-    pub journey: Arc<Journey>,
-    /// What is known of keys.
-    pub facts: Arc<Facts>,
-    /// The time.
-    pub clock: Clock,
-    /// The buckets, shared with HTTP.
-    pub rate_limits: Arc<RateLimits>,
-}
-
-impl Services {
-    /// The same that the HTTP door asks.
-    #[must_use]
-    pub fn of(api: &Api) -> Self {
-        Self {
-            journey: Arc::clone(&api.journey),
-            facts: Arc::clone(&api.facts),
-            clock: api.clock.clone(),
-            rate_limits: Arc::clone(&api.rate_limits),
-        }
-    }
 }
 
 impl Ports {
@@ -123,7 +94,7 @@ impl Ports {
     pub fn serve(
         self,
         config: &Config,
-        services: Services,
+        journey: Arc<Journey>,
         doors: &Tasks,
         stop: &CancellationToken,
     ) -> Option<InUse> {
@@ -133,14 +104,10 @@ impl Ports {
         if let Some(watch) = watch {
             doors.start("certificates", watch.run(stop.clone()));
         }
-        let Services { journey, facts, clock, rate_limits } = services;
         let limits = limits(smtp, &hostname);
         let crowded = crowded(&limits.terms);
         let relay = Arc::new(Relay {
             journey,
-            facts,
-            clock,
-            rate_limits,
             limits: ArcSwap::from_pointee(limits),
             memory: FairShare::new(Relay::blocks(smtp.memory_bytes)),
         });

@@ -23,7 +23,9 @@ use crate::clock::Clock;
 use crate::config::{Config, ForwardedHeader};
 use crate::inbox::archive::Archive;
 use crate::journey::Journey;
+use crate::journey::accept::Accept;
 use crate::journey::accept::rate_limit::RateLimits;
+use crate::journey::commit::Commit;
 use crate::journey::commit::batch;
 use crate::plugin::Plugins;
 use crate::store::Store;
@@ -122,20 +124,15 @@ pub async fn start(configured: &Config) -> Result<Running, StartError> {
     core.start("deliver", worker.run(stop_core.clone()));
     core.start("retention", retention(config).run(store.clone(), clock.clone(), stop_core.clone()));
     core.start("tidy", tidy(limits.buckets(), metrics.clone(), stop_core.clone()));
-    let journey = Arc::new(Journey::new(
-        clock.clone(),
-        store.clone(),
-        Arc::clone(&facts),
-        Arc::clone(&plugins),
-        committer,
-        Arc::clone(&seal),
-    ));
+    let accept =
+        Accept { facts, clock: clock.clone(), rate_limits: Arc::clone(&limits.rate_limits) };
+    let commit = Commit { clock: clock.clone(), committer, seal: Arc::clone(&seal) };
+    let journey = Arc::new(Journey::new(accept, Arc::clone(&plugins), commit, store.clone()));
     if let Some(reports) = reports {
         reports.serve(config, relay.tls(), &doors, &stop_doors);
     }
     let api = Api {
-        journey,
-        facts,
+        journey: Arc::clone(&journey),
         proxies: proxies(config),
         store: store.clone(),
         plugins: Arc::clone(&plugins),
@@ -144,7 +141,6 @@ pub async fn start(configured: &Config) -> Result<Running, StartError> {
         seal,
         evidence,
         control,
-        rate_limits: Arc::clone(&limits.rate_limits),
         due: wake,
         clock: clock.clone(),
         limits: Arc::clone(&limits.requests),
@@ -153,7 +149,7 @@ pub async fn start(configured: &Config) -> Result<Running, StartError> {
         readiness: Arc::default(),
         metrics,
     };
-    limits.relay = relay.serve(config, relay::Services::of(&api), &doors, &stop_doors);
+    limits.relay = relay.serve(config, journey, &doors, &stop_doors);
     http_ports.serve(&api, config.inbox.view.then_some(archive), &limits, (&doors, &stop_doors));
     Ok(Running {
         http,

@@ -3,12 +3,12 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use super::refusal::Refusal;
+use super::refusal::{Refusal, Refused};
+use super::stop::{Stop, on_current_facts};
 use crate::account::AccountState;
 use crate::account::key::{ApiKey, Mode, PresentedKey, Scope};
 use crate::clock::{Clock, Timestamp};
-use crate::journey::{Stop, unreachable_store};
-use crate::store::facts::{AccountFacts, FactError, Facts, Snapshot};
+use crate::store::facts::{AccountFacts, Facts, Snapshot};
 
 /// A key that was presented and found true.
 #[derive(Debug, Clone)]
@@ -40,49 +40,35 @@ pub async fn authenticate(
     presented: Option<&str>,
     ip: IpAddr,
     scope: Scope,
-) -> Result<Caller, Refusal> {
+) -> Result<Caller, Refused> {
     let presented: PresentedKey =
         presented.and_then(|text| text.parse().ok()).ok_or(Refusal::Unauthorized)?;
-    loop {
-        let snapshot = facts.current().await.map_err(|error| unreachable_store(&error))?;
-        let decided = async {
-            let key = snapshot.key(presented.lookup()).await?;
-            let Some(key) = key.filter(|key| key.hash.matches(&presented.hash())) else {
-                return Ok(Err(Refusal::Unauthorized));
-            };
-            let caller = Caller { key, ip, scope };
-            Ok(decide(&snapshot, &caller.key, &caller, clock.now()).await?.map(|_| caller.clone()))
-        };
-        match decided.await {
-            Ok(answer) => return answer,
-            Err(FactError::Stale) => {}
-            Err(FactError::Store(error)) => return Err(unreachable_store(&error)),
-        }
-    }
+    let presented = &presented;
+    on_current_facts(facts, |snapshot| async move {
+        let key = snapshot.key(presented.lookup()).await?;
+        let key = key.filter(|key| key.hash.matches(&presented.hash()));
+        let caller = Caller { key: key.ok_or_else(unauthorized)?, ip, scope };
+        decide(&snapshot, &caller.key, &caller, clock.now()).await?;
+        Ok(caller)
+    })
+    .await
 }
 
 /// Whether `address` is the one that the caller's account sends from, in any case of letters.
 ///
 /// # Errors
 /// `UNAVAILABLE` when the store fails.
-pub async fn has_address(facts: &Facts, caller: &Caller, address: &str) -> Result<bool, Refusal> {
-    loop {
-        let snapshot = facts.current().await.map_err(|error| unreachable_store(&error))?;
-        match snapshot.account(caller.key.account_id).await {
-            Ok(account) => {
-                let own =
-                    account.and_then(|it| it.account.sender.as_ref().map(ToString::to_string));
-                return Ok(own.is_some_and(|own| own.eq_ignore_ascii_case(address)));
-            }
-            Err(FactError::Stale) => {}
-            Err(FactError::Store(error)) => return Err(unreachable_store(&error)),
-        }
-    }
+pub async fn has_address(facts: &Facts, caller: &Caller, address: &str) -> Result<bool, Refused> {
+    on_current_facts(facts, |snapshot| async move {
+        let account = snapshot.account(caller.key.account_id).await?;
+        let own = account.and_then(|it| it.account.sender.as_ref().map(ToString::to_string));
+        Ok(own.is_some_and(|own| own.eq_ignore_ascii_case(address)))
+    })
+    .await
 }
 
-/// The key that failed to log in, for the log: whoever presented it knows all of it, and it has expired or
-/// was switched off.
-pub async fn refused_key(facts: &Facts, presented: Option<&str>) -> Option<Arc<ApiKey>> {
+/// The key that failed to log in, where whoever presented it knows all of it.
+pub(super) async fn refused_key(facts: &Facts, presented: Option<&str>) -> Option<Arc<ApiKey>> {
     let presented: PresentedKey = presented?.parse().ok()?;
     let key = facts.snapshot().key(presented.lookup()).await.ok().flatten()?;
     key.hash.matches(&presented.hash()).then_some(key)
@@ -94,10 +80,8 @@ pub(in crate::journey) async fn standing(
     caller: &Caller,
     now: Timestamp,
 ) -> Result<Sender, Stop> {
-    let Some(key) = snapshot.key(&caller.key.lookup).await? else {
-        return Err(Stop::refused(Refusal::Unauthorized));
-    };
-    decide(snapshot, &key, caller, now).await?.map_err(Stop::refused)
+    let key = snapshot.key(&caller.key.lookup).await?.ok_or_else(unauthorized)?;
+    decide(snapshot, &key, caller, now).await
 }
 
 /// Whether a key may do at that moment what its caller wants: the one place where this is decided.
@@ -106,22 +90,18 @@ async fn decide(
     key: &Arc<ApiKey>,
     caller: &Caller,
     now: Timestamp,
-) -> Result<Result<Sender, Refusal>, FactError> {
+) -> Result<Sender, Stop> {
     if !key.is_live_at(now) {
-        return Ok(Err(Refusal::Unauthorized));
+        return Err(unauthorized());
     }
-    if let Err(message) = may(key, caller.ip, caller.scope) {
-        return Ok(Err(forbidden(message)));
-    }
-    let Some(account) = snapshot.account(key.account_id).await? else {
-        return Ok(Err(Refusal::Unauthorized));
-    };
-    Ok(match account.account.state {
+    may(key, caller.ip, caller.scope).map_err(forbidden)?;
+    let account = snapshot.account(key.account_id).await?.ok_or_else(unauthorized)?;
+    match account.account.state {
         AccountState::Active => Ok(Sender { key: Arc::clone(key), account }),
         AccountState::Suspended => {
             Err(forbidden("the account is suspended; ask the operator of this server".to_owned()))
         }
-    })
+    }
 }
 
 fn may(key: &ApiKey, ip: IpAddr, scope: Scope) -> Result<(), String> {
@@ -142,6 +122,10 @@ fn may(key: &ApiKey, ip: IpAddr, scope: Scope) -> Result<(), String> {
     Err(format!("the key does not have the scope {wanted} that this needs; its scopes: {has}"))
 }
 
-fn forbidden(message: String) -> Refusal {
-    Refusal::Forbidden { message, retry_after_s: None }
+fn forbidden(message: String) -> Stop {
+    Stop::request(Refusal::Forbidden { message, retry_after_s: None })
+}
+
+fn unauthorized() -> Stop {
+    Stop::request(Refusal::Unauthorized)
 }

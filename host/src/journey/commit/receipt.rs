@@ -1,29 +1,50 @@
-//! What a client is told of one message.
+//! What a client is told of its request, and of each message.
 
 use super::super::accept::refusal::{Refusal, Refused};
+use super::super::accept::request::Request;
 use crate::credit::Credits;
 use crate::id::MessageId;
 use crate::message::state::MessageState;
 use crate::store::records::Answer;
 
+/// The answer to a request.
+#[derive(Debug)]
+pub struct Reply {
+    /// One for each message, in order.
+    pub items: Vec<Result<Receipt, Refused>>,
+    /// Whether this is the answer of an earlier, equal request.
+    pub replayed: bool,
+}
+
 /// Proof that a message is durable: stored, charged and queued.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Receipt {
-    /// Its identifier.
     pub message_id: MessageId,
-    /// The balance after it.
+    /// The balance after the message was charged.
     pub credits_remaining: Credits,
-    /// Where it stands.
     pub state: MessageState,
     /// What was accepted and ignored, and what went out blank.
     pub warnings: Vec<String>,
 }
 
+impl Reply {
+    /// Reads the store's answers to the messages of `request`.
+    pub(in crate::journey) fn new(answers: Vec<Answer>, request: &Request, replayed: bool) -> Self {
+        let items = answers.into_iter().zip(&request.items).map(|(answer, item)| {
+            let warnings = item.as_ref().map(|it| it.warnings.clone()).unwrap_or_default();
+            read(answer, warnings)
+        });
+        Self { items: items.collect(), replayed }
+    }
+
+    /// Whether a message was accepted.
+    pub(in crate::journey) fn has_receipt(&self) -> bool {
+        self.items.iter().any(Result::is_ok)
+    }
+}
+
 /// Reads the store's answer, now or from an earlier request.
-///
-/// # Errors
-/// The message was refused.
-pub fn read(answer: Answer, mut warnings: Vec<String>) -> Result<Receipt, Refused> {
+fn read(answer: Answer, mut warnings: Vec<String>) -> Result<Receipt, Refused> {
     match answer {
         Answer::Accepted { message_id, credits_remaining, state, blank } => {
             warnings.extend(blank.iter().map(|path| {

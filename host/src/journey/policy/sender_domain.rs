@@ -1,9 +1,9 @@
 //! The sender: which address, and whether its domain is verified. The verdict was made in the
 //! background by the domain policy; here it is only read.
 
-use super::super::Stop;
 use super::super::accept::authenticate::Sender;
 use super::super::accept::refusal::Refusal;
+use super::super::accept::stop::{Stop, unreachable_store};
 use super::Substance;
 use crate::domain::state::DomainKind;
 use crate::id::DomainId;
@@ -47,23 +47,19 @@ pub(in crate::journey) async fn check(
     snapshot: &Snapshot,
     sender: &Sender,
     substance: &Substance<'_>,
-) -> Result<Result<Verified, Refusal>, Stop> {
+) -> Result<Verified, Stop> {
     let Some(from) = of(sender, substance) else {
         let message = "is required: neither the template nor the account has a default sender";
-        return Ok(Err(Refusal::fault("from", "missing", message)));
+        return Err(Refusal::fault("from", "missing", message).into());
     };
-    let mut verified = match check_address(snapshot, sender, from).await? {
-        Ok(verified) => verified,
-        Err(refusal) => return Ok(Err(refusal)),
-    };
+    let mut verified = check_address(snapshot, sender, from).await?;
     for other in further_senders(substance).filter(|it| it.domain() != from.domain()) {
-        match check_address(snapshot, sender, other).await? {
-            Ok(other) if other.route == RouteChoice::Sandbox => verified.route = other.route,
-            Ok(_) => {}
-            Err(refusal) => return Ok(Err(refusal)),
+        let other = check_address(snapshot, sender, other).await?;
+        if other.route == RouteChoice::Sandbox {
+            verified.route = other.route;
         }
     }
-    Ok(Ok(verified))
+    Ok(verified)
 }
 
 /// Every author of a message that is whole, and the envelope's sender.
@@ -87,25 +83,25 @@ pub(in crate::journey) async fn check_address(
     snapshot: &Snapshot,
     sender: &Sender,
     from: &EmailAddress,
-) -> Result<Result<Verified, Refusal>, Stop> {
+) -> Result<Verified, Stop> {
     let account = &sender.account.account;
     let Some(name) = from.domain() else {
         let message = "must be at a domain, not at an address literal";
-        return Ok(Err(Refusal::fault("from", "invalid", message)));
+        return Err(Refusal::fault("from", "invalid", message).into());
     };
     let allowed = &sender.key.domains;
     if !allowed.is_empty() && !allowed.iter().any(|domain| domain == name.as_str()) {
         let message = format!("the key may not send from {name}");
-        return Ok(Err(Refusal::Forbidden { message, retry_after_s: None }));
+        return Err(Refusal::Forbidden { message, retry_after_s: None }.into());
     }
     let Some(row) = snapshot.domain(account.id, name).await? else {
         let missing = vec![format!("the domain itself: add {name} to the account")];
         let domain = name.to_string();
-        return Ok(Err(Refusal::DomainNotVerified { domain, progress: 0, missing }));
+        return Err(Refusal::DomainNotVerified { domain, progress: 0, missing }.into());
     };
     let standing = &row.domain.standing;
     if !standing.may_send() {
-        return Ok(Err(Refusal::DomainNotVerified {
+        return Err(Stop::from(Refusal::DomainNotVerified {
             domain: name.to_string(),
             progress: standing.progress.min(99),
             missing: standing.missing.clone(),
@@ -114,11 +110,11 @@ pub(in crate::journey) async fn check_address(
     let decision = serde_json::from_value(row.decision.clone()).map_err(|_| {
         let value = row.decision.to_string();
         let error = StoreError::Inconsistent { table: "domains", column: "decision", value };
-        Stop::refused(super::super::unreachable_store(&error))
+        Stop::request(unreachable_store(&error))
     })?;
     let route = match row.domain.kind {
         DomainKind::Sandbox => RouteChoice::Sandbox,
         DomainKind::Dns => RouteChoice::Configured,
     };
-    Ok(Ok(Verified { from: from.clone(), domain: row.domain.id, route, decision }))
+    Ok(Verified { from: from.clone(), domain: row.domain.id, route, decision })
 }

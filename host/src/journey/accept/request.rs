@@ -1,0 +1,18 @@
+//! What a client asks for in one request.
+
+use super::submission::{Faulty, Submission};
+use crate::id::RequestId;
+use crate::store::records::{Acceptance, Idempotency};
+
+/// Messages to send, as either listener hands them over.
+#[derive(Debug)]
+pub struct Request {
+    /// Correlates logs, records and the answer.
+    pub id: RequestId,
+    /// The client's own key for the request.
+    pub idempotency: Option<Idempotency>,
+    /// Whether one refusal refuses all.
+    pub acceptance: Acceptance,
+    /// The messages, in order; a faulty one only keeps its place.
+    pub items: Vec<Result<Submission, Faulty>>,
+}

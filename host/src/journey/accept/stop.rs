@@ -1,0 +1,107 @@
+//! Why a step of the journey ends early, and how a decision is made again when the facts have moved under it.
+
+use std::future::Future;
+use std::time::{Duration, Instant};
+
+use super::refusal::{Outage, Refusal, Refused};
+use crate::plugin::decision::Decision;
+use crate::store::StoreError;
+use crate::store::facts::{FactError, Facts, Snapshot};
+
+/// How long a decision is made again because accounts, keys, domains or templates keep changing.
+const STALE_RETRIES: Duration = Duration::from_secs(5);
+
+/// Why a step ends early.
+#[derive(Debug)]
+pub enum Stop {
+    /// The facts have moved since the snapshot: decide again.
+    Stale,
+    /// The whole request is refused.
+    Request(Refused),
+    /// This message is refused; other messages of the request may pass.
+    Message(RefusedMessage),
+}
+
+/// A message that is refused, with what the plugins had decided until then.
+#[derive(Debug)]
+pub struct RefusedMessage {
+    pub refusal: Refusal,
+    pub decisions: Vec<Decision>,
+}
+
+impl Stop {
+    /// Refuses the whole request.
+    pub fn request(refusal: Refusal) -> Self {
+        Self::Request(refusal.into())
+    }
+
+    /// Refuses a message for which plugins have decided something.
+    pub fn message(refusal: Refusal, decisions: Vec<Decision>) -> Self {
+        Self::Message(RefusedMessage { refusal, decisions })
+    }
+
+    /// The refusal for the client. Facts that moved are no refusal, and are told as an outage.
+    pub fn into_refused(self) -> Refused {
+        match self {
+            Self::Stale => {
+                let message =
+                    "accounts, keys or templates on this server are being changed; try again";
+                Refusal::unavailable(Outage::Busy, message).into()
+            }
+            Self::Request(refused) => refused,
+            Self::Message(RefusedMessage { refusal, .. }) => refusal.into(),
+        }
+    }
+
+    /// The same, after earlier decisions on the message.
+    pub fn after(self, mut earlier: Vec<Decision>) -> Self {
+        match self {
+            Self::Message(RefusedMessage { refusal, decisions }) => {
+                earlier.extend(decisions);
+                Self::message(refusal, earlier)
+            }
+            Self::Stale | Self::Request(_) => self,
+        }
+    }
+}
+
+impl From<Refusal> for Stop {
+    fn from(refusal: Refusal) -> Self {
+        Self::message(refusal, Vec::new())
+    }
+}
+
+impl From<FactError> for Stop {
+    fn from(error: FactError) -> Self {
+        match error {
+            FactError::Stale => Self::Stale,
+            FactError::Store(error) => Self::request(unreachable_store(&error)),
+        }
+    }
+}
+
+/// Decides on the facts as they are now: every change that was committed before this call is in them. When they move
+/// before the decision is made, the decision is made again.
+pub async fn on_current_facts<T, F>(
+    facts: &Facts,
+    decide: impl Fn(Snapshot) -> F,
+) -> Result<T, Refused>
+where
+    F: Future<Output = Result<T, Stop>>,
+{
+    let start = Instant::now();
+    while start.elapsed() < STALE_RETRIES {
+        let snapshot = facts.current().await.map_err(|error| unreachable_store(&error))?;
+        match decide(snapshot).await {
+            Err(Stop::Stale) => {}
+            decided => return decided.map_err(Stop::into_refused),
+        }
+    }
+    Err(Stop::Stale.into_refused())
+}
+
+/// The refusal of a request that needs the database, which fails; the log has the error.
+pub fn unreachable_store(error: &StoreError) -> Refusal {
+    tracing::error!(%error, "the store failed");
+    Refusal::unavailable(Outage::Store, "the store cannot be reached")
+}

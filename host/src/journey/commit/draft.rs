@@ -1,0 +1,168 @@
+//! What was decided of the messages of one request, handed to the one task that commits, and the answers brought
+//! back.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use serde_json::Value;
+
+use super::Commit;
+use super::batch::CommitError;
+use super::receipt::Reply;
+use crate::id::DecisionId;
+use crate::journey::accept::authenticate::Sender;
+use crate::journey::accept::record_step;
+use crate::journey::accept::refusal::{Outage, Refusal, Refused};
+use crate::journey::accept::request::Request;
+use crate::journey::accept::stop::{RefusedMessage, Stop};
+use crate::store::records::{Acceptance, Answer, Job, JobOutcome, NewMessage, Slot};
+use crate::store::sqlite::RefusalRecord;
+
+/// The messages of a request as far as they are decided.
+#[derive(Debug)]
+pub(in crate::journey) struct Draft<'a> {
+    commit: &'a Commit,
+    sender: &'a Sender,
+    request: &'a Request,
+    slots: Vec<Slot>,
+    /// Recorded with the answer: a request that is decided again leaves no records of its first decision.
+    refusals: Vec<RefusalRecord>,
+}
+
+impl<'a> Draft<'a> {
+    pub(in crate::journey) fn new(
+        commit: &'a Commit,
+        sender: &'a Sender,
+        request: &'a Request,
+    ) -> Self {
+        let slots = Vec::with_capacity(request.items.len());
+        Self { commit, sender, request, slots, refusals: Vec::new() }
+    }
+
+    /// Takes what was decided of the next message. One that is refused refuses all where the client wants all or
+    /// none.
+    pub(in crate::journey) fn push(
+        &mut self,
+        decided: Result<NewMessage, Stop>,
+    ) -> Result<(), Stop> {
+        let refused = match decided {
+            Ok(message) => {
+                self.slots.push(Slot::Message(Box::new(message)));
+                return Ok(());
+            }
+            Err(Stop::Message(refused)) => self.refuse(refused),
+            Err(stop) => return Err(stop),
+        };
+        if self.request.acceptance == Acceptance::Together {
+            self.record_refusals();
+            return Err(Stop::Request(refused));
+        }
+        self.slots.push(Slot::Refused(refused.to_json()));
+        Ok(())
+    }
+
+    /// A refusal before any plugin was asked has no record.
+    fn refuse(&mut self, refused: RefusedMessage) -> Refused {
+        let RefusedMessage { refusal, decisions } = refused;
+        let decision = (!decisions.is_empty()).then(|| DecisionId::new(self.commit.clock.now()));
+        if let Some(id) = decision {
+            self.commit.sample(id, &decisions);
+            self.refusals.push(RefusalRecord {
+                id,
+                account_id: self.sender.key.account_id,
+                code: refusal.code(),
+                plugins: super::to_json(&decisions).into(),
+            });
+        }
+        Refused { refusal, decision }
+    }
+
+    fn record_refusals(&mut self) {
+        for refusal in self.refusals.drain(..) {
+            self.commit.committer.record(refusal);
+        }
+    }
+
+    /// Stores, charges and queues what is not refused; what the reply calls accepted is durable.
+    pub(in crate::journey) async fn commit(mut self, revision: i64) -> Result<Reply, Stop> {
+        self.record_refusals();
+        let refused = |slot: &Slot| match slot {
+            Slot::Refused(refusal) => Some(Answer::Refused { refusal: refusal.clone() }),
+            Slot::Message(_) => None,
+        };
+        if let Some(answers) = self.slots.iter().map(refused).collect() {
+            return Ok(Reply::new(answers, self.request, false));
+        }
+        // What was decided of each message, should the balance refuse it in the end.
+        let decided = |slot: &Slot| match slot {
+            Slot::Message(it) => Some((it.decision_id, Arc::clone(&it.decisions))),
+            Slot::Refused(_) => None,
+        };
+        let decided: Vec<_> = self.slots.iter().map(decided).collect();
+        let key = &self.sender.key;
+        let job = Job {
+            revision,
+            account_id: key.account_id,
+            key_id: key.id,
+            mode: key.mode,
+            idempotency: self.request.idempotency.clone(),
+            acceptance: self.request.acceptance,
+            slots: self.slots,
+        };
+        let start = Instant::now();
+        let outcome = self.commit.committer.commit(job).await;
+        record_step("commit", start);
+        let (answers, replayed) = match outcome {
+            Ok(JobOutcome::Answered(answers)) => (answers, false),
+            Ok(JobOutcome::Replayed(answers)) => (answers, true),
+            Ok(JobOutcome::Stale) => return Err(Stop::Stale),
+            Ok(JobOutcome::KeyConflict) => return Err(Stop::request(Refusal::IdempotencyConflict)),
+            Err(error) => return Err(Stop::request(not_committed(error))),
+        };
+        if replayed {
+            return Ok(Reply::new(answers, self.request, true));
+        }
+        let unpaid = follow(self.commit, self.sender, &answers, decided);
+        let mut reply = Reply::new(answers, self.request, false);
+        for (item, decision) in reply.items.iter_mut().zip(unpaid) {
+            if let Err(refused) = item {
+                refused.decision = refused.decision.or(decision);
+            }
+        }
+        Ok(reply)
+    }
+}
+
+/// Follows the balance of what was accepted, and records what the balance refused.
+fn follow(
+    commit: &Commit,
+    sender: &Sender,
+    answers: &[Answer],
+    decided: Vec<Option<(DecisionId, Arc<Value>)>>,
+) -> Vec<Option<DecisionId>> {
+    let unpaid = answers.iter().zip(decided).map(|(answer, decided)| match (answer, decided) {
+        (Answer::Accepted { credits_remaining, .. }, _) => {
+            sender.account.committed(credits_remaining.0);
+            None
+        }
+        (Answer::Insufficient { .. }, Some((id, plugins))) => {
+            let (code, account_id) = ("INSUFFICIENT_BALANCE", sender.key.account_id);
+            commit.committer.record(RefusalRecord { id, account_id, code, plugins });
+            Some(id)
+        }
+        (Answer::Insufficient { .. } | Answer::Refused { .. }, _) => None,
+    });
+    unpaid.collect()
+}
+
+fn not_committed(error: CommitError) -> Refusal {
+    match error {
+        CommitError::ShuttingDown => {
+            Refusal::unavailable(Outage::Stopping, "the server is shutting down")
+        }
+        CommitError::Store(detail) => {
+            tracing::error!(detail, "a send could not be stored");
+            Refusal::unavailable(Outage::Store, "the message cannot be stored now")
+        }
+    }
+}
