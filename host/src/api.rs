@@ -1,4 +1,4 @@
-//! HTTP with JSON: the first door. It parses, asks the journey, and maps the answer; it decides
+//! HTTP with JSON: the first of the two listeners. The API parses, asks the journey, and maps the answer; it decides
 //! nothing.
 
 mod admin;

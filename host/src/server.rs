@@ -22,9 +22,9 @@ mod start_error;
 mod tasks;
 pub mod tls;
 pub mod webhooks;
-mod wire;
+mod start;
 
 pub use check::check;
 pub use lifecycle::run;
+pub use start::{Running, start};
 pub use start_error::StartError;
-pub use wire::{Running, start};

@@ -1,4 +1,4 @@
-//! Bad input through the front door: each request has a clear answer, and nothing is lost.
+//! Bad input over HTTP: each request has a clear answer, and nothing is lost.
 
 use reqwest::Method;
 use serde_json::{Value, json};

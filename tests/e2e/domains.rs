@@ -62,7 +62,7 @@ async fn send_later(server: &Server, key: &str, domain: &str, to: &str) -> Strin
     server.send(key, &with(mail(domain, to), "sendAt", json!(at))).await.message_id()
 }
 
-/// Both doors refuse to send from a domain, with the judgement that the domain itself shows.
+/// HTTP and SMTP refuse to send from a domain, with the judgement that the domain itself shows.
 async fn assert_not_verified(server: &Server, key: &str, domain: &Domain) {
     let name = domain.text("name");
     let answer = server.send(key, &mail(name, "ada@example.com")).await;

@@ -20,7 +20,7 @@ use mail_parser::{MessageParser, MimeHeaders};
 use waxwing_tests::{Mail, Server};
 
 use arrived::assert_as_told;
-use client::{Client, Composition, Door, Letter, Port, Utf8};
+use client::{Client, Composition, Endpoint, Letter, Port, Utf8};
 use curl::CURL;
 use lettre::LETTRE;
 use msmtp::MSMTP;
@@ -70,8 +70,8 @@ async fn every_client_tells_of_a_wrong_key() {
     let server = Server::dev();
     for client in ALL.into_iter().filter(|it| it.is_here()) {
         for port in Port::ALL {
-            let door = Door::of(&server, port).with_wrong_key();
-            let said = (client.send)(&door, &letters::bare(server.told("from"), port));
+            let endpoint = Endpoint::of(&server, port).with_wrong_key();
+            let said = (client.send)(&endpoint, &letters::bare(server.told("from"), port));
             let told = said.text.contains("535") && said.text.contains(client.denied);
             assert!(!said.ok && told, "{} over {port:?}: {}", client.name, said.text);
         }
@@ -84,8 +84,8 @@ async fn every_client_refuses_a_certificate_that_it_does_not_know() {
     let server = Server::dev();
     for client in ALL.into_iter().filter(|it| it.is_here()) {
         for port in Port::ALL {
-            let door = Door::of(&server, port).of_a_stranger();
-            let said = (client.send)(&door, &letters::bare(server.told("from"), port));
+            let endpoint = Endpoint::of(&server, port).of_a_stranger();
+            let said = (client.send)(&endpoint, &letters::bare(server.told("from"), port));
             let told = said.text.contains(client.distrusts);
             assert!(!said.ok && told, "{} over {port:?}: {}", client.name, said.text);
         }
@@ -99,7 +99,7 @@ async fn every_client_shows_why_a_letter_was_refused() {
     for client in ALL.into_iter().filter(|it| it.is_here()) {
         for port in Port::ALL {
             let letter = letters::bare("hello@elsewhere.example", port);
-            let said = (client.send)(&Door::of(&server, port), &letter);
+            let said = (client.send)(&Endpoint::of(&server, port), &letter);
             let why = "5.7.1 DOMAIN_NOT_VERIFIED elsewhere.example";
             let told = said.text.contains("550") && said.text.contains(why);
             assert!(!said.ok && told, "{} over {port:?}: {}", client.name, said.text);
@@ -116,7 +116,7 @@ async fn an_application_sends_a_hundred_letters_over_the_connections_that_it_kee
         let mut recipients = Vec::new();
         for port in Port::ALL {
             let letter = letters::hundred(server.told("from"), port);
-            let said = send_each(&Door::of(&server, port), &letter);
+            let said = send_each(&Endpoint::of(&server, port), &letter);
             arrive(&server, client, &letter, &said).await;
             recipients.extend(letter.to);
         }
@@ -131,7 +131,7 @@ async fn what_clients_make_of_a_text_and_a_file_is_read_again() {
     for (client, compose) in clients.filter(|(client, _)| client.is_here()) {
         for port in Port::ALL {
             let composition = composition(&server, client, port);
-            let said = compose(&Door::of(&server, port), &composition);
+            let said = compose(&Endpoint::of(&server, port), &composition);
             assert!(said.ok, "{} over {port:?}: {}", client.name, said.text);
             let mail = server.wait_for_mail_to(&composition.to).await;
             assert_read(&composition, &server.raw_mail(&mail).await);
@@ -150,14 +150,14 @@ async fn letters_arrive(client: &Client) {
     let from = server.told("from");
     let mut recipients = Vec::new();
     for port in Port::ALL {
-        let door = Door::of(&server, port);
+        let endpoint = Endpoint::of(&server, port);
         for write in [letters::bare, letters::odd, letters::large, letters::hundred] {
             let letter = write(from, port);
-            arrive(&server, client, &letter, &(client.send)(&door, &letter)).await;
+            arrive(&server, client, &letter, &(client.send)(&endpoint, &letter)).await;
             recipients.extend(letter.to);
         }
         let letter = letters::utf8(from, port);
-        let said = (client.send)(&door, &letter);
+        let said = (client.send)(&endpoint, &letter);
         match client.utf8 {
             Utf8::Spoken => {
                 arrive(&server, client, &letter, &said).await;

@@ -18,7 +18,7 @@ use crate::domain::state::DomainKind;
 use crate::id::DomainId;
 use crate::journey::accept::refusal::{Fault, Outage, Refusal};
 use crate::store::sqlite::{DomainFile, NotAdded};
-use crate::upkeep::verify_domains::{DomainError, Gate, Place};
+use crate::upkeep::verify_domains::{AccountPermit, AccountPermits, DomainError};
 
 /// Domains that are read at one time where most may not be shown.
 const MAX_DOMAINS_PER_READ: u32 = 500;
@@ -89,7 +89,7 @@ pub async fn add(
     if !admin.may_manage(&name) {
         return Err(not_this_key(&name));
     }
-    let _place = place(&api.verifier.gate, &admin)?;
+    let _permit = permit(&api.verifier.permits, &admin)?;
     let account = api.store.account(admin.account(), api.clock.now()).await?.account;
     let added = api.verifier.add(&account, name, kind, LookAlikes::Refused).await;
     let id = added.map_err(|error| refused(&error))?;
@@ -129,7 +129,7 @@ pub async fn check(
 ) -> Result<Json<Domain>, Problem> {
     let admin = admin.must_be_live(WHY_LIVE)?;
     let file = find(&api, &admin, &domain).await?;
-    let _place = place(&api.verifier.gate, &admin)?;
+    let _permit = permit(&api.verifier.permits, &admin)?;
     let checked = api.verifier.check(file.row.domain.id).await;
     let checked = checked.map_err(|error| refused(&error.into()))?;
     let file = checked.ok_or_else(|| unknown(&domain))?;
@@ -149,7 +149,7 @@ pub async fn rotate(
 ) -> Result<Json<Domain>, Problem> {
     let admin = admin.must_be_live(WHY_LIVE)?;
     let file = find(&api, &admin, &domain).await?;
-    let _place = place(&api.verifier.gate, &admin)?;
+    let _permit = permit(&api.verifier.permits, &admin)?;
     let file = api.verifier.rotate(file).await.map_err(|error| refused(&error))?;
     Ok(Json(view(&api, file).await?))
 }
@@ -231,9 +231,9 @@ fn wanted(body: &Value) -> Result<(DomainName, DomainKind), Problem> {
     }
 }
 
-fn place(gate: &Gate, admin: &Admin) -> Result<Place, Problem> {
-    let place = gate.enter(admin.account());
-    place.ok_or_else(|| Refusal::RateLimited { retry_after: RETRY_AFTER }.into())
+fn permit(permits: &AccountPermits, admin: &Admin) -> Result<AccountPermit, Problem> {
+    let permit = permits.enter(admin.account());
+    permit.ok_or_else(|| Refusal::RateLimited { retry_after: RETRY_AFTER }.into())
 }
 
 fn refused(error: &DomainError) -> Problem {

@@ -29,7 +29,7 @@ impl Problem {
         if self.status == status { Self { message: message(), ..self } } else { self }
     }
 
-    /// A refusal of the door itself: what was sent is not a request that the journey could see.
+    /// A refusal by the HTTP layer itself: what was sent is not a request that the journey could see.
     #[must_use]
     pub fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
         let message = message.into();

@@ -15,7 +15,7 @@ use crate::store::StoreError;
 use crate::store::sqlite::DomainFile;
 use crate::upkeep::verify_domains::Rules;
 
-const EVENTS: u32 = 50;
+const SHOWN_EVENTS: u32 = 50;
 
 /// Add sender domains, see what to publish, look at DNS, rotate keys.
 #[derive(Debug, Subcommand)]
@@ -179,7 +179,7 @@ async fn show(
     file: DomainFile,
     output: Output,
 ) -> Result<(), CliError> {
-    let events = opened.store.domain_events(file.row.domain.id, EVENTS).await?;
+    let events = opened.store.domain_events(file.row.domain.id, SHOWN_EVENTS).await?;
     let value = json!(Domain::new(file, events, rules));
     output.one(&value, || {
         let records = value["records"].as_array().map(Vec::as_slice).unwrap_or_default();

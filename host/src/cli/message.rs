@@ -22,7 +22,7 @@ use retry::Retry;
 use view::{attempt, event, line, whole};
 
 /// Messages of one question to the store.
-const PAGE: u32 = 500;
+const PAGE_ROWS: u32 = 500;
 
 /// List, show, call back, retry and resend messages; suppress an address.
 #[derive(Debug, Subcommand)]
@@ -183,7 +183,7 @@ async fn list(
     let (filter, mut left) = (filter.into(), limit);
     let mut rows = Vec::new();
     while left > 0 {
-        let page = opened.store.messages(account, &filter, after, left.min(PAGE)).await?;
+        let page = opened.store.messages(account, &filter, after, left.min(PAGE_ROWS)).await?;
         left = left.saturating_sub(u32::try_from(page.messages.len()).unwrap_or(u32::MAX));
         rows.extend(page.messages);
         match page.next {

@@ -13,7 +13,7 @@ use crate::message::address::EmailAddress;
 use crate::store::StoreError;
 use crate::store::records::{NewSuppression, SuppressionKind};
 
-const PAGE: u32 = 500;
+const PAGE_ROWS: u32 = 500;
 
 /// Addresses that an account sends nothing more to.
 #[derive(Debug, Subcommand)]
@@ -145,7 +145,7 @@ async fn list(
 ) -> Result<Vec<Value>, StoreError> {
     let (mut values, mut left, now) = (Vec::new(), limit, opened.clock.now());
     while left > 0 {
-        let size = left.min(PAGE);
+        let size = left.min(PAGE_ROWS);
         let page = opened.store.suppressions(account, kind, after.as_deref(), size, now).await?;
         left = left.saturating_sub(u32::try_from(page.suppressions.len()).unwrap_or(u32::MAX));
         values.extend(page.suppressions.into_iter().map(|row| json!(Suppression::from(row))));

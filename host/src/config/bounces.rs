@@ -11,7 +11,7 @@ use crate::message::address::EmailAddress;
 use crate::relay::bounces::Reporter;
 
 const DAY: u64 = 24 * 60 * 60;
-const MOST_DAYS: u32 = 3_650;
+const MAX_DAYS: u32 = 3_650;
 
 /// `[bounces]`
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
@@ -67,8 +67,8 @@ impl Bounces {
         );
         rules.must((1..=10_000).contains(&self.connections), "bounces.connections: 1 to 10000");
         rules.must(self.connections_per_ip >= 1, "bounces.connections_per_ip: at least 1");
-        rules.must(self.suppress_days <= MOST_DAYS, "bounces.suppress_days: 0 to 3650");
-        rules.must(self.complaint_days <= MOST_DAYS, "bounces.complaint_days: 0 to 3650");
+        rules.must(self.suppress_days <= MAX_DAYS, "bounces.suppress_days: 0 to 3650");
+        rules.must(self.complaint_days <= MAX_DAYS, "bounces.complaint_days: 0 to 3650");
     }
 }
 

@@ -71,7 +71,7 @@ impl Config {
         log: Log { format, filter }
     }
 
-    /// This configuration with what a running server takes of another one: the limits of both doors,
+    /// This configuration with what a running server takes of another one: the limits of both listeners,
     /// and the routes.
     #[must_use]
     pub fn with_limits_and_routes_of(&self, new: &Self) -> Self {

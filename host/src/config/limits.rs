@@ -1,4 +1,4 @@
-//! `[limits]`: the bounds of the HTTP door.
+//! `[limits]`: the bounds of the HTTP listener.
 
 use std::num::NonZeroU32;
 

@@ -16,7 +16,7 @@ const MAX_FAULTS: usize = 50;
 
 /// From this similarity on (Jaro-Winkler, 0 to 1) a key is taken for a misspelling of another, as clap
 /// does for arguments.
-const SIMILAR: f64 = 0.8;
+const MIN_SIMILARITY: f64 = 0.8;
 
 /// A key, or a place in an array.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,7 +85,7 @@ fn words(message: &str) -> String {
     let unknown = keys.next().filter(|_| line.starts_with("unknown "));
     let similar = unknown.and_then(|unknown| {
         let similarity = |key: &str| strsim::jaro_winkler(unknown, key);
-        let likely = keys.filter(|key| similarity(key) >= SIMILAR);
+        let likely = keys.filter(|key| similarity(key) >= MIN_SIMILARITY);
         likely.max_by(|one, two| similarity(one).total_cmp(&similarity(two)))
     });
     match similar {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::Rules;
 
 /// Whoever wants to keep more than a century says 0.
-const MOST: u32 = 36_500;
+const MAX_DAYS: u32 = 36_500;
 
 /// `[retention]`. 0 days mean for ever: the disk fills up, then. The ledger is always kept.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
@@ -21,8 +21,14 @@ pub struct Retention {
 
 impl Retention {
     pub(super) fn check(&self, rules: &mut Rules) {
-        rules.must(self.content_days <= MOST, "retention.content_days: at most 36500, 0 for ever");
-        rules.must(self.message_days <= MOST, "retention.message_days: at most 36500, 0 for ever");
+        rules.must(
+            self.content_days <= MAX_DAYS,
+            "retention.content_days: at most 36500, 0 for ever",
+        );
+        rules.must(
+            self.message_days <= MAX_DAYS,
+            "retention.message_days: at most 36500, 0 for ever",
+        );
     }
 }
 

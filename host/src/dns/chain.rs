@@ -8,10 +8,10 @@ use super::observation::{Answer, Outcome, RecordType};
 use super::text::presentation;
 
 /// The most CNAMEs that are followed.
-const LINKS: usize = 8;
+const MAX_ALIASES: usize = 8;
 /// The most answers of one look-up, and the most bytes of their data. The first is kept whole.
-const ANSWERS: usize = 64;
-const BYTES: usize = 64 << 10;
+const MAX_ANSWERS: usize = 64;
+const MAX_ANSWER_BYTES: usize = 64 << 10;
 
 /// The names of one look-up so far: the asked one and the targets of CNAMEs after it.
 #[derive(Debug)]
@@ -67,7 +67,7 @@ impl Chain {
             }
             let Some(target) = own.iter().find_map(|it| alias(it)) else { break };
             let seen = self.asked == *target || self.targets.contains(target);
-            let endless = seen || self.targets.len() >= LINKS;
+            let endless = seen || self.targets.len() >= MAX_ALIASES;
             self.targets.push(target.clone());
             if endless {
                 return Step::Ends(Outcome::ServFail);
@@ -102,11 +102,11 @@ fn of_type(own: &[&Record], record_type: Wire) -> Vec<Answer> {
 fn kept(mut answers: Vec<Answer>) -> Outcome {
     answers.sort_unstable();
     answers.dedup_by(|one, other| one.data == other.data);
-    answers.truncate(ANSWERS);
+    answers.truncate(MAX_ANSWERS);
     let mut bytes = 0;
     let fitting = answers.iter().take_while(|it| {
         bytes += it.data.len();
-        bytes <= BYTES
+        bytes <= MAX_ANSWER_BYTES
     });
     let fitting = fitting.count().max(1);
     answers.truncate(fitting);

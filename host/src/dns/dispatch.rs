@@ -17,9 +17,9 @@ use super::observation::RecordType;
 use super::server::{Datagram, Failure, over_tcp, over_udp};
 
 /// For how long a server that did not answer is asked after the others.
-const AVOIDED: Duration = Duration::from_secs(30);
+const UNRESPONSIVE_TIME: Duration = Duration::from_secs(30);
 /// The part of the queries of a second that may go out at once.
-const BURST: u32 = 10;
+const BURST_FRACTION: u32 = 10;
 
 /// The servers and their limits.
 #[derive(Debug)]
@@ -111,7 +111,7 @@ impl Dispatch {
     /// Silence is a server's own; SERVFAIL and REFUSED may be a name's.
     fn remember(&self, server: &Server, reply: &Result<Message, Failure>) {
         let until = match reply {
-            Err(Failure::TimedOut) => self.now().saturating_add(millis(AVOIDED)),
+            Err(Failure::TimedOut) => self.now().saturating_add(millis(UNRESPONSIVE_TIME)),
             Ok(_) | Err(Failure::Refused | Failure::ServFail) => 0,
         };
         server.avoided_until.store(until, Ordering::Relaxed);
@@ -140,7 +140,7 @@ struct Pace {
 
 impl Pace {
     fn new(per_second: NonZeroU32) -> Self {
-        let burst = NonZeroU32::new(per_second.get() / BURST).unwrap_or(NonZeroU32::MIN);
+        let burst = NonZeroU32::new(per_second.get() / BURST_FRACTION).unwrap_or(NonZeroU32::MIN);
         let clock = DefaultClock::default();
         let quota = Quota::per_second(per_second).allow_burst(burst);
         Self {

@@ -3,16 +3,16 @@
 use hickory_resolver::proto::rr::Name;
 
 /// The longest name, without its last dot (RFC 1035 section 2.3.4).
-const LONGEST: usize = 253;
+const MAX_NAME: usize = 253;
 /// The longest label.
-const LONGEST_LABEL: usize = 63;
+const MAX_LABEL: usize = 63;
 
 /// An absolute name, or nothing where there can be none. The root is not asked for.
 pub(super) fn askable(text: &str) -> Option<Name> {
     let text = text.strip_suffix('.').unwrap_or(text);
-    let well_formed = text.len() <= LONGEST
+    let well_formed = text.len() <= MAX_NAME
         && text.bytes().all(|it| it.is_ascii_graphic())
-        && text.split('.').all(|label| (1..=LONGEST_LABEL).contains(&label.len()));
+        && text.split('.').all(|label| (1..=MAX_LABEL).contains(&label.len()));
     if !well_formed {
         return None;
     }
@@ -69,7 +69,7 @@ mod tests {
         ] {
             assert_eq!(askable(text), None, "{text:?}");
         }
-        let longest = long_name.get(..LONGEST).expect("ASCII");
+        let longest = long_name.get(..MAX_NAME).expect("ASCII");
         assert!(askable(longest).is_some() && askable(&"a".repeat(63)).is_some());
     }
 }

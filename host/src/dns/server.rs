@@ -20,7 +20,7 @@ use tokio::time::timeout;
 use super::observation::Outcome;
 
 /// The largest datagram that passes everywhere (DNS flag day 2020).
-const PAYLOAD: u16 = 1232;
+const EDNS_PAYLOAD: u16 = 1232;
 
 /// Why a server's reply is none, from the least to the most telling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -98,7 +98,7 @@ async fn driven(
 
 fn request(query: &Query) -> DnsRequest {
     let mut options = DnsRequestOptions::default();
-    options.edns_payload_len = PAYLOAD;
+    options.edns_payload_len = EDNS_PAYLOAD;
     let mut request = DnsRequest::from_query(query.clone(), options);
     // "Tell me whether it was validated" (RFC 6840 section 5.7), without its signatures.
     request.metadata.authentic_data = true;

@@ -3,7 +3,7 @@
 //! Write-ahead log with `synchronous=NORMAL`: a killed process loses nothing, a power cut may lose
 //! the last few messages, and no message waits for the disk. Bounded by [`Bounds`].
 
-mod keep;
+mod quota;
 mod row;
 
 use std::path::Path;
@@ -16,11 +16,11 @@ use sqlx::sqlite::{
 use super::InboxError;
 use crate::clock::Timestamp;
 use crate::store::sqlite::{begin_immediate, begin_shrinkable, convert_to_shrinkable};
-pub use keep::Bounds;
+pub use quota::Bounds;
 pub use row::{MailId, NoMailId, Stored, Summary};
 
-const READERS: u32 = 3;
-const PATIENCE: Duration = Duration::from_secs(10);
+const READER_CONNECTIONS: u32 = 3;
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The archive. Cheap to clone; all clones share its connections.
 #[derive(Debug, Clone)]
@@ -71,10 +71,10 @@ impl Archive {
             .create_if_missing(true)
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Normal)
-            .busy_timeout(PATIENCE)
+            .busy_timeout(LOCK_TIMEOUT)
             .pragma("journal_size_limit", "67108864");
         begin_shrinkable(&options, file).await.map_err(InboxError::during("open"))?;
-        let pool = SqlitePoolOptions::new().acquire_timeout(PATIENCE);
+        let pool = SqlitePoolOptions::new().acquire_timeout(LOCK_TIMEOUT);
         let writer = pool
             .clone()
             .max_connections(1)
@@ -84,7 +84,7 @@ impl Archive {
         convert_to_shrinkable(&writer, file).await.map_err(InboxError::during("open"))?;
         sqlx::raw_sql(row::SCHEMA).execute(&writer).await.map_err(InboxError::during("open"))?;
         let readers = pool
-            .max_connections(READERS)
+            .max_connections(READER_CONNECTIONS)
             .connect_with(options.read_only(true).create_if_missing(false))
             .await
             .map_err(InboxError::during("open"))?;
@@ -103,7 +103,7 @@ impl Archive {
             row::insert(&mut tx, recipient, &heading, arrival).await.map_err(during())?;
         }
         tx.commit().await.map_err(during())?;
-        if let Err(error) = keep::trim(&self.writer, self.bounds).await {
+        if let Err(error) = quota::trim(&self.writer, self.bounds).await {
             tracing::warn!(%error, "the sandbox inbox could not drop its oldest messages");
         }
         Ok(())
@@ -140,7 +140,7 @@ impl Archive {
     /// # Errors
     /// The file failed.
     pub async fn count(&self) -> Result<i64, InboxError> {
-        keep::count(&self.readers).await.map_err(InboxError::during("count"))
+        quota::count(&self.readers).await.map_err(InboxError::during("count"))
     }
 
     /// Closes the file. Whoever still has a clone gets errors, and senders are told to try later.

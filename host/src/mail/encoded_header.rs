@@ -62,7 +62,7 @@ const STRUCTURED: [&str; 24] = [
 ];
 const PARAMETERS: [&str; 2] = ["content-disposition", "content-type"];
 /// Octets of a parameter's name; the encoder wants room for the value on the same line.
-const LONGEST_KEY: usize = 40;
+const MAX_KEY: usize = 40;
 
 /// Why a field cannot be written in ASCII.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -203,7 +203,7 @@ fn parameters(value: &str, output: &mut Output<'_>) -> Result<(), NotEncodable> 
         }
         let (key, value) = part.split_once('=').ok_or(NotEncodable::Address)?;
         let key = key.trim_end_matches([' ', '\t']);
-        let is_key = (1..=LONGEST_KEY).contains(&key.len())
+        let is_key = (1..=MAX_KEY).contains(&key.len())
             && key.bytes().all(|byte| byte.is_ascii_alphanumeric());
         if !is_key || index == 0 {
             return Err(NotEncodable::Address);

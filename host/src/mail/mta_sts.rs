@@ -13,14 +13,14 @@ const RECORD: &str = "v=STSv1;";
 const VERSION: &str = "STSv1";
 /// The longest that a policy may ask to be kept (section 3.2), 31,557,600 s. More is cut to it: to keep a policy
 /// for a year is safer than to have none.
-const LONGEST: Duration = Duration::from_hours(8_766);
+const MAX_AGE: Duration = Duration::from_hours(8_766);
 /// The most digits of `max_age`, and the longest `id`.
 const AGE_DIGITS: usize = 10;
-const LONGEST_ID: usize = 32;
+const MAX_ID: usize = 32;
 /// The longest name of a field.
-const LONGEST_FIELD: usize = 32;
-const LONGEST_DOMAIN: usize = 253;
-const LONGEST_LABEL: usize = 63;
+const MAX_FIELD_NAME: usize = 32;
+const MAX_DOMAIN: usize = 253;
+const MAX_LABEL: usize = 63;
 
 /// A policy: which mail hosts a domain has, and whether a sender must insist on them and on TLS.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -194,7 +194,7 @@ pub fn announced<T: AsRef<[u8]>>(records: &[T]) -> Option<String> {
         }
     }
     let is_id = |id: &&str| {
-        (1..=LONGEST_ID).contains(&id.len()) && id.bytes().all(|it| it.is_ascii_alphanumeric())
+        (1..=MAX_ID).contains(&id.len()) && id.bytes().all(|it| it.is_ascii_alphanumeric())
     };
     id.filter(is_id).map(str::to_owned)
 }
@@ -208,7 +208,7 @@ fn field(line: &str) -> Option<(&str, &str)> {
 }
 
 fn is_field_name(name: &str) -> bool {
-    name.len() <= LONGEST_FIELD
+    name.len() <= MAX_FIELD_NAME
         && name.starts_with(|it: char| it.is_ascii_alphanumeric())
         && name.bytes().all(|it| it.is_ascii_alphanumeric() || b"_-.".contains(&it))
 }
@@ -220,18 +220,18 @@ fn is_record_value(value: &str) -> bool {
 fn age(digits: &str) -> Option<Duration> {
     let is_number = digits.len() <= AGE_DIGITS && digits.bytes().all(|it| it.is_ascii_digit());
     let seconds = digits.parse().ok().filter(|_| is_number)?;
-    Some(Duration::from_secs(seconds).min(LONGEST))
+    Some(Duration::from_secs(seconds).min(MAX_AGE))
 }
 
 /// A domain of RFC 5321 section 4.1.2, in A-labels.
 fn is_domain(text: &str) -> bool {
     let is_label = |label: &str| {
-        (1..=LONGEST_LABEL).contains(&label.len())
+        (1..=MAX_LABEL).contains(&label.len())
             && !label.starts_with('-')
             && !label.ends_with('-')
             && label.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'-')
     };
-    text.len() <= LONGEST_DOMAIN && text.split('.').all(is_label)
+    text.len() <= MAX_DOMAIN && text.split('.').all(is_label)
 }
 
 const fn is_space(it: char) -> bool {

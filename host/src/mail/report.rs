@@ -18,9 +18,9 @@ use part::Parts;
 pub use complaint::{Complaint, ComplaintKind};
 
 /// Letters of words without any code that are taken for a verdict.
-const PROSE: usize = 200;
+const MAX_PROSE_CHARS: usize = 200;
 /// Letters of a diagnostic that are kept.
-const DIAGNOSTIC: usize = 1_000;
+const MAX_DIAGNOSTIC_CHARS: usize = 1_000;
 
 /// What a message reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -122,7 +122,7 @@ impl RecipientStatus {
         let enhanced = own.or(inner).or(self.status);
         let code = match (code, enhanced) {
             // Long prose may speak of everything.
-            (None, None) => Some(550).filter(|_| text.chars().count() <= PROSE),
+            (None, None) => Some(550).filter(|_| text.chars().count() <= MAX_PROSE_CHARS),
             (code, _) => code,
         };
         match judge(Said { code, enhanced, text, stage: Stage::Later }) {
@@ -174,7 +174,7 @@ fn reply(diagnostic: &str) -> (Option<u16>, Option<EnhancedCode>, &str) {
 fn tidy(text: &str) -> Option<String> {
     let printable: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let words: Vec<&str> = printable.split_whitespace().collect();
-    let line: String = words.join(" ").chars().take(DIAGNOSTIC).collect();
+    let line: String = words.join(" ").chars().take(MAX_DIAGNOSTIC_CHARS).collect();
     (!line.is_empty()).then_some(line)
 }
 

@@ -15,7 +15,7 @@ const VERSION: &[u8] = b"waxwing return path 1 ";
 /// With what the local part begins.
 const PREFIX: &str = "b";
 /// Octets of the code: 80 bits, which are 16 letters.
-const CODE: usize = 10;
+const CODE_OCTETS: usize = 10;
 /// RFC 4648 section 6, in lower case: relays change the case of local parts.
 const ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
 
@@ -39,7 +39,7 @@ impl Verp {
     pub fn address(&self, message: MessageId, host: &DomainName) -> Option<EmailAddress> {
         let ulid = message.ulid();
         let code: Vec<u8> =
-            self.code(&ulid).finalize().into_bytes().into_iter().take(CODE).collect();
+            self.code(&ulid).finalize().into_bytes().into_iter().take(CODE_OCTETS).collect();
         format!("{PREFIX}-{ulid}-{}@{}", encode(&code), host.as_str()).parse().ok()
     }
 
@@ -72,7 +72,7 @@ impl fmt::Debug for Verp {
     }
 }
 
-/// Base32 without padding: `CODE` octets end with a letter.
+/// Base32 without padding: `CODE_OCTETS` octets end with a letter.
 fn encode(octets: &[u8]) -> String {
     let letter = |five: u64| ALPHABET.iter().zip(0..).find(|(_, it)| *it == five & 31);
     let group = |five: &[u8]| {
@@ -84,11 +84,11 @@ fn encode(octets: &[u8]) -> String {
 
 /// The octets of a code; none if it is not as long as a code is, or not of its letters.
 fn decode(letters: &str) -> Option<Vec<u8>> {
-    if letters.len() != CODE * 8 / 5 {
+    if letters.len() != CODE_OCTETS * 8 / 5 {
         return None;
     }
     let value = |letter: &u8| ALPHABET.iter().position(|it| it == letter);
-    let mut octets = Vec::with_capacity(CODE);
+    let mut octets = Vec::with_capacity(CODE_OCTETS);
     for eight in letters.as_bytes().chunks_exact(8) {
         let mut bits = 0_u64;
         for letter in eight {

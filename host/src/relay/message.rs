@@ -6,7 +6,7 @@
 
 mod attachments;
 mod data;
-mod own;
+mod x_waxwing_headers;
 mod part;
 mod template;
 
@@ -27,7 +27,7 @@ use crate::mail::raw::{Arrival, Protocol, RawMessage, Unfit};
 use crate::message::address::EmailAddress;
 use crate::relay::dialog::{Mail, Terms};
 use crate::store::records::Idempotency;
-use own::Own;
+use x_waxwing_headers::XWaxwingHeaders;
 
 /// What the journey takes: a place for each recipient, and the client's own key. Where the fields
 /// have faults, there is one place with all of them.
@@ -39,23 +39,25 @@ pub type Items = (Vec<Result<Submission, Faulty>>, Option<Idempotency>);
 /// The message cannot be read, or not be relayed as it is: all faults at once.
 pub fn read(mail: Mail, terms: &Terms, now: Timestamp) -> Result<Items, Refusal> {
     let mut faults = Vec::new();
-    let (own, asked) = {
+    let (x_waxwing, asked) = {
         let message = match Message::split(&mail.data) {
             Ok(message) => message,
             Err(error) => return Err(refuse(vec![unfit(&Unfit::Header(error))])),
         };
-        let mut own = Own::read(&message, &mut faults);
-        let asked =
-            own.template.take().map(|slug| template::asked(&message, slug, &mut own, &mut faults));
-        (own, asked)
+        let mut x_waxwing = XWaxwingHeaders::read(&message, &mut faults);
+        let asked = x_waxwing
+            .template
+            .take()
+            .map(|slug| template::asked(&message, slug, &mut x_waxwing, &mut faults));
+        (x_waxwing, asked)
     };
-    let idempotency = own
+    let idempotency = x_waxwing
         .idempotency_key
         .as_ref()
         .map(|key| Idempotency { key: key.clone(), body_hash: digest(&mail) });
     let items = match asked {
-        Some(asked) => asked.items(&own, mail.recipients, faults, now),
-        None => whole(&own, mail, &terms.hostname, faults, now)?,
+        Some(asked) => asked.items(&x_waxwing, mail.recipients, faults, now),
+        None => whole(&x_waxwing, mail, &terms.hostname, faults, now)?,
     };
     refuse_copies(&items, terms.message_bytes)?;
     Ok((items, idempotency))
@@ -98,7 +100,7 @@ fn refuse_copies(items: &[Result<Submission, Faulty>], limit: usize) -> Result<(
 
 /// One message that goes to all recipients as it is.
 fn whole(
-    own: &Own,
+    x_waxwing: &XWaxwingHeaders,
     mail: Mail,
     hostname: &str,
     mut faults: Vec<Fault>,
@@ -118,11 +120,12 @@ fn whole(
     };
     // The parser of the send API judges the fields that a whole message has too. Its content is
     // put in afterwards, so the template that stands here is never looked up.
-    let body = own.body(Map::from_iter([
+    let body = x_waxwing.body(Map::from_iter([
         ("template".to_owned(), json!("none")),
         ("data".to_owned(), json!({})),
     ]));
-    let parsed = parse(body, &recipients, now, own).map_err(|faulty| faults.extend(faulty.faults));
+    let parsed =
+        parse(body, &recipients, now, x_waxwing).map_err(|faulty| faults.extend(faulty.faults));
     let (Ok(message), Ok(submission), true) = (message, parsed, faults.is_empty()) else {
         return Err(refuse(faults));
     };
@@ -141,14 +144,14 @@ fn parse(
     mut body: Map<String, Value>,
     recipients: &[EmailAddress],
     now: Timestamp,
-    own: &Own,
+    x_waxwing: &XWaxwingHeaders,
 ) -> Result<Submission, Faulty> {
     let to = recipients.first().map(|to| Value::String(to.to_string()));
     body.insert("to".to_owned(), to.unwrap_or_default());
     body.insert("type".to_owned(), json!("EMAIL"));
     Submission::parse(Channel::Smtp, Value::Object(body), now).map_err(|mut faulty| {
         for fault in &mut faulty.faults {
-            fault.field = own.header_of(&fault.field);
+            fault.field = x_waxwing.header_of(&fault.field);
         }
         faulty
     })

@@ -29,12 +29,12 @@ use crate::message::state::MessageState;
 use crate::store::records::Acceptance;
 
 /// Room to read into: for commands, and for a message.
-const COMMANDS: usize = 1 << 10;
-const CONTENT: usize = 32 << 10;
+const COMMAND_READ_BYTES: usize = 1 << 10;
+const CONTENT_READ_BYTES: usize = 32 << 10;
 /// A buffer that an idle session keeps.
-const KEPT: usize = 4 << 10;
+const IDLE_BUFFER_BYTES: usize = 4 << 10;
 /// How long a transaction under way may take once the server stops.
-const DRAIN: Duration = Duration::from_secs(25);
+const TRANSACTION_DRAIN: Duration = Duration::from_secs(25);
 
 /// How the bytes of a new connection are protected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -253,12 +253,12 @@ impl Session<'_> {
     async fn listen<S: AsyncRead + Unpin>(&mut self, stream: &mut S) -> std::io::Result<Heard> {
         let stage = self.dialog.stage();
         let now = Instant::now();
-        let room = if stage == Stage::Data { CONTENT } else { COMMANDS };
+        let room = if stage == Stage::Data { CONTENT_READ_BYTES } else { COMMAND_READ_BYTES };
         if stage == Stage::Data {
             self.content_since.get_or_insert(now);
         } else {
             self.content_since = None;
-            if self.input.is_empty() && self.input.capacity() > KEPT {
+            if self.input.is_empty() && self.input.capacity() > IDLE_BUFFER_BYTES {
                 self.input = BytesMut::new();
             }
         }
@@ -276,7 +276,7 @@ impl Session<'_> {
             (Stage::Data, Some(since)) => (now + bounds.idle).min(since + bounds.data),
             (Stage::Data | Stage::Idle | Stage::Transaction, _) => command,
         };
-        let drained = self.stopping_since.map(|since| since + DRAIN);
+        let drained = self.stopping_since.map(|since| since + TRANSACTION_DRAIN);
         self.input.reserve(room);
         tokio::select! {
             read = stream.read_buf(&mut self.input) => {

@@ -10,7 +10,7 @@ use tokio::net::{TcpListener, TcpStream};
 use crate::clock::once_a_minute::OnceAMinute;
 
 /// Descriptors come back when connections end.
-const PAUSE: Duration = Duration::from_millis(100);
+const ACCEPT_RETRY: Duration = Duration::from_millis(100);
 
 /// A port that cannot be bound.
 #[derive(Debug, thiserror::Error)]
@@ -67,7 +67,7 @@ impl Acceptor {
                      descriptors are left: raise LimitNOFILE= or ulimit -n)"
                 );
             }
-            tokio::time::sleep(PAUSE).await;
+            tokio::time::sleep(ACCEPT_RETRY).await;
         }
     }
 }

@@ -8,10 +8,10 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use super::accept::bind;
-use super::connection_limits::{self, Places, Protocol};
+use super::connection_limits::{self, ConnectionSlots, Protocol};
 use super::data_dir::DataDir;
 use super::domains;
-use super::smtp::{self, Door};
+use super::smtp::{self, SmtpListener};
 use super::start_error::StartError;
 use super::tasks::Tasks;
 use crate::clock::Clock;
@@ -91,29 +91,30 @@ impl Port {
         self,
         config: &Config,
         tls: Option<Arc<rustls::ServerConfig>>,
-        doors: &Tasks,
+        listeners: &Tasks,
         stop: &CancellationToken,
     ) {
         let bounds = connection_limits::Bounds {
             connections: config.bounces.connections,
             connections_per_ip: config.bounces.connections_per_ip,
         };
-        let places = Places::new(Protocol::Smtp, bounds);
+        let slots = ConnectionSlots::new(Protocol::Smtp, bounds);
         let Self { listener, terms, intake, .. } = self;
-        let crowded = crowded(&terms);
-        let door = Door { name: "reports", listener, crowded, trusted_proxies: Vec::new() };
+        let no_slot_reply = no_slot_reply(&terms);
+        let smtp_listener =
+            SmtpListener { name: "reports", listener, no_slot_reply, trusted_proxies: Vec::new() };
         let served = Arc::new(Listener { terms, intake, bounds: BOUNDS, tls });
         let ending = stop.clone();
         let session = move |stream, peer: SocketAddr| {
             let (served, ending) = (Arc::clone(&served), ending.clone());
             async move { session::serve(&served, stream, peer.ip(), ending).await }
         };
-        doors.start("reports", smtp::serve(door, places, session, stop.clone()));
+        listeners.start("reports", smtp::serve(smtp_listener, slots, session, stop.clone()));
     }
 }
 
 /// What a client hears for which there is no place.
-fn crowded(terms: &Arc<Terms>) -> Vec<u8> {
+fn no_slot_reply(terms: &Arc<Terms>) -> Vec<u8> {
     let mut dialog = Dialog::new(Arc::clone(terms), Protection::None);
     dialog.output().clear();
     dialog.dismiss(Dismissal::TooManyConnections);

@@ -26,7 +26,7 @@ pub enum Protocol {
 }
 
 #[derive(Debug)]
-pub struct Places {
+pub struct ConnectionSlots {
     protocol: Protocol,
     bounds: ArcSwap<Bounds>,
     taken: Mutex<Taken>,
@@ -34,18 +34,18 @@ pub struct Places {
 
 /// A connection's place; free again when it is dropped.
 #[derive(Debug)]
-pub struct Place {
-    places: Arc<Places>,
+pub struct ConnectionSlot {
+    slots: Arc<ConnectionSlots>,
     network: IpAddr,
 }
 
 /// Why there is no place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Crowded {
+pub enum NoSlot {
     /// All are taken.
-    Everywhere,
+    Listener,
     /// This address has as many as it may have.
-    Address,
+    ClientAddress,
 }
 
 #[derive(Debug, Default)]
@@ -54,7 +54,7 @@ struct Taken {
     by_network: HashMap<IpAddr, usize>,
 }
 
-impl Places {
+impl ConnectionSlots {
     /// All free.
     #[must_use]
     pub fn new(protocol: Protocol, bounds: Bounds) -> Arc<Self> {
@@ -63,13 +63,13 @@ impl Places {
     }
 
     /// Puts other bounds in the place of those in use. Who has a place keeps it.
-    pub fn bound(&self, bounds: Bounds) {
+    pub fn set_bounds(&self, bounds: Bounds) {
         self.bounds.store(Arc::new(bounds));
     }
 
     /// How many connections there may be, all together.
     #[must_use]
-    pub fn bound_of_all(&self) -> usize {
+    pub fn max_connections(&self) -> usize {
         self.bounds.load().connections
     }
 
@@ -77,27 +77,27 @@ impl Places {
     ///
     /// # Errors
     /// There is none; counted as `waxwing_smtp_connections_refused_total`, or its like of HTTP.
-    pub fn take(self: &Arc<Self>, ip: IpAddr) -> Result<Place, Crowded> {
+    pub fn take(self: &Arc<Self>, ip: IpAddr) -> Result<ConnectionSlot, NoSlot> {
         let network = network(ip);
-        self.count(network).inspect_err(|crowded| {
-            let reason = crowded.reason();
+        self.count(network).inspect_err(|no_slot_reply| {
+            let reason = no_slot_reply.reason();
             metrics::counter!(self.protocol.refused(), "reason" => reason).increment(1);
         })?;
         metrics::gauge!(self.protocol.open()).increment(1);
-        Ok(Place { places: Arc::clone(self), network })
+        Ok(ConnectionSlot { slots: Arc::clone(self), network })
     }
 
-    fn count(&self, network: IpAddr) -> Result<(), Crowded> {
+    fn count(&self, network: IpAddr) -> Result<(), NoSlot> {
         let (bounds, mut taken) = (self.bounds.load(), self.taken());
         if taken.all >= bounds.connections {
-            return Err(Crowded::Everywhere);
+            return Err(NoSlot::Listener);
         }
-        let own = taken.by_network.get(&network).copied().unwrap_or(0);
-        if own >= bounds.connections_per_ip {
-            return Err(Crowded::Address);
+        let self_signed = taken.by_network.get(&network).copied().unwrap_or(0);
+        if self_signed >= bounds.connections_per_ip {
+            return Err(NoSlot::ClientAddress);
         }
         taken.all += 1;
-        taken.by_network.insert(network, own + 1);
+        taken.by_network.insert(network, self_signed + 1);
         Ok(())
     }
 
@@ -106,20 +106,20 @@ impl Places {
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
-        let mut taken = self.places.taken();
+        let mut taken = self.slots.taken();
         taken.all = taken.all.saturating_sub(1);
-        if let Entry::Occupied(mut own) = taken.by_network.entry(self.network) {
-            if *own.get() > 1 {
-                *own.get_mut() -= 1;
+        if let Entry::Occupied(mut self_signed) = taken.by_network.entry(self.network) {
+            if *self_signed.get() > 1 {
+                *self_signed.get_mut() -= 1;
             } else {
                 // Or every address that ever came would be remembered.
-                own.remove();
+                self_signed.remove();
             }
         }
         drop(taken);
-        metrics::gauge!(self.places.protocol.open()).decrement(1);
+        metrics::gauge!(self.slots.protocol.open()).decrement(1);
     }
 }
 
@@ -139,11 +139,11 @@ impl Protocol {
     }
 }
 
-impl Crowded {
+impl NoSlot {
     fn reason(self) -> &'static str {
         match self {
-            Self::Everywhere => "connections",
-            Self::Address => "connections_per_ip",
+            Self::Listener => "connections",
+            Self::ClientAddress => "connections_per_ip",
         }
     }
 }
@@ -152,8 +152,8 @@ impl Crowded {
 mod tests {
     use super::*;
 
-    fn places(connections: usize, connections_per_ip: usize) -> Arc<Places> {
-        Places::new(Protocol::Smtp, Bounds { connections, connections_per_ip })
+    fn slots(connections: usize, connections_per_ip: usize) -> Arc<ConnectionSlots> {
+        ConnectionSlots::new(Protocol::Smtp, Bounds { connections, connections_per_ip })
     }
 
     fn ip(text: &str) -> IpAddr {
@@ -162,56 +162,60 @@ mod tests {
 
     #[test]
     fn an_address_gets_its_places_and_gets_them_back() {
-        let places = places(10, 2);
-        let first = places.take(ip("192.0.2.1")).expect("a place");
-        let _second = places.take(ip("192.0.2.1")).expect("a place");
-        assert_eq!(places.take(ip("192.0.2.1")).err(), Some(Crowded::Address));
-        assert!(places.take(ip("192.0.2.2")).is_ok(), "another address");
-        assert_eq!(places.take(ip("::ffff:192.0.2.1")).err(), Some(Crowded::Address), "the same");
+        let slots = slots(10, 2);
+        let first = slots.take(ip("192.0.2.1")).expect("a place");
+        let _second = slots.take(ip("192.0.2.1")).expect("a place");
+        assert_eq!(slots.take(ip("192.0.2.1")).err(), Some(NoSlot::ClientAddress));
+        assert!(slots.take(ip("192.0.2.2")).is_ok(), "another address");
+        assert_eq!(
+            slots.take(ip("::ffff:192.0.2.1")).err(),
+            Some(NoSlot::ClientAddress),
+            "the same"
+        );
         drop(first);
-        assert!(places.take(ip("192.0.2.1")).is_ok());
+        assert!(slots.take(ip("192.0.2.1")).is_ok());
     }
 
     #[test]
     fn a_slash_64_is_one_address() {
-        let places = places(10, 1);
-        let _place = places.take(ip("2001:db8:0:1::1")).expect("a place");
-        let crowded = places.take(ip("2001:db8:0:1:ffff:ffff:ffff:ffff")).err();
-        assert_eq!(crowded, Some(Crowded::Address));
-        assert!(places.take(ip("2001:db8:0:2::1")).is_ok());
+        let slots = slots(10, 1);
+        let _place = slots.take(ip("2001:db8:0:1::1")).expect("a place");
+        let no_slot_reply = slots.take(ip("2001:db8:0:1:ffff:ffff:ffff:ffff")).err();
+        assert_eq!(no_slot_reply, Some(NoSlot::ClientAddress));
+        assert!(slots.take(ip("2001:db8:0:2::1")).is_ok());
     }
 
     #[test]
     fn all_together_have_a_bound_too() {
-        let places = places(2, 2);
-        let first = places.take(ip("192.0.2.1")).expect("a place");
-        let _second = places.take(ip("192.0.2.2")).expect("a place");
-        assert_eq!(places.take(ip("192.0.2.3")).err(), Some(Crowded::Everywhere));
+        let slots = slots(2, 2);
+        let first = slots.take(ip("192.0.2.1")).expect("a place");
+        let _second = slots.take(ip("192.0.2.2")).expect("a place");
+        assert_eq!(slots.take(ip("192.0.2.3")).err(), Some(NoSlot::Listener));
         drop(first);
-        assert!(places.take(ip("192.0.2.3")).is_ok());
+        assert!(slots.take(ip("192.0.2.3")).is_ok());
     }
 
     #[test]
     fn who_has_a_place_keeps_it_under_closer_bounds() {
-        let places = places(10, 10);
-        let first = places.take(ip("192.0.2.1")).expect("a place");
-        let _second = places.take(ip("192.0.2.1")).expect("a place");
-        places.bound(Bounds { connections: 10, connections_per_ip: 1 });
-        assert_eq!(places.taken().all, 2);
+        let slots = slots(10, 10);
+        let first = slots.take(ip("192.0.2.1")).expect("a place");
+        let _second = slots.take(ip("192.0.2.1")).expect("a place");
+        slots.set_bounds(Bounds { connections: 10, connections_per_ip: 1 });
+        assert_eq!(slots.taken().all, 2);
         drop(first);
-        assert_eq!(places.take(ip("192.0.2.1")).err(), Some(Crowded::Address));
-        places.bound(Bounds { connections: 10, connections_per_ip: 2 });
-        assert!(places.take(ip("192.0.2.1")).is_ok());
+        assert_eq!(slots.take(ip("192.0.2.1")).err(), Some(NoSlot::ClientAddress));
+        slots.set_bounds(Bounds { connections: 10, connections_per_ip: 2 });
+        assert!(slots.take(ip("192.0.2.1")).is_ok());
     }
 
     #[test]
     fn addresses_without_connections_are_forgotten() {
-        let places = places(10, 2);
-        let (first, second) = (places.take(ip("192.0.2.1")), places.take(ip("192.0.2.1")));
+        let slots = slots(10, 2);
+        let (first, second) = (slots.take(ip("192.0.2.1")), slots.take(ip("192.0.2.1")));
         drop(first);
-        assert_eq!(places.taken().by_network.len(), 1);
+        assert_eq!(slots.taken().by_network.len(), 1);
         drop(second);
-        let taken = places.taken();
+        let taken = slots.taken();
         assert_eq!((taken.all, taken.by_network.len()), (0, 0));
     }
 }

@@ -38,7 +38,7 @@ use crate::store::facts::Facts;
 use crate::trust::TrustError;
 
 /// Look-ups for deliveries at one time.
-const LOOKUPS: usize = 512;
+const MAX_PARALLEL_LOOKUPS: usize = 512;
 
 /// Why mail cannot be delivered with these settings.
 #[derive(Debug, thiserror::Error)]
@@ -192,7 +192,7 @@ fn mx_resolver(
 ) -> Result<Arc<MxResolver>, DeliveryError> {
     let delivery = &config.delivery;
     let pace = config.dns.delivery_queries_per_second;
-    let resolver = domains::paced(config, LOOKUPS, pace, clock)?;
+    let resolver = domains::paced(config, MAX_PARALLEL_LOOKUPS, pace, clock)?;
     let reach = if delivery.allow_private { Reach::Anywhere } else { Reach::Public };
     let policies = if delivery.mta_sts {
         let settings =

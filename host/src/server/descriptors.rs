@@ -7,7 +7,7 @@ use crate::config::Config;
 
 /// For the database, the plugins, the log, deliveries, and connections beyond the bounds that only get
 /// probes answered.
-const OTHERS: u64 = 512;
+const RESERVED_DESCRIPTORS: u64 = 512;
 
 /// Asks for enough descriptors for the connections that a configuration allows. Where the system gives
 /// fewer, the configuration that is returned allows fewer connections, and the log says how many: a server
@@ -16,7 +16,7 @@ pub fn fit(config: &Config) -> Config {
     let mut config = config.clone();
     let connections = config.smtp.connections.saturating_add(config.limits.connections);
     let connections = u64::try_from(connections).unwrap_or(u64::MAX);
-    let wanted = connections.saturating_add(OTHERS);
+    let wanted = connections.saturating_add(RESERVED_DESCRIPTORS);
     let Some(given) = given(wanted) else { return config };
     let fitting = fitting(given);
     config.smtp.connections = share(config.smtp.connections, connections, fitting);
@@ -47,13 +47,13 @@ fn given(wanted: u64) -> Option<u64> {
 /// The connections that so many descriptors are enough for. Of a small limit two thirds are for what is
 /// not a connection, which must go on.
 fn fitting(given: u64) -> u64 {
-    given - OTHERS.min(given.saturating_mul(2).div_ceil(3))
+    given - RESERVED_DESCRIPTORS.min(given.saturating_mul(2).div_ceil(3))
 }
 
 /// Of `fitting` connections the part that belongs to `own` of `all`; at least one.
-fn share(own: usize, all: u64, fitting: u64) -> usize {
-    let part = u128::from(fitting) * own as u128 / u128::from(all.max(1));
-    usize::try_from(part).unwrap_or(own).max(1)
+fn share(self_signed: usize, all: u64, fitting: u64) -> usize {
+    let part = u128::from(fitting) * self_signed as u128 / u128::from(all.max(1));
+    usize::try_from(part).unwrap_or(self_signed).max(1)
 }
 
 /// The limit to ask for: as much as is wanted, as far as this process may go; none where there is

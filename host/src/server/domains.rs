@@ -22,7 +22,7 @@ use crate::plugin::Plugins;
 use crate::store::facts::Facts;
 use crate::store::seal::{Purpose, Seal};
 use crate::store::{Store, StoreError};
-use crate::upkeep::verify_domains::{Gate, Rules, Verifier};
+use crate::upkeep::verify_domains::{AccountPermits, Rules, Verifier};
 
 /// Why nothing can be opened that the server has sealed.
 #[derive(Debug, thiserror::Error)]
@@ -142,7 +142,7 @@ pub fn verifier(
         keys: Seal::new(&master, Purpose::DkimKeys),
         samples: Arc::new(Seal::new(&master, Purpose::Samples)),
         clock: clock.clone(),
-        gate: Gate::default(),
+        permits: AccountPermits::default(),
         rules: rules(config),
     }))
 }
@@ -203,8 +203,8 @@ pub fn rules(config: &Config) -> Rules {
     let domains = &config.domains;
     let hostname = smtp::hostname(&config.smtp);
     let or_below = |name: &Option<Hostname>, label: &str| {
-        let own = name.as_ref().map(|it| it.as_str().to_owned());
-        own.unwrap_or_else(|| format!("{label}.{}", hostname.as_str()))
+        let self_signed = name.as_ref().map(|it| it.as_str().to_owned());
+        self_signed.unwrap_or_else(|| format!("{label}.{}", hostname.as_str()))
     };
     Rules {
         spf_include: or_below(&domains.spf_include, "spf"),
@@ -249,9 +249,9 @@ mod tests {
         server.dns.nameservers = vec!["127.0.0.1:5300".to_owned().try_into().expect("valid")];
         server.smtp.hostname = Some("mail.example.net".parse().expect("valid"));
         note_settings(&server, &store).await.expect("noted");
-        let mut own = Config::default();
-        adopt_settings(&mut own, &store).await.expect("adopted");
-        assert_eq!(own.dns, server.dns);
-        assert_eq!(rules(&own).return_path_host, "bounce.mail.example.net");
+        let mut self_signed = Config::default();
+        adopt_settings(&mut self_signed, &store).await.expect("adopted");
+        assert_eq!(self_signed.dns, server.dns);
+        assert_eq!(rules(&self_signed).return_path_host, "bounce.mail.example.net");
     }
 }

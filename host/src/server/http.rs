@@ -7,8 +7,8 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use super::accept::bind;
-use super::connection_limits::{Bounds, Places, Protocol};
-use super::limits::LimitsInUse;
+use super::connection_limits::{Bounds, ConnectionSlots, Protocol};
+use super::limits::LiveLimits;
 use super::listeners::{self, Port};
 use super::start_error::StartError;
 use super::tasks::Tasks;
@@ -74,15 +74,15 @@ impl Ports {
         self,
         api: &Api,
         inbox: Option<Archive>,
-        limits: &LimitsInUse,
-        (doors, stop): (&Tasks, &CancellationToken),
+        limits: &LiveLimits,
+        (listeners, stop): (&Tasks, &CancellationToken),
     ) {
-        let port = |listener, router, places: &Arc<Places>| Port {
+        let port = |listener, router, slots: &Arc<ConnectionSlots>| Port {
             listener,
             router: api::surround(router, Arc::clone(&api.proxies)),
             overflow: api::overflow(api.clone()),
-            places: Arc::clone(places),
-            patience: Arc::clone(&limits.patience),
+            slots: Arc::clone(slots),
+            timeouts: Arc::clone(&limits.timeouts),
         };
         let mut public = match self.metrics {
             Metrics::Nowhere | Metrics::At(..) => api::public(api.clone()),
@@ -97,11 +97,11 @@ impl Ports {
                 connections: METRICS_CONNECTIONS,
                 connections_per_ip: METRICS_CONNECTIONS,
             };
-            let places = Places::new(Protocol::Http, bounds);
-            let port = port(listener, api::operations(api.clone()), &places);
-            doors.start("metrics", listeners::http(port, stop.clone()));
+            let slots = ConnectionSlots::new(Protocol::Http, bounds);
+            let port = port(listener, api::operations(api.clone()), &slots);
+            listeners.start("metrics", listeners::http(port, stop.clone()));
         }
-        let port = port(self.api.0, public, &limits.places);
-        doors.start("http", listeners::http(port, stop.clone()));
+        let port = port(self.api.0, public, &limits.slots);
+        listeners.start("http", listeners::http(port, stop.clone()));
     }
 }

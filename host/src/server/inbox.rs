@@ -17,7 +17,7 @@ use crate::inbox::smtp::{self, Inbox, Reach};
 
 /// Sessions at a time; further clients wait for their greeting in the kernel's queue, as with HTTP: a
 /// delivery that waits is not a delivery that failed.
-const SESSIONS: usize = 64;
+const MAX_SESSIONS: usize = 64;
 
 /// The inbox's SMTP server, which runs; without a port where it takes no mail.
 #[derive(Debug)]
@@ -57,12 +57,12 @@ impl Sandbox {
 }
 
 async fn serve(listener: TcpListener, inbox: Inbox, stop: CancellationToken) {
-    let (mut acceptor, places) =
-        (Acceptor::new(listener, "sandbox inbox"), Arc::new(Semaphore::new(SESSIONS)));
+    let (mut acceptor, slots) =
+        (Acceptor::new(listener, "sandbox inbox"), Arc::new(Semaphore::new(MAX_SESSIONS)));
     let (inbox, sessions) = (Arc::new(inbox), Tasks::default());
     loop {
-        let place = tokio::select! {
-            place = Arc::clone(&places).acquire_owned() => place.expect("never closed"),
+        let slot = tokio::select! {
+            slot = Arc::clone(&slots).acquire_owned() => slot.expect("never closed"),
             () = stop.cancelled() => break,
         };
         let (stream, peer) = tokio::select! {
@@ -73,7 +73,7 @@ async fn serve(listener: TcpListener, inbox: Inbox, stop: CancellationToken) {
         let (inbox, stop) = (Arc::clone(&inbox), stop.clone());
         sessions.start("inbox session", async move {
             smtp::serve(&inbox, stream, peer.ip(), stop).await;
-            drop(place);
+            drop(slot);
         });
     }
     drop(acceptor);

@@ -7,8 +7,8 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use tokio_util::sync::CancellationToken;
 
-use super::connection_limits::{Bounds, Places, Protocol};
-use super::listeners::Patience;
+use super::connection_limits::{Bounds, ConnectionSlots, Protocol};
+use super::listeners::HttpTimeouts;
 use super::relay;
 use crate::api::lists::ListLimits;
 use crate::api::{BodyLimits, RequestLimits};
@@ -19,10 +19,10 @@ use crate::journey::accept::rate_limit::RateLimits;
 /// Memory for bodies is counted in KiB.
 const KIB: usize = 1_024;
 
-/// The limits of both doors.
+/// The limits of both listeners, HTTP and SMTP.
 #[derive(Debug)]
-pub struct LimitsInUse {
-    /// The buckets, shared by both doors.
+pub struct LiveLimits {
+    /// Rate limits of sends and failed logins, shared by both listeners.
     pub rate_limits: Arc<RateLimits>,
     /// What a request over HTTP may be.
     pub requests: Arc<ArcSwap<RequestLimits>>,
@@ -31,14 +31,14 @@ pub struct LimitsInUse {
     /// How often and how many lists are read.
     pub lists: Arc<ListLimits>,
     /// Connections of the HTTP listener.
-    pub places: Arc<Places>,
+    pub slots: Arc<ConnectionSlots>,
     /// How long an HTTP client may take.
-    pub patience: Arc<ArcSwap<Patience>>,
+    pub timeouts: Arc<ArcSwap<HttpTimeouts>>,
     /// Those of the relay, where it runs.
-    pub relay: Option<relay::InUse>,
+    pub relay: Option<relay::LiveRelay>,
 }
 
-impl LimitsInUse {
+impl LiveLimits {
     /// Those of a configuration; the relay brings its own. Bodies that are arriving end soon after
     /// `stopping`.
     #[must_use]
@@ -54,8 +54,8 @@ impl LimitsInUse {
                 stopping,
             },
             lists: Arc::new(ListLimits::new(limits.lists_per_second)),
-            places: Places::new(Protocol::Http, bounds(config)),
-            patience: Arc::new(ArcSwap::from_pointee(patience(config))),
+            slots: ConnectionSlots::new(Protocol::Http, bounds(config)),
+            timeouts: Arc::new(ArcSwap::from_pointee(timeouts(config))),
             relay: None,
         }
     }
@@ -76,8 +76,8 @@ impl LimitsInUse {
         self.bodies.memory.resize(limits.body_memory_bytes.div_ceil(KIB));
         self.bodies.arriving.resize(limits.connections);
         self.lists.change(limits.lists_per_second);
-        self.places.bound(bounds(config));
-        self.patience.store(Arc::new(patience(config)));
+        self.slots.set_bounds(bounds(config));
+        self.timeouts.store(Arc::new(timeouts(config)));
         if let Some(relay) = &self.relay {
             relay.take(config);
         }
@@ -91,8 +91,8 @@ fn bounds(config: &Config) -> Bounds {
     }
 }
 
-fn patience(config: &Config) -> Patience {
-    Patience {
+fn timeouts(config: &Config) -> HttpTimeouts {
+    HttpTimeouts {
         headers: Duration::from_secs(config.limits.header_seconds),
         write: Duration::from_secs(config.limits.write_seconds),
     }

@@ -23,16 +23,16 @@ use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
 
 use super::accept::Acceptor;
-use super::connection_limits::{Crowded, Place, Places};
+use super::connection_limits::{ConnectionSlot, ConnectionSlots, NoSlot};
 use super::tasks::Tasks;
 use crate::api::client::Peer;
 use crate::api::request::ConnectionRefused;
 use overflow::Overflow;
 
 /// How long requests may take after the server was told to stop.
-const DRAIN: Duration = Duration::from_secs(30);
+const REQUEST_DRAIN: Duration = Duration::from_secs(30);
 /// The same for a client that has not sent its request, or does not take its answer.
-const FAREWELL: Duration = Duration::from_secs(3);
+const IDLE_DRAIN: Duration = Duration::from_secs(3);
 
 /// A port for HTTP.
 #[derive(Debug)]
@@ -42,14 +42,14 @@ pub struct Port {
     pub router: Router,
     /// What is served to one that has none: probes, and to all else a refusal.
     pub overflow: Router,
-    pub places: Arc<Places>,
+    pub slots: Arc<ConnectionSlots>,
     /// For connections that begin now.
-    pub patience: Arc<ArcSwap<Patience>>,
+    pub timeouts: Arc<ArcSwap<HttpTimeouts>>,
 }
 
 /// How long a client may take.
 #[derive(Debug, Clone, Copy)]
-pub struct Patience {
+pub struct HttpTimeouts {
     /// For a request's headers to arrive, and for an idle connection.
     pub headers: Duration,
     /// For the next part of an answer to be taken.
@@ -58,7 +58,7 @@ pub struct Patience {
 
 /// Serves HTTP/1.1 until `stop`, then lets running requests finish.
 pub async fn http(port: Port, stop: CancellationToken) {
-    let Port { listener, router, overflow: refusals, places, patience } = port;
+    let Port { listener, router, overflow: refusals, slots, timeouts } = port;
     let (connections, overflow) = (Tasks::default(), Overflow::default());
     let mut acceptor = Acceptor::new(listener, "HTTP");
     loop {
@@ -66,29 +66,30 @@ pub async fn http(port: Port, stop: CancellationToken) {
             accepted = acceptor.next() => accepted,
             () = stop.cancelled() => break,
         };
-        let patience = **patience.load();
-        match places.take(peer.ip()) {
-            Ok(place) => {
-                let served = serve(stream, Peer(peer), router.clone(), patience, stop.clone());
-                connections.start("http connection", hold(place, served));
+        let timeouts = **timeouts.load();
+        match slots.take(peer.ip()) {
+            Ok(slot) => {
+                let served = serve(stream, Peer(peer), router.clone(), timeouts, stop.clone());
+                connections.start("http connection", hold(slot, served));
             }
-            Err(crowded) => {
-                let connection = overflow.enter(places.bound_of_all());
-                let patience = Patience { headers: patience.headers.min(FAREWELL), ..patience };
-                let served = answer_once(stream, (peer, crowded), refusals.clone(), patience);
+            Err(no_slot_reply) => {
+                let connection = overflow.enter(slots.max_connections());
+                let timeouts =
+                    HttpTimeouts { headers: timeouts.headers.min(IDLE_DRAIN), ..timeouts };
+                let served = answer_once(stream, (peer, no_slot_reply), refusals.clone(), timeouts);
                 connections.start("http overflow", async move { connection.run(served).await });
             }
         }
     }
     drop(acceptor);
-    if tokio::time::timeout(DRAIN, connections.finish()).await.is_err() {
+    if tokio::time::timeout(REQUEST_DRAIN, connections.finish()).await.is_err() {
         tracing::warn!("some requests were still running 30 s after the stop; they are cut off");
     }
 }
 
-async fn hold(place: Place, connection: impl Future<Output = ()>) {
+async fn hold(slot: ConnectionSlot, connection: impl Future<Output = ()>) {
     connection.await;
-    drop(place);
+    drop(slot);
 }
 
 /// Serves a connection until it ends. After `stop` a request that runs is finished; a client that is
@@ -97,7 +98,7 @@ async fn serve(
     stream: TcpStream,
     peer: Peer,
     router: Router,
-    patience: Patience,
+    timeouts: HttpTimeouts,
     stop: CancellationToken,
 ) {
     let running = Arc::new(AtomicUsize::new(0));
@@ -113,7 +114,7 @@ async fn serve(
         }
     });
     let mut connection =
-        pin!(builder(patience).serve_connection(TokioIo::new(timed(stream, patience)), service));
+        pin!(builder(timeouts).serve_connection(TokioIo::new(timed(stream, timeouts)), service));
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
         () = stop.cancelled() => {
@@ -121,7 +122,7 @@ async fn serve(
             loop {
                 tokio::select! {
                     ended = connection.as_mut() => break ended,
-                    () = tokio::time::sleep(FAREWELL) => {
+                    () = tokio::time::sleep(IDLE_DRAIN) => {
                         if running.load(Ordering::Relaxed) == 0 {
                             return;
                         }
@@ -138,13 +139,13 @@ async fn serve(
 /// Answers one request of a connection that has no place.
 async fn answer_once(
     stream: TcpStream,
-    (peer, crowded): (SocketAddr, Crowded),
+    (peer, no_slot_reply): (SocketAddr, NoSlot),
     router: Router,
-    patience: Patience,
+    timeouts: HttpTimeouts,
 ) {
-    let turned = match crowded {
-        Crowded::Everywhere => ConnectionRefused::ServerIsFull,
-        Crowded::Address => ConnectionRefused::AddressIsFull,
+    let turned = match no_slot_reply {
+        NoSlot::Listener => ConnectionRefused::ServerIsFull,
+        NoSlot::ClientAddress => ConnectionRefused::AddressIsFull,
     };
     let service = service_fn(move |request: Request<Incoming>| {
         let mut request = request.map(Body::new);
@@ -152,31 +153,34 @@ async fn answer_once(
         request.extensions_mut().insert(turned);
         router.clone().oneshot(request)
     });
-    let connection = builder(patience)
+    let connection = builder(timeouts)
         .keep_alive(false)
-        .serve_connection(TokioIo::new(timed(stream, patience)), service);
+        .serve_connection(TokioIo::new(timed(stream, timeouts)), service);
     if let Err(error) = connection.await {
         tracing::debug!(%error, "a connection without a place ended early");
     }
 }
 
-fn builder(patience: Patience) -> http1::Builder {
+fn builder(timeouts: HttpTimeouts) -> http1::Builder {
     let mut builder = http1::Builder::new();
     builder
         .timer(TokioTimer::new())
         // A client may close its half when it has sent all; it still gets its answer.
         .half_close(true)
-        .header_read_timeout(patience.headers)
+        .header_read_timeout(timeouts.headers)
         .max_buf_size(64 << 10);
     builder
 }
 
 /// A client that reads nothing of its answer would hold its connection without an end: hyper has no
 /// time-out for writing.
-fn timed(stream: TcpStream, patience: Patience) -> std::pin::Pin<Box<TimeoutStream<TcpStream>>> {
+fn timed(
+    stream: TcpStream,
+    timeouts: HttpTimeouts,
+) -> std::pin::Pin<Box<TimeoutStream<TcpStream>>> {
     let _best_effort = stream.set_nodelay(true);
     let mut stream = TimeoutStream::new(stream);
-    stream.set_write_timeout(Some(patience.write));
+    stream.set_write_timeout(Some(timeouts.write));
     Box::pin(stream)
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// How often what is free in the middle of the heap is given back too.
-const PAUSE: Duration = Duration::from_secs(10);
+const TRIM_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Fixes the thresholds. To be called before there is a second thread.
 pub fn fix_thresholds() {
@@ -18,7 +18,7 @@ pub async fn give_back(stop: &CancellationToken) {
     while !stop.is_cancelled() {
         tokio::select! {
             () = stop.cancelled() => return,
-            () = tokio::time::sleep(PAUSE) => {}
+            () = tokio::time::sleep(TRIM_INTERVAL) => {}
         }
         // Beside the runtime: each heap is locked while it is walked. A panic in it would be in the log.
         drop(tokio::task::spawn_blocking(allocator::give_back).await);

@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::data_dir::{DataDir, DataDirError};
-use super::limits::LimitsInUse;
+use super::limits::LiveLimits;
 use super::tasks::Tasks;
 use crate::api::RequestLimits;
 use crate::clock::Clock;
@@ -32,7 +32,7 @@ use crate::store::sqlite::AccountRow;
 use crate::upkeep::replay;
 
 /// Events that may wait.
-const NEWS: usize = 256;
+const MAX_WAITING_EVENTS: usize = 256;
 
 /// What a new plugin is compared on, out of the store.
 #[derive(Clone)]
@@ -51,7 +51,7 @@ pub fn evidence(
     store: &Store,
     seal: &Arc<Seal>,
     clock: &Clock,
-    limits: &LimitsInUse,
+    limits: &LiveLimits,
 ) -> Arc<dyn Evidence> {
     Arc::new(Remembered {
         store: store.clone(),
@@ -149,7 +149,7 @@ pub fn start(
 
 /// Who listens to the manager of the plugins, and what writes down what they hear.
 fn news() -> (Listener, NewsRoom) {
-    let (sender, news) = mpsc::channel(NEWS);
+    let (sender, news) = mpsc::channel(MAX_WAITING_EVENTS);
     let listener = Listener::new(move |it| {
         if sender.try_send(it).is_err() {
             metrics::counter!("waxwing_plugin_events_dropped_total").increment(1);

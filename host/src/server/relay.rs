@@ -11,9 +11,9 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use super::accept::bind;
-use super::connection_limits::{self, Places, Protocol};
+use super::connection_limits::{self, ConnectionSlots, Protocol};
 use super::data_dir::DataDir;
-use super::smtp::{self, Door};
+use super::smtp::{self, SmtpListener};
 use super::start_error::StartError;
 use super::tasks::Tasks;
 use super::tls::{Certificates, Watch};
@@ -37,9 +37,9 @@ pub struct Ports {
 
 /// What of the relay can be exchanged while it runs.
 #[derive(Debug)]
-pub struct InUse {
+pub struct LiveRelay {
     relay: Arc<Relay>,
-    places: Arc<Places>,
+    slots: Arc<ConnectionSlots>,
     hostname: Hostname,
 }
 
@@ -95,29 +95,29 @@ impl Ports {
         self,
         config: &Config,
         journey: Arc<Journey>,
-        doors: &Tasks,
+        listeners: &Tasks,
         stop: &CancellationToken,
-    ) -> Option<InUse> {
+    ) -> Option<LiveRelay> {
         let smtp = &config.smtp;
         let Self { starttls, tls, certificates, watch, hostname } = self;
         let certificates = certificates?;
         if let Some(watch) = watch {
-            doors.start("certificates", watch.run(stop.clone()));
+            listeners.start("certificates", watch.run(stop.clone()));
         }
         let limits = limits(smtp, &hostname);
-        let crowded = crowded(&limits.terms);
+        let no_slot_reply = no_slot_reply(&limits.terms);
         let relay = Arc::new(Relay {
             journey,
             limits: ArcSwap::from_pointee(limits),
             memory: FairShare::new(Relay::blocks(smtp.memory_bytes)),
         });
-        let places = Places::new(Protocol::Smtp, places(smtp));
+        let slots = ConnectionSlots::new(Protocol::Smtp, slots(smtp));
         let starttls = starttls.into_iter().map(|(listener, _)| (listener, Entry::StartTls));
         let tls = tls.into_iter().map(|(listener, _)| (listener, Entry::Implicit));
         for (listener, entry) in starttls.chain(tls) {
             // Where TLS comes first there are no words before it.
-            let crowded = match entry {
-                Entry::StartTls => crowded.clone(),
+            let no_slot_reply = match entry {
+                Entry::StartTls => no_slot_reply.clone(),
                 Entry::Implicit => Vec::new(),
             };
             let (relay, acceptor, ending) =
@@ -134,25 +134,28 @@ impl Ports {
                 Entry::Implicit => "SMTP with TLS",
             };
             let trusted_proxies = smtp.trusted_proxies.clone();
-            let door = Door { name, listener, crowded, trusted_proxies };
-            doors.start("smtp", smtp::serve(door, Arc::clone(&places), session, stop.clone()));
+            let smtp_listener = SmtpListener { name, listener, no_slot_reply, trusted_proxies };
+            listeners.start(
+                "smtp",
+                smtp::serve(smtp_listener, Arc::clone(&slots), session, stop.clone()),
+            );
         }
-        Some(InUse { relay, places, hostname })
+        Some(LiveRelay { relay, slots, hostname })
     }
 }
 
-impl InUse {
+impl LiveRelay {
     /// Puts the limits of a configuration in the place of those in use. Sessions that have begun end as
     /// they began.
     pub fn take(&self, config: &Config) {
         let smtp = &config.smtp;
-        self.places.bound(places(smtp));
+        self.slots.set_bounds(slots(smtp));
         self.relay.memory.resize(Relay::blocks(smtp.memory_bytes));
         self.relay.limits.store(Arc::new(limits(smtp, &self.hostname)));
     }
 }
 
-fn places(smtp: &Smtp) -> connection_limits::Bounds {
+fn slots(smtp: &Smtp) -> connection_limits::Bounds {
     connection_limits::Bounds {
         connections: smtp.connections,
         connections_per_ip: smtp.connections_per_ip,
@@ -184,7 +187,7 @@ fn limits(smtp: &Smtp, hostname: &Hostname) -> Limits {
 }
 
 /// What a client hears for which there is no place.
-fn crowded(terms: &Arc<Terms>) -> Vec<u8> {
+fn no_slot_reply(terms: &Arc<Terms>) -> Vec<u8> {
     let mut dialog = Dialog::new(Arc::clone(terms), Security::Plain);
     dialog.output().clear();
     dialog.dismiss(Dismissal::TooManyConnections);

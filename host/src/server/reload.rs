@@ -5,13 +5,13 @@ use std::sync::{Mutex, PoisonError};
 
 use super::delivery::{Book, DeliveryError};
 use super::descriptors;
-use super::limits::LimitsInUse;
+use super::limits::LiveLimits;
 use crate::config::{Config, Delivery};
 
 /// What can be exchanged, and the configuration that holds now.
 #[derive(Debug)]
 pub struct Exchange {
-    limits: LimitsInUse,
+    limits: LiveLimits,
     book: Book,
     running: Mutex<Config>,
 }
@@ -28,7 +28,7 @@ struct Taken {
 impl Exchange {
     /// Of a server that was started with this configuration.
     #[must_use]
-    pub fn new(limits: LimitsInUse, book: Book, config: &Config) -> Self {
+    pub fn new(limits: LiveLimits, book: Book, config: &Config) -> Self {
         Self { limits, book, running: Mutex::new(config.clone()) }
     }
 

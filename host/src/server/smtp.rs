@@ -16,7 +16,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 
 use super::accept::Acceptor;
-use super::connection_limits::Places;
+use super::connection_limits::ConnectionSlots;
 use super::tasks::Tasks;
 use crate::account::key::IpNetwork;
 use crate::clock::once_a_minute::OnceAMinute;
@@ -32,26 +32,30 @@ const MAX_PENDING_HEADERS: usize = 1_024;
 
 /// A port.
 #[derive(Debug)]
-pub struct Door {
+pub struct SmtpListener {
     /// What the log calls it.
     pub name: &'static str,
     /// Its socket.
     pub listener: TcpListener,
     /// What a connection hears that finds no place; nothing where TLS comes first.
-    pub crowded: Vec<u8>,
+    pub no_slot_reply: Vec<u8>,
     /// Networks whose connections begin with a PROXY header.
     pub trusted_proxies: Vec<IpNetwork>,
 }
 
 /// Gives connections to `session` until `stop`; then sessions have 30 s to end, which hear of the
 /// stop themselves.
-pub async fn serve<S, F>(door: Door, places: Arc<Places>, session: S, stop: CancellationToken)
-where
+pub async fn serve<S, F>(
+    smtp_listener: SmtpListener,
+    slots: Arc<ConnectionSlots>,
+    session: S,
+    stop: CancellationToken,
+) where
     S: Fn(TcpStream, SocketAddr) -> F + Send + 'static,
     F: Future<Output = ()> + Send + 'static,
 {
     let (sessions, cut) = (Tasks::default(), CancellationToken::new());
-    let Door { name, listener, crowded, trusted_proxies } = door;
+    let SmtpListener { name, listener, no_slot_reply, trusted_proxies } = smtp_listener;
     let mut acceptor = Acceptor::new(listener, name);
     let (mut headers, mut bad_headers) = (FuturesUnordered::new(), OnceAMinute::default());
     loop {
@@ -77,8 +81,8 @@ where
             () = stop.cancelled() => break,
         };
         // Of a client behind a proxy it is the client's own address that counts.
-        let Ok(place) = places.take(client.ip()) else {
-            turn_away(stream, &crowded);
+        let Ok(slot) = slots.take(client.ip()) else {
+            turn_away(stream, &no_slot_reply);
             continue;
         };
         let _best_effort = stream.set_nodelay(true);
@@ -87,7 +91,7 @@ where
         let cut = cut.clone();
         sessions.start("smtp session", async move {
             let _cut_off = cut.run_until_cancelled(session).await;
-            drop(place);
+            drop(slot);
         });
     }
     drop((acceptor, headers));

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 /// How long a stop may take before it is said what it waits for.
-const PATIENCE: Duration = Duration::from_secs(2);
+const QUIET_STOP_TIME: Duration = Duration::from_secs(2);
 
 /// Tasks that end together. A panic in one of the default ones, as of a connection, ends that one.
 #[derive(Debug, Clone, Default)]
@@ -56,7 +56,7 @@ impl Tasks {
     /// Waits until all have ended, and says which of them take their time.
     pub async fn finish(&self) {
         self.tracker.close();
-        while tokio::time::timeout(PATIENCE, self.tracker.wait()).await.is_err() {
+        while tokio::time::timeout(QUIET_STOP_TIME, self.tracker.wait()).await.is_err() {
             let waiting_for = self.running();
             tracing::warn!(waiting_for, "still stopping; a second signal stops at once");
         }

@@ -2,7 +2,7 @@
 //! never takes the place of what can, and sessions live on over an exchange.
 
 mod expiry;
-mod own;
+mod self_signed;
 mod pem;
 mod watch;
 
@@ -19,8 +19,8 @@ use rustls::version::{TLS12, TLS13};
 use super::data_dir::{DataDir, DataDirError};
 use crate::clock::{Clock, Timestamp};
 use crate::config::{Hostname, Smtp};
-use own::OwnCertificate;
 use pem::{Digest, Files, Loaded, Pair};
+use self_signed::SelfSignedCertificate;
 
 pub use pem::{File, Setting};
 pub use watch::Watch;
@@ -29,7 +29,7 @@ pub use watch::Watch;
 #[derive(Debug)]
 pub struct Certificates {
     pair: Pair,
-    own: Option<OwnCertificate>,
+    self_signed: Option<SelfSignedCertificate>,
     live: Arc<Live>,
     /// What was read last, whether it could be used or not.
     seen: Mutex<Digest>,
@@ -89,7 +89,7 @@ pub enum CertificateError {
     /// They do not belong together.
     #[error(
         "the first certificate in {certificate} was not made for the key in {private_key}; put the \
-         server's own certificate first and its issuers after it, or name the key it was made for"
+         server's self_signed certificate first and its issuers after it, or name the key it was made for"
     )]
     Mismatch {
         /// The certificate's file.
@@ -130,23 +130,23 @@ impl Certificates {
         hostname: &Hostname,
         clock: Clock,
     ) -> Result<Self, CertificateError> {
-        let (pair, own) = if let (Some(certificate), Some(private_key)) =
+        let (pair, self_signed) = if let (Some(certificate), Some(private_key)) =
             (&smtp.certificate, &smtp.private_key)
         {
             (Pair::new(certificate, private_key), None)
         } else {
-            let own = OwnCertificate::new(data.tls()?, hostname);
-            (own.pair(), Some(own))
+            let self_signed = SelfSignedCertificate::new(data.tls()?, hostname);
+            (self_signed.pair(), Some(self_signed))
         };
-        if let Some(own) = &own {
-            own.keep_fresh(clock.now())?;
+        if let Some(self_signed) = &self_signed {
+            self_signed.keep_fresh(clock.now())?;
         }
         let files = pair.read()?;
         let loaded = pair.load(&files)?;
         let live = Arc::new(Live(ArcSwap::from_pointee(loaded)));
         let config = Arc::new(server_config(Arc::clone(&live))?);
         let seen = Mutex::new(files.digest());
-        let certificates = Self { pair, own, live, seen, config, clock };
+        let certificates = Self { pair, self_signed, live, seen, config, clock };
         certificates.report();
         Ok(certificates)
     }
@@ -160,7 +160,7 @@ impl Certificates {
     /// What a client must trust, where the certificate is self-signed; an absolute path.
     #[must_use]
     pub fn ca_file(&self) -> Option<PathBuf> {
-        self.own.as_ref().map(OwnCertificate::ca_file)
+        self.self_signed.as_ref().map(SelfSignedCertificate::ca_file)
     }
 
     /// When the live certificate ends.
@@ -203,8 +203,8 @@ impl Certificates {
     }
 
     fn read(&self) -> Result<Files, CertificateError> {
-        if let Some(own) = &self.own {
-            own.keep_fresh(self.clock.now())?;
+        if let Some(self_signed) = &self.self_signed {
+            self_signed.keep_fresh(self.clock.now())?;
         }
         self.pair.read()
     }

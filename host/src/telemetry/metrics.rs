@@ -4,9 +4,9 @@ use metrics::{describe_counter, describe_gauge, describe_histogram};
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
 
 /// Seconds, from a warm plugin call to a stuck delivery.
-const SECONDS: [f64; 14] =
+const SECONDS_BUCKETS: [f64; 14] =
     [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0];
-const GROUP: [f64; 9] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
+const GROUP_BUCKETS: [f64; 9] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -137,8 +137,11 @@ const METRICS: &[(&str, Kind, &str, &str)] = &[
 /// This process collects already.
 pub fn start() -> Result<PrometheusHandle, BuildError> {
     let handle = PrometheusBuilder::new()
-        .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &SECONDS)?
-        .set_buckets_for_metric(Matcher::Full("waxwing_commit_group_size".to_owned()), &GROUP)?
+        .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &SECONDS_BUCKETS)?
+        .set_buckets_for_metric(
+            Matcher::Full("waxwing_commit_group_size".to_owned()),
+            &GROUP_BUCKETS,
+        )?
         .install_recorder()?;
     for (name, kind, _, meaning) in METRICS {
         match kind {

@@ -164,7 +164,7 @@ pub fn wrong_types(variables: &[Variable], data: &Map<String, Value>) -> Vec<Wro
 }
 
 /// Wrong types that are looked for; a list may hold many.
-const MOST_WRONG: usize = 200;
+const MAX_WRONG: usize = 200;
 
 /// The first name of a path, and what follows it: `items[].price` is `items` and `[].price`.
 fn split(path: &str) -> (&str, &str) {
@@ -186,7 +186,7 @@ fn look<'a>(
     place: &mut Vec<Step<'a>>,
     wrong: &mut Vec<WrongType>,
 ) {
-    if wrong.len() >= MOST_WRONG {
+    if wrong.len() >= MAX_WRONG {
         return;
     }
     if rest.is_empty() {

@@ -18,7 +18,7 @@ use crate::store::seal::{Seal, SealError};
 use crate::store::sqlite::SampleRow;
 use crate::store::{Store, StoreError};
 
-const LINES: usize = 20;
+const MAX_LINES: usize = 20;
 
 /// A recorded call, made again.
 #[derive(Debug, Serialize)]
@@ -138,7 +138,7 @@ pub async fn replay(
             digest: row.digest.clone(),
             replayed_by: validated.identity().digest.clone(),
             same: answer == recorded,
-            differences: differences(&recorded, &answer, LINES),
+            differences: differences(&recorded, &answer, MAX_LINES),
             input: call.to_json(),
             recorded,
             answer,

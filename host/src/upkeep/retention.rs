@@ -17,9 +17,9 @@ use crate::clock::Clock;
 use crate::store::Store;
 use pass::Pass;
 
-const EVERY: Duration = Duration::from_mins(5);
+const INTERVAL: Duration = Duration::from_mins(5);
 /// A clock that is so far ahead of what has passed was set.
-const JUMP: Duration = Duration::from_hours(1);
+const CLOCK_JUMP: Duration = Duration::from_hours(1);
 const DAY: Duration = Duration::from_hours(24);
 const WEEK: Duration = Duration::from_hours(7 * 24);
 
@@ -73,11 +73,11 @@ impl Retention {
         while !stop.is_cancelled() {
             tokio::select! {
                 () = stop.cancelled() => return,
-                () = tokio::time::sleep(EVERY) => {}
+                () = tokio::time::sleep(INTERVAL) => {}
             }
             let (now, expected) = (clock.now(), seen.0.after(seen.1.elapsed()));
             seen = (now, Instant::now());
-            if expected.until(now) > JUMP {
+            if expected.until(now) > CLOCK_JUMP {
                 tracing::warn!(%now, "the clock has jumped ahead: nothing is dropped for a day");
                 not_before = Some(Instant::now() + DAY);
             }

@@ -3,15 +3,15 @@
 //! who may hold which name.
 
 mod add;
-mod ask;
+mod evaluate;
 mod check;
-mod gate;
+mod account_permits;
 mod judge;
 mod keys;
-mod looks;
+mod lookups;
 mod rotate;
 mod sweep;
-mod words;
+mod wire_types;
 
 use std::sync::Arc;
 
@@ -24,13 +24,13 @@ use crate::store::seal::Seal;
 use crate::store::sqlite::NotAdded;
 use crate::store::{Store, StoreError};
 
+pub use account_permits::{AccountPermit, AccountPermits};
 pub use add::NameRefused;
-pub use ask::{MOST_NAMES, MOST_RECORDS, MOST_ROUNDS, Unjudged};
 pub use check::CheckError;
-pub use gate::{Gate, Place};
+pub use evaluate::{MAX_NAMES, MAX_RECORDS, MAX_ROUNDS, Unjudged};
 pub use keys::record_name;
-pub use looks::Looks;
-pub use rotate::RETIRED;
+pub use lookups::Lookups;
+pub use rotate::RETIRED_KEY_TIME;
 
 /// What verifies the sender domains of a server.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ pub struct Verifier {
     /// The time.
     pub clock: Clock,
     /// What each account has under way.
-    pub gate: Gate,
+    pub permits: AccountPermits,
     /// The server's own part.
     pub rules: Rules,
 }

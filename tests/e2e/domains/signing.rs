@@ -1,4 +1,4 @@
-//! What a verified domain sends is signed with both of its keys, whatever it is and by whichever door
+//! What a verified domain sends is signed with both of its keys, whatever it is and by whichever listener
 //! it came; and the signatures hold.
 
 use base64::Engine;

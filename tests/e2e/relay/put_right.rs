@@ -1,4 +1,4 @@
-//! What old scripts and printers send, and a next hop would refuse: put right at the door, or refused there
+//! What old scripts and printers send, and a next hop would refuse: put right at submission, or refused there
 //! with words.
 
 use std::process::Command;

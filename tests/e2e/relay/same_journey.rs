@@ -1,4 +1,4 @@
-//! Both doors, side by side: the same template and data give the same message, row, price and
+//! HTTP and SMTP, side by side: the same template and data give the same message, row, price and
 //! refusal.
 
 use serde_json::{Value, json};

@@ -12,11 +12,11 @@ pub struct Client {
     /// Whether this machine has what it needs; where not, the argument is noted as not tested.
     pub usable: fn(&str) -> bool,
     /// Sends a letter.
-    pub send: fn(&Door, &Letter) -> Said,
+    pub send: fn(&Endpoint, &Letter) -> Said,
     /// Makes a message with a file itself, and sends it; none where a client only carries them.
-    pub compose: Option<fn(&Door, &Composition) -> Said>,
+    pub compose: Option<fn(&Endpoint, &Composition) -> Said>,
     /// Sends a letter to each recipient by itself, over connections that it keeps open.
-    pub send_each: Option<fn(&Door, &Letter) -> Said>,
+    pub send_each: Option<fn(&Endpoint, &Letter) -> Said>,
     /// How it calls a login that was refused.
     pub denied: &'static str,
     /// How it calls a certificate that it does not trust.
@@ -37,7 +37,7 @@ pub enum Utf8 {
 }
 
 /// One of the relay's ports, as a client is told to use it.
-pub struct Door {
+pub struct Endpoint {
     pub port: Port,
     /// As in `127.0.0.1`.
     pub host: String,
@@ -82,7 +82,7 @@ impl Client {
     }
 }
 
-impl Door {
+impl Endpoint {
     /// A port of this server, with all that a client has to know.
     pub fn of(server: &Server, port: Port) -> Self {
         let address = match port {

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use waxwing_tools::Need;
 
-use super::client::{Client, Composition, Door, Letter, Port, Utf8};
+use super::client::{Client, Composition, Endpoint, Letter, Port, Utf8};
 use super::run::{BOUND, Said, run};
 
 pub const CURL: Client = Client {
@@ -20,16 +20,16 @@ pub const CURL: Client = Client {
     hops: 1,
 };
 
-fn send(door: &Door, letter: &Letter) -> Said {
-    run(curl(door, &letter.from, &letter.to).args(["--upload-file", "-"]), &letter.raw)
+fn send(endpoint: &Endpoint, letter: &Letter) -> Said {
+    run(curl(endpoint, &letter.from, &letter.to).args(["--upload-file", "-"]), &letter.raw)
 }
 
-fn compose(door: &Door, composition: &Composition) -> Said {
+fn compose(endpoint: &Endpoint, composition: &Composition) -> Said {
     let Composition { from, to, subject, text, filename, file } = composition;
     let mut octets = tempfile::NamedTempFile::new().expect("a temporary file");
     octets.write_all(file).expect("it is written");
     let path = octets.path().display();
-    let mut command = curl(door, from, std::slice::from_ref(to));
+    let mut command = curl(endpoint, from, std::slice::from_ref(to));
     for field in [format!("From: {from}"), format!("To: {to}"), format!("Subject: {subject}")] {
         command.args(["--header", &field]);
     }
@@ -40,8 +40,8 @@ fn compose(door: &Door, composition: &Composition) -> Said {
     run(&mut command, b"")
 }
 
-fn curl(door: &Door, from: &str, to: &[String]) -> Command {
-    let Door { port, host, number, key, .. } = door;
+fn curl(endpoint: &Endpoint, from: &str, to: &[String]) -> Command {
+    let Endpoint { port, host, number, key, .. } = endpoint;
     let scheme = match port {
         Port::StartTls => "smtp",
         Port::Tls => "smtps",
@@ -53,7 +53,7 @@ fn curl(door: &Door, from: &str, to: &[String]) -> Command {
     command.args(["--url", &format!("{scheme}://{host}:{number}/printer.example")]);
     command.args(["--user", &format!("{key}:{key}")]);
     command.args(["--login-options", &format!("AUTH={}", port.mechanism())]);
-    command.args(door.ca().iter().flat_map(|ca| ["--cacert", ca]));
+    command.args(endpoint.ca().iter().flat_map(|ca| ["--cacert", ca]));
     command.args(["--mail-from", from]);
     command.args(to.iter().flat_map(|to| ["--mail-rcpt", to]));
     command

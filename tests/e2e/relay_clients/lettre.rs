@@ -8,7 +8,7 @@ use lettre::transport::smtp::authentication::{Credentials, Mechanism};
 use lettre::transport::smtp::client::{Certificate, Tls, TlsParameters};
 use lettre::{Address, Message, SmtpTransport, Transport, address::Envelope};
 
-use super::client::{Client, Composition, Door, Letter, Port, Utf8};
+use super::client::{Client, Composition, Endpoint, Letter, Port, Utf8};
 use super::run::{BOUND, Said};
 
 pub const LETTRE: Client = Client {
@@ -23,15 +23,15 @@ pub const LETTRE: Client = Client {
     hops: 1,
 };
 
-fn send(door: &Door, letter: &Letter) -> Said {
+fn send(endpoint: &Endpoint, letter: &Letter) -> Said {
     let address = |it: &String| it.parse::<Address>().expect("lettre takes the address");
     let to = letter.to.iter().map(address).collect();
     let envelope = Envelope::new(Some(address(&letter.from)), to).expect("an envelope");
     // It ends what it sends with a line break of its own.
-    said(transport(door).send_raw(&envelope, letter.open_ended()))
+    said(transport(endpoint).send_raw(&envelope, letter.open_ended()))
 }
 
-fn compose(door: &Door, composition: &Composition) -> Said {
+fn compose(endpoint: &Endpoint, composition: &Composition) -> Said {
     let Composition { from, to, subject, text, filename, file } = composition;
     let kind = ContentType::parse("application/octet-stream").expect("a content type");
     let file = Attachment::new(filename.clone()).body(file.clone(), kind);
@@ -42,24 +42,24 @@ fn compose(door: &Door, composition: &Composition) -> Said {
         .subject(subject.clone())
         .multipart(parts)
         .expect("a message");
-    said(transport(door).send(&message))
+    said(transport(endpoint).send(&message))
 }
 
-fn transport(door: &Door) -> SmtpTransport {
-    let mut tls = TlsParameters::builder(door.host.clone());
-    if let Some(ca) = &door.ca_file {
+fn transport(endpoint: &Endpoint) -> SmtpTransport {
+    let mut tls = TlsParameters::builder(endpoint.host.clone());
+    if let Some(ca) = &endpoint.ca_file {
         let ca = fs::read(ca).expect("the CA file can be read");
         tls = tls.add_root_certificate(Certificate::from_pem(&ca).expect("a certificate"));
     }
     let tls = tls.build().expect("settings for TLS");
-    let (tls, mechanism) = match door.port {
+    let (tls, mechanism) = match endpoint.port {
         Port::StartTls => (Tls::Required(tls), Mechanism::Plain),
         Port::Tls => (Tls::Wrapper(tls), Mechanism::Login),
     };
-    SmtpTransport::builder_dangerous(&door.host)
-        .port(door.number.parse().expect("a port is a number"))
+    SmtpTransport::builder_dangerous(&endpoint.host)
+        .port(endpoint.number.parse().expect("a port is a number"))
         .tls(tls)
-        .credentials(Credentials::new(door.key.clone(), door.key.clone()))
+        .credentials(Credentials::new(endpoint.key.clone(), endpoint.key.clone()))
         .authentication(vec![mechanism])
         .timeout(Some(BOUND))
         .build()

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use waxwing_tools::Need;
 
-use super::client::{Client, Door, Letter, Port, Utf8};
+use super::client::{Client, Endpoint, Letter, Port, Utf8};
 use super::run::{BOUND, Said, run};
 
 pub const MSMTP: Client = Client {
@@ -21,10 +21,10 @@ pub const MSMTP: Client = Client {
     hops: 1,
 };
 
-fn send(door: &Door, letter: &Letter) -> Said {
+fn send(endpoint: &Endpoint, letter: &Letter) -> Said {
     // It refuses a file that others may read; a temporary one is for its owner only.
     let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
-    file.write_all(settings(door, &letter.from).as_bytes()).expect("it is written");
+    file.write_all(settings(endpoint, &letter.from).as_bytes()).expect("it is written");
     let mut command = Command::new("msmtp");
     command.arg("-C").arg(file.path()).args(["--debug", "--"]).args(&letter.to);
     // It reads text as Unix has it, and makes CRLF itself.
@@ -33,8 +33,8 @@ fn send(door: &Door, letter: &Letter) -> Said {
 }
 
 /// What it would change in a message by itself is switched off, to see the relay do it.
-fn settings(door: &Door, from: &str) -> String {
-    let Door { port, host, number, key, .. } = door;
+fn settings(endpoint: &Endpoint, from: &str) -> String {
+    let Endpoint { port, host, number, key, .. } = endpoint;
     let starttls = match port {
         Port::StartTls => "on",
         Port::Tls => "off",
@@ -46,7 +46,7 @@ fn settings(door: &Door, from: &str) -> String {
         BOUND.as_secs(),
         port.mechanism().to_lowercase(),
     );
-    if let Some(ca) = door.ca() {
+    if let Some(ca) = endpoint.ca() {
         writeln!(settings, "tls_trust_file {ca}").expect("a text takes what is written");
     }
     settings

@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 use waxwing_tools::node_packages;
 
-use super::client::{Client, Composition, Door, Letter, Utf8};
+use super::client::{Client, Composition, Endpoint, Letter, Utf8};
 use super::python::{at, job};
 use super::run::{Said, run};
 
@@ -24,24 +24,24 @@ pub const NODEMAILER: Client = Client {
     hops: 1,
 };
 
-fn send(door: &Door, letter: &Letter) -> Said {
-    node(door, json!({"from": letter.from, "envelopes": [&letter.to]}), &letter.raw)
+fn send(endpoint: &Endpoint, letter: &Letter) -> Said {
+    node(endpoint, json!({"from": letter.from, "envelopes": [&letter.to]}), &letter.raw)
 }
 
-fn send_each(door: &Door, letter: &Letter) -> Said {
+fn send_each(endpoint: &Endpoint, letter: &Letter) -> Said {
     let to: Vec<[&String; 1]> = letter.to.iter().map(|to| [to]).collect();
-    node(door, json!({"from": letter.from, "envelopes": to}), &letter.raw)
+    node(endpoint, json!({"from": letter.from, "envelopes": to}), &letter.raw)
 }
 
-fn compose(door: &Door, composition: &Composition) -> Said {
-    node(door, job(composition), &composition.file)
+fn compose(endpoint: &Endpoint, composition: &Composition) -> Said {
+    node(endpoint, job(composition), &composition.file)
 }
 
-fn node(door: &Door, job: Value, raw: &[u8]) -> Said {
+fn node(endpoint: &Endpoint, job: Value, raw: &[u8]) -> Said {
     let mut command = Command::new("node");
     let folder = folder("nodemailer").expect("the test asked for it first");
     command.current_dir(folder).env_remove("NODE_OPTIONS");
-    command.args(["--input-type=module", "--eval", SCRIPT, &at(door, job)]);
+    command.args(["--input-type=module", "--eval", SCRIPT, &at(endpoint, job)]);
     run(&mut command, raw)
 }
 

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use waxwing_tests::until;
 use waxwing_tools::Need;
 
-use super::client::{Client, Door, Letter, Port, Utf8};
+use super::client::{Client, Endpoint, Letter, Port, Utf8};
 use super::run::{BOUND, Running, Said, run};
 
 pub const POSTFIX: Client = Client {
@@ -60,8 +60,8 @@ const OWN: [&str; 12] = [
     "queue/trace",
 ];
 
-fn send(door: &Door, letter: &Letter) -> Said {
-    let instance = Instance::start(door);
+fn send(endpoint: &Endpoint, letter: &Letter) -> Said {
+    let instance = Instance::start(endpoint);
     let queued = instance.take(letter);
     assert!(queued.ok, "Postfix takes the letter: {}", queued.text);
     let text = until("Postfix tries to relay the letter", BOUND, || {
@@ -82,13 +82,14 @@ struct Instance {
 }
 
 impl Instance {
-    fn start(door: &Door) -> Self {
+    fn start(endpoint: &Endpoint) -> Self {
         let home = tempfile::tempdir().expect("a temporary directory");
         let path = home.path();
         // Its daemons run as a user of its own, who has to come through here.
         fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("it is ours");
         fs::create_dir(path.join("conf")).expect("a folder");
-        for (name, text) in [("main.cf", settings(door, path).as_str()), ("master.cf", MASTER)] {
+        for (name, text) in [("main.cf", settings(endpoint, path).as_str()), ("master.cf", MASTER)]
+        {
             let mut file = File::create(path.join("conf").join(name)).expect("a file");
             file.write_all(text.as_bytes()).expect("it is written");
             // Postfix waits for a file that was just written: somebody might still be writing.
@@ -133,8 +134,8 @@ impl Drop for Instance {
     }
 }
 
-fn settings(door: &Door, home: &Path) -> String {
-    let Door { port, number, key, .. } = door;
+fn settings(endpoint: &Endpoint, home: &Path) -> String {
+    let Endpoint { port, number, key, .. } = endpoint;
     let home = home.display();
     let wrapper = match port {
         Port::StartTls => "no",
@@ -163,7 +164,7 @@ fn settings(door: &Door, home: &Path) -> String {
          smtp_sasl_mechanism_filter = {}\n\
          smtp_sasl_security_options = noanonymous\n\
          smtp_sasl_password_maps = inline:{{{{{relay} = {key}:{key}}}}}\n",
-        door.ca().unwrap_or_default(),
+        endpoint.ca().unwrap_or_default(),
         port.mechanism().to_lowercase(),
     )
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use waxwing_tools::Need;
 
-use super::client::{Client, Composition, Door, Letter, Port, Utf8};
+use super::client::{Client, Composition, Endpoint, Letter, Port, Utf8};
 use super::run::{Said, run};
 
 const SCRIPT: &str = include_str!("smtplib.py");
@@ -23,20 +23,20 @@ pub const PYTHON: Client = Client {
     hops: 1,
 };
 
-fn send(door: &Door, letter: &Letter) -> Said {
+fn send(endpoint: &Endpoint, letter: &Letter) -> Said {
     let to = [&letter.to];
     let job = json!({"from": letter.from, "envelopes": to, "utf8": letter.is_utf8()});
-    python(door, job, &letter.raw)
+    python(endpoint, job, &letter.raw)
 }
 
-fn send_each(door: &Door, letter: &Letter) -> Said {
+fn send_each(endpoint: &Endpoint, letter: &Letter) -> Said {
     let to: Vec<[&String; 1]> = letter.to.iter().map(|to| [to]).collect();
     let job = json!({"from": letter.from, "envelopes": to, "utf8": letter.is_utf8()});
-    python(door, job, &letter.raw)
+    python(endpoint, job, &letter.raw)
 }
 
-fn compose(door: &Door, composition: &Composition) -> Said {
-    python(door, job(composition), &composition.file)
+fn compose(endpoint: &Endpoint, composition: &Composition) -> Said {
+    python(endpoint, job(composition), &composition.file)
 }
 
 /// A composition as a script reads it, but for the file, which is its input.
@@ -48,16 +48,16 @@ pub fn job(composition: &Composition) -> Value {
 }
 
 /// A script's job with what it has to know of the port.
-pub fn at(door: &Door, mut job: Value) -> String {
-    job["host"] = json!(door.host);
-    job["port"] = json!(door.number.parse::<u16>().expect("a port is a number"));
-    job["implicit"] = json!(door.port == Port::Tls);
-    job["mechanism"] = json!(door.port.mechanism());
-    job["ca"] = json!(door.ca());
-    job["key"] = json!(door.key);
+pub fn at(endpoint: &Endpoint, mut job: Value) -> String {
+    job["host"] = json!(endpoint.host);
+    job["port"] = json!(endpoint.number.parse::<u16>().expect("a port is a number"));
+    job["implicit"] = json!(endpoint.port == Port::Tls);
+    job["mechanism"] = json!(endpoint.port.mechanism());
+    job["ca"] = json!(endpoint.ca());
+    job["key"] = json!(endpoint.key);
     job.to_string()
 }
 
-fn python(door: &Door, job: Value, raw: &[u8]) -> Said {
-    run(Command::new("python3").args(["-c", SCRIPT, &at(door, job)]), raw)
+fn python(endpoint: &Endpoint, job: Value, raw: &[u8]) -> Said {
+    run(Command::new("python3").args(["-c", SCRIPT, &at(endpoint, job)]), raw)
 }

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use waxwing_tools::Need;
 
-use super::client::{Client, Composition, Door, Letter, Port, Utf8};
+use super::client::{Client, Composition, Endpoint, Letter, Port, Utf8};
 use super::run::{BOUND, Said, run};
 
 pub const SWAKS: Client = Client {
@@ -20,18 +20,18 @@ pub const SWAKS: Client = Client {
     hops: 1,
 };
 
-fn send(door: &Door, letter: &Letter) -> Said {
+fn send(endpoint: &Endpoint, letter: &Letter) -> Said {
     // It ends what it sends with a line break of its own.
     let file = file_of(letter.open_ended());
     let data = format!("@{}", file.path().display());
-    let mut command = swaks(door, &letter.from, &letter.to.join(","));
+    let mut command = swaks(endpoint, &letter.from, &letter.to.join(","));
     run(command.args(["--data", &data, "--suppress-data"]), b"")
 }
 
-fn compose(door: &Door, composition: &Composition) -> Said {
+fn compose(endpoint: &Endpoint, composition: &Composition) -> Said {
     let Composition { from, to, subject, text, filename, file } = composition;
     let file = file_of(file);
-    let mut command = swaks(door, from, to);
+    let mut command = swaks(endpoint, from, to);
     command.args(["--header", &format!("Subject: {subject}")]);
     command.args(["--attach-type", "text/plain; charset=utf-8", "--attach-body", text]);
     command.args(["--attach-name", filename]);
@@ -39,20 +39,20 @@ fn compose(door: &Door, composition: &Composition) -> Said {
     run(&mut command, b"")
 }
 
-fn swaks(door: &Door, from: &str, to: &str) -> Command {
+fn swaks(endpoint: &Endpoint, from: &str, to: &str) -> Command {
     let mut command = Command::new("swaks");
     // The settings of whoever runs the tests are not for it.
     command.env("SWAKS_HOME", "/nonexistent");
-    command.args(["--server", &door.host, "--port", &door.number]);
+    command.args(["--server", &endpoint.host, "--port", &endpoint.number]);
     command.args(["--timeout", &BOUND.as_secs().to_string()]);
-    command.arg(match door.port {
+    command.arg(match endpoint.port {
         Port::StartTls => "--tls",
         Port::Tls => "--tls-on-connect",
     });
     command.arg("--tls-verify");
-    command.args(door.ca().iter().flat_map(|ca| ["--tls-ca-path", ca]));
-    command.args(["--auth", door.port.mechanism()]);
-    command.args(["--auth-user", &door.key, "--auth-password", &door.key]);
+    command.args(endpoint.ca().iter().flat_map(|ca| ["--tls-ca-path", ca]));
+    command.args(["--auth", endpoint.port.mechanism()]);
+    command.args(["--auth-user", &endpoint.key, "--auth-password", &endpoint.key]);
     command.args(["--ehlo", "printer.example", "--from", from, "--to", to]);
     command
 }

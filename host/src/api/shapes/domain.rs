@@ -14,7 +14,7 @@ use crate::domain::state::{DomainKind, Phase};
 use crate::id::{AccountId, DomainId};
 use crate::store::records::EventRow;
 use crate::store::sqlite::{CheckRow, DomainFile, DomainRow};
-use crate::upkeep::verify_domains::{RETIRED, Rules, record_name};
+use crate::upkeep::verify_domains::{RETIRED_KEY_TIME, Rules, record_name};
 
 /// A sender domain.
 #[derive(Serialize)]
@@ -269,7 +269,7 @@ fn retired_record(domain: &DomainName, key: &DkimKey) -> DomainRecord {
 
 /// The hint for the DNS record of a DKIM key that was retired at `since`: how long the record must stay.
 fn until(since: Timestamp) -> String {
-    let until = since.after(RETIRED).rfc3339();
+    let until = since.after(RETIRED_KEY_TIME).rfc3339();
     format!(
         "Mail that was signed with this key may still be under way. Leave the record until {until}."
     )
@@ -278,7 +278,7 @@ fn until(since: Timestamp) -> String {
 impl DomainKey {
     fn new(domain: &DomainName, key: DkimKey) -> Self {
         let keep_until = match key.phase {
-            KeyPhase::Retired => Some(key.since.after(RETIRED).rfc3339()),
+            KeyPhase::Retired => Some(key.since.after(RETIRED_KEY_TIME).rfc3339()),
             KeyPhase::Next | KeyPhase::Signing => None,
         };
         Self {

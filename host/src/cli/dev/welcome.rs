@@ -14,7 +14,7 @@ const RECIPIENT: &str = "ada@example.com";
 /// Where everything is.
 #[derive(Debug)]
 pub struct Welcome {
-    /// The HTTP door's URL.
+    /// The URL of the HTTP listener.
     pub base: String,
     /// Where the relay listens with STARTTLS, if it does.
     pub starttls: Option<SocketAddr>,

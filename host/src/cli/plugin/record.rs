@@ -25,7 +25,7 @@ use crate::plugin::records::{Call, Input, answer};
 use crate::plugin::validation::UNOBSERVED;
 use crate::plugin::{CallContext, CallFailure, Kind};
 use crate::server;
-use crate::upkeep::verify_domains::{Looks, MOST_NAMES, MOST_RECORDS, MOST_ROUNDS, Unjudged};
+use crate::upkeep::verify_domains::{Lookups, MAX_NAMES, MAX_RECORDS, MAX_ROUNDS, Unjudged};
 
 use error::RecordError;
 
@@ -157,18 +157,18 @@ struct Asked<'a> {
 
 impl Asked<'_> {
     /// Looks up what the policy requires, and what it then asks for, within the bounds of a server.
-    async fn look(&self, resolver: &Resolver) -> Result<Looks, Unjudged> {
+    async fn look(&self, resolver: &Resolver) -> Result<Lookups, Unjudged> {
         let required = self.policy.require(&self.context, &self.domain).await?;
         let said = answer::requirements(&required);
         let Ok(requirements) = required else { return Err(self.gave_up("require", &said)) };
         let (plugin, count) = (self.plugin.to_owned(), requirements.len());
-        if count > MOST_RECORDS {
+        if count > MAX_RECORDS {
             return Err(Unjudged::TooManyRecords { plugin, count });
         }
-        let mut looks = Looks::begin();
+        let mut looks = Lookups::begin();
         looks.make(resolver, requirements.into_iter().map(lookup).collect()).await;
         let mut names = 0;
-        for round in 0..=MOST_ROUNDS {
+        for round in 0..=MAX_ROUNDS {
             let seen = looks.observations();
             let judged = self.policy.judge(&self.context, &self.domain, &seen).await?;
             let said = answer::verdict(&judged);
@@ -178,7 +178,7 @@ impl Asked<'_> {
                 Err(_) => return Err(self.gave_up("judge", &said)),
             };
             names += further.len();
-            if round == MOST_ROUNDS || names > MOST_NAMES || further.is_empty() {
+            if round == MAX_ROUNDS || names > MAX_NAMES || further.is_empty() {
                 break;
             }
             looks.make(resolver, further).await;
@@ -187,7 +187,7 @@ impl Asked<'_> {
     }
 
     /// The call as a case has it: what is null or empty is left out.
-    fn input(&self, looks: &Looks) -> Value {
+    fn input(&self, looks: &Lookups) -> Value {
         let input = Input::Judge { domain: self.domain.clone(), seen: looks.observations() };
         let context = self.context.clone();
         without_empty(Call { context, settings: None, input }.to_json())

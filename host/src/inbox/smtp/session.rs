@@ -22,9 +22,9 @@ const MAX_MESSAGE: usize = 32 * 1_024 * 1_024;
 const MAX_RECIPIENTS: usize = 100;
 /// Octets of a command; a line of a message may be as long as a message.
 const MAX_COMMAND: usize = 64 << 10;
-const READ: usize = 32 << 10;
+const READ_BYTES: usize = 32 << 10;
 /// Silence. Deliveries keep connections for the next message, and notice a closed one.
-const IDLE: Duration = Duration::from_mins(5);
+const IDLE_TIMEOUT: Duration = Duration::from_mins(5);
 
 /// Where mail is kept, and by which clock.
 #[derive(Debug, Clone)]
@@ -132,9 +132,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
             if self.scanned > limit {
                 return Ok(Heard::Dismissed("500 5.5.6 The line is too long\r\n"));
             }
-            self.input.reserve(READ);
+            self.input.reserve(READ_BYTES);
             tokio::select! {
-                read = tokio::time::timeout(IDLE, self.stream.read_buf(&mut self.input)) => match read {
+                read = tokio::time::timeout(IDLE_TIMEOUT, self.stream.read_buf(&mut self.input)) => match read {
                     Ok(Ok(0)) => return Ok(Heard::End),
                     Ok(read) => drop(read?),
                     Err(_) => return Ok(Heard::Dismissed("421 4.4.2 The session was silent\r\n")),

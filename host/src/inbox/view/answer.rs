@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::inbox::InboxError;
 
-const PAGES: &str = "default-src 'none'; style-src 'self' 'unsafe-inline'; frame-src 'self'; \
+const PAGE_POLICY: &str = "default-src 'none'; style-src 'self' 'unsafe-inline'; frame-src 'self'; \
                      img-src 'self' data:; base-uri 'none'; form-action 'none'; \
                      frame-ancestors 'self'";
 /// The list alone runs a script: its own, which asks for the list again.
@@ -122,7 +122,7 @@ pub async fn seal(mut response: Response) -> Response {
     for (name, value) in EVERYWHERE {
         headers.insert(name, HeaderValue::from_static(value));
     }
-    headers.entry(CONTENT_SECURITY_POLICY).or_insert(HeaderValue::from_static(PAGES));
+    headers.entry(CONTENT_SECURITY_POLICY).or_insert(HeaderValue::from_static(PAGE_POLICY));
     response
 }
 

@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::inbox::archive::{Stored, Summary};
 
 /// Words `multipart` in a message whose parts are shown.
-const MOST_MULTIPARTS: usize = 50;
+const MAX_MULTIPARTS: usize = 50;
 
 /// A message, taken apart. A message that no parser understands has no parts.
 #[derive(Debug, Default)]
@@ -116,7 +116,7 @@ fn is_intricate(raw: &[u8]) -> bool {
     let count = |word: &[u8]| lower.windows(word.len()).filter(|it| it == &word).count();
     let holds_messages =
         [&b"message/"[..], b"rfc822", b"digest"].into_iter().any(|it| count(it) > 0);
-    holds_messages || count(b"multipart") > MOST_MULTIPARTS
+    holds_messages || count(b"multipart") > MAX_MULTIPARTS
 }
 
 /// The HTML of a message, where the sender wrote any.

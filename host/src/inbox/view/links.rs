@@ -2,7 +2,7 @@
 
 use super::content::Content;
 
-const MOST: usize = 100;
+const MAX_LINKS: usize = 100;
 
 /// The web addresses of the HTML, or of the text where there is no HTML; each once, in order.
 pub fn of(content: &Content) -> Vec<String> {
@@ -13,7 +13,7 @@ pub fn of(content: &Content) -> Vec<String> {
         (None, None) => Vec::new(),
     };
     for link in found {
-        if is_web(&link) && !links.contains(&link) && links.len() < MOST {
+        if is_web(&link) && !links.contains(&link) && links.len() < MAX_LINKS {
             links.push(link);
         }
     }

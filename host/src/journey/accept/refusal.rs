@@ -11,11 +11,11 @@ use crate::id::DecisionId;
 use crate::template::version::WrongType;
 
 /// Faults that are named one by one.
-const MOST_FAULTS: usize = 100;
+const MAX_FAULTS: usize = 100;
 /// Faults that a log line names.
-const MOST_LOGGED_FAULTS: usize = 8;
+const MAX_LOGGED_FAULTS: usize = 8;
 /// Characters of a fault's place; a client chooses the names in its objects.
-const LONGEST_FIELD: usize = 200;
+const MAX_FIELD_CHARS: usize = 200;
 
 /// A refusal, and the record of what the plugins decided before it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -138,9 +138,9 @@ impl Refusal {
     /// Faults in what was sent; of very many, the first ones and how many more there are.
     #[must_use]
     pub fn bad_request(mut faults: Vec<Fault>) -> Self {
-        let more = faults.len().saturating_sub(MOST_FAULTS);
+        let more = faults.len().saturating_sub(MAX_FAULTS);
         if more > 0 {
-            faults.truncate(MOST_FAULTS);
+            faults.truncate(MAX_FAULTS);
             faults.push(Fault::new("", "more", format!("and {more} more faults")));
         }
         Self::BadRequest { faults }
@@ -230,7 +230,7 @@ impl Refusal {
         match self {
             Self::BadRequest { faults } => {
                 let shown: Vec<String> =
-                    faults.iter().take(MOST_LOGGED_FAULTS).map(Fault::log_detail).collect();
+                    faults.iter().take(MAX_LOGGED_FAULTS).map(Fault::log_detail).collect();
                 Some(shown.join(", "))
             }
             Self::InsufficientBalance { required, balance } => {
@@ -333,7 +333,7 @@ impl Fault {
     /// A fault.
     #[must_use]
     pub fn new(field: &str, code: &str, message: impl Into<String>) -> Self {
-        let field = field.chars().take(LONGEST_FIELD).collect();
+        let field = field.chars().take(MAX_FIELD_CHARS).collect();
         Self { field, code: code.to_owned(), message: message.into() }
     }
 }

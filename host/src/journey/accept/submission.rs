@@ -20,7 +20,7 @@ use crate::template::slug::Slug;
 use fields::Fields;
 
 /// `sendAt` is at most that far ahead.
-const FURTHEST: Duration = Duration::from_hours(30 * 24);
+const MAX_SEND_AT_AHEAD: Duration = Duration::from_hours(30 * 24);
 const MAX_NAME: usize = 200;
 const MAX_TAGS: usize = 20;
 const MAX_TAG: usize = 100;
@@ -32,7 +32,7 @@ const MAX_HEADER_VALUE: usize = 2_000;
 /// A message that a client wants to send; all of its fields are valid.
 #[derive(Debug, Clone)]
 pub struct Submission {
-    /// Through which door it came.
+    /// How the message came.
     pub channel: Channel,
     /// The recipient.
     pub to: EmailAddress,
@@ -98,7 +98,7 @@ pub struct Again {
     pub message: RawMessage,
 }
 
-/// A door.
+/// A listener for submissions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Channel {
     /// HTTP.

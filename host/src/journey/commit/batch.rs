@@ -17,20 +17,20 @@ use crate::store::{Store, StoreError};
 use turns::{Jobs, Turns};
 
 /// Requests that may arrive while a transaction is written; further ones wait until they are taken up.
-const ARRIVING: usize = 1_024;
+const MAX_ARRIVING: usize = 1_024;
 /// Refusals in one transaction.
-const REFUSALS_TOGETHER: usize = 256;
+const MAX_REFUSALS_PER_COMMIT: usize = 256;
 /// Refusals that may wait to be recorded; more are counted and dropped.
-const REFUSALS: usize = 4_096;
+const MAX_WAITING_REFUSALS: usize = 4_096;
 /// Samples that may wait to be recorded, and the bytes of one; more are counted and dropped.
-const SAMPLES: usize = 256;
-const SAMPLE_BYTES: usize = 256 << 10;
+const MAX_WAITING_SAMPLES: usize = 256;
+const MAX_SAMPLE_BYTES: usize = 256 << 10;
 /// A message up to that size costs a transaction what a small one costs.
-const MESSAGE_BYTES: usize = 16 << 10;
+const SMALL_MESSAGE_BYTES: usize = 16 << 10;
 /// Samples of a slot and an outcome that stay in the store.
 const SAMPLES_KEPT: u32 = 200;
 /// Each transaction for samples is one that sends do not get, so there are few.
-const BETWEEN_SAMPLES: Duration = Duration::from_millis(500);
+const SAMPLES_INTERVAL: Duration = Duration::from_millis(500);
 
 /// The way into the task that commits. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -70,9 +70,9 @@ struct Waiting {
 /// The two ends of the queue of commits.
 #[must_use]
 pub fn channel() -> (Committer, CommitQueue) {
-    let (job_sender, jobs) = mpsc::channel(ARRIVING);
-    let (refusal_sender, refusals) = mpsc::channel(REFUSALS);
-    let (sample_sender, samples) = mpsc::channel(SAMPLES);
+    let (job_sender, jobs) = mpsc::channel(MAX_ARRIVING);
+    let (refusal_sender, refusals) = mpsc::channel(MAX_WAITING_REFUSALS);
+    let (sample_sender, samples) = mpsc::channel(MAX_WAITING_SAMPLES);
     (
         Committer { jobs: job_sender, refusals: refusal_sender, samples: sample_sender },
         CommitQueue { jobs, refusals, samples, samples_kept: SAMPLES_KEPT },
@@ -101,7 +101,7 @@ impl Committer {
     /// Records a sample within a second or so. Nobody waits for it; one that is too large, or one too
     /// many, is dropped.
     pub fn sample(&self, sample: SampleRecord) {
-        if sample.sealed.len() > SAMPLE_BYTES || self.samples.try_send(sample).is_err() {
+        if sample.sealed.len() > MAX_SAMPLE_BYTES || self.samples.try_send(sample).is_err() {
             metrics::counter!("waxwing_plugin_samples_dropped_total").increment(1);
         }
     }
@@ -149,7 +149,7 @@ async fn commits(
                     Some(waiting) => turns.push(waiting),
                     None => break,
                 },
-                got = refusals.recv_many(&mut refused, REFUSALS_TOGETHER) => if got == 0 { break },
+                got = refusals.recv_many(&mut refused, MAX_REFUSALS_PER_COMMIT) => if got == 0 { break },
                 () = stop.cancelled(), if !jobs.is_closed() => {
                     jobs.close();
                     refusals.close();
@@ -165,7 +165,7 @@ async fn commits(
             commit(store, clock, group).await;
             committed();
         }
-        while refused.len() < REFUSALS_TOGETHER
+        while refused.len() < MAX_REFUSALS_PER_COMMIT
             && let Ok(refusal) = refusals.try_recv()
         {
             refused.push(refusal);
@@ -191,7 +191,7 @@ async fn record_samples(
     loop {
         tokio::select! {
             biased;
-            got = samples.recv_many(&mut waiting, SAMPLES) => if got == 0 { break },
+            got = samples.recv_many(&mut waiting, MAX_WAITING_SAMPLES) => if got == 0 { break },
             () = stop.cancelled(), if !samples.is_closed() => {
                 samples.close();
                 continue;
@@ -203,7 +203,7 @@ async fn record_samples(
         waiting.clear();
         tokio::select! {
             () = stop.cancelled() => {}
-            () = tokio::time::sleep(BETWEEN_SAMPLES) => {}
+            () = tokio::time::sleep(SAMPLES_INTERVAL) => {}
         }
     }
 }
@@ -260,7 +260,7 @@ impl Jobs for Waiting {
 fn cost(slot: &Slot) -> usize {
     match slot {
         Slot::Message(message) => match &message.body {
-            BodyOf::Own(body) => 1 + body.bytes().len() / MESSAGE_BYTES,
+            BodyOf::Own(body) => 1 + body.bytes().len() / SMALL_MESSAGE_BYTES,
             BodyOf::Message(_) => 1,
         },
         Slot::Refused(_) => 0,

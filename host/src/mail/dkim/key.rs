@@ -12,7 +12,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 /// Octets of the modulus of the longest RSA key that every verifier must take (RFC 8301).
-const LONGEST_MODULUS: usize = 512;
+const MAX_MODULUS_BYTES: usize = 512;
 
 /// A signature algorithm; both hash with SHA-256.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -122,7 +122,7 @@ impl SigningKey {
         let pair = match algorithm {
             Algorithm::Rsa => RsaKeyPair::from_pkcs8(pkcs8)
                 .ok()
-                .filter(|pair| pair.public_modulus_len() <= LONGEST_MODULUS)
+                .filter(|pair| pair.public_modulus_len() <= MAX_MODULUS_BYTES)
                 .map(Pair::Rsa),
             Algorithm::Ed25519 => Ed25519KeyPair::from_pkcs8(pkcs8).ok().map(Pair::Ed25519),
         };

@@ -10,9 +10,9 @@ use super::{Signer, Unsignable};
 use crate::clock::Timestamp;
 
 const NAME: &str = "DKIM-Signature:";
-const LONGEST_LINE: usize = 76;
+const MAX_LINE: usize = 76;
 /// Of the base64 of a signature; a line has a space before it.
-const PIECE: usize = 72;
+const BASE64_LINE: usize = 72;
 
 /// A field that ends in an empty `b=`.
 pub(super) struct Tags {
@@ -58,7 +58,7 @@ impl Tags {
     pub(super) fn finish(mut self, signature: &[u8], output: &mut Vec<u8>) {
         let signature = STANDARD.encode(signature);
         let mut rest = signature.as_str();
-        while let Some((piece, after)) = rest.split_at_checked(PIECE.min(rest.len())) {
+        while let Some((piece, after)) = rest.split_at_checked(BASE64_LINE.min(rest.len())) {
             if piece.is_empty() {
                 break;
             }
@@ -71,7 +71,7 @@ impl Tags {
 
     /// Adds what is set off by a space or a fold.
     fn word(&mut self, word: &str) {
-        if self.column + 1 + word.len() > LONGEST_LINE {
+        if self.column + 1 + word.len() > MAX_LINE {
             self.fold();
         } else {
             self.text.push(' ');
@@ -83,7 +83,7 @@ impl Tags {
 
     /// Adds what follows at once, or after a fold.
     fn append(&mut self, piece: &str) {
-        if self.column + piece.len() > LONGEST_LINE {
+        if self.column + piece.len() > MAX_LINE {
             self.fold();
         }
         self.text.push_str(piece);

@@ -6,7 +6,7 @@ use super::part::{Fields, Parts};
 use crate::message::address::EmailAddress;
 
 /// Recipients of one complaint that are looked at.
-const RECIPIENTS: usize = 20;
+const MAX_RECIPIENTS: usize = 20;
 
 /// That somebody complains about a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,7 +65,7 @@ fn standard(parts: &Parts<'_>) -> Option<Complaint> {
     let recipients = ["original-rcpt-to", "removal-recipient"];
     let recipients = recipients.iter().flat_map(|name| report.all(name)).filter_map(address);
     let mut complaint = of_quoted(kind, parts);
-    complaint.recipients = recipients.take(RECIPIENTS).collect();
+    complaint.recipients = recipients.take(MAX_RECIPIENTS).collect();
     let told = report.value("original-mail-from").and_then(address);
     complaint.return_paths = told.into_iter().chain(complaint.return_paths).collect();
     Some(complaint)

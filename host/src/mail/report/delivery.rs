@@ -5,7 +5,7 @@ use super::{Action, RecipientStatus, address, tidy};
 use crate::message::status::{Class, EnhancedCode};
 
 /// Recipients of one report that are looked at.
-const RECIPIENTS: usize = 200;
+const MAX_RECIPIENTS: usize = 200;
 
 /// What a report says of each recipient; nothing if it is no such report.
 pub(super) fn read(parts: &Parts<'_>) -> Vec<RecipientStatus> {
@@ -43,7 +43,7 @@ fn is_quotation(media_type: &str) -> bool {
 fn statuses(octets: &[u8]) -> Vec<RecipientStatus> {
     let mut statuses = Vec::new();
     let mut rest = octets;
-    while !rest.is_empty() && statuses.len() < RECIPIENTS {
+    while !rest.is_empty() && statuses.len() < MAX_RECIPIENTS {
         let (fields, after) = Fields::split(rest);
         rest = after;
         statuses.extend(apart(&fields).iter().filter_map(status));

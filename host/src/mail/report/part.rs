@@ -11,11 +11,11 @@ use mail_parser::decoders::charsets::map::charset_decoder;
 use mail_parser::decoders::quoted_printable::quoted_printable_decode;
 
 /// Multiparts inside each other.
-const DEPTH: usize = 4;
+const MAX_DEPTH: usize = 4;
 /// Leaves that are looked at.
-const LEAVES: usize = 50;
+const MAX_LEAVES: usize = 50;
 /// Fields of one header.
-const FIELDS: usize = 500;
+const MAX_FIELDS: usize = 500;
 
 /// A field of a header, or of a report, unfolded.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,7 +56,7 @@ impl<'a> Parts<'a> {
         let (header, body) = Fields::split(raw);
         let media_type = MediaType::of(&header);
         let mut leaves = Vec::new();
-        collect(&header, body, DEPTH, &mut leaves);
+        collect(&header, body, MAX_DEPTH, &mut leaves);
         Self { header, media_type: media_type.name, leaves }
     }
 
@@ -147,7 +147,7 @@ impl Fields {
                     field.value.push_str(text.trim());
                 }
             } else if let Some((name, value)) = text.split_once(':')
-                && fields.len() < FIELDS
+                && fields.len() < MAX_FIELDS
                 && is_name(name.trim_end())
             {
                 let (name, value) = (name.trim_end().to_ascii_lowercase(), value.trim().to_owned());
@@ -231,7 +231,7 @@ fn semicolons(value: &str) -> Vec<&str> {
 
 fn collect<'a>(header: &Fields, body: &'a [u8], depth: usize, leaves: &mut Vec<Leaf<'a>>) {
     let MediaType { name, boundary, charset } = MediaType::of(header);
-    if leaves.len() >= LEAVES {
+    if leaves.len() >= MAX_LEAVES {
         return;
     }
     if let (true, Some(boundary), Some(deeper)) =
@@ -258,7 +258,7 @@ fn between<'a>(body: &'a [u8], boundary: &[u8]) -> Vec<&'a [u8]> {
     let mut parts = Vec::new();
     let (mut rest, mut start, mut at) = (body, None, 0);
     let part = |from: usize, to: usize| body.get(from..to).unwrap_or_default();
-    while !rest.is_empty() && parts.len() < LEAVES {
+    while !rest.is_empty() && parts.len() < MAX_LEAVES {
         let (text, after) = line(rest);
         let marked = text.strip_prefix(b"--").and_then(|it| it.strip_prefix(boundary));
         if let Some(end) =

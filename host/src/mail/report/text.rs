@@ -9,7 +9,7 @@ use crate::message::status::EnhancedCode;
 /// Letters of the text that are looked at.
 const TEXT: usize = 32 << 10;
 /// Recipients of one report that are looked at.
-const RECIPIENTS: usize = 50;
+const MAX_RECIPIENTS: usize = 50;
 
 /// What the text of a bounce says; nothing if it is none.
 pub(super) fn read(parts: &Parts<'_>) -> Vec<RecipientStatus> {
@@ -112,7 +112,7 @@ fn before_quotation(text: &str) -> &str {
 /// Exim names the recipients in a field, and says why below each.
 fn exim(parts: &Parts<'_>, text: &str, action: Action) -> Vec<RecipientStatus> {
     let named = parts.header.all("x-failed-recipients").flat_map(|it| it.split(','));
-    let named = named.filter_map(address).take(RECIPIENTS);
+    let named = named.filter_map(address).take(MAX_RECIPIENTS);
     named
         .map(|recipient| {
             let wanted = recipient.folded();
@@ -151,7 +151,7 @@ fn qmail(text: &str, action: Action) -> Vec<RecipientStatus> {
         let reason = tidy(&reason.join(" "));
         let said = reason.as_deref().and_then(quoted_reply).and_then(tidy).or(reason);
         statuses.push(status(action, Some(recipient), said));
-        if statuses.len() >= RECIPIENTS {
+        if statuses.len() >= MAX_RECIPIENTS {
             break;
         }
     }

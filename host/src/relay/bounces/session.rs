@@ -18,9 +18,9 @@ use super::dialog::{Dialog, Dismissal, NotNow, Protection, Step, Terms};
 mod tests;
 
 /// Room to read into.
-const ROOM: usize = 8 << 10;
+const READ_BYTES: usize = 8 << 10;
 /// How long a message under way may take once the server stops.
-const DRAIN: Duration = Duration::from_secs(20);
+const MESSAGE_DRAIN: Duration = Duration::from_secs(20);
 
 /// How long a session may take.
 #[derive(Debug, Clone, Copy)]
@@ -161,8 +161,8 @@ impl Session<'_> {
             self.stopping_since.get_or_insert_with(Instant::now);
         }
         let deadline = self.deadline();
-        let drained = self.stopping_since.map(|since| since + DRAIN);
-        self.input.reserve(ROOM);
+        let drained = self.stopping_since.map(|since| since + MESSAGE_DRAIN);
+        self.input.reserve(READ_BYTES);
         tokio::select! {
             read = stream.read_buf(&mut self.input) => Ok(read? > 0),
             () = tokio::time::sleep_until(drained.map_or(deadline, |it| it.min(deadline))) => {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::own::{Own, text};
+use super::x_waxwing_headers::{XWaxwingHeaders, text};
 use super::{attachments, data, each, parse, unfit};
 use crate::clock::Timestamp;
 use crate::journey::accept::refusal::Fault;
@@ -25,15 +25,21 @@ pub struct Asked {
 }
 
 /// Reads a message that names the template `slug`, and notes its faults.
-pub fn asked(message: &Message<'_>, slug: String, own: &mut Own, faults: &mut Vec<Fault>) -> Asked {
+pub fn asked(
+    message: &Message<'_>,
+    slug: String,
+    x_waxwing: &mut XWaxwingHeaders,
+    faults: &mut Vec<Fault>,
+) -> Asked {
     let found = attachments::read(message, faults);
-    let data = variables(found.data, own, faults);
+    let data = variables(found.data, x_waxwing, faults);
     let from = one(message, "From", faults);
     let reply_to = one(message, "Reply-To", faults);
     let mut body = Map::new();
     body.insert("template".to_owned(), Value::String(slug));
     body.insert("data".to_owned(), Value::Object(data.clone().unwrap_or_default()));
-    if let Some(name) = own.from_name.clone().or(from.as_ref().and_then(|it| it.name.clone())) {
+    if let Some(name) = x_waxwing.from_name.clone().or(from.as_ref().and_then(|it| it.name.clone()))
+    {
         body.insert("fromName".to_owned(), Value::String(name));
     }
     for (name, mailbox) in [("from", from), ("replyTo", reply_to)] {
@@ -61,12 +67,12 @@ impl Asked {
     /// The same send to each recipient; or, in one place, all faults.
     pub fn items(
         self,
-        own: &Own,
+        x_waxwing: &XWaxwingHeaders,
         recipients: Vec<EmailAddress>,
         mut faults: Vec<Fault>,
         now: Timestamp,
     ) -> Vec<Result<Submission, Faulty>> {
-        let parsed = parse(own.body(self.body), &recipients, now, own);
+        let parsed = parse(x_waxwing.body(self.body), &recipients, now, x_waxwing);
         let template = match parsed {
             Ok(submission) if faults.is_empty() => return each(&submission, recipients),
             Ok(Submission { content: Content::Filled(filled), .. }) => {
@@ -85,11 +91,11 @@ impl Asked {
 /// What the header says is put over what the part says.
 fn variables(
     part: Option<Result<Map<String, Value>, ()>>,
-    own: &mut Own,
+    x_waxwing: &mut XWaxwingHeaders,
     faults: &mut Vec<Fault>,
 ) -> Option<Map<String, Value>> {
     let mut merged = part.unwrap_or_else(|| Ok(Map::new())).ok();
-    for text in std::mem::take(&mut own.data) {
+    for text in std::mem::take(&mut x_waxwing.data) {
         match (data::object(text.as_bytes(), "the value", faults), &mut merged) {
             (Some(object), Some(merged)) => data::merge(merged, object),
             (Some(_), None) => {}

@@ -15,15 +15,15 @@ struct Served {
     address: SocketAddr,
     tasks: Tasks,
     stop: CancellationToken,
-    places: Arc<Places>,
+    slots: Arc<ConnectionSlots>,
 }
 
 impl Served {
-    async fn start(connections: usize, patience: Patience) -> Self {
+    async fn start(connections: usize, timeouts: HttpTimeouts) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("bound");
         let address = listener.local_addr().expect("an address");
         let bounds = Bounds { connections, connections_per_ip: connections };
-        let places = Places::new(Protocol::Http, bounds);
+        let slots = ConnectionSlots::new(Protocol::Http, bounds);
         let port = Port {
             listener,
             router: Router::new()
@@ -31,12 +31,12 @@ impl Served {
                 .route("/large", get(|| async { vec![0; 64 << 20] }))
                 .route("/upload", axum::routing::post(|body: String| async { body })),
             overflow: Router::new().fallback(|| async { "overflow" }),
-            places: Arc::clone(&places),
-            patience: Arc::new(ArcSwap::from_pointee(patience)),
+            slots: Arc::clone(&slots),
+            timeouts: Arc::new(ArcSwap::from_pointee(timeouts)),
         };
         let (tasks, stop) = (Tasks::default(), CancellationToken::new());
         tasks.start("http", http(port, stop.clone()));
-        Self { address, tasks, stop, places }
+        Self { address, tasks, stop, slots }
     }
 
     async fn connect(&self) -> TcpStream {
@@ -66,13 +66,13 @@ async fn end_of(stream: &mut TcpStream) {
     drop(stream.read_to_end(&mut rest).await);
 }
 
-fn patience(headers: Duration, write: Duration) -> Patience {
-    Patience { headers, write }
+fn timeouts(headers: Duration, write: Duration) -> HttpTimeouts {
+    HttpTimeouts { headers, write }
 }
 
 #[tokio::test]
 async fn on_a_full_server_a_request_is_answered_and_its_connection_closed() {
-    let served = Served::start(2, patience(LONG, LONG)).await;
+    let served = Served::start(2, timeouts(LONG, LONG)).await;
     let (mut first, _second) = (served.kept().await, served.kept().await);
     let mut silent = Vec::new();
     for _ in 0..200 {
@@ -88,20 +88,20 @@ async fn on_a_full_server_a_request_is_answered_and_its_connection_closed() {
 
 #[tokio::test]
 async fn a_client_that_does_not_read_its_answer_loses_its_connection() {
-    let served = Served::start(1, patience(LONG, Duration::from_millis(50))).await;
+    let served = Served::start(1, timeouts(LONG, Duration::from_millis(50))).await;
     let socket = TcpSocket::new_v4().expect("a socket");
     socket.set_recv_buffer_size(4_096).expect("a small buffer");
     let mut stream = socket.connect(served.address).await.expect("connected");
     stream.write_all(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n").await.expect("written");
     // Nothing is read of it; the place is free again when the server has given up.
-    while served.places.take(served.address.ip()).is_err() {
+    while served.slots.take(served.address.ip()).is_err() {
         tokio::task::yield_now().await;
     }
 }
 
 #[tokio::test]
 async fn a_stop_does_not_wait_for_clients_that_send_or_read_nothing() {
-    let served = Served::start(9, patience(LONG, LONG)).await;
+    let served = Served::start(9, timeouts(LONG, LONG)).await;
     let mut idle = served.kept().await;
     let mut half = served.kept().await;
     half.write_all(b"GET / HTTP/1.1\r\nHo").await.expect("written");
@@ -117,7 +117,7 @@ async fn a_stop_does_not_wait_for_clients_that_send_or_read_nothing() {
 #[tokio::test]
 async fn a_stop_lets_a_request_that_runs_finish() {
     let (begun, go_on) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
-    let mut served = Served::start(9, patience(LONG, LONG)).await;
+    let mut served = Served::start(9, timeouts(LONG, LONG)).await;
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("bound");
     served.address = listener.local_addr().expect("an address");
     let (has_begun, may_go_on) = (Arc::clone(&begun), Arc::clone(&go_on));
@@ -130,8 +130,8 @@ async fn a_stop_lets_a_request_that_runs_finish() {
         listener,
         router: Router::new().route("/", get(slow)),
         overflow: Router::new(),
-        places: Arc::clone(&served.places),
-        patience: Arc::new(ArcSwap::from_pointee(patience(LONG, LONG))),
+        slots: Arc::clone(&served.slots),
+        timeouts: Arc::new(ArcSwap::from_pointee(timeouts(LONG, LONG))),
     };
     served.tasks.start("http", http(port, served.stop.clone()));
     let mut stream = served.connect().await;

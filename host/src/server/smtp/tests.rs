@@ -17,14 +17,19 @@ struct Port {
 }
 
 impl Port {
-    async fn open(connections_per_ip: usize, crowded: &[u8]) -> Self {
+    async fn open(connections_per_ip: usize, no_slot_reply: &[u8]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("bound");
         let address = listener.local_addr().expect("an address");
-        let places = Places::new(Protocol::Smtp, Bounds { connections: 100, connections_per_ip });
+        let slots =
+            ConnectionSlots::new(Protocol::Smtp, Bounds { connections: 100, connections_per_ip });
         let (tasks, stop) = (Tasks::default(), CancellationToken::new());
-        let door =
-            Door { name: "test", listener, crowded: crowded.to_vec(), trusted_proxies: Vec::new() };
-        tasks.start("door", serve(door, places, |stream, _| echo(stream), stop.clone()));
+        let smtp_listener = SmtpListener {
+            name: "test",
+            listener,
+            no_slot_reply: no_slot_reply.to_vec(),
+            trusted_proxies: Vec::new(),
+        };
+        tasks.start("smtp", serve(smtp_listener, slots, |stream, _| echo(stream), stop.clone()));
         Self { address, tasks, stop }
     }
 
@@ -103,15 +108,21 @@ async fn a_session_that_panics_gives_its_place_back() {
     static SERVED: AtomicUsize = AtomicUsize::new(0);
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("bound");
     let address = listener.local_addr().expect("an address");
-    let places = Places::new(Protocol::Smtp, Bounds { connections: 1, connections_per_ip: 1 });
+    let slots =
+        ConnectionSlots::new(Protocol::Smtp, Bounds { connections: 1, connections_per_ip: 1 });
     let (tasks, stop) = (Tasks::default(), CancellationToken::new());
     let session = |stream: TcpStream, _| async move {
         SERVED.fetch_add(1, Ordering::SeqCst);
         drop(stream);
         panic!("a session panics");
     };
-    let door = Door { name: "test", listener, crowded: Vec::new(), trusted_proxies: Vec::new() };
-    tasks.start("door", serve(door, places, session, stop));
+    let smtp_listener = SmtpListener {
+        name: "test",
+        listener,
+        no_slot_reply: Vec::new(),
+        trusted_proxies: Vec::new(),
+    };
+    tasks.start("smtp", serve(smtp_listener, slots, session, stop));
     while SERVED.load(Ordering::SeqCst) < 2 {
         let mut stream = TcpStream::connect(address).await.expect("connected");
         assert_eq!(all_of(&mut stream).await, b"");

@@ -15,7 +15,7 @@ use sha2::{Digest as _, Sha256};
 use super::{CertificateError, expiry, provider};
 use crate::clock::Timestamp;
 
-const LARGEST: u64 = 1 << 20;
+const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// A file, and the setting that names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -145,8 +145,8 @@ impl File {
         };
         let mut bytes = Vec::new();
         let file = std::fs::File::open(&self.path).map_err(failed)?;
-        let read = file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(failed)?;
-        if u64::try_from(read).is_ok_and(|read| read <= LARGEST) {
+        let read = file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
+        if u64::try_from(read).is_ok_and(|read| read <= MAX_FILE_BYTES) {
             Ok(bytes)
         } else {
             Err(CertificateError::TooLarge(self.clone()))

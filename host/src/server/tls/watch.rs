@@ -13,10 +13,10 @@ use tokio_util::sync::CancellationToken;
 use super::{CertificateError, Certificates};
 
 /// As long as files are being exchanged, they are not read.
-const SETTLE: Duration = Duration::from_millis(500);
-const MOST_CHANGES: u32 = 20;
-const LOOK: Duration = Duration::from_secs(30);
-const LAST_DAYS: Duration = Duration::from_hours(24 * 14);
+const SETTLE_TIME: Duration = Duration::from_millis(500);
+const MAX_CHANGES: u32 = 20;
+const EXPIRY_CHECK_INTERVAL: Duration = Duration::from_secs(30);
+const WARNED_BEFORE_END: Duration = Duration::from_hours(24 * 14);
 
 /// Exchanges the certificate when its files change.
 #[derive(Debug)]
@@ -73,7 +73,7 @@ impl Watch {
     async fn next(&mut self) -> Cause {
         tokio::select! {
             () = self.hangups.next() => Cause::HangUp,
-            () = tokio::time::sleep(LOOK) => Cause::Look,
+            () = tokio::time::sleep(EXPIRY_CHECK_INTERVAL) => Cause::Look,
             () = self.changed.notified() => {
                 self.settle().await;
                 Cause::Changed
@@ -83,8 +83,8 @@ impl Watch {
 
     /// Until nothing changes any more; a directory that never rests is not waited for.
     async fn settle(&self) {
-        for _ in 0..MOST_CHANGES {
-            if tokio::time::timeout(SETTLE, self.changed.notified()).await.is_err() {
+        for _ in 0..MAX_CHANGES {
+            if tokio::time::timeout(SETTLE_TIME, self.changed.notified()).await.is_err() {
                 return;
             }
         }
@@ -106,7 +106,7 @@ impl Watch {
     /// Once a day.
     fn warn_of_the_end(&mut self) {
         let (now, until) = (self.certificates.clock.now(), self.certificates.expires_at());
-        if now.until(until) < LAST_DAYS && self.warned_on != Some(now.day()) {
+        if now.until(until) < WARNED_BEFORE_END && self.warned_on != Some(now.day()) {
             self.warned_on = Some(now.day());
             tracing::warn!(%until, "the TLS certificate ends soon, or has ended: renew it");
         }

@@ -10,11 +10,11 @@ use crate::store::sqlite::RestingPlace;
 use crate::store::{Store, StoreError};
 
 /// Rows of one bite; the write lock is free between two bites.
-const BITE: u32 = 100;
+const BATCH_ROWS: u32 = 100;
 /// Samples are large, and their pages are overwritten one by one.
-const SAMPLES_BITE: u32 = 50;
+const BATCH_SAMPLES: u32 = 50;
 /// Pages that are cut off the file at one time: some milliseconds of work.
-const PAGES: u32 = 250;
+const FREED_PAGES: u32 = 250;
 /// The longest pause after a bite.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
@@ -32,7 +32,7 @@ enum What {
     Deliveries,
 }
 
-const ALL: [What; 7] = [
+const ALL_KINDS: [What; 7] = [
     What::Content,
     What::Messages,
     What::Events,
@@ -82,7 +82,7 @@ impl<'a> Pass<'a> {
     /// Drops all that is past its time. What fails is tried again in the next pass, and holds up
     /// nothing else.
     pub async fn run(mut self) {
-        for what in ALL {
+        for what in ALL_KINDS {
             match self.drop_all(what).await {
                 Ok(0) => {}
                 Ok(dropped) => {
@@ -121,7 +121,7 @@ impl<'a> Pass<'a> {
     async fn give_back(&mut self) -> Result<(), StoreError> {
         while !self.stop.is_cancelled() {
             let began = Instant::now();
-            if self.cut().await? <= PAGES {
+            if self.cut().await? <= FREED_PAGES {
                 break;
             }
             self.pause(began.elapsed()).await;
@@ -135,8 +135,8 @@ impl<'a> Pass<'a> {
 
     /// Answers how many pages there were to cut.
     async fn cut(&mut self) -> Result<u32, StoreError> {
-        let excess = self.store.shrink(PAGES).await?;
-        self.cut += u64::from(excess.min(PAGES));
+        let excess = self.store.shrink(FREED_PAGES).await?;
+        self.cut += u64::from(excess.min(FREED_PAGES));
         Ok(excess)
     }
 
@@ -153,37 +153,39 @@ impl<'a> Pass<'a> {
         match what {
             What::Content => {
                 let Kept::For(kept) = self.retention.content() else { return Ok(Bite::NOTHING) };
-                let dropped = store.drop_content(now.before(kept), now, BITE).await?;
+                let dropped = store.drop_content(now.before(kept), now, BATCH_ROWS).await?;
                 Ok(Bite { dropped, more: More::if_any(dropped) })
             }
             What::Messages => {
                 let Kept::For(kept) = self.retention.messages else { return Ok(Bite::NOTHING) };
                 let after = self.message.as_ref();
-                let walked = store.drop_messages(now.before(kept), after, BITE).await?;
+                let walked = store.drop_messages(now.before(kept), after, BATCH_ROWS).await?;
                 let more = if walked.next.is_some() { More::Perhaps } else { More::No };
                 self.message = walked.next;
                 Ok(Bite { dropped: walked.dropped, more })
             }
             What::Events => {
                 let Kept::For(kept) = self.retention.messages else { return Ok(Bite::NOTHING) };
-                let walked = store.drop_events(now.before(kept), self.event, BITE).await?;
+                let walked = store.drop_events(now.before(kept), self.event, BATCH_ROWS).await?;
                 let more = if walked.next.is_some() { More::Perhaps } else { More::No };
                 self.event = walked.next.unwrap_or(self.event);
                 Ok(Bite { dropped: walked.dropped, more })
             }
             What::Expired => {
                 let refusals = now.before(REFUSALS_KEPT);
-                Ok(Bite::full(store.drop_expired(now, refusals, BITE).await?, BITE))
+                Ok(Bite::full(store.drop_expired(now, refusals, BATCH_ROWS).await?, BATCH_ROWS))
             }
-            What::Suppressions => Ok(Bite::full(store.drop_suppressions(now, BITE).await?, BITE)),
+            What::Suppressions => {
+                Ok(Bite::full(store.drop_suppressions(now, BATCH_ROWS).await?, BATCH_ROWS))
+            }
             What::Samples => {
                 let before = now.before(self.retention.samples);
-                let dropped = store.drop_samples(before, SAMPLES_BITE).await?;
-                Ok(Bite::full(dropped, SAMPLES_BITE))
+                let dropped = store.drop_samples(before, BATCH_SAMPLES).await?;
+                Ok(Bite::full(dropped, BATCH_SAMPLES))
             }
             What::Deliveries => {
                 let before = now.before(self.retention.deliveries);
-                Ok(Bite::full(store.drop_deliveries(before, BITE).await?, BITE))
+                Ok(Bite::full(store.drop_deliveries(before, BATCH_ROWS).await?, BATCH_ROWS))
             }
         }
     }

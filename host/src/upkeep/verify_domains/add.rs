@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use super::ask::{Asked, Looking, Unjudged};
 use super::check::{decision_json, requirements_json};
+use super::evaluate::{Evaluation, Looking, Unjudged};
 use super::judge::judge;
-use super::looks::Looks;
+use super::lookups::Lookups;
 use super::{DomainError, Verifier};
 use crate::account::Account;
 use crate::domain::key::KeyPhase;
@@ -16,7 +16,7 @@ use crate::id::{DomainId, fill_random};
 use crate::store::sqlite::{DomainRow, NewDomain};
 
 /// Of 253 octets of a name (RFC 1035 section 2.3.4), what a DKIM key's record needs before it.
-const LONGEST: usize = 253 - "wx00000000r._domainkey.".len();
+const MAX_NAME_OCTETS: usize = 253 - "wx00000000r._domainkey.".len();
 
 /// Why a name cannot be a sender domain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -29,12 +29,12 @@ pub enum NameRefused {
     PublicSuffix,
     /// There would be no room for its records.
     #[error(
-        "the name has more than {LONGEST} octets, so that its DKIM keys could not be published"
+        "the name has more than {MAX_NAME_OCTETS} octets, so that its DKIM keys could not be published"
     )]
     TooLong,
     /// One word in two scripts is made to deceive.
     #[error(
-        "the name mixes scripts in one word, as names do that imitate others; if it is meant so, ask \
+        "the name mixes scripts in one word, as names do that imitate others; if it is meant so, evaluate \
          the operator of this server to add it"
     )]
     MixedScripts,
@@ -77,9 +77,9 @@ impl Verifier {
             standing,
             created_at: now,
         };
-        let mut looks = Looks::begin();
-        let Asked { requirements, judged, .. } =
-            self.ask(account, &domain, &keys, Looking::NotYet, &mut looks).await;
+        let mut lookups = Lookups::begin();
+        let Evaluation { requirements, judged, .. } =
+            self.evaluate(account, &domain, &keys, Looking::NotYet, &mut lookups).await;
         let judged = judged.map_err(|unjudged| match unjudged {
             Unjudged::Policy(failure) => DomainError::Policy(failure),
             Unjudged::TooManyRecords { ref plugin, .. }
@@ -92,7 +92,7 @@ impl Verifier {
             }
         })?;
         let none = HashSet::new();
-        let judgement = judge(&domain, &keys, &requirements, &judged.findings, &looks, &none);
+        let judgement = judge(&domain, &keys, &requirements, &judged.findings, &lookups, &none);
         let mut decision = judged.decision;
         decision.reason = Some(format!("{}% verified", judgement.progress));
         domain.standing.progress = judgement.progress;
@@ -115,7 +115,7 @@ fn admit(name: &DomainName, look_alikes: LookAlikes) -> Result<(), NameRefused> 
     if name.is_public_suffix() {
         return Err(NameRefused::PublicSuffix);
     }
-    if name.as_str().len() > LONGEST {
+    if name.as_str().len() > MAX_NAME_OCTETS {
         return Err(NameRefused::TooLong);
     }
     match look_alikes {

@@ -6,11 +6,11 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::Verifier;
-use super::ask::{Asked, Judged, Looking, Unjudged};
+use super::evaluate::{Evaluation, Judged, Looking, Unjudged};
 use super::judge::{Judgement, judge, known_proofs, standing};
 use super::keys::next_keys;
-use super::looks::Looks;
-use super::{rotate, words};
+use super::lookups::Lookups;
+use super::{rotate, wire_types};
 use crate::account::Account;
 use crate::clock::Timestamp;
 use crate::domain::key::{DkimKey, KeyPhase};
@@ -57,7 +57,7 @@ impl Verifier {
         }
         let domain = &file.row.domain;
         let account = self.store.account(domain.account_id, self.clock.now()).await?.account;
-        let checked = self.look(&file, check, &account).await?;
+        let checked = self.made(&file, check, &account).await?;
         let checked = if keyless {
             let (row, keys) = (checked.row.or(Some(file.row.clone())), Some(file.keys.clone()));
             Checked { row, keys, ..checked }
@@ -71,26 +71,26 @@ impl Verifier {
         Ok(())
     }
 
-    async fn look(
+    async fn made(
         &self,
         file: &DomainFile,
         check: CheckRow,
         account: &Account,
     ) -> Result<Checked, CheckError> {
-        let mut looks = Looks::begin();
+        let mut lookups = Lookups::begin();
         let domain = &file.row.domain;
-        let Asked { requirements, judged, decisions } =
-            self.ask(account, domain, &file.keys, Looking::InDns, &mut looks).await;
+        let Evaluation { requirements, judged, decisions } =
+            self.evaluate(account, domain, &file.keys, Looking::InDns, &mut lookups).await;
         self.keep_samples(&decisions).await;
         // What the host itself decides by, it looks at itself, whatever the policy asks for.
         let own = known_proofs(&file.row).into_iter().chain(next_keys(&domain.name, &file.keys));
-        let unseen = own.filter(|it| looks.of(&it.name, it.record_type).is_none()).collect();
-        looks.make(&self.resolver, unseen).await;
+        let unseen = own.filter(|it| lookups.of(&it.name, it.record_type).is_none()).collect();
+        lookups.make(&self.resolver, unseen).await;
         let now = self.clock.now();
-        let check = CheckRow { observations: looks.to_json(), checked_at: Some(now), ..check };
+        let check = CheckRow { observations: lookups.to_json(), checked_at: Some(now), ..check };
         match judged {
-            Ok(judged) => self.conclude(file, check, requirements, judged, &looks, now).await,
-            Err(unjudged) => self.without_judgement(file, check, &unjudged, &looks, now).await,
+            Ok(judged) => self.conclude(file, check, requirements, judged, &lookups, now).await,
+            Err(unjudged) => self.without_judgement(file, check, &unjudged, &lookups, now).await,
         }
     }
 
@@ -101,15 +101,15 @@ impl Verifier {
         file: &DomainFile,
         mut check: CheckRow,
         unjudged: &Unjudged,
-        looks: &Looks,
+        lookups: &Lookups,
         now: Timestamp,
     ) -> Result<Checked, CheckError> {
         let domain = &file.row.domain;
         tracing::warn!(domain = %domain.name, reason = %unjudged, "a domain could not be judged");
         let mut judgement = Judgement::unchanged(&domain.standing);
-        judgement.disown(&file.row, looks);
+        judgement.disown(&file.row, lookups);
         let shown = if judgement.lacks {
-            self.shown(domain, &check, looks, &mut judgement).await?
+            self.shown(domain, &check, lookups, &mut judgement).await?
         } else {
             Shown::Unclear
         };
@@ -135,18 +135,18 @@ impl Verifier {
         mut check: CheckRow,
         requirements: Vec<Requirement>,
         judged: Judged,
-        looks: &Looks,
+        lookups: &Lookups,
         now: Timestamp,
     ) -> Result<Checked, CheckError> {
         let Judged { findings, mut decision, wish } = judged;
         let domain = &file.row.domain;
         let all = (requirements.as_slice(), findings.as_slice());
-        let keys = rotate::advance(&domain.name, &file.keys, looks, all, now);
+        let keys = rotate::advance(&domain.name, &file.keys, lookups, all, now);
         let current = keys.as_ref().unwrap_or(&file.keys);
         let before = satisfied_before(&check.findings);
-        let mut judgement = judge(domain, current, &requirements, &findings, looks, &before);
-        judgement.disown(&file.row, looks);
-        let shown = self.shown(domain, &check, looks, &mut judgement).await?;
+        let mut judgement = judge(domain, current, &requirements, &findings, lookups, &before);
+        judgement.disown(&file.row, lookups);
+        let shown = self.shown(domain, &check, lookups, &mut judgement).await?;
         let step = self.rules.schedule.step(&domain.standing, shown, now);
 
         check.failure = None;
@@ -156,7 +156,7 @@ impl Verifier {
         } else if judgement.lacks_ownership {
             check.owned_since = None;
         }
-        check.findings = findings_json(&requirements, domain, &findings, looks, &before);
+        check.findings = findings_json(&requirements, domain, &findings, lookups, &before);
         check.unclear_since = match shown {
             Shown::Unclear => check.unclear_since.or(Some(now)),
             Shown::Complete | Shown::Lacking | Shown::TakenOver => None,
@@ -186,14 +186,14 @@ impl Verifier {
         &self,
         domain: &SenderDomain,
         check: &CheckRow,
-        looks: &Looks,
+        lookups: &Lookups,
         judgement: &mut Judgement,
     ) -> Result<Shown, StoreError> {
         if judgement.missing.is_empty() {
             if !domain.standing.may_send() && self.store.looks_like_another(domain.id).await? {
                 judgement.progress = 99;
-                let missing = "the name: it looks like a domain that another account of this server \
-                               has verified; ask the operator of this server";
+                let missing = "the name: it lookups like a domain that another account of this server \
+                               has verified; evaluate the operator of this server";
                 judgement.missing.push(missing.to_owned());
                 return Ok(Shown::Lacking);
             }
@@ -209,7 +209,7 @@ impl Verifier {
         }
         // A zone without any of the proofs has had an accident; one with another's has another owner.
         let others = self.store.proofs_of_others(domain, owned.before(HANDOVER)).await?;
-        let taken = others.iter().any(|token| looks.show(token));
+        let taken = others.iter().any(|token| lookups.show(token));
         Ok(if taken { Shown::TakenOver } else { Shown::Lacking })
     }
 
@@ -294,9 +294,9 @@ pub fn requirements_json(requirements: &[Requirement]) -> Value {
     let requirement = |it: &Requirement| {
         json!({
             "id": it.id,
-            "purpose": words::purpose(it.purpose),
+            "purpose": wire_types::purpose(it.purpose),
             "required": it.required,
-            "type": words::record_type(it.record_type),
+            "type": wire_types::record_type(it.record_type),
             "name": it.name,
             "value": it.suggested_value,
             "help": it.help,
@@ -321,12 +321,12 @@ fn findings_json(
     requirements: &[Requirement],
     domain: &SenderDomain,
     findings: &[Finding],
-    looks: &Looks,
+    lookups: &Lookups,
     before: &HashSet<String>,
 ) -> Value {
     let finding = |requirement: &Requirement| {
         let of_it = findings.iter().find(|it| it.requirement_id == requirement.id);
-        let counted = standing(requirement, domain, findings, looks);
+        let counted = standing(requirement, domain, findings, lookups);
         let overruled = of_it.is_some_and(|it| it.status != counted);
         let hint = if overruled {
             "The server itself does not see this domain's token here. Publish the record at this very \
@@ -336,7 +336,7 @@ fn findings_json(
         };
         json!({
             "id": requirement.id,
-            "status": words::status(counted),
+            "status": wire_types::status(counted),
             "wasSatisfied": counted == Status::Satisfied
                 || counted == Status::Unknown && before.contains(&requirement.id),
             "found": of_it.map(|it| it.found.as_slice()).unwrap_or_default(),

@@ -7,8 +7,8 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::looks::{Looks, shows};
-use super::words;
+use super::lookups::{Lookups, shows};
+use super::wire_types;
 use crate::dns::Outcome;
 use crate::domain::key::{DkimKey, KeyPhase};
 use crate::domain::state::{DomainKind, SenderDomain, Standing};
@@ -38,7 +38,7 @@ pub fn judge(
     keys: &[DkimKey],
     requirements: &[Requirement],
     findings: &[Finding],
-    looks: &Looks,
+    lookups: &Lookups,
     before: &HashSet<String>,
 ) -> Judgement {
     let required: Vec<&Requirement> =
@@ -54,7 +54,7 @@ pub fn judge(
     };
     let mut known = 0;
     for requirement in &required {
-        match standing(requirement, domain, findings, looks) {
+        match standing(requirement, domain, findings, lookups) {
             Status::Satisfied => {
                 known += 1;
                 judgement.owned |= requirement.purpose == Purpose::Ownership;
@@ -87,13 +87,14 @@ impl Judgement {
 
     /// Takes a domain whose known proof the host has seen to be gone for one without an owner, whatever
     /// the policy asks for now.
-    pub fn disown(&mut self, row: &DomainRow, looks: &Looks) {
-        if self.owned || self.lacks_ownership || !is_disowned(row, looks) {
+    pub fn disown(&mut self, row: &DomainRow, lookups: &Lookups) {
+        if self.owned || self.lacks_ownership || !is_disowned(row, lookups) {
             return;
         }
         self.progress = self.progress.min(99);
         (self.lacks, self.lacks_ownership) = (true, true);
-        let proof = |it: Lookup| format!("{} ({})", words::purpose(Purpose::Ownership), it.name);
+        let proof =
+            |it: Lookup| format!("{} ({})", wire_types::purpose(Purpose::Ownership), it.name);
         self.missing.extend(known_proofs(row).into_iter().map(proof));
     }
 }
@@ -109,13 +110,13 @@ pub fn standing(
     requirement: &Requirement,
     domain: &SenderDomain,
     findings: &[Finding],
-    looks: &Looks,
+    lookups: &Lookups,
 ) -> Status {
     let found = status(requirement, findings);
     if requirement.purpose != Purpose::Ownership {
         return found;
     }
-    match (found, proof(&requirement.name, requirement.record_type, domain, looks)) {
+    match (found, proof(&requirement.name, requirement.record_type, domain, lookups)) {
         (Status::Unknown, seen @ (Status::Missing | Status::Wrong)) | (Status::Satisfied, seen) => {
             seen
         }
@@ -127,20 +128,21 @@ pub fn standing(
 /// them: the host looks at them whatever the policy asks for now.
 pub fn known_proofs(row: &DomainRow) -> Vec<Lookup> {
     let known = row.requirements.as_array().map(Vec::as_slice).unwrap_or_default();
-    let is_proof =
-        |it: &&Value| it["required"] == true && it["purpose"] == words::purpose(Purpose::Ownership);
+    let is_proof = |it: &&Value| {
+        it["required"] == true && it["purpose"] == wire_types::purpose(Purpose::Ownership)
+    };
     let look_up = |it: &Value| {
         let [id, name] = ["id", "name"].map(|member| it[member].as_str().map(str::to_owned));
-        let record_type = words::parsed_type(it["type"].as_str()?)?;
+        let record_type = wire_types::parsed_type(it["type"].as_str()?)?;
         Some(Lookup { id: id?, name: name?, record_type })
     };
     known.iter().filter(is_proof).filter_map(look_up).collect()
 }
 
 /// Whether the host has seen that one of them is not there.
-fn is_disowned(row: &DomainRow, looks: &Looks) -> bool {
+fn is_disowned(row: &DomainRow, lookups: &Lookups) -> bool {
     let lost = |it: Lookup| {
-        let seen = proof(&it.name, it.record_type, &row.domain, looks);
+        let seen = proof(&it.name, it.record_type, &row.domain, lookups);
         matches!(seen, Status::Missing | Status::Wrong)
     };
     known_proofs(row).into_iter().any(lost)
@@ -153,16 +155,16 @@ fn status(requirement: &Requirement, findings: &[Finding]) -> Status {
 }
 
 /// The host's own look at a proof of ownership.
-fn proof(name: &str, record_type: RecordType, domain: &SenderDomain, looks: &Looks) -> Status {
-    let Some(look) = looks.of(name, record_type) else { return Status::Unknown };
+fn proof(name: &str, record_type: RecordType, domain: &SenderDomain, lookups: &Lookups) -> Status {
+    let Some(made) = lookups.of(name, record_type) else { return Status::Unknown };
     let inside = |name: &str| {
         let name = name.trim_end_matches('.').to_ascii_lowercase();
         let above = name.strip_suffix(domain.name.as_str());
         above.is_some_and(|it| it.is_empty() || it.ends_with('.'))
     };
-    match &look.seen.outcome {
+    match &made.seen.outcome {
         outcome @ Outcome::Answers(_) => {
-            let stays = inside(&look.name) && look.seen.cname_chain.iter().all(|it| inside(it));
+            let stays = inside(&made.name) && made.seen.cname_chain.iter().all(|it| inside(it));
             let proven = stays && shows(outcome, &domain.verification_token);
             if proven { Status::Satisfied } else { Status::Wrong }
         }
@@ -180,7 +182,7 @@ fn counts(requirement: &Requirement, domain: &SenderDomain, keys: &[DkimKey]) ->
 }
 
 fn named(requirement: &Requirement) -> String {
-    format!("{} ({})", words::purpose(requirement.purpose), requirement.name)
+    format!("{} ({})", wire_types::purpose(requirement.purpose), requirement.name)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Makes the DKIM keys of a domain, and looks whether DNS has them.
 
 use super::Verifier;
-use super::looks::Looks;
+use super::lookups::Lookups;
 use crate::clock::Timestamp;
 use crate::dns::{Outcome, text};
 use crate::domain::key::{DkimKey, KeyPhase, identity, pair_name};
@@ -75,9 +75,9 @@ pub fn next_keys(domain: &DomainName, keys: &[DkimKey]) -> Vec<Lookup> {
 
 /// Whether the key's record was seen, alone and with this key: the host's own look, whatever the policy
 /// makes of it.
-pub fn is_published(domain: &DomainName, key: &DkimKey, looks: &Looks) -> bool {
-    let Some(look) = looks.of(&record_name(domain, key), RecordType::Txt) else { return false };
-    let Outcome::Answers(answers) = &look.seen.outcome else { return false };
+pub fn is_published(domain: &DomainName, key: &DkimKey, lookups: &Lookups) -> bool {
+    let Some(made) = lookups.of(&record_name(domain, key), RecordType::Txt) else { return false };
+    let Outcome::Answers(answers) = &made.seen.outcome else { return false };
     let [answer] = answers.as_slice() else { return false };
     let text = text(&answer.data);
     let text = String::from_utf8_lossy(&text);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::judge::is_satisfied;
 use super::keys::{is_published, record_name};
-use super::looks::Looks;
+use super::lookups::Lookups;
 use super::{DomainError, Verifier};
 use crate::clock::Timestamp;
 use crate::domain::key::{DkimKey, KeyPhase};
@@ -15,12 +15,12 @@ use crate::plugin::domain::{Finding, Requirement};
 use crate::store::sqlite::{Checked, DomainFile};
 
 /// How often a rotation is begun again beside checks that are written at the same time.
-const TRIES: usize = 5;
+const MAX_TRIES: usize = 5;
 /// Retired keys of a domain, whose records its holder has to keep: five pairs.
-const MOST_RETIRED: usize = 10;
+const MAX_RETIRED_KEYS: usize = 10;
 /// How long a record is still needed after its key has signed the last message: receivers that defer
 /// a message for days verify it late.
-pub const RETIRED: Duration = Duration::from_hours(7 * 24);
+pub const RETIRED_KEY_TIME: Duration = Duration::from_hours(7 * 24);
 
 impl Verifier {
     /// Begins a rotation. One that has begun goes on with the same keys. A domain that does not send
@@ -33,13 +33,13 @@ impl Verifier {
         let now = self.clock.now();
         let pair = self.pair(domain.id, KeyPhase::Next, now).await?;
         let mut current = Some(file);
-        for _ in 0..TRIES {
+        for _ in 0..MAX_TRIES {
             let Some(file) = current else { break };
             if file.keys.iter().any(|key| key.phase == KeyPhase::Next) {
                 return Ok(file);
             }
             let retired = file.keys.iter().filter(|key| key.phase == KeyPhase::Retired);
-            if retired.count() >= MOST_RETIRED {
+            if retired.count() >= MAX_RETIRED_KEYS {
                 return Err(DomainError::RotatedTooOften);
             }
             let Some(check) = file.check.clone() else { break };
@@ -74,16 +74,17 @@ impl Verifier {
 pub fn advance(
     domain: &DomainName,
     keys: &[DkimKey],
-    looks: &Looks,
+    lookups: &Lookups,
     judged: (&[Requirement], &[Finding]),
     now: Timestamp,
 ) -> Option<Vec<DkimKey>> {
     let next = || keys.iter().filter(|key| key.phase == KeyPhase::Next);
     let ready = next().next().is_some()
         && next().all(|key| {
-            is_published(domain, key, looks) && !is_faulted(&record_name(domain, key), judged)
+            is_published(domain, key, lookups) && !is_faulted(&record_name(domain, key), judged)
         });
-    let is_over = |key: &DkimKey| key.phase == KeyPhase::Retired && now >= key.since.after(RETIRED);
+    let is_over =
+        |key: &DkimKey| key.phase == KeyPhase::Retired && now >= key.since.after(RETIRED_KEY_TIME);
     if !ready && !keys.iter().any(is_over) {
         return None;
     }

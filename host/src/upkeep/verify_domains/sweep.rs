@@ -14,15 +14,15 @@ use crate::store::sqlite::Sight;
 use crate::store::{StoreError, beside};
 
 /// How often is looked for domains that another process has added.
-const LOOK: Duration = Duration::from_secs(5);
+const POLL_INTERVAL: Duration = Duration::from_secs(5);
 /// The longest that a check may take, and when one is made again that never came to its end.
-const CHECK: Duration = Duration::from_mins(3);
+const MAX_CHECK_TIME: Duration = Duration::from_mins(3);
 const LEASE: Duration = Duration::from_mins(5);
 /// How the work is spread when the policy has changed: for each domain, and at most in all.
-const EACH: Duration = Duration::from_millis(20);
-const ALL: Duration = Duration::from_hours(1);
+const SPREAD_PER_DOMAIN: Duration = Duration::from_millis(20);
+const MAX_SPREAD: Duration = Duration::from_hours(1);
 /// Domains that are rewritten in one transaction; between two of them others may write.
-const BITE: u32 = 500;
+const BATCH_ROWS: u32 = 500;
 /// Under which name the policy is noted that the domains were last judged by.
 const POLICY: &str = "domain policy";
 
@@ -57,14 +57,15 @@ impl Verifier {
                     let pause = async {
                         tokio::select! {
                             () = stop.cancelled() => {}
-                            () = tokio::time::sleep(LOOK) => {}
+                            () = tokio::time::sleep(POLL_INTERVAL) => {}
                         }
                     };
                     beside(pause, &mut running, &mut done).await;
                 }
             }
             if done.is_empty() {
-                let pause = if running.is_empty() { self.until_next(now).await } else { LOOK };
+                let pause =
+                    if running.is_empty() { self.until_next(now).await } else { POLL_INTERVAL };
                 tokio::select! {
                     () = stop.cancelled() => return,
                     Some(sight) = running.next() => done.push(sight),
@@ -116,10 +117,10 @@ impl Verifier {
         }
         if self.store.noted(POLICY).await?.is_some_and(|noted| noted != live) {
             let domains = self.store.count_domain_checks().await?;
-            let over = EACH.saturating_mul(domains).min(ALL);
+            let over = SPREAD_PER_DOMAIN.saturating_mul(domains).min(MAX_SPREAD);
             let mut after = None;
             loop {
-                after = self.store.hasten_domain_checks(after, BITE, over, now).await?;
+                after = self.store.hasten_domain_checks(after, BATCH_ROWS, over, now).await?;
                 if after.is_none() {
                     break;
                 }
@@ -132,7 +133,7 @@ impl Verifier {
     }
 
     async fn one(&self, sight: Sight, id: DomainId) -> Sight {
-        match tokio::time::timeout(CHECK, self.examine(id)).await {
+        match tokio::time::timeout(MAX_CHECK_TIME, self.examine(id)).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => tracing::error!(domain = %id, %error, "a domain was not checked"),
             Err(_) => tracing::warn!(domain = %id, "the check of a domain took too long"),
@@ -142,8 +143,8 @@ impl Verifier {
 
     async fn until_next(&self, now: Timestamp) -> Duration {
         match self.store.next_domain_check().await {
-            Ok(Some(due)) => now.until(due).min(LOOK).max(Duration::from_millis(10)),
-            Ok(None) | Err(_) => LOOK,
+            Ok(Some(due)) => now.until(due).min(POLL_INTERVAL).max(Duration::from_millis(10)),
+            Ok(None) | Err(_) => POLL_INTERVAL,
         }
     }
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use waxwing_dns::DnsServer;
 
-use super::{DomainError, Gate, Rules, Verifier};
+use super::{AccountPermits, DomainError, Rules, Verifier};
 use crate::account::plan::Plan;
 use crate::account::{Account, AccountState};
 use crate::clock::{Clock, Timestamp};
@@ -68,7 +68,7 @@ impl Bench {
             keys: Seal::new(&[7; 32], Purpose::DkimKeys),
             samples: Arc::new(Seal::new(&[7; 32], Purpose::Samples)),
             clock: clock.clone(),
-            gate: Gate::default(),
+            permits: AccountPermits::default(),
             rules: Rules {
                 spf_include: "spf.mail.example.net".to_owned(),
                 return_path_host: "bounce.mail.example.net".to_owned(),

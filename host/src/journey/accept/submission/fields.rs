@@ -7,7 +7,8 @@ use serde_json::{Map, Value};
 
 use super::super::refusal::Fault;
 use super::{
-    FURTHEST, MAX_HEADER_VALUE, MAX_HEADERS, MAX_METADATA, MAX_METADATA_VALUE, MAX_TAG, MAX_TAGS,
+    MAX_HEADER_VALUE, MAX_HEADERS, MAX_METADATA, MAX_METADATA_VALUE, MAX_SEND_AT_AHEAD, MAX_TAG,
+    MAX_TAGS,
 };
 use crate::clock::Timestamp;
 use crate::message::address::EmailAddress;
@@ -170,7 +171,7 @@ impl Fields {
     pub fn send_at(&mut self, value: Value, now: Timestamp) -> Option<Timestamp> {
         let text = self.text(value, "sendAt")?;
         match Timestamp::parse_rfc3339(&text) {
-            Some(moment) if moment <= now.after(FURTHEST) => Some(moment),
+            Some(moment) if moment <= now.after(MAX_SEND_AT_AHEAD) => Some(moment),
             Some(_) => self.fault("sendAt", "too_far", "may be at most 30 days ahead"),
             None => self.fault("sendAt", "invalid", "must be RFC 3339, as in 2026-12-24T18:00:00Z"),
         }

@@ -74,10 +74,10 @@ fn an_unknown_field_is_accepted_with_a_warning() {
 
 #[test]
 fn send_at_is_at_most_thirty_days_ahead() {
-    let far = NOW.after(FURTHEST + Duration::from_secs(1)).rfc3339();
+    let far = NOW.after(MAX_SEND_AT_AHEAD + Duration::from_secs(1)).rfc3339();
     assert_eq!(faults(with("sendAt", json!(far))), pairs(&[("sendAt", "too_far")]));
-    let near = parse(with("sendAt", json!(NOW.after(FURTHEST).rfc3339()))).expect("valid");
-    assert_eq!(near.send_at, Some(NOW.after(FURTHEST)));
+    let near = parse(with("sendAt", json!(NOW.after(MAX_SEND_AT_AHEAD).rfc3339()))).expect("valid");
+    assert_eq!(near.send_at, Some(NOW.after(MAX_SEND_AT_AHEAD)));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use metrics_exporter_prometheus::PrometheusBuilder;
 use tokio_util::sync::CancellationToken;
 
-use super::{SAMPLE_BYTES, SAMPLES, channel};
+use super::{MAX_SAMPLE_BYTES, MAX_WAITING_SAMPLES, channel};
 use crate::account::key::Mode;
 use crate::clock::{Clock, Timestamp};
 use crate::id::{AccountId, DecisionId, KeyId};
@@ -74,8 +74,8 @@ fn what_is_too_many_or_too_large_is_dropped_and_counted() {
     let recorder = PrometheusBuilder::new().build_recorder();
     let (committer, queue) = channel();
     metrics::with_local_recorder(&recorder, || {
-        committer.sample(sample(SAMPLE_BYTES + 1));
-        for _ in 0..SAMPLES + 2 {
+        committer.sample(sample(MAX_SAMPLE_BYTES + 1));
+        for _ in 0..MAX_WAITING_SAMPLES + 2 {
             committer.sample(sample(1));
         }
         drop(queue);

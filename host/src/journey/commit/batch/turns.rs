@@ -7,7 +7,7 @@ use std::collections::{HashMap, VecDeque};
 use crate::id::AccountId;
 
 /// What a transaction costs at most, in messages, unless it is for one request alone.
-const TOGETHER: usize = 256;
+const MAX_MESSAGES_PER_COMMIT: usize = 256;
 /// What an account may put in at each of its turns.
 const QUANTUM: usize = 32;
 
@@ -111,7 +111,7 @@ enum Room {
 
 impl<J> Group<J> {
     fn has_room_for(&self, cost: usize) -> bool {
-        self.jobs.is_empty() || self.cost + cost <= TOGETHER
+        self.jobs.is_empty() || self.cost + cost <= MAX_MESSAGES_PER_COMMIT
     }
 }
 
@@ -170,7 +170,7 @@ mod tests {
         while !turns.is_empty() {
             let group = turns.next_group();
             let cost: usize = group.iter().map(Jobs::cost).sum();
-            assert!(cost <= TOGETHER, "{cost}");
+            assert!(cost <= MAX_MESSAGES_PER_COMMIT, "{cost}");
             groups += 1;
             all.extend(group);
         }
@@ -184,7 +184,11 @@ mod tests {
         let group = waiting(long.chain(short)).next_group();
         let of = |n| group.iter().filter(|it| it.0 == n).count();
         assert_eq!([of(2), of(3), of(4)], [40, 40, 40], "all of theirs");
-        assert_eq!(group.len(), TOGETHER, "and the rest of the room for the long line");
+        assert_eq!(
+            group.len(),
+            MAX_MESSAGES_PER_COMMIT,
+            "and the rest of the room for the long line"
+        );
     }
 
     #[test]

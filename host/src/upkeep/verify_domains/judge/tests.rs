@@ -6,7 +6,7 @@ use crate::dns::{Answer, Observation};
 use crate::domain::state::{Phase, Standing};
 use crate::id::{AccountId, DomainId};
 use crate::plugin::domain::RecordType;
-use crate::upkeep::verify_domains::looks::Look;
+use crate::upkeep::verify_domains::lookups::MadeLookup;
 
 const NOW: Timestamp = Timestamp::from_millis(0);
 const TOKEN: &str = "0123456789abcdef";
@@ -39,7 +39,7 @@ fn finding(id: &str, status: Status) -> Finding {
     Finding { requirement_id: id.to_owned(), status, found: Vec::new(), hint: String::new() }
 }
 
-fn seen(name: &str, outcome: Outcome, chain: &[&str]) -> Looks {
+fn seen(name: &str, outcome: Outcome, chain: &[&str]) -> Lookups {
     let seen = Observation {
         resolver: String::new(),
         outcome,
@@ -48,7 +48,7 @@ fn seen(name: &str, outcome: Outcome, chain: &[&str]) -> Looks {
         at: NOW,
     };
     let (id, name) = ("own".to_owned(), name.to_owned());
-    Looks::of_tests(vec![Look { id, name, record_type: RecordType::Txt, seen }])
+    Lookups::of_tests(vec![MadeLookup { id, name, record_type: RecordType::Txt, seen }])
 }
 
 fn with_token() -> Outcome {
@@ -56,15 +56,15 @@ fn with_token() -> Outcome {
     Outcome::Answers(vec![Answer { data, ttl: 60 }])
 }
 
-fn judged(findings: &[Finding], looks: &Looks, before: &[&str]) -> Judgement {
-    judged_at("own.example.com", findings, looks, before)
+fn judged(findings: &[Finding], lookups: &Lookups, before: &[&str]) -> Judgement {
+    judged_at("own.example.com", findings, lookups, before)
 }
 
-fn judged_at(name: &str, findings: &[Finding], looks: &Looks, before: &[&str]) -> Judgement {
+fn judged_at(name: &str, findings: &[Finding], lookups: &Lookups, before: &[&str]) -> Judgement {
     let own = Requirement { name: name.to_owned(), ..requirement("own", Purpose::Ownership) };
     let required = [own, requirement("spf", Purpose::Spf)];
     let before = before.iter().map(|it| (*it).to_owned()).collect();
-    judge(&domain(DomainKind::Dns), &[], &required, findings, looks, &before)
+    judge(&domain(DomainKind::Dns), &[], &required, findings, lookups, &before)
 }
 
 fn content() -> [Finding; 2] {
@@ -73,21 +73,21 @@ fn content() -> [Finding; 2] {
 
 #[test]
 fn a_policy_that_asks_for_nothing_verifies_nothing() {
-    let (looks, none) = (Looks::begin(), HashSet::new());
-    let dns = judge(&domain(DomainKind::Dns), &[], &[], &[], &looks, &none);
+    let (lookups, none) = (Lookups::begin(), HashSet::new());
+    let dns = judge(&domain(DomainKind::Dns), &[], &[], &[], &lookups, &none);
     assert_eq!((dns.progress, dns.missing.len(), dns.lacks), (0, 1, false));
-    let sandbox = judge(&domain(DomainKind::Sandbox), &[], &[], &[], &looks, &none);
+    let sandbox = judge(&domain(DomainKind::Sandbox), &[], &[], &[], &lookups, &none);
     assert_eq!((sandbox.progress, sandbox.missing.len()), (100, 0));
 }
 
 #[test]
 fn only_satisfied_required_records_count() {
-    let looks = seen("own.example.com", with_token(), &[]);
+    let lookups = seen("own.example.com", with_token(), &[]);
     let half =
-        judged(&[finding("own", Status::Satisfied), finding("spf", Status::Wrong)], &looks, &[]);
+        judged(&[finding("own", Status::Satisfied), finding("spf", Status::Wrong)], &lookups, &[]);
     assert_eq!((half.progress, half.lacks, half.lacks_ownership), (50, true, false));
     assert_eq!(half.missing, ["SPF (spf.example.com)"]);
-    assert_eq!(judged(&content(), &looks, &[]).progress, 100);
+    assert_eq!(judged(&content(), &lookups, &[]).progress, 100);
 }
 
 #[test]
@@ -111,10 +111,10 @@ fn a_policy_that_is_content_with_everything_proves_nothing() {
 
 #[test]
 fn what_cannot_be_seen_neither_lacks_nor_completes() {
-    let looks = seen("own.example.com", Outcome::TimedOut, &[]);
-    let unclear = judged(&content(), &looks, &["own"]);
+    let lookups = seen("own.example.com", Outcome::TimedOut, &[]);
+    let unclear = judged(&content(), &lookups, &["own"]);
     assert_eq!((unclear.progress, unclear.lacks, unclear.missing.len()), (99, false, 1));
-    assert_eq!(judged(&content(), &looks, &[]).progress, 50);
+    assert_eq!(judged(&content(), &lookups, &[]).progress, 50);
     let silent = judged(&[], &seen("own.example.com", with_token(), &[]), &[]);
     assert_eq!((silent.progress, silent.lacks), (0, false), "a policy without findings");
 }
@@ -128,9 +128,9 @@ fn a_proof_that_was_asked_for_before_and_is_gone_is_gone_for_the_host_alone() {
         decision: json!({}),
     };
     let gone = |name: &str, outcome| {
-        let looks = seen("own.example.com", outcome, &[]);
+        let lookups = seen("own.example.com", outcome, &[]);
         let mut judgement = Judgement::unchanged(&row(name).domain.standing);
-        judgement.disown(&row(name), &looks);
+        judgement.disown(&row(name), &lookups);
         judgement.lacks_ownership
     };
     let own = "own.example.com";

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::data_dir::{DataDir, Lock};
 use super::inbox::Sandbox;
-use super::limits::LimitsInUse;
+use super::limits::LiveLimits;
 use super::reload::Exchange;
 use super::start_error::StartError;
 use super::tasks::Tasks;
@@ -35,8 +35,8 @@ use crate::telemetry;
 use crate::upkeep::retention::{Kept, Retention};
 use crate::upkeep::verify_domains::Verifier;
 
-/// How long deliveries under way may take after the doors are closed.
-const DRAIN: Duration = Duration::from_secs(30);
+/// How long deliveries under way may take after the listeners have stopped.
+const DELIVERY_DRAIN: Duration = Duration::from_secs(30);
 
 /// A server that listens.
 #[derive(Debug)]
@@ -63,10 +63,10 @@ pub struct Running {
     pub verifier: Arc<Verifier>,
     /// The time.
     pub clock: Clock,
-    doors: Tasks,
+    listeners: Tasks,
     core: Tasks,
     sandbox: Sandbox,
-    stop_doors: CancellationToken,
+    stop_listeners: CancellationToken,
     stop_core: CancellationToken,
     broken: CancellationToken,
     pub(super) exchange: Exchange,
@@ -100,8 +100,8 @@ pub async fn start(configured: &Config) -> Result<Running, StartError> {
 
     let control = ControlToken::random();
     data.write_control(http, control.secret())?;
-    let [broken, stop_doors, stop_core] = [(); 3].map(|()| CancellationToken::new());
-    let (doors, core) = (Tasks::vital(broken.clone()), Tasks::vital(broken.clone()));
+    let [broken, stop_listeners, stop_core] = [(); 3].map(|()| CancellationToken::new());
+    let (listeners, core) = (Tasks::vital(broken.clone()), Tasks::vital(broken.clone()));
     let sandbox = Sandbox::start(config, (&archive, &clock), Tasks::vital(broken.clone())).await?;
     let (committer, commits) = batch::channel();
     let commits = commits.keeping_samples(config.plugins.samples_kept);
@@ -117,7 +117,7 @@ pub async fn start(configured: &Config) -> Result<Running, StartError> {
         wake: Arc::clone(&wake),
     };
     let (worker, book) = delivery::worker(config, &data, parts)?;
-    let mut limits = LimitsInUse::new(config, stop_doors.clone());
+    let mut limits = LiveLimits::new(config, stop_listeners.clone());
     let evidence = plugins::evidence(&store, &seal, &clock, &limits);
     plugins::start(plugin_manager, &evidence, (&store, &clock), (&core, &stop_core));
     let webhooks = webhooks::start(config, &data, &store, &clock, (&core, &stop_core)).await?;
@@ -129,7 +129,7 @@ pub async fn start(configured: &Config) -> Result<Running, StartError> {
     let commit = Commit { clock: clock.clone(), committer, seal: Arc::clone(&seal) };
     let journey = Arc::new(Journey::new(accept, Arc::clone(&plugins), commit, store.clone()));
     if let Some(reports) = reports {
-        reports.serve(config, relay.tls(), &doors, &stop_doors);
+        reports.serve(config, relay.tls(), &listeners, &stop_listeners);
     }
     let api = Api {
         journey: Arc::clone(&journey),
@@ -149,8 +149,13 @@ pub async fn start(configured: &Config) -> Result<Running, StartError> {
         readiness: Arc::default(),
         metrics,
     };
-    limits.relay = relay.serve(config, journey, &doors, &stop_doors);
-    http_ports.serve(&api, config.inbox.view.then_some(archive), &limits, (&doors, &stop_doors));
+    limits.relay = relay.serve(config, journey, &listeners, &stop_listeners);
+    http_ports.serve(
+        &api,
+        config.inbox.view.then_some(archive),
+        &limits,
+        (&listeners, &stop_listeners),
+    );
     Ok(Running {
         http,
         metrics: metrics_address,
@@ -163,10 +168,10 @@ pub async fn start(configured: &Config) -> Result<Running, StartError> {
         plugins,
         verifier,
         clock,
-        doors,
+        listeners,
         core,
         sandbox,
-        stop_doors,
+        stop_listeners,
         stop_core,
         broken,
         exchange: Exchange::new(limits, book, configured),
@@ -228,16 +233,16 @@ impl Running {
         self.broken.clone()
     }
 
-    /// Stops in three stages: first the doors, then what carries accepted messages on, then the sandbox
+    /// Stops in three stages: first the listeners, then what carries accepted messages on, then the sandbox
     /// inbox, to which it carries some.
     pub async fn drain(self) {
         tracing::info!("stopping: no new requests, running ones finish");
-        self.stop_doors.cancel();
-        // Whoever asked for the impact of a component would keep the door open until it is compiled.
+        self.stop_listeners.cancel();
+        // A request for the impact of a component would hold the HTTP listener until the component is compiled.
         self.plugins.stop_compiling();
-        self.doors.finish().await;
+        self.listeners.finish().await;
         self.stop_core.cancel();
-        if tokio::time::timeout(DRAIN, self.core.finish()).await.is_err() {
+        if tokio::time::timeout(DELIVERY_DRAIN, self.core.finish()).await.is_err() {
             tracing::warn!(
                 "shutdown time is over: interrupted deliveries are retried after the next start, and their recipients may get a message twice"
             );

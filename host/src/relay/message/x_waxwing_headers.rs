@@ -14,7 +14,7 @@ const KNOWN: &str = "X-Waxwing-Template, -Data, -From-Name, -Tag, -Metadata-<key
 
 /// What the fields of one message say.
 #[derive(Debug, Default)]
-pub struct Own {
+pub struct XWaxwingHeaders {
     /// The slug of a template; without it the message is relayed as it is.
     pub template: Option<String>,
     /// Texts that should each be a JSON object, in order.
@@ -39,10 +39,10 @@ enum Known {
     SendAt,
 }
 
-impl Own {
+impl XWaxwingHeaders {
     /// Reads the fields of a message and notes their faults.
     pub fn read(message: &Message<'_>, faults: &mut Vec<Fault>) -> Self {
-        let mut own = Self::default();
+        let mut x_waxwing = Self::default();
         for field in message.fields.iter().filter(|field| is_own(field)) {
             match (known(field.name), text(field)) {
                 (None, _) => {
@@ -53,13 +53,13 @@ impl Own {
                     let message = "cannot be decoded; write UTF-8 or encoded words (RFC 2047)";
                     faults.push(Fault::new(field.name, "invalid", message));
                 }
-                (Some(known), Some(text)) => own.take(known, text, field.name, faults),
+                (Some(known), Some(text)) => x_waxwing.take(known, text, field.name, faults),
             }
         }
         if message.named("X-Waxwing-Template").next().is_none() {
             needs_template(message, faults);
         }
-        own.idempotency_key = own.idempotency_key.filter(|key| {
+        x_waxwing.idempotency_key = x_waxwing.idempotency_key.filter(|key| {
             let valid =
                 (1..=256).contains(&key.len()) && key.bytes().all(|it| it.is_ascii_graphic());
             if !valid {
@@ -68,7 +68,7 @@ impl Own {
             }
             valid
         });
-        own
+        x_waxwing
     }
 
     /// The fields that every message can have, beside `more`, in the JSON of the send API.

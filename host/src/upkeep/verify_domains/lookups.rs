@@ -6,18 +6,18 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
-use super::words;
+use super::wire_types;
 use crate::dns::{self, Outcome, Resolver, text};
 use crate::plugin::domain::{Lookup, Observation, RecordType};
 
 /// What the look-ups of a check may take together.
-const TIME: Duration = Duration::from_mins(1);
+const MAX_LOOKUP_TIME: Duration = Duration::from_mins(1);
 /// Octets of answers that are kept of one check; what is beyond is judged and not kept.
-const KEPT: usize = 512 << 10;
+const MAX_ANSWER_OCTETS: usize = 512 << 10;
 
 /// One look-up and what was seen.
 #[derive(Debug)]
-pub struct Look {
+pub struct MadeLookup {
     /// The id by which the policy knows it.
     pub id: String,
     pub name: String,
@@ -27,23 +27,23 @@ pub struct Look {
 
 /// All look-ups of a check.
 #[derive(Debug)]
-pub struct Looks {
-    made: Vec<Look>,
+pub struct Lookups {
+    made: Vec<MadeLookup>,
     until: Instant,
 }
 
-impl Looks {
-    /// None yet; what is not answered by `TIME` from now has timed out, so that slow name servers
+impl Lookups {
+    /// None yet; what is not answered by `MAX_LOOKUP_TIME` from now has timed out, so that slow name servers
     /// delay a check and never keep it from its end.
     #[must_use]
     pub fn begin() -> Self {
-        Self { made: Vec::new(), until: Instant::now() + TIME }
+        Self { made: Vec::new(), until: Instant::now() + MAX_LOOKUP_TIME }
     }
 
     /// Look-ups that were made.
     #[cfg(test)]
     #[must_use]
-    pub fn of_tests(made: Vec<Look>) -> Self {
+    pub fn of_tests(made: Vec<MadeLookup>) -> Self {
         Self { made, ..Self::begin() }
     }
 
@@ -55,10 +55,10 @@ impl Looks {
             let seen = if let Some(seen) = known {
                 seen
             } else {
-                let look_up = resolver.look_up(&it.name, words::asked(it.record_type));
+                let look_up = resolver.look_up(&it.name, wire_types::asked(it.record_type));
                 timeout_at(until, look_up).await.unwrap_or_else(|_| resolver.unseen())
             };
-            Look { id: it.id, name: it.name, record_type: it.record_type, seen }
+            MadeLookup { id: it.id, name: it.name, record_type: it.record_type, seen }
         });
         let seen = join_all(seen).await;
         self.made.extend(seen);
@@ -66,45 +66,46 @@ impl Looks {
 
     /// A look-up of a name and type.
     #[must_use]
-    pub fn of(&self, name: &str, record_type: RecordType) -> Option<&Look> {
-        let same = |it: &&Look| it.record_type == record_type && it.name.eq_ignore_ascii_case(name);
+    pub fn of(&self, name: &str, record_type: RecordType) -> Option<&MadeLookup> {
+        let same =
+            |it: &&MadeLookup| it.record_type == record_type && it.name.eq_ignore_ascii_case(name);
         self.made.iter().find(same)
     }
 
     /// Whether a text was seen in any record, in letters of either case.
     #[must_use]
     pub fn show(&self, wanted: &str) -> bool {
-        self.made.iter().any(|look| shows(&look.seen.outcome, wanted))
+        self.made.iter().any(|made| shows(&made.seen.outcome, wanted))
     }
 
     /// What the policy is shown.
     #[must_use]
     pub fn observations(&self) -> Vec<Observation> {
-        self.made.iter().map(|look| words::observation(&look.id, &look.seen)).collect()
+        self.made.iter().map(|made| wire_types::observation(&made.id, &made.seen)).collect()
     }
 
     /// What is kept: the exact data in presentation format, who answered, and when.
     #[must_use]
     pub fn to_json(&self) -> Value {
-        let mut left = KEPT;
-        let keep = |look: &Look| {
-            let answers = look.seen.outcome.answers();
+        let mut left = MAX_ANSWER_OCTETS;
+        let keep = |made: &MadeLookup| {
+            let answers = made.seen.outcome.answers();
             let size: usize = answers.iter().map(|answer| answer.data.len()).sum();
             let fits = size <= left;
             left -= if fits { size } else { 0 };
             let answer = |it: &dns::Answer| json!({"data": it.data, "ttl": it.ttl});
             let kept: Vec<Value> = answers.iter().filter(|_| fits).map(answer).collect();
             json!({
-                "id": look.id,
-                "name": look.name,
-                "type": words::record_type(look.record_type),
-                "outcome": words::outcome(&look.seen.outcome),
+                "id": made.id,
+                "name": made.name,
+                "type": wire_types::record_type(made.record_type),
+                "outcome": wire_types::outcome(&made.seen.outcome),
                 "answers": kept,
                 "tooLargeToKeep": !fits,
-                "cnameChain": look.seen.cname_chain,
-                "dnssecSecure": look.seen.dnssec_secure,
-                "resolver": look.seen.resolver,
-                "at": look.seen.at.rfc3339(),
+                "cnameChain": made.seen.cname_chain,
+                "dnssecSecure": made.seen.dnssec_secure,
+                "resolver": made.seen.resolver,
+                "at": made.seen.at.rfc3339(),
             })
         };
         self.made.iter().map(keep).collect()

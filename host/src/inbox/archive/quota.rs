@@ -5,7 +5,7 @@ use sqlx::SqlitePool;
 use crate::store::sqlite::{cut, excess};
 
 /// Free pages that one arrival gives back to the disk at most, when it made older messages go.
-const PAGES: u32 = 500;
+const MAX_FREED_PAGES: u32 = 500;
 
 /// The most that is kept. The totals are counted by triggers, never by a walk over the table.
 #[derive(Debug, Clone, Copy)]
@@ -29,7 +29,7 @@ pub async fn trim(writer: &SqlitePool, bounds: Bounds) -> Result<(), sqlx::Error
     }
     drop_oldest(writer, bounds).await?;
     let excess = excess(writer).await?;
-    if excess > 0 { cut(writer, excess.min(PAGES)).await } else { Ok(()) }
+    if excess > 0 { cut(writer, excess.min(MAX_FREED_PAGES)).await } else { Ok(()) }
 }
 
 async fn drop_oldest(writer: &SqlitePool, bounds: Bounds) -> Result<(), sqlx::Error> {

@@ -22,11 +22,11 @@ use crate::clock::Timestamp;
 use crate::config::Hostname;
 use crate::server::data_dir::DataDir;
 
-const LIFE: Duration = Duration::from_hours(24 * 365);
+const VALIDITY: Duration = Duration::from_hours(24 * 365);
 /// Made anew when it has no longer to live.
-const LAST_DAYS: Duration = Duration::from_hours(24 * 30);
+const RENEWED_BEFORE_END: Duration = Duration::from_hours(24 * 30);
 /// For clients whose clock is slow.
-const BEFORE: Duration = Duration::from_hours(24);
+const BACKDATED: Duration = Duration::from_hours(24);
 
 const AUTHORITY: &str = "ca.pem";
 const CERTIFICATE: &str = "cert.pem";
@@ -34,12 +34,12 @@ const PRIVATE_KEY: &str = "key.pem";
 
 /// Where a self-signed certificate is kept, and for which names.
 #[derive(Debug)]
-pub(super) struct OwnCertificate {
+pub(super) struct SelfSignedCertificate {
     directory: DataDir,
     names: Vec<String>,
 }
 
-impl OwnCertificate {
+impl SelfSignedCertificate {
     /// For this host name, and for this machine from inside.
     pub fn new(directory: DataDir, hostname: &Hostname) -> Self {
         let mut names = vec![hostname.to_string()];
@@ -59,7 +59,7 @@ impl OwnCertificate {
 
     /// Makes it where there is none that serves for the next 30 days.
     pub fn keep_fresh(&self, now: Timestamp) -> Result<(), CertificateError> {
-        if self.serves(now.after(LAST_DAYS)) {
+        if self.serves(now.after(RENEWED_BEFORE_END)) {
             return Ok(());
         }
         tracing::info!(names = ?self.names, "generating a self-signed certificate for the SMTP relay");
@@ -119,8 +119,8 @@ fn params(
     let mut params = CertificateParams::new(names)?;
     params.distinguished_name.remove(DnType::CommonName);
     params.distinguished_name.push(DnType::CommonName, common_name);
-    params.not_before = date(now).saturating_sub(BEFORE.try_into().unwrap_or_default());
-    params.not_after = date(now.after(LIFE));
+    params.not_before = date(now).saturating_sub(BACKDATED.try_into().unwrap_or_default());
+    params.not_after = date(now.after(VALIDITY));
     Ok(params)
 }
 

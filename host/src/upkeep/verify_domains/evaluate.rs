@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Verifier;
-use super::looks::Looks;
+use super::lookups::Lookups;
 use crate::account::Account;
 use crate::domain::key::{DkimKey, KeyPhase};
 use crate::domain::state::{DomainKind, SenderDomain};
@@ -15,15 +15,15 @@ use crate::plugin::table::{Called, Table};
 use crate::plugin::{CallContext, CallFailure, Pair};
 
 /// Records that a policy may ask for.
-pub const MOST_RECORDS: usize = 40;
+pub const MAX_RECORDS: usize = 40;
 /// Rounds of further look-ups.
-pub const MOST_ROUNDS: usize = 3;
+pub const MAX_ROUNDS: usize = 3;
 /// Names of all rounds together.
-pub const MOST_NAMES: usize = 20;
+pub const MAX_NAMES: usize = 20;
 
 /// What came of asking a policy.
 #[derive(Debug)]
-pub struct Asked {
+pub struct Evaluation {
     /// What the domain needs; nothing where the policy did not say.
     pub requirements: Vec<Requirement>,
     /// What it makes of what is there.
@@ -50,7 +50,7 @@ pub enum Unjudged {
     Policy(#[from] CallFailure),
     /// It asks for more than anybody would publish.
     #[error(
-        "the domain policy `{plugin}` asks for {count} records; at most {MOST_RECORDS} are looked up"
+        "the domain policy `{plugin}` asks for {count} records; at most {MAX_RECORDS} are looked up"
     )]
     TooManyRecords {
         plugin: String,
@@ -59,8 +59,8 @@ pub enum Unjudged {
     },
     /// It never has enough.
     #[error(
-        "the domain policy `{plugin}` goes on asking for look-ups: a check has at most \
-         {MOST_ROUNDS} rounds of them and {MOST_NAMES} names"
+        "the domain policy `{plugin}` goes on asking for made-ups: a check has at most \
+         {MAX_ROUNDS} rounds of them and {MAX_NAMES} names"
     )]
     TooManyLookUps { plugin: String },
 }
@@ -79,14 +79,14 @@ impl Unjudged {
 impl Verifier {
     /// A judgement of the domain by what `looks` shows; what the policy needs is added to it. Without a
     /// resolver's work when `looking` says so: a domain that is just being added.
-    pub(super) async fn ask(
+    pub(super) async fn evaluate(
         &self,
         account: &Account,
         domain: &SenderDomain,
         keys: &[DkimKey],
         looking: Looking,
-        looks: &mut Looks,
-    ) -> Asked {
+        lookups: &mut Lookups,
+    ) -> Evaluation {
         let table = self.plugins.table();
         let context = self.plugins.context(domain.id.to_string());
         let described = self.described(account, domain, keys);
@@ -101,25 +101,25 @@ impl Verifier {
         let plugin = decision.identity.name.clone();
         let mut decisions = vec![decision];
         let requirements = match result {
-            Ok(requirements) if requirements.len() <= MOST_RECORDS => requirements,
+            Ok(requirements) if requirements.len() <= MAX_RECORDS => requirements,
             Ok(requirements) => {
                 let judged = Err(Unjudged::TooManyRecords { plugin, count: requirements.len() });
-                return Asked { requirements: Vec::new(), judged, decisions };
+                return Evaluation { requirements: Vec::new(), judged, decisions };
             }
             Err(failure) => {
                 let judged = Err(failure.into());
-                return Asked { requirements: Vec::new(), judged, decisions };
+                return Evaluation { requirements: Vec::new(), judged, decisions };
             }
         };
         match looking {
             Looking::InDns => {
-                looks.make(&self.resolver, requirements.iter().map(lookup).collect()).await;
+                lookups.make(&self.resolver, requirements.iter().map(lookup).collect()).await;
             }
             Looking::NotYet => {}
         }
         let policy = Policy { table, scope, context, described };
-        let judged = self.rounds(&policy, plugin, looking, looks, &mut decisions).await;
-        Asked { requirements, judged, decisions }
+        let judged = self.rounds(&policy, plugin, looking, lookups, &mut decisions).await;
+        Evaluation { requirements, judged, decisions }
     }
 
     async fn rounds(
@@ -127,12 +127,12 @@ impl Verifier {
         policy: &Policy<'_>,
         plugin: String,
         looking: Looking,
-        looks: &mut Looks,
+        lookups: &mut Lookups,
         decisions: &mut Vec<Decision>,
     ) -> Result<Judged, Unjudged> {
         let mut names = 0;
-        for round in 0..=MOST_ROUNDS {
-            let Called { result, decision, failed: _ } = policy.judge(looks).await;
+        for round in 0..=MAX_ROUNDS {
+            let Called { result, decision, failed: _ } = policy.judge(lookups).await;
             decisions.push(decision.clone());
             match result? {
                 Verdict::Decided(policy::Judgement { findings, recheck_after_s }) => {
@@ -144,10 +144,10 @@ impl Verifier {
                 }
                 Verdict::Need(further) => {
                     names += further.len();
-                    if round == MOST_ROUNDS || names > MOST_NAMES || further.is_empty() {
+                    if round == MAX_ROUNDS || names > MAX_NAMES || further.is_empty() {
                         break;
                     }
-                    looks.make(&self.resolver, further).await;
+                    lookups.make(&self.resolver, further).await;
                 }
             }
         }
@@ -182,9 +182,9 @@ struct Policy<'a> {
 }
 
 impl Policy<'_> {
-    async fn judge(&self, looks: &Looks) -> Called<Verdict> {
+    async fn judge(&self, lookups: &Lookups) -> Called<Verdict> {
         let Self { table, scope, context, described } = self;
-        table.judge(scope, context, described, &looks.observations()).await
+        table.judge(scope, context, described, &lookups.observations()).await
     }
 }
 
