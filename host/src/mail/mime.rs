@@ -2,9 +2,7 @@
 //!
 //! The result has CRLF line ends only, no line over 998 octets, no NUL, and no octet over 127
 //! except in addresses whose local part is not ASCII (RFC 6532). It is a pure function of its
-//! input. mail-builder writes headers and transfer encodings; the tree of parts is written here,
-//! because mail-builder has no `multipart/related`, takes boundaries from the clock, and would
-//! want every body that needs treatment as a copy.
+//! input. mail-builder writes headers and transfer encodings; decision 0030 says why the tree of parts is written here.
 
 mod attachment;
 mod body;
