@@ -14,6 +14,7 @@ mod credits;
 mod delivery;
 mod delivery_faults;
 mod descriptors;
+mod documents;
 mod domains;
 mod errors;
 mod first_send;

@@ -48,7 +48,7 @@ async fn change(server: &Server, sql: &'static str) -> u64 {
 }
 
 /// Sends a message that waits until tomorrow.
-async fn send_tomorrow(server: &Server, key: &str, to: &str) -> String {
+pub async fn send_tomorrow(server: &Server, key: &str, to: &str) -> String {
     let tomorrow = "SELECT strftime('%Y-%m-%dT%H:%M:%SZ', 'now', '+1 day')";
     let tomorrow = json!(Database::of(server).await.texts(tomorrow).await.remove(0));
     let answer = server.send(key, &with(message(to), "sendAt", tomorrow)).await;
@@ -57,7 +57,7 @@ async fn send_tomorrow(server: &Server, key: &str, to: &str) -> String {
 }
 
 /// Waits until a message is in a state.
-async fn until_state(server: &Server, key: &str, id: &str, state: &str) -> Value {
+pub async fn until_state(server: &Server, key: &str, id: &str, state: &str) -> Value {
     let seen = || async {
         let file = get(server, key, &format!("/{id}")).await;
         (file["state"] == state).then_some(file)

@@ -1,10 +1,13 @@
 //! The command line, as a script uses it.
 
+use std::os::unix::fs::symlink;
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
 use crate::launch::waxwing;
+use crate::seed::Seed;
 use crate::server::Server;
 
 impl Server {
@@ -52,6 +55,29 @@ impl Server {
         let output = self.command(arguments).output().expect("the binary runs");
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "waxwing {arguments:?}: {errors}");
+        String::from_utf8(output.stdout).expect("UTF-8")
+    }
+
+    /// Runs a line of a shell as a person types it, in a folder whose `waxwing-data` is the server's data directory.
+    ///
+    /// # Panics
+    /// It fails.
+    #[must_use = "what it prints is the point"]
+    pub fn shell(&self, folder: &Path, line: &str) -> String {
+        let data = folder.join("waxwing-data");
+        if !data.exists() {
+            symlink(self.data_dir(), data).expect("linked");
+        }
+        let binary = Seed::of_this_build().binary();
+        let programs = binary.parent().expect("a folder");
+        let path = std::env::var("PATH").unwrap_or_default();
+        let mut shell = Command::new("sh");
+        shell.args(["-c", line]).current_dir(folder).stdin(Stdio::null());
+        shell.env("PATH", format!("{}:{path}", programs.display()));
+        shell.envs(self.environment().iter().map(|(name, value)| (name, value)));
+        let output = shell.output().expect("sh runs");
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{line}\n{errors}");
         String::from_utf8(output.stdout).expect("UTF-8")
     }
 

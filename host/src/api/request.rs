@@ -86,7 +86,7 @@ pub async fn identify(request: Request, next: Next) -> Response {
     metrics::histogram!("waxwing_http_seconds", "route" => route.clone()).record(took);
     let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
     let refusal = response.extensions().get::<RefusalCode>();
-    // fail2ban reads this line: `peer` first, `status` behind it (README has the filter).
+    // fail2ban reads this line: `peer` first, `status` behind it (OPERATING.md has the filter).
     tracing::info!(
         %peer,
         request = %id,

@@ -219,7 +219,7 @@ impl Session<'_> {
     fn log_refused(&mut self, refusal: Option<&Refusal>) {
         for reply in self.dialog.refused() {
             let of = self.caller.as_ref().map(|it| &it.key).or(self.refused_key.as_ref());
-            // fail2ban reads this line: `peer` first, `reply` behind it (README has the filter).
+            // fail2ban reads this line: `peer` first, `reply` behind it (OPERATING.md has the filter).
             tracing::info!(
                 peer = %self.peer,
                 reply = reply.code(),

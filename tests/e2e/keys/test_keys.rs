@@ -7,6 +7,7 @@ use waxwing_tests::{Account, Answer, Server};
 use super::operations::{Operation, Things};
 use super::with_every_scope;
 use crate::fixture::{Database, change, message};
+use crate::messages::until_state;
 
 /// What a test key may do with what is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,7 +52,7 @@ async fn a_test_key_sees_and_changes_test_objects_only() {
     let server = Server::dev();
     let (account, test) = account(&server).await;
     let live = Things::of(&server, &account.key).await;
-    server.wait_for_mail_to("ada@example.com").await;
+    until_state(&server, &account.key, &live.message, "delivered").await;
     let before = state(&server, &account).await;
     let own = server.send(&test, &message("own@example.com")).await.message_id();
     let own = Things { message: own, ..live.clone() };

@@ -86,10 +86,10 @@ async fn a_refusal_over_http_names_key_account_code_and_peer() {
 }
 
 #[tokio::test]
-async fn the_fail2ban_filter_of_the_readme_finds_failed_logins_and_no_more() {
-    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md");
-    let readme = fs::read_to_string(readme).expect("the README");
-    let filter = readme.lines().find_map(|it| it.strip_prefix("failregex = ")).expect("a filter");
+async fn the_fail2ban_filter_of_the_documents_finds_failed_logins_and_no_more() {
+    let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../host/OPERATING.md");
+    let document = fs::read_to_string(document).expect("the document");
+    let filter = document.lines().find_map(|it| it.strip_prefix("failregex = ")).expect("a filter");
     let filter = Regex::new(&filter.replace("<ADDR>", "(?P<addr>[0-9a-f.:]+)")).expect("a regex");
     let server = Server::dev();
     let mut client = Smtp::secured(&server, Port::StartTls).await;
