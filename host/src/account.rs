@@ -15,7 +15,6 @@ use plan::Plan;
 /// Who sends and pays.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Account {
-    /// Its identifier.
     pub id: AccountId,
     /// What a person calls it.
     pub name: String,

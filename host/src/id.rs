@@ -79,7 +79,6 @@ macro_rules! identifiers {
 }
 
 identifiers! {
-    /// An account.
     AccountId = "acc_";
     /// An API key.
     KeyId = "key_";

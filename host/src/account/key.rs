@@ -26,7 +26,6 @@ pub struct PresentedKey {
 /// A key as the server keeps it.
 #[derive(Debug, Clone)]
 pub struct ApiKey {
-    /// Its identifier.
     pub id: KeyId,
     /// Whose sends it makes.
     pub account_id: AccountId,

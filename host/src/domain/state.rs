@@ -9,7 +9,6 @@ use crate::id::{AccountId, DomainId};
 /// A sender domain of an account.
 #[derive(Debug, Clone)]
 pub struct SenderDomain {
-    /// Its identifier.
     pub id: DomainId,
     /// The account that added the domain.
     pub account_id: AccountId,

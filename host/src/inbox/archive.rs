@@ -46,7 +46,6 @@ pub struct Arrival {
 /// Some messages, newest first.
 #[derive(Debug, Clone)]
 pub struct Page {
-    /// The messages.
     pub rows: Vec<Summary>,
     /// Whether there are older ones.
     pub has_more: bool,

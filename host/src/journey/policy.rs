@@ -27,7 +27,6 @@ use crate::template::version::TemplateVersion;
 pub struct Admitted<'a> {
     /// What it is made of.
     pub substance: Substance<'a>,
-    /// The sender.
     pub from: EmailAddress,
     /// The sender's domain.
     pub domain: DomainId,

@@ -28,7 +28,6 @@ pub struct Rendered {
     pub id: MessageId,
     /// Slug and revision of the template; none for a message that came whole.
     pub template: Option<(String, u64)>,
-    /// The author.
     pub from: EmailAddress,
     /// The sender's domain.
     pub domain: DomainId,

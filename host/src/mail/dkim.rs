@@ -47,16 +47,10 @@ pub enum Unsignable {
     BareLineEnd,
     /// No From, or several: a signature says who wrote the message.
     #[error("the message has {count} From fields; there must be one")]
-    From {
-        /// How many.
-        count: usize,
-    },
+    From { count: usize },
     /// A domain or selector that would not stand in a signature as it is.
     #[error("{name:?} is no domain or selector in ASCII")]
-    Name {
-        /// The text.
-        name: String,
-    },
+    Name { name: String },
     /// The key does not sign.
     #[error("the cryptographic library does not sign with the key of {selector:?}")]
     Key {

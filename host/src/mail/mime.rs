@@ -31,7 +31,6 @@ pub struct Outgoing<'a> {
     pub date: Timestamp,
     /// The display name of the sender.
     pub from_name: Option<&'a str>,
-    /// The sender.
     pub from: &'a EmailAddress,
     /// The one recipient.
     pub to: &'a EmailAddress,
@@ -56,7 +55,6 @@ pub struct Attachment {
     pub filename: String,
     /// The media type; `application/octet-stream` stands in for one that is malformed or composite.
     pub content_type: String,
-    /// The octets.
     pub content: Vec<u8>,
     /// What the HTML body calls it by in `cid:` URLs; makes it inline.
     pub content_id: Option<String>,

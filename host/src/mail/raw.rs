@@ -59,7 +59,6 @@ pub enum Protocol {
 pub struct Additions<'a> {
     /// How the message came; none for one that was here already.
     pub arrival: Option<&'a Arrival>,
-    /// Its identifier.
     pub id: MessageId,
     /// Its author, at whose host a new Message-ID is.
     pub author: &'a EmailAddress,
@@ -75,30 +74,20 @@ pub enum Unfit {
     Header(#[from] InvalidHeader),
     /// A field that every message has is not there.
     #[error("is required")]
-    Missing {
-        /// Its name.
-        field: &'static str,
-    },
+    Missing { field: &'static str },
     /// A field that says who wrote the message, so that receivers could choose one.
     #[error("stands more than once")]
-    Repeated {
-        /// Its name.
-        field: &'static str,
-    },
+    Repeated { field: &'static str },
     /// A field that is no list of mailboxes, or is not UTF-8.
     #[error("{reason}")]
     Mailboxes {
-        /// Its name.
         field: &'static str,
         /// What is wrong with it.
         reason: InvalidMailbox,
     },
     /// More than one mailbox where one is allowed.
     #[error("must hold exactly one address")]
-    TooMany {
-        /// Its name.
-        field: &'static str,
-    },
+    TooMany { field: &'static str },
     /// It has been through too many servers.
     #[error("the message goes in circles: it has more than {MAX_RECEIVED} Received fields")]
     Loop,

@@ -38,7 +38,6 @@ pub struct RecipientStatus {
     pub original: Option<EmailAddress>,
     /// The recipient that the reporting server had in the end.
     pub last: Option<EmailAddress>,
-    /// What happened.
     pub action: Action,
     /// The status code.
     pub status: Option<EnhancedCode>,

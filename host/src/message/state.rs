@@ -32,7 +32,6 @@ pub enum MessageState {
 }
 
 impl MessageState {
-    /// All states.
     pub const ALL: [Self; 10] = [
         Self::Scheduled,
         Self::Queued,

@@ -40,7 +40,6 @@ pub struct Said<'a> {
     pub code: Option<u16>,
     /// The enhanced status code.
     pub enhanced: Option<EnhancedCode>,
-    /// The words.
     pub text: &'a str,
     /// Where it was said.
     pub stage: Stage,

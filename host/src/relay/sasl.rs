@@ -23,7 +23,6 @@ pub enum Credentials {
     Named {
         /// The user name.
         user: String,
-        /// The password.
         key: String,
     },
     /// They are no text, or the client wants to act for another user: a failed login.

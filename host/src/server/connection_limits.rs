@@ -55,7 +55,6 @@ struct Taken {
 }
 
 impl ConnectionSlots {
-    /// All free.
     #[must_use]
     pub fn new(protocol: Protocol, bounds: Bounds) -> Arc<Self> {
         let bounds = ArcSwap::from_pointee(bounds);

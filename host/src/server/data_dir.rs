@@ -31,16 +31,10 @@ pub enum DataDirError {
     },
     /// Another server runs on it.
     #[error("another waxwing runs on the data directory {path}; stop it, or use --data-dir")]
-    Locked {
-        /// The directory.
-        path: PathBuf,
-    },
+    Locked { path: PathBuf },
     /// The master key was cut off or replaced.
     #[error("the master key {path} does not have 32 bytes; restore it from your backup")]
-    BadKey {
-        /// The file.
-        path: PathBuf,
-    },
+    BadKey { path: PathBuf },
 }
 
 impl DataDir {

@@ -59,21 +59,13 @@ pub enum DeliveryError {
     StsPolicies(#[from] reqwest::Error),
     /// The password of a smarthost.
     #[error("the password of the smarthost `{name}` cannot be read from {path}: {source}")]
-    Password {
-        /// The smarthost.
-        name: String,
-        /// The file.
-        path: PathBuf,
-        source: std::io::Error,
-    },
+    Password { name: String, path: PathBuf, source: std::io::Error },
 }
 
 /// What the worker needs of the rest of the server.
 #[derive(Debug)]
 pub struct Parts {
-    /// The queue.
     pub store: Store,
-    /// The time.
     pub clock: Clock,
     /// The domains' keys and return paths.
     pub facts: Arc<Facts>,

@@ -30,7 +30,6 @@ pub enum MasterKeyError {
     /// The key cannot be read.
     #[error(transparent)]
     DataDir(#[from] DataDirError),
-    /// The database.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// DKIM keys would not open, and new ones could not be opened with the right key.
@@ -38,10 +37,7 @@ pub enum MasterKeyError {
         "{path} is not the key that this data was made with (a new one is made where it is missing); \
          restore it from your backup"
     )]
-    Another {
-        /// The file.
-        path: PathBuf,
-    },
+    Another { path: PathBuf },
 }
 
 /// Why domains cannot be verified.

@@ -30,12 +30,10 @@ pub(super) const DRAIN: Duration = Duration::from_secs(30);
 /// Connections of one port whose PROXY header is still to come.
 const MAX_PENDING_HEADERS: usize = 1_024;
 
-/// A port.
 #[derive(Debug)]
 pub struct SmtpListener {
     /// What the log calls it.
     pub name: &'static str,
-    /// Its socket.
     pub listener: TcpListener,
     /// What a connection hears that finds no place; nothing where TLS comes first.
     pub no_slot_reply: Vec<u8>,

@@ -61,7 +61,6 @@ pub struct Running {
     pub plugins: Arc<Plugins>,
     /// What adds sender domains, for the same.
     pub verifier: Arc<Verifier>,
-    /// The time.
     pub clock: Clock,
     listeners: Tasks,
     core: Tasks,

@@ -15,10 +15,8 @@ pub enum StartError {
     /// The data directory.
     #[error(transparent)]
     DataDir(#[from] DataDirError),
-    /// The database.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The plugins.
     #[error(transparent)]
     Plugins(#[from] PluginsError),
     /// The master key.
@@ -27,7 +25,6 @@ pub enum StartError {
     /// The name servers.
     #[error(transparent)]
     Domains(#[from] domains::VerifierError),
-    /// What delivers.
     #[error(transparent)]
     Delivery(#[from] DeliveryError),
     /// What posts to webhooks.
@@ -44,7 +41,6 @@ pub enum StartError {
     /// The operating system does not give signals.
     #[error("signals cannot be received: {0}")]
     Signals(std::io::Error),
-    /// The metrics.
     #[error("metrics cannot be collected: {0}")]
     Metrics(#[from] metrics_exporter_prometheus::BuildError),
 }

@@ -33,7 +33,6 @@ pub enum WebhooksError {
     /// The certificates that are trusted.
     #[error("[webhooks] ca_file: {0}")]
     Trust(#[from] TrustError),
-    /// The database.
     #[error(transparent)]
     Store(#[from] StoreError),
 }

@@ -16,7 +16,6 @@ pub struct Slug(String);
 pub struct InvalidSlug;
 
 impl Slug {
-    /// The text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

@@ -84,7 +84,6 @@ pub enum VariableType {
     Number,
     /// `true` or `false`.
     Boolean,
-    /// A list.
     Array,
     /// Members with names.
     Object,

@@ -65,13 +65,11 @@ pub enum ReplayError {
     /// The component cannot run.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// The record.
     #[error(transparent)]
     Sample(#[from] SampleError),
     /// The record's seal.
     #[error(transparent)]
     Seal(#[from] SealError),
-    /// The database.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// The record names no slot.

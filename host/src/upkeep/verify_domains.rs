@@ -37,15 +37,12 @@ pub use rotate::RETIRED_KEY_TIME;
 pub struct Verifier {
     /// Where domains are kept.
     pub store: Store,
-    /// Who judges.
     pub plugins: Arc<Plugins>,
-    /// Who looks.
     pub resolver: Resolver,
     /// Seals the private halves of DKIM keys.
     pub keys: Seal,
     /// Seals recorded calls of the policy.
     pub samples: Arc<Seal>,
-    /// The time.
     pub clock: Clock,
     /// What each account has under way.
     pub permits: AccountPermits,
@@ -97,7 +94,6 @@ pub enum DomainError {
     /// It changes all the time, or has just been removed.
     #[error("the domain is being changed by somebody else; try again")]
     Busy,
-    /// The database.
     #[error(transparent)]
     Store(#[from] StoreError),
 }

@@ -205,7 +205,6 @@ impl Webhooks {
         }
     }
 
-    /// A webhook.
     pub async fn find(&self, id: WebhookId) -> Result<WebhookRow, WebhookError> {
         self.store.webhook(id).await?.ok_or(WebhookError::Missing(id))
     }

@@ -52,7 +52,6 @@ pub struct NoMailId;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Summary {
-    /// Its name.
     pub id: MailId,
     /// The envelope's recipient.
     pub to: String,

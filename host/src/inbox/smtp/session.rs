@@ -30,7 +30,6 @@ const IDLE_TIMEOUT: Duration = Duration::from_mins(5);
 #[derive(Debug, Clone)]
 pub struct Inbox {
     pub archive: Archive,
-    /// The time.
     pub clock: Clock,
 }
 

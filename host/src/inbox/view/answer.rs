@@ -104,7 +104,6 @@ impl IntoResponse for Problem {
     }
 }
 
-/// A page.
 pub fn html(page: &impl Template) -> Result<Response, Problem> {
     match page.render() {
         Ok(page) => Ok(Html(page).into_response()),

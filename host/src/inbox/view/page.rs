@@ -10,7 +10,6 @@ use crate::inbox::archive::{Page, Stored, Summary};
 /// Of a longer source only the beginning is put into the page; the raw link has the rest.
 const SHOWN_SOURCE: usize = 256 * 1_024;
 
-/// The list.
 #[derive(Debug, Template)]
 #[template(path = "inbox.html")]
 pub struct List<'a> {

@@ -330,7 +330,6 @@ impl Fault {
         if field.is_empty() { self.code.clone() } else { format!("{field} {}", self.code) }
     }
 
-    /// A fault.
     #[must_use]
     pub fn new(field: &str, code: &str, message: impl Into<String>) -> Self {
         let field = field.chars().take(MAX_FIELD_CHARS).collect();

@@ -34,7 +34,6 @@ const MAX_HEADER_VALUE: usize = 2_000;
 pub struct Submission {
     /// How the message came.
     pub channel: Channel,
-    /// The recipient.
     pub to: EmailAddress,
     /// What it is made of.
     pub content: Content,
@@ -63,7 +62,6 @@ pub enum Content {
 #[derive(Debug, Clone)]
 pub struct Filled {
     pub template: Slug,
-    /// Its variables.
     pub data: Map<String, Value>,
     /// The sender's display name.
     pub from_name: Option<String>,

@@ -17,7 +17,6 @@ use crate::store::records::{ReturnPath, RouteChoice};
 /// A sender whose domain is verified.
 #[derive(Debug)]
 pub struct Verified {
-    /// The address.
     pub from: EmailAddress,
     pub domain: DomainId,
     /// Where its mail may go.

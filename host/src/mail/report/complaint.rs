@@ -11,7 +11,6 @@ const MAX_RECIPIENTS: usize = 20;
 /// That somebody complains about a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Complaint {
-    /// What about.
     pub kind: ComplaintKind,
     /// The return paths of the message, as the report and the message tell them; often redacted.
     pub return_paths: Vec<EmailAddress>,
@@ -30,7 +29,6 @@ pub struct Complaint {
 pub enum ComplaintKind {
     /// Unwanted mail.
     Abuse,
-    /// A deceit.
     Fraud,
     Virus,
     /// The opposite of a complaint: it was taken for spam, and is none.

@@ -90,7 +90,6 @@ pub struct BadSlotConfig {
 }
 
 impl SlotName {
-    /// Its text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

@@ -45,7 +45,6 @@ pub struct Renderer {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct VersionKey {
     pub template: TemplateId,
-    /// Its version.
     pub revision: u64,
 }
 

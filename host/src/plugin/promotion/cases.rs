@@ -22,7 +22,6 @@ const MAX_CASES: usize = 1_000;
 pub struct Case {
     /// The name of its folder.
     pub name: String,
-    /// Its folder.
     pub directory: PathBuf,
     /// What goes in.
     pub call: Call,

@@ -33,13 +33,7 @@ pub enum LoadError {
     },
     /// One of the operator's golden cases, or of the host's own.
     #[error("the plugin {name} did not pass {case}: {detail}")]
-    Case {
-        /// The plugin.
-        name: String,
-        case: String,
-        /// What differs.
-        detail: String,
-    },
+    Case { name: String, case: String, detail: String },
     /// A slot with such a binding is there already.
     #[error(
         "the slot {other} answers the calls of {binding} for this kind already; give this one a \

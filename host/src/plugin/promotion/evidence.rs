@@ -36,7 +36,6 @@ pub type Found<T> = Result<T, EvidenceError>;
 #[error("what it would change cannot be found out: {0}; try again once the store answers")]
 pub struct EvidenceError(#[source] Arc<dyn Error + Send + Sync>);
 
-/// An account.
 #[derive(Debug, Clone)]
 pub struct Owner {
     /// `acc_…`

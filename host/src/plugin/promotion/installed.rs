@@ -30,7 +30,6 @@ pub struct Installed<P> {
     pub slot: SlotName,
     /// What the operator says of it.
     pub config: Arc<SlotConfig>,
-    /// The component.
     pub artifact: Artifact,
     /// The generation and its instances.
     pub policy: P,
@@ -167,7 +166,6 @@ impl InstalledPlugin {
         each!(self, installed => &installed.config)
     }
 
-    /// The component.
     #[must_use]
     pub fn artifact(&self) -> &Artifact {
         each!(self, installed => &installed.artifact)

@@ -10,7 +10,6 @@ use crate::plugin::runtime::kind::Kind;
 #[derive(Debug)]
 pub struct Sample {
     pub slot: String,
-    /// The component.
     pub digest: String,
     /// What went in.
     pub call: Call,

@@ -47,7 +47,6 @@ impl Artifact {
         &self.digest
     }
 
-    /// The component.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes

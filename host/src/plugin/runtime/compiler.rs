@@ -49,19 +49,13 @@ pub enum CompileError {
         "compiling the component takes more memory than it may: plugins.compile_memory_bytes is {limit}; \
          build it smaller (a very large function, or code that nothing calls), or raise the setting"
     )]
-    Memory {
-        /// The setting.
-        limit: u64,
-    },
+    Memory { limit: u64 },
     /// It takes too much CPU time.
     #[error(
         "compiling the component takes more CPU time than it may: plugins.compile_seconds is {limit}; \
          build it smaller (a very large function, or code that nothing calls), or raise the setting"
     )]
-    Time {
-        /// The setting.
-        limit: u64,
-    },
+    Time { limit: u64 },
     /// It was not finished in time, though it did not use up its CPU time.
     #[error(
         "compiling the component was not finished after {waited} s, because the machine does much else \
@@ -70,7 +64,6 @@ pub enum CompileError {
     Deadline {
         /// How long it took, in seconds.
         waited: u64,
-        /// The setting.
         limit: u64,
     },
     /// The child ended in another way.
@@ -89,7 +82,6 @@ pub enum CompileError {
     Stopping,
 }
 
-/// What compiles.
 #[derive(Debug, Clone)]
 pub enum Compiler {
     /// Threads of this process, without bounds: for tests and benchmarks, whose process is not the

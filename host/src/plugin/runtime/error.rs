@@ -48,7 +48,6 @@ pub enum CallFailure {
         plugin: String,
         /// The exported function.
         call: &'static str,
-        /// The trap.
         detail: String,
         /// What the plugin wrote last: for the operator, and for nobody else.
         words: String,

@@ -32,10 +32,7 @@ pub enum InspectError {
         "the file is not WebAssembly: it has {bytes} bytes and does not begin with \\0asm; copy the \
          component that `waxwing plugin build` printed"
     )]
-    NotWasm {
-        /// Its size.
-        bytes: usize,
-    },
+    NotWasm { bytes: usize },
     /// A module, not a component.
     #[error(
         "the file is a core WebAssembly module, not a component; build it for wasm32-wasip2, or make \
@@ -75,10 +72,7 @@ pub enum InspectError {
         "the component imports {import}, and plugins have no files, sockets or clocks of their own; \
          build it without, or take what it needs from its call's context"
     )]
-    ForbiddenImport {
-        /// The interface.
-        import: String,
-    },
+    ForbiddenImport { import: String },
 }
 
 /// Parses a component and checks that it is of one kind, of a version that this server speaks, and

@@ -17,7 +17,6 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All three.
     pub const ALL: [Self; 3] = [Self::Renderer, Self::Domain, Self::Plan];
 
     /// The interface that a component of the kind exports, without its version.

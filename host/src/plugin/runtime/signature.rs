@@ -45,10 +45,7 @@ pub enum SignatureError {
         "the component's signature is not by a trusted key, or is for another component: sign \
          {digest} with a key of [plugins] trusted_keys"
     )]
-    Wrong {
-        /// The component.
-        digest: String,
-    },
+    Wrong { digest: String },
     /// No text of a key or a signature.
     #[error(
         "`{0}…` is no key or signature: it begins with wxpub_, wxsec_ or wxsig_, and was made by `waxwing plugin keygen` or `sign`"

@@ -61,18 +61,13 @@ struct FileStamp {
 pub enum ReadError {
     /// The system says no.
     #[error("{path} cannot be read: {source}")]
-    Io {
-        /// The file.
-        path: PathBuf,
-        source: io::Error,
-    },
+    Io { path: PathBuf, source: io::Error },
     /// It is larger than it may be.
     #[error(
         "{path} is too large: plugins.max_component_bytes is {limit}; raise it if the component must \
          be so large (Python's are about 18 MB and need 33554432)"
     )]
     TooLarge {
-        /// The file.
         path: PathBuf,
         /// What it may have.
         limit: u64,

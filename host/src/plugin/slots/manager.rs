@@ -45,7 +45,6 @@ const SCAN_INTERVAL: Duration = Duration::from_secs(1);
 /// Characters of a reason that are shown.
 const MAX_REASON_CHARS: usize = 1_000;
 
-/// The task.
 #[derive(Debug)]
 pub struct Manager {
     plugins: Arc<Plugins>,

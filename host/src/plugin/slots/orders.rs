@@ -15,13 +15,9 @@ pub enum Order {
     /// The slot's calls go to a broader plugin.
     Disable,
     /// The candidate gets that many live calls first.
-    Shadow {
-        /// How many.
-        calls: u32,
-    },
+    Shadow { calls: u32 },
     /// A component is put among the files.
     Install {
-        /// Its bytes.
         component: bytes::Bytes,
         signature: Option<String>,
         /// By what rules it becomes live, if not by those of the slot's file.

@@ -58,7 +58,6 @@ impl Plugins {
         context(call_id, &self.clock)
     }
 
-    /// All slots.
     #[must_use]
     pub fn statuses(&self) -> &Statuses {
         &self.statuses

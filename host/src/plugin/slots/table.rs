@@ -51,13 +51,11 @@ pub struct TrapSink {
 /// A call without an answer.
 #[derive(Debug)]
 pub struct TrapReport {
-    /// Whose.
     pub plugin: InstalledPlugin,
     /// The input, by its hash.
     pub input: u64,
     /// What went in.
     pub call: Call,
-    /// What happened.
     pub failure: CallFailure,
     /// How many calls of this generation were before it.
     pub calls_before: u64,
@@ -78,7 +76,6 @@ pub struct Version {
 pub struct Called<T> {
     /// What it said.
     pub result: Result<T, CallFailure>,
-    /// The record.
     pub decision: Decision,
     /// The record of the plugin that failed before, where the built-in one answered in its place.
     pub failed: Option<Decision>,

@@ -62,7 +62,6 @@ macro_rules! replies {
                 match self {$($(Self::$name => $when,)*)*}
             }
 
-            /// What happened.
             #[must_use]
             pub fn cause(self) -> &'static str {
                 match self {$($(Self::$name => $cause,)*)*}

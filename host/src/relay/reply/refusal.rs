@@ -18,7 +18,6 @@ pub enum Unpaid {
 /// The command that a refusal answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moment {
-    /// AUTH.
     Login,
     /// MAIL.
     Sender,

@@ -21,7 +21,6 @@ const MAX_FILE_BYTES: u64 = 1 << 20;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct File {
     pub setting: Setting,
-    /// The file.
     pub path: PathBuf,
 }
 

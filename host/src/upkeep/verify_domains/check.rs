@@ -32,7 +32,6 @@ const HANDOVER: Duration = Duration::from_hours(30 * 24);
 /// Why a check came to nothing; the domain stands where it stood.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckError {
-    /// The database.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// A domain of an earlier version has no keys, and none could be made.

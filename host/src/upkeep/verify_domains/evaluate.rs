@@ -52,11 +52,7 @@ pub enum Unjudged {
     #[error(
         "the domain policy `{plugin}` asks for {count} records; at most {MAX_RECORDS} are looked up"
     )]
-    TooManyRecords {
-        plugin: String,
-        /// How many.
-        count: usize,
-    },
+    TooManyRecords { plugin: String, count: usize },
     /// It never has enough.
     #[error(
         "the domain policy `{plugin}` goes on asking for made-ups: a check has at most \

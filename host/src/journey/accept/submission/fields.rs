@@ -103,7 +103,6 @@ impl Fields {
         }
     }
 
-    /// The recipient.
     pub fn address(&mut self, value: Value) -> Option<EmailAddress> {
         self.parsed(value, "to")
     }

@@ -33,7 +33,6 @@ pub enum EventKind {
     Trapped,
 }
 
-/// Who listens.
 #[derive(Clone)]
 pub struct Listener(Arc<dyn Fn(Event) + Send + Sync>);
 

@@ -23,7 +23,6 @@ use crate::plugin::slots::status::{CandidateStatus, SlotStatus};
 #[expect(clippy::struct_excessive_bools, reason = "each says a thing of its own")]
 #[derive(Debug)]
 pub struct Machine {
-    /// Its name.
     pub slot: SlotName,
     /// What survives a restart.
     pub state: SlotState,
@@ -70,7 +69,6 @@ pub struct Settling {
 /// A generation that runs or ran.
 #[derive(Debug, Clone)]
 pub struct Live {
-    /// The generation.
     pub validated: InstalledPlugin,
     /// What it takes to make it again.
     pub stored: Stored,
