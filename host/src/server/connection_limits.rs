@@ -78,8 +78,8 @@ impl ConnectionSlots {
     /// There is none; counted as `waxwing_smtp_connections_refused_total`, or its like of HTTP.
     pub fn take(self: &Arc<Self>, ip: IpAddr) -> Result<ConnectionSlot, NoSlot> {
         let network = network(ip);
-        self.count(network).inspect_err(|no_slot_reply| {
-            let reason = no_slot_reply.reason();
+        self.count(network).inspect_err(|no_slot| {
+            let reason = no_slot.reason();
             metrics::counter!(self.protocol.refused(), "reason" => reason).increment(1);
         })?;
         metrics::gauge!(self.protocol.open()).increment(1);
@@ -91,12 +91,12 @@ impl ConnectionSlots {
         if taken.all >= bounds.connections {
             return Err(NoSlot::Listener);
         }
-        let self_signed = taken.by_network.get(&network).copied().unwrap_or(0);
-        if self_signed >= bounds.connections_per_ip {
+        let open_from_network = taken.by_network.get(&network).copied().unwrap_or(0);
+        if open_from_network >= bounds.connections_per_ip {
             return Err(NoSlot::ClientAddress);
         }
         taken.all += 1;
-        taken.by_network.insert(network, self_signed + 1);
+        taken.by_network.insert(network, open_from_network + 1);
         Ok(())
     }
 
@@ -109,12 +109,12 @@ impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         let mut taken = self.slots.taken();
         taken.all = taken.all.saturating_sub(1);
-        if let Entry::Occupied(mut self_signed) = taken.by_network.entry(self.network) {
-            if *self_signed.get() > 1 {
-                *self_signed.get_mut() -= 1;
+        if let Entry::Occupied(mut open_from_network) = taken.by_network.entry(self.network) {
+            if *open_from_network.get() > 1 {
+                *open_from_network.get_mut() -= 1;
             } else {
                 // Or every address that ever came would be remembered.
-                self_signed.remove();
+                open_from_network.remove();
             }
         }
         drop(taken);
@@ -179,8 +179,8 @@ mod tests {
     fn a_slash_64_is_one_address() {
         let slots = slots(10, 1);
         let _place = slots.take(ip("2001:db8:0:1::1")).expect("a place");
-        let no_slot_reply = slots.take(ip("2001:db8:0:1:ffff:ffff:ffff:ffff")).err();
-        assert_eq!(no_slot_reply, Some(NoSlot::ClientAddress));
+        let no_slot = slots.take(ip("2001:db8:0:1:ffff:ffff:ffff:ffff")).err();
+        assert_eq!(no_slot, Some(NoSlot::ClientAddress));
         assert!(slots.take(ip("2001:db8:0:2::1")).is_ok());
     }
 

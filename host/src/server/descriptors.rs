@@ -19,8 +19,8 @@ pub fn fit(config: &Config) -> Config {
     let wanted = connections.saturating_add(RESERVED_DESCRIPTORS);
     let Some(given) = given(wanted) else { return config };
     let fitting = fitting(given);
-    config.smtp.connections = share(config.smtp.connections, connections, fitting);
-    config.limits.connections = share(config.limits.connections, connections, fitting);
+    config.smtp.connections = scaled_limit(config.smtp.connections, connections, fitting);
+    config.limits.connections = scaled_limit(config.limits.connections, connections, fitting);
     tracing::warn!(
         given,
         wanted,
@@ -51,9 +51,9 @@ fn fitting(given: u64) -> u64 {
 }
 
 /// Of `fitting` connections the part that belongs to `own` of `all`; at least one.
-fn share(self_signed: usize, all: u64, fitting: u64) -> usize {
-    let part = u128::from(fitting) * self_signed as u128 / u128::from(all.max(1));
-    usize::try_from(part).unwrap_or(self_signed).max(1)
+fn scaled_limit(configured: usize, configured_in_all: u64, available: u64) -> usize {
+    let part = u128::from(available) * configured as u128 / u128::from(configured_in_all.max(1));
+    usize::try_from(part).unwrap_or(configured).max(1)
 }
 
 /// The limit to ask for: as much as is wanted, as far as this process may go; none where there is
@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn connections_get_what_is_left_by_their_shares() {
         assert_eq!((fitting(150), fitting(1_024), fitting(0)), (50, 512, 0));
-        assert_eq!(share(10_000, 20_000, 50), 25);
-        assert_eq!(share(100, 20_000, 50), 1, "none is left without any");
+        assert_eq!(scaled_limit(10_000, 20_000, 50), 25);
+        assert_eq!(scaled_limit(100, 20_000, 50), 1, "none is left without any");
     }
 }

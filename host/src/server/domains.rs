@@ -199,8 +199,8 @@ pub fn rules(config: &Config) -> Rules {
     let domains = &config.domains;
     let hostname = smtp::hostname(&config.smtp);
     let or_below = |name: &Option<Hostname>, label: &str| {
-        let self_signed = name.as_ref().map(|it| it.as_str().to_owned());
-        self_signed.unwrap_or_else(|| format!("{label}.{}", hostname.as_str()))
+        let configured = name.as_ref().map(|it| it.as_str().to_owned());
+        configured.unwrap_or_else(|| format!("{label}.{}", hostname.as_str()))
     };
     Rules {
         spf_include: or_below(&domains.spf_include, "spf"),
@@ -245,9 +245,9 @@ mod tests {
         server.dns.nameservers = vec!["127.0.0.1:5300".to_owned().try_into().expect("valid")];
         server.smtp.hostname = Some("mail.example.net".parse().expect("valid"));
         note_settings(&server, &store).await.expect("noted");
-        let mut self_signed = Config::default();
-        adopt_settings(&mut self_signed, &store).await.expect("adopted");
-        assert_eq!(self_signed.dns, server.dns);
-        assert_eq!(rules(&self_signed).return_path_host, "bounce.mail.example.net");
+        let mut adopted = Config::default();
+        adopt_settings(&mut adopted, &store).await.expect("adopted");
+        assert_eq!(adopted.dns, server.dns);
+        assert_eq!(rules(&adopted).return_path_host, "bounce.mail.example.net");
     }
 }

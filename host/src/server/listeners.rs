@@ -72,11 +72,11 @@ pub async fn http(port: Port, stop: CancellationToken) {
                 let served = serve(stream, Peer(peer), router.clone(), timeouts, stop.clone());
                 connections.start("http connection", hold(slot, served));
             }
-            Err(no_slot_reply) => {
+            Err(no_slot) => {
                 let connection = overflow.enter(slots.max_connections());
                 let timeouts =
                     HttpTimeouts { headers: timeouts.headers.min(IDLE_DRAIN), ..timeouts };
-                let served = answer_once(stream, (peer, no_slot_reply), refusals.clone(), timeouts);
+                let served = answer_once(stream, (peer, no_slot), refusals.clone(), timeouts);
                 connections.start("http overflow", async move { connection.run(served).await });
             }
         }
@@ -139,11 +139,11 @@ async fn serve(
 /// Answers one request of a connection that has no place.
 async fn answer_once(
     stream: TcpStream,
-    (peer, no_slot_reply): (SocketAddr, NoSlot),
+    (peer, no_slot): (SocketAddr, NoSlot),
     router: Router,
     timeouts: HttpTimeouts,
 ) {
-    let turned = match no_slot_reply {
+    let turned = match no_slot {
         NoSlot::Listener => ConnectionRefused::ServerIsFull,
         NoSlot::ClientAddress => ConnectionRefused::AddressIsFull,
     };

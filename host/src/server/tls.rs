@@ -89,7 +89,7 @@ pub enum CertificateError {
     /// They do not belong together.
     #[error(
         "the first certificate in {certificate} was not made for the key in {private_key}; put the \
-         server's self_signed certificate first and its issuers after it, or name the key it was made for"
+         server's own certificate first and its issuers after it, or name the key it was made for"
     )]
     Mismatch {
         /// The certificate's file.

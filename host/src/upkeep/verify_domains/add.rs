@@ -34,7 +34,7 @@ pub enum NameRefused {
     TooLong,
     /// One word in two scripts is made to deceive.
     #[error(
-        "the name mixes scripts in one word, as names do that imitate others; if it is meant so, evaluate \
+        "the name mixes scripts in one word, as names do that imitate others; if it is meant so, ask \
          the operator of this server to add it"
     )]
     MixedScripts,

@@ -191,8 +191,8 @@ impl Verifier {
         if judgement.missing.is_empty() {
             if !domain.standing.may_send() && self.store.looks_like_another(domain.id).await? {
                 judgement.progress = 99;
-                let missing = "the name: it lookups like a domain that another account of this server \
-                               has verified; evaluate the operator of this server";
+                let missing = "the name: it looks like a domain that another account of this server \
+                               has verified; ask the operator of this server";
                 judgement.missing.push(missing.to_owned());
                 return Ok(Shown::Lacking);
             }

@@ -55,7 +55,7 @@ pub enum Unjudged {
     TooManyRecords { plugin: String, count: usize },
     /// It never has enough.
     #[error(
-        "the domain policy `{plugin}` goes on asking for made-ups: a check has at most \
+        "the domain policy `{plugin}` goes on asking for look-ups: a check has at most \
          {MAX_ROUNDS} rounds of them and {MAX_NAMES} names"
     )]
     TooManyLookUps { plugin: String },

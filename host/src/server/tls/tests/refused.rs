@@ -58,12 +58,12 @@ fn every_fault_of_a_file_names_the_file_the_setting_and_the_way_out() {
 #[test]
 fn the_servers_own_certificate_stands_first() {
     let given = Given::new();
-    let self_signed = std::fs::read_to_string(given.certificate()).expect("readable");
+    let own = std::fs::read_to_string(given.certificate()).expect("readable");
     let issuer = std::fs::read_to_string(Given::new().certificate()).expect("readable");
-    std::fs::write(given.certificate(), format!("{issuer}{self_signed}")).expect("written");
+    std::fs::write(given.certificate(), format!("{issuer}{own}")).expect("written");
     let said = refused(&given).to_string();
     assert!(said.contains("put the server's own certificate first"), "{said}");
-    std::fs::write(given.certificate(), format!("{self_signed}{issuer}")).expect("written");
+    std::fs::write(given.certificate(), format!("{own}{issuer}")).expect("written");
     assert!(given.open().is_ok());
 }
 

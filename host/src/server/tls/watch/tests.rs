@@ -41,7 +41,7 @@ async fn a_hangup_is_an_order_and_ends_nothing() {
     let _alone = ALONE.lock().await;
     let directory = tempfile::tempdir().expect("a directory");
     let mut watch = Watch::new(certificates(directory.path())).expect("watched");
-    let self_signed = rustix::process::getpid();
-    rustix::process::kill_process(self_signed, rustix::process::Signal::HUP).expect("sent");
+    let own = rustix::process::getpid();
+    rustix::process::kill_process(own, rustix::process::Signal::HUP).expect("sent");
     assert_eq!(cause(&mut watch).await, Cause::HangUp);
 }
