@@ -113,7 +113,7 @@ pub enum LogFormat {
 
 /// Collects the rules that are broken.
 #[derive(Debug, Default)]
-struct Rules {
+struct Violations {
     broken: Vec<String>,
 }
 
@@ -184,24 +184,24 @@ impl Config {
 
     /// Bounds that no type can say.
     fn broken_rules(&self) -> Vec<String> {
-        let mut rules = Rules::default();
-        self.smtp.check(&mut rules);
-        self.limits.check(&mut rules);
-        self.plugins.check(&mut rules);
-        self.delivery.check(&mut rules);
-        self.bounces.check(&mut rules);
-        self.dns.check(&mut rules);
-        self.domains.check(&mut rules);
-        self.webhooks.check(&mut rules);
-        self.credits.check(&mut rules);
-        self.retention.check(&mut rules);
-        rules.must(!self.store.data_dir.as_os_str().is_empty(), "store.data_dir: not empty");
-        rules.broken.extend(listen::conflicts(self));
-        rules.broken
+        let mut violations = Violations::default();
+        self.smtp.check(&mut violations);
+        self.limits.check(&mut violations);
+        self.plugins.check(&mut violations);
+        self.delivery.check(&mut violations);
+        self.bounces.check(&mut violations);
+        self.dns.check(&mut violations);
+        self.domains.check(&mut violations);
+        self.webhooks.check(&mut violations);
+        self.credits.check(&mut violations);
+        self.retention.check(&mut violations);
+        violations.must(!self.store.data_dir.as_os_str().is_empty(), "store.data_dir: not empty");
+        violations.broken.extend(listen::conflicts(self));
+        violations.broken
     }
 }
 
-impl Rules {
+impl Violations {
     fn must(&mut self, holds: bool, rule: &str) {
         if !holds {
             self.broken.push(rule.to_owned());

@@ -1,8 +1,9 @@
-//! The journey of a message: accept, policy, render, commit. [`crate::delivery`] follows on its own time.
+//! The journey of a message into the queue: accept, policy, render, commit. [`crate::delivery`] takes it from there.
 //!
-//! Both listeners call [`Journey::send`]; no listener decides anything that is decided here. A message is decided on
+//! Both listeners call [`Journey::submit`]; no listener decides anything that is decided here. **Facts** are a snapshot
+//! in memory of keys, accounts, sender domains and templates at one revision of the database. A message is decided on
 //! the facts of one revision and by one generation of each plugin. If the facts move before the commit, the whole
-//! decision is made again.
+//! decision is made again (optimistic concurrency).
 
 pub mod accept;
 pub mod commit;
@@ -18,15 +19,15 @@ use crate::store::Store;
 use crate::store::facts::Snapshot;
 use crate::store::records::NewMessage;
 use accept::Accept;
-use accept::authenticate::{Caller, Sender, standing};
+use accept::abort::{Abort, on_current_facts, unreachable_store};
+use accept::authenticate::{Caller, Sender, recheck_caller};
 use accept::batches::Batches;
 use accept::idempotency::InFlight;
 use accept::refusal::Refused;
-use accept::stop::{Stop, on_current_facts, unreachable_store};
 use accept::submission::{Faulty, Submission};
 use commit::Commit;
 use commit::draft::Draft;
-use commit::replay::kept_reply;
+use commit::idempotent_reply::kept_reply;
 
 pub use accept::request::Request;
 pub use commit::receipt::Reply;
@@ -50,12 +51,12 @@ impl Journey {
         Self { accept, plugins, commit, store, in_flight, batches }
     }
 
-    /// Sends messages. Each is stored, charged and queued, or refused at no charge; what is
-    /// accepted is durable when this answers.
+    /// Decides on messages and queues them; SMTP delivery follows later. Each is stored, charged and queued, or refused
+    /// at no charge; what is accepted is durable when this answers.
     ///
     /// # Errors
     /// The request as a whole is refused: its key, or its idempotency key.
-    pub async fn send(&self, caller: &Caller, request: &Request) -> Result<Reply, Refused> {
+    pub async fn submit(&self, caller: &Caller, request: &Request) -> Result<Reply, Refused> {
         let _in_flight = self.in_flight.begin(caller, request.idempotency.as_ref())?;
         if let Some(reply) = kept_reply(&self.accept, &self.store, caller, request).await? {
             return Ok(reply);
@@ -63,20 +64,22 @@ impl Journey {
         let _batch = self.batches.enter(caller, request.items.len()).await?;
         let snapshot = self.accept.facts.snapshot();
         let revision = snapshot.revision();
-        match self.attempt(snapshot, caller, request).await {
+        match self.decide_and_commit(snapshot, caller, request).await {
             // The commit has found that the facts have not moved.
             Ok(reply) if reply.has_receipt() => return Ok(reply),
-            Err(Stop::Stale) => {}
+            Err(Abort::Stale) => {}
             // A refusal holds only if it was decided on the facts as they are.
             refused => {
                 let moved = self.accept.facts.have_moved(revision).await;
                 if !moved.map_err(|error| unreachable_store(&error))? {
-                    return refused.map_err(Stop::into_refused);
+                    return refused.map_err(Abort::into_refused);
                 }
             }
         }
-        on_current_facts(&self.accept.facts, |snapshot| self.attempt(snapshot, caller, request))
-            .await
+        on_current_facts(&self.accept.facts, |snapshot| {
+            self.decide_and_commit(snapshot, caller, request)
+        })
+        .await
     }
 
     /// Whether an address, or the empty path, may be the envelope's sender of the caller's messages: a
@@ -90,7 +93,7 @@ impl Journey {
         address: Option<&EmailAddress>,
     ) -> Result<(), Refused> {
         on_current_facts(&self.accept.facts, |snapshot| async move {
-            let sender = standing(&snapshot, caller, self.accept.clock.now()).await?;
+            let sender = recheck_caller(&snapshot, caller, self.accept.clock.now()).await?;
             if let Some(address) = address {
                 policy::sender_domain::check_address(&snapshot, &sender, address).await?;
             }
@@ -100,13 +103,13 @@ impl Journey {
     }
 
     /// Decides every message on one snapshot of the facts, and commits what was not refused.
-    async fn attempt(
+    async fn decide_and_commit(
         &self,
         snapshot: Snapshot,
         caller: &Caller,
         request: &Request,
-    ) -> Result<Reply, Stop> {
-        let sender = standing(&snapshot, caller, self.accept.clock.now()).await?;
+    ) -> Result<Reply, Abort> {
+        let sender = recheck_caller(&snapshot, caller, self.accept.clock.now()).await?;
         let mut draft = Draft::new(&self.commit, &sender, request);
         let mut shared = None;
         for (number, item) in request.items.iter().enumerate() {
@@ -127,7 +130,7 @@ impl Journey {
         request: &Request,
         item: &Result<Submission, Faulty>,
         shared: &mut render::Shared,
-    ) -> Result<NewMessage, Stop> {
+    ) -> Result<NewMessage, Abort> {
         let submission = match item {
             Ok(submission) => submission,
             Err(faulty) => return Err(policy::all_faults(snapshot, sender, faulty).await?.into()),

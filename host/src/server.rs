@@ -26,5 +26,5 @@ mod start;
 
 pub use check::check;
 pub use lifecycle::run;
-pub use start::{Running, start};
+pub use start::{RunningServer, start};
 pub use start_error::StartError;

@@ -1,4 +1,4 @@
-//! Work that no message waits for.
+//! Work beside the sending of messages: retention, checks of sender domains, recorded plugin calls made again.
 
 pub mod replay;
 pub mod retention;

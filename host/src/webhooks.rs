@@ -41,14 +41,14 @@ pub struct Webhooks {
     clock: Clock,
     guard: Arc<Guard>,
     poster: Poster,
-    rules: Rules,
+    rules: WebhookSettings,
     wake: Notify,
     tests: Mutex<HashMap<WebhookId, WebhookOwner>>,
 }
 
 /// The operator's settings.
 #[derive(Debug, Clone)]
-pub struct Rules {
+pub struct WebhookSettings {
     /// When a delivery is retried.
     pub schedule: Schedule,
     /// Parallel attempts.
@@ -70,7 +70,7 @@ impl Webhooks {
         clock: Clock,
         guard: Arc<Guard>,
         poster: Poster,
-        rules: Rules,
+        rules: WebhookSettings,
     ) -> Self {
         let (wake, tests) = (Notify::new(), Mutex::default());
         Self { store, secrets, clock, guard, poster, rules, wake, tests }

@@ -1,4 +1,4 @@
-//! An account's brand: values that every template of the account is offered as defaults.
+//! The brand of an account: defaults of template variables for every template of the account.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,9 +7,9 @@ use url::Url;
 
 use crate::message::address::EmailAddress;
 
-const MAX_NAME: usize = 100;
-const MAX_ADDRESS: usize = 300;
-const MAX_URL: usize = 2_000;
+const MAX_NAME_CHARS: usize = 100;
+const MAX_ADDRESS_CHARS: usize = 300;
+const MAX_URL_CHARS: usize = 2_000;
 
 /// One value of a brand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -105,8 +105,8 @@ impl BrandField {
     fn parse(self, text: &str) -> Result<String, InvalidBrandValue> {
         let text = text.trim();
         let valid = match self {
-            Self::ProductName => is_line(text, MAX_NAME),
-            Self::CompanyAddress => is_line(text, MAX_ADDRESS),
+            Self::ProductName => is_line(text, MAX_NAME_CHARS),
+            Self::CompanyAddress => is_line(text, MAX_ADDRESS_CHARS),
             Self::ProductUrl => is_url(text, &["http", "https"]),
             // Webmail shows no picture that would be loaded in the clear.
             Self::LogoUrl => is_url(text, &["https"]),
@@ -129,8 +129,8 @@ impl BrandField {
     fn wanted(self) -> String {
         let line = |most: usize| format!("one line of 1 to {most} characters");
         match self {
-            Self::ProductName => line(MAX_NAME),
-            Self::CompanyAddress => line(MAX_ADDRESS),
+            Self::ProductName => line(MAX_NAME_CHARS),
+            Self::CompanyAddress => line(MAX_ADDRESS_CHARS),
             Self::ProductUrl => "a URL of http or https, as in https://example.com".to_owned(),
             Self::LogoUrl => "a URL of https, as in https://example.com/logo.png".to_owned(),
             Self::SupportEmail => "an e-mail address, as in help@example.com".to_owned(),
@@ -192,7 +192,7 @@ fn is_line(text: &str, most: usize) -> bool {
 }
 
 fn is_url(text: &str, schemes: &[&str]) -> bool {
-    let url = Url::parse(text).ok().filter(|_| is_line(text, MAX_URL));
+    let url = Url::parse(text).ok().filter(|_| is_line(text, MAX_URL_CHARS));
     url.is_some_and(|url| schemes.contains(&url.scheme()) && url.has_host())
         && !text.contains(char::is_whitespace)
 }
@@ -221,7 +221,7 @@ mod tests {
         for (field, text, kept) in good {
             assert_eq!(field.parse(text).as_deref(), Ok(kept), "{field}");
         }
-        let long = "n".repeat(MAX_NAME + 1);
+        let long = "n".repeat(MAX_NAME_CHARS + 1);
         let bad = [
             (BrandField::ProductName, " "),
             (BrandField::ProductName, long.as_str()),

@@ -69,7 +69,7 @@ async fn many(
         acceptance: Acceptance::Each,
         items: items.into_iter().map(parse).collect(),
     };
-    let reply = api.journey.send(&accepted.caller, &request).await;
+    let reply = api.journey.submit(&accepted.caller, &request).await;
     (allowance, reply.map(answer).map_err(Problem::from))
 }
 

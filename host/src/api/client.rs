@@ -10,7 +10,7 @@ use std::sync::Arc;
 use axum::extract::{Request, State};
 use http::HeaderMap;
 
-use crate::account::key::IpNetwork;
+use crate::account::ip_network::IpNetwork;
 
 /// The other end of the connection; the listener puts it there.
 #[derive(Debug, Clone, Copy)]

@@ -227,7 +227,7 @@ async fn send_again(
         acceptance: Acceptance::Each,
         items: vec![Ok(submission)],
     };
-    let Reply { items, replayed } = api.journey.send(admin.caller(), &request).await?;
+    let Reply { items, replayed } = api.journey.submit(admin.caller(), &request).await?;
     let receipt = items.into_iter().next().ok_or_else(|| {
         Problem::from(Refusal::Internal { message: "the message has no answer".to_owned() })
     })??;

@@ -29,20 +29,20 @@ pub fn read<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, Problem> {
 
 /// The store could not be read.
 #[must_use]
-pub fn unreadable(error: &StoreError) -> Problem {
+pub fn store_problem(error: &StoreError) -> Problem {
     if error.is_busy() {
-        tracing::warn!(%error, "a list was not read: others are, or it took too long");
-        let message = "this list took too long, or too many lists are read now; sends are not held up. \
-                       Ask for less: fewer at one time, or a narrower filter";
+        tracing::warn!(%error, "list query refused: its time-out or the bound of parallel lists is reached; answered 503");
+        let message = "the list took too long, or too many lists are read now; sending is not affected. Try again later, \
+                       with fewer lists at one time or a narrower filter";
         return Refusal::unavailable(Outage::Busy, message).into();
     }
-    tracing::error!(%error, "the store failed");
+    tracing::error!(%error, "reading the database failed; answered 503");
     Refusal::unavailable(Outage::Store, "the store cannot be reached").into()
 }
 
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
-        unreadable(&error)
+        store_problem(&error)
     }
 }
 

@@ -72,7 +72,7 @@ async fn one(api: &Api, accepted: Accepted) -> Result<Response, Problem> {
         acceptance: Acceptance::Each,
         items: vec![submission],
     };
-    let Reply { items, replayed } = api.journey.send(&accepted.caller, &request).await?;
+    let Reply { items, replayed } = api.journey.submit(&accepted.caller, &request).await?;
     let receipt = items.into_iter().next().ok_or_else(|| {
         Problem::from(Refusal::Internal { message: "the message has no answer".to_owned() })
     })??;

@@ -24,7 +24,7 @@ pub fn run(check: &Check) -> Result<(), CliError> {
     let (config, mut faults) = Config::read(Some(&check.config), std::env::vars())?;
     faults.extend(server::check(&config));
     if faults.is_empty() {
-        println!("{} can be used", check.config.display());
+        println!("{}: the configuration is valid", check.config.display());
         return Ok(());
     }
     Err(CliError::Unusable { path: check.config.clone(), faults })

@@ -13,7 +13,7 @@ use crate::domain::state::DomainKind;
 use crate::id::AccountId;
 use crate::store::StoreError;
 use crate::store::sqlite::DomainFile;
-use crate::upkeep::verify_domains::Rules;
+use crate::upkeep::verify_domains::DomainCheckSettings;
 
 const SHOWN_EVENTS: u32 = 50;
 
@@ -175,7 +175,7 @@ fn none(which: &Which) -> StoreError {
 
 async fn show(
     opened: &Opened,
-    rules: &Rules,
+    rules: &DomainCheckSettings,
     file: DomainFile,
     output: Output,
 ) -> Result<(), CliError> {

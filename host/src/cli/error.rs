@@ -23,7 +23,7 @@ pub enum CliError {
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// Files that the configuration names.
-    #[error("{path} names what cannot be used:\n  {}", faults.join("\n  "))]
+    #[error("{path}: the configuration is not valid:\n  {}", faults.join("\n  "))]
     Unusable {
         /// The configuration.
         path: PathBuf,

@@ -15,7 +15,7 @@ use crate::server;
 use crate::server::data_dir::{DataDir, DataDirError};
 use crate::store::Store;
 use crate::telemetry;
-use crate::upkeep::verify_domains::{Rules, Verifier};
+use crate::upkeep::verify_domains::{DomainCheckSettings, Verifier};
 use crate::webhooks::Webhooks;
 
 /// Which server, and how to answer.
@@ -121,7 +121,7 @@ impl Opened {
     }
 
     /// The server's own part in the verification of domains.
-    pub fn domain_rules(&self) -> Rules {
+    pub fn domain_rules(&self) -> DomainCheckSettings {
         server::domains::rules(&self.config)
     }
 }

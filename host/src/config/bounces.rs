@@ -1,12 +1,13 @@
-//! `[bounces]`: the listener for reports, and for how long they suppress an address.
+//! `[bounces]`: the listener for bounces (DSN) and complaints (ARF, from feedback loops), and for how long an address
+//! stays suppressed after a hard bounce, also one of our own delivery, or a complaint.
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Listen, Rules};
-use crate::account::key::IpNetwork;
+use super::{Listen, Violations};
+use crate::account::ip_network::IpNetwork;
 use crate::message::address::EmailAddress;
 use crate::relay::bounces::Reporter;
 
@@ -20,7 +21,7 @@ pub struct Bounces {
     /// The listener for reports of other mail servers, as in `0.0.0.0:25`, or `off`. Mail for `postmaster` is taken
     /// there and dropped, mail for `abuse` is refused: `relay/REPORTS.md` says how to get both.
     pub listen: Listen,
-    /// The addresses at which mailbox providers report complaints, as in `fbl@mail.example.com`.
+    /// Our addresses for the feedback loops (FBL) of mailbox providers, as in `fbl@mail.example.com`.
     pub feedback: Vec<EmailAddress>,
     /// Mailbox providers whose complaints count also without a proof: the address in From of their reports,
     /// as in `staff@hotmail.com`, or a domain that signs reports and no users' mail, as in
@@ -50,25 +51,26 @@ impl Bounces {
 
     /// How long a dead address is suppressed; none for ever.
     #[must_use]
-    pub fn suppressed_for(&self) -> Option<Duration> {
+    pub fn bounce_suppression(&self) -> Option<Duration> {
         days(self.suppress_days)
     }
 
     /// How long whoever complained is suppressed; none for ever.
     #[must_use]
-    pub fn complaints_for(&self) -> Option<Duration> {
+    pub fn complaint_suppression(&self) -> Option<Duration> {
         days(self.complaint_days)
     }
 
-    pub(super) fn check(&self, rules: &mut Rules) {
-        rules.must(
+    pub(super) fn check(&self, violations: &mut Violations) {
+        violations.must(
             (64 << 10..=16 << 20).contains(&self.message_bytes),
             "bounces.message_bytes: 65536 to 16777216",
         );
-        rules.must((1..=10_000).contains(&self.connections), "bounces.connections: 1 to 10000");
-        rules.must(self.connections_per_ip >= 1, "bounces.connections_per_ip: at least 1");
-        rules.must(self.suppress_days <= MAX_DAYS, "bounces.suppress_days: 0 to 3650");
-        rules.must(self.complaint_days <= MAX_DAYS, "bounces.complaint_days: 0 to 3650");
+        violations
+            .must((1..=10_000).contains(&self.connections), "bounces.connections: 1 to 10000");
+        violations.must(self.connections_per_ip >= 1, "bounces.connections_per_ip: at least 1");
+        violations.must(self.suppress_days <= MAX_DAYS, "bounces.suppress_days: 0 to 3650");
+        violations.must(self.complaint_days <= MAX_DAYS, "bounces.complaint_days: 0 to 3650");
     }
 }
 
@@ -105,8 +107,8 @@ mod tests {
     fn nobody_listens_for_reports_unless_told_to() {
         let config = load(&[]).expect("valid");
         assert_eq!(config.bounces.address(), None);
-        assert_eq!(config.bounces.suppressed_for().map(|it| it.as_secs()), Some(90 * 86_400));
-        assert_eq!(config.bounces.complaints_for(), None, "for ever");
+        assert_eq!(config.bounces.bounce_suppression().map(|it| it.as_secs()), Some(90 * 86_400));
+        assert_eq!(config.bounces.complaint_suppression(), None, "for ever");
         let pairs = [
             ("WAXWING_BOUNCES__LISTEN", "[::]:25"),
             ("WAXWING_BOUNCES__FEEDBACK", r#"["fbl@mail.example.com"]"#),
@@ -115,7 +117,7 @@ mod tests {
         let config = load(&pairs).expect("valid");
         assert_eq!(config.bounces.address().map(|it| it.port()), Some(25));
         assert_eq!(config.bounces.feedback.len(), 1);
-        assert_eq!(config.bounces.suppressed_for(), None);
+        assert_eq!(config.bounces.bounce_suppression(), None);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Rules;
+use super::Violations;
 
 /// `[credits]`
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
@@ -13,8 +13,8 @@ pub struct Credits {
 }
 
 impl Credits {
-    pub(super) fn check(&self, rules: &mut Rules) {
-        rules.must(self.low >= 0, "credits.low: at least 0");
+    pub(super) fn check(&self, violations: &mut Violations) {
+        violations.must(self.low >= 0, "credits.low: at least 0");
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::Rules;
+use super::Violations;
 use crate::domain::name::DomainName;
 use crate::id::AccountId;
 
@@ -165,36 +165,36 @@ pub struct Destination {
 }
 
 impl Delivery {
-    pub(super) fn check(&self, rules: &mut Rules) {
+    pub(super) fn check(&self, violations: &mut Violations) {
         let pauses = &self.retry_pauses_s;
-        rules.must(
+        violations.must(
             pauses.iter().all(|pause| *pause >= 1),
             "delivery.retry_pauses_s: each at least 1",
         );
-        rules.must((1..=10_000).contains(&self.concurrent), "delivery.concurrent: 1 to 10000");
-        rules.must(
+        violations.must((1..=10_000).contains(&self.concurrent), "delivery.concurrent: 1 to 10000");
+        violations.must(
             (1 << 20..=1 << 36).contains(&self.memory_bytes),
             "delivery.memory_bytes: 1048576 to 68719476736",
         );
-        rules.must(self.port >= 1, "delivery.port: at least 1");
-        self.check_bounds(rules);
-        self.check_local_addresses(rules);
+        violations.must(self.port >= 1, "delivery.port: at least 1");
+        self.check_bounds(violations);
+        self.check_local_addresses(violations);
         let mut names = BTreeSet::new();
         for smarthost in &self.smarthosts {
-            smarthost.check(rules);
-            rules.must(
+            smarthost.check(violations);
+            violations.must(
                 names.insert(smarthost.name.as_str()),
                 &format!("delivery.smarthosts: two are called `{}`", smarthost.name),
             );
         }
         let needs = |route: Route| route == Route::Smarthost && self.smarthosts.is_empty();
-        rules.must(
+        violations.must(
             !needs(self.route) && !self.rules.iter().any(|rule| needs(rule.route)),
             "delivery.route: `smarthost` needs [[delivery.smarthosts]]",
         );
         for destination in &self.destinations {
             let name = &destination.exchangers;
-            rules.must(
+            violations.must(
                 name.split('+').all(|it| it.parse::<DomainName>().is_ok()),
                 &format!(
                     "delivery.destinations: `{name}` is no registered domain of mail exchangers"
@@ -202,38 +202,38 @@ impl Delivery {
             );
         }
         for rule in &self.rules {
-            rule.check(&names, rules);
+            rule.check(&names, violations);
         }
     }
 
-    fn check_bounds(&self, rules: &mut Rules) {
+    fn check_bounds(&self, violations: &mut Violations) {
         let connections = self.smarthosts.iter().filter_map(|it| it.connections);
         let connections =
             connections.chain(self.destinations.iter().filter_map(|it| it.connections));
-        rules.must(
+        violations.must(
             connections.chain([self.connections]).all(|it| (1..=1_000).contains(&it)),
             "delivery.connections: 1 to 1000",
         );
         let messages = self.smarthosts.iter().filter_map(|it| it.messages_per_connection);
         let others = self.destinations.iter().filter_map(|it| it.messages_per_connection);
-        rules.must(
+        violations.must(
             messages.chain(others).chain([self.messages_per_connection]).all(|it| it >= 1),
             "delivery.messages_per_connection: at least 1",
         );
     }
 
-    fn check_local_addresses(&self, rules: &mut Rules) {
+    fn check_local_addresses(&self, violations: &mut Violations) {
         let v4 = self.local_addresses.iter().filter(|it| it.is_ipv4()).count();
         let v6 = self.local_addresses.len() - v4;
-        rules.must(v4 <= 1 && v6 <= 1, "delivery.local_addresses: at most one of each family");
+        violations.must(v4 <= 1 && v6 <= 1, "delivery.local_addresses: at most one of each family");
     }
 }
 
 impl Smarthost {
-    fn check(&self, rules: &mut Rules) {
+    fn check(&self, violations: &mut Violations) {
         let name = &self.name;
         let mut must = |holds: bool, rule: &str| {
-            rules.must(holds, &format!("delivery.smarthosts `{name}`: {rule}"));
+            violations.must(holds, &format!("delivery.smarthosts `{name}`: {rule}"));
         };
         let is_word = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
         let is_free = !["", "sandbox", "direct"].contains(&name.as_str());
@@ -256,21 +256,21 @@ impl Smarthost {
 }
 
 impl Rule {
-    fn check(&self, names: &BTreeSet<&str>, rules: &mut Rules) {
+    fn check(&self, names: &BTreeSet<&str>, violations: &mut Violations) {
         for name in &self.smarthosts {
-            rules.must(
+            violations.must(
                 names.contains(name.as_str()),
                 &format!("delivery.rules: no smarthost is called `{name}`"),
             );
         }
-        rules.must(
+        violations.must(
             self.smarthosts.is_empty() || self.route == Route::Smarthost,
             "delivery.rules: `smarthosts` is for route = \"smarthost\"",
         );
         for pattern in &self.recipients {
             let parsed = pattern.parse::<crate::delivery::routing::route::DomainPattern>();
             if let Err(error) = parsed {
-                rules.must(false, &format!("delivery.rules recipients: {error}"));
+                violations.must(false, &format!("delivery.rules recipients: {error}"));
             }
         }
     }

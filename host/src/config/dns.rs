@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
 
-use super::Rules;
+use super::Violations;
 
 const DNS_PORT: u16 = 53;
 
@@ -41,10 +41,10 @@ pub struct InvalidNameServer {
 }
 
 impl Dns {
-    pub(super) fn check(&self, rules: &mut Rules) {
-        rules.must((10..=60_000).contains(&self.timeout_ms), "dns.timeout_ms: 10 to 60000");
-        rules.must((1..=10).contains(&self.tries), "dns.tries: 1 to 10");
-        rules.must((1..=10_000).contains(&self.concurrent), "dns.concurrent: 1 to 10000");
+    pub(super) fn check(&self, violations: &mut Violations) {
+        violations.must((10..=60_000).contains(&self.timeout_ms), "dns.timeout_ms: 10 to 60000");
+        violations.must((1..=10).contains(&self.tries), "dns.tries: 1 to 10");
+        violations.must((1..=10_000).contains(&self.concurrent), "dns.concurrent: 1 to 10000");
     }
 }
 

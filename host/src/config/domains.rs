@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Hostname, Rules};
+use super::{Hostname, Violations};
 
 const MINUTE: u64 = 60;
 const HOUR: u64 = 60 * MINUTE;
@@ -31,21 +31,22 @@ pub struct Domains {
 }
 
 impl Domains {
-    pub(super) fn check(&self, rules: &mut Rules) {
+    pub(super) fn check(&self, violations: &mut Violations) {
         let year = 365 * DAY;
         let pauses = 1..=self.check_every_s;
-        rules
+        violations
             .must((1..=year).contains(&self.check_every_s), "domains.check_every_s: 1 to 31536000");
-        rules.must(
+        violations.must(
             pauses.contains(&self.first_check_s),
             "domains.first_check_s: 1 to check_every_s",
         );
-        rules.must((0..=year).contains(&self.grace_s), "domains.grace_s: 0 to 31536000");
-        rules.must((1..=10 * year).contains(&self.give_up_s), "domains.give_up_s: 1 to 315360000");
+        violations.must((0..=year).contains(&self.grace_s), "domains.grace_s: 0 to 31536000");
+        violations
+            .must((1..=10 * year).contains(&self.give_up_s), "domains.give_up_s: 1 to 315360000");
         let checks = 2..=1_000;
-        rules
+        violations
             .must(checks.contains(&self.concurrent_checks), "domains.concurrent_checks: 2 to 1000");
-        rules.must(self.per_account >= 1, "domains.per_account: at least 1");
+        violations.must(self.per_account >= 1, "domains.per_account: at least 1");
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a mail server calls itself: unlike a sender's domain, it may be a single label.
+//! The SMTP host name of this server (banner, EHLO, certificate): unlike a sender's domain, it may be a single label.
 
 use std::fmt;
 use std::str::FromStr;

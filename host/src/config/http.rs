@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::account::key::IpNetwork;
+use crate::account::ip_network::IpNetwork;
 
 /// `[http]`
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]

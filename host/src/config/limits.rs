@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
 
-use super::Rules;
+use super::Violations;
 
 /// `[limits]`
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
@@ -43,19 +43,20 @@ impl Limits {
         self.connections_per_ip.unwrap_or_else(|| self.connections.div_ceil(2))
     }
 
-    pub(super) fn check(&self, rules: &mut Rules) {
+    pub(super) fn check(&self, violations: &mut Violations) {
         let connections = 1..=1_000_000;
-        rules.must(connections.contains(&self.connections), "limits.connections: 1 to 1000000");
+        violations
+            .must(connections.contains(&self.connections), "limits.connections: 1 to 1000000");
         let body = 1..=64 << 20;
-        rules.must(body.contains(&self.body_bytes), "limits.body_bytes: 1 to 67108864");
-        rules.must(self.body_seconds >= 1, "limits.body_seconds: at least 1");
-        rules.must(self.header_seconds >= 1, "limits.header_seconds: at least 1");
-        rules.must(self.write_seconds >= 1, "limits.write_seconds: at least 1");
-        rules.must(
+        violations.must(body.contains(&self.body_bytes), "limits.body_bytes: 1 to 67108864");
+        violations.must(self.body_seconds >= 1, "limits.body_seconds: at least 1");
+        violations.must(self.header_seconds >= 1, "limits.header_seconds: at least 1");
+        violations.must(self.write_seconds >= 1, "limits.write_seconds: at least 1");
+        violations.must(
             self.connections_per_ip.is_none_or(|it| it >= 1),
             "limits.connections_per_ip: at least 1",
         );
-        rules.must(
+        violations.must(
             (self.body_bytes..=1 << 40).contains(&self.body_memory_bytes),
             "limits.body_memory_bytes: at least limits.body_bytes, at most 2^40",
         );

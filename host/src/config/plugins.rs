@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::Rules;
+use super::Violations;
 use crate::plugin::Limits as PluginLimits;
 use crate::plugin::compiler::CompileLimits;
 use crate::plugin::signature::{PublicKey, SignatureRule};
@@ -46,22 +46,22 @@ impl Plugins {
         CompileLimits { memory_bytes: self.compile_memory_bytes, seconds: self.compile_seconds }
     }
 
-    pub(super) fn check(&self, rules: &mut Rules) {
-        rules.must(
+    pub(super) fn check(&self, violations: &mut Violations) {
+        violations.must(
             (1 << 10..=32 << 20).contains(&self.max_component_bytes),
             "plugins.max_component_bytes: 1024 to 33554432",
         );
-        rules.must(
+        violations.must(
             (64 << 20..=64 << 30).contains(&self.compile_memory_bytes),
             "plugins.compile_memory_bytes: 67108864 to 68719476736",
         );
-        rules.must(
+        violations.must(
             (1..=3_600).contains(&self.compile_seconds),
             "plugins.compile_seconds: 1 to 3600",
         );
-        rules.must(self.samples_kept <= 10_000, "plugins.samples_kept: at most 10000");
-        rules.must(self.impact_calls <= 1_000, "plugins.impact_calls: at most 1000");
-        rules.must((1..=365).contains(&self.sample_days), "plugins.sample_days: 1 to 365");
+        violations.must(self.samples_kept <= 10_000, "plugins.samples_kept: at most 10000");
+        violations.must(self.impact_calls <= 1_000, "plugins.impact_calls: at most 1000");
+        violations.must((1..=365).contains(&self.sample_days), "plugins.sample_days: 1 to 365");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Rules;
+use super::Violations;
 
 /// Whoever wants to keep more than a century says 0.
 const MAX_DAYS: u32 = 36_500;
@@ -20,12 +20,12 @@ pub struct Retention {
 }
 
 impl Retention {
-    pub(super) fn check(&self, rules: &mut Rules) {
-        rules.must(
+    pub(super) fn check(&self, violations: &mut Violations) {
+        violations.must(
             self.content_days <= MAX_DAYS,
             "retention.content_days: at most 36500, 0 for ever",
         );
-        rules.must(
+        violations.must(
             self.message_days <= MAX_DAYS,
             "retention.message_days: at most 36500, 0 for ever",
         );

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::hostname::Hostname;
-use super::{ListenAddresses, Rules};
-use crate::account::key::IpNetwork;
+use super::{ListenAddresses, Violations};
+use crate::account::ip_network::IpNetwork;
 use crate::relay::UserName;
 
 const LOOPBACK: [u8; 4] = [127, 0, 0, 1];
@@ -91,26 +91,27 @@ impl Smtp {
         if self.enabled { self.listen_tls.all() } else { &[] }
     }
 
-    pub(super) fn check(&self, rules: &mut Rules) {
-        rules.must(
+    pub(super) fn check(&self, violations: &mut Violations) {
+        violations.must(
             self.certificate.is_some() == self.private_key.is_some(),
             "smtp.certificate and smtp.private_key: both, or neither",
         );
-        rules.must(
+        violations.must(
             (64 << 10..=128 << 20).contains(&self.message_bytes),
             "smtp.message_bytes: 65536 to 134217728",
         );
-        rules.must((1..=1_000).contains(&self.recipients), "smtp.recipients: 1 to 1000");
-        rules.must((1..=1_000_000).contains(&self.connections), "smtp.connections: 1 to 1000000");
-        rules.must(self.connections_per_ip >= 1, "smtp.connections_per_ip: at least 1");
-        rules.must(
+        violations.must((1..=1_000).contains(&self.recipients), "smtp.recipients: 1 to 1000");
+        violations
+            .must((1..=1_000_000).contains(&self.connections), "smtp.connections: 1 to 1000000");
+        violations.must(self.connections_per_ip >= 1, "smtp.connections_per_ip: at least 1");
+        violations.must(
             (self.message_bytes..=1 << 40).contains(&self.memory_bytes),
             "smtp.memory_bytes: at least smtp.message_bytes, at most 2^40",
         );
         let day = 1..=86_400;
-        rules.must(day.contains(&self.login_seconds), "smtp.login_seconds: 1 to 86400");
-        rules.must(day.contains(&self.idle_seconds), "smtp.idle_seconds: 1 to 86400");
-        rules.must(day.contains(&self.data_seconds), "smtp.data_seconds: 1 to 86400");
+        violations.must(day.contains(&self.login_seconds), "smtp.login_seconds: 1 to 86400");
+        violations.must(day.contains(&self.idle_seconds), "smtp.idle_seconds: 1 to 86400");
+        violations.must(day.contains(&self.data_seconds), "smtp.data_seconds: 1 to 86400");
     }
 }
 

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::Rules;
-use crate::account::key::IpNetwork;
+use super::Violations;
+use crate::account::ip_network::IpNetwork;
 
 const DAY: u64 = 24 * 60 * 60;
 
@@ -37,23 +37,23 @@ pub struct Webhooks {
 }
 
 impl Webhooks {
-    pub(super) fn check(&self, rules: &mut Rules) {
+    pub(super) fn check(&self, violations: &mut Violations) {
         let pauses = self.retry_pauses_s.iter().all(|it| (1..=7 * DAY).contains(it));
-        rules.must(pauses, "webhooks.retry_pauses_s: each 1 to 604800");
-        rules.must(self.retry_pauses_s.len() <= 100, "webhooks.retry_pauses_s: at most 100");
-        rules.must((1..=60).contains(&self.timeout_s), "webhooks.timeout_s: 1 to 60");
-        rules.must((1..=1_000).contains(&self.concurrent), "webhooks.concurrent: 1 to 1000");
-        rules.must(
+        violations.must(pauses, "webhooks.retry_pauses_s: each 1 to 604800");
+        violations.must(self.retry_pauses_s.len() <= 100, "webhooks.retry_pauses_s: at most 100");
+        violations.must((1..=60).contains(&self.timeout_s), "webhooks.timeout_s: 1 to 60");
+        violations.must((1..=1_000).contains(&self.concurrent), "webhooks.concurrent: 1 to 1000");
+        violations.must(
             (1..=self.concurrent).contains(&self.concurrent_per_webhook),
             "webhooks.concurrent_per_webhook: 1 to concurrent",
         );
-        rules.must(self.per_account >= 1, "webhooks.per_account: at least 1");
+        violations.must(self.per_account >= 1, "webhooks.per_account: at least 1");
         let year = 365 * DAY;
-        rules.must(
+        violations.must(
             (1..=year).contains(&self.disable_after_s),
             "webhooks.disable_after_s: 1 to 31536000",
         );
-        rules.must((1..=3_650).contains(&self.kept_days), "webhooks.kept_days: 1 to 3650");
+        violations.must((1..=3_650).contains(&self.kept_days), "webhooks.kept_days: 1 to 3650");
     }
 }
 

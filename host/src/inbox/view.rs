@@ -23,7 +23,7 @@ use serde_json::json;
 
 use super::archive::{Archive, MailId, NoMailId, Stored};
 use crate::clock::Clock;
-use answer::{Form, Problem, html};
+use answer::{Problem, ResponseFormat, html};
 use content::Content;
 
 const MAX_LIMIT: u16 = 200;
@@ -65,7 +65,7 @@ impl Default for Wanted<'_> {
 }
 
 impl Sent {
-    fn wanted(&self, form: Form) -> Result<Wanted<'_>, Problem> {
+    fn wanted(&self, form: ResponseFormat) -> Result<Wanted<'_>, Problem> {
         let mut wanted = Wanted::default();
         if let Some(limit) = &self.limit {
             wanted.limit = match limit.parse() {
@@ -89,7 +89,7 @@ async fn list(
     headers: HeaderMap,
     query: Result<Query<Sent>, QueryRejection>,
 ) -> Result<Response, Problem> {
-    let form = Form::wanted(&headers);
+    let form = ResponseFormat::wanted(&headers);
     let Ok(Query(sent)) = query else {
         return Err(form.bad_request("limit, after and to may each be given once"));
     };
@@ -97,14 +97,14 @@ async fn list(
     let page = archive.list(wanted.limit, wanted.after, wanted.to);
     let page = page.await.map_err(|error| form.failed(&error))?;
     match form {
-        Form::Json => {
+        ResponseFormat::Json => {
             let mut body = json!({"data": page.rows, "hasMore": page.has_more});
             if let Some(last) = page.rows.last().filter(|_| page.has_more) {
                 body["next"] = json!(last.id);
             }
             Ok(axum::Json(body).into_response())
         }
-        Form::Html => {
+        ResponseFormat::Html => {
             let kept = archive.count().await.map_err(|error| form.failed(&error))?;
             let host = headers.get(header::HOST).and_then(|it| it.to_str().ok());
             let now = Clock::system().now();
@@ -126,12 +126,14 @@ async fn message(
     headers: HeaderMap,
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
-    let form = Form::wanted(&headers);
+    let form = ResponseFormat::wanted(&headers);
     let stored = find(&archive, form, &id).await?;
     let content = Content::of(&stored.raw);
     match form {
-        Form::Json => Ok(axum::Json(content::Full::new(&stored, &content)).into_response()),
-        Form::Html => html(&page::Message::new(&stored, &content)),
+        ResponseFormat::Json => {
+            Ok(axum::Json(content::Full::new(&stored, &content)).into_response())
+        }
+        ResponseFormat::Html => html(&page::Message::new(&stored, &content)),
     }
 }
 
@@ -140,7 +142,7 @@ async fn raw(
     headers: HeaderMap,
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
-    let stored = find(&archive, Form::wanted(&headers), &id).await?;
+    let stored = find(&archive, ResponseFormat::wanted(&headers), &id).await?;
     Ok(([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], stored.raw).into_response())
 }
 
@@ -149,7 +151,7 @@ async fn preview(
     headers: HeaderMap,
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
-    let form = Form::wanted(&headers);
+    let form = ResponseFormat::wanted(&headers);
     let stored = find(&archive, form, &id).await?;
     part::preview(&stored.raw).ok_or_else(|| form.not_found("the message has no HTML part"))
 }
@@ -159,7 +161,7 @@ async fn attachment(
     headers: HeaderMap,
     Path((id, number)): Path<(String, String)>,
 ) -> Result<Response, Problem> {
-    let form = Form::wanted(&headers);
+    let form = ResponseFormat::wanted(&headers);
     let stored = find(&archive, form, &id).await?;
     number
         .parse()
@@ -168,7 +170,7 @@ async fn attachment(
         .ok_or_else(|| form.not_found("the message has no such attachment"))
 }
 
-async fn find(archive: &Archive, form: Form, id: &str) -> Result<Stored, Problem> {
+async fn find(archive: &Archive, form: ResponseFormat, id: &str) -> Result<Stored, Problem> {
     let missing = || form.not_found("there is no such message in the inbox");
     let id = id.parse::<MailId>().map_err(|_| missing())?;
     archive.get(id).await.map_err(|error| form.failed(&error))?.ok_or_else(missing)

@@ -13,7 +13,7 @@
 //! | 6 | fields, all faults at once: [`submission`] | JSON | header fields and MIME parts | `BAD_REQUEST` |
 //! | 7 | idempotency key: [`idempotency`] | `Idempotency-Key` | `X-Waxwing-Idempotency-Key` | `IDEMPOTENCY_CONFLICT` |
 //!
-//! `Journey::send` repeats 2 on the facts that the message is decided on: a key may be switched off at any moment.
+//! `Journey::submit` repeats 2 on the facts that the message is decided on: a key may be switched off at any moment.
 
 pub mod authenticate;
 pub mod batches;
@@ -24,7 +24,7 @@ pub mod rate_limit;
 pub mod refusal;
 pub mod request;
 pub mod resend;
-pub(super) mod stop;
+pub(super) mod abort;
 pub mod submission;
 pub mod variables;
 

@@ -4,7 +4,7 @@
 pub mod batch;
 pub(super) mod draft;
 pub mod receipt;
-pub(super) mod replay;
+pub(super) mod idempotent_reply;
 mod sample;
 
 use std::sync::Arc;
@@ -65,7 +65,7 @@ impl Commit {
     /// Keeps what went into plugins and came out, for the calls that are in the sample.
     fn sample(&self, id: DecisionId, decisions: &[Decision]) {
         for sample in sample::seal(&self.seal, id, decisions) {
-            self.committer.sample(sample);
+            self.committer.record_sample(sample);
         }
     }
 }

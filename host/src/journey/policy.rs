@@ -5,9 +5,9 @@ pub mod sender_domain;
 
 use std::sync::Arc;
 
+use super::accept::abort::Abort;
 use super::accept::authenticate::Sender;
 use super::accept::refusal::{Fault, Refusal};
-use super::accept::stop::Stop;
 use super::accept::submission::{Again, Content, Faulty, Filled, Raw, Submission};
 use super::accept::variables::Variables;
 use crate::account::key::Mode;
@@ -56,7 +56,7 @@ pub(super) async fn admit<'a>(
     context: &CallContext,
     sender: &Sender,
     submission: &'a Submission,
-) -> Result<Admitted<'a>, Stop> {
+) -> Result<Admitted<'a>, Abort> {
     let substance = substance(snapshot, sender, submission).await?;
     let account = &sender.account.account;
     let domain = sender_domain::of(sender, &substance).and_then(EmailAddress::domain);
@@ -69,7 +69,7 @@ pub(super) async fn admit<'a>(
         plan::check(plugins, &scope, context, sender, submission, &substance).await?;
     let verified = match sender_domain::check(snapshot, sender, &substance).await {
         Ok(verified) => verified,
-        Err(stop) => return Err(stop.after(decisions)),
+        Err(abort) => return Err(abort.after(decisions)),
     };
     decisions.push(verified.decision);
     let is_test = sender.key.mode == Mode::Test;
@@ -89,7 +89,7 @@ async fn substance<'a>(
     snapshot: &Snapshot,
     sender: &Sender,
     submission: &'a Submission,
-) -> Result<Substance<'a>, Stop> {
+) -> Result<Substance<'a>, Abort> {
     let account = sender.account.account.id;
     let allowed = &sender.key.templates;
     let is_allowed = |slug: &str| allowed.is_empty() || allowed.iter().any(|it| it == slug);
@@ -126,7 +126,7 @@ pub(super) async fn all_faults(
     snapshot: &Snapshot,
     sender: &Sender,
     faulty: &Faulty,
-) -> Result<Refusal, Stop> {
+) -> Result<Refusal, Abort> {
     let mut all = faulty.faults.clone();
     all.extend(faults_by_template(snapshot, sender, faulty).await?);
     Ok(Refusal::bad_request(all))
@@ -136,7 +136,7 @@ async fn faults_by_template(
     snapshot: &Snapshot,
     sender: &Sender,
     faulty: &Faulty,
-) -> Result<Vec<Fault>, Stop> {
+) -> Result<Vec<Fault>, Abort> {
     let Some(slug) = &faulty.template else { return Ok(Vec::new()) };
     let Some(template) = snapshot.template(sender.account.account.id, slug).await? else {
         return Ok(vec![unknown(slug.as_str())]);
@@ -152,6 +152,6 @@ fn unknown(slug: &str) -> Fault {
     Fault::new("template", "unknown", format!("the account has no published template `{slug}`"))
 }
 
-fn forbidden(message: String) -> Stop {
+fn forbidden(message: String) -> Abort {
     Refusal::Forbidden { message, retry_after_s: None }.into()
 }

@@ -4,7 +4,7 @@
 pub mod template;
 mod visible;
 
-use super::accept::stop::Stop;
+use super::accept::abort::Abort;
 use super::accept::submission::Submission;
 use super::accept::variables::Variables;
 use super::policy::{Admitted, Substance};
@@ -56,7 +56,7 @@ pub(super) async fn render(
     submission: &Submission,
     shared: &mut Shared,
     now: Timestamp,
-) -> Result<Rendered, Stop> {
+) -> Result<Rendered, Abort> {
     let Admitted { substance, from, domain: domain_id, price, route, mut decisions } = admitted;
     let id = MessageId::new(now);
     let (version, filled) = match substance {
@@ -109,7 +109,7 @@ pub(super) async fn render(
     decisions.push(decision);
     let parts = match rendered {
         Ok(parts) => parts,
-        Err(refusal) => return Err(Stop::message(refusal, decisions)),
+        Err(refusal) => return Err(Abort::message(refusal, decisions)),
     };
     let raw = mime::compose(&Outgoing {
         message_id: &format!("{}@{}", id.ulid(), from.host()),

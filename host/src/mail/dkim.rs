@@ -84,7 +84,7 @@ pub fn sign(message: &[u8], signers: &[Signer<'_>], at: Timestamp) -> Result<Vec
     }
 
     let body_hash = canonical::hash_body(message.body)?;
-    let names = coverage::names(&message.fields);
+    let names = coverage::headers_to_sign(&message.fields);
     let header = hash_fields(&message.fields, &names);
     let mut output = Vec::with_capacity(signers.len() * (640 + names.len() * 12));
     for signer in signers {
@@ -99,7 +99,7 @@ pub fn sign(message: &[u8], signers: &[Signer<'_>], at: Timestamp) -> Result<Vec
 /// The hash so far of the fields that a signature covers, as its `h=` lists them.
 fn hash_fields(fields: &[Field<'_>], names: &[&str]) -> Context {
     let mut hash = Context::new(&SHA256);
-    for field in coverage::select(fields, names) {
+    for field in coverage::fields_for_names(fields, names) {
         canonical::field(field.name, field.value, |piece| hash.update(piece));
         hash.update(b"\r\n");
     }

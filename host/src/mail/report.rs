@@ -4,8 +4,8 @@
 //! Pure: bytes in, facts out. What is quoted in a report is not believed; which message it is about is
 //! for the caller to know.
 
-mod complaint;
-mod delivery;
+mod arf;
+mod dsn;
 mod part;
 #[cfg(test)]
 mod tests;
@@ -15,7 +15,7 @@ use crate::message::address::EmailAddress;
 use crate::message::status::{EnhancedCode, Judgement, Said, Stage, judge};
 use part::Parts;
 
-pub use complaint::{Complaint, ComplaintKind};
+pub use arf::{Complaint, ComplaintKind};
 
 /// Letters of words without any code that are taken for a verdict.
 const MAX_PROSE_CHARS: usize = 200;
@@ -69,10 +69,10 @@ pub enum Action {
 #[must_use]
 pub fn parse(raw: &[u8], sender: Option<&EmailAddress>) -> Option<Report> {
     let parts = Parts::of(raw);
-    if let Some(complaint) = complaint::read(&parts) {
+    if let Some(complaint) = arf::read(&parts) {
         return Some(Report::Complaint(complaint));
     }
-    let mut statuses = delivery::read(&parts);
+    let mut statuses = dsn::read(&parts);
     if statuses.is_empty() && sender.is_none_or(is_mail_system) {
         statuses = text::read(&parts);
     }

@@ -1,5 +1,5 @@
 //! Variable envelope return paths: each message has its own address to which its reports come back,
-//! and only this server can make one, so that nobody can report a message that was never sent to him.
+//! and only this server can make one, by a truncated HMAC-SHA-256: nobody can forge a bounce of a message that they did not receive.
 
 use std::fmt;
 
@@ -10,12 +10,12 @@ use crate::domain::name::DomainName;
 use crate::id::MessageId;
 use crate::message::address::EmailAddress;
 
-/// What the code is made over, before the message's ULID. Of another form: another version.
+/// What the MAC is made over, before the ULID of the message. Another form is another version.
 const VERSION: &[u8] = b"waxwing return path 1 ";
 /// With what the local part begins.
 const PREFIX: &str = "b";
-/// Octets of the code: 80 bits, which are 16 letters.
-const CODE_OCTETS: usize = 10;
+/// Octets of the MAC: 80 bits, which are 16 letters.
+const MAC_OCTETS: usize = 10;
 /// RFC 4648 section 6, in lower case: relays change the case of local parts.
 const ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
 
@@ -24,10 +24,10 @@ const ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
 pub struct Verp(Hmac<Sha256>);
 
 impl Verp {
-    /// By a key of this purpose alone.
+    /// `key` must be derived for return paths alone.
     ///
     /// # Panics
-    /// The code takes no key of 32 bytes; it takes any.
+    /// Never: HMAC takes keys of any length.
     #[must_use]
     pub fn new(key: &[u8; 32]) -> Self {
         Self(Hmac::new_from_slice(key).expect("HMAC takes keys of any length"))
@@ -38,9 +38,9 @@ impl Verp {
     #[must_use]
     pub fn address(&self, message: MessageId, host: &DomainName) -> Option<EmailAddress> {
         let ulid = message.ulid();
-        let code: Vec<u8> =
-            self.code(&ulid).finalize().into_bytes().into_iter().take(CODE_OCTETS).collect();
-        format!("{PREFIX}-{ulid}-{}@{}", encode(&code), host.as_str()).parse().ok()
+        let mac: Vec<u8> =
+            self.mac(&ulid).finalize().into_bytes().into_iter().take(MAC_OCTETS).collect();
+        format!("{PREFIX}-{ulid}-{}@{}", encode(&mac), host.as_str()).parse().ok()
     }
 
     /// The message whose return path has this local part; none if we did not make it.
@@ -48,21 +48,21 @@ impl Verp {
     pub fn read(&self, local_part: &str) -> Option<MessageId> {
         let local_part = local_part.to_ascii_lowercase();
         let mut parts = local_part.split('-');
-        let (prefix, ulid, code) = (parts.next()?, parts.next()?, parts.next()?);
+        let (prefix, ulid, mac) = (parts.next()?, parts.next()?, parts.next()?);
         if prefix != PREFIX || parts.next().is_some() {
             return None;
         }
         let message: MessageId = format!("msg_{}", ulid.to_ascii_uppercase()).parse().ok()?;
-        let genuine = self.code(ulid).verify_truncated_left(&decode(code)?).is_ok();
+        let genuine = self.mac(ulid).verify_truncated_left(&decode(mac)?).is_ok();
         // One message, one address: not also what only looks like its ULID.
         (genuine && message.ulid() == ulid).then_some(message)
     }
 
-    fn code(&self, ulid: &str) -> Hmac<Sha256> {
-        let mut code = self.0.clone();
-        code.update(VERSION);
-        code.update(ulid.as_bytes());
-        code
+    fn mac(&self, ulid: &str) -> Hmac<Sha256> {
+        let mut mac = self.0.clone();
+        mac.update(VERSION);
+        mac.update(ulid.as_bytes());
+        mac
     }
 }
 
@@ -72,7 +72,7 @@ impl fmt::Debug for Verp {
     }
 }
 
-/// Base32 without padding: `CODE_OCTETS` octets end with a letter.
+/// Base32 without padding: `MAC_OCTETS` octets end with a letter.
 fn encode(octets: &[u8]) -> String {
     let letter = |five: u64| ALPHABET.iter().zip(0..).find(|(_, it)| *it == five & 31);
     let group = |five: &[u8]| {
@@ -84,11 +84,11 @@ fn encode(octets: &[u8]) -> String {
 
 /// The octets of a code; none if it is not as long as a code is, or not of its letters.
 fn decode(letters: &str) -> Option<Vec<u8>> {
-    if letters.len() != CODE_OCTETS * 8 / 5 {
+    if letters.len() != MAC_OCTETS * 8 / 5 {
         return None;
     }
     let value = |letter: &u8| ALPHABET.iter().position(|it| it == letter);
-    let mut octets = Vec::with_capacity(CODE_OCTETS);
+    let mut octets = Vec::with_capacity(MAC_OCTETS);
     for eight in letters.as_bytes().chunks_exact(8) {
         let mut bits = 0_u64;
         for letter in eight {

@@ -387,7 +387,7 @@ impl Session<'_> {
         let id = RequestId::new(now);
         let request = journey::Request { id, idempotency, acceptance, items };
         record_step("accept", start);
-        let sent = self.relay.journey.send(caller, &request).await;
+        let sent = self.relay.journey.submit(caller, &request).await;
         let receipts = sent.map_err(message::by_header)?.items.into_iter();
         let receipts = receipts.collect::<Result<Vec<_>, _>>().map_err(message::by_header)?;
         let suppressed = receipts.iter().filter(|it| it.state == MessageState::Suppressed).count();

@@ -18,7 +18,7 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::relay::bounces::dialog::{Dialog, Dismissal, Protection, Terms};
 use crate::relay::bounces::session::{self, Bounds, Listener};
-use crate::relay::bounces::{Addresses, Intake, Reporters, Rules};
+use crate::relay::bounces::{Addresses, Intake, Reporters, SuppressionSettings};
 
 use crate::store::Store;
 
@@ -52,9 +52,9 @@ impl Port {
     ) -> Result<Option<Self>, StartError> {
         let Some(address) = config.bounces.address() else { return Ok(None) };
         let (listener, address) = bind(address, "[bounces] listen").await?;
-        let rules = Rules {
-            suppressed_for: config.bounces.suppressed_for(),
-            complaints_for: config.bounces.complaints_for(),
+        let rules = SuppressionSettings {
+            bounce_suppression: config.bounces.bounce_suppression(),
+            complaint_suppression: config.bounces.complaint_suppression(),
         };
         let feedback = config.bounces.feedback.clone();
         let addresses = Arc::new(Addresses {

@@ -1,4 +1,4 @@
-//! From the settings of `[delivery]` to the worker that empties the queue.
+//! Builds the queue worker from the settings of `[delivery]`, and reloads its routes.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -40,9 +40,9 @@ use crate::trust::TrustError;
 /// Look-ups for deliveries at one time.
 const MAX_PARALLEL_LOOKUPS: usize = 512;
 
-/// Why mail cannot be delivered with these settings.
+/// Why the delivery worker cannot be set up, or its routes not reloaded.
 #[derive(Debug, thiserror::Error)]
-pub enum DeliveryError {
+pub enum DeliverySetupError {
     /// The data directory.
     #[error(transparent)]
     DataDir(#[from] DataDirError),
@@ -75,22 +75,22 @@ pub struct Parts {
     pub wake: Arc<Notify>,
 }
 
-/// The operator's routes, which can be exchanged while the server runs.
+/// Replaces the routing table at a reload of the configuration (SIGHUP).
 #[derive(Debug)]
-pub struct Book {
+pub struct RouteReloader {
     admission: Arc<AdmissionControl>,
     wake: Arc<Notify>,
 }
 
-impl Book {
-    /// Takes the routes of a configuration. What was known of smarthosts, and their connections, belong
-    /// to the settings of before. Where these are others, what waits for a destination may go another way
-    /// now; otherwise one message tries each.
+impl RouteReloader {
+    /// Swaps in the routing table of a configuration, forgets the back-off and the health of all hosts, and closes idle
+    /// connections. Where the routes have changed, all messages that wait for a destination are due now; otherwise
+    /// one message for each destination is.
     ///
     /// # Errors
     /// They cannot be used; those before stay.
-    pub fn take(&self, config: &Config, are_others: bool) -> Result<(), DeliveryError> {
-        self.admission.routes.store(Arc::new(route_book(config)?));
+    pub fn take(&self, config: &Config, are_others: bool) -> Result<(), DeliverySetupError> {
+        self.admission.routes.store(Arc::new(routing_table(config)?));
         let destinations = &self.admission.destinations;
         destinations.forget();
         if are_others {
@@ -108,12 +108,12 @@ pub fn worker(
     config: &Config,
     data: &DataDir,
     parts: Parts,
-) -> Result<(Worker, Book), DeliveryError> {
+) -> Result<(Worker, RouteReloader), DeliverySetupError> {
     let delivery = &config.delivery;
     let Parts { store, clock, facts, inbox, wake } = parts;
     let tls = TlsClient::new(delivery.ca_file.as_deref())?;
     let admission = Arc::new(AdmissionControl {
-        routes: ArcSwap::from_pointee(route_book(config)?),
+        routes: ArcSwap::from_pointee(routing_table(config)?),
         mx: mx_resolver(config, store.clone(), &tls, &clock)?,
         destinations: Arc::new(Destinations::default()),
         probation: Arc::new(Probation::of(delivery.concurrent)),
@@ -138,10 +138,10 @@ pub fn worker(
     };
     let pauses = delivery.retry_pauses_s.iter().copied().map(Duration::from_secs);
     let schedule = RetrySchedule::with_pauses(pauses.collect())
-        .suppressing_for(config.bounces.suppressed_for());
+        .suppressing_for(config.bounces.bounce_suppression());
     // An attempt is not vital: what is left of one that panicked is settled by the worker.
     let tasks = Tasks::default();
-    let book = Book { admission: Arc::clone(&admission), wake: Arc::clone(&wake) };
+    let routes = RouteReloader { admission: Arc::clone(&admission), wake: Arc::clone(&wake) };
     let worker = Worker {
         store,
         owner: RequestId::new(clock.now()).to_string(),
@@ -153,7 +153,7 @@ pub fn worker(
         wake,
         spawner: Spawner::new(move |task| tasks.start("attempt", task)),
     };
-    Ok((worker, book))
+    Ok((worker, routes))
 }
 
 /// What makes the addresses to which reports come back.
@@ -164,10 +164,10 @@ fn return_paths(
     config: &Config,
     data: &DataDir,
     facts: Arc<Facts>,
-) -> Result<ReturnPaths, DeliveryError> {
+) -> Result<ReturnPaths, DeliverySetupError> {
     let verp = data.verp()?;
     let host = domains::rules(config).return_path_host;
-    let host = host.parse().map_err(|_| DeliveryError::ReturnPathHost(host))?;
+    let host = host.parse().map_err(|_| DeliverySetupError::ReturnPathHost(host))?;
     Ok(ReturnPaths::new(verp, host, facts))
 }
 
@@ -181,7 +181,7 @@ fn mx_resolver(
     store: Store,
     tls: &TlsClient,
     clock: &Clock,
-) -> Result<Arc<MxResolver>, DeliveryError> {
+) -> Result<Arc<MxResolver>, DeliverySetupError> {
     let delivery = &config.delivery;
     let pace = config.dns.delivery_queries_per_second;
     let resolver = domains::paced(config, MAX_PARALLEL_LOOKUPS, pace, clock)?;
@@ -210,13 +210,13 @@ fn mx_resolver(
 ///
 /// # Errors
 /// A password file cannot be read.
-pub fn route_book(config: &Config) -> Result<RoutingTable, DeliveryError> {
+pub fn routing_table(config: &Config) -> Result<RoutingTable, DeliverySetupError> {
     let delivery = &config.delivery;
     let all: Vec<Smarthost> = delivery
         .smarthosts
         .iter()
         .map(|it| smarthost(delivery, it))
-        .collect::<Result<_, DeliveryError>>()?;
+        .collect::<Result<_, DeliverySetupError>>()?;
     let rules = delivery.rules.iter().map(|rule| Rule {
         accounts: rule.accounts.clone(),
         // Checked with the configuration.
@@ -264,15 +264,16 @@ fn route(chosen: config::Route, names: &[String], all: &[Smarthost]) -> Route {
 pub fn smarthost(
     delivery: &Delivery,
     settings: &config::Smarthost,
-) -> Result<Smarthost, DeliveryError> {
+) -> Result<Smarthost, DeliverySetupError> {
     let password = match (&settings.password, &settings.password_file) {
         (Some(password), _) => Some(password.0.clone()),
         (None, Some(path)) => {
-            let text = std::fs::read_to_string(path).map_err(|source| DeliveryError::Password {
-                name: settings.name.clone(),
-                path: path.clone(),
-                source,
-            })?;
+            let text =
+                std::fs::read_to_string(path).map_err(|source| DeliverySetupError::Password {
+                    name: settings.name.clone(),
+                    path: path.clone(),
+                    source,
+                })?;
             Some(text.trim_end_matches(['\r', '\n']).to_owned())
         }
         (None, None) => None,

@@ -22,7 +22,7 @@ use crate::plugin::Plugins;
 use crate::store::facts::Facts;
 use crate::store::seal::{Purpose, Seal};
 use crate::store::{Store, StoreError};
-use crate::upkeep::verify_domains::{AccountPermits, Rules, Verifier};
+use crate::upkeep::verify_domains::{AccountPermits, DomainCheckSettings, Verifier};
 
 /// Why nothing can be opened that the server has sealed.
 #[derive(Debug, thiserror::Error)]
@@ -195,14 +195,14 @@ pub fn paced(
 
 /// What the operator decides about sender domains.
 #[must_use]
-pub fn rules(config: &Config) -> Rules {
+pub fn rules(config: &Config) -> DomainCheckSettings {
     let domains = &config.domains;
     let hostname = smtp::hostname(&config.smtp);
     let or_below = |name: &Option<Hostname>, label: &str| {
         let configured = name.as_ref().map(|it| it.as_str().to_owned());
         configured.unwrap_or_else(|| format!("{label}.{}", hostname.as_str()))
     };
-    Rules {
+    DomainCheckSettings {
         spf_include: or_below(&domains.spf_include, "spf"),
         return_path_host: or_below(&domains.return_path_host, "bounce"),
         schedule: Schedule {

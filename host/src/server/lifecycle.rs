@@ -4,7 +4,7 @@
 use std::fmt;
 use std::io;
 
-use super::Running;
+use super::RunningServer;
 use crate::config::Config;
 
 /// Runs until the first signal or the first broken part, drains, and stops at once at another signal.
@@ -13,7 +13,7 @@ use crate::config::Config;
 /// # Errors
 /// The operating system does not give signals, or a part of the server has panicked.
 pub async fn run<E: fmt::Display>(
-    running: Running,
+    running: RunningServer,
     configuration: impl Fn() -> Result<Config, E>,
 ) -> io::Result<()> {
     let broken = running.broken();
@@ -38,14 +38,14 @@ pub async fn run<E: fmt::Display>(
 /// Takes limits and routes at each hang-up; what is wrong with them is said, and the old ones stay.
 #[cfg(unix)]
 async fn reload<E: fmt::Display>(
-    running: &Running,
+    running: &RunningServer,
     configuration: impl Fn() -> Result<Config, E>,
 ) -> io::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut hangup = signal(SignalKind::hangup())?;
     while hangup.recv().await.is_some() {
         match configuration() {
-            Ok(config) => running.exchange.take(&config),
+            Ok(config) => running.reloader.take(&config),
             Err(error) => {
                 tracing::error!(%error, "the configuration is broken; everything stays as it was");
             }
@@ -56,7 +56,7 @@ async fn reload<E: fmt::Display>(
 
 #[cfg(not(unix))]
 async fn reload<E: fmt::Display>(
-    _running: &Running,
+    _running: &RunningServer,
     _configuration: impl Fn() -> Result<Config, E>,
 ) -> io::Result<()> {
     std::future::pending().await

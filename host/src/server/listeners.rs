@@ -106,7 +106,7 @@ async fn serve(
     let service = service_fn(move |request: Request<Incoming>| {
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(peer);
-        let (router, running) = (router.clone(), Running::begin(&counted));
+        let (router, running) = (router.clone(), RunningServer::begin(&counted));
         async move {
             let answer = router.oneshot(request).await;
             drop(running);
@@ -185,16 +185,16 @@ fn timed(
 }
 
 /// A request that runs; over when this is dropped.
-struct Running(Arc<AtomicUsize>);
+struct RunningServer(Arc<AtomicUsize>);
 
-impl Running {
+impl RunningServer {
     fn begin(count: &Arc<AtomicUsize>) -> Self {
         count.fetch_add(1, Ordering::Relaxed);
         Self(Arc::clone(count))
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningServer {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }

@@ -1,18 +1,18 @@
-//! What a hang-up exchanges under the running server: limits and routes. What it cannot exchange is
-//! named, so that nobody believes that it holds already.
+//! Reload on SIGHUP: limits and routes are replaced without a restart. The log names the keys that wait for a
+//! restart, so that nobody believes that they hold already.
 
 use std::sync::{Mutex, PoisonError};
 
-use super::delivery::{Book, DeliveryError};
+use super::delivery::{DeliverySetupError, RouteReloader};
 use super::descriptors;
 use super::limits::LiveLimits;
 use crate::config::{Config, Delivery};
 
-/// What can be exchanged, and the configuration that holds now.
+/// What a reload replaces, and the configuration that holds now.
 #[derive(Debug)]
-pub struct Exchange {
+pub struct Reloader {
     limits: LiveLimits,
-    book: Book,
+    routes: RouteReloader,
     running: Mutex<Config>,
 }
 
@@ -25,11 +25,11 @@ struct Taken {
     later: Vec<&'static str>,
 }
 
-impl Exchange {
+impl Reloader {
     /// Of a server that was started with this configuration.
     #[must_use]
-    pub fn new(limits: LiveLimits, book: Book, config: &Config) -> Self {
-        Self { limits, book, running: Mutex::new(config.clone()) }
+    pub fn new(limits: LiveLimits, routes: RouteReloader, config: &Config) -> Self {
+        Self { limits, routes, running: Mutex::new(config.clone()) }
     }
 
     /// Takes of another configuration what can be taken, and tells the log what became of it. Routes
@@ -43,12 +43,12 @@ impl Exchange {
         }
     }
 
-    fn try_to_take(&self, new: &Config) -> Result<Taken, DeliveryError> {
+    fn try_to_take(&self, new: &Config) -> Result<Taken, DeliverySetupError> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let next = running.with_limits_and_routes_of(new);
         let taken = Taken::between(&running, &next, new);
         // Although they may say the same: passwords stand in files of their own.
-        self.book.take(&next, goes_another_way(&running.delivery, &next.delivery))?;
+        self.routes.take(&next, goes_another_way(&running.delivery, &next.delivery))?;
         self.limits.take(&descriptors::fit(&next));
         *running = next;
         Ok(taken)

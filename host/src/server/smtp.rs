@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use super::accept::Acceptor;
 use super::connection_limits::ConnectionSlots;
 use super::tasks::Tasks;
-use crate::account::key::IpNetwork;
+use crate::account::ip_network::IpNetwork;
 use crate::clock::once_a_minute::OnceAMinute;
 use proxy::ProxyHeaderError;
 

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::data_dir::{DataDir, Lock};
 use super::inbox::Sandbox;
 use super::limits::LiveLimits;
-use super::reload::Exchange;
+use super::reload::Reloader;
 use super::start_error::StartError;
 use super::tasks::Tasks;
 use super::{bounces, delivery, descriptors, domains, http, memory, plugins, relay, webhooks};
@@ -40,7 +40,7 @@ const DELIVERY_DRAIN: Duration = Duration::from_secs(30);
 
 /// A server that listens.
 #[derive(Debug)]
-pub struct Running {
+pub struct RunningServer {
     /// Where HTTP listens.
     pub http: SocketAddr,
     /// Where metrics are served; none where they are not.
@@ -68,7 +68,7 @@ pub struct Running {
     stop_listeners: CancellationToken,
     stop_core: CancellationToken,
     broken: CancellationToken,
-    pub(super) exchange: Exchange,
+    pub(super) reloader: Reloader,
     _lock: Lock,
 }
 
@@ -76,7 +76,7 @@ pub struct Running {
 ///
 /// # Errors
 /// See [`StartError`]. Nothing listens then.
-pub async fn start(configured: &Config) -> Result<Running, StartError> {
+pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
     let config = &descriptors::fit(configured);
     let clock = Clock::system();
     let data = DataDir::open(&config.store.data_dir)?;
@@ -100,8 +100,9 @@ pub async fn start(configured: &Config) -> Result<Running, StartError> {
     let control = ControlToken::random();
     data.write_control(http, control.secret())?;
     let [broken, stop_listeners, stop_core] = [(); 3].map(|()| CancellationToken::new());
-    let (listeners, core) = (Tasks::vital(broken.clone()), Tasks::vital(broken.clone()));
-    let sandbox = Sandbox::start(config, (&archive, &clock), Tasks::vital(broken.clone())).await?;
+    let (listeners, core) = (Tasks::critical(broken.clone()), Tasks::critical(broken.clone()));
+    let sandbox =
+        Sandbox::start(config, (&archive, &clock), Tasks::critical(broken.clone())).await?;
     let (committer, commits) = batch::channel();
     let commits = commits.keeping_samples(config.plugins.samples_kept);
     let wake = Arc::new(Notify::new());
@@ -115,14 +116,14 @@ pub async fn start(configured: &Config) -> Result<Running, StartError> {
         inbox: sandbox.address.unwrap_or(config.inbox.smtp_listen),
         wake: Arc::clone(&wake),
     };
-    let (worker, book) = delivery::worker(config, &data, parts)?;
+    let (worker, routes) = delivery::worker(config, &data, parts)?;
     let mut limits = LiveLimits::new(config, stop_listeners.clone());
     let evidence = plugins::evidence(&store, &seal, &clock, &limits);
     plugins::start(plugin_manager, &evidence, (&store, &clock), (&core, &stop_core));
     let webhooks = webhooks::start(config, &data, &store, &clock, (&core, &stop_core)).await?;
     core.start("deliver", worker.run(stop_core.clone()));
     core.start("retention", retention(config).run(store.clone(), clock.clone(), stop_core.clone()));
-    core.start("tidy", tidy(limits.buckets(), metrics.clone(), stop_core.clone()));
+    core.start("tidy", run_maintenance(limits.buckets(), metrics.clone(), stop_core.clone()));
     let accept =
         Accept { facts, clock: clock.clone(), rate_limits: Arc::clone(&limits.rate_limits) };
     let commit = Commit { clock: clock.clone(), committer, seal: Arc::clone(&seal) };
@@ -155,7 +156,7 @@ pub async fn start(configured: &Config) -> Result<Running, StartError> {
         &limits,
         (&listeners, &stop_listeners),
     );
-    Ok(Running {
+    Ok(RunningServer {
         http,
         metrics: metrics_address,
         inbox_smtp: sandbox.address,
@@ -173,7 +174,7 @@ pub async fn start(configured: &Config) -> Result<Running, StartError> {
         stop_listeners,
         stop_core,
         broken,
-        exchange: Exchange::new(limits, book, configured),
+        reloader: Reloader::new(limits, routes, configured),
         _lock: lock,
     })
 }
@@ -191,7 +192,7 @@ fn proxies(config: &Config) -> Arc<TrustedProxies> {
     Arc::new(TrustedProxies::new(config.http.trusted_proxies.clone(), header))
 }
 
-/// The store, in order and ready: what a run before this one has left in the middle is due now.
+/// Opens the store and recovers from a crash: leases of the run before are released, and due times are corrected.
 async fn store(config: &Config, data: &DataDir, clock: &Clock) -> Result<Store, StartError> {
     data.warn_of_readers();
     let file = data.database()?;
@@ -205,12 +206,15 @@ async fn store(config: &Config, data: &DataDir, clock: &Clock) -> Result<Store, 
         let mended = store.mend_due_times(now).await?;
         tracing::warn!(
             mended,
-            "the clock was ahead when the server ran last: messages are due earlier now"
+            "the system clock was ahead in the previous run; due times of queued messages are moved to now or earlier"
         );
     }
     let released = store.release_leases(now).await?;
     if released > 0 {
-        tracing::info!(released, "messages that were being sent when the server stopped are due");
+        tracing::info!(
+            released,
+            "released the leases of messages that were in flight at the last stop; they are retried now"
+        );
     }
     Ok(store)
 }
@@ -225,8 +229,8 @@ fn retention(config: &Config) -> Retention {
     }
 }
 
-impl Running {
-    /// Cancelled when a task panicked without which the server is none.
+impl RunningServer {
+    /// Cancelled when a critical task panicked; the server must then shut down.
     #[must_use]
     pub fn broken(&self) -> CancellationToken {
         self.broken.clone()
@@ -243,7 +247,7 @@ impl Running {
         self.stop_core.cancel();
         if tokio::time::timeout(DELIVERY_DRAIN, self.core.finish()).await.is_err() {
             tracing::warn!(
-                "shutdown time is over: interrupted deliveries are retried after the next start, and their recipients may get a message twice"
+                "drain timeout of 30 s exceeded: interrupted deliveries are retried after the next start, and their recipients may get a message twice"
             );
         }
         self.sandbox.finish().await;
@@ -253,7 +257,7 @@ impl Running {
 }
 
 /// Keeps buckets, metrics and the heap from growing.
-async fn tidy(
+async fn run_maintenance(
     (rate_limits, lists): (Arc<RateLimits>, Arc<ListLimits>),
     metrics: metrics_exporter_prometheus::PrometheusHandle,
     stop: CancellationToken,

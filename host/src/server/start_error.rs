@@ -2,7 +2,7 @@
 
 use super::accept::ListenError;
 use super::data_dir::DataDirError;
-use super::delivery::DeliveryError;
+use super::delivery::DeliverySetupError;
 use super::tls::CertificateError;
 use super::{domains, webhooks};
 use crate::inbox::InboxError;
@@ -26,7 +26,7 @@ pub enum StartError {
     #[error(transparent)]
     Domains(#[from] domains::VerifierError),
     #[error(transparent)]
-    Delivery(#[from] DeliveryError),
+    Delivery(#[from] DeliverySetupError),
     /// What posts to webhooks.
     #[error(transparent)]
     Webhooks(#[from] webhooks::WebhooksError),

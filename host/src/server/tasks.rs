@@ -23,7 +23,7 @@ pub struct Tasks {
 impl Tasks {
     /// Tasks that the server cannot be without: a panic in one of them cancels `broken`.
     #[must_use]
-    pub fn vital(broken: CancellationToken) -> Self {
+    pub fn critical(broken: CancellationToken) -> Self {
         Self { broken: Some(broken), ..Self::default() }
     }
 

@@ -17,7 +17,7 @@ use crate::trust::{self, TrustError};
 use crate::webhooks::guard::{Guard, Schemes};
 use crate::webhooks::post::{NoClient, Poster};
 use crate::webhooks::schedule::Schedule;
-use crate::webhooks::{Rules, Webhooks};
+use crate::webhooks::{WebhookSettings, Webhooks};
 
 /// Why nothing can be posted.
 #[derive(Debug, thiserror::Error)]
@@ -57,7 +57,7 @@ pub fn webhooks(
     let tls = trust::https(settings.ca_file.as_deref())?;
     let poster = Poster::new(Arc::clone(&guard), resolver, tls, time, clock.clone())?;
     let pauses = settings.retry_pauses_s.iter().copied().map(Duration::from_secs);
-    let rules = Rules {
+    let rules = WebhookSettings {
         schedule: Schedule::with_pauses(pauses.collect()),
         concurrent: settings.concurrent,
         concurrent_per_webhook: settings.concurrent_per_webhook,

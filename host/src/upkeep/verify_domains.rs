@@ -47,12 +47,12 @@ pub struct Verifier {
     /// What each account has under way.
     pub permits: AccountPermits,
     /// The server's own part.
-    pub rules: Rules,
+    pub rules: DomainCheckSettings,
 }
 
 /// What the operator decides about sender domains.
 #[derive(Debug, Clone)]
-pub struct Rules {
+pub struct DomainCheckSettings {
     /// The host whose SPF record names this server's addresses.
     pub spf_include: String,
     /// The host that a domain's return path points to.

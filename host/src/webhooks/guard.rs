@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use reqwest::Url;
 
-use crate::account::key::IpNetwork;
+use crate::account::ip_network::IpNetwork;
 
 /// Characters of a URL.
 const MAX_URL_CHARS: usize = 2_048;

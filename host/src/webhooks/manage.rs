@@ -44,7 +44,7 @@ pub struct Wanted {
 pub struct Tested {
     /// The event that was made up for it.
     pub event: EventId,
-    /// Whether the end point took it.
+    /// Whether the endpoint took it.
     pub delivered: bool,
     /// The try, as the log of deliveries keeps it.
     pub attempt: Value,
@@ -155,7 +155,7 @@ impl Webhooks {
 
     /// Posts a test event now, also to a webhook that is disabled; answers what came of it. It is not
     /// tried again.
-    /// An end point that does not accept it is no error.
+    /// An endpoint that does not accept it is no error.
     pub async fn test(&self, id: WebhookId) -> Result<Tested, WebhookError> {
         let webhook = self.find(id).await?;
         let _place = self.place(&webhook).ok_or(WebhookError::Busy)?;

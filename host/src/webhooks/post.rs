@@ -110,7 +110,7 @@ impl Poster {
         } else if status.is_redirection() {
             Some(format!("{status}: a redirect is not followed; change the URL"))
         } else {
-            Some(format!("the end point answered {status}"))
+            Some(format!("the endpoint answered {status}"))
         };
         Reply {
             status: Some(status.as_u16()),

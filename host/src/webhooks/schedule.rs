@@ -121,7 +121,7 @@ mod tests {
     fn no_pause_is_longer_than_the_longest() {
         assert_eq!(Schedule::default().longest(), Duration::from_secs(24 * HOUR) * 11 / 10);
         let short = Schedule::with_pauses(vec![Duration::from_secs(100)]);
-        assert_eq!(short.longest(), MAX_RETRY_AFTER, "an end point may ask for it");
+        assert_eq!(short.longest(), MAX_RETRY_AFTER, "an endpoint may ask for it");
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Posts due deliveries, a bounded number in parallel. Endpoints that fail or are slow share a
-//! quarter of the slots, and no owner has more than half of any, so that nobody is held up by
+//! quarter of the slots, and no owner holds more than half of all slots, or of the slow ones, so that nobody is held up by
 //! others. `Retry-After` is honoured. Deliveries start in the order of their due times, but run in
 //! parallel and are retried later: order is best effort.
 
-mod end_points;
+mod endpoint_health;
 mod slots;
 
 use std::collections::{HashMap, HashSet};
@@ -25,8 +25,8 @@ use crate::store::sqlite::{
     DueDelivery, NextTry, Tried, Waiting, WebhookOwner, WebhookRow, WebhookState,
 };
 use crate::store::{StoreError, beside};
-use end_points::{Answer, EndPoints, Ending};
-use slots::{FairQueue, Pace, SlotsInUse};
+use endpoint_health::{Ending, EndpointReply, EndpointTracker};
+use slots::{EndpointHealth, FairQueue, SlotsInUse};
 
 /// How often deliveries are polled that another process has made due.
 const POLL: Duration = Duration::from_millis(500);
@@ -39,52 +39,54 @@ const SLOW_AFTER: Duration = Duration::from_secs(2);
 /// Deliveries of a disabled webhook that are ended in one transaction.
 const BATCH: u32 = 500;
 
-struct Try {
+struct Attempt {
     waiting: Waiting,
     webhook: WebhookRow,
     delivery: DueDelivery,
-    /// The endpoint fails lastingly, and the delivery is as old as any may get.
-    is_late: bool,
+    /// The endpoint has failed for over an hour and the delivery has waited longer than `give_up`: one more failure
+    /// may disable the webhook.
+    past_give_up: bool,
 }
 
-struct Ended {
+struct FinishedAttempt {
     owner: WebhookOwner,
-    answer: Answer,
+    answer: EndpointReply,
     tried: Tried,
 }
 
 #[derive(Debug, Default)]
-struct UnderWay {
+struct InFlight {
     events: HashMap<WebhookId, HashSet<EventId>>,
     slow: HashSet<(WebhookId, EventId)>,
     taken: SlotsInUse,
-    end_points: EndPoints,
+    endpoints: EndpointTracker,
 }
 
-type Running = FuturesUnordered<BoxFuture<'static, Ended>>;
+type Running = FuturesUnordered<BoxFuture<'static, FinishedAttempt>>;
 
 impl Webhooks {
     /// Runs until `stop`.
     pub async fn send(self: Arc<Self>, stop: CancellationToken) {
         let (mut running, mut done) = (Running::new(), Vec::new());
-        let mut under_way = UnderWay::default();
+        let mut in_flight = InFlight::default();
         let mut watch = Watch::new(&self.clock);
         // What waits may have been written under a clock that was ahead.
         self.after_the_clock_was_set_back().await;
         while !stop.is_cancelled() {
             if watch.was_set_back(&self.clock) {
                 self.after_the_clock_was_set_back().await;
-                under_way.end_points.forget();
+                in_flight.endpoints.forget();
             }
-            self.settle(&mut under_way, &mut running, &mut done).await;
-            let begun = beside(self.begin(&under_way), &mut running, &mut done).await;
-            let pause = match begun {
-                Ok(begun) => {
-                    for it in begun.tries {
-                        under_way.add(&it.waiting, it.delivery.event);
+            self.settle(&mut in_flight, &mut running, &mut done).await;
+            let startable =
+                beside(self.select_startable(&in_flight), &mut running, &mut done).await;
+            let pause = match startable {
+                Ok(startable) => {
+                    for it in startable.attempts {
+                        in_flight.add(&it.waiting, it.delivery.event);
                         running.push(Box::pin(Arc::clone(&self).attempt(it)));
                     }
-                    begun.pause
+                    startable.pause
                 }
                 Err(error) => {
                     tracing::error!(%error, "cannot read due webhook deliveries from the database; retrying");
@@ -107,12 +109,17 @@ impl Webhooks {
         };
         // What is cut off now was not taken as far as anybody knows; the next start tries it again.
         let _cut_off = tokio::time::timeout(SHUTDOWN_GRACE, rest).await;
-        self.settle(&mut under_way, &mut Running::new(), &mut done).await;
+        self.settle(&mut in_flight, &mut Running::new(), &mut done).await;
     }
 
     /// Stores the outcomes of attempts. Retries while the database fails: a delivery without a
     /// stored outcome would be posted again.
-    async fn settle(&self, under_way: &mut UnderWay, running: &mut Running, done: &mut Vec<Ended>) {
+    async fn settle(
+        &self,
+        in_flight: &mut InFlight,
+        running: &mut Running,
+        done: &mut Vec<FinishedAttempt>,
+    ) {
         if done.is_empty() {
             return;
         }
@@ -137,7 +144,7 @@ impl Webhooks {
             }
         }
         for it in ended {
-            under_way.remove(&it, &self.rules.schedule);
+            in_flight.remove(&it, &self.rules.schedule);
         }
     }
 
@@ -159,58 +166,59 @@ impl Webhooks {
     }
 
     /// The attempts that may start now, and the pause until the next poll.
-    async fn begin(&self, under_way: &UnderWay) -> Result<Begun, StoreError> {
+    async fn select_startable(&self, in_flight: &InFlight) -> Result<Startable, StoreError> {
         let now = self.clock.now();
         let mut waiting = self.store.waiting_webhooks().await?;
-        let mut begun = Begun { tries: Vec::new(), pause: POLL };
+        let mut startable = Startable { attempts: Vec::new(), pause: POLL };
         for it in waiting.iter().filter(|it| it.state == WebhookState::Disabled) {
             if self.store.end_deliveries(it.webhook, BATCH).await? == u64::from(BATCH) {
-                begun.pause = Duration::ZERO;
+                startable.pause = Duration::ZERO;
             }
         }
         waiting.retain(|it| it.state == WebhookState::Active);
         for it in waiting.iter().filter(|it| it.due > now) {
-            begun.pause = begun.pause.min(now.until(it.due));
+            startable.pause = startable.pause.min(now.until(it.due));
         }
         waiting.retain(|it| it.due <= now);
-        let end_points = &under_way.end_points;
+        let endpoints = &in_flight.endpoints;
         waiting.retain(|it| {
-            let until = end_points.paused_until(it, now);
-            begun.pause = until.map_or(begun.pause, |until| begun.pause.min(now.until(until)));
+            let until = endpoints.paused_until(it, now);
+            startable.pause =
+                until.map_or(startable.pause, |until| startable.pause.min(now.until(until)));
             until.is_none()
         });
-        let mut taken = under_way.taken.clone();
+        let mut taken = in_flight.taken.clone();
         let mut queue = FairQueue::of(waiting, &taken);
         while let Some(it) = queue.next(&taken) {
-            let pace = end_points.pace(&it);
+            let pace = endpoints.pace(&it);
             let free_slots = taken.free_slots(&it, pace, &self.rules);
             if free_slots == 0 {
                 continue;
             }
-            let due = self.due(under_way, it.webhook, free_slots, now).await?;
+            let due = self.due(in_flight, it.webhook, free_slots, now).await?;
             let Some(webhook) = self.store.webhook(it.webhook).await? else { continue };
             taken.take(it.owner, it.webhook, pace, due.len());
             let (lasting, long_ago) =
-                (end_points.fails_lastingly(&it, now), now.before(self.rules.give_up));
-            begun.tries.extend(due.into_iter().map(|delivery| Try {
+                (endpoints.fails_lastingly(&it, now), now.before(self.rules.give_up));
+            startable.attempts.extend(due.into_iter().map(|delivery| Attempt {
                 waiting: it.clone(),
                 webhook: webhook.clone(),
-                is_late: lasting && delivery.handed_out <= long_ago,
+                past_give_up: lasting && delivery.handed_out <= long_ago,
                 delivery,
             }));
         }
-        Ok(begun)
+        Ok(startable)
     }
 
     /// Up to `room` deliveries of a webhook that are due and not under way.
     async fn due(
         &self,
-        under_way: &UnderWay,
+        in_flight: &InFlight,
         webhook: WebhookId,
         free_slots: usize,
         now: Timestamp,
     ) -> Result<Vec<DueDelivery>, StoreError> {
-        let own = under_way.events.get(&webhook);
+        let own = in_flight.events.get(&webhook);
         let taken = own.map_or(0, HashSet::len);
         let mut due = self.store.due_deliveries(webhook, free_slots + taken, now).await?;
         due.retain(|it| own.is_none_or(|own| !own.contains(&it.event)));
@@ -218,8 +226,8 @@ impl Webhooks {
         Ok(due)
     }
 
-    async fn attempt(self: Arc<Self>, it: Try) -> Ended {
-        let Try { webhook, delivery, is_late, waiting: _ } = it;
+    async fn attempt(self: Arc<Self>, it: Attempt) -> FinishedAttempt {
+        let Attempt { webhook, delivery, past_give_up, waiting: _ } = it;
         let event = delivery.event;
         let reply = self.post(&webhook, event, &delivery.body).await;
         let reply = reply.unwrap_or_else(|error| Reply::not_made(&error));
@@ -231,7 +239,7 @@ impl Webhooks {
         } else {
             let next = self.rules.schedule.next(delivery.attempts + 1, reply.retry_after, now);
             match next {
-                Some(at) if is_late => NextTry::Late(at),
+                Some(at) if past_give_up => NextTry::Late(at),
                 Some(at) => NextTry::At(at),
                 None => NextTry::Spent,
             }
@@ -242,39 +250,39 @@ impl Webhooks {
         if let Some(error) = &reply.error {
             tracing::info!(webhook = %webhook.id, %event, error, ?next, "webhook endpoint did not accept the event");
         }
-        let answer = Answer {
+        let answer = EndpointReply {
             url: webhook.url,
             ending: if reply.is_taken() {
-                Ending::Taken
+                Ending::Accepted
             } else {
-                Ending::NotTaken(reply.retry_after)
+                Ending::Rejected(reply.retry_after)
             },
-            pace: if reply.took > SLOW_AFTER { Pace::Slow } else { Pace::Quick },
+            pace: if reply.took > SLOW_AFTER { EndpointHealth::Slow } else { EndpointHealth::Fast },
         };
         let tried = Tried { webhook: webhook.id, event, at: now, log: reply.log(now), next };
-        Ended { owner: webhook.owner, answer, tried }
+        FinishedAttempt { owner: webhook.owner, answer, tried }
     }
 }
 
-struct Begun {
-    tries: Vec<Try>,
+struct Startable {
+    attempts: Vec<Attempt>,
     pause: Duration,
 }
 
-impl UnderWay {
+impl InFlight {
     fn add(&mut self, waiting: &Waiting, event: EventId) {
-        let pace = self.end_points.pace(waiting);
-        if matches!(pace, Some(Pace::Slow | Pace::Failing)) {
+        let pace = self.endpoints.pace(waiting);
+        if matches!(pace, Some(EndpointHealth::Slow | EndpointHealth::Failing)) {
             self.slow.insert((waiting.webhook, event));
         }
         self.taken.take(waiting.owner, waiting.webhook, pace, 1);
         self.events.entry(waiting.webhook).or_default().insert(event);
     }
 
-    fn remove(&mut self, ended: &Ended, schedule: &Schedule) {
+    fn remove(&mut self, ended: &FinishedAttempt, schedule: &Schedule) {
         let Tried { webhook, event, at, .. } = ended.tried;
-        // At the pace at which it was begun: what is known of the end point may be another one now.
-        let pace = self.slow.remove(&(webhook, event)).then_some(Pace::Slow);
+        // At the pace at which it was begun: what is known of the endpoint may be another one now.
+        let pace = self.slow.remove(&(webhook, event)).then_some(EndpointHealth::Slow);
         self.taken.give_back(ended.owner, webhook, pace);
         if let Some(own) = self.events.get_mut(&webhook) {
             own.remove(&event);
@@ -282,6 +290,6 @@ impl UnderWay {
                 self.events.remove(&webhook);
             }
         }
-        self.end_points.record(webhook, &ended.answer, schedule, at);
+        self.endpoints.record(webhook, &ended.answer, schedule, at);
     }
 }

@@ -1,4 +1,4 @@
-//! Webhooks against end points that are real sockets, with a clock that moves only when it is told to.
+//! Webhooks against endpoints that are real sockets, with a clock that moves only when it is told to.
 
 mod end_point;
 mod posted;
@@ -18,14 +18,14 @@ use waxwing_dns::DnsServer;
 use super::guard::{Guard, Schemes};
 use super::post::Poster;
 use super::schedule::Schedule;
-use super::{Rules, Webhooks};
+use super::{WebhookSettings, Webhooks};
 use crate::clock::{Clock, Timestamp};
 use crate::dns::{Resolver, Settings};
 use crate::store::Store;
 use crate::store::seal::{Purpose, Seal};
 
 const START: Timestamp = Timestamp::from_millis(1_800_000_000_000);
-/// How long a try may take: longer than a busy machine stands still, and where an end point says nothing,
+/// How long a try may take: longer than a busy machine stands still, and where an endpoint says nothing,
 /// as long as there is to wait for that.
 const TIME: Duration = Duration::from_secs(20);
 const SHORT: Duration = Duration::from_secs(2);
@@ -98,7 +98,7 @@ async fn webhooks_with_places(
     let store = Store::open(&directory.path().join("test.db")).await.expect("opens");
     let guard = guard(Schemes::HttpToo, &["127.0.0.0/8"]);
     let secrets = Seal::new(&[7; 32], Purpose::Webhooks);
-    let rules = Rules {
+    let rules = WebhookSettings {
         schedule,
         concurrent,
         concurrent_per_webhook: 8,

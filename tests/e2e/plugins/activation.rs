@@ -162,7 +162,7 @@ async fn a_renderer_whose_every_answer_differs_waits_after_its_shadow() {
     assert_eq!(of_kind(&decision, "renderer")["digest"], a.digest);
 }
 
-/// It compiles, passes the host's cases, and no template that customers use has a part in it.
+/// It compiles, passes the built-in cases, and no template that customers use has a part in it.
 #[tokio::test]
 async fn a_renderer_that_would_break_every_send_does_not_go_live_by_itself() {
     let server = server();

@@ -122,10 +122,10 @@ async fn five_traps_over_three_inputs_among_good_calls_are_enough_and_two_inputs
 async fn without_one_before_it_the_built_in_plugin_comes_back() {
     let server = server();
     let bad = Component::guest("panic-check");
-    // Its fault is in every call, so that the host's own cases find it; nothing becomes live.
+    // Its fault is in every call, so that the built-in cases find it; nothing becomes live.
     server.place("plan-policy.wasm", &bad.bytes);
     let words = server.rejected(PLAN, "panic-check always panics").await;
-    assert!(words.contains("the host's case"), "{words}");
+    assert!(words.contains("the built-in case"), "{words}");
     let bad = Component::guest("panic-on-poison");
     server.swap(PLAN, &bad.bytes, &bad.digest).await;
     for _ in 0..3 {

@@ -1,4 +1,4 @@
-//! Answers the host's cases, and gives up on every call for a message.
+//! Answers the built-in cases, and gives up on every call for a message.
 
 #[path = "../kit/plan.rs"]
 mod kit;

@@ -1,4 +1,4 @@
-//! Renders a part only where nothing is to be filled in: good in the host's case, and in no mail.
+//! Renders a part only where nothing is to be filled in: good in the built-in case, and in no mail.
 
 #[path = "../kit/renderer.rs"]
 mod kit;

@@ -14,7 +14,7 @@ use crate::domain::state::{DomainKind, Phase};
 use crate::id::{AccountId, DomainId};
 use crate::store::records::EventRow;
 use crate::store::sqlite::{CheckRow, DomainFile, DomainRow};
-use crate::upkeep::verify_domains::{RETIRED_KEY_TIME, Rules, record_name};
+use crate::upkeep::verify_domains::{DomainCheckSettings, RETIRED_KEY_TIME, record_name};
 
 /// A sender domain.
 #[derive(Serialize)]
@@ -38,7 +38,7 @@ pub struct DomainLine {
     /// A-labels.
     #[schema(value_type = String)]
     name: DomainName,
-    /// The same as its holder writes it.
+    /// The name in Unicode.
     unicode_name: String,
     /// `dns` or `sandbox`.
     #[schema(value_type = String)]
@@ -50,7 +50,7 @@ pub struct DomainLine {
     since: String,
     /// Whether mail may be sent from it.
     verified: bool,
-    /// Satisfied of required records, in percent.
+    /// Required records that are satisfied, in percent.
     #[schema(maximum = 100)]
     progress: u8,
     /// What is required and not satisfied.
@@ -66,12 +66,12 @@ pub struct DomainLine {
 struct DomainDetails {
     /// What to publish, and what was seen of it.
     records: Vec<DomainRecord>,
-    /// Its DKIM keys.
+    /// The DKIM keys of the domain.
     #[schema(value_type = Vec<Object>)]
     dkim: Vec<DomainKey>,
-    /// When it was last looked at, RFC 3339.
+    /// When DNS was last checked, RFC 3339.
     checked_at: Option<String>,
-    /// When it will be, RFC 3339; none where only on demand.
+    /// When DNS is checked next, RFC 3339; none where only on demand.
     next_check_at: Option<String>,
     /// Since when required records cannot be seen, RFC 3339.
     unclear_since: Option<String>,
@@ -83,10 +83,10 @@ struct DomainDetails {
     /// The record of the judgement.
     #[schema(value_type = Object)]
     decision: Value,
-    /// What happened to it, newest first.
+    /// Events of the domain, newest first.
     #[schema(value_type = Vec<Object>)]
     events: Vec<Event>,
-    /// Members of the request that mean nothing here.
+    /// Members of the request that were ignored.
     #[schema(value_type = Option<Vec<String>>)]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
@@ -104,9 +104,9 @@ pub struct DomainRecord {
     required: bool,
     /// `TXT`, `CNAME`, …
     r#type: String,
-    /// Where.
+    /// DNS name to publish the record at.
     name: String,
-    /// What.
+    /// Value of the record to publish.
     value: String,
     /// What it is for and how to publish it.
     help: String,
@@ -114,7 +114,7 @@ pub struct DomainRecord {
     #[serde(default)]
     #[schema(required)]
     status: String,
-    /// What was seen.
+    /// Values that were found in DNS.
     #[serde(default)]
     #[schema(required)]
     found: Vec<String>,
@@ -131,7 +131,7 @@ pub struct DomainRecord {
 struct DomainKey {
     selector: String,
     algorithm: String,
-    /// Where its record stands.
+    /// DNS name of the record of the key.
     name: String,
     /// `next`, `signing` or `retired`.
     state: &'static str,
@@ -149,7 +149,7 @@ struct Finding {
     hint: Option<String>,
 }
 
-/// A domain that is gone.
+/// A domain that was deleted.
 #[derive(Serialize, ToSchema)]
 pub struct DeletedDomain {
     /// `dom_…`
@@ -163,7 +163,7 @@ pub struct DeletedDomain {
 }
 
 impl DomainLine {
-    pub fn new(row: &DomainRow, rules: &Rules) -> Self {
+    pub fn new(row: &DomainRow, rules: &DomainCheckSettings) -> Self {
         let domain = &row.domain;
         let standing = &domain.standing;
         let sends_until = match standing.phase {
@@ -188,7 +188,7 @@ impl DomainLine {
 }
 
 impl Domain {
-    pub fn new(file: DomainFile, events: Vec<EventRow>, rules: &Rules) -> Self {
+    pub fn new(file: DomainFile, events: Vec<EventRow>, rules: &DomainCheckSettings) -> Self {
         let line = DomainLine::new(&file.row, rules);
         let DomainFile { row, check, keys } = file;
         let at = |at: fn(&CheckRow) -> Option<Timestamp>| {

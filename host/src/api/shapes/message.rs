@@ -1,4 +1,4 @@
-//! Messages.
+//! Answers about messages, their events and their delivery attempts.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -25,7 +25,7 @@ pub struct MessageLine {
     key_id: String,
     /// `api`, `smtp` or `dashboard`.
     channel: String,
-    /// Its template; none for a message that came whole.
+    /// The template; none for a message that was sent whole.
     template: Option<String>,
     /// The template's revision.
     #[schema(value_type = Option<u64>)]
@@ -36,33 +36,33 @@ pub struct MessageLine {
     to: String,
     /// The subject.
     subject: String,
-    /// Where it stands.
+    /// The state.
     #[schema(value_type = MessageState)]
     state: String,
-    /// Why it stands there.
+    /// Why the message is in that state, as in the last reply of a server.
     reason: String,
-    /// What it cost.
+    /// Credits that the message cost.
     credits: i64,
-    /// What of that was given back.
+    /// Credits of these that were refunded.
     refunded: i64,
-    /// Words to find it by.
+    /// Tags to find the message by.
     tags: Vec<String>,
-    /// Your own facts about it.
+    /// Metadata of the sender.
     #[schema(value_type = BTreeMap<String, String>)]
     metadata: Map<String, Value>,
-    /// When it is attempted next; none while an attempt is under way, or where it rests.
+    /// When the next attempt is due; none while an attempt is under way, and in a final state.
     #[schema(format = "date-time")]
     next_attempt_at: Option<String>,
-    /// When it was accepted.
+    /// When the message was accepted.
     #[schema(format = "date-time")]
     created_at: String,
-    /// When it last changed.
+    /// When the state last changed.
     #[schema(format = "date-time")]
     updated_at: String,
-    /// When its recipient called it spam.
+    /// When the recipient complained about the message as spam.
     #[schema(format = "date-time")]
     complained_at: Option<String>,
-    /// The message that it sends once more.
+    /// The message that this one resends.
     resent_from: Option<String>,
 }
 
@@ -72,11 +72,11 @@ pub struct MessageLine {
 pub struct Message {
     #[serde(flatten)]
     line: MessageLine,
-    /// Octets of its content; none where that is no longer kept.
+    /// Octets of the content; none where the content is no longer kept.
     size: Option<u32>,
-    /// What happened to it, oldest first.
+    /// Events, oldest first.
     events: Vec<Event>,
-    /// Each attempt to hand it over, oldest first.
+    /// Delivery attempts, oldest first.
     attempts: Vec<Attempt>,
     /// Each plugin: name, version, digest, settings revision, verdict, reason, microseconds; of the
     /// renderer also `blank`, the variables that went out blank.
@@ -84,16 +84,16 @@ pub struct Message {
     decisions: Value,
 }
 
-/// Something that happened.
+/// An event of a message.
 #[derive(Serialize, ToSchema)]
 pub struct Event {
     /// `evt_…`
     id: String,
-    /// `message.<state>`, or what else there is.
+    /// `message.<state>`, or another type of event.
     r#type: String,
-    /// Why.
+    /// The reason.
     detail: String,
-    /// When.
+    /// Time of the event.
     #[schema(format = "date-time")]
     at: String,
 }
@@ -112,22 +112,22 @@ pub struct Attempt {
     ended_at: String,
     /// `sandbox`, `direct`, or the name of a smarthost.
     route: String,
-    /// The host that answered, or did not.
+    /// The host that was asked.
     host: Option<String>,
-    /// Its address and port.
+    /// Address and port of that host.
     address: Option<String>,
     /// How the connection was encrypted; none where it was not.
     tls: Option<String>,
-    /// The state that it led to.
+    /// The state of the message after the attempt.
     #[schema(value_type = MessageState)]
     outcome: String,
-    /// The reply's code.
+    /// The code of the SMTP reply.
     code: Option<u16>,
-    /// Its enhanced status code (RFC 3463), as in `5.1.1`.
+    /// The enhanced status code (RFC 3463), as in `5.1.1`.
     enhanced: Option<String>,
-    /// Its words, or what happened where there was no reply.
+    /// The text of the reply, or what happened where there was none.
     reply: String,
-    /// The dialog, line by line, without the message's content and any secret.
+    /// The SMTP transcript, line by line, without the content of the message and without secrets.
     conversation: String,
 }
 

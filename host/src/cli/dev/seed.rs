@@ -13,7 +13,7 @@ use crate::domain::look_alike::LookAlikes;
 use crate::domain::state::DomainKind;
 use crate::id::{AccountId, KeyId};
 use crate::message::address::EmailAddress;
-use crate::server::Running;
+use crate::server::RunningServer;
 use crate::server::data_dir::DataDir;
 
 const ACCOUNT: &str = "Development";
@@ -48,7 +48,7 @@ pub struct Seed {
 
 /// Makes what is missing, piece by piece, so that a first start that was cut off is finished by the
 /// next one; what is there stays as it is.
-pub async fn plant(running: &Running, data: &DataDir) -> Result<Seed, CliError> {
+pub async fn plant(running: &RunningServer, data: &DataDir) -> Result<Seed, CliError> {
     let now = running.clock.now();
     let accounts = running.store.accounts(now).await?;
     let account = match accounts.into_iter().find(|row| row.account.name == ACCOUNT) {
@@ -70,7 +70,7 @@ pub async fn plant(running: &Running, data: &DataDir) -> Result<Seed, CliError> 
     })
 }
 
-async fn open_account(running: &Running) -> Result<Account, CliError> {
+async fn open_account(running: &RunningServer) -> Result<Account, CliError> {
     let mut account = Account::new(ACCOUNT, Plan::named(PLAN), running.clock.now());
     account.sender = Some(sender());
     running.store.create_account(&account).await?;
@@ -78,7 +78,7 @@ async fn open_account(running: &Running) -> Result<Account, CliError> {
 }
 
 /// Mail of a product that is not called Waxwing.
-async fn brand(running: &Running, account: &Account) -> Result<(), CliError> {
+async fn brand(running: &RunningServer, account: &Account) -> Result<(), CliError> {
     if account.brand != Brand::default() {
         return Ok(());
     }
@@ -90,7 +90,7 @@ async fn brand(running: &Running, account: &Account) -> Result<(), CliError> {
     Ok(())
 }
 
-async fn credits(running: &Running, account: AccountId) -> Result<(), CliError> {
+async fn credits(running: &RunningServer, account: AccountId) -> Result<(), CliError> {
     let now = running.clock.now();
     if running.store.ledger(account, 1).await?.is_empty() {
         let (kind, amount) = (EntryKind::Grant, Credits(CREDITS));
@@ -99,7 +99,7 @@ async fn credits(running: &Running, account: AccountId) -> Result<(), CliError> 
     Ok(())
 }
 
-async fn domain(running: &Running, account: &Account) -> Result<(), CliError> {
+async fn domain(running: &RunningServer, account: &Account) -> Result<(), CliError> {
     let name = sender().domain().expect("the sandbox sender has a domain").clone();
     if running.store.domain_named(account.id, &name).await?.is_none() {
         let (kind, any) = (DomainKind::Sandbox, LookAlikes::Allowed);
@@ -108,7 +108,7 @@ async fn domain(running: &Running, account: &Account) -> Result<(), CliError> {
     Ok(())
 }
 
-async fn templates(running: &Running, account: AccountId) -> Result<(), CliError> {
+async fn templates(running: &RunningServer, account: AccountId) -> Result<(), CliError> {
     let now = running.clock.now();
     let known = running.store.templates(account).await?;
     for (slug, folder) in starter::templates()? {
@@ -125,12 +125,16 @@ fn sender() -> EmailAddress {
 }
 
 /// The kept key while it works, else a new one.
-async fn key(running: &Running, data: &DataDir, account: AccountId) -> Result<String, CliError> {
+async fn key(
+    running: &RunningServer,
+    data: &DataDir,
+    account: AccountId,
+) -> Result<String, CliError> {
     let now = running.clock.now();
     let keys = running.store.keys(account).await?;
     let kept = std::fs::read_to_string(data.file(KEY_FILE)).ok();
     if let Some(kept) = kept.and_then(|text| text.trim().parse::<PresentedKey>().ok())
-        && keys.iter().any(|key| key.hash.matches(&kept.hash()) && key.is_live_at(now))
+        && keys.iter().any(|key| key.hash.matches(&kept.hash()) && key.is_usable_at(now))
     {
         return Ok(kept.reveal());
     }

@@ -142,12 +142,12 @@ fn inputs(kind: Kind, cases: &Path, only: Option<&str>) -> Result<Vec<Asked>, To
         }
     }
     if asked.is_empty() {
-        let of_the_host = cases::inputs_of_the_host(kind).into_iter();
+        let check_builtin_cases = cases::builtin_inputs(kind).into_iter();
         let call = |(name, input): (&str, Value)| {
             let call = Call::from_json(kind, &input).ok()?;
             Some(Asked { name: name.to_owned(), call })
         };
-        asked = of_the_host.filter_map(call).collect();
+        asked = check_builtin_cases.filter_map(call).collect();
     }
     Ok(asked)
 }
@@ -254,7 +254,7 @@ mod tests {
     fn without_golden_cases_the_hosts_own_inputs_are_taken() {
         let dir = tempfile::tempdir().unwrap();
         for kind in Kind::ALL {
-            let known = cases::inputs_of_the_host(kind).len();
+            let known = cases::builtin_inputs(kind).len();
             assert_eq!(inputs(kind, dir.path(), None).unwrap().len(), known, "{kind}");
         }
         let case = dir.path().join("paid");

@@ -20,7 +20,7 @@ use crate::plugin::{Kind, LoadError, Stage, cases, inspect};
   waxwing plugin check prices.wasm --kind plan --slot-file waxwing-data/plugins/pro-prices.toml
   waxwing plugin check --config waxwing.toml --json    under the limits of your server
 
-It is parsed, compiled, linked and configured; then its own test, the host's cases and your golden
+It is parsed, compiled, linked and configured; then its own test, the built-in cases and your golden
 cases run, by the server's own code. The exit code is 1 if a server would refuse it; the text says
 why and what to do. With --json the answer on standard output says so too: \"ok\": false, \"stage\"
 and \"reason\".")]

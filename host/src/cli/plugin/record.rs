@@ -1,4 +1,5 @@
-//! `waxwing plugin record`: what a domain policy is asked of a real domain, kept as a golden case.
+//! `waxwing plugin record`: looks up in DNS what the domain policy requires of a real domain, and keeps calls and
+//! verdict as a golden case.
 
 pub mod error;
 
@@ -33,7 +34,7 @@ use error::RecordError;
 const MAX_CASE_NAME_CHARS: usize = 100;
 
 /// The server's name where no configuration gives one: that of the other golden cases.
-const NOBODYS_HOST: &str = "mail.example.net";
+const PLACEHOLDER_HOSTNAME: &str = "mail.example.net";
 
 /// Record what DNS has of a real domain, as a golden case of a domain policy
 #[derive(Debug, Args)]
@@ -123,7 +124,7 @@ impl Record {
     fn described(&self, host: &ToolHost) -> Domain {
         let mut config = host.config.clone();
         // A case says the same on every machine.
-        let nobodys = || NOBODYS_HOST.parse().expect("a host name");
+        let nobodys = || PLACEHOLDER_HOSTNAME.parse().expect("a host name");
         config.smtp.hostname.get_or_insert_with(nobodys);
         let rules = server::domains::rules(&config);
         Domain {

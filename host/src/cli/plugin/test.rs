@@ -100,7 +100,7 @@ async fn outcome(
         (answer, None) => answer,
         (_, Some(failure)) => return Ok(Outcome::NoAnswer(failure.to_string())),
     };
-    let lines = case.expected.as_ref().map(|expected| cases::differing(expected, &answer));
+    let lines = case.expected.as_ref().map(|expected| cases::answer_differences(expected, &answer));
     match lines {
         Some(lines) if lines.is_empty() => return Ok(Outcome::Held),
         Some(_) | None if update => {}

@@ -27,7 +27,7 @@ const EVERYWHERE: [(HeaderName, &str); 4] = [
 
 /// How a client wants its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum ResponseFormat {
     /// A page for a person.
     Html,
     /// Data for a program.
@@ -37,7 +37,7 @@ pub enum Form {
 /// A refusal, in the form that the client wants.
 #[derive(Debug)]
 pub struct Problem {
-    form: Form,
+    form: ResponseFormat,
     status: StatusCode,
     code: &'static str,
     message: String,
@@ -50,7 +50,7 @@ struct ProblemPage<'a> {
     message: &'a str,
 }
 
-impl Form {
+impl ResponseFormat {
     /// JSON where the client names it before HTML, a page for everybody else.
     pub fn wanted(headers: &HeaderMap) -> Self {
         let accepted = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
@@ -95,8 +95,8 @@ impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let page = ProblemPage { status: self.status.as_u16(), message: &self.message };
         match (self.form, page.render()) {
-            (Form::Html, Ok(page)) => (self.status, Html(page)).into_response(),
-            (Form::Html, Err(_)) | (Form::Json, _) => {
+            (ResponseFormat::Html, Ok(page)) => (self.status, Html(page)).into_response(),
+            (ResponseFormat::Html, Err(_)) | (ResponseFormat::Json, _) => {
                 let body = json!({"success": false, "code": self.code, "message": self.message});
                 (self.status, Json(body)).into_response()
             }
@@ -110,7 +110,7 @@ pub fn html(page: &impl Template) -> Result<Response, Problem> {
         Err(error) => {
             tracing::error!(%error, "a page of the sandbox inbox cannot be rendered");
             let status = StatusCode::INTERNAL_SERVER_ERROR;
-            Err(Form::Json.problem(status, "INTERNAL", "the page cannot be shown"))
+            Err(ResponseFormat::Json.problem(status, "INTERNAL", "the page cannot be shown"))
         }
     }
 }
@@ -132,16 +132,19 @@ mod tests {
     #[test]
     fn a_browser_gets_a_page_and_a_program_that_asks_gets_json() {
         for (accept, form) in [
-            ("text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", Form::Html),
-            ("application/json", Form::Json),
-            ("application/json, text/plain, */*", Form::Json),
-            ("Application/JSON; charset=utf-8", Form::Json),
-            ("text/html, application/json", Form::Html),
-            ("*/*", Form::Html),
+            (
+                "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+                ResponseFormat::Html,
+            ),
+            ("application/json", ResponseFormat::Json),
+            ("application/json, text/plain, */*", ResponseFormat::Json),
+            ("Application/JSON; charset=utf-8", ResponseFormat::Json),
+            ("text/html, application/json", ResponseFormat::Html),
+            ("*/*", ResponseFormat::Html),
         ] {
             let headers = HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static(accept))]);
-            assert_eq!(Form::wanted(&headers), form, "{accept}");
+            assert_eq!(ResponseFormat::wanted(&headers), form, "{accept}");
         }
-        assert_eq!(Form::wanted(&HeaderMap::new()), Form::Html);
+        assert_eq!(ResponseFormat::wanted(&HeaderMap::new()), ResponseFormat::Html);
     }
 }

@@ -9,7 +9,7 @@ use axum::http::uri::Authority;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use super::answer::Form;
+use super::answer::ResponseFormat;
 
 /// Refuses every host but `localhost`, `*.localhost` and loopback addresses.
 pub async fn only_this_machine(request: Request, next: Next) -> Response {
@@ -17,7 +17,7 @@ pub async fn only_this_machine(request: Request, next: Next) -> Response {
     if host.is_some_and(names_this_machine) {
         return next.run(request).await;
     }
-    Form::wanted(request.headers())
+    ResponseFormat::wanted(request.headers())
         .forbidden("the inbox answers only to localhost and loopback addresses")
         .into_response()
 }

@@ -3,8 +3,8 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use super::abort::{Abort, on_current_facts};
 use super::refusal::{Refusal, Refused};
-use super::stop::{Stop, on_current_facts};
 use crate::account::AccountState;
 use crate::account::key::{ApiKey, Mode, PresentedKey, Scope};
 use crate::clock::{Clock, Timestamp};
@@ -75,11 +75,11 @@ pub(super) async fn refused_key(facts: &Facts, presented: Option<&str>) -> Optio
 }
 
 /// Looks at the caller again in the snapshot that its messages are decided on.
-pub(in crate::journey) async fn standing(
+pub(in crate::journey) async fn recheck_caller(
     snapshot: &Snapshot,
     caller: &Caller,
     now: Timestamp,
-) -> Result<Sender, Stop> {
+) -> Result<Sender, Abort> {
     let key = snapshot.key(&caller.key.lookup).await?.ok_or_else(unauthorized)?;
     decide(snapshot, &key, caller, now).await
 }
@@ -90,8 +90,8 @@ async fn decide(
     key: &Arc<ApiKey>,
     caller: &Caller,
     now: Timestamp,
-) -> Result<Sender, Stop> {
-    if !key.is_live_at(now) {
+) -> Result<Sender, Abort> {
+    if !key.is_usable_at(now) {
         return Err(unauthorized());
     }
     may(key, caller.ip, caller.scope).map_err(forbidden)?;
@@ -122,10 +122,10 @@ fn may(key: &ApiKey, ip: IpAddr, scope: Scope) -> Result<(), String> {
     Err(format!("the key does not have the scope {wanted} that this needs; its scopes: {has}"))
 }
 
-fn forbidden(message: String) -> Stop {
-    Stop::request(Refusal::Forbidden { message, retry_after_s: None })
+fn forbidden(message: String) -> Abort {
+    Abort::request(Refusal::Forbidden { message, retry_after_s: None })
 }
 
-fn unauthorized() -> Stop {
-    Stop::request(Refusal::Unauthorized)
+fn unauthorized() -> Abort {
+    Abort::request(Refusal::Unauthorized)
 }

@@ -1,6 +1,9 @@
 //! Group commit: sends that arrive while a transaction is being written join the next one.
 //! A lone send does not wait for company. Accounts take turns, so one with many or large messages does not
-//! hold up the others. Records that nobody waits for go the same way.
+//! hold up the others.
+//!
+//! Records of refusals and samples of plugin calls are written without anybody waiting, and are dropped with a counter
+//! when too many wait.
 
 mod turns;
 
@@ -17,7 +20,7 @@ use crate::store::{Store, StoreError};
 use turns::{Jobs, Turns};
 
 /// Requests that may arrive while a transaction is written; further ones wait until they are taken up.
-const MAX_ARRIVING: usize = 1_024;
+const MAX_QUEUED_JOBS: usize = 1_024;
 /// Refusals in one transaction.
 const MAX_REFUSALS_PER_COMMIT: usize = 256;
 /// Refusals that may wait to be recorded; more are counted and dropped.
@@ -70,7 +73,7 @@ struct Waiting {
 /// The two ends of the queue of commits.
 #[must_use]
 pub fn channel() -> (Committer, CommitQueue) {
-    let (job_sender, jobs) = mpsc::channel(MAX_ARRIVING);
+    let (job_sender, jobs) = mpsc::channel(MAX_QUEUED_JOBS);
     let (refusal_sender, refusals) = mpsc::channel(MAX_WAITING_REFUSALS);
     let (sample_sender, samples) = mpsc::channel(MAX_WAITING_SAMPLES);
     (
@@ -92,7 +95,7 @@ impl Committer {
     }
 
     /// Records a refusal soon. Nobody waits for it.
-    pub fn record(&self, refusal: RefusalRecord) {
+    pub fn record_refusal(&self, refusal: RefusalRecord) {
         if self.refusals.try_send(refusal).is_err() {
             metrics::counter!("waxwing_refusal_records_dropped_total").increment(1);
         }
@@ -100,7 +103,7 @@ impl Committer {
 
     /// Records a sample within a second or so. Nobody waits for it; one that is too large, or one too
     /// many, is dropped.
-    pub fn sample(&self, sample: SampleRecord) {
+    pub fn record_sample(&self, sample: SampleRecord) {
         if sample.sealed.len() > MAX_SAMPLE_BYTES || self.samples.try_send(sample).is_err() {
             metrics::counter!("waxwing_plugin_samples_dropped_total").increment(1);
         }
@@ -198,7 +201,7 @@ async fn record_samples(
             }
         }
         if let Err(error) = store.record_samples(&waiting, clock.now(), kept).await {
-            tracing::error!(%error, "samples could not be recorded");
+            tracing::error!(%error, "samples of plugin calls could not be stored");
         }
         waiting.clear();
         tokio::select! {

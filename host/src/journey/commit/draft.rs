@@ -10,11 +10,11 @@ use super::Commit;
 use super::batch::CommitError;
 use super::receipt::Reply;
 use crate::id::DecisionId;
+use crate::journey::accept::abort::{Abort, RefusedMessage};
 use crate::journey::accept::authenticate::Sender;
 use crate::journey::accept::record_step;
 use crate::journey::accept::refusal::{Outage, Refusal, Refused};
 use crate::journey::accept::request::Request;
-use crate::journey::accept::stop::{RefusedMessage, Stop};
 use crate::store::records::{Acceptance, Answer, Job, JobOutcome, NewMessage, Slot};
 use crate::store::sqlite::RefusalRecord;
 
@@ -43,19 +43,19 @@ impl<'a> Draft<'a> {
     /// none.
     pub(in crate::journey) fn push(
         &mut self,
-        decided: Result<NewMessage, Stop>,
-    ) -> Result<(), Stop> {
+        decided: Result<NewMessage, Abort>,
+    ) -> Result<(), Abort> {
         let refused = match decided {
             Ok(message) => {
                 self.slots.push(Slot::Message(Box::new(message)));
                 return Ok(());
             }
-            Err(Stop::Message(refused)) => self.refuse(refused),
-            Err(stop) => return Err(stop),
+            Err(Abort::Message(refused)) => self.refuse(refused),
+            Err(abort) => return Err(abort),
         };
         if self.request.acceptance == Acceptance::Together {
             self.record_refusals();
-            return Err(Stop::Request(refused));
+            return Err(Abort::Request(refused));
         }
         self.slots.push(Slot::Refused(refused.to_json()));
         Ok(())
@@ -79,12 +79,12 @@ impl<'a> Draft<'a> {
 
     fn record_refusals(&mut self) {
         for refusal in self.refusals.drain(..) {
-            self.commit.committer.record(refusal);
+            self.commit.committer.record_refusal(refusal);
         }
     }
 
     /// Stores, charges and queues what is not refused; what the reply calls accepted is durable.
-    pub(in crate::journey) async fn commit(mut self, revision: i64) -> Result<Reply, Stop> {
+    pub(in crate::journey) async fn commit(mut self, revision: i64) -> Result<Reply, Abort> {
         self.record_refusals();
         let refused = |slot: &Slot| match slot {
             Slot::Refused(refusal) => Some(Answer::Refused { refusal: refusal.clone() }),
@@ -115,9 +115,11 @@ impl<'a> Draft<'a> {
         let (answers, replayed) = match outcome {
             Ok(JobOutcome::Answered(answers)) => (answers, false),
             Ok(JobOutcome::Replayed(answers)) => (answers, true),
-            Ok(JobOutcome::Stale) => return Err(Stop::Stale),
-            Ok(JobOutcome::KeyConflict) => return Err(Stop::request(Refusal::IdempotencyConflict)),
-            Err(error) => return Err(Stop::request(not_committed(error))),
+            Ok(JobOutcome::Stale) => return Err(Abort::Stale),
+            Ok(JobOutcome::KeyConflict) => {
+                return Err(Abort::request(Refusal::IdempotencyConflict));
+            }
+            Err(error) => return Err(Abort::request(not_committed(error))),
         };
         if replayed {
             return Ok(Reply::new(answers, self.request, true));
@@ -147,7 +149,7 @@ fn follow(
         }
         (Answer::Insufficient { .. }, Some((id, plugins))) => {
             let (code, account_id) = ("INSUFFICIENT_BALANCE", sender.key.account_id);
-            commit.committer.record(RefusalRecord { id, account_id, code, plugins });
+            commit.committer.record_refusal(RefusalRecord { id, account_id, code, plugins });
             Some(id)
         }
         (Answer::Insufficient { .. } | Answer::Refused { .. }, _) => None,

@@ -1,8 +1,8 @@
 //! The plan policy's word on one send: allowed at a price, or denied.
 
+use super::super::accept::abort::Abort;
 use super::super::accept::authenticate::Sender;
 use super::super::accept::refusal::{Outage, Refusal};
-use super::super::accept::stop::Stop;
 use super::super::accept::submission::{Channel, Submission};
 use super::Substance;
 use crate::account::plan::Billing;
@@ -20,7 +20,7 @@ pub(in crate::journey) async fn check(
     sender: &Sender,
     submission: &Submission,
     substance: &Substance<'_>,
-) -> Result<(Credits, Vec<Decision>), Stop> {
+) -> Result<(Credits, Vec<Decision>), Abort> {
     let uses = [the_use(submission, substance)];
     let called = plugins.check(scope, context, &who(sender), &uses).await;
     let Called { result, decision, failed } = called;
@@ -33,7 +33,7 @@ pub(in crate::journey) async fn check(
         Ok(None) => Refusal::unavailable(Outage::Plugin, "the plan policy gave no decision"),
         Err(failure) => failed_closed(Kind::Plan, &failure),
     };
-    Err(Stop::message(refusal, decisions))
+    Err(Abort::message(refusal, decisions))
 }
 
 /// A plugin that fails closed: 503, nothing charged, one log line for the operator.

@@ -1,9 +1,9 @@
 //! The sender: which address, and whether its domain is verified. The verdict was made in the
 //! background by the domain policy; here it is only read.
 
+use super::super::accept::abort::{Abort, unreachable_store};
 use super::super::accept::authenticate::Sender;
 use super::super::accept::refusal::Refusal;
-use super::super::accept::stop::{Stop, unreachable_store};
 use super::Substance;
 use crate::domain::state::DomainKind;
 use crate::id::DomainId;
@@ -46,7 +46,7 @@ pub(in crate::journey) async fn check(
     snapshot: &Snapshot,
     sender: &Sender,
     substance: &Substance<'_>,
-) -> Result<Verified, Stop> {
+) -> Result<Verified, Abort> {
     let Some(from) = of(sender, substance) else {
         let message = "is required: neither the template nor the account has a default sender";
         return Err(Refusal::fault("from", "missing", message).into());
@@ -82,7 +82,7 @@ pub(in crate::journey) async fn check_address(
     snapshot: &Snapshot,
     sender: &Sender,
     from: &EmailAddress,
-) -> Result<Verified, Stop> {
+) -> Result<Verified, Abort> {
     let account = &sender.account.account;
     let Some(name) = from.domain() else {
         let message = "must be at a domain, not at an address literal";
@@ -100,7 +100,7 @@ pub(in crate::journey) async fn check_address(
     };
     let standing = &row.domain.standing;
     if !standing.may_send() {
-        return Err(Stop::from(Refusal::DomainNotVerified {
+        return Err(Abort::from(Refusal::DomainNotVerified {
             domain: name.to_string(),
             progress: standing.progress.min(99),
             missing: standing.missing.clone(),
@@ -109,7 +109,7 @@ pub(in crate::journey) async fn check_address(
     let decision = serde_json::from_value(row.decision.clone()).map_err(|_| {
         let value = row.decision.to_string();
         let error = StoreError::Inconsistent { table: "domains", column: "decision", value };
-        Stop::request(unreachable_store(&error))
+        Abort::request(unreachable_store(&error))
     })?;
     let route = match row.domain.kind {
         DomainKind::Sandbox => RouteChoice::Sandbox,

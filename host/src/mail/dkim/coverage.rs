@@ -1,6 +1,6 @@
 //! Which header fields a signature covers (RFC 6376 section 5.4).
 //!
-//! Every name is listed once more than there are fields of it, so none can be added (section 8.15).
+//! Every name is listed once more than there are fields of it (oversigned), so none can be added (section 8.15).
 //! Fields that servers add, change or take out on the way are never covered: Received, Return-Path,
 //! Bcc, Authentication-Results, Resent-…, and other signatures.
 
@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use crate::mail::field::Field;
 
 /// What readers show, and what decides how the body is read: covered also where there is none.
-const ALWAYS: [&str; 14] = [
+const ALWAYS_OVERSIGNED: [&str; 14] = [
     "from",
     "sender",
     "reply-to",
@@ -29,7 +29,7 @@ const ALWAYS: [&str; 14] = [
 /// Covered where there are some. Without them, a mailing list may add its own; readers want the
 /// one-click fields (RFC 8058), the sender's identifier for complaints and the selector of a brand's
 /// logo only from under a signature.
-const WHERE_PRESENT: [&str; 17] = [
+const OVERSIGNED_IF_PRESENT: [&str; 17] = [
     "content-id",
     "content-description",
     "content-language",
@@ -50,10 +50,10 @@ const WHERE_PRESENT: [&str; 17] = [
 ];
 
 /// The names for the `h=` of a signature, in lower case.
-pub(super) fn names(fields: &[Field<'_>]) -> Vec<&'static str> {
+pub(super) fn headers_to_sign(fields: &[Field<'_>]) -> Vec<&'static str> {
     let count = |name: &str| fields.iter().filter(|field| field.is(name)).count();
-    let always = ALWAYS.into_iter().map(|name| (name, count(name)));
-    let present = WHERE_PRESENT.into_iter().map(|name| (name, count(name)));
+    let always = ALWAYS_OVERSIGNED.into_iter().map(|name| (name, count(name)));
+    let present = OVERSIGNED_IF_PRESENT.into_iter().map(|name| (name, count(name)));
     always
         .chain(present.filter(|(_, count)| *count > 0))
         .flat_map(|(name, count)| std::iter::repeat_n(name, count + 1))
@@ -61,9 +61,12 @@ pub(super) fn names(fields: &[Field<'_>]) -> Vec<&'static str> {
 }
 
 /// The fields that a list of names means: the first of a name is the lowest field, and so on up.
-pub(super) fn select<'a>(fields: &[Field<'a>], names: &[&str]) -> Vec<Field<'a>> {
+pub(super) fn fields_for_names<'a>(
+    fields: &[Field<'a>],
+    headers_to_sign: &[&str],
+) -> Vec<Field<'a>> {
     let mut left = HashMap::new();
-    names
+    headers_to_sign
         .iter()
         .filter_map(|name| {
             let upwards = || fields.iter().rev().filter(|field| field.is(name));

@@ -1,6 +1,6 @@
-//! Verifies signatures (RFC 6376 section 6), of one kind of caller: who decides whether a report may change
-//! something. So everything that receivers tolerate and that weakens the proof is refused: RSA keys under
-//! 2,048 bits, SHA-1, a body that is signed only in part.
+//! Verifies DKIM signatures (RFC 6376 section 6) of bounce and complaint reports, before a report may change anything.
+//! Stricter than a receiver: RSA keys under 2,048 bits, SHA-1 and a body that is signed only in part (`l=`) are
+//! refused.
 
 use std::str::FromStr;
 
@@ -138,7 +138,7 @@ impl<'a> Signature<'a> {
         }
         let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
         let mut signed = Vec::new();
-        for field in coverage::select(fields, &names) {
+        for field in coverage::fields_for_names(fields, &names) {
             match self.header_form {
                 Form::Simple => signed.extend_from_slice(field.whole),
                 Form::Relaxed => {

@@ -11,7 +11,7 @@ use tokio::sync::Semaphore;
 use wasmtime::component::ResourceAny;
 
 pub use blame::Blame;
-use blame::Evidence;
+use blame::RenderHistory;
 
 use crate::plugin::runtime::bindings::template::TemplateRenderer;
 use crate::plugin::runtime::bindings::template::exports::waxwing::plugin::renderer as wit;
@@ -38,7 +38,7 @@ pub struct Renderer {
     generation: Generation<TemplateRenderer>,
     places: Semaphore,
     warm: Mutex<Vec<Warm>>,
-    evidence: Evidence,
+    history: RenderHistory,
 }
 
 /// A published version of a template never changes, so its compiled form can be kept under this.
@@ -69,7 +69,7 @@ impl Renderer {
     pub(in crate::plugin) fn new(generation: Generation<TemplateRenderer>) -> Self {
         let places = std::thread::available_parallelism().map_or(2, NonZeroUsize::get) * 2;
         let (places, warm) = (Semaphore::new(places), Mutex::new(Vec::new()));
-        Self { generation, places, warm, evidence: Evidence::default() }
+        Self { generation, places, warm, history: RenderHistory::default() }
     }
 
     pub(in crate::plugin) fn generation(&self) -> &Generation<TemplateRenderer> {
@@ -119,7 +119,7 @@ impl Renderer {
             None => Warm::new(self.generation.instance(CallPurpose::of(ctx)).await?),
         };
         // After a trap the instance is dropped with its store; after a refusal it is as good as new.
-        let mut answer = warm.render(key, &template, ctx, data, &self.evidence).await;
+        let mut answer = warm.render(key, &template, ctx, data, &self.history).await;
         if was_used && matches!(answer, Err(CallFailure::Memory { .. })) {
             // What other calls left in the instance may be what filled it.
             let plugin = &self.generation.identity().name;
@@ -128,7 +128,7 @@ impl Renderer {
                 "warm renderer instance ran out of memory; retrying the call in a new one"
             );
             warm = Warm::new(self.generation.instance(CallPurpose::of(ctx)).await?);
-            answer = warm.render(key, &template, ctx, data, &self.evidence).await;
+            answer = warm.render(key, &template, ctx, data, &self.history).await;
         }
         let answer = answer?;
         self.keep(warm);
@@ -145,15 +145,15 @@ impl Renderer {
         data: &str,
         example: &String,
     ) -> Blame {
-        if let Some(blame) = self.evidence.blame(key) {
+        if let Some(blame) = self.history.blame(key) {
             return blame;
         }
         let ctx = CallContext { dry_run: true, ..ctx.clone() };
         match self.render(Some(key), template, &ctx, example).await {
             Ok(Ok(_)) => Blame::Data,
-            Ok(Err(Failure::Misconfigured(_))) | Err(_) => self.evidence.fails_its_example(key),
+            Ok(Err(Failure::Misconfigured(_))) | Err(_) => self.history.record_example_failure(key),
             Ok(Err(Failure::InvalidInput(_) | Failure::Internal(_))) => {
-                self.evidence.fails(key, hash(data))
+                self.history.record_failure(key, hash(data))
             }
         }
     }
@@ -180,7 +180,7 @@ impl Warm {
         template: &(impl Fn() -> Template + Sync),
         ctx: &CallContext,
         data: &String,
-        evidence: &Evidence,
+        history: &RenderHistory,
     ) -> Result<Result<Output, Failure>, CallFailure> {
         self.renders += 1;
         let kept = key.and_then(|key| self.compiled.get(&key)).map(|kept| kept.compiled);
@@ -206,16 +206,16 @@ impl Warm {
         let answer = self.instance.outcome("render", Budget::Call, called)?;
         match key {
             None => self.drop_in_guest(compiled).await?,
-            Some(key) if answer.is_ok() => self.rendered(key, evidence),
+            Some(key) if answer.is_ok() => self.rendered(key, history),
             Some(_) => {}
         }
         Ok(answer)
     }
 
-    fn rendered(&mut self, key: VersionKey, evidence: &Evidence) {
+    fn rendered(&mut self, key: VersionKey, history: &RenderHistory) {
         if let Some(kept) = self.compiled.peek_mut(&key).filter(|kept| !kept.rendered) {
             kept.rendered = true;
-            evidence.renders(key);
+            history.record_success(key);
         }
     }
 

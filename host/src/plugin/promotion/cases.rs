@@ -1,5 +1,5 @@
-//! Golden cases: recorded calls with the answers that a plugin must give. The operator's lie
-//! beside the plugin; the host has its own for each kind, about what no plugin may do.
+//! Golden cases: recorded calls with the expected answers. The operator's cases are in a folder next to the plugin;
+//! the built-in cases run against every plugin of a kind.
 
 use std::path::{Path, PathBuf};
 
@@ -41,15 +41,16 @@ pub fn read(kind: Kind, directory: &Path) -> Result<Vec<Case>, LoadError> {
         .collect();
     folders.sort();
     if folders.len() > MAX_CASES {
-        return Err(wrong(directory, &format!("it has more than {MAX_CASES} cases")));
+        return Err(unusable_file(directory, &format!("it has more than {MAX_CASES} cases")));
     }
     folders.into_iter().map(|folder| read_one(kind, folder)).collect()
 }
 
 fn read_one(kind: Kind, directory: PathBuf) -> Result<Case, LoadError> {
     let input = directory.join("input.json");
-    let json = json_file(&input)?.ok_or_else(|| wrong(&input, "it is not there"))?;
-    let call = Call::from_json(kind, &json).map_err(|error| wrong(&input, &error.to_string()))?;
+    let json = json_file(&input)?.ok_or_else(|| unusable_file(&input, "it is not there"))?;
+    let call =
+        Call::from_json(kind, &json).map_err(|error| unusable_file(&input, &error.to_string()))?;
     let expected = json_file(&directory.join("expected.json"))?;
     let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
     Ok(Case { name, directory, call, expected })
@@ -62,11 +63,11 @@ fn read_one(kind: Kind, directory: PathBuf) -> Result<Case, LoadError> {
 pub async fn hold(validated: &InstalledPlugin, case: &Case) -> Result<(), LoadError> {
     let (answer, _) = validated.answer(&case.call).await;
     match &case.expected {
-        Some(expected) => match differing(expected, &answer) {
+        Some(expected) => match answer_differences(expected, &answer) {
             lines if lines.is_empty() => Ok(()),
-            lines => Err(not_held(validated, &case.name, lines.join("; "))),
+            lines => Err(case_failed(validated, &case.name, lines.join("; "))),
         },
-        None => Err(not_held(
+        None => Err(case_failed(
             validated,
             &case.name,
             format!(
@@ -80,7 +81,7 @@ pub async fn hold(validated: &InstalledPlugin, case: &Case) -> Result<(), LoadEr
 /// Where an answer is not what is expected, one place a line; empty where it is the same. A member
 /// that is null and one that is left out are the same.
 #[must_use]
-pub fn differing(expected: &Value, answer: &Value) -> Vec<String> {
+pub fn answer_differences(expected: &Value, answer: &Value) -> Vec<String> {
     let (expected, answer) = (without_nulls(expected), without_nulls(answer));
     if expected == answer {
         Vec::new()
@@ -91,15 +92,15 @@ pub fn differing(expected: &Value, answer: &Value) -> Vec<String> {
 
 /// The inputs that the host gives to every plugin of a kind: calls at the edges.
 #[must_use]
-pub fn inputs_of_the_host(kind: Kind) -> Vec<(&'static str, Value)> {
+pub fn builtin_inputs(kind: Kind) -> Vec<(&'static str, Value)> {
     match kind {
         Kind::Plan => vec![
             (
-                "the host's case `no use`",
+                "the built-in case `no use`",
                 json!({"account": {"id": "acc_test", "plan": "free"}, "uses": []}),
             ),
             (
-                "the host's case `three uses`",
+                "the built-in case `three uses`",
                 json!({
                     "account": {"id": "acc_test", "plan": "no such plan", "creditsRemaining": -1},
                     "uses": [
@@ -111,7 +112,7 @@ pub fn inputs_of_the_host(kind: Kind) -> Vec<(&'static str, Value)> {
             ),
         ],
         Kind::Renderer => vec![(
-            "the host's case `plain text`",
+            "the built-in case `plain text`",
             json!({"template": {"slug": "host-case", "subject": "Hello", "text": "Hello"}, "data": {}}),
         )],
         Kind::Domain => {
@@ -121,8 +122,8 @@ pub fn inputs_of_the_host(kind: Kind) -> Vec<(&'static str, Value)> {
                 "returnPathHost": "bounce.example.com", "plan": "free",
             });
             vec![
-                ("the host's case `requirements`", json!({"domain": domain})),
-                ("the host's case `nothing seen`", json!({"domain": domain, "seen": []})),
+                ("the built-in case `requirements`", json!({"domain": domain})),
+                ("the built-in case `nothing seen`", json!({"domain": domain, "seen": []})),
             ]
         }
     }
@@ -132,8 +133,8 @@ pub fn inputs_of_the_host(kind: Kind) -> Vec<(&'static str, Value)> {
 ///
 /// # Errors
 /// It fails one.
-pub async fn of_the_host(validated: &InstalledPlugin) -> Result<(), LoadError> {
-    for (name, input) in inputs_of_the_host(validated.kind()) {
+pub async fn check_builtin_cases(validated: &InstalledPlugin) -> Result<(), LoadError> {
+    for (name, input) in builtin_inputs(validated.kind()) {
         let call = Call::from_json(validated.kind(), &input).map_err(|error| LoadError::Case {
             name: validated.identity().name.clone(),
             case: name.to_owned(),
@@ -143,15 +144,15 @@ pub async fn of_the_host(validated: &InstalledPlugin) -> Result<(), LoadError> {
         if let Some(failure) = failure {
             return Err(LoadError::of_case(&validated.identity().name, name, &failure));
         }
-        if let Some(fault) = unfit(validated.kind(), &answer) {
-            return Err(not_held(validated, name, fault));
+        if let Some(fault) = answer_fault(validated.kind(), &answer) {
+            return Err(case_failed(validated, name, fault));
         }
     }
     Ok(())
 }
 
-/// What is wrong with the shape of an answer to one of the host's cases.
-fn unfit(kind: Kind, answer: &Value) -> Option<String> {
+/// What is wrong with the shape of an answer to one of the built-in cases.
+fn answer_fault(kind: Kind, answer: &Value) -> Option<String> {
     if let Some(failure) = answer.get("failure") {
         let is_plain_text = kind == Kind::Renderer;
         let text = format!("it must give an answer, and gave up: {failure}");
@@ -183,19 +184,24 @@ fn without_nulls(value: &Value) -> Value {
     }
 }
 
-fn not_held(validated: &InstalledPlugin, case: &str, detail: String) -> LoadError {
-    let case =
-        if case.starts_with("the host's") { case.to_owned() } else { format!("the case `{case}`") };
+fn case_failed(validated: &InstalledPlugin, case: &str, detail: String) -> LoadError {
+    let case = if case.starts_with("the built-in") {
+        case.to_owned()
+    } else {
+        format!("the case `{case}`")
+    };
     LoadError::Case { name: validated.identity().name.clone(), case, detail }
 }
 
 fn json_file(path: &Path) -> Result<Option<Value>, LoadError> {
     let bytes = bounded_file::read(path, MAX_INPUT_BYTES)
-        .map_err(|error| wrong(path, &error.to_string()))?;
+        .map_err(|error| unusable_file(path, &error.to_string()))?;
     let Some(bytes) = bytes else { return Ok(None) };
-    serde_json::from_slice(&bytes).map(Some).map_err(|error| wrong(path, &error.to_string()))
+    serde_json::from_slice(&bytes)
+        .map(Some)
+        .map_err(|error| unusable_file(path, &error.to_string()))
 }
 
-fn wrong(path: &Path, detail: &str) -> LoadError {
+fn unusable_file(path: &Path, detail: &str) -> LoadError {
     LoadError::File(format!("{} cannot be used: {detail}", path.display()))
 }

@@ -187,7 +187,7 @@ impl Validator {
             }
         };
         let validated = make(settings).await?;
-        cases::of_the_host(&validated).await?;
+        cases::check_builtin_cases(&validated).await?;
         if let Some(directory) = cases {
             let directory = directory.to_owned();
             let read = tokio::task::spawn_blocking(move || cases::read(kind, &directory)).await;

@@ -1,4 +1,5 @@
-//! Instances of a policy: a fresh one for every call, or warm ones for interpreters.
+//! The pool of WebAssembly instances of one plugin generation, with a bound on parallel calls: a fresh instance for
+//! every call, or warm ones for interpreters.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -12,7 +13,7 @@ use super::log::CallPurpose;
 use super::world::World;
 
 /// Calls of a warm instance before it makes room for a fresh one.
-const RECYCLED_AFTER: u32 = 1_000;
+const MAX_CALLS_PER_INSTANCE: u32 = 1_000;
 /// Calls of one generation that run at a time; more wait.
 const MAX_PARALLEL_CALLS: usize = 32;
 /// Warm instances that are kept idle.
@@ -32,18 +33,18 @@ pub enum Instances {
 pub struct Pool<W: World> {
     generation: Generation<W>,
     instances: Instances,
-    places: Semaphore,
-    idle: Mutex<Vec<Used<W>>>,
+    call_permits: Semaphore,
+    idle: Mutex<Vec<PooledInstance<W>>>,
 }
 
 /// An instance for one call.
-pub struct Borrowed<'a, W: World> {
-    used: Used<W>,
+pub struct BorrowedInstance<'a, W: World> {
+    pooled: PooledInstance<W>,
     pool: &'a Pool<W>,
-    _place: Option<SemaphorePermit<'a>>,
+    _permit: Option<SemaphorePermit<'a>>,
 }
 
-struct Used<W: World> {
+struct PooledInstance<W: World> {
     instance: Instance<W>,
     calls: u32,
 }
@@ -54,7 +55,7 @@ impl<W: World> Pool<W> {
         Self {
             generation,
             instances,
-            places: Semaphore::new(MAX_PARALLEL_CALLS),
+            call_permits: Semaphore::new(MAX_PARALLEL_CALLS),
             idle: Mutex::new(Vec::new()),
         }
     }
@@ -64,34 +65,37 @@ impl<W: World> Pool<W> {
         &self.generation
     }
 
-    /// An instance for one call; waits while too many calls run.
-    pub async fn borrow(&self, purpose: CallPurpose) -> Result<Borrowed<'_, W>, CallFailure> {
-        // Never closed, so the only answer is a place.
-        let place = self.places.acquire().await.ok();
+    /// An instance for one call; waits, without a time-out, for one of the permits.
+    pub async fn borrow(
+        &self,
+        purpose: CallPurpose,
+    ) -> Result<BorrowedInstance<'_, W>, CallFailure> {
+        // Never closed, so the only answer is a permit.
+        let permit = self.call_permits.acquire().await.ok();
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let used = match idle {
-            Some(used) => used,
-            None => Used { instance: self.generation.instance(purpose).await?, calls: 0 },
+        let pooled = match idle {
+            Some(pooled) => pooled,
+            None => PooledInstance { instance: self.generation.instance(purpose).await?, calls: 0 },
         };
-        Ok(Borrowed { used, pool: self, _place: place })
+        Ok(BorrowedInstance { pooled, pool: self, _permit: permit })
     }
 }
 
-impl<W: World> Borrowed<'_, W> {
+impl<W: World> BorrowedInstance<'_, W> {
     pub fn instance(&mut self) -> &mut Instance<W> {
-        &mut self.used.instance
+        &mut self.pooled.instance
     }
 
     /// Gives it back after a call that went well. After a trap it is dropped instead.
     pub fn give_back(self) {
-        let Self { mut used, pool, .. } = self;
-        used.calls += 1;
-        if pool.instances == Instances::Fresh || used.calls >= RECYCLED_AFTER {
+        let Self { mut pooled, pool, .. } = self;
+        pooled.calls += 1;
+        if pool.instances == Instances::Fresh || pooled.calls >= MAX_CALLS_PER_INSTANCE {
             return;
         }
         let mut idle = pool.idle.lock().unwrap_or_else(PoisonError::into_inner);
         if idle.len() < MAX_IDLE_INSTANCES {
-            idle.push(used);
+            idle.push(pooled);
         }
     }
 }

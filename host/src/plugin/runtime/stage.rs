@@ -16,7 +16,7 @@ pub enum Stage {
     Linked,
     /// Its settings are checked, by its own schema and by itself.
     Configured,
-    /// Its own test, the operator's cases and the host's cases run.
+    /// Its own test, the operator's cases and the built-in cases run.
     Tested,
     /// Recorded calls are made to it.
     Impact,

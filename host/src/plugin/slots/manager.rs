@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 use super::files::Stamp;
 use super::plugins::Plugins;
 use super::status::CandidateStatus;
-use super::table::TrapReport;
+use super::table::FailureReport;
 use crate::clock::once_a_minute::OnceAMinute;
 use crate::plugin::config::slot::SlotName;
 use crate::plugin::promotion::error::LoadError;
@@ -32,7 +32,7 @@ use crate::plugin::promotion::evidence::Evidence;
 use crate::plugin::runtime::error::{CallFailure, ComponentError};
 use crate::plugin::runtime::stage::Stage;
 use directory_watch::DirectoryWatch;
-use jobs::{Examination, Examined, JobOutcome};
+use jobs::{CandidateLoad, JobOutcome, LoadedCandidate};
 use machine::{Decision, FilesGone, Machines, Proposal};
 use traps::Judging;
 
@@ -50,7 +50,7 @@ pub struct Manager {
     plugins: Arc<Plugins>,
     machines: Machines,
     commands: mpsc::Receiver<Command>,
-    traps: mpsc::Receiver<TrapReport>,
+    traps: mpsc::Receiver<FailureReport>,
     scan_errors: OnceAMinute<(ErrorKind, Option<i32>)>,
     judging: Judging,
     listener: Listener,
@@ -67,7 +67,7 @@ impl Manager {
         plugins: Arc<Plugins>,
         machines: BTreeMap<SlotName, Machine>,
         commands: mpsc::Receiver<Command>,
-        traps: mpsc::Receiver<TrapReport>,
+        traps: mpsc::Receiver<FailureReport>,
     ) -> Self {
         let (judging, listener) = (Judging::default(), Listener::default());
         let told_traps = HashMap::new();
@@ -105,7 +105,7 @@ impl Manager {
                     self.tidy(&mut work, &evidence);
                 }
                 Some(command) = self.commands.recv() => self.execute(command, &mut work, &evidence).await,
-                Some(report) = self.traps.recv() => self.trapped(report, &mut work),
+                Some(report) = self.traps.recv() => self.call_failed(report, &mut work),
                 Some((slot, number, done)) = work.next(), if !work.is_empty() => {
                     self.finish(&slot, number, done, &mut work);
                 }
@@ -142,7 +142,7 @@ impl Manager {
         &mut self,
         slot: &SlotName,
         stamp: Option<Stamp>,
-        forgiven: bool,
+        ignore_quarantine: bool,
         work: &mut Jobs,
         evidence: &Arc<dyn Evidence>,
     ) {
@@ -152,7 +152,7 @@ impl Manager {
         }
         let machine = self.machines.of(slot);
         let plugins = Arc::clone(&self.plugins);
-        let examination = Examination {
+        let examination = CandidateLoad {
             slot: slot.clone(),
             work: number,
             newest: Arc::clone(&machine.newest),
@@ -161,14 +161,14 @@ impl Manager {
             max_bytes: plugins.max_component_bytes,
             validator: plugins.validator.clone(),
             statuses: plugins.statuses.clone(),
-            kept: plugins.state.clone(),
+            state_directory: plugins.state.clone(),
             log: plugins.log(slot),
             state: machine.state.clone(),
             active: machine.active.clone(),
             plugins: Arc::clone(&plugins),
             evidence: Arc::clone(evidence),
             now: plugins.clock.now().rfc3339(),
-            forgiven,
+            ignore_quarantine,
         };
         let (examined, running) = abortable(examination.run());
         machine.running = Some(running);
@@ -192,14 +192,14 @@ impl Manager {
                 self.publish(slot);
             }
             JobOutcome::Gone => self.gone(slot),
-            JobOutcome::Examined(examined) => self.examined(slot, *examined, work),
+            JobOutcome::LoadedCandidate(examined) => self.examined(slot, *examined, work),
             JobOutcome::Shadowed => self.activate_if_allowed(slot),
             JobOutcome::Judged { .. } | JobOutcome::Superseded | JobOutcome::Tidied => {}
         }
     }
 
-    fn examined(&mut self, slot: &SlotName, examined: Examined, work: &mut Jobs) {
-        let Examined { digest, state, result } = examined;
+    fn examined(&mut self, slot: &SlotName, examined: LoadedCandidate, work: &mut Jobs) {
+        let LoadedCandidate { digest, state, result } = examined;
         let result = result.and_then(|(live, impact)| {
             // Another slot may have taken the binding while this one was validated.
             self.machines.check_binding(&live.validated).map(|()| (live, impact))
@@ -234,7 +234,7 @@ impl Manager {
     fn shadow(&mut self, slot: &SlotName, calls: u32, work: &mut Jobs) -> bool {
         let Some((number, rest)) = self.machines.of(slot).begin_shadow(calls) else { return false };
         let name = slot.clone();
-        work.push(Box::pin(async move { (name, number, jobs::shadow(rest).await) }));
+        work.push(Box::pin(async move { (name, number, jobs::run_shadow_calls(rest).await) }));
         tracing::info!(%slot, calls, "shadow run started: the next calls of the active plugin also go to the candidate");
         self.publish(slot);
         true

@@ -43,14 +43,14 @@ pub struct Table {
 #[derive(Debug, Clone)]
 pub struct TrapSink {
     /// Calls without an answer, for the rule of rolling back.
-    pub traps: mpsc::Sender<TrapReport>,
+    pub traps: mpsc::Sender<FailureReport>,
     /// Every how many calls one is recorded; 0 for none.
     pub sample_every: u64,
 }
 
 /// A call without an answer.
 #[derive(Debug)]
-pub struct TrapReport {
+pub struct FailureReport {
     pub plugin: InstalledPlugin,
     /// The input, by its hash.
     pub input: u64,

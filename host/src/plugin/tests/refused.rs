@@ -11,7 +11,7 @@ use crate::plugin::runtime::limits::Limits;
 const PATIENT: &str = "[limits]\ncall_ms = 5000\nprepare_ms = 5000\n";
 /// How a panic ends in a report of the host.
 const PANIC: &str = "wasm trap: wasm `unreachable` instruction executed; it wrote: thread";
-const NO_USE: &str = "did not pass the host's case `no use`";
+const NO_USE: &str = "did not pass the built-in case `no use`";
 
 async fn refusal(plugins: &Plugins, slot: &str, config: &str, component: Vec<u8>) -> String {
     let candidate = candidate(slot, Some(component), config);
@@ -95,13 +95,13 @@ async fn a_plan_policy_that_takes_too_much_is_refused_with_the_setting_and_its_v
         &[
             (
                 "memory-bomb",
-                "the plugin memory-bomb did not pass the host's case `three uses`: the plugin \
+                "the plugin memory-bomb did not pass the built-in case `three uses`: the plugin \
                  memory-bomb used up its memory in check",
                 ": plugins.limits.plan.memory_bytes is 16777216 bytes",
             ),
             (
                 "huge-answer",
-                "the plugin huge-answer did not pass the host's case `three uses`: the plugin \
+                "the plugin huge-answer did not pass the built-in case `three uses`: the plugin \
                  huge-answer answered too much in check",
                 ": plugins.limits.plan.output_bytes is 262144 bytes",
             ),
@@ -118,7 +118,7 @@ async fn a_plan_policy_that_takes_too_much_is_refused_with_the_setting_and_its_v
 #[tokio::test]
 async fn a_plan_policy_that_breaks_the_interface_is_refused() {
     let broke =
-        |guest: &str| format!("the plugin {guest} did not pass the host's case `three uses`: ");
+        |guest: &str| format!("the plugin {guest} did not pass the built-in case `three uses`: ");
     are_refused(
         PLAN,
         &[
@@ -204,7 +204,7 @@ async fn a_plugin_that_says_nonsense_of_itself_is_refused() {
 #[tokio::test]
 async fn a_renderer_that_fails_the_hosts_case_is_refused() {
     let case = |guest: &str, detail: &str| {
-        format!("the plugin {guest} did not pass the host's case `plain text`: {detail}")
+        format!("the plugin {guest} did not pass the built-in case `plain text`: {detail}")
     };
     let failed = |guest: &str, detail: &str| case(guest, &format!("the plugin {guest} {detail}"));
     let backtrace = "environment variable to display a backtrace";
@@ -238,7 +238,7 @@ async fn a_renderer_that_fails_the_hosts_case_is_refused() {
 
 #[tokio::test]
 async fn a_renderer_that_answers_too_much_is_refused_with_the_setting_and_its_value() {
-    let begins = "the plugin huge-body did not pass the host's case `plain text`: the plugin \
+    let begins = "the plugin huge-body did not pass the built-in case `plain text`: the plugin \
                   huge-body answered too much in render";
     let ends = ": plugins.limits.renderer.output_bytes is 8388608 bytes";
     are_refused_in(RENDERER, PATIENT, &[("huge-body", begins, ends)]).await;

@@ -17,7 +17,11 @@ async fn a_flood_of_log_lines_is_bounded_and_counted() {
     home.put("plan-policy.wasm", waxwing_guests::component("chatty"));
     let validated = platform.live(PLAN, "chatty").await;
     let log = &validated.recipe().log;
-    assert_eq!(log.tail(1_000).0.len(), 0, "what the host's cases make it say is heard by nobody");
+    assert_eq!(
+        log.tail(1_000).0.len(),
+        0,
+        "what the built-in cases make it say is heard by nobody"
+    );
     for _ in 0..2 {
         assert_eq!(platform.reason().await, "chatty");
     }

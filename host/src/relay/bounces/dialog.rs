@@ -16,12 +16,12 @@ use crate::relay::data::{Progress, Receiver};
 use crate::relay::line::{Line, Lines};
 use crate::relay::reply::{Answer, Reply};
 
-pub use step::{Dismissal, NotNow, Protection, Step, Terms};
+pub use step::{Dismissal, Protection, Step, StoreUnavailable, Terms};
 
 /// Replies that gather before they are written although more input is there.
 const FLUSH: usize = 8 << 10;
 /// Errors of one session, and recipients that do not exist.
-const MOST_ERRORS: u32 = 20;
+const MAX_ERRORS: u32 = 20;
 /// One session.
 #[derive(Debug)]
 pub struct Dialog {
@@ -126,12 +126,12 @@ impl Dialog {
     }
 
     /// What became of [`Step::Take`]: it is written down, or it cannot be now.
-    pub fn taken(&mut self, written: Result<(), NotNow>) {
+    pub fn taken(&mut self, written: Result<(), StoreUnavailable>) {
         if matches!(self.state, State::Taking) {
             self.state = State::Command;
             match written {
                 Ok(()) => self.say(Reply::ReportTaken),
-                Err(NotNow) => self.say(Reply::StoreOutage),
+                Err(StoreUnavailable) => self.say(Reply::StoreOutage),
             }
         }
     }
@@ -211,7 +211,7 @@ impl Dialog {
         if answer.reply.closes() {
             self.state = State::Closed;
             self.envelope = None;
-        } else if self.errors >= MOST_ERRORS {
+        } else if self.errors >= MAX_ERRORS {
             self.say(Reply::TooManyErrors);
         }
     }

@@ -25,11 +25,11 @@ mod tests;
 
 /// What the operator decides about reports.
 #[derive(Debug, Clone, Copy)]
-pub struct Rules {
+pub struct SuppressionSettings {
     /// How long a dead address stays suppressed; none for ever.
-    pub suppressed_for: Option<Duration>,
+    pub bounce_suppression: Option<Duration>,
     /// How long whoever complained stays suppressed; none for ever.
-    pub complaints_for: Option<Duration>,
+    pub complaint_suppression: Option<Duration>,
 }
 
 /// Who takes reports.
@@ -39,7 +39,7 @@ pub struct Intake {
     clock: Clock,
     addresses: Arc<Addresses>,
     reporters: Reporters,
-    rules: Rules,
+    rules: SuppressionSettings,
 }
 
 /// Why a report is not written down; it must come again, and may.
@@ -85,7 +85,7 @@ impl Intake {
         clock: Clock,
         addresses: Arc<Addresses>,
         reporters: Reporters,
-        rules: Rules,
+        rules: SuppressionSettings,
     ) -> Self {
         Self { store, clock, addresses, reporters, rules }
     }
@@ -146,7 +146,7 @@ impl Intake {
                 &reported,
                 SuppressionKind::Bounce,
                 &reason,
-                self.rules.suppressed_for,
+                self.rules.bounce_suppression,
             )),
             Judgement::Suspect | Judgement::Refused | Judgement::Temporary => None,
         };
@@ -185,7 +185,7 @@ impl Intake {
             &reported,
             SuppressionKind::Complaint,
             &reason,
-            self.rules.complaints_for,
+            self.rules.complaint_suppression,
         );
         let new = NewReport {
             message_id: reported.message_id,

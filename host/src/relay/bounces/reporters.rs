@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use serde::Deserialize;
 
-use crate::account::key::IpNetwork;
+use crate::account::ip_network::IpNetwork;
 use crate::clock::Clock;
 use crate::dns::{Outcome, RecordType, Resolver, text};
 use crate::domain::name::DomainName;

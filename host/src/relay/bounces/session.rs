@@ -12,7 +12,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
 use super::Intake;
-use super::dialog::{Dialog, Dismissal, NotNow, Protection, Step, Terms};
+use super::dialog::{Dialog, Dismissal, Protection, Step, StoreUnavailable, Terms};
 
 #[cfg(test)]
 mod tests;
@@ -128,7 +128,7 @@ impl Session<'_> {
                     let taken = Box::pin(self.listener.intake.take(&mail, self.peer)).await;
                     let taken = taken.map_err(|error| {
                         tracing::error!(%error, "cannot store a bounce or complaint report; answered 4xx, so the sending server retries");
-                        NotNow
+                        StoreUnavailable
                     });
                     self.receiving_since = None;
                     self.dialog.taken(taken);

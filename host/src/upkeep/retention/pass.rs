@@ -1,4 +1,4 @@
-//! One pass over everything that may have to go, bite by bite.
+//! One run of the retention: deletes what has expired kind by kind in small transactions, then shrinks the file.
 
 use std::time::{Duration, Instant};
 
@@ -9,20 +9,20 @@ use crate::clock::Timestamp;
 use crate::store::sqlite::RestingPlace;
 use crate::store::{Store, StoreError};
 
-/// Rows of one bite; the write lock is free between two bites.
+/// Rows of one batch; the write lock is free between two batches.
 const BATCH_ROWS: u32 = 100;
 /// Samples are large, and their pages are overwritten one by one.
 const BATCH_SAMPLES: u32 = 50;
 /// Pages that are cut off the file at one time: some milliseconds of work.
 const FREED_PAGES: u32 = 250;
-/// The longest pause after a bite.
-const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+/// The longest pause after a batch.
+const MAX_PAUSE: Duration = Duration::from_secs(1);
 
 const REFUSALS_KEPT: Duration = WEEK;
 
-/// What goes, in this order: a message goes only without its content.
+/// What is deleted, in this order: a message goes only without its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum What {
+enum Kind {
     Content,
     Messages,
     Events,
@@ -32,14 +32,14 @@ enum What {
     Deliveries,
 }
 
-const ALL_KINDS: [What; 7] = [
-    What::Content,
-    What::Messages,
-    What::Events,
-    What::Expired,
-    What::Suppressions,
-    What::Samples,
-    What::Deliveries,
+const ALL_KINDS: [Kind; 7] = [
+    Kind::Content,
+    Kind::Messages,
+    Kind::Events,
+    Kind::Expired,
+    Kind::Suppressions,
+    Kind::Samples,
+    Kind::Deliveries,
 ];
 
 /// A pass at one moment.
@@ -49,14 +49,14 @@ pub struct Pass<'a> {
     store: &'a Store,
     now: Timestamp,
     stop: &'a CancellationToken,
-    message: Option<RestingPlace>,
-    event: i64,
-    /// Pages that were cut off the file.
-    cut: u64,
+    message_cursor: Option<RestingPlace>,
+    event_cursor: i64,
+    /// Pages that were cut off the file in this run.
+    free_pages: u64,
 }
 
-/// What one bite did.
-struct Bite {
+/// What one batch did.
+struct Batch {
     dropped: u64,
     more: More,
 }
@@ -76,125 +76,126 @@ impl<'a> Pass<'a> {
         now: Timestamp,
         stop: &'a CancellationToken,
     ) -> Self {
-        Self { retention, store, now, stop, message: None, event: 0, cut: 0 }
+        Self { retention, store, now, stop, message_cursor: None, event_cursor: 0, free_pages: 0 }
     }
 
     /// Drops all that is past its time. What fails is tried again in the next pass, and holds up
     /// nothing else.
     pub async fn run(mut self) {
-        for what in ALL_KINDS {
-            match self.drop_all(what).await {
+        for kind in ALL_KINDS {
+            match self.delete_all(kind).await {
                 Ok(0) => {}
                 Ok(dropped) => {
-                    metrics::counter!("waxwing_dropped_total", "what" => what.word())
+                    metrics::counter!("waxwing_dropped_total", "what" => kind.word())
                         .increment(dropped);
-                    tracing::info!(dropped, what = what.word(), "expired records deleted");
+                    tracing::info!(dropped, kind = kind.word(), "expired records deleted");
                 }
                 Err(error) => {
-                    tracing::error!(%error, what = what.word(), "expired rows could not be dropped");
+                    tracing::error!(%error, kind = kind.word(), "expired records could not be deleted; retrying in the next run");
                 }
             }
         }
-        if let Err(error) = self.give_back().await {
-            tracing::error!(%error, "free pages could not be given back to the disk");
+        if let Err(error) = self.shrink_file().await {
+            tracing::error!(%error, "cannot shrink the database file; its free pages are used again, and the next run retries");
         }
     }
 
-    /// Bite after bite of one kind, and between them some of the room that this has freed: a long list
+    /// Batch after batch of one kind, and between them the file gives back some of the room that this has freed: a long list
     /// of free pages is slow to search.
-    async fn drop_all(&mut self, what: What) -> Result<u64, StoreError> {
+    async fn delete_all(&mut self, kind: Kind) -> Result<u64, StoreError> {
         let mut dropped = 0;
         while !self.stop.is_cancelled() {
             let began = Instant::now();
-            let bite = self.bite(what).await?;
-            dropped += bite.dropped;
-            if bite.more == More::No {
+            let delete_batch = self.delete_batch(kind).await?;
+            dropped += delete_batch.dropped;
+            if delete_batch.more == More::No {
                 break;
             }
-            self.cut().await?;
+            self.free_pages().await?;
             self.pause(began.elapsed()).await;
         }
         Ok(dropped)
     }
 
-    /// Cuts off what is left, and has the file become shorter.
-    async fn give_back(&mut self) -> Result<(), StoreError> {
+    /// Cuts off the free pages that are left, and checkpoints the write-ahead log, so that the file becomes shorter.
+    async fn shrink_file(&mut self) -> Result<(), StoreError> {
         while !self.stop.is_cancelled() {
             let began = Instant::now();
-            if self.cut().await? <= FREED_PAGES {
+            if self.free_pages().await? <= FREED_PAGES {
                 break;
             }
             self.pause(began.elapsed()).await;
         }
-        if self.cut > 0 {
+        if self.free_pages > 0 {
             self.store.fold().await?;
-            tracing::info!(pages = self.cut, "free pages are given back to the disk");
+            tracing::info!(pages = self.free_pages, "free pages are given back to the disk");
         }
         Ok(())
     }
 
     /// Answers how many pages there were to cut.
-    async fn cut(&mut self) -> Result<u32, StoreError> {
+    async fn free_pages(&mut self) -> Result<u32, StoreError> {
         let excess = self.store.shrink(FREED_PAGES).await?;
-        self.cut += u64::from(excess.min(FREED_PAGES));
+        self.free_pages += u64::from(excess.min(FREED_PAGES));
         Ok(excess)
     }
 
-    /// Leaves the connection that writes to others for as long as it was taken.
+    /// Sleeps as long as the batch took, so that others get the one connection that writes.
     async fn pause(&self, taken: Duration) {
         tokio::select! {
             () = self.stop.cancelled() => {}
-            () = tokio::time::sleep(taken.min(LONGEST_PAUSE)) => {}
+            () = tokio::time::sleep(taken.min(MAX_PAUSE)) => {}
         }
     }
 
-    async fn bite(&mut self, what: What) -> Result<Bite, StoreError> {
+    async fn delete_batch(&mut self, kind: Kind) -> Result<Batch, StoreError> {
         let (store, now) = (self.store, self.now);
-        match what {
-            What::Content => {
-                let Kept::For(kept) = self.retention.content() else { return Ok(Bite::NOTHING) };
+        match kind {
+            Kind::Content => {
+                let Kept::For(kept) = self.retention.content() else { return Ok(Batch::NOTHING) };
                 let dropped = store.drop_content(now.before(kept), now, BATCH_ROWS).await?;
-                Ok(Bite { dropped, more: More::if_any(dropped) })
+                Ok(Batch { dropped, more: More::if_any(dropped) })
             }
-            What::Messages => {
-                let Kept::For(kept) = self.retention.messages else { return Ok(Bite::NOTHING) };
-                let after = self.message.as_ref();
+            Kind::Messages => {
+                let Kept::For(kept) = self.retention.messages else { return Ok(Batch::NOTHING) };
+                let after = self.message_cursor.as_ref();
                 let walked = store.drop_messages(now.before(kept), after, BATCH_ROWS).await?;
                 let more = if walked.next.is_some() { More::Perhaps } else { More::No };
-                self.message = walked.next;
-                Ok(Bite { dropped: walked.dropped, more })
+                self.message_cursor = walked.next;
+                Ok(Batch { dropped: walked.dropped, more })
             }
-            What::Events => {
-                let Kept::For(kept) = self.retention.messages else { return Ok(Bite::NOTHING) };
-                let walked = store.drop_events(now.before(kept), self.event, BATCH_ROWS).await?;
+            Kind::Events => {
+                let Kept::For(kept) = self.retention.messages else { return Ok(Batch::NOTHING) };
+                let walked =
+                    store.drop_events(now.before(kept), self.event_cursor, BATCH_ROWS).await?;
                 let more = if walked.next.is_some() { More::Perhaps } else { More::No };
-                self.event = walked.next.unwrap_or(self.event);
-                Ok(Bite { dropped: walked.dropped, more })
+                self.event_cursor = walked.next.unwrap_or(self.event_cursor);
+                Ok(Batch { dropped: walked.dropped, more })
             }
-            What::Expired => {
+            Kind::Expired => {
                 let refusals = now.before(REFUSALS_KEPT);
-                Ok(Bite::full(store.drop_expired(now, refusals, BATCH_ROWS).await?, BATCH_ROWS))
+                Ok(Batch::full(store.drop_expired(now, refusals, BATCH_ROWS).await?, BATCH_ROWS))
             }
-            What::Suppressions => {
-                Ok(Bite::full(store.drop_suppressions(now, BATCH_ROWS).await?, BATCH_ROWS))
+            Kind::Suppressions => {
+                Ok(Batch::full(store.drop_suppressions(now, BATCH_ROWS).await?, BATCH_ROWS))
             }
-            What::Samples => {
+            Kind::Samples => {
                 let before = now.before(self.retention.samples);
                 let dropped = store.drop_samples(before, BATCH_SAMPLES).await?;
-                Ok(Bite::full(dropped, BATCH_SAMPLES))
+                Ok(Batch::full(dropped, BATCH_SAMPLES))
             }
-            What::Deliveries => {
+            Kind::Deliveries => {
                 let before = now.before(self.retention.deliveries);
-                Ok(Bite::full(store.drop_deliveries(before, BATCH_ROWS).await?, BATCH_ROWS))
+                Ok(Batch::full(store.drop_deliveries(before, BATCH_ROWS).await?, BATCH_ROWS))
             }
         }
     }
 }
 
-impl Bite {
+impl Batch {
     const NOTHING: Self = Self { dropped: 0, more: More::No };
 
-    /// A bite with a bound: there may be more where it was reached.
+    /// A batch with a bound: there may be more where it was reached.
     fn full(dropped: u64, bound: u32) -> Self {
         let more = if dropped >= u64::from(bound) { More::Perhaps } else { More::No };
         Self { dropped, more }
@@ -207,7 +208,7 @@ impl More {
     }
 }
 
-impl What {
+impl Kind {
     fn word(self) -> &'static str {
         match self {
             Self::Content => "content",

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::check::{decision_json, requirements_json};
-use super::evaluate::{Evaluation, Looking, Unjudged};
+use super::evaluate::{DnsLookups, Evaluation, Unjudged};
 use super::judge::judge;
 use super::lookups::Lookups;
 use super::{DomainError, Verifier};
@@ -79,7 +79,7 @@ impl Verifier {
         };
         let mut lookups = Lookups::begin();
         let Evaluation { requirements, judged, .. } =
-            self.evaluate(account, &domain, &keys, Looking::NotYet, &mut lookups).await;
+            self.evaluate(account, &domain, &keys, DnsLookups::Skip, &mut lookups).await;
         let judged = judged.map_err(|unjudged| match unjudged {
             Unjudged::Policy(failure) => DomainError::Policy(failure),
             Unjudged::TooManyRecords { ref plugin, .. }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::Verifier;
-use super::evaluate::{Evaluation, Judged, Looking, Unjudged};
+use super::evaluate::{DnsLookups, Evaluation, Judged, Unjudged};
 use super::judge::{Judgement, judge, known_proofs, standing};
 use super::keys::next_keys;
 use super::lookups::Lookups;
@@ -79,7 +79,7 @@ impl Verifier {
         let mut lookups = Lookups::begin();
         let domain = &file.row.domain;
         let Evaluation { requirements, judged, decisions } =
-            self.evaluate(account, domain, &file.keys, Looking::InDns, &mut lookups).await;
+            self.evaluate(account, domain, &file.keys, DnsLookups::Query, &mut lookups).await;
         self.keep_samples(&decisions).await;
         // What the host itself decides by, it looks at itself, whatever the policy asks for.
         let own = known_proofs(&file.row).into_iter().chain(next_keys(&domain.name, &file.keys));
@@ -137,7 +137,7 @@ impl Verifier {
         lookups: &Lookups,
         now: Timestamp,
     ) -> Result<Checked, CheckError> {
-        let Judged { findings, mut decision, wish } = judged;
+        let Judged { findings, mut decision, recheck_after } = judged;
         let domain = &file.row.domain;
         let all = (requirements.as_slice(), findings.as_slice());
         let keys = rotate::advance(&domain.name, &file.keys, lookups, all, now);
@@ -160,7 +160,7 @@ impl Verifier {
             Shown::Unclear => check.unclear_since.or(Some(now)),
             Shown::Complete | Shown::Lacking | Shown::TakenOver => None,
         };
-        check.next_at = self.next(&step, &check, current, wish, now);
+        check.next_at = self.next(&step, &check, current, recheck_after, now);
         let event =
             step.event.map(|event| (event, self.told(event, &judgement, shown, step.since)));
         decision.reason = Some(format!("{}% verified", judgement.progress));
@@ -246,7 +246,7 @@ impl Verifier {
         step: &Step,
         check: &CheckRow,
         keys: &[DkimKey],
-        wish: Option<Duration>,
+        recheck_after: Option<Duration>,
         now: Timestamp,
     ) -> Option<Timestamp> {
         // A rotation that waits for its records is in motion like a domain that waits for its own.
@@ -254,7 +254,7 @@ impl Verifier {
         let moving = check.unclear_since.into_iter().chain(next).max();
         let mut random = [0; 2];
         fill_random(&mut random);
-        let pause = self.rules.schedule.pause(step, moving, wish, now)?;
+        let pause = self.rules.schedule.pause(step, moving, recheck_after, now)?;
         Some(now.after(spread(pause, u16::from_be_bytes(random))))
     }
 

@@ -39,7 +39,7 @@ pub struct Judged {
     /// The record of the judgement.
     pub decision: Decision,
     /// When the policy would look again.
-    pub wish: Option<Duration>,
+    pub recheck_after: Option<Duration>,
 }
 
 /// Why there is no judgement.
@@ -73,14 +73,14 @@ impl Unjudged {
 }
 
 impl Verifier {
-    /// A judgement of the domain by what `looks` shows; what the policy needs is added to it. Without a
+    /// A judgement of the domain by what `lookups` shows; what the policy needs is added to it. Without a
     /// resolver's work when `looking` says so: a domain that is just being added.
     pub(super) async fn evaluate(
         &self,
         account: &Account,
         domain: &SenderDomain,
         keys: &[DkimKey],
-        looking: Looking,
+        looking: DnsLookups,
         lookups: &mut Lookups,
     ) -> Evaluation {
         let table = self.plugins.table();
@@ -108,10 +108,10 @@ impl Verifier {
             }
         };
         match looking {
-            Looking::InDns => {
+            DnsLookups::Query => {
                 lookups.make(&self.resolver, requirements.iter().map(lookup).collect()).await;
             }
-            Looking::NotYet => {}
+            DnsLookups::Skip => {}
         }
         let policy = Policy { table, scope, context, described };
         let judged = self.rounds(&policy, plugin, looking, lookups, &mut decisions).await;
@@ -122,7 +122,7 @@ impl Verifier {
         &self,
         policy: &Policy<'_>,
         plugin: String,
-        looking: Looking,
+        looking: DnsLookups,
         lookups: &mut Lookups,
         decisions: &mut Vec<Decision>,
     ) -> Result<Judged, Unjudged> {
@@ -132,11 +132,12 @@ impl Verifier {
             decisions.push(decision.clone());
             match result? {
                 Verdict::Decided(policy::Judgement { findings, recheck_after_s }) => {
-                    let wish = recheck_after_s.map(|it| Duration::from_secs(u64::from(it)));
-                    return Ok(Judged { findings, decision, wish });
+                    let recheck_after =
+                        recheck_after_s.map(|it| Duration::from_secs(u64::from(it)));
+                    return Ok(Judged { findings, decision, recheck_after });
                 }
-                Verdict::Need(_) if looking == Looking::NotYet => {
-                    return Ok(Judged { findings: Vec::new(), decision, wish: None });
+                Verdict::Need(_) if looking == DnsLookups::Skip => {
+                    return Ok(Judged { findings: Vec::new(), decision, recheck_after: None });
                 }
                 Verdict::Need(further) => {
                     names += further.len();
@@ -184,12 +185,12 @@ impl Policy<'_> {
     }
 }
 
-/// Whether DNS is asked.
+/// Whether DNS is queried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Looking {
-    InDns,
+pub enum DnsLookups {
+    Query,
     /// Nothing can have been published yet.
-    NotYet,
+    Skip,
 }
 
 fn lookup(requirement: &Requirement) -> Lookup {

@@ -12,7 +12,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 use waxwing_dns::DnsServer;
 
-use super::{AccountPermits, DomainError, Rules, Verifier};
+use super::{AccountPermits, DomainCheckSettings, DomainError, Verifier};
 use crate::account::plan::Plan;
 use crate::account::{Account, AccountState};
 use crate::clock::{Clock, Timestamp};
@@ -69,7 +69,7 @@ impl Bench {
             samples: Arc::new(Seal::new(&[7; 32], Purpose::Samples)),
             clock: clock.clone(),
             permits: AccountPermits::default(),
-            rules: Rules {
+            rules: DomainCheckSettings {
                 spf_include: "spf.mail.example.net".to_owned(),
                 return_path_host: "bounce.mail.example.net".to_owned(),
                 schedule: Schedule::default(),

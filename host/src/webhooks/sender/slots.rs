@@ -7,27 +7,27 @@ use std::collections::{BinaryHeap, HashMap};
 use crate::clock::Timestamp;
 use crate::id::WebhookId;
 use crate::store::sqlite::{Waiting, WebhookOwner};
-use crate::webhooks::Rules;
+use crate::webhooks::WebhookSettings;
 
 /// Parallel attempts for a webhook that is slow, fails, or has no record yet.
 const MAX_UNPROVEN: usize = 2;
 
-/// How an end point answers.
+/// How an endpoint answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pace {
-    Quick,
+pub enum EndpointHealth {
+    Fast,
     /// Slow, or failing now and then.
     Slow,
     /// Failing several times in a row: one attempt at a time.
     Failing,
 }
 
-impl Pace {
+impl EndpointHealth {
     /// Whether it uses the slow endpoints' slots.
-    fn is_slow(self) -> bool {
+    fn uses_slow_slots(self) -> bool {
         match self {
             Self::Slow | Self::Failing => true,
-            Self::Quick => false,
+            Self::Fast => false,
         }
     }
 }
@@ -49,22 +49,23 @@ struct Count {
 #[derive(Debug)]
 pub struct FairQueue {
     waiting: Vec<Waiting>,
-    /// Each with its priority when it was pushed; priorities only fall while slots are taken.
-    heap: BinaryHeap<Reverse<(Priority, usize)>>,
+    /// Each with its sort key when it was pushed; a sort key only grows while slots are taken, so a stale entry is
+    /// pushed again and never missed.
+    heap: BinaryHeap<Reverse<(SortKey, usize)>>,
 }
 
 /// Slots of the owner, slots of the webhook, and the due time; the lowest is next.
-type Priority = (usize, usize, Timestamp);
+type SortKey = (usize, usize, Timestamp);
 
 impl SlotsInUse {
     pub fn take(
         &mut self,
         owner: WebhookOwner,
         webhook: WebhookId,
-        pace: Option<Pace>,
+        pace: Option<EndpointHealth>,
         some: usize,
     ) {
-        let slow = if pace.is_some_and(Pace::is_slow) { some } else { 0 };
+        let slow = if pace.is_some_and(EndpointHealth::uses_slow_slots) { some } else { 0 };
         for count in [&mut self.all, self.owners.entry(owner).or_default()] {
             count.slots += some;
             count.slow += slow;
@@ -73,8 +74,13 @@ impl SlotsInUse {
     }
 
     /// Releases a slot that was taken at this pace.
-    pub fn give_back(&mut self, owner: WebhookOwner, webhook: WebhookId, pace: Option<Pace>) {
-        let slow = usize::from(pace.is_some_and(Pace::is_slow));
+    pub fn give_back(
+        &mut self,
+        owner: WebhookOwner,
+        webhook: WebhookId,
+        pace: Option<EndpointHealth>,
+    ) {
+        let slow = usize::from(pace.is_some_and(EndpointHealth::uses_slow_slots));
         for count in [&mut self.all, self.owners.entry(owner).or_default()] {
             count.slots = count.slots.saturating_sub(1);
             count.slow = count.slow.saturating_sub(slow);
@@ -86,20 +92,25 @@ impl SlotsInUse {
     }
 
     /// The further slots that a webhook may take now.
-    pub fn free_slots(&self, waiting: &Waiting, pace: Option<Pace>, rules: &Rules) -> usize {
+    pub fn free_slots(
+        &self,
+        waiting: &Waiting,
+        pace: Option<EndpointHealth>,
+        rules: &WebhookSettings,
+    ) -> usize {
         let (all, slow) = (rules.concurrent, (rules.concurrent / 4).max(1));
         let owner = self.owners.get(&waiting.owner).copied().unwrap_or_default();
         let most = match pace {
-            Some(Pace::Quick) => rules.concurrent_per_webhook,
-            Some(Pace::Slow) | None => MAX_UNPROVEN.min(rules.concurrent_per_webhook),
-            Some(Pace::Failing) => 1,
+            Some(EndpointHealth::Fast) => rules.concurrent_per_webhook,
+            Some(EndpointHealth::Slow) | None => MAX_UNPROVEN.min(rules.concurrent_per_webhook),
+            Some(EndpointHealth::Failing) => 1,
         };
         let own = self.webhooks.get(&waiting.webhook).copied().unwrap_or_default();
         let free_slots = most
             .saturating_sub(own)
             .min(all.saturating_sub(self.all.slots))
             .min(half(all).saturating_sub(owner.slots));
-        if !pace.is_some_and(Pace::is_slow) {
+        if !pace.is_some_and(EndpointHealth::uses_slow_slots) {
             return free_slots;
         }
         free_slots
@@ -107,7 +118,7 @@ impl SlotsInUse {
             .min(half(slow).saturating_sub(owner.slow))
     }
 
-    fn priority(&self, waiting: &Waiting) -> Priority {
+    fn sort_key(&self, waiting: &Waiting) -> SortKey {
         let owner = self.owners.get(&waiting.owner).map_or(0, |it| it.slots);
         let own = self.webhooks.get(&waiting.webhook).copied().unwrap_or_default();
         (owner, own, waiting.due)
@@ -116,18 +127,18 @@ impl SlotsInUse {
 
 impl FairQueue {
     pub fn of(waiting: Vec<Waiting>, taken: &SlotsInUse) -> Self {
-        let priorities = waiting.iter().enumerate().map(|(n, it)| Reverse((taken.priority(it), n)));
-        Self { heap: priorities.collect(), waiting }
+        let sort_keys = waiting.iter().enumerate().map(|(n, it)| Reverse((taken.sort_key(it), n)));
+        Self { heap: sort_keys.collect(), waiting }
     }
 
     /// The webhook whose owner has the fewest slots, then which has the fewest itself; each comes
     /// once.
     pub fn next(&mut self, taken: &SlotsInUse) -> Option<Waiting> {
         loop {
-            let Reverse((priority, n)) = self.heap.pop()?;
+            let Reverse((sort_key, n)) = self.heap.pop()?;
             let waiting = self.waiting.get(n)?;
-            let now = taken.priority(waiting);
-            if now == priority {
+            let now = taken.sort_key(waiting);
+            if now == sort_key {
                 return Some(waiting.clone());
             }
             self.heap.push(Reverse((now, n)));
@@ -152,8 +163,8 @@ mod tests {
 
     const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
-    fn rules(concurrent: usize) -> Rules {
-        Rules {
+    fn rules(concurrent: usize) -> WebhookSettings {
+        WebhookSettings {
             schedule: Schedule::default(),
             concurrent,
             concurrent_per_webhook: 8,
@@ -181,8 +192,8 @@ mod tests {
     fn given(
         taken: &mut SlotsInUse,
         all: &[Waiting],
-        pace: Option<Pace>,
-        rules: &Rules,
+        pace: Option<EndpointHealth>,
+        rules: &WebhookSettings,
         owners: &[WebhookOwner],
     ) -> Vec<usize> {
         let mut queue = FairQueue::of(all.to_vec(), taken);
@@ -201,7 +212,7 @@ mod tests {
         let owners = [owner(), owner(), WebhookOwner::Server];
         let mut all: Vec<Waiting> = (0..20).map(|n| waiting(owners[0], n)).collect();
         let mut taken = SlotsInUse::default();
-        let slow = Some(Pace::Slow);
+        let slow = Some(EndpointHealth::Slow);
         let given_out = given(&mut taken, &all, slow, &rules(64), &owners);
         assert_eq!(given_out, [8], "half of the slow ones, although nobody else waits");
         all.extend((0..20).map(|n| waiting(owners[1], 100 + n)));
@@ -217,10 +228,10 @@ mod tests {
         let owners = [owner()];
         let (it, mut taken) = (waiting(owners[0], 0), SlotsInUse::default());
         let all = std::slice::from_ref(&it);
-        assert_eq!(given(&mut taken, all, Some(Pace::Failing), &rules(64), &owners), [1]);
-        assert_eq!(given(&mut taken, all, Some(Pace::Failing), &rules(64), &owners), [0]);
+        assert_eq!(given(&mut taken, all, Some(EndpointHealth::Failing), &rules(64), &owners), [1]);
+        assert_eq!(given(&mut taken, all, Some(EndpointHealth::Failing), &rules(64), &owners), [0]);
         assert_eq!((taken.all.slots, taken.all.slow), (1, 1));
-        taken.give_back(it.owner, it.webhook, Some(Pace::Failing));
+        taken.give_back(it.owner, it.webhook, Some(EndpointHealth::Failing));
         assert_eq!((taken.all.slots, taken.all.slow), (0, 0));
     }
 
@@ -230,8 +241,13 @@ mod tests {
         let mut all: Vec<Waiting> = (0..20).map(|n| waiting(owners[0], n)).collect();
         all.extend((0..20).map(|n| waiting(owners[1], 50 + n)));
         all.push(waiting(owners[2], 100));
-        let given_out =
-            given(&mut SlotsInUse::default(), &all, Some(Pace::Slow), &rules(64), &owners);
+        let given_out = given(
+            &mut SlotsInUse::default(),
+            &all,
+            Some(EndpointHealth::Slow),
+            &rules(64),
+            &owners,
+        );
         assert_eq!(given_out, [8, 6, 2]);
     }
 
@@ -239,11 +255,11 @@ mod tests {
     fn one_place_is_still_a_place() {
         let owners = [owner(), owner()];
         let all: Vec<Waiting> = owners.iter().map(|it| waiting(*it, 0)).collect();
-        for pace in [None, Some(Pace::Quick), Some(Pace::Slow)] {
+        for pace in [None, Some(EndpointHealth::Fast), Some(EndpointHealth::Slow)] {
             let mut taken = SlotsInUse::default();
             let given_out = given(&mut taken, &all, pace, &rules(1), &owners);
             assert_eq!(given_out.iter().sum::<usize>(), 1, "{pace:?}");
-            let busy = all.iter().find(|it| taken.priority(it).0 == 1).expect("one has it");
+            let busy = all.iter().find(|it| taken.sort_key(it).0 == 1).expect("one has it");
             taken.give_back(busy.owner, busy.webhook, pace);
             assert!(taken.owners.is_empty() && taken.webhooks.is_empty());
             assert_eq!((taken.all.slots, taken.all.slow), (0, 0));

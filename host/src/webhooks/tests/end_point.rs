@@ -1,4 +1,4 @@
-//! An end point: it answers what it was told to, byte by byte, and remembers what it was sent.
+//! An endpoint: it answers what it was told to, byte by byte, and remembers what it was sent.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;

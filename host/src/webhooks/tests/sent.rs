@@ -1,4 +1,4 @@
-//! From an event to an end point, over tries and over the end of the process.
+//! From an event to an endpoint, over tries and over the end of the process.
 
 mod paused;
 

@@ -87,7 +87,7 @@ pub fn lines(findings: &Findings) -> String {
 }
 
 fn row(name: &str, columns: &[String; 5]) -> String {
-    let name = name.trim_start_matches("the host's case ").trim_matches('`');
+    let name = name.trim_start_matches("the built-in case ").trim_matches('`');
     columns.iter().fold(format!("{name:<20}"), |row, column| format!("{row} {column:>13}"))
 }
 

@@ -34,7 +34,7 @@ async fn samples_that_wait_at_the_end_are_recorded_as_many_as_are_kept() {
     let (store, _directory) = store().await;
     let (committer, queue) = channel();
     for _ in 0..5 {
-        committer.sample(sample(10));
+        committer.record_sample(sample(10));
     }
     let stop = CancellationToken::new();
     stop.cancel();
@@ -51,7 +51,7 @@ async fn a_commit_is_answered_while_samples_are_handed_in() {
     let running = queue.run(store.clone(), Clock::manual(NOW), || {}, stop.clone());
     let sends = async {
         for _ in 0..20 {
-            committer.sample(sample(10));
+            committer.record_sample(sample(10));
             let job = Job {
                 revision: -1,
                 account_id: AccountId::new(NOW),
@@ -74,12 +74,12 @@ fn what_is_too_many_or_too_large_is_dropped_and_counted() {
     let recorder = PrometheusBuilder::new().build_recorder();
     let (committer, queue) = channel();
     metrics::with_local_recorder(&recorder, || {
-        committer.sample(sample(MAX_SAMPLE_BYTES + 1));
+        committer.record_sample(sample(MAX_SAMPLE_BYTES + 1));
         for _ in 0..MAX_WAITING_SAMPLES + 2 {
-            committer.sample(sample(1));
+            committer.record_sample(sample(1));
         }
         drop(queue);
-        committer.sample(sample(1));
+        committer.record_sample(sample(1));
     });
     let text = recorder.handle().render();
     assert!(text.contains("waxwing_plugin_samples_dropped_total 4"), "{text}");

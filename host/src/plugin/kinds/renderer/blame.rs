@@ -9,9 +9,9 @@ use lru::LruCache;
 use super::VersionKey;
 
 /// Versions that something is known of, at most.
-const VERSIONS: NonZeroUsize = NonZeroUsize::new(4_096).expect("not zero");
+const MAX_TRACKED_VERSIONS: NonZeroUsize = NonZeroUsize::new(4_096).expect("not zero");
 /// Different data that a version must fail on before it is to blame, where nothing else is known.
-const FAILURES: usize = 3;
+const FAILURES_TO_BLAME_TEMPLATE: usize = 3;
 
 /// Who has to mend it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub enum Blame {
 
 /// What a generation knows of the versions that it was given.
 #[derive(Debug)]
-pub struct Evidence(Mutex<LruCache<VersionKey, Known>>);
+pub struct RenderHistory(Mutex<LruCache<VersionKey, Known>>);
 
 #[derive(Debug)]
 enum Known {
@@ -36,13 +36,13 @@ enum Known {
     Fails(Vec<u64>),
 }
 
-impl Default for Evidence {
+impl Default for RenderHistory {
     fn default() -> Self {
-        Self(Mutex::new(LruCache::new(VERSIONS)))
+        Self(Mutex::new(LruCache::new(MAX_TRACKED_VERSIONS)))
     }
 }
 
-impl Evidence {
+impl RenderHistory {
     /// Who is to blame, if that is known already.
     pub fn blame(&self, key: VersionKey) -> Option<Blame> {
         match self.known().get(&key)? {
@@ -52,27 +52,27 @@ impl Evidence {
         }
     }
 
-    pub fn renders(&self, key: VersionKey) {
+    pub fn record_success(&self, key: VersionKey) {
         self.known().put(key, Known::Renders);
     }
 
-    pub fn fails_its_example(&self, key: VersionKey) -> Blame {
+    pub fn record_example_failure(&self, key: VersionKey) -> Blame {
         self.known().put(key, Known::FailsItsExample);
         Blame::Template
     }
 
     /// A version without an example that could be rendered failed on some data.
-    pub fn fails(&self, key: VersionKey, data: u64) -> Blame {
+    pub fn record_failure(&self, key: VersionKey, data: u64) -> Blame {
         let mut known = self.known();
         let seen = known.get_or_insert_mut(key, || Known::Fails(Vec::new()));
         match seen {
             Known::Renders => Blame::Data,
             Known::FailsItsExample => Blame::Template,
             Known::Fails(seen) => {
-                if seen.len() < FAILURES && !seen.contains(&data) {
+                if seen.len() < FAILURES_TO_BLAME_TEMPLATE && !seen.contains(&data) {
                     seen.push(data);
                 }
-                if seen.len() == FAILURES { Blame::Template } else { Blame::Data }
+                if seen.len() == FAILURES_TO_BLAME_TEMPLATE { Blame::Template } else { Blame::Data }
             }
         }
     }
@@ -95,21 +95,21 @@ mod tests {
 
     #[test]
     fn a_version_that_fails_on_any_data_is_to_blame() {
-        let (evidence, key) = (Evidence::default(), version());
+        let (evidence, key) = (RenderHistory::default(), version());
         assert_eq!(evidence.blame(key), None);
-        let blamed: Vec<_> = [1, 2, 2, 1].map(|data| evidence.fails(key, data)).to_vec();
+        let blamed: Vec<_> = [1, 2, 2, 1].map(|data| evidence.record_failure(key, data)).to_vec();
         assert_eq!(blamed, [Blame::Data; 4], "two kinds of data are not any data");
-        assert_eq!(evidence.fails(key, 3), Blame::Template);
+        assert_eq!(evidence.record_failure(key, 3), Blame::Template);
     }
 
     #[test]
     fn a_version_that_rendered_once_is_not_to_blame() {
-        let (evidence, key) = (Evidence::default(), version());
+        let (evidence, key) = (RenderHistory::default(), version());
         for data in 1..=5 {
-            evidence.fails(key, data);
+            evidence.record_failure(key, data);
         }
-        evidence.renders(key);
+        evidence.record_success(key);
         assert_eq!(evidence.blame(key), Some(Blame::Data));
-        assert_eq!(evidence.fails(key, 6), Blame::Data);
+        assert_eq!(evidence.record_failure(key, 6), Blame::Data);
     }
 }

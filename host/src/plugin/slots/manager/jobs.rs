@@ -1,5 +1,5 @@
-//! Work that takes its time, beside the manager's loop: reading and proving a slot's files,
-//! driving a shadow, finding out whether a plugin or its input is to blame.
+//! Slow jobs beside the manager's loop: validating a candidate, mirroring live calls to it (shadow), deciding who is
+//! to blame for a failed call, deleting components that nothing names any more.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,12 +26,12 @@ use crate::plugin::slots::files::{Contents, Directory, ReadError};
 use crate::plugin::slots::plugins::Plugins;
 use crate::plugin::slots::state::{SlotState, StateDirectory, Stored};
 use crate::plugin::slots::status::Statuses;
-use crate::plugin::slots::table::TrapReport;
+use crate::plugin::slots::table::FailureReport;
 
 /// Between two readings of files that must be equal.
-const SETTLED_AFTER: Duration = Duration::from_millis(40);
+const STABLE_AFTER: Duration = Duration::from_millis(40);
 /// How long files may be away before they are gone: some editors delete before they write.
-const GONE_AFTER: Duration = Duration::from_millis(300);
+const DELETED_AFTER: Duration = Duration::from_millis(300);
 
 /// Components that nothing names any more and that are still kept.
 const SPARE_COMPONENTS: usize = 8;
@@ -48,15 +48,15 @@ pub enum JobOutcome {
     /// The files are gone.
     Gone,
     /// A component came as far as it could.
-    Examined(Box<Examined>),
+    LoadedCandidate(Box<LoadedCandidate>),
     /// All shadow calls were made.
     Shadowed,
-    /// It is known who is to blame for a trap.
+    /// It is known who is to blame for a failed call.
     Judged {
         /// Whose call it was.
         plugin: InstalledPlugin,
         input: u64,
-        /// How it trapped.
+        /// The original failure: a trap, or the plugin gave up.
         failure: CallFailure,
         blame: Blame,
     },
@@ -64,7 +64,7 @@ pub enum JobOutcome {
 
 /// A component that was looked at.
 #[derive(Debug)]
-pub struct Examined {
+pub struct LoadedCandidate {
     /// Its digest, where it could be read.
     pub digest: Option<String>,
     /// The slot's state with the revision of its settings.
@@ -73,8 +73,9 @@ pub struct Examined {
     pub result: Result<(Live, Impact), LoadError>,
 }
 
-/// All that an examination needs.
-pub struct Examination {
+/// The pipeline of one candidate: wait until its files are stable, read the settings, check the quarantine, validate,
+/// measure the impact.
+pub struct CandidateLoad {
     pub slot: SlotName,
     pub work: u64,
     pub newest: Arc<AtomicU64>,
@@ -83,27 +84,27 @@ pub struct Examination {
     pub max_bytes: u64,
     pub validator: Validator,
     pub statuses: Statuses,
-    pub kept: StateDirectory,
+    pub state_directory: StateDirectory,
     pub log: SlotLog,
     pub state: SlotState,
     pub active: Option<Live>,
     pub plugins: Arc<Plugins>,
     pub evidence: Arc<dyn Evidence>,
     pub now: String,
-    /// Whether the operator lets it run again whatever was before.
-    pub forgiven: bool,
+    /// Whether the operator lets a candidate run that is in quarantine.
+    pub ignore_quarantine: bool,
 }
 
-impl Examination {
+impl CandidateLoad {
     /// Reads the slot's files until they stand still, and takes them as far as they go.
     pub async fn run(mut self) -> JobOutcome {
-        let contents = match self.settled().await {
+        let contents = match self.read_until_stable().await {
             Ok(Some(contents)) => contents,
             Ok(None) => return JobOutcome::Gone,
             Err(error) => return self.ended(None, Err(LoadError::File(error.to_string()))),
         };
         let digest = contents.component.as_ref().map(|it| it.digest().to_owned());
-        if !self.forgiven && self.is_active(&contents, digest.as_deref()) {
+        if !self.ignore_quarantine && self.is_active(&contents, digest.as_deref()) {
             return JobOutcome::Unchanged;
         }
         let result = self.examine(contents).await;
@@ -115,16 +116,16 @@ impl Examination {
         digest: Option<String>,
         result: Result<(Live, Impact), LoadError>,
     ) -> JobOutcome {
-        JobOutcome::Examined(Box::new(Examined { digest, state: self.state, result }))
+        JobOutcome::LoadedCandidate(Box::new(LoadedCandidate { digest, state: self.state, result }))
     }
 
     /// The same files twice in a row, and no change reported between; none where they are gone.
-    async fn settled(&self) -> Result<Option<Contents>, ReadError> {
+    async fn read_until_stable(&self) -> Result<Option<Contents>, ReadError> {
         loop {
             let changes = self.settling.changes();
             let before = self.read().await;
             let gone = before.as_ref().is_ok_and(Contents::is_empty);
-            let pause = tokio::time::sleep(if gone { GONE_AFTER } else { SETTLED_AFTER });
+            let pause = tokio::time::sleep(if gone { DELETED_AFTER } else { STABLE_AFTER });
             let is_same = tokio::select! {
                 () = pause => match (&before, self.read().await) {
                     (Ok(before), Ok(now)) => *before == now,
@@ -132,7 +133,7 @@ impl Examination {
                 },
                 () = self.settling.change() => false,
             };
-            if (is_same && self.settling.ends_at(changes)) || !self.enter(Stage::Settling) {
+            if (is_same && self.settling.ends_at(changes)) || !self.advance_to(Stage::Settling) {
                 return before.map(|it| (!it.is_empty()).then_some(it));
             }
         }
@@ -155,7 +156,7 @@ impl Examination {
     }
 
     async fn examine(&mut self, contents: Contents) -> Result<(Live, Impact), LoadError> {
-        if !self.enter(Stage::Settling) {
+        if !self.advance_to(Stage::Settling) {
             return Err(LoadError::superseded());
         }
         let digest = contents.component.as_ref().map(|it| it.digest().to_owned());
@@ -172,13 +173,13 @@ impl Examination {
             settings_revision,
         };
         let cases = self.directory.cases(&self.slot);
-        let progress = |stage| self.enter(stage);
+        let progress = |stage| self.advance_to(stage);
         let validated =
             self.validator.validate(&candidate, self.log.clone(), Some(&cases), &progress).await?;
         if let Some(component) = candidate.component {
             self.keep(component).await;
         }
-        if !self.enter(Stage::Impact) {
+        if !self.advance_to(Stage::Impact) {
             return Err(LoadError::superseded());
         }
         let impact = self.plugins.impact(&validated, &*self.evidence).await?;
@@ -202,7 +203,7 @@ impl Examination {
         let builtin = builtin::artifact(kind.or_else(|| self.slot.builtin_kind()));
         let Some(digest) = digest.or(builtin.as_ref().map(Artifact::digest)) else { return Ok(()) };
         match self.state.quarantined(digest, revision) {
-            Some(quarantined) if !self.forgiven => Err(LoadError::Quarantined {
+            Some(quarantined) if !self.ignore_quarantine => Err(LoadError::Quarantined {
                 slot: self.slot.clone(),
                 reason: quarantined.reason.clone(),
             }),
@@ -212,15 +213,15 @@ impl Examination {
 
     /// Without its bytes a component is not there at the next start; it can run all the same.
     async fn keep(&self, component: Artifact) {
-        let kept = self.kept.clone();
-        let result = tokio::task::spawn_blocking(move || kept.keep(&component)).await;
+        let state_directory = self.state_directory.clone();
+        let result = tokio::task::spawn_blocking(move || state_directory.keep(&component)).await;
         if let Ok(Err(error)) = result {
             let slot = &self.slot;
             tracing::warn!(%slot, %error, "cannot write a plugin component to the data directory; the component runs now, and is missing after a restart");
         }
     }
 
-    fn enter(&self, stage: Stage) -> bool {
+    fn advance_to(&self, stage: Stage) -> bool {
         let is_newest = self.newest.load(Ordering::SeqCst) == self.work;
         if is_newest {
             self.statuses.candidate(&self.slot, |it| {
@@ -233,13 +234,13 @@ impl Examination {
 }
 
 /// Makes the calls of a shadow until all were made.
-pub async fn shadow(mut calls: ShadowCalls) -> JobOutcome {
+pub async fn run_shadow_calls(mut calls: ShadowCalls) -> JobOutcome {
     while calls.next().await {}
     JobOutcome::Shadowed
 }
 
 /// Forgets components that neither a slot nor a recorded call names.
-pub async fn tidy(
+pub async fn delete_unused_components(
     state: StateDirectory,
     mut named: Vec<String>,
     evidence: Arc<dyn Evidence>,
@@ -263,18 +264,18 @@ pub async fn tidy(
 /// Who is to blame for a call that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Blame {
-    /// The plugin: another one answers the call.
+    /// The plugin: the generation before it, or the built-in plugin, answers the same call.
     Plugin,
-    /// The input, whoever sends it: another one traps on it too, and a template renders nothing else.
+    /// The input: the other generation traps on it too, and the template renders no other data; it goes into quarantine.
     Input,
-    /// This one call: another one fails on it too, and the same template renders other data.
+    /// This one message: the other generation fails on it too, and the same template renders other data.
     Call,
-    /// Nobody is known to be: another one gives up too, and may answer the next call.
+    /// Nobody: the other generation gives up too, without a trap, and may answer the next call.
     Unknown,
 }
 
 /// Makes the call that one generation failed in to another one.
-pub async fn judge(report: TrapReport, other: InstalledPlugin) -> JobOutcome {
+pub async fn find_blame(report: FailureReport, other: InstalledPlugin) -> JobOutcome {
     let blame = blame(&report, other).await;
     JobOutcome::Judged {
         plugin: report.plugin,
@@ -284,7 +285,7 @@ pub async fn judge(report: TrapReport, other: InstalledPlugin) -> JobOutcome {
     }
 }
 
-async fn blame(report: &TrapReport, other: InstalledPlugin) -> Blame {
+async fn blame(report: &FailureReport, other: InstalledPlugin) -> Blame {
     let (answer, failure) = other.answer(&report.call).await;
     let traps = failure.is_some_and(|failure| failure.is_trap());
     match (report.failure.is_trap(), send_outcome::is_failure(other.kind(), &answer)) {

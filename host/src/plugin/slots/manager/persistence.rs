@@ -48,6 +48,8 @@ impl Manager {
         let named = states.filter_map(|it| it.as_ref()?.digest.clone()).collect();
         let (state, evidence) = (self.plugins.state.clone(), Arc::clone(evidence));
         let nobody = Kind::Plan.builtin_slot();
-        work.push(Box::pin(async move { (nobody, 0, jobs::tidy(state, named, evidence).await) }));
+        work.push(Box::pin(async move {
+            (nobody, 0, jobs::delete_unused_components(state, named, evidence).await)
+        }));
     }
 }

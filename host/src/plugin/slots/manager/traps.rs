@@ -10,7 +10,7 @@ use crate::plugin::config::slot::SlotName;
 use crate::plugin::promotion::error::LoadError;
 use crate::plugin::promotion::installed::InstalledPlugin;
 use crate::plugin::runtime::error::CallFailure;
-use crate::plugin::slots::table::TrapReport;
+use crate::plugin::slots::table::FailureReport;
 
 /// Inputs that are looked at at one time; traps on more are not counted.
 const MAX_JUDGED_INPUTS: usize = 8;
@@ -23,7 +23,7 @@ pub type Judging = HashMap<(SlotName, u64), Vec<u64>>;
 impl Manager {
     /// A call for a message got no answer. Whether the plugin or the input is to blame is found out
     /// by another generation: the one before it, or the built-in one.
-    pub(super) fn trapped(&mut self, report: TrapReport, work: &mut Jobs) {
+    pub(super) fn call_failed(&mut self, report: FailureReport, work: &mut Jobs) {
         let slot = report.plugin.slot().clone();
         let machine = self.machines.of(&slot);
         if !machine.serves(&report.plugin) {
@@ -50,7 +50,7 @@ impl Manager {
         };
         // The built-in one judges a copy of itself too: where both fail, the copy is not to blame.
         let other = previous.filter(is_other).unwrap_or(builtin);
-        work.push(Box::pin(async move { (slot, 0, jobs::judge(report, other).await) }));
+        work.push(Box::pin(async move { (slot, 0, jobs::find_blame(report, other).await) }));
     }
 
     /// It is known who is to blame for the traps on an input.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::{Table, TrapReport, Version, gave_up};
+use super::{FailureReport, Table, Version, gave_up};
 use crate::plugin::config::binding::{Binding, Scope};
 use crate::plugin::promotion::installed::{CallStats, InstalledPlugin};
 use crate::plugin::records::sample::Sample;
@@ -122,7 +122,7 @@ impl<P: Fn() -> InstalledPlugin, R: Fn() -> Call> Watch<'_, P, R> {
     /// A call that is too large to be kept is not reported: whoever sends such data could else
     /// have a plugin rolled back that cannot be asked again.
     fn report(&self, failure: CallFailure, calls_before: u64) {
-        let report = TrapReport {
+        let report = FailureReport {
             plugin: (self.plugin)(),
             input: self.input,
             call: (self.record)(),

@@ -7,7 +7,7 @@ use crate::relay::data::{BareNewline, Receiver};
 use crate::relay::reply::{Answer, Reply};
 
 /// Recipients of one message.
-pub(super) const MOST_RECIPIENTS: usize = 20;
+pub(super) const MAX_RECIPIENTS: usize = 20;
 
 impl Dialog {
     pub(super) fn command(&mut self, line: &[u8]) -> Result<(), Answer> {
@@ -95,7 +95,7 @@ impl Dialog {
         };
         match recipient(argument, envelope.utf8, &self.terms.addresses) {
             Ok(recipient) if envelope.recipients.contains(&recipient) => {}
-            Ok(_) if envelope.recipients.len() >= MOST_RECIPIENTS => {
+            Ok(_) if envelope.recipients.len() >= MAX_RECIPIENTS => {
                 return Err(Reply::TooManyRecipients.into());
             }
             Ok(recipient) => envelope.recipients.push(recipient),

@@ -53,4 +53,4 @@ pub enum Dismissal {
 
 /// A report that cannot be written down now; it is brought again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NotNow;
+pub struct StoreUnavailable;

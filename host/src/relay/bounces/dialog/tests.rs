@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::BytesMut;
 use proptest::prelude::*;
 
-use super::command::MOST_RECIPIENTS;
+use super::command::MAX_RECIPIENTS;
 use super::*;
 use crate::mail::verp::Verp;
 use crate::relay::bounces::Addresses;
@@ -16,7 +16,7 @@ struct Session {
     input: BytesMut,
     mails: Vec<Mail>,
     handshakes: usize,
-    written: Result<(), NotNow>,
+    written: Result<(), StoreUnavailable>,
     replies: String,
     closed: bool,
 }
@@ -180,7 +180,7 @@ fn postmaster_and_feedback_addresses_are_known() {
 #[test]
 fn what_cannot_be_written_down_comes_again() {
     let mut session = Session::with_envelope();
-    session.written = Err(NotNow);
+    session.written = Err(StoreUnavailable);
     assert_eq!(session.says(&["x", "."]), ["451 4.3.0"]);
     assert_eq!(session.says(&["MAIL FROM:<>"]), ["250 2.1.0"], "the session goes on");
 }
@@ -260,7 +260,7 @@ fn commands_have_their_order() {
 fn whoever_guesses_addresses_is_sent_away() {
     let mut session = Session::greeted();
     session.says(&["MAIL FROM:<>"]);
-    for _ in 0..MOST_ERRORS {
+    for _ in 0..MAX_ERRORS {
         session.says(&["RCPT TO:<bob@example.org>"]);
     }
     assert!(session.closed && session.replies.contains("421 4.7.0"), "{}", session.replies);
@@ -271,10 +271,10 @@ fn a_message_has_a_bounded_number_of_recipients() {
     let mut session = Session::greeted();
     session.says(&["MAIL FROM:<>"]);
     let host = "bounce.customer.example".parse().expect("a name");
-    for n in 0..=MOST_RECIPIENTS {
+    for n in 0..=MAX_RECIPIENTS {
         let id = format!("msg_01JD{n:022}").parse().expect("an identifier");
         let address = verp().address(id, &host).expect("there is room");
-        let wanted = if n < MOST_RECIPIENTS { "250 2.1.5" } else { "452 4.5.3" };
+        let wanted = if n < MAX_RECIPIENTS { "250 2.1.5" } else { "452 4.5.3" };
         assert_eq!(session.says(&[&format!("RCPT TO:<{address}>")]), [wanted]);
     }
 }

@@ -90,7 +90,8 @@ impl Fixture {
         };
         store.commit(&[job], NOW).await.expect("commits");
         deliver(&store, account.id, message).await;
-        let rules = Rules { suppressed_for: Some(90 * DAY), complaints_for: None };
+        let rules =
+            SuppressionSettings { bounce_suppression: Some(90 * DAY), complaint_suppression: None };
         let feedback = vec!["fbl@mail.example.com".parse().expect("valid")];
         let addresses = Arc::new(Addresses {
             verp: Verp::new(&[7; 32]),

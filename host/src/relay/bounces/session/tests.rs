@@ -7,7 +7,7 @@ use super::*;
 use crate::clock::Clock;
 use crate::mail::verp::Verp;
 use crate::relay::bounces::reporters::tests::unasked;
-use crate::relay::bounces::{Addresses, Reporters, Rules};
+use crate::relay::bounces::{Addresses, Reporters, SuppressionSettings};
 use crate::store::Store;
 
 struct Client {
@@ -44,7 +44,7 @@ async fn listener(directory: &tempfile::TempDir) -> (Listener, Store) {
         hostname: "mail.example.com".to_owned(),
         return_path_host: "bounce.mail.example.com".to_owned(),
     });
-    let rules = Rules { suppressed_for: None, complaints_for: None };
+    let rules = SuppressionSettings { bounce_suppression: None, complaint_suppression: None };
     let clock = Clock::system();
     let reporters = Reporters {
         named: Vec::new(),

@@ -1,4 +1,4 @@
-//! End points that want to be left alone, and those that fail: what is due for them waits, and nobody else.
+//! Endpoints that want to be left alone, and those that fail: what is due for them waits, and nobody else.
 
 use super::*;
 

@@ -5,10 +5,10 @@ use super::receipt::Reply;
 use crate::account::key::ApiKey;
 use crate::id::MessageId;
 use crate::journey::accept::Accept;
-use crate::journey::accept::authenticate::{Caller, standing};
+use crate::journey::accept::abort::{on_current_facts, unreachable_store};
+use crate::journey::accept::authenticate::{Caller, recheck_caller};
 use crate::journey::accept::refusal::{Refusal, Refused};
 use crate::journey::accept::request::Request;
-use crate::journey::accept::stop::{on_current_facts, unreachable_store};
 use crate::store::records::Answer;
 use crate::store::{Store, StoreError};
 
@@ -28,7 +28,7 @@ pub async fn kept_reply(
     let Some(kept) = kept.map_err(|error| unreachable_store(&error))? else { return Ok(None) };
     // No commit follows that would notice a key which was switched off in the meantime.
     let sender = on_current_facts(&accept.facts, |snapshot| async move {
-        standing(&snapshot, caller, now).await
+        recheck_caller(&snapshot, caller, now).await
     })
     .await?;
     let Some(answers) = kept else { return Err(Refusal::IdempotencyConflict.into()) };

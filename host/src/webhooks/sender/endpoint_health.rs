@@ -1,4 +1,4 @@
-//! The record of endpoints: their pace, their `Retry-After`, and which of them fail. Kept in
+//! The health of endpoints (a circuit breaker): their speed, their `Retry-After`, and which of them fail. Kept in
 //! memory, and learned again after a start.
 //!
 //! A webhook with another URL is another endpoint.
@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use super::slots::Pace;
+use super::slots::EndpointHealth;
 use crate::clock::Timestamp;
 use crate::id::WebhookId;
 use crate::store::sqlite::Waiting;
@@ -20,7 +20,7 @@ const LASTING_AFTER: Duration = Duration::from_hours(1);
 const MAX_REMEMBERED: usize = 10_000;
 
 #[derive(Debug)]
-pub struct EndPoints {
+pub struct EndpointTracker {
     known: HashMap<WebhookId, Known>,
     /// The number above which healthy endpoints are forgotten.
     most: usize,
@@ -28,23 +28,23 @@ pub struct EndPoints {
 
 /// How a try ended.
 #[derive(Debug, Clone)]
-pub struct Answer {
+pub struct EndpointReply {
     pub url: String,
     pub ending: Ending,
-    pub pace: Pace,
+    pub pace: EndpointHealth,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
-    Taken,
+    Accepted,
     /// Not accepted, with the `Retry-After` that was sent.
-    NotTaken(Option<Duration>),
+    Rejected(Option<Duration>),
 }
 
 #[derive(Debug)]
 struct Known {
     url: String,
-    pace: Pace,
+    pace: EndpointHealth,
     /// Failures since the last success, and the time of the first.
     failures: u32,
     since: Timestamp,
@@ -54,18 +54,18 @@ struct Known {
     probed: Option<Timestamp>,
 }
 
-impl Default for EndPoints {
+impl Default for EndpointTracker {
     fn default() -> Self {
         Self { known: HashMap::new(), most: MAX_REMEMBERED }
     }
 }
 
-impl EndPoints {
+impl EndpointTracker {
     /// How the endpoint answers; none without a record.
-    pub fn pace(&self, waiting: &Waiting) -> Option<Pace> {
+    pub fn pace(&self, waiting: &Waiting) -> Option<EndpointHealth> {
         match self.of(waiting) {
-            Some(known) if known.fails() => Some(Pace::Failing),
-            Some(_) | None if waiting.fails => Some(Pace::Slow),
+            Some(known) if known.fails() => Some(EndpointHealth::Failing),
+            Some(_) | None if waiting.fails => Some(EndpointHealth::Slow),
             Some(known) => Some(known.pace),
             None => None,
         }
@@ -89,28 +89,28 @@ impl EndPoints {
     pub fn record(
         &mut self,
         webhook: WebhookId,
-        answer: &Answer,
+        answer: &EndpointReply,
         schedule: &Schedule,
         now: Timestamp,
     ) {
         if self.known.len() >= self.most && !self.known.contains_key(&webhook) {
             self.forget_some(now);
         }
-        let Answer { url, ending, pace } = answer;
+        let EndpointReply { url, ending, pace } = answer;
         let known = self.known.entry(webhook).or_insert_with(|| Known::new(url, *pace));
         if known.url != *url {
             *known = Known::new(url, *pace);
         }
         known.pace = *pace;
         match ending {
-            Ending::Taken => {
+            Ending::Accepted => {
                 if known.fails() {
                     tracing::info!(%webhook, failures = known.failures, "webhook endpoint recovered; resuming delivery");
                 }
                 // Its `Retry-After` still holds: this attempt began before it.
                 (known.failures, known.probed) = (0, None);
             }
-            Ending::NotTaken(asked) => {
+            Ending::Rejected(asked) => {
                 if known.failures == 0 {
                     known.since = now;
                 }
@@ -148,7 +148,7 @@ impl EndPoints {
 }
 
 impl Known {
-    fn new(url: &str, pace: Pace) -> Self {
+    fn new(url: &str, pace: EndpointHealth) -> Self {
         let since = Timestamp::from_millis(0);
         Self { url: url.to_owned(), pace, failures: 0, since, asked: None, probed: None }
     }
@@ -177,8 +177,8 @@ mod tests {
         }
     }
 
-    fn answer(ending: Ending) -> Answer {
-        Answer { url: URL.to_owned(), ending, pace: Pace::Quick }
+    fn answer(ending: Ending) -> EndpointReply {
+        EndpointReply { url: URL.to_owned(), ending, pace: EndpointHealth::Fast }
     }
 
     fn seconds(seconds: u64) -> Duration {
@@ -188,13 +188,13 @@ mod tests {
     #[test]
     fn an_end_point_is_left_alone_for_as_long_as_it_asks_and_not_for_ever() {
         let (mut all, schedule, id) =
-            (EndPoints::default(), Schedule::default(), WebhookId::new(NOW));
+            (EndpointTracker::default(), Schedule::default(), WebhookId::new(NOW));
         let it = waiting(id, URL);
         assert_eq!((all.pace(&it), all.paused_until(&it, NOW)), (None, None));
-        all.record(id, &answer(Ending::NotTaken(Some(seconds(6)))), &schedule, NOW);
-        all.record(id, &answer(Ending::NotTaken(Some(seconds(2)))), &schedule, NOW);
-        all.record(id, &answer(Ending::NotTaken(None)), &schedule, NOW);
-        all.record(id, &answer(Ending::Taken), &schedule, NOW);
+        all.record(id, &answer(Ending::Rejected(Some(seconds(6)))), &schedule, NOW);
+        all.record(id, &answer(Ending::Rejected(Some(seconds(2)))), &schedule, NOW);
+        all.record(id, &answer(Ending::Rejected(None)), &schedule, NOW);
+        all.record(id, &answer(Ending::Accepted), &schedule, NOW);
         let until = NOW.after(seconds(6));
         assert_eq!(all.paused_until(&it, NOW), Some(until), "the longest, whatever was under way");
         assert_eq!(all.paused_until(&it, until), None);
@@ -204,7 +204,7 @@ mod tests {
             "another one"
         );
         assert_eq!(all.paused_until(&waiting(WebhookId::new(NOW), URL), NOW), None);
-        all.record(id, &answer(Ending::NotTaken(Some(Duration::MAX))), &schedule, NOW);
+        all.record(id, &answer(Ending::Rejected(Some(Duration::MAX))), &schedule, NOW);
         assert_eq!(all.paused_until(&it, NOW), Some(NOW.after(Duration::from_hours(24))));
         all.forget();
         assert_eq!((all.pace(&it), all.paused_until(&it, NOW)), (None, None));
@@ -213,21 +213,24 @@ mod tests {
     #[test]
     fn an_end_point_that_fails_some_times_in_a_row_is_probed_with_pauses_that_grow() {
         let (mut all, schedule, id) =
-            (EndPoints::default(), Schedule::default(), WebhookId::new(NOW));
+            (EndpointTracker::default(), Schedule::default(), WebhookId::new(NOW));
         let it = waiting(id, URL);
         for _ in 0..2 {
             for _ in 1..FAILURES_BEFORE_PROBING {
-                all.record(id, &answer(Ending::NotTaken(None)), &schedule, NOW);
-                assert_eq!((all.pace(&it), all.paused_until(&it, NOW)), (Some(Pace::Quick), None));
+                all.record(id, &answer(Ending::Rejected(None)), &schedule, NOW);
+                assert_eq!(
+                    (all.pace(&it), all.paused_until(&it, NOW)),
+                    (Some(EndpointHealth::Fast), None)
+                );
             }
             let failing = Waiting { fails: true, ..it.clone() };
-            assert_eq!(all.pace(&failing), Some(Pace::Slow), "as the database has it");
+            assert_eq!(all.pace(&failing), Some(EndpointHealth::Slow), "as the database has it");
             for (after, pause) in
                 [(0, 100), (1, 500), (20, 10_000), (3_599, 60_000), (3_600, 60_000)]
             {
                 let now = NOW.after(seconds(after));
-                all.record(id, &answer(Ending::NotTaken(None)), &schedule, now);
-                assert_eq!(all.pace(&failing), Some(Pace::Failing));
+                all.record(id, &answer(Ending::Rejected(None)), &schedule, now);
+                assert_eq!(all.pace(&failing), Some(EndpointHealth::Failing));
                 assert_eq!(
                     all.paused_until(&it, now),
                     Some(now.after(Duration::from_millis(pause))),
@@ -235,20 +238,20 @@ mod tests {
                 );
                 assert_eq!(all.fails_lastingly(&it, now), after == 3_600);
             }
-            all.record(id, &answer(Ending::Taken), &schedule, NOW);
+            all.record(id, &answer(Ending::Accepted), &schedule, NOW);
         }
-        assert_eq!((all.pace(&it), all.paused_until(&it, NOW)), (Some(Pace::Quick), None));
+        assert_eq!((all.pace(&it), all.paused_until(&it, NOW)), (Some(EndpointHealth::Fast), None));
     }
 
     #[test]
     fn what_is_remembered_is_bounded_and_a_wish_is_not_forgotten() {
-        let (mut all, schedule) = (EndPoints::default(), Schedule::default());
+        let (mut all, schedule) = (EndpointTracker::default(), Schedule::default());
         let asked = WebhookId::new(NOW);
-        all.record(asked, &answer(Ending::NotTaken(Some(seconds(60)))), &schedule, NOW);
+        all.record(asked, &answer(Ending::Rejected(Some(seconds(60)))), &schedule, NOW);
         for _ in 0..3 * MAX_REMEMBERED {
             let id = WebhookId::new(NOW);
             for _ in 0..FAILURES_BEFORE_PROBING {
-                all.record(id, &answer(Ending::NotTaken(None)), &schedule, NOW);
+                all.record(id, &answer(Ending::Rejected(None)), &schedule, NOW);
             }
         }
         assert!(all.known.len() <= MAX_REMEMBERED, "{}", all.known.len());

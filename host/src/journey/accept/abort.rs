@@ -13,7 +13,7 @@ const STALE_RETRIES: Duration = Duration::from_secs(5);
 
 /// Why a step ends early.
 #[derive(Debug)]
-pub enum Stop {
+pub enum Abort {
     /// The facts have moved since the snapshot: decide again.
     Stale,
     /// The whole request is refused.
@@ -29,7 +29,7 @@ pub struct RefusedMessage {
     pub decisions: Vec<Decision>,
 }
 
-impl Stop {
+impl Abort {
     /// Refuses the whole request.
     pub fn request(refusal: Refusal) -> Self {
         Self::Request(refusal.into())
@@ -65,13 +65,13 @@ impl Stop {
     }
 }
 
-impl From<Refusal> for Stop {
+impl From<Refusal> for Abort {
     fn from(refusal: Refusal) -> Self {
         Self::message(refusal, Vec::new())
     }
 }
 
-impl From<FactError> for Stop {
+impl From<FactError> for Abort {
     fn from(error: FactError) -> Self {
         match error {
             FactError::Stale => Self::Stale,
@@ -87,21 +87,21 @@ pub async fn on_current_facts<T, F>(
     decide: impl Fn(Snapshot) -> F,
 ) -> Result<T, Refused>
 where
-    F: Future<Output = Result<T, Stop>>,
+    F: Future<Output = Result<T, Abort>>,
 {
     let start = Instant::now();
     while start.elapsed() < STALE_RETRIES {
         let snapshot = facts.current().await.map_err(|error| unreachable_store(&error))?;
         match decide(snapshot).await {
-            Err(Stop::Stale) => {}
-            decided => return decided.map_err(Stop::into_refused),
+            Err(Abort::Stale) => {}
+            decided => return decided.map_err(Abort::into_refused),
         }
     }
-    Err(Stop::Stale.into_refused())
+    Err(Abort::Stale.into_refused())
 }
 
 /// The refusal of a request that needs the database, which fails; the log has the error.
 pub fn unreachable_store(error: &StoreError) -> Refusal {
-    tracing::error!(%error, "the store failed");
+    tracing::error!(%error, "the database failed; the request is answered 503 and nothing is charged");
     Refusal::unavailable(Outage::Store, "the store cannot be reached")
 }

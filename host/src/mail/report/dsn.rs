@@ -27,7 +27,7 @@ pub(super) fn read(parts: &Parts<'_>) -> Vec<RecipientStatus> {
     found.unwrap_or_default()
 }
 
-/// What came back may be a report itself.
+/// Parts that quote the returned message are skipped: that message may itself be a DSN.
 fn is_quotation(media_type: &str) -> bool {
     [
         "message/rfc822",
