@@ -1,9 +1,7 @@
 //! Data that a template cannot take.
 
-use waxwing_plugin::Failure;
-use waxwing_plugin::renderer::Part;
-
 use super::{refused, render, template, text};
+use crate::{Part, RenderError};
 
 fn all(code: &str, paths: &[&str]) -> Vec<(String, String)> {
     paths.iter().map(|it| (code.to_owned(), (*it).to_owned())).collect()
@@ -63,7 +61,7 @@ fn a_division_by_zero_is_the_sender_s_fault_with_its_place() {
     let outcome = render(&it, r#"{"n": 0}"#);
     let expected = ("render_error", 2, Some("text"), "divided by 0");
     assert!(
-        matches!(&outcome, Err(Failure::InvalidInput(it)) if (it[0].code.as_str(), it[0].line, it[0].part.as_deref(), it[0].message.as_str()) == expected),
+        matches!(&outcome, Err(RenderError::Data(it)) if (it[0].code.as_str(), it[0].line, it[0].part.as_deref(), it[0].message.as_str()) == expected),
         "{outcome:?}"
     );
 }
@@ -84,7 +82,7 @@ fn a_comparison_of_unlike_types_names_the_path_and_the_cure() {
     let source = "{% if order.total > 10 %}a{% endif %}{% for i in l %}{% if 3 <= i.n %}b{% endif %}{% endfor %}";
     let data = r#"{"order": {"total": "19.90"}, "l": [{"n": 5}, {"n": [1]}, {"n": true}]}"#;
     let outcome = render(&template(&[(Part::Text, source)]), data);
-    let Err(Failure::InvalidInput(faults)) = outcome else { panic!("{outcome:?}") };
+    let Err(RenderError::Data(faults)) = outcome else { panic!("{outcome:?}") };
     let faults: Vec<_> = faults
         .iter()
         .map(|it| (it.code.as_str(), it.path.as_deref().unwrap_or_default(), it.message.as_str()))

@@ -1,14 +1,11 @@
 //! The golden-liquid conformance suite, with a list of known failures that may only shrink, and cases
-//! of our own. The host makes the same cases to the component: both have to agree on each.
+//! of our own. The host makes the same cases to the component `liquid-renderer`: both have to agree on each.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use waxwing_plugin::renderer::{Part, Renderer, Source, Template};
-use waxwing_plugin::{CallContext, Failure, Pair, Plugin};
-
-use crate::{LiquidRenderer, Settings, Undefined};
+use crate::{Compiled, Part, Partial, RenderError, Source, Template, Undefined};
 
 #[derive(serde::Deserialize)]
 struct Suite {
@@ -84,31 +81,19 @@ fn passes(case: &Case, got: &Result<String, String>) -> bool {
 }
 
 fn run(case: &Case) -> Result<String, String> {
-    let settings = Settings { undefined: Undefined::Nil };
-    let renderer = LiquidRenderer::configure(settings).map_err(|it| format!("{it:?}"))?;
-    let partials = case.templates.iter().map(|(key, it)| Pair {
-        key: key.clone(),
-        value: it.as_str().unwrap_or_default().to_owned(),
+    let partials = case.templates.iter().map(|(name, it)| Partial {
+        name: name.clone(),
+        text: it.as_str().unwrap_or_default().to_owned(),
     });
     let template = Template {
-        slug: "golden".to_owned(),
-        revision: 1,
         sources: vec![Source { part: Part::Text, text: case.template.clone() }],
         partials: partials.collect(),
         layout: None,
     };
-    let compiled = renderer.compile(&template).map_err(|it| format!("{it:?}"))?;
-    let ctx = CallContext {
-        call_id: String::new(),
-        now_unix_ms: 0,
-        locale: None,
-        dry_run: true,
-        extra: Vec::new(),
-    };
+    let compiled = Compiled::new(&template, Undefined::Nil).map_err(|it| format!("{it:?}"))?;
     let data = case.data.as_ref().map_or_else(|| "{}".to_owned(), ToString::to_string);
-    match LiquidRenderer::render(&compiled, &ctx, &data) {
+    match compiled.render(0, &data) {
         Ok(it) => Ok(it.bodies[0].text.clone()),
-        Err(Failure::InvalidInput(it) | Failure::Misconfigured(it)) => Err(format!("{it:?}")),
-        Err(Failure::Internal(it)) => Err(it),
+        Err(RenderError::Data(it) | RenderError::Template(it)) => Err(format!("{it:?}")),
     }
 }

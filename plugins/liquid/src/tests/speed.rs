@@ -2,10 +2,8 @@
 
 use std::time::Instant;
 
-use waxwing_plugin::renderer::{Part, Renderer};
-
-use super::{compile, ctx, template};
-use crate::LiquidRenderer;
+use super::{NOW, compile, template};
+use crate::Part;
 
 #[test]
 #[expect(clippy::print_stderr, reason = "the figure is what the test is for")]
@@ -24,8 +22,7 @@ fn a_render_does_not_grow_its_buffer_twice() {
     let mut size = 0;
     let start = Instant::now();
     for _ in 0..200 {
-        size =
-            LiquidRenderer::render(&compiled, &ctx(), data).expect("renders").bodies[0].text.len();
+        size = compiled.render(NOW, data).expect("renders").bodies[0].text.len();
     }
     eprintln!(
         "{} byte template: {:?} a render of {size} bytes",

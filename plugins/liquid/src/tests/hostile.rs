@@ -1,8 +1,7 @@
 //! Templates and data that mean harm are answered with diagnostics.
 
-use waxwing_plugin::renderer::Part;
-
 use super::{codes, refused, template, text, with_partials};
+use crate::{Part, RenderError};
 
 #[test]
 fn absurd_nesting_is_refused() {
@@ -32,7 +31,7 @@ fn an_include_that_finds_itself_at_run_time_is_a_fault_of_the_template() {
     );
     let outcome = super::render(&it, "{}");
     assert!(
-        matches!(&outcome, Err(waxwing_plugin::Failure::Misconfigured(it)) if it[0].code == "nesting_too_deep"),
+        matches!(&outcome, Err(RenderError::Template(it)) if it[0].code == "nesting_too_deep"),
         "{outcome:?}"
     );
 }

@@ -1,8 +1,7 @@
 //! Faults with a place in a source, and how they become diagnostics.
 
-use waxwing_plugin::{Diagnostic, fault};
-
 use crate::ast::At;
+use crate::template::Diagnostic;
 
 /// What is wrong, at a byte position of the source at hand.
 #[derive(Debug)]
@@ -21,7 +20,7 @@ impl Fault {
     pub fn in_source(self, part: &str, source: &str) -> Diagnostic {
         let (line, column, snippet) = place(source, self.at as usize);
         let (snippet, part) = (Some(snippet), Some(part.to_owned()));
-        Diagnostic { line, column, snippet, part, ..fault(self.code, self.message) }
+        Diagnostic { line, column, snippet, part, ..Diagnostic::new(self.code, self.message) }
     }
 }
 

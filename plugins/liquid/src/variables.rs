@@ -8,13 +8,12 @@
 
 use std::collections::BTreeMap;
 
-use waxwing_plugin::{Diagnostic, fault};
-
 mod reads;
 mod walk;
 
 use crate::compile::{Compiled, LAYOUT_NAMES};
 use crate::machine::MAX_DEPTH;
+use crate::template::Diagnostic;
 use reads::Reads;
 use walk::Walker;
 
@@ -83,11 +82,11 @@ pub fn of(it: &Compiled) -> Result<Vec<Use>, Vec<Diagnostic>> {
     }
     if walker.is_exhausted() {
         let message = "the partials call each other too often to be looked through".to_owned();
-        return Err(vec![fault("too_complex", message)]);
+        return Err(vec![Diagnostic::new("too_complex", message)]);
     }
     if walker.deepest > MAX_DEPTH {
         let message = format!("tags and partials are nested more than {MAX_DEPTH} deep");
-        return Err(vec![fault("nesting_too_deep", message)]);
+        return Err(vec![Diagnostic::new("nesting_too_deep", message)]);
     }
     Ok(walker.uses.all)
 }

@@ -2,16 +2,13 @@
 
 use std::rc::Rc;
 
-use waxwing_plugin::renderer::{Body, Output, Part};
-use waxwing_plugin::{CallContext, Diagnostic, Failure, fault, fault_at};
-
 use crate::check;
 use crate::compile::Compiled;
 use crate::fault::Fault;
 use crate::json;
 use crate::machine::{Machine, Stopped, Whose};
 use crate::mode::Mode;
-use crate::settings::Undefined;
+use crate::template::{Body, Diagnostic, Output, Part, RenderError, Undefined};
 use crate::tidy;
 use crate::unit::Unit;
 use crate::value::{Object, Str, Value};
@@ -20,23 +17,23 @@ use crate::value::{Object, Str, Value};
 ///
 /// # Errors
 /// Data that the template cannot take, each fault once; or a fault of the template itself.
-pub fn render(it: &Compiled, ctx: &CallContext, data: &str) -> Result<Output, Failure> {
+pub fn render(it: &Compiled, now_unix_ms: u64, data: &str) -> Result<Output, RenderError> {
     let data = object(data)?;
     let lenient = it.undefined == Undefined::Nil;
     if !lenient {
         let faults = check::check(&it.uses, &data);
         if !faults.is_empty() {
-            return Err(Failure::InvalidInput(faults));
+            return Err(RenderError::Data(faults));
         }
     }
-    let mut machine = Machine::new(&it.partials, data, ctx.now_unix_ms, lenient);
+    let mut machine = Machine::new(&it.partials, data, now_unix_ms, lenient);
     let bodies = bodies(it, &mut machine).map_err(failure)?;
     if machine.wrong.is_empty() {
         return Ok(Output { bodies, missing: machine.missing });
     }
     let wrong = machine.wrong.into_iter();
-    Err(Failure::InvalidInput(
-        wrong.map(|it| fault_at(it.path, "wrong_type", it.message)).collect(),
+    Err(RenderError::Data(
+        wrong.map(|it| Diagnostic::at(it.path, "wrong_type", it.message)).collect(),
     ))
 }
 
@@ -88,11 +85,15 @@ fn in_layout<'a>(
     machine.run(layout, given)
 }
 
-fn object(data: &str) -> Result<Rc<Object<'_>>, Failure> {
+fn object(data: &str) -> Result<Rc<Object<'_>>, RenderError> {
     let refuse = |line: usize, column: usize, message: String| {
         let number = |it| u32::try_from(it).unwrap_or(0);
         let (line, column) = (number(line), number(column));
-        Failure::InvalidInput(vec![Diagnostic { line, column, ..fault("not_an_object", message) }])
+        RenderError::Data(vec![Diagnostic {
+            line,
+            column,
+            ..Diagnostic::new("not_an_object", message)
+        }])
     };
     match json::read(data) {
         Ok(Value::Object(it)) => Ok(it),
@@ -102,12 +103,12 @@ fn object(data: &str) -> Result<Rc<Object<'_>>, Failure> {
 }
 
 /// What depends on data is the sender's; what fails whatever the data is the template's.
-fn failure(it: Stopped) -> Failure {
+fn failure(it: Stopped) -> RenderError {
     let fault = Fault::new(it.code, it.at, it.message);
     let (label, source) = it.unit.unwrap_or_default();
     let diagnostics = vec![fault.in_source(&label, &source)];
     match it.whose {
-        Whose::Data => Failure::InvalidInput(diagnostics),
-        Whose::Template => Failure::Misconfigured(diagnostics),
+        Whose::Data => RenderError::Data(diagnostics),
+        Whose::Template => RenderError::Template(diagnostics),
     }
 }

@@ -1,7 +1,6 @@
 //! Data against the variables that a template requires: every fault at once, before rendering.
 
-use waxwing_plugin::{Diagnostic, fault_at};
-
+use crate::template::Diagnostic;
 use crate::value::{Object, Value};
 use crate::variables::{Step, Use, append};
 
@@ -93,7 +92,7 @@ impl Check {
     fn fault(&mut self, code: &str, path: String, message: String) {
         let known = |it: &Diagnostic| it.code == code && it.path.as_deref() == Some(&path);
         if self.faults.len() < MAX_FAULTS && !self.faults.iter().any(known) {
-            self.faults.push(fault_at(path, code, message));
+            self.faults.push(Diagnostic::at(path, code, message));
         }
     }
 }

@@ -3,15 +3,13 @@
 use std::cell::Cell;
 use std::collections::BTreeSet;
 
-use waxwing_plugin::renderer::{Part, Template};
-use waxwing_plugin::{Diagnostic, fault};
-
 use crate::ast::{Block, Call, Literal, Node, Primary};
 use crate::fault::Fault;
 use crate::mode::Mode;
 use crate::parse::parse;
 use crate::plaintext;
-use crate::settings::{Settings, Undefined};
+use crate::render::render;
+use crate::template::{Diagnostic, Output, Part, RenderError, Template, Undefined, Variable};
 use crate::unit::{Partials, Unit};
 use crate::variables::{self, Use};
 
@@ -36,7 +34,7 @@ impl Compiled {
     ///
     /// # Errors
     /// Every fault of every source.
-    pub fn new(template: &Template, settings: Settings) -> Result<Self, Vec<Diagnostic>> {
+    pub fn new(template: &Template, undefined: Undefined) -> Result<Self, Vec<Diagnostic>> {
         let mut compiler = Compiler {
             template,
             faults: Vec::new(),
@@ -78,13 +76,30 @@ impl Compiled {
             derived,
             partials: compiler.partials,
             uses: Vec::new(),
-            undefined: settings.undefined,
+            undefined,
         };
         it.uses = variables::of(&it)?;
         Ok(it)
     }
 
+    /// The variables that the template reads, each path once, in order of first use.
+    #[must_use]
+    pub fn variables(&self) -> Vec<Variable> {
+        let is_strict = self.undefined == Undefined::Required;
+        let variable = |it: &Use| Variable { path: it.path(), required: it.required && is_strict };
+        self.uses.iter().map(variable).collect()
+    }
+
+    /// Renders every part; `now_unix_ms` is the only clock, `data` is a JSON object.
+    ///
+    /// # Errors
+    /// Data that the template cannot take, each fault once; or a fault of the template itself.
+    pub fn render(&self, now_unix_ms: u64, data: &str) -> Result<Output, RenderError> {
+        render(self, now_unix_ms, data)
+    }
+
     /// Estimated bytes held.
+    #[must_use]
     pub fn weight(&self) -> u32 {
         let derived = self.derived.iter().flat_map(|(a, b)| std::iter::once(a).chain(b));
         let units = self.parts.iter().map(|(_, it)| it).chain(&self.layout).chain(derived);
@@ -128,7 +143,7 @@ struct Compiler<'t> {
 
 impl Compiler<'_> {
     fn refuse(&mut self, code: &str, message: String) {
-        self.faults.push(fault(code, message));
+        self.faults.push(Diagnostic::new(code, message));
     }
 
     fn unit(&mut self, label: &str, source: &str, mode: Mode) -> Option<Unit> {
@@ -176,7 +191,7 @@ impl Compiler<'_> {
     /// Compiles what a call may run; a computed name may be any partial.
     fn partial(&mut self, call: &Call, mode: Mode, callers: &mut Vec<String>) -> Result<(), Fault> {
         let Primary::Literal(Literal::Str(name) | Literal::Markup(name)) = &call.partial else {
-            let names: Vec<_> = self.template.partials.iter().map(|it| it.key.clone()).collect();
+            let names: Vec<_> = self.template.partials.iter().map(|it| it.name.clone()).collect();
             for name in names {
                 if !callers.contains(&name) {
                     self.named_partial(&name, call, mode, callers)?;
@@ -202,7 +217,7 @@ impl Compiler<'_> {
         if self.seen.contains(&(name.to_owned(), mode as usize)) {
             return Ok(());
         }
-        let Some(pair) = self.template.partials.iter().find(|it| it.key == name) else {
+        let Some(partial) = self.template.partials.iter().find(|it| it.name == name) else {
             return Err(Fault::new(
                 "unknown_partial",
                 call.at,
@@ -214,7 +229,7 @@ impl Compiler<'_> {
             return Err(Fault::new("nesting_too_deep", call.at, message));
         }
         let mut label = format!("partial:{name}");
-        let mut source = pair.value.clone();
+        let mut source = partial.text.clone();
         if mode == Mode::Derived {
             match plaintext::derive(&source) {
                 Ok(it) => source = it,

@@ -1,13 +1,11 @@
 //! The static analysis of what a template reads.
 
-use waxwing_plugin::renderer::{Part, Renderer, Template};
-
-use super::{compile, refused, template, text, with_partials};
-use crate::LiquidRenderer;
+use super::{NOW, compile, refused, template, text, with_partials};
+use crate::{Compiled, Part, Template, Undefined};
 
 fn variables(it: &Template) -> Vec<String> {
     let compiled = compile(it).expect("compiles");
-    let all = LiquidRenderer::variables(&compiled).into_iter();
+    let all = compiled.variables().into_iter();
     all.map(|it| format!("{}{}", it.path, if it.required { "" } else { "?" })).collect()
 }
 
@@ -182,13 +180,9 @@ fn parts_partials_and_layout_are_one_list() {
 
 #[test]
 fn nothing_is_required_where_undefined_is_nil() {
-    let renderer = LiquidRenderer {
-        settings: serde_json::from_str(r#"{"undefined": "nil"}"#).expect("settings"),
-    };
-    let compiled =
-        renderer.compile(&template(&[(Part::Text, "[{{ a.b.c }}{{ o }}]")])).expect("compiles");
-    assert!(LiquidRenderer::variables(&compiled).iter().all(|it| !it.required));
-    let output =
-        LiquidRenderer::render(&compiled, &super::ctx(), r#"{"o": {"k": "v"}}"#).expect("renders");
+    let template = template(&[(Part::Text, "[{{ a.b.c }}{{ o }}]")]);
+    let compiled = Compiled::new(&template, Undefined::Nil).expect("compiles");
+    assert!(compiled.variables().iter().all(|it| !it.required));
+    let output = compiled.render(NOW, r#"{"o": {"k": "v"}}"#).expect("renders");
     assert_eq!(output.bodies[0].text, "[{\"k\"=>\"v\"}]");
 }

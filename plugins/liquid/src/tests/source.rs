@@ -1,8 +1,7 @@
 //! Faults of a template.
 
-use waxwing_plugin::renderer::Part;
-
 use super::{body, codes, compile, template, with_partials};
+use crate::Part;
 
 #[test]
 fn every_fault_has_its_part_line_and_column() {
