@@ -10,7 +10,7 @@ mod scan;
 mod tests;
 
 use super::field::{decode_word, decode_words};
-use crate::message::address::{EmailAddress, InvalidAddress};
+use crate::address::{EmailAddress, InvalidAddress};
 use scan::{Piece, Scanner, Word};
 
 /// An address, and the name that it is shown with.

@@ -3,7 +3,7 @@
 
 use super::address;
 use super::part::{Fields, Parts};
-use crate::message::address::EmailAddress;
+use crate::address::EmailAddress;
 
 /// Recipients of one complaint that are looked at.
 const RECIPIENTS: usize = 20;

@@ -4,7 +4,7 @@
 //! brackets, and it refuses the empty path. Those few are percent-encoded, and nothing else: an
 //! ordinary address reads the same on the wire. Never use this towards a server that is not ours.
 
-use crate::message::address::EmailAddress;
+use crate::address::EmailAddress;
 
 /// The bytes that mailin's parser does not take inside a path, and the one that escapes them.
 const REFUSED: &[u8] = b" <>%\t";

@@ -4,7 +4,7 @@ use mail_parser::MessageParser;
 use proptest::prelude::*;
 
 use super::*;
-use crate::mail::field::Message;
+use crate::field::Message;
 
 fn encoded(line: &str) -> Result<String, NotEncodable> {
     let raw = format!("{line}\r\n\r\n");
@@ -53,7 +53,7 @@ fn names_and_comments_of_mailboxes_are_encoded_and_addresses_stay() {
     ] {
         let field = encoded(line).expect("encodable");
         assert!(field.is_ascii(), "{field}");
-        let list = crate::mail::mailbox::mailboxes(
+        let list = crate::mailbox::mailboxes(
             str::from_utf8(&unfold(field.trim_end().split_at(5).1.as_bytes())).expect("UTF-8"),
         );
         let list = list.expect("mailboxes");
@@ -115,7 +115,7 @@ proptest! {
         prop_assert!(field.is_ascii());
         prop_assert!(field.lines().all(|line| line.len() <= 300));
         if !text.is_ascii() {
-            prop_assert_eq!(crate::mail::field::text(field.strip_prefix("Subject:").unwrap_or_default().trim_end().as_bytes()), text);
+            prop_assert_eq!(crate::field::text(field.strip_prefix("Subject:").unwrap_or_default().trim_end().as_bytes()), text);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::part::{Field, Fields, Parts};
 use super::{Action, RecipientStatus, address, tidy};
-use crate::message::status::{Class, EnhancedCode};
+use crate::status::{Class, EnhancedCode};
 
 /// Recipients of one report that are looked at.
 const RECIPIENTS: usize = 200;

@@ -110,7 +110,7 @@ const COMPLAINTS: [(&str, ComplaintKind); 8] = [
 ];
 
 fn folder() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/mail/report/tests")
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/report/tests")
 }
 
 fn fixture(name: &str) -> Vec<u8> {

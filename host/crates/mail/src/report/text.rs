@@ -4,7 +4,7 @@
 
 use super::part::Parts;
 use super::{Action, RecipientStatus, address, reply, tidy};
-use crate::message::status::EnhancedCode;
+use crate::status::EnhancedCode;
 
 /// Letters of the text that are looked at.
 const TEXT: usize = 32 << 10;
@@ -219,7 +219,7 @@ fn is_from_mail_system(parts: &Parts<'_>) -> bool {
 
 fn status(
     action: Action,
-    last: Option<crate::message::address::EmailAddress>,
+    last: Option<crate::address::EmailAddress>,
     diagnostic: Option<String>,
 ) -> RecipientStatus {
     let (_, status, _) = reply(diagnostic.as_deref().unwrap_or_default());

@@ -11,8 +11,8 @@ mod part;
 mod tests;
 mod text;
 
-use crate::message::address::EmailAddress;
-use crate::message::status::{EnhancedCode, Judgement, Said, Stage, judge};
+use crate::address::EmailAddress;
+use crate::status::{EnhancedCode, Judgement, Said, Stage, judge};
 use part::Parts;
 
 pub use complaint::{Complaint, ComplaintKind};

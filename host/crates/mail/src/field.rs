@@ -20,7 +20,7 @@ pub struct Message<'a> {
     /// What follows the empty line; empty where there is none.
     pub body: &'a [u8],
     /// The empty line, where there is one, and the body.
-    pub(in crate::mail) tail: &'a [u8],
+    pub tail: &'a [u8],
 }
 
 /// One header field.
@@ -158,7 +158,7 @@ pub fn text(value: &[u8]) -> String {
 }
 
 /// Decodes the encoded words of a line; all white space stays but that between two of them.
-pub(in crate::mail) fn decode_words(line: &str) -> String {
+pub(crate) fn decode_words(line: &str) -> String {
     if !line.contains("=?") {
         return line.to_owned();
     }
@@ -182,7 +182,7 @@ pub(in crate::mail) fn decode_words(line: &str) -> String {
 }
 
 /// The text of one encoded word: `=?charset?q?…?=` and nothing else.
-pub(in crate::mail) fn decode_word(word: &str) -> Option<String> {
+pub(crate) fn decode_word(word: &str) -> Option<String> {
     let inside = word.strip_prefix('=').filter(|it| it.starts_with('?') && it.ends_with("?="))?;
     let mut stream = MessageStream::new(inside.as_bytes());
     stream.decode_rfc2047().filter(|_| stream.remaining() == 0)

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::name::{DomainName, InvalidDomain};
+use crate::domain_name::{DomainName, InvalidDomain};
 
 const MAX_LOCAL: usize = 64;
 const MAX_ADDRESS: usize = 254;
