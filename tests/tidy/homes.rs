@@ -3,7 +3,7 @@
 use crate::sources::{host_and_crates, none};
 
 /// What may stand only in some files, or in none: a text, and the beginnings of their paths.
-const HOMES: [(&str, &[&str]); 10] = [
+const HOMES: [(&str, &[&str]); 11] = [
     ("tokio::spawn", &[]),
     (".spawn(", &["server/tasks.rs", "plugin/runtime/engine.rs", "plugin/runtime/compiler"]),
     ("SystemTime::now", &["clock.rs"]),
@@ -13,6 +13,7 @@ const HOMES: [(&str, &[&str]); 10] = [
     ("QueryBuilder", &["store/sqlite/"]),
     ("lettre::", &["delivery/"]),
     ("wasmtime", &["plugin"]),
+    ("waxwing_smtp::", &["delivery/smtp", "relay/", "relay.rs", "server/relay.rs"]),
     ("waxwing_mail::", &["domain.rs", "mail.rs", "message.rs", "crates/"]),
 ];
 
