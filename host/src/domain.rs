@@ -2,6 +2,7 @@
 
 pub mod key;
 pub mod look_alike;
-pub mod name;
 pub mod state;
 pub mod verification;
+
+pub use waxwing_mail::domain_name as name;

@@ -1,14 +1,10 @@
-//! Mail as bytes: what a mail library does not already do.
+//! Mail as bytes: what a mail library does not already do. What needs no clock, id or key, and nothing of our own
+//! header fields, stands in `crates/mail`.
 
 pub mod carriable;
 pub mod dkim;
-pub mod encoded_header;
-pub mod field;
-pub mod mailbox;
 pub mod mime;
-pub mod mta_sts;
-pub mod path;
 pub mod raw;
-pub mod report;
-pub mod seven_bit;
 pub mod verp;
+
+pub use waxwing_mail::{encoded_header, field, mailbox, mta_sts, path, report, seven_bit};

@@ -1,5 +1,5 @@
 //! A message to one recipient: its address, its states, its events.
 
-pub mod address;
 pub mod state;
-pub mod status;
+
+pub use waxwing_mail::{address, status};

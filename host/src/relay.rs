@@ -1,30 +1,24 @@
 //! The SMTP relay: a submission server (RFC 6409) whose messages take the same journey as over HTTP.
 //!
-//! [`dialog`] speaks the protocol and does no I/O, [`reply`] is the only place with codes,
-//! `message` makes of what came what the journey takes, [`session`] drives all of it.
+//! `crates/smtp` speaks the protocol, does no I/O and is the only place with codes; [`reply`] says which of them
+//! answers a refusal, `message` makes of what came what the journey takes, [`session`] drives all of it.
 
 pub mod bounces;
-pub mod dialog;
 pub mod reply;
 pub mod session;
 
-mod command;
-mod data;
-mod envelope;
-mod line;
 mod message;
-mod sasl;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use serde::{Deserialize, Serialize};
+use waxwing_smtp::server::dialog::Terms;
 
 use crate::journey::Journey;
 use crate::journey::accept::fair_share::FairShare;
-use dialog::Terms;
-
-pub use sasl::UserName;
+use reply::Unpaid;
 
 /// Memory for messages is counted in blocks of this size.
 const BLOCK: usize = 64 << 10;
@@ -47,8 +41,20 @@ pub struct Limits {
     pub terms: Arc<Terms>,
     /// How long it may take.
     pub bounds: Bounds,
+    /// How a message is refused that the balance does not cover.
+    pub unpaid: Unpaid,
     /// What its client may log in with as user name, besides the key.
     pub user_names: Vec<UserName>,
+}
+
+/// What the user name may be besides the key, where the password is the key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum UserName {
+    /// The word `apikey`.
+    ApiKey,
+    /// The address of the key's account.
+    Address,
 }
 
 /// How long a session may take.

@@ -8,7 +8,7 @@ use crate::sources::{none, rust_files, workspace};
 
 const MODELS: [&str; 3] =
     ["host/THREATS.md", "host/src/plugin/THREATS.md", "host/src/upkeep/verify_domains/TAKEOVER.md"];
-const HOMES: [&str; 4] = ["host/src", "tests", "plugins", "plugin-sdk"];
+const HOMES: [&str; 5] = ["host/src", "host/crates", "tests", "plugins", "plugin-sdk"];
 
 /// What a claim can name: the functions that are tests, and the modules that they are in.
 #[derive(Debug, Default)]

@@ -1,4 +1,4 @@
-//! The host's source files, without comments and without tests.
+//! The source files of the host and its crates, without comments and without tests.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,13 +20,24 @@ pub fn workspace() -> PathBuf {
 
 /// All source files of the host.
 pub fn host() -> Vec<Source> {
-    let root = workspace().join("host/src");
-    let mut files = Vec::new();
-    walk(&root, &mut files);
-    files.sort();
-    let sources: Vec<Source> = files.iter().map(|file| read(&root, file)).collect();
+    let sources = sources(&workspace().join("host/src"));
     assert!(sources.len() > 50, "the host has more files than {}", sources.len());
     sources
+}
+
+/// All source files of the host and of the crates that it is made of; the paths of the latter begin with `crates/`.
+pub fn host_and_crates() -> Vec<Source> {
+    let mut all = host();
+    let crates = sources(&workspace().join("host/crates"));
+    assert!(!crates.is_empty(), "host/crates has source files");
+    all.extend(crates.into_iter().map(|it| Source { path: format!("crates/{}", it.path), ..it }));
+    all
+}
+
+fn sources(root: &Path) -> Vec<Source> {
+    let mut files = rust_files(root);
+    files.sort();
+    files.iter().map(|file| read(root, file)).collect()
 }
 
 /// Fails with the list of what breaks a rule.

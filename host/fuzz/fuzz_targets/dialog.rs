@@ -1,8 +1,3 @@
-//! Plays a driver over arbitrary bytes and checks what must always hold.
-
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use waxwing_fuzz::exercise::exercise;
-
-fuzz_target!(|input: &[u8]| exercise(input));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| waxwing_fuzz::dialog::check(input));

@@ -5,18 +5,12 @@
 
 mod auth;
 mod cause;
-mod content;
-mod extensions;
 mod hello;
-mod reader;
-mod reply;
 mod session;
 #[cfg(test)]
 mod tests;
 mod tls;
 mod transaction;
-mod transcript;
-mod violation;
 mod wire;
 
 use std::fmt;
@@ -28,11 +22,11 @@ use crate::message::address::EmailAddress;
 pub use cause::Cause;
 #[cfg(test)]
 use cause::Unsupported;
-pub use extensions::Extensions;
-pub use reply::Reply;
 pub use session::Session;
 pub use tls::TlsClient;
-pub use violation::Violation;
+pub use waxwing_smtp::client::extensions::Extensions;
+pub use waxwing_smtp::client::reply::Reply;
+pub use waxwing_smtp::client::violation::Violation;
 
 /// Whom to call, and how.
 #[derive(Debug, Clone, Copy)]

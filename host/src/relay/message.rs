@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
+use waxwing_smtp::server::dialog::{Mail, Terms};
 
 use crate::clock::Timestamp;
 use crate::journey::accept::refusal::{Fault, Refusal, Refused};
@@ -25,7 +26,6 @@ use crate::mail::carriable::{Letters, NotCarriable, carriable};
 use crate::mail::field::Message;
 use crate::mail::raw::{Arrival, Protocol, RawMessage, Unfit};
 use crate::message::address::EmailAddress;
-use crate::relay::dialog::{Mail, Terms};
 use crate::store::records::Idempotency;
 use x_waxwing_headers::XWaxwingHeaders;
 

@@ -1,103 +1,149 @@
-//! Everything that the relay says: the only place with reply codes (RFC 5321, RFC 3463).
-//!
-//! What is said is ASCII, a line at most 512 octets long, and never holds a line break of its own.
+//! What is said to a refusal of the journey: the relay's one mapper. Codes and usual words stand in
+//! `crates/smtp`.
 
-mod list;
 #[cfg(test)]
 mod manual;
-pub mod refusal;
-
-pub use list::{Reply, Topic};
-
-/// Octets of a line with its CRLF (RFC 5321 section 4.5.3.1.5).
-const LONGEST_LINE: usize = 512;
-
-/// One of the closed list of replies, and the words that it is said with.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
-    pub reply: Reply,
-    /// One text a line; without any, the reply's own text.
-    pub lines: Vec<String>,
-}
-
-impl Answer {
-    /// Appends the whole reply, with CRLF and the codes on each line.
-    pub fn write(&self, output: &mut Vec<u8>) {
-        match self.lines.split_last() {
-            None => self.write_line(self.reply.text(), b' ', output),
-            Some((last, before)) => {
-                for line in before {
-                    self.write_line(line, b'-', output);
-                }
-                self.write_line(last, b' ', output);
-            }
-        }
-    }
-
-    fn write_line(&self, text: &str, separator: u8, output: &mut Vec<u8>) {
-        let start = output.len();
-        output.extend_from_slice(self.reply.code().to_string().as_bytes());
-        output.push(separator);
-        if let Some(enhanced) = self.reply.enhanced() {
-            output.extend_from_slice(enhanced.as_bytes());
-            output.push(b' ');
-        }
-        let room = LONGEST_LINE - 2 - (output.len() - start);
-        let ascii = |c: char| u8::try_from(c).ok().filter(|it| matches!(it, b' '..=b'~'));
-        let printable = text.chars().map(|c| ascii(c).unwrap_or(b'?'));
-        if text.chars().count() <= room {
-            output.extend(printable);
-        } else {
-            output.extend(printable.take(room - 3));
-            output.extend_from_slice(b"...");
-        }
-        output.extend_from_slice(b"\r\n");
-    }
-}
-
-impl Reply {
-    /// This reply in other words than its own.
-    #[must_use]
-    pub fn with(self, text: impl Into<String>) -> Answer {
-        Answer { reply: self, lines: vec![text.into()] }
-    }
-
-    /// The code word that its text begins with, as in `UNAUTHORIZED`; the name of a reply without one.
-    #[must_use]
-    pub fn word(self) -> String {
-        let first = self.text().split(' ').next().unwrap_or_default();
-        let is_word =
-            first.len() > 1 && first.bytes().all(|it| it == b'_' || it.is_ascii_uppercase());
-        if is_word && self.code() >= 400 { first.to_owned() } else { format!("{self:?}") }
-    }
-
-    /// Whether the session ends with it (RFC 5321 section 3.8).
-    #[must_use]
-    pub fn closes(self) -> bool {
-        matches!(self.code(), 221 | 421)
-    }
-
-    /// Whether it is the answer to a wrong key.
-    #[must_use]
-    pub fn is_failed_login(self) -> bool {
-        self.code() == 535
-    }
-
-    /// Whether it counts as an error of the client: after 20 of these the session ends.
-    ///
-    /// Refused messages and addresses are not counted: an application does not choose what its
-    /// users type, and a hundred good recipients are not lost for twenty bad ones.
-    #[must_use]
-    pub fn is_misuse(self) -> bool {
-        matches!(self.topic(), Topic::Login | Topic::Protocol) && self.code() >= 500
-    }
-}
-
-impl From<Reply> for Answer {
-    fn from(reply: Reply) -> Self {
-        Self { reply, lines: Vec::new() }
-    }
-}
-
 #[cfg(test)]
 mod tests;
+
+use waxwing_smtp::server::reply::{Answer, Reply};
+
+use crate::journey::accept::refusal::{Fault, Outage, Refusal};
+
+/// Lines of one reply.
+const MOST_LINES: usize = 20;
+
+/// How a message is refused that the balance does not cover.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unpaid {
+    /// 451: the client's queue keeps it and tries again.
+    Temporary,
+    /// 550: the client gives it up.
+    Permanent,
+}
+
+/// The command that a refusal answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moment {
+    /// AUTH.
+    Login,
+    /// MAIL.
+    Sender,
+    /// RCPT.
+    Recipient,
+    /// The end of the message.
+    End,
+}
+
+/// The reply to a refusal; its code word stands first.
+#[must_use]
+pub fn answer(moment: Moment, refusal: &Refusal, unpaid: Unpaid) -> Answer {
+    let reply = match moment {
+        Moment::Login => login(refusal),
+        Moment::Sender => envelope(refusal, Reply::BadSender, unpaid),
+        Moment::Recipient => envelope(refusal, Reply::BadRecipient, unpaid),
+        Moment::End => message(refusal, unpaid),
+    };
+    let mut lines = words(refusal, reply);
+    if let Some(first) = lines.first_mut() {
+        *first = format!("{} {first}", refusal.code());
+    }
+    Answer { reply, lines }
+}
+
+fn login(refusal: &Refusal) -> Reply {
+    match refusal {
+        Refusal::Unauthorized => Reply::WrongKey,
+        Refusal::RateLimited { .. } | Refusal::TooManyFailedLogins { .. } => Reply::TooManyLogins,
+        Refusal::Unavailable { outage: Outage::Stopping, .. } => Reply::Stopping,
+        Refusal::Unavailable { outage: Outage::Plugin | Outage::Store | Outage::Busy, .. }
+        | Refusal::Internal { .. } => Reply::LoginOutage,
+        Refusal::Forbidden { .. }
+        | Refusal::BadRequest { .. }
+        | Refusal::InsufficientBalance { .. }
+        | Refusal::DomainNotVerified { .. }
+        | Refusal::RestrictedTemplate { .. }
+        | Refusal::IdempotencyConflict
+        | Refusal::IdempotencyInFlight => Reply::LoginNotAllowed,
+    }
+}
+
+/// There is no content yet that could be wrong: it is the address.
+fn envelope(refusal: &Refusal, bad_address: Reply, unpaid: Unpaid) -> Reply {
+    let reply = message(refusal, unpaid);
+    if reply == Reply::BadContent { bad_address } else { reply }
+}
+
+fn message(refusal: &Refusal, unpaid: Unpaid) -> Reply {
+    match refusal {
+        Refusal::BadRequest { .. } => Reply::BadContent,
+        Refusal::Unauthorized => Reply::KeyGone,
+        Refusal::InsufficientBalance { .. } => match unpaid {
+            Unpaid::Temporary => Reply::Unpaid,
+            Unpaid::Permanent => Reply::UnpaidForGood,
+        },
+        Refusal::DomainNotVerified { .. } => Reply::DomainNotVerified,
+        Refusal::RestrictedTemplate { .. } => Reply::RestrictedTemplate,
+        Refusal::Forbidden { retry_after_s: None, .. } => Reply::Forbidden,
+        Refusal::Forbidden { retry_after_s: Some(_), .. } => Reply::ForbiddenForNow,
+        Refusal::RateLimited { .. } => Reply::RateLimited,
+        Refusal::TooManyFailedLogins { .. } => Reply::TooManyLogins,
+        Refusal::IdempotencyConflict => Reply::IdempotencyConflict,
+        Refusal::IdempotencyInFlight => Reply::InFlight,
+        Refusal::Internal { .. } => Reply::Internal,
+        Refusal::Unavailable { outage, .. } => match outage {
+            Outage::Plugin => Reply::PluginOutage,
+            Outage::Store => Reply::StoreOutage,
+            Outage::Busy => Reply::Busy,
+            Outage::Stopping => Reply::Stopping,
+        },
+    }
+}
+
+/// The words after the code word, at least one line.
+fn words(refusal: &Refusal, reply: Reply) -> Vec<String> {
+    let again = |what: &str| match refusal.retry_after_s() {
+        Some(seconds) => format!("{what}, try again in {seconds} s"),
+        None => what.to_owned(),
+    };
+    let line = match refusal {
+        Refusal::BadRequest { faults } => return fault_lines(faults),
+        Refusal::Unauthorized | Refusal::IdempotencyConflict | Refusal::IdempotencyInFlight => {
+            reply.text().split_once(' ').map_or("", |(_, words)| words).to_owned()
+        }
+        Refusal::InsufficientBalance { required, balance } => {
+            format!("need {}, have {}", required.0, balance.0)
+        }
+        Refusal::DomainNotVerified { domain, progress, missing } if missing.is_empty() => {
+            format!("{domain} {progress}%")
+        }
+        Refusal::DomainNotVerified { domain, progress, missing } => {
+            format!("{domain} {progress}% (missing {})", missing.join(", "))
+        }
+        Refusal::TooManyFailedLogins { .. } => {
+            again("the API key is not valid, and this address has had too many failed logins")
+        }
+        Refusal::RateLimited { .. } => again("too many messages"),
+        Refusal::Forbidden { message, .. } => again(message),
+        Refusal::RestrictedTemplate { message, .. }
+        | Refusal::Internal { message }
+        | Refusal::Unavailable { message, .. } => message.clone(),
+    };
+    vec![line]
+}
+
+fn fault_lines(faults: &[Fault]) -> Vec<String> {
+    let text = |fault: &Fault| match fault.field.as_str() {
+        "" => fault.message.clone(),
+        field => format!("{field}: {}", fault.message),
+    };
+    let shown = if faults.len() > MOST_LINES { MOST_LINES - 1 } else { faults.len() };
+    let mut lines: Vec<String> = faults.iter().take(shown).map(text).collect();
+    if faults.len() > shown {
+        lines.push(format!("and {} more faults", faults.len() - shown));
+    }
+    if lines.is_empty() {
+        lines.push("the message is not valid".to_owned());
+    }
+    lines
+}

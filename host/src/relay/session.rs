@@ -1,5 +1,5 @@
 //! Drives one SMTP session: reads, writes, shakes hands, keeps the time, and asks the journey what
-//! the dialog wants to know. What is said is decided in [`super::dialog`] and [`super::reply`].
+//! the dialog wants to know. What is said is decided in `crates/smtp` and in [`super::reply`].
 
 use std::net::IpAddr;
 use std::num::NonZeroU32;
@@ -12,9 +12,13 @@ use tokio::net::TcpStream;
 use tokio::time::Instant;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
+use waxwing_smtp::server::dialog::{
+    Accepted, Credentials, Dialog, Dismissal, Mail, Security, Stage, Step,
+};
+use waxwing_smtp::server::reply::Answer;
 
-use super::dialog::{Accepted, Credentials, Dialog, Dismissal, Mail, Security, Stage, Step};
 use super::message;
+use super::reply::{Moment, answer};
 use super::{BLOCK, Limits, Relay, UserName};
 use crate::account::key::{ApiKey, Scope};
 use crate::id::RequestId;
@@ -183,35 +187,43 @@ impl Session<'_> {
                     }
                 }
                 Step::Authenticate(credentials) => {
-                    let answer = self.authenticate(&credentials).await;
-                    let refusal = answer.as_ref().err().cloned();
-                    self.dialog.authenticated(answer);
+                    let outcome = self.authenticate(&credentials).await;
+                    let refusal = outcome.as_ref().err().cloned();
+                    self.dialog
+                        .authenticated(outcome.map_err(|it| self.refuse(Moment::Login, &it)));
                     self.log_refused(refusal.as_ref());
                 }
                 Step::Sender(sender) => {
-                    let answer = self.check_sender(sender.as_ref()).await;
-                    let refusal = answer.as_ref().err().cloned();
-                    self.dialog.sender_checked(counted(answer));
+                    let outcome = counted(self.check_sender(sender.as_ref()).await);
+                    let refusal = outcome.as_ref().err().cloned();
+                    self.dialog
+                        .sender_checked(outcome.map_err(|it| self.refuse(Moment::Sender, &it)));
                     self.log_refused(refusal.as_ref());
                 }
                 Step::Recipient(_) => {
-                    let answer = self.check_recipient();
-                    let refusal = answer.as_ref().err().cloned();
-                    self.dialog.recipient_checked(counted(answer));
+                    let outcome = counted(self.check_recipient());
+                    let refusal = outcome.as_ref().err().cloned();
+                    self.dialog.recipient_checked(
+                        outcome.map_err(|it| self.refuse(Moment::Recipient, &it)),
+                    );
                     self.log_refused(refusal.as_ref());
                 }
                 Step::Submit(mail) => {
-                    let answer = Box::pin(self.submit(*mail)).await;
+                    let outcome = Box::pin(self.submit(*mail)).await.map_err(|it| it.refusal);
                     self.memory = None;
-                    let refusal = answer.as_ref().err().map(|it| it.refusal.clone());
+                    let refusal = outcome.as_ref().err().cloned();
                     if let Some(refusal) = &refusal {
                         count(refusal);
                     }
-                    self.dialog.submitted(answer);
+                    self.dialog.submitted(outcome.map_err(|it| self.refuse(Moment::End, &it)));
                     self.log_refused(refusal.as_ref());
                 }
             }
         }
+    }
+
+    fn refuse(&self, moment: Moment, refusal: &Refusal) -> Answer {
+        answer(moment, refusal, self.limits.unpaid)
     }
 
     /// One line for each refusal, so that an operator can help whoever has a printer, and fail2ban an
@@ -391,7 +403,10 @@ impl Session<'_> {
         let receipts = sent.map_err(message::by_header)?.items.into_iter();
         let receipts = receipts.collect::<Result<Vec<_>, _>>().map_err(message::by_header)?;
         let suppressed = receipts.iter().filter(|it| it.state == MessageState::Suppressed).count();
-        Ok(Accepted { ids: receipts.iter().map(|it| it.message_id).collect(), suppressed })
+        Ok(Accepted {
+            ids: receipts.iter().map(|it| it.message_id.to_string()).collect(),
+            suppressed,
+        })
     }
 
     fn caller(&self) -> Result<&Caller, Refusal> {

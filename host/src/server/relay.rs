@@ -9,6 +9,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
+use waxwing_smtp::server::dialog::{BareNewline, Dialog, Dismissal, Security, Terms};
 
 use super::accept::bind;
 use super::connection_limits::{self, ConnectionSlots, Protocol};
@@ -21,7 +22,7 @@ use crate::clock::Clock;
 use crate::config::{self, Config, Hostname, InsufficientBalance, Smtp};
 use crate::journey::Journey;
 use crate::journey::accept::fair_share::FairShare;
-use crate::relay::dialog::{BareNewline, Dialog, Dismissal, Security, Terms, Unpaid};
+use crate::relay::reply::Unpaid;
 use crate::relay::session::{self, Entry};
 use crate::relay::{Bounds, Limits, Relay};
 
@@ -168,15 +169,15 @@ fn limits(smtp: &Smtp, hostname: &Hostname) -> Limits {
             hostname: hostname.as_str().to_owned(),
             message_bytes: smtp.message_bytes,
             recipients: smtp.recipients,
-            unpaid: match smtp.insufficient_balance {
-                InsufficientBalance::Temporary => Unpaid::Temporary,
-                InsufficientBalance::Permanent => Unpaid::Permanent,
-            },
             bare_newline: match smtp.bare_newline {
                 config::BareNewline::Normalise => BareNewline::Normalise,
                 config::BareNewline::Refuse => BareNewline::Refuse,
             },
         }),
+        unpaid: match smtp.insufficient_balance {
+            InsufficientBalance::Temporary => Unpaid::Temporary,
+            InsufficientBalance::Permanent => Unpaid::Permanent,
+        },
         bounds: Bounds {
             login: Duration::from_secs(smtp.login_seconds),
             idle: Duration::from_secs(smtp.idle_seconds),

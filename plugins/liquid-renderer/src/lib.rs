@@ -1,39 +1,15 @@
-//! The built-in template language: Liquid, escaped for HTML, with its variables known beforehand.
-//!
-//! A template is parsed once and rendered many times; a render is deterministic, reads no clock and
-//! never parses. Faults of a template and of data are diagnostics, never a trap.
+//! The built-in renderer: the Liquid engine of `plugins/liquid` behind the interface of a plugin.
 
-#[macro_use]
-mod put;
-
-mod ast;
-mod check;
-mod compile;
-mod fault;
-mod filters;
-mod json;
-mod loops;
-mod machine;
-mod mode;
-mod parse;
-mod plaintext;
-mod render;
+mod convert;
 mod self_test;
 mod settings;
-mod tidy;
-mod unit;
-mod value;
-mod variables;
-
-#[cfg(test)]
-mod golden;
 #[cfg(test)]
 mod tests;
 
+use waxwing_liquid::Compiled;
 use waxwing_plugin::renderer::{Output, Renderer, Template, Variable};
 use waxwing_plugin::{CallContext, Diagnostic, Failure, Plugin, SelfTestResult};
 
-pub use compile::Compiled;
 pub use settings::{Settings, Undefined};
 
 /// The plugin.
@@ -50,7 +26,7 @@ impl Plugin for LiquidRenderer {
     }
 
     fn self_test(&self, ctx: &CallContext) -> Vec<SelfTestResult> {
-        self_test::run(ctx)
+        self_test::run(ctx.now_unix_ms)
     }
 }
 
@@ -58,22 +34,17 @@ impl Renderer for LiquidRenderer {
     type Compiled = Compiled;
 
     fn compile(&self, template: &Template) -> Result<Compiled, Vec<Diagnostic>> {
-        Compiled::new(template, self.settings)
+        Compiled::new(&convert::template(template), self.settings.undefined.into())
+            .map_err(convert::diagnostics)
     }
 
     fn variables(compiled: &Compiled) -> Vec<Variable> {
-        compiled
-            .uses
-            .iter()
-            .map(|it| Variable {
-                path: it.path(),
-                required: it.required && compiled.undefined == Undefined::Required,
-            })
-            .collect()
+        let variables = compiled.variables().into_iter();
+        variables.map(|it| Variable { path: it.path, required: it.required }).collect()
     }
 
     fn render(compiled: &Compiled, ctx: &CallContext, data: &str) -> Result<Output, Failure> {
-        render::render(compiled, ctx, data)
+        compiled.render(ctx.now_unix_ms, data).map(convert::output).map_err(convert::failure)
     }
 
     fn weight(compiled: &Compiled) -> u32 {

@@ -1,18 +1,12 @@
 //! What must hold before this instance takes traffic.
 
-use waxwing_plugin::renderer::{Part, Source, Template};
-use waxwing_plugin::{CallContext, SelfTestResult};
-
-use crate::compile::Compiled;
-use crate::render::render;
-use crate::settings::Settings;
+use waxwing_liquid::{Compiled, Part, Source, Template, Undefined};
+use waxwing_plugin::SelfTestResult;
 
 /// Compiles and renders a small template with escaping.
-pub fn run(ctx: &CallContext) -> Vec<SelfTestResult> {
+pub fn run(now_unix_ms: u64) -> Vec<SelfTestResult> {
     let source = |part, text: &str| Source { part, text: text.to_owned() };
     let template = Template {
-        slug: "self-test".to_owned(),
-        revision: 1,
         sources: vec![
             source(Part::Subject, "Hello {{ name }}"),
             source(
@@ -20,14 +14,13 @@ pub fn run(ctx: &CallContext) -> Vec<SelfTestResult> {
                 "<p>{{ name }}{% for i in items %} {{ i | times: 2 }}{% endfor %}</p>",
             ),
         ],
-        partials: Vec::new(),
-        layout: None,
+        ..Template::default()
     };
-    let outcome = Compiled::new(&template, Settings::default())
+    let outcome = Compiled::new(&template, Undefined::Required)
         .map_err(|it| format!("{it:?}"))
         .and_then(|it| {
             let data = r#"{"name": "Tom & Jo", "items": [1, 2]}"#;
-            render(&it, ctx, data).map_err(|it| format!("{it:?}"))
+            it.render(now_unix_ms, data).map_err(|it| format!("{it:?}"))
         });
     let expected = ["Hello Tom & Jo", "<p>Tom &amp; Jo 2 4</p>", "Tom & Jo 2 4\n"];
     let (passed, detail) = match outcome {

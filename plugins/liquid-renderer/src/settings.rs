@@ -22,6 +22,15 @@ pub enum Undefined {
     Nil,
 }
 
+impl From<Undefined> for waxwing_liquid::Undefined {
+    fn from(it: Undefined) -> Self {
+        match it {
+            Undefined::Required => Self::Required,
+            Undefined::Nil => Self::Nil,
+        }
+    }
+}
+
 impl PluginSettings for Settings {
     fn schema() -> String {
         SCHEMA.to_owned()

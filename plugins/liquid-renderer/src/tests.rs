@@ -1,86 +1,58 @@
-//! Tests of the whole renderer through the SDK's trait.
+use waxwing_plugin::renderer::{Part, Renderer, Source, Template};
+use waxwing_plugin::testing::context;
+use waxwing_plugin::{Failure, Pair, Plugin};
 
-mod data;
-mod hostile;
-mod output;
-mod source;
-mod speed;
-mod variables;
+use crate::{LiquidRenderer, Settings};
 
-use waxwing_plugin::renderer::{Output, Part, Renderer, Source, Template};
-use waxwing_plugin::{CallContext, Diagnostic, Failure, Pair, Plugin};
+fn renderer(settings: &str) -> LiquidRenderer {
+    let settings: Settings = serde_json::from_str(settings).expect("settings");
+    LiquidRenderer::configure(settings).expect("the settings are good")
+}
 
-use crate::{Compiled, LiquidRenderer, Settings};
-
-/// 2024-03-05T06:07:08Z.
-const NOW: u64 = 1_709_618_828_000;
-
-fn template(parts: &[(Part, &str)]) -> Template {
-    let source = |(part, text): &(Part, &str)| Source { part: *part, text: (*text).to_owned() };
+fn template(html: &str) -> Template {
     Template {
         slug: "t".to_owned(),
         revision: 1,
-        sources: parts.iter().map(source).collect(),
-        partials: Vec::new(),
-        layout: None,
+        sources: vec![Source { part: Part::Html, text: html.to_owned() }],
+        partials: vec![Pair { key: "who".to_owned(), value: "{{ name }}".to_owned() }],
+        layout: Some("<main>{{ content }}</main>".to_owned()),
     }
 }
 
-fn with_partials(mut it: Template, partials: &[(&str, &str)]) -> Template {
-    let pair =
-        |(key, value): &(&str, &str)| Pair { key: (*key).to_owned(), value: (*value).to_owned() };
-    it.partials = partials.iter().map(pair).collect();
-    it
-}
-
-fn compile(it: &Template) -> Result<Compiled, Vec<Diagnostic>> {
-    LiquidRenderer::configure(Settings::default()).expect("settings").compile(it)
-}
-
-fn ctx() -> CallContext {
-    CallContext {
-        call_id: String::new(),
-        now_unix_ms: NOW,
-        locale: None,
-        dry_run: true,
-        extra: Vec::new(),
+#[test]
+fn the_self_test_passes() {
+    let results = renderer("{}").self_test(&context());
+    assert!(!results.is_empty());
+    for it in results {
+        assert!(it.passed, "{}: {}", it.name, it.detail);
     }
 }
 
-fn render(it: &Template, data: &str) -> Result<Output, Failure> {
-    let compiled = compile(it).map_err(Failure::Misconfigured)?;
-    LiquidRenderer::render(&compiled, &ctx(), data)
+#[test]
+fn sources_partials_and_layout_reach_the_engine() {
+    let compiled = renderer("{}").compile(&template("<p>{% render 'who', name: n %}</p>"));
+    let compiled = compiled.expect("the template is good");
+    let output = LiquidRenderer::render(&compiled, &context(), r#"{"n": "A & B"}"#);
+    let bodies = output.expect("the data is good").bodies;
+    let bodies: Vec<_> = bodies.iter().map(|it| (it.part, it.text.as_str())).collect();
+    let expected = [(Part::Html, "<main><p>A &amp; B</p></main>"), (Part::Text, "A & B\n")];
+    assert_eq!(bodies, expected);
 }
 
-/// The body of one part.
-fn body(it: &Template, part: Part, data: &str) -> String {
-    let output = render(it, data).expect("renders");
-    output.bodies.into_iter().find(|it| it.part == part).expect("the part is there").text
-}
-
-fn html(source: &str, data: &str) -> String {
-    body(&template(&[(Part::Html, source)]), Part::Html, data)
-}
-
-fn text(source: &str, data: &str) -> String {
-    body(&template(&[(Part::Text, source)]), Part::Text, data)
-}
-
-/// Codes and paths of refused data.
-fn refused(source: &str, data: &str) -> Vec<(String, String)> {
-    match render(&template(&[(Part::Text, source)]), data) {
-        Err(Failure::InvalidInput(it)) => {
-            it.into_iter().map(|it| (it.code, it.path.unwrap_or_default())).collect()
-        }
-        Err(Failure::Misconfigured(it)) => {
-            it.into_iter().map(|it| (format!("template: {}", it.code), it.message)).collect()
-        }
-        other @ (Ok(_) | Err(Failure::Internal(_))) => {
-            vec![("unexpected".to_owned(), format!("{other:?}"))]
-        }
+#[test]
+fn the_settings_say_what_is_required() {
+    for (settings, required) in [("{}", true), (r#"{"undefined": "nil"}"#, false)] {
+        let compiled =
+            renderer(settings).compile(&template("{{ n }}")).expect("the template is good");
+        let variables = LiquidRenderer::variables(&compiled);
+        assert_eq!((variables[0].path.as_str(), variables[0].required), ("n", required));
+        let output = LiquidRenderer::render(&compiled, &context(), "{}");
+        assert_eq!(matches!(output, Err(Failure::InvalidInput(_))), required);
     }
 }
 
-fn codes(it: &Template) -> Vec<String> {
-    compile(it).map_or_else(|it| it.into_iter().map(|it| it.code).collect(), |_| Vec::new())
+#[test]
+fn a_fault_keeps_its_place() {
+    let faults = renderer("{}").compile(&template("\n{{ a | nope }}")).expect_err("no such filter");
+    assert_eq!((faults[0].line, faults[0].part.as_deref()), (2, Some("html")));
 }

@@ -2,12 +2,12 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use waxwing_smtp::client::reply::Reply;
+use waxwing_smtp::client::violation::Violation;
 
 use super::cause::Unsupported;
 use super::hello::expect;
-use super::reply::Reply;
 use super::session::{End, Session};
-use super::violation::Violation;
 use super::{Cause, Dial, Login, Security, Stage};
 
 /// Octets of a command line (RFC 5321 section 4.5.3.1.4).

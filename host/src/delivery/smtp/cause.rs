@@ -1,7 +1,7 @@
 //! What stops a session or a message.
 
-use super::reply::Reply;
-use super::violation::Violation;
+use waxwing_smtp::client::reply::Reply;
+use waxwing_smtp::client::violation::Violation;
 
 /// What stops a session or a message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,11 +1,12 @@
 //! From the connection to the login: greeting, EHLO, STARTTLS (RFC 3207).
 
+use waxwing_smtp::client::extensions::Extensions;
+use waxwing_smtp::client::reply::Reply;
+use waxwing_smtp::client::violation::Violation;
+
 use super::cause::Unsupported;
-use super::extensions::Extensions;
-use super::reply::Reply;
 use super::session::{End, Session};
 use super::tls::{TlsClient, describe, server_name};
-use super::violation::Violation;
 use super::{Cause, Dial, Security, Stage};
 
 impl Session {

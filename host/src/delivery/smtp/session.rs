@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::extensions::Extensions;
+use waxwing_smtp::client::extensions::Extensions;
+
 use super::tls::TlsClient;
 use super::wire::Wire;
 use super::{Broken, Cause, Dial, Stage, Timeouts};

@@ -7,12 +7,12 @@
 use std::time::Duration;
 
 use tokio::time::Instant;
+use waxwing_smtp::client::content::Content;
+use waxwing_smtp::client::reply::Reply;
+use waxwing_smtp::client::violation::Violation;
 
 use super::cause::Unsupported;
-use super::content::Content;
-use super::reply::Reply;
 use super::session::Session;
-use super::violation::Violation;
 use super::wire::Written;
 use super::{Cause, Envelope, Refused, Stage};
 use crate::message::address::EmailAddress;

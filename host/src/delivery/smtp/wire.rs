@@ -16,12 +16,12 @@ use tokio::time::{Instant, timeout, timeout_at};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 use tokio_util::either::Either;
+use waxwing_smtp::client::reader::{Lines, Reader};
+use waxwing_smtp::client::reply::Reply;
+use waxwing_smtp::client::transcript::Transcript;
+use waxwing_smtp::client::violation::Violation;
 
 use super::cause::Cause;
-use super::reader::{Lines, Reader};
-use super::reply::Reply;
-use super::transcript::Transcript;
-use super::violation::Violation;
 
 /// How long a server's last words are waited for when it does not listen any more.
 const LAST_WORDS: Duration = Duration::from_secs(5);

@@ -1,4 +1,4 @@
-//! The golden-liquid suite against the component, with the list of known failures that the plugin
+//! The golden-liquid suite against the component, with the list of known failures that the engine
 //! keeps. It may only shrink.
 
 use std::collections::BTreeSet;
@@ -17,8 +17,8 @@ use crate::plugin::runtime::bindings::types::{Failure, Pair};
 use crate::plugin::runtime::error;
 use crate::plugin::runtime::limits::Limits;
 
-const KNOWN: &str = include_str!("../../../../plugins/liquid-renderer/golden-known-failures.txt");
-const OWN: &str = include_str!("../../../../plugins/liquid-renderer/golden-own.json");
+const KNOWN: &str = include_str!("../../../../plugins/liquid/golden-known-failures.txt");
+const OWN: &str = include_str!("../../../../plugins/liquid/golden-own.json");
 
 /// Past the test's capture: a suite that did not run must be seen.
 fn say(message: &str) {
@@ -99,7 +99,7 @@ async fn run(renderer: &Renderer, case: &Value, revision: usize) -> Result<Strin
     }
 }
 
-/// The plugin runs these natively too: what depends on the width of a machine word, or on how the
+/// The engine runs these natively too: what depends on the width of a machine word, or on how the
 /// component is built, differs nowhere else.
 #[tokio::test]
 async fn the_component_and_the_native_build_agree_on_our_own_golden_cases() {

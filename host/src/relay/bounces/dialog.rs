@@ -9,12 +9,12 @@ mod tests;
 use std::sync::Arc;
 
 use bytes::BytesMut;
+use waxwing_smtp::server::data::{Progress, Receiver};
+use waxwing_smtp::server::line::{Line, Lines};
+use waxwing_smtp::server::reply::{Answer, Reply};
 
 use super::{Mail, Recipient};
 use crate::message::address::EmailAddress;
-use crate::relay::data::{Progress, Receiver};
-use crate::relay::line::{Line, Lines};
-use crate::relay::reply::{Answer, Reply};
 
 pub use step::{Dismissal, Protection, Step, StoreUnavailable, Terms};
 

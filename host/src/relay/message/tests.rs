@@ -6,9 +6,10 @@ mod parts;
 mod programs;
 mod whole;
 
+use waxwing_smtp::server::dialog::BareNewline;
+
 use super::*;
 use crate::journey::accept::submission::Filled;
-use crate::relay::dialog::{BareNewline, Unpaid};
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
@@ -30,7 +31,6 @@ fn read_mail(mail: Mail) -> Result<Items, Refusal> {
         hostname,
         message_bytes: 25 << 20,
         recipients: 100,
-        unpaid: Unpaid::Temporary,
         bare_newline: BareNewline::Normalise,
     };
     read(mail, &terms, NOW)

@@ -1,9 +1,9 @@
 //! The manual of the replies, `REPLIES.md`, made from their list.
 
-use super::{Reply, Topic};
+use waxwing_smtp::server::reply::{Reply, Topic};
 
 const PREFACE: &str = "\
-<!-- Made from reply/list.rs; a test compares the two and says how to write this file anew. -->
+<!-- Made from crates/smtp/src/server/reply/list.rs; a test compares the two and says how to write this file anew. -->
 
 # What the relay answers
 

@@ -1,10 +1,11 @@
 //! The commands of the listener for reports (RFC 5321 section 4.1).
 
+use waxwing_smtp::server::command::{Verb, client_name, mail, nothing, rcpt, split};
+use waxwing_smtp::server::data::{BareNewline, Receiver};
+use waxwing_smtp::server::reply::{Answer, Reply};
+
 use super::{Dialog, Envelope, Protection, State};
 use crate::relay::bounces::{Addresses, Recipient};
-use crate::relay::command::{Verb, client_name, mail, nothing, rcpt, split};
-use crate::relay::data::{BareNewline, Receiver};
-use crate::relay::reply::{Answer, Reply};
 
 /// Recipients of one message.
 pub(super) const MAX_RECIPIENTS: usize = 20;

@@ -1,0 +1,133 @@
+//! A server's reply (RFC 5321 section 4.2) and its enhanced status code (RFC 3463).
+
+use std::fmt;
+
+use super::reader::Lines;
+
+/// Characters of a reply's text that are kept.
+const MAX_TEXT: usize = 1_000;
+
+/// What a server says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reply {
+    /// Its code, 200 to 599.
+    pub code: u16,
+    /// Its enhanced status code, as in `5.1.1`, where its class is that of the code.
+    pub enhanced: Option<String>,
+    /// Its lines, joined by spaces, without the codes: at most 1,000 characters, none a control.
+    pub text: String,
+}
+
+impl Reply {
+    /// Whether the session ends with it, whatever the question was (RFC 5321 section 3.8).
+    #[must_use]
+    pub fn is_goodbye(&self) -> bool {
+        self.code == 421
+    }
+
+    #[must_use]
+    pub fn is_positive(&self) -> bool {
+        self.code < 300
+    }
+
+    #[must_use]
+    pub fn is_refusal(&self) -> bool {
+        self.code >= 400
+    }
+}
+
+impl From<Lines> for Reply {
+    fn from(lines: Lines) -> Self {
+        let first = lines.texts.first().map(String::as_str).unwrap_or_default();
+        let enhanced = first.split(' ').next().filter(|word| is_enhanced(word, lines.code));
+        let mut text = String::new();
+        for line in &lines.texts {
+            // Many servers repeat it on each line.
+            let rest = enhanced.and_then(|code| line.strip_prefix(code)).unwrap_or(line).trim();
+            if !text.is_empty() && !rest.is_empty() {
+                text.push(' ');
+            }
+            text.push_str(rest);
+        }
+        if let Some((end, _)) = text.char_indices().nth(MAX_TEXT) {
+            text.truncate(end);
+        }
+        Self { code: lines.code, enhanced: enhanced.map(str::to_owned), text }
+    }
+}
+
+impl fmt::Display for Reply {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.code)?;
+        for word in [self.enhanced.as_deref().unwrap_or_default(), &self.text] {
+            if !word.is_empty() {
+                write!(f, " {word}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// RFC 3463 section 2, with a class that is the code's.
+fn is_enhanced(word: &str, code: u16) -> bool {
+    let is_number =
+        |it: &str| matches!(it.len(), 1..=3) && it.bytes().all(|it| it.is_ascii_digit());
+    let class = match code {
+        200..300 => "2",
+        400..500 => "4",
+        500..600 => "5",
+        _ => return false,
+    };
+    let mut numbers = word.split('.');
+    numbers.next() == Some(class)
+        && numbers.next().is_some_and(is_number)
+        && numbers.next().is_some_and(is_number)
+        && numbers.next().is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reply(code: u16, lines: &[&str]) -> Reply {
+        Reply::from(Lines { code, texts: lines.iter().map(|&it| it.to_owned()).collect() })
+    }
+
+    #[test]
+    fn an_enhanced_code_is_taken_from_the_first_line() {
+        let reply =
+            reply(550, &["5.1.1 The account", "5.1.1 does not exist.", "", "https://x/?p=1 "]);
+        assert_eq!(reply.enhanced.as_deref(), Some("5.1.1"));
+        assert_eq!(reply.text, "The account does not exist. https://x/?p=1");
+        assert_eq!(reply.to_string(), "550 5.1.1 The account does not exist. https://x/?p=1");
+    }
+
+    #[test]
+    fn what_only_looks_like_an_enhanced_code_is_text() {
+        for (code, line) in [
+            (550, "4.1.1 other class"),
+            (354, "3.0.0 no class of that name"),
+            (550, "5.1 short"),
+            (550, "5.1.1.1 long"),
+            (550, "5.1000.1 wide"),
+            (550, "5..1 empty"),
+            (550, "05.1.1 padded"),
+            (550, "5.1.1, with a comma"),
+            (550, "5.1.x"),
+            (550, ""),
+        ] {
+            let reply = reply(code, &[line]);
+            assert_eq!(reply.enhanced, None, "{line}");
+            assert_eq!(reply.text, line);
+        }
+        assert_eq!(reply(250, &["2.0.0"]).enhanced.as_deref(), Some("2.0.0"));
+        assert_eq!(reply(452, &["4.5.100 x"]).enhanced.as_deref(), Some("4.5.100"));
+        assert_eq!(reply(250, &[""]).to_string(), "250");
+    }
+
+    #[test]
+    fn a_long_text_is_cut_between_characters() {
+        let reply = reply(550, &["ü".repeat(900).as_str(), "ü".repeat(900).as_str()]);
+        assert_eq!(reply.text.chars().count(), MAX_TEXT);
+    }
+}

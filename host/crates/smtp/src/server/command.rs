@@ -1,0 +1,117 @@
+//! Command lines: the verb, and what follows it (RFC 5321 section 4.1).
+
+pub mod bdat;
+pub mod mail;
+mod parameters;
+mod path;
+pub mod rcpt;
+
+use crate::server::reply::{Answer, Reply};
+
+/// What a client names itself with, at most, in octets (RFC 5321 section 4.5.3.1.2).
+const LONGEST_NAME: usize = 255;
+
+/// The commands that have an answer of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verb {
+    /// Names the client and asks for the extensions.
+    Ehlo,
+    /// Names the client.
+    Helo,
+    /// Asks for a TLS handshake (RFC 3207).
+    StartTls,
+    /// Logs in (RFC 4954).
+    Auth,
+    /// Begins a message.
+    Mail,
+    /// Adds a recipient.
+    Rcpt,
+    /// Begins the text of the message.
+    Data,
+    /// Hands over a chunk of the message (RFC 3030).
+    Bdat,
+    /// Ends the transaction.
+    Rset,
+    /// Does nothing.
+    Noop,
+    /// Asks whether an address exists.
+    Vrfy,
+    /// Asks who is on a list.
+    Expn,
+    /// Asks for help.
+    Help,
+    /// Ends the session.
+    Quit,
+}
+
+const VERBS: [(&str, Verb); 14] = [
+    ("EHLO", Verb::Ehlo),
+    ("HELO", Verb::Helo),
+    ("STARTTLS", Verb::StartTls),
+    ("AUTH", Verb::Auth),
+    ("MAIL", Verb::Mail),
+    ("RCPT", Verb::Rcpt),
+    ("DATA", Verb::Data),
+    ("BDAT", Verb::Bdat),
+    ("RSET", Verb::Rset),
+    ("NOOP", Verb::Noop),
+    ("VRFY", Verb::Vrfy),
+    ("EXPN", Verb::Expn),
+    ("HELP", Verb::Help),
+    ("QUIT", Verb::Quit),
+];
+
+/// The verb of a line, and what follows it without the blanks around.
+///
+/// # Errors
+/// No such command.
+pub fn split(line: &[u8]) -> Result<(Verb, &[u8]), Answer> {
+    let end = line.iter().position(|byte| *byte == b' ').unwrap_or(line.len());
+    let (word, rest) = line.split_at_checked(end).unwrap_or((line, b""));
+    VERBS
+        .iter()
+        .find(|(name, _)| word.eq_ignore_ascii_case(name.as_bytes()))
+        .map(|(_, verb)| (*verb, rest.trim_ascii()))
+        .ok_or(Reply::UnknownCommand.into())
+}
+
+/// An argument as text.
+///
+/// # Errors
+/// It is not UTF-8.
+pub fn text(argument: &[u8]) -> Result<&str, Answer> {
+    str::from_utf8(argument).map_err(|_| Reply::BadLine.into())
+}
+
+/// For commands that take no argument.
+///
+/// # Errors
+/// There is one.
+pub fn nothing(argument: &[u8]) -> Result<(), Answer> {
+    if argument.is_empty() {
+        Ok(())
+    } else {
+        Err(Reply::BadArgument.with("this command takes no argument"))
+    }
+}
+
+/// The name that a client gives itself. Clients send what they like, so any printable text will do.
+///
+/// # Errors
+/// It is empty, too long, or holds a control character.
+pub fn client_name(argument: &[u8]) -> Result<&str, Answer> {
+    let name = text(argument)?;
+    if name.is_empty() || name.len() > LONGEST_NAME || name.chars().any(char::is_control) {
+        return Err(Reply::BadArgument.with("name the client: EHLO client.example.com"));
+    }
+    Ok(name)
+}
+
+/// What follows a keyword with its colon, and the blanks that some clients put there.
+fn after_keyword<'a>(text: &'a str, keyword: &str) -> Option<&'a str> {
+    let (word, rest) = text.split_at_checked(keyword.len())?;
+    word.eq_ignore_ascii_case(keyword).then_some(rest.trim_start_matches(' '))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,75 @@
+//! EHLO, HELO and STARTTLS (RFC 5321 section 4.1.1.1, RFC 3207).
+
+use bytes::BytesMut;
+
+use super::{Dialog, Login, Outcome, Question, Security, State, Step};
+use crate::server::command::{client_name, nothing};
+use crate::server::reply::{Answer, Reply};
+
+impl Dialog {
+    /// The handshake is done. What came before it is forgotten, the input is emptied: it may have
+    /// been put there by somebody in between.
+    pub fn secured(&mut self, input: &mut BytesMut) {
+        if matches!(self.state, State::Asked(Question::Handshake)) {
+            input.clear();
+            self.security = Security::Tls;
+            self.hello = None;
+            self.envelope = None;
+            self.state = State::Command;
+        }
+    }
+
+    pub(super) fn ehlo(&mut self, argument: &[u8]) -> Outcome {
+        let name = client_name(argument)?.to_owned();
+        self.greeted_by(name);
+        let mut lines = vec![
+            self.terms.hostname.clone(),
+            "PIPELINING".to_owned(),
+            format!("SIZE {}", self.terms.message_bytes),
+            "8BITMIME".to_owned(),
+            "SMTPUTF8".to_owned(),
+            "ENHANCEDSTATUSCODES".to_owned(),
+            "CHUNKING".to_owned(),
+        ];
+        match (self.security, self.login) {
+            (Security::Plain, _) => lines.push("STARTTLS".to_owned()),
+            (Security::Tls, Login::Anonymous) => lines.push("AUTH PLAIN LOGIN".to_owned()),
+            (Security::Tls, Login::Authenticated) => {}
+        }
+        self.say(Answer { reply: Reply::Hello, lines });
+        Ok(None)
+    }
+
+    pub(super) fn helo(&mut self, argument: &[u8]) -> Outcome {
+        let name = client_name(argument)?.to_owned();
+        self.greeted_by(name);
+        self.say(Reply::Hello.with(self.terms.hostname.clone()));
+        Ok(None)
+    }
+
+    pub(super) fn start_tls(&mut self, argument: &[u8]) -> Outcome {
+        nothing(argument)?;
+        match self.security {
+            Security::Tls => Err(Reply::OutOfOrder.with("the session is encrypted already")),
+            Security::Plain => {
+                self.need_hello()?;
+                self.say(Reply::HandshakeReady);
+                self.state = State::Asked(Question::Handshake);
+                Ok(Some(Step::StartTls))
+            }
+        }
+    }
+
+    pub(super) fn need_hello(&self) -> Result<(), Answer> {
+        match self.hello {
+            Some(_) => Ok(()),
+            None => Err(Reply::OutOfOrder.with("send EHLO first")),
+        }
+    }
+
+    /// A greeting ends the transaction and leaves the login as it is.
+    fn greeted_by(&mut self, name: String) {
+        self.hello = Some(name);
+        self.envelope = None;
+    }
+}

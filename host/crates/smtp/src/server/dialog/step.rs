@@ -1,0 +1,97 @@
+//! What a session is held under, and what passes between it and its driver.
+
+pub use crate::server::data::BareNewline;
+use crate::server::dialog::Credentials;
+use waxwing_mail::address::EmailAddress;
+
+/// What a session is held under.
+#[derive(Debug, Clone)]
+pub struct Terms {
+    /// What the server calls itself.
+    pub hostname: String,
+    /// The largest message, in octets.
+    pub message_bytes: usize,
+    /// The most recipients of one message.
+    pub recipients: usize,
+    /// What becomes of a line feed that stands alone in a message.
+    pub bare_newline: BareNewline,
+}
+
+/// Whether the bytes go through TLS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Security {
+    /// Not yet: STARTTLS is offered and AUTH is not.
+    Plain,
+    /// Yes.
+    Tls,
+}
+
+/// What the driver does next.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Write the output, then give more bytes: everything that can be understood was handled.
+    Wait,
+    /// Write the output, then go on with the same input: many replies have gathered.
+    Flush,
+    /// Write the output, shake hands, then [`super::Dialog::secured`].
+    StartTls,
+    /// Look the key up, then [`super::Dialog::authenticated`].
+    Authenticate(Credentials),
+    /// MAIL was well formed; then [`super::Dialog::sender_checked`].
+    Sender(Option<EmailAddress>),
+    /// RCPT was well formed; then [`super::Dialog::recipient_checked`].
+    Recipient(EmailAddress),
+    /// The message is whole; then [`super::Dialog::submitted`].
+    Submit(Box<Mail>),
+    /// Write the output, then close.
+    Close,
+}
+
+/// A message as it was handed in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mail {
+    /// What the client called itself: any printable text.
+    pub hello: String,
+    /// The envelope's sender; none is `MAIL FROM:<>`.
+    pub sender: Option<EmailAddress>,
+    /// At least one, each once, as they came.
+    pub recipients: Vec<EmailAddress>,
+    /// Whether SMTPUTF8 was asked for (RFC 6531).
+    pub utf8: bool,
+    /// The message, perhaps empty: lines of any length that end in CRLF, no other CR or LF, no NUL.
+    /// By DATA its stuffed dots are taken out.
+    pub data: Vec<u8>,
+}
+
+/// What a message was stored as.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Accepted {
+    /// What the client is told that they are called, one for each recipient.
+    pub ids: Vec<String>,
+    /// How many of them are not sent, because their recipient is on the suppression list.
+    pub suppressed: usize,
+}
+
+/// Where a session stands, for its time-outs and for a shutdown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// Not authenticated.
+    Login,
+    /// Authenticated, between two messages.
+    Idle,
+    /// MAIL was accepted.
+    Transaction,
+    /// The message is coming, by DATA or by chunks.
+    Data,
+}
+
+/// Why the server ends a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dismissal {
+    /// The server is shutting down.
+    Stopping,
+    /// The client was silent, or slow, for too long.
+    Idle,
+    /// The client's address has too many sessions, or the server has.
+    TooManyConnections,
+}

@@ -1,0 +1,71 @@
+//! A template and its data: sources, partials and data are separated by a NUL.
+//!
+//! The time of a render is bounded by the host, not by the engine; so here the loops of a source are bounded.
+
+use waxwing_liquid::{
+    Compiled, Diagnostic, Part, Partial, RenderError, Source, Template, Undefined,
+};
+
+const NOW: u64 = 1_709_618_828_000;
+const MAX_INPUT: usize = 4 << 10;
+/// Words that make a render run a block more than once.
+const LOOPS: [&str; 4] = ["for", "tablerow", "render", "include"];
+const MAX_LOOPS: usize = 4;
+
+pub fn check(input: &[u8]) {
+    let Ok(text) = str::from_utf8(input) else { return };
+    if text.len() > MAX_INPUT || !is_bounded(text) {
+        return;
+    }
+    let mut pieces = text.split('\0');
+    let mut next = || pieces.next().unwrap_or_default().to_owned();
+    let (html, subject, partial, layout, data) = (next(), next(), next(), next(), next());
+    let source = |part, text| Source { part, text };
+    let template = Template {
+        sources: vec![source(Part::Subject, subject), source(Part::Html, html)],
+        partials: vec![Partial { name: "p".to_owned(), text: partial }],
+        layout: (!layout.is_empty()).then_some(layout),
+    };
+    for undefined in [Undefined::Required, Undefined::Nil] {
+        match Compiled::new(&template, undefined) {
+            Ok(compiled) => rendered(&compiled, undefined, &data),
+            Err(faults) => explained(&faults),
+        }
+    }
+}
+
+fn rendered(compiled: &Compiled, undefined: Undefined, data: &str) {
+    assert!(compiled.weight() > 0);
+    let variables = compiled.variables();
+    assert!(variables.iter().all(|it| !it.path.is_empty()));
+    assert!(undefined == Undefined::Required || variables.iter().all(|it| !it.required));
+    let data = if data.is_empty() { "{}" } else { data };
+    let outcome = compiled.render(NOW, data);
+    assert_eq!(outcome, compiled.render(NOW, data), "the same input gives the same output");
+    match outcome {
+        Ok(output) => {
+            let parts: Vec<Part> = output.bodies.iter().map(|it| it.part).collect();
+            assert_eq!(parts, [Part::Subject, Part::Html, Part::Text]);
+            assert!(!output.bodies[0].text.contains(['\r', '\n']), "a subject is one line");
+            assert!(output.missing.len() <= 256);
+        }
+        Err(RenderError::Data(faults) | RenderError::Template(faults)) => explained(&faults),
+    }
+}
+
+fn explained(faults: &[Diagnostic]) {
+    assert!(!faults.is_empty());
+    for it in faults {
+        assert!(!it.code.is_empty() && !it.message.is_empty(), "{it:?}");
+        assert!(it.column == 0 || it.line > 0, "{it:?}");
+    }
+}
+
+/// Few loops, none over a computed or a long range, and no text that doubles itself at every turn.
+fn is_bounded(text: &str) -> bool {
+    let loops: usize = LOOPS.iter().map(|it| text.matches(it).count()).sum();
+    let digits = text.split(|c: char| !c.is_ascii_digit()).map(str::len).max().unwrap_or(0);
+    let has_range = text.contains("..");
+    loops <= MAX_LOOPS
+        && (!has_range || (digits <= 2 && loops <= 2 && !text.contains(['|', 'e', 'E'])))
+}

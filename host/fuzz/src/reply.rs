@@ -1,0 +1,61 @@
+//! What another server says, read by the client. The first octet says how the stream is cut into pieces.
+
+use waxwing_mail::status::{EnhancedCode, Said, Stage, judge};
+use waxwing_smtp::client::extensions::Extensions;
+use waxwing_smtp::client::reader::{Lines, Reader};
+use waxwing_smtp::client::reply::Reply;
+use waxwing_smtp::client::transcript::Transcript;
+use waxwing_smtp::client::violation::Violation;
+
+pub fn check(input: &[u8]) {
+    let Some((piece, stream)) = input.split_first() else { return };
+    let (whole, violation) = read(stream, stream.len().max(1));
+    let pieces = read(stream, usize::from(*piece) + 1);
+    assert_eq!(pieces, (whole.clone(), violation), "pieces make no difference");
+    for lines in whole {
+        replied(lines);
+    }
+}
+
+/// All replies of a stream that comes in pieces of that size.
+fn read(stream: &[u8], piece: usize) -> (Vec<Lines>, Option<Violation>) {
+    let (mut reader, mut transcript) = (Reader::default(), Transcript::default());
+    let (mut replies, mut violation) = (Vec::new(), None);
+    'stream: for piece in stream.chunks(piece) {
+        reader.take(piece);
+        loop {
+            match reader.next(&mut transcript) {
+                Ok(Some(lines)) => replies.push(lines),
+                Ok(None) => break,
+                Err(it) => {
+                    violation = Some(it);
+                    break 'stream;
+                }
+            }
+        }
+    }
+    reader.discard(&mut transcript);
+    assert!(reader.is_empty(), "what is discarded is gone");
+    let shown = transcript.take();
+    assert!(shown.len() <= 8 << 10, "a transcript is bounded");
+    assert!(shown.chars().all(|c| c == '\n' || !c.is_control()), "a transcript is harmless");
+    (replies, violation)
+}
+
+fn replied(lines: Lines) {
+    assert!((200..600).contains(&lines.code));
+    assert!((1..=200).contains(&lines.texts.len()));
+    assert!(lines.texts.iter().all(|it| !it.chars().any(char::is_control)));
+    let extensions = Extensions::parse(&lines);
+    assert!(extensions.limit().is_none_or(|it| it > 0));
+    let reply = Reply::from(lines);
+    assert!(reply.text.chars().count() <= 1_000);
+    let enhanced = reply.enhanced.as_deref().map(|it| {
+        let code: EnhancedCode = it.parse().expect("the grammar of codes is one");
+        assert_eq!(it.chars().next(), reply.code.to_string().chars().next(), "one class");
+        code
+    });
+    for stage in [Stage::Session, Stage::Recipient, Stage::Later] {
+        let _judgement = judge(Said { code: Some(reply.code), enhanced, text: &reply.text, stage });
+    }
+}

@@ -1,0 +1,129 @@
+//! Which paths a template reads from its data, and which of them it cannot do without.
+//!
+//! Required: printed, filtered or looped over whatever the data is, without `default`. What every
+//! branch of an `if … else` or a `case … else` reads is read whatever the data is; what only some of
+//! them read is optional, and so is what stands in a condition or behind a `break`. A loop without an
+//! `else` counts as run. Names that the template binds are not data: a loop's variable stands for the
+//! items of its collection, and what `assign` or `capture` computed is needed where its name is read.
+
+use std::collections::BTreeMap;
+
+mod reads;
+mod walk;
+
+use crate::compile::{Compiled, LAYOUT_NAMES};
+use crate::machine::MAX_DEPTH;
+use crate::template::Diagnostic;
+use reads::Reads;
+use walk::Walker;
+
+/// A step into data.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    Key(String),
+    Index(i64),
+    /// Every item of a list.
+    Each,
+}
+
+/// A path and how it is read.
+#[derive(Debug)]
+pub struct Use {
+    pub steps: Vec<Step>,
+    pub required: bool,
+    /// A loop goes over it, unconditionally.
+    pub looped: bool,
+    /// It is printed as it is, unconditionally.
+    pub printed: bool,
+}
+
+impl Use {
+    /// As people write it: `user.name`, `items[].price`.
+    pub fn path(&self) -> String {
+        path(&self.steps)
+    }
+}
+
+/// Adds a step as people write it.
+pub fn append(path: &mut String, step: &Step) {
+    match step {
+        Step::Key(key) if path.is_empty() => path.push_str(key),
+        Step::Key(key) => put!(path, ".{key}"),
+        Step::Index(index) => put!(path, "[{index}]"),
+        Step::Each => path.push_str("[]"),
+    }
+}
+
+fn path(steps: &[Step]) -> String {
+    let mut out = String::new();
+    for it in steps {
+        append(&mut out, it);
+    }
+    out
+}
+
+/// Every path that a template reads, in order of first use.
+///
+/// # Errors
+/// The template calls partials so often that it cannot be looked through, or too deep.
+pub fn of(it: &Compiled) -> Result<Vec<Use>, Vec<Diagnostic>> {
+    let mut walker = Walker::new(&it.partials);
+    for (_, unit) in &it.parts {
+        walker.unit(unit, &[]);
+    }
+    if let Some(layout) = &it.layout {
+        walker.unit(layout, &LAYOUT_NAMES);
+    }
+    if let Some((unit, layout)) = &it.derived {
+        walker.unit(unit, &[]);
+        if let Some(layout) = layout {
+            walker.unit(layout, &LAYOUT_NAMES);
+        }
+    }
+    if walker.is_exhausted() {
+        let message = "the partials call each other too often to be looked through".to_owned();
+        return Err(vec![Diagnostic::new("too_complex", message)]);
+    }
+    if walker.deepest > MAX_DEPTH {
+        let message = format!("tags and partials are nested more than {MAX_DEPTH} deep");
+        return Err(vec![Diagnostic::new("nesting_too_deep", message)]);
+    }
+    Ok(walker.uses.all)
+}
+
+/// Uses by path, in order of first use.
+#[derive(Default)]
+struct Uses {
+    all: Vec<Use>,
+    by_path: BTreeMap<String, usize>,
+}
+
+/// How a value is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    /// Its absence is fine.
+    Optional,
+    Required,
+    Looped,
+    Printed,
+}
+
+impl Uses {
+    /// The position of a path in the list, where it is put if it is new.
+    fn position(&mut self, steps: Vec<Step>) -> usize {
+        let all = &mut self.all;
+        *self.by_path.entry(path(&steps)).or_insert_with(|| {
+            all.push(Use { steps, required: false, looped: false, printed: false });
+            all.len() - 1
+        })
+    }
+
+    fn require(&mut self, reads: &Reads) {
+        for (at, how) in reads.iter() {
+            let it = &mut self.all[at];
+            it.required = true;
+            it.looped |= how.looped;
+            it.printed |= how.printed;
+        }
+    }
+}
