@@ -155,7 +155,7 @@ impl Sqlite {
     pub async fn probe(&self, now: Timestamp) -> Result<(), StoreError> {
         let during = || StoreError::during("probe");
         let mut tx = self.begin().await?;
-        sqlx::query("-- probe\nUPDATE probe SET written_at = ? WHERE id = 1")
+        sqlx::query("-- probe\nUPDATE probe SET written_at = $1 WHERE id = 1")
             .bind(now.millis())
             .execute(&mut *tx)
             .await

@@ -36,7 +36,7 @@ impl Sqlite {
         sqlx::query(
             "-- create_account
              INSERT INTO accounts (id, name, plan, state, sender, strict, created_at)
-             VALUES (?, ?, ?, ?, ?, ?, ?)",
+             VALUES ($1, $2, $3, $4, $5, $6, $7)",
         )
         .bind(account.id.to_string())
         .bind(&account.name)
@@ -59,8 +59,10 @@ impl Sqlite {
         let rows = sqlx::query(
             "-- accounts
              SELECT id, name, plan, state, sender, brand, strict, balance, created_at,
-                    (SELECT coalesce(sum(sent), 0) FROM usage WHERE account_id = id AND day = ?1) AS today,
-                    (SELECT coalesce(sum(sent), 0) FROM usage WHERE account_id = id AND day > ?1 - 30) AS month
+                    (SELECT CAST(coalesce(sum(sent), 0) AS BIGINT) FROM usage
+                     WHERE account_id = accounts.id AND day = $1) AS today,
+                    (SELECT CAST(coalesce(sum(sent), 0) AS BIGINT) FROM usage
+                     WHERE account_id = accounts.id AND day > $1 - 30) AS month
              FROM accounts ORDER BY id",
         )
         .bind(now.day())
@@ -94,7 +96,7 @@ impl Sqlite {
     pub async fn update_account(&self, account: &Account) -> Result<(), StoreError> {
         let done = sqlx::query(
             "-- update_account
-             UPDATE accounts SET name = ?, plan = ?, state = ?, sender = ?, strict = ? WHERE id = ?",
+             UPDATE accounts SET name = $1, plan = $2, state = $3, sender = $4, strict = $5 WHERE id = $6",
         )
         .bind(&account.name)
         .bind(&account.plan.name)
@@ -128,7 +130,7 @@ impl Sqlite {
             changes.iter().map(|(field, value)| (field.variable(), value)).collect();
         let row = sqlx::query(
             "-- change_brand: a null in the patch takes a member away (RFC 7396)
-             UPDATE accounts SET brand = json_patch(brand, ?) WHERE id = ? RETURNING brand",
+             UPDATE accounts SET brand = json_patch(brand, $1) WHERE id = $2 RETURNING brand",
         )
         .bind(to_json(&values))
         .bind(id.to_string())
@@ -155,7 +157,7 @@ impl Sqlite {
         sqlx::query(
             "-- add_credits
              INSERT INTO ledger (account_id, kind, amount, reason, created_at)
-             VALUES (?, ?, ?, ?, ?)",
+             VALUES ($1, $2, $3, $4, $5)",
         )
         .bind(account.to_string())
         .bind(kind.word())
@@ -166,7 +168,7 @@ impl Sqlite {
         .await
         .map_err(StoreError::during("add_credits"))
         .map_err(|error| if error.is_constraint() { StoreError::NegativeBalance } else { error })?;
-        let balance = sqlx::query("-- balance\nSELECT balance FROM accounts WHERE id = ?")
+        let balance = sqlx::query("-- balance\nSELECT balance FROM accounts WHERE id = $1")
             .bind(account.to_string())
             .fetch_one(&mut *tx)
             .await
@@ -187,7 +189,7 @@ impl Sqlite {
         let rows = sqlx::query(
             "-- ledger
              SELECT kind, amount, message_id, reason, created_at FROM ledger
-             WHERE account_id = ? ORDER BY id DESC LIMIT ?",
+             WHERE account_id = $1 ORDER BY id DESC LIMIT $2",
         )
         .bind(account.to_string())
         .bind(limit)
@@ -226,9 +228,11 @@ pub struct LedgerRow {
 /// The statement that reads one account; the facts read it in a transaction of their own.
 pub const ACCOUNT: &str = "-- account
     SELECT id, name, plan, state, sender, brand, strict, balance, created_at,
-           (SELECT coalesce(sum(sent), 0) FROM usage WHERE account_id = accounts.id AND day = ?1) AS today,
-           (SELECT coalesce(sum(sent), 0) FROM usage WHERE account_id = accounts.id AND day > ?1 - 30) AS month
-    FROM accounts WHERE id = ?2";
+           (SELECT CAST(coalesce(sum(sent), 0) AS BIGINT) FROM usage
+            WHERE account_id = accounts.id AND day = $1) AS today,
+           (SELECT CAST(coalesce(sum(sent), 0) AS BIGINT) FROM usage
+            WHERE account_id = accounts.id AND day > $1 - 30) AS month
+    FROM accounts WHERE id = $2";
 
 /// Reads a row of [`ACCOUNT`].
 ///

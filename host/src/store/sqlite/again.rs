@@ -21,23 +21,23 @@ const DESTINATIONS: u32 = 10_000;
 /// would read the whole queue where none does.
 const LOOK_FOR_WANTED: &str = "-- try_all_again: look
     SELECT message_id,
-           due_at > ?1 AND lease_owner IS NULL AND (attempts > 0 OR waits_for IS NOT NULL)
-               AND (?3 IS NULL OR account_id = ?3) AND (?4 IS NULL OR lane = ?4) AS fits
-    FROM queue WHERE message_id > ?2 ORDER BY message_id LIMIT ?5";
+           due_at > $1 AND lease_owner IS NULL AND (attempts > 0 OR waits_for IS NOT NULL)
+               AND ($3 IS NULL OR account_id = $3) AND ($4 IS NULL OR lane = $4) AS fits
+    FROM queue WHERE message_id > $2 ORDER BY message_id LIMIT $5";
 const LOOK_FOR_WAITING: &str = "-- wake_all: look
     SELECT message_id, waits_for IS NOT NULL AND waits_for <> account_id AS fits
-    FROM queue WHERE message_id > ?1 ORDER BY message_id LIMIT ?2";
+    FROM queue WHERE message_id > $1 ORDER BY message_id LIMIT $2";
 /// From each name to the next one, and past the accounts that are suspended.
 const ONE_OF_EACH: &str = "-- wake_one_of_each: look
     WITH RECURSIVE names (name) AS (
-        SELECT min(waits_for) FROM queue WHERE waits_for > ?1
+        SELECT min(waits_for) FROM queue WHERE waits_for > $1
         UNION ALL
         SELECT (SELECT min(waits_for) FROM queue
-                WHERE waits_for > CASE WHEN name GLOB 'acc_*' THEN 'acc`' ELSE name END)
+                WHERE waits_for > CASE WHEN substr(name, 1, 4) = 'acc_' THEN 'acc`' ELSE name END)
         FROM names WHERE name IS NOT NULL)
     SELECT name, (SELECT message_id FROM queue WHERE waits_for = name ORDER BY due_at LIMIT 1)
                      AS message_id
-    FROM names WHERE name IS NOT NULL AND name NOT GLOB 'acc_*' LIMIT ?2";
+    FROM names WHERE name IS NOT NULL AND substr(name, 1, 4) <> 'acc_' LIMIT $2";
 
 /// What became of a wish to try a message again now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,8 +78,8 @@ impl Sqlite {
         }
         sqlx::query(
             "-- try_again
-             UPDATE queue SET due_at = ?2, waits_for = NULL, is_wanted = 1
-             WHERE message_id = ?1 AND lease_owner IS NULL",
+             UPDATE queue SET due_at = $2, waits_for = NULL, is_wanted = TRUE
+             WHERE message_id = $1 AND lease_owner IS NULL",
         )
         .bind(id.to_string())
         .bind(now.millis())
@@ -117,9 +117,9 @@ impl Sqlite {
             }
             all += sqlx::query(
                 "-- try_all_again
-                 UPDATE queue SET due_at = ?1, waits_for = NULL, is_wanted = 1
-                 WHERE message_id IN (SELECT value FROM json_each(?2))
-                   AND due_at > ?1 AND lease_owner IS NULL",
+                 UPDATE queue SET due_at = $1, waits_for = NULL, is_wanted = TRUE
+                 WHERE message_id IN (SELECT value FROM json_each($2))
+                   AND due_at > $1 AND lease_owner IS NULL",
             )
             .bind(now.millis())
             .bind(to_json(&ids))
@@ -142,7 +142,7 @@ impl Sqlite {
                      due_at = (SELECT updated_at FROM messages WHERE id = message_id)
                  WHERE message_id IN (
                      SELECT message_id FROM queue
-                     WHERE waits_for = ?1 AND lease_owner IS NULL LIMIT ?2)",
+                     WHERE waits_for = $1 AND lease_owner IS NULL LIMIT $2)",
             )
             .bind(account.to_string())
             .bind(BITE)
@@ -165,7 +165,7 @@ impl Sqlite {
     ) -> Result<BTreeSet<String>, StoreError> {
         let rows = sqlx::query(
             "-- waited_for
-             SELECT value FROM json_each(?) AS host
+             SELECT value FROM json_each($1) AS host
              WHERE EXISTS (SELECT 1 FROM queue WHERE waits_for = host.value)",
         )
         .bind(to_json(hosts))
@@ -187,11 +187,11 @@ impl Sqlite {
     ) -> Result<u64, StoreError> {
         sqlx::query(
             "-- wake
-             UPDATE queue SET due_at = min(due_at, ?1), waits_for = NULL
+             UPDATE queue SET due_at = CASE WHEN due_at < $1 THEN due_at ELSE $1 END, waits_for = NULL
              WHERE message_id IN (
                  SELECT message_id FROM queue
-                 WHERE waits_for IN (SELECT value FROM json_each(?2)) AND lease_owner IS NULL
-                 LIMIT ?3)",
+                 WHERE waits_for IN (SELECT value FROM json_each($2)) AND lease_owner IS NULL
+                 LIMIT $3)",
         )
         .bind(now.millis())
         .bind(to_json(hosts))
@@ -215,10 +215,10 @@ impl Sqlite {
     ) -> Result<u64, StoreError> {
         sqlx::query(
             "-- wake_one_of_many
-             UPDATE queue SET due_at = min(due_at, ?1), waits_for = NULL
+             UPDATE queue SET due_at = CASE WHEN due_at < $1 THEN due_at ELSE $1 END, waits_for = NULL
              WHERE message_id = (
-                 SELECT message_id FROM queue WHERE waits_for = ?2 ORDER BY due_at LIMIT 1)
-               AND EXISTS (SELECT 1 FROM queue WHERE waits_for = ?2 LIMIT 1 OFFSET ?3)",
+                 SELECT message_id FROM queue WHERE waits_for = $2 ORDER BY due_at LIMIT 1)
+               AND EXISTS (SELECT 1 FROM queue WHERE waits_for = $2 LIMIT 1 OFFSET $3)",
         )
         .bind(now.millis())
         .bind(name)
@@ -282,8 +282,8 @@ impl Sqlite {
         }
         sqlx::query(
             "-- wake_these
-             UPDATE queue SET due_at = min(due_at, ?1), waits_for = NULL
-             WHERE message_id IN (SELECT value FROM json_each(?2))
+             UPDATE queue SET due_at = CASE WHEN due_at < $1 THEN due_at ELSE $1 END, waits_for = NULL
+             WHERE message_id IN (SELECT value FROM json_each($2))
                AND waits_for IS NOT NULL AND lease_owner IS NULL",
         )
         .bind(now.millis())

@@ -44,7 +44,7 @@ pub async fn put(
              address = excluded.address, tls = excluded.tls, outcome = excluded.outcome, \
              code = excluded.code, enhanced = excluded.enhanced, reply = excluded.reply, \
              conversation = excluded.conversation, \
-             uncertain = max(uncertain, excluded.uncertain)",
+             uncertain = attempts.uncertain OR excluded.uncertain",
         );
         run(tx, query, "settle: attempts").await?;
     }

@@ -32,10 +32,10 @@ impl Sqlite {
         let mut tx = self.begin().await?;
         let held = sqlx::query(
             "-- back_off: queue
-             UPDATE queue SET due_at = j.value ->> 'due', waits_for = j.value ->> 'for', is_wanted = 0,
-                              first_at = coalesce(first_at, ?2)
-             FROM json_each(?1) AS j
-             WHERE message_id = j.value ->> 'id' AND due_at <= ?2 AND lease_owner IS NULL
+             UPDATE queue SET due_at = j.value ->> 'due', waits_for = j.value ->> 'for', is_wanted = FALSE,
+                              first_at = coalesce(first_at, $2)
+             FROM json_each($1) AS j
+             WHERE message_id = j.value ->> 'id' AND due_at <= $2 AND lease_owner IS NULL
              RETURNING message_id, account_id, lane",
         )
         .bind(&rows)
@@ -50,8 +50,8 @@ impl Sqlite {
         let newly = sqlx::query(
             "-- back_off: newly deferred
              SELECT m.id, m.account_id, j.value ->> 'reason' AS reason
-             FROM json_each(?1) AS j JOIN messages m ON m.id = j.value ->> 'id'
-             WHERE m.state <> 'deferred' AND m.id IN (SELECT value FROM json_each(?2))",
+             FROM json_each($1) AS j JOIN messages m ON m.id = j.value ->> 'id'
+             WHERE m.state <> 'deferred' AND m.id IN (SELECT value FROM json_each($2))",
         )
         .bind(&rows)
         .bind(&held)
@@ -60,12 +60,12 @@ impl Sqlite {
         .map_err(during())?;
         sqlx::query(
             "-- back_off: state
-             UPDATE messages SET state = 'deferred', updated_at = ?3, reason = (j.value ->> 'reason') ||
-                 coalesce((SELECT '; its own last attempt: ' || substr(reply, 1, ?4) FROM attempts
+             UPDATE messages SET state = 'deferred', updated_at = $3, reason = (j.value ->> 'reason') ||
+                 coalesce((SELECT '; its own last attempt: ' || substr(reply, 1, $4) FROM attempts
                            WHERE message_id = messages.id ORDER BY number DESC LIMIT 1), '')
-             FROM json_each(?1) AS j
+             FROM json_each($1) AS j
              WHERE messages.id = j.value ->> 'id'
-               AND messages.id IN (SELECT value FROM json_each(?2))",
+               AND messages.id IN (SELECT value FROM json_each($2))",
         )
         .bind(&rows)
         .bind(&held)

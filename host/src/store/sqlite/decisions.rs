@@ -130,13 +130,13 @@ impl Sqlite {
             DecisionRef::Decision(id) => sqlx::query(
                 "-- decision
                  SELECT id, account_id, message_id, outcome, plugins, created_at FROM decisions
-                 WHERE id = ?",
+                 WHERE id = $1",
             )
             .bind(id.to_string()),
             DecisionRef::Message(id) => sqlx::query(
                 "-- decision: of a message
                  SELECT id, account_id, message_id, outcome, plugins, created_at FROM decisions
-                 WHERE message_id = ? ORDER BY id DESC LIMIT 1",
+                 WHERE message_id = $1 ORDER BY id DESC LIMIT 1",
             )
             .bind(id.to_string()),
         };

@@ -86,7 +86,7 @@ impl Sqlite {
             "-- domain_file
              SELECT d.*, c.number, c.next_at, c.checked_at, c.owned_since, c.owned_at,
                     c.unclear_since, c.findings, c.observations, c.failure
-             FROM domains d LEFT JOIN domain_checks c ON c.domain_id = d.id WHERE d.id = ?",
+             FROM domains d LEFT JOIN domain_checks c ON c.domain_id = d.id WHERE d.id = $1",
         )
         .bind(id.to_string())
         .fetch_optional(&mut *tx)
@@ -112,16 +112,16 @@ impl Sqlite {
         let statement = match sight {
             Sight::Clear => {
                 "-- due_domains: clear
-                 UPDATE domain_checks SET next_at = ?1 WHERE domain_id IN
+                 UPDATE domain_checks SET next_at = $1 WHERE domain_id IN
                      (SELECT domain_id FROM domain_checks
-                      WHERE next_at <= ?2 AND unclear_since IS NULL ORDER BY next_at LIMIT ?3)
+                      WHERE next_at <= $2 AND unclear_since IS NULL ORDER BY next_at LIMIT $3)
                  RETURNING domain_id"
             }
             Sight::Unclear => {
                 "-- due_domains: unclear
-                 UPDATE domain_checks SET next_at = ?1 WHERE domain_id IN
+                 UPDATE domain_checks SET next_at = $1 WHERE domain_id IN
                      (SELECT domain_id FROM domain_checks
-                      WHERE next_at <= ?2 AND unclear_since IS NOT NULL ORDER BY next_at LIMIT ?3)
+                      WHERE next_at <= $2 AND unclear_since IS NOT NULL ORDER BY next_at LIMIT $3)
                  RETURNING domain_id"
             }
         };
@@ -145,7 +145,7 @@ impl Sqlite {
              SELECT min(due) AS due FROM
                  (SELECT min(next_at) AS due FROM domain_checks WHERE unclear_since IS NULL
                   UNION ALL
-                  SELECT min(next_at) FROM domain_checks WHERE unclear_since IS NOT NULL)",
+                  SELECT min(next_at) FROM domain_checks WHERE unclear_since IS NOT NULL) AS next",
         )
         .fetch_one(&self.readers)
         .await
@@ -170,9 +170,9 @@ impl Sqlite {
         let millis = |at: Option<Timestamp>| at.map(Timestamp::millis);
         let written = sqlx::query(
             "-- record_check
-             UPDATE domain_checks SET number = number + 1, next_at = ?, checked_at = ?,
-                    owned_since = ?, owned_at = ?, unclear_since = ?, findings = ?, observations = ?, failure = ?
-             WHERE domain_id = ? AND number = ?",
+             UPDATE domain_checks SET number = number + 1, next_at = $1, checked_at = $2,
+                    owned_since = $3, owned_at = $4, unclear_since = $5, findings = $6, observations = $7, failure = $8
+             WHERE domain_id = $9 AND number = $10",
         )
         .bind(millis(check.next_at))
         .bind(millis(check.checked_at))
@@ -214,9 +214,9 @@ impl Sqlite {
     pub async fn clamp_domain_checks(&self, latest: Timestamp) -> Result<(), StoreError> {
         for statement in [
             "-- clamp_domain_checks: clear
-             UPDATE domain_checks SET next_at = ?1 WHERE next_at > ?1 AND unclear_since IS NULL",
+             UPDATE domain_checks SET next_at = $1 WHERE next_at > $1 AND unclear_since IS NULL",
             "-- clamp_domain_checks: unclear
-             UPDATE domain_checks SET next_at = ?1 WHERE next_at > ?1 AND unclear_since IS NOT NULL",
+             UPDATE domain_checks SET next_at = $1 WHERE next_at > $1 AND unclear_since IS NOT NULL",
         ] {
             sqlx::query(statement)
                 .bind(latest.millis())
@@ -243,7 +243,7 @@ impl Sqlite {
         let row = sqlx::query(
             "-- hasten_domain_checks: a bite
              SELECT max(domain_id) AS last FROM
-                 (SELECT domain_id FROM domain_checks WHERE domain_id > ? ORDER BY domain_id LIMIT ?)",
+                 (SELECT domain_id FROM domain_checks WHERE domain_id > $1 ORDER BY domain_id LIMIT $2) AS bite",
         )
         .bind(&after)
         .bind(bite)
@@ -254,8 +254,8 @@ impl Sqlite {
         sqlx::query(
             "-- hasten_domain_checks
              UPDATE domain_checks
-             SET number = number + 1, next_at = min(next_at, ?1 + abs(random() % ?2))
-             WHERE domain_id > ?3 AND domain_id <= ?4 AND next_at IS NOT NULL",
+             SET number = number + 1, next_at = min(next_at, $1 + abs(random() % $2))
+             WHERE domain_id > $3 AND domain_id <= $4 AND next_at IS NOT NULL",
         )
         .bind(now.millis())
         .bind(i64::try_from(over.as_millis()).unwrap_or(i64::MAX).max(1))
@@ -292,8 +292,8 @@ impl Sqlite {
     ) -> Result<Vec<EventRow>, StoreError> {
         let rows = sqlx::query(
             "-- domain_events
-             SELECT id, type, detail, created_at FROM events WHERE subject = ?
-             ORDER BY sequence DESC LIMIT ?",
+             SELECT id, type, detail, created_at FROM events WHERE subject = $1
+             ORDER BY sequence DESC LIMIT $2",
         )
         .bind(id.to_string())
         .bind(limit)
@@ -311,9 +311,9 @@ async fn put_judgement(
     let standing = &row.domain.standing;
     sqlx::query(
         "-- record_check: the judgement
-         UPDATE domains SET phase = ?, since = ?, progress = ?, missing = ?, requirements = ?,
-                            decision = ?, organizational = ?, skeleton = ?
-         WHERE id = ?",
+         UPDATE domains SET phase = $1, since = $2, progress = $3, missing = $4, requirements = $5,
+                            decision = $6, organizational = $7, skeleton = $8
+         WHERE id = $9",
     )
     .bind(standing.phase.word())
     .bind(standing.since.millis())
@@ -341,7 +341,7 @@ async fn put_event(
     sqlx::query(
         "-- record_check: the event
          INSERT INTO events (id, subject, account_id, type, detail, created_at)
-         SELECT ?1, id, account_id, ?2, ?3, ?4 FROM domains WHERE id = ?5",
+         SELECT $1, id, account_id, $2, $3, $4 FROM domains WHERE id = $5",
     )
     .bind(EventId::new(now).to_string())
     .bind(event.word())
@@ -354,9 +354,9 @@ async fn put_event(
     if event == DomainEvent::Verified {
         sqlx::query(
             "-- record_check: who else has this name
-             UPDATE domain_checks SET next_at = ?1, number = number + 1 WHERE domain_id IN
+             UPDATE domain_checks SET next_at = $1, number = number + 1 WHERE domain_id IN
                  (SELECT other.id FROM domains own JOIN domains other USING (name)
-                  WHERE own.id = ?2 AND other.id <> own.id
+                  WHERE own.id = $2 AND other.id <> own.id
                     AND other.phase IN ('verified', 'warned'))",
         )
         .bind(now.millis())

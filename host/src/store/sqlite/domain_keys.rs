@@ -49,7 +49,7 @@ pub const SIGNING_KEYS: &str = "-- signing_keys
             WHERE c.domain_id = d.id AND r.value ->> 'id' = 'return-path'
               AND r.value ->> 'type' = 'CNAME' AND f.value ->> 'id' = 'return-path'
               AND f.value ->> 'wasSatisfied') AS return_path
-    FROM domains d WHERE d.account_id = ? AND d.name = ?";
+    FROM domains d WHERE d.account_id = $1 AND d.name = $2";
 
 /// Reads a row of [`SIGNING_KEYS`].
 ///
@@ -74,7 +74,7 @@ pub async fn keys(
     let rows = sqlx::query(
         "-- domain keys
          SELECT selector, algorithm, public_key, private_key, phase, since FROM dkim_keys
-         WHERE domain_id = ? ORDER BY since, phase, algorithm DESC",
+         WHERE domain_id = $1 ORDER BY since, phase, algorithm DESC",
     )
     .bind(id.to_string())
     .fetch_all(&mut **tx)
@@ -94,7 +94,7 @@ pub async fn put(
     sqlx::query(
         "-- put domain keys: drop
          DELETE FROM dkim_keys
-         WHERE domain_id = ? AND selector NOT IN (SELECT value FROM json_each(?))",
+         WHERE domain_id = $1 AND selector NOT IN (SELECT value FROM json_each($2))",
     )
     .bind(id.to_string())
     .bind(to_json(&selectors))
@@ -106,7 +106,7 @@ pub async fn put(
             "-- put domain keys
              INSERT INTO dkim_keys (domain_id, selector, algorithm, public_key, private_key, phase,
                                     since)
-             VALUES (?, ?, ?, ?, ?, ?, ?)
+             VALUES ($1, $2, $3, $4, $5, $6, $7)
              ON CONFLICT (domain_id, selector) DO UPDATE SET
                  phase = excluded.phase, since = excluded.since, private_key = excluded.private_key",
         )

@@ -76,7 +76,7 @@ impl Sqlite {
              INSERT INTO domains (id, account_id, name, kind, verification_token, phase, since,
                                   progress, missing, requirements, decision, organizational, skeleton,
                                   may_look_alike, created_at)
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
         )
         .bind(&id)
         .bind(domain.account_id.to_string())
@@ -100,7 +100,7 @@ impl Sqlite {
             sqlx::query(
                 "-- add_domain: its first check
                  INSERT INTO domain_checks (domain_id, number, next_at, findings, observations)
-                 VALUES (?, 0, ?, '[]', '[]')",
+                 VALUES ($1, 0, $2, '[]', '[]')",
             )
             .bind(&id)
             .bind(first.millis())
@@ -127,7 +127,7 @@ impl Sqlite {
             "-- domains
              SELECT id, account_id, name, kind, verification_token, phase, since, progress, missing,
                     requirements, decision, created_at
-             FROM domains WHERE account_id = ? AND id > ? ORDER BY id LIMIT ?",
+             FROM domains WHERE account_id = $1 AND id > $2 ORDER BY id LIMIT $3",
         )
         .bind(account.to_string())
         .bind(after.map(|it| it.to_string()).unwrap_or_default())
@@ -164,13 +164,13 @@ impl Sqlite {
     pub async fn allow_look_alike(&self, id: DomainId, now: Timestamp) -> Result<(), StoreError> {
         let during = || StoreError::during("allow_look_alike");
         let mut tx = self.begin().await?;
-        sqlx::query("-- allow_look_alike\nUPDATE domains SET may_look_alike = 1 WHERE id = ?")
+        sqlx::query("-- allow_look_alike\nUPDATE domains SET may_look_alike = TRUE WHERE id = $1")
             .bind(id.to_string())
             .execute(&mut *tx)
             .await
             .map_err(during())?;
         sqlx::query(
-            "-- allow_look_alike\nUPDATE domain_checks SET next_at = ? WHERE domain_id = ?",
+            "-- allow_look_alike\nUPDATE domain_checks SET next_at = $1 WHERE domain_id = $2",
         )
         .bind(now.millis())
         .bind(id.to_string())
@@ -185,7 +185,7 @@ impl Sqlite {
     /// # Errors
     /// The database failed.
     pub async fn remove_domain(&self, id: DomainId) -> Result<(), StoreError> {
-        sqlx::query("-- remove_domain\nDELETE FROM domains WHERE id = ?")
+        sqlx::query("-- remove_domain\nDELETE FROM domains WHERE id = $1")
             .bind(id.to_string())
             .execute(&self.writer)
             .await
@@ -223,8 +223,8 @@ impl Sqlite {
         let rows = sqlx::query(
             "-- proofs_of_others
              SELECT d.verification_token FROM domains d JOIN domain_checks c ON c.domain_id = d.id
-             WHERE d.name = ? AND d.account_id <> ? AND d.phase IN ('verified', 'warned')
-               AND c.owned_since >= ?",
+             WHERE d.name = $1 AND d.account_id <> $2 AND d.phase IN ('verified', 'warned')
+               AND c.owned_since >= $3",
         )
         .bind(domain.name.as_str())
         .bind(domain.account_id.to_string())
@@ -256,7 +256,7 @@ pub async fn looks_like_another(
     let row = sqlx::query(
         "-- looks_like_another
          SELECT count(*) AS alike FROM domains own JOIN domains other USING (skeleton)
-         WHERE own.id = ? AND own.skeleton <> '' AND NOT own.may_look_alike
+         WHERE own.id = $1 AND own.skeleton <> '' AND NOT own.may_look_alike
            AND other.organizational <> own.organizational AND other.account_id <> own.account_id
            AND other.kind = 'dns' AND other.phase IN ('verified', 'warned')",
     )
@@ -276,11 +276,11 @@ async fn refuse(
 ) -> Result<Option<NotAdded>, StoreError> {
     let row = sqlx::query(
         "-- add_domain: may it be added
-         SELECT (SELECT count(*) FROM domains WHERE account_id = ?1 AND name = ?2) AS same,
-                (SELECT count(*) FROM domains WHERE account_id = ?1) AS have,
+         SELECT (SELECT count(*) FROM domains WHERE account_id = $1 AND name = $2) AS same,
+                (SELECT count(*) FROM domains WHERE account_id = $1) AS have,
                 (SELECT count(*) FROM domains
-                 WHERE skeleton = ?3 AND kind = 'dns' AND organizational <> ?4
-                   AND account_id <> ?1 AND phase IN ('verified', 'warned')) AS alike",
+                 WHERE skeleton = $3 AND kind = 'dns' AND organizational <> $4
+                   AND account_id <> $1 AND phase IN ('verified', 'warned')) AS alike",
     )
     .bind(account.to_string())
     .bind(name.as_str())
@@ -305,7 +305,7 @@ async fn refuse(
 pub const DOMAIN: &str = "-- domain
     SELECT id, account_id, name, kind, verification_token, phase, since, progress, missing,
            requirements, decision, created_at
-    FROM domains WHERE account_id = ? AND name = ?";
+    FROM domains WHERE account_id = $1 AND name = $2";
 
 /// Reads a row of [`DOMAIN`].
 ///

@@ -62,11 +62,11 @@ pub async fn tell_bounce(
 ) -> Result<(), StoreError> {
     sqlx::query(
         "-- tell_bounce
-         UPDATE events SET facts = json_set(?2, '$.suppressed', json(iif(EXISTS (
+         UPDATE events SET facts = json_set($2, '$.suppressed', json(CASE WHEN EXISTS (
              SELECT 1 FROM messages m JOIN suppressions s
-                 ON s.account_id = m.account_id AND s.address = ?4
-             WHERE m.id = ?1 AND (s.expires_at IS NULL OR s.expires_at > ?3)), 'true', 'false')))
-         WHERE subject = ?1 AND type = 'message.bounced'",
+                 ON s.account_id = m.account_id AND s.address = $4
+             WHERE m.id = $1 AND (s.expires_at IS NULL OR s.expires_at > $3)) THEN 'true' ELSE 'false' END))
+         WHERE subject = $1 AND type = 'message.bounced'",
     )
     .bind(message.to_string())
     .bind(to_json(facts))
@@ -83,7 +83,7 @@ async fn recipient_of(
     tx: &mut Transaction<'_, Driver>,
     message: MessageId,
 ) -> Result<Option<String>, StoreError> {
-    let row = sqlx::query("-- recipient_of\nSELECT recipient FROM messages WHERE id = ?")
+    let row = sqlx::query("-- recipient_of\nSELECT recipient FROM messages WHERE id = $1")
         .bind(message.to_string())
         .fetch_optional(&mut **tx)
         .await
@@ -106,7 +106,7 @@ pub async fn tell(
     sqlx::query(
         "-- tell
          INSERT INTO events (id, subject, account_id, type, detail, created_at)
-         VALUES (?, ?, ?, ?, ?, ?)",
+         VALUES ($1, $2, $3, $4, $5, $6)",
     )
     .bind(EventId::new(now).to_string())
     .bind(subject)

@@ -28,14 +28,14 @@ const QUEUE: &str = "-- gauges: queue
         SELECT (SELECT min(q.due_at) FROM queue q
                 WHERE q.lane = l.lane AND q.account_id = l.account_id AND q.lease_owner IS NULL) AS due_at
         FROM (SELECT lane, account_id FROM lanes INDEXED BY lanes_by_due
-              WHERE lane <> 'sandbox' AND due_at <= ?1 ORDER BY due_at LIMIT 100) l
+              WHERE lane <> 'sandbox' AND due_at <= $1 ORDER BY due_at LIMIT 100) l
         UNION ALL
         SELECT (SELECT min(q.due_at) FROM queue q
                 WHERE q.lane = 'sandbox' AND q.account_id = l.account_id AND q.lease_owner IS NULL)
         FROM (SELECT account_id FROM lanes INDEXED BY lanes_of_sandbox
-              WHERE lane = 'sandbox' AND due_at <= ?1 ORDER BY due_at LIMIT 100) l
+              WHERE lane = 'sandbox' AND due_at <= $1 ORDER BY due_at LIMIT 100) l
         UNION ALL
-        SELECT min(lease_until) FROM queue WHERE lease_owner IS NOT NULL AND lease_until <= ?1)";
+        SELECT min(lease_until) FROM queue WHERE lease_owner IS NOT NULL AND lease_until <= $1) AS oldest";
 const WAITING: &str = "-- gauges: waiting\nSELECT count(*) AS waiting FROM queue";
 const FILE: &str = "-- gauges: file
     SELECT p.page_count * s.page_size AS bytes, f.freelist_count * s.page_size AS free

@@ -44,9 +44,9 @@ pub async fn hold_back(
     if !waiting.is_empty() {
         sqlx::query(
             "-- hold_back: not now
-             UPDATE queue SET due_at = ?, waits_for = account_id, attempts = attempts - 1,
+             UPDATE queue SET due_at = $1, waits_for = account_id, attempts = attempts - 1,
                               lease_owner = NULL, lease_until = NULL
-             WHERE message_id IN (SELECT value FROM json_each(?))",
+             WHERE message_id IN (SELECT value FROM json_each($2))",
         )
         .bind(now.after(SUSPENDED).millis())
         .bind(ids(&waiting))
@@ -57,7 +57,7 @@ pub async fn hold_back(
     if !ended.is_empty() {
         sqlx::query(
             "-- hold_back: never
-             DELETE FROM queue WHERE message_id IN (SELECT value FROM json_each(?))",
+             DELETE FROM queue WHERE message_id IN (SELECT value FROM json_each($1))",
         )
         .bind(ids(&ended))
         .execute(&mut **tx)
@@ -86,7 +86,7 @@ async fn suspended(
     let rows = sqlx::query(
         "-- hold_back: suspended
          SELECT id FROM accounts
-         WHERE id IN (SELECT value FROM json_each(?)) AND state = 'suspended'",
+         WHERE id IN (SELECT value FROM json_each($1)) AND state = 'suspended'",
     )
     .bind(to_json(&accounts))
     .fetch_all(&mut **tx)
@@ -105,9 +105,9 @@ async fn suppressed(
     let rows = sqlx::query(
         "-- hold_back: suppressed
          SELECT account_id, address FROM suppressions
-         WHERE account_id IN (SELECT value FROM json_each(?1))
-           AND address IN (SELECT value FROM json_each(?2))
-           AND (expires_at IS NULL OR expires_at > ?3)",
+         WHERE account_id IN (SELECT value FROM json_each($1))
+           AND address IN (SELECT value FROM json_each($2))
+           AND (expires_at IS NULL OR expires_at > $3)",
     )
     .bind(to_json(&accounts))
     .bind(to_json(&addresses))

@@ -19,7 +19,7 @@ impl Sqlite {
             "-- create_key
              INSERT INTO keys (id, account_id, name, mode, lookup, hash, scopes, domains, templates,
                                networks, state, expires_at, created_at)
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
         )
         .bind(key.id.to_string())
         .bind(key.account_id.to_string())
@@ -49,7 +49,7 @@ impl Sqlite {
             "-- keys
              SELECT id, account_id, name, mode, lookup, hash, scopes, domains, templates, networks,
                     state, expires_at, last_used_at, created_at
-             FROM keys WHERE account_id = ? ORDER BY id",
+             FROM keys WHERE account_id = $1 ORDER BY id",
         )
         .bind(account.to_string())
         .fetch_all(&self.readers)
@@ -63,7 +63,7 @@ impl Sqlite {
     /// # Errors
     /// The database failed.
     pub async fn key_mode(&self, id: &str) -> Result<Option<Mode>, StoreError> {
-        let row = sqlx::query("-- key_mode\nSELECT mode FROM keys WHERE id = ?")
+        let row = sqlx::query("-- key_mode\nSELECT mode FROM keys WHERE id = $1")
             .bind(id)
             .fetch_optional(&self.readers)
             .await
@@ -77,7 +77,7 @@ impl Sqlite {
     /// The database failed, or there is no such key.
     pub async fn deactivate_key(&self, id: KeyId) -> Result<(), StoreError> {
         let done =
-            sqlx::query("-- deactivate_key\nUPDATE keys SET state = 'deactivated' WHERE id = ?")
+            sqlx::query("-- deactivate_key\nUPDATE keys SET state = 'deactivated' WHERE id = $1")
                 .bind(id.to_string())
                 .execute(&self.writer)
                 .await
@@ -93,7 +93,7 @@ impl Sqlite {
 pub const KEY: &str = "-- key
     SELECT id, account_id, name, mode, lookup, hash, scopes, domains, templates, networks, state,
            expires_at, last_used_at, created_at
-    FROM keys WHERE lookup = ?";
+    FROM keys WHERE lookup = $1";
 
 /// Reads a row of [`KEY`].
 ///

@@ -83,7 +83,7 @@ impl Sqlite {
     /// The database failed.
     pub async fn message_row(&self, id: MessageId) -> Result<Option<MessageRow>, StoreError> {
         let sql =
-            format!("-- message_row\nSELECT {COLUMNS} FROM messages m {QUEUE} WHERE m.id = ?");
+            format!("-- message_row\nSELECT {COLUMNS} FROM messages m {QUEUE} WHERE m.id = $1");
         sqlx::query(sqlx::AssertSqlSafe(sql))
             .bind(id.to_string())
             .fetch_optional(&self.readers)
@@ -105,7 +105,7 @@ impl Sqlite {
              SELECT coalesce((SELECT plugins FROM decisions WHERE message_id = m.id), '[]') AS plugins,
                     (SELECT substr(bytes, 1, 4) FROM bodies
                      WHERE message_id = coalesce(m.body_of, m.id)) AS size
-             FROM messages m WHERE m.id = ?",
+             FROM messages m WHERE m.id = $1",
         )
         .bind(id.to_string())
         .fetch_one(&self.readers)
@@ -128,7 +128,7 @@ impl Sqlite {
     pub async fn message_events(&self, id: MessageId) -> Result<Vec<EventRow>, StoreError> {
         let rows = sqlx::query(
             "-- message_events
-             SELECT id, type, detail, created_at FROM events WHERE subject = ? ORDER BY sequence",
+             SELECT id, type, detail, created_at FROM events WHERE subject = $1 ORDER BY sequence",
         )
         .bind(id.to_string())
         .fetch_all(&self.readers)
@@ -146,7 +146,7 @@ impl Sqlite {
             "-- message_attempts
              SELECT number, started_at, ended_at, route, host, address, tls, outcome, code, enhanced,
                     reply, conversation
-             FROM attempts WHERE message_id = ? ORDER BY number",
+             FROM attempts WHERE message_id = $1 ORDER BY number",
         )
         .bind(id.to_string())
         .fetch_all(&self.readers)
@@ -165,7 +165,7 @@ impl Sqlite {
              SELECT m.id, m.template_slug, m.template_revision, m.return_path, m.recipient, m.tags,
                     m.metadata, b.bytes
              FROM messages m LEFT JOIN bodies b ON b.message_id = coalesce(m.body_of, m.id)
-             WHERE m.id = ?",
+             WHERE m.id = $1",
         )
         .bind(id.to_string())
         .fetch_optional(&self.readers)

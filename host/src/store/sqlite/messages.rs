@@ -51,7 +51,7 @@ impl Sqlite {
         let row = sqlx::query(
             "-- kept_answer
              SELECT body_hash, answer FROM idempotency
-             WHERE account_id = ? AND mode = ? AND key = ? AND expires_at > ?",
+             WHERE account_id = $1 AND mode = $2 AND key = $3 AND expires_at > $4",
         )
         .bind(account.to_string())
         .bind(mode.word())
@@ -79,7 +79,7 @@ impl Sqlite {
         let rows = sqlx::query(
             "-- origins
              SELECT id, sender, template_slug FROM messages
-             WHERE id IN (SELECT value FROM json_each(?))",
+             WHERE id IN (SELECT value FROM json_each($1))",
         )
         .bind(to_json(&messages))
         .fetch_all(&self.readers)
@@ -109,7 +109,7 @@ impl Sqlite {
             sqlx::query(
                 "-- record_refusals
                  INSERT INTO decisions (id, account_id, message_id, outcome, plugins, created_at)
-                 VALUES (?, ?, NULL, ?, ?, ?)",
+                 VALUES ($1, $2, NULL, $3, $4, $5)",
             )
             .bind(refusal.id.to_string())
             .bind(refusal.account_id.to_string())

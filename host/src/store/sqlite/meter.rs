@@ -83,18 +83,18 @@ impl Sqlite {
         for statement in [
             "INSERT INTO messages (id, account_id, key_id, channel, sender, domain_id, recipient, subject,
                  route, state, reason, credits, tags, metadata, body_of, created_at, updated_at)
-             WITH RECURSIVE n (i) AS (SELECT ?1 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?1 + ?2)
+             WITH RECURSIVE n (i) AS (SELECT $1 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < $1 + $2)
              SELECT printf('msg_01KAJ00000%016d', n.i), m.account_id, m.key_id, m.channel, m.sender,
-                 m.domain_id, printf(?3, n.i), m.subject, ?4, 'queued', 'accepted', 0, '[]', '{}',
+                 m.domain_id, printf($3, n.i), m.subject, $4, 'queued', 'accepted', 0, '[]', '{}',
                  m.id, m.created_at, m.created_at
-             FROM n CROSS JOIN messages m ON m.id = ?6",
+             FROM n CROSS JOIN messages m ON m.id = $6",
             "INSERT INTO queue (message_id, account_id, lane, due_at, octets)
              SELECT id, account_id,
-                    CASE ?4 WHEN 'sandbox' THEN ?4 ELSE substr(recipient, instr(recipient, '@') + 1) END,
-                    ?5, 200
+                    CASE $4 WHEN 'sandbox' THEN $4 ELSE substr(recipient, instr(recipient, '@') + 1) END,
+                    $5, 200
              FROM messages
-             WHERE id >= printf('msg_01KAJ00000%016d', ?1)
-               AND id < printf('msg_01KAJ00000%016d', ?1 + ?2) AND ?3 <> '' AND body_of = ?6",
+             WHERE id >= printf('msg_01KAJ00000%016d', $1)
+               AND id < printf('msg_01KAJ00000%016d', $1 + $2) AND $3 <> '' AND body_of = $6",
         ] {
             sqlx::query(statement)
                 .bind(first)

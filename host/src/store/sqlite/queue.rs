@@ -23,31 +23,31 @@ use crate::store::records::{Body, Due, DueLane, Lane, LaneKind, LaneStart, Lease
 
 const DUE_LANES: &str = "-- due_lanes
     SELECT due_at, lane, account_id FROM lanes INDEXED BY lanes_by_due
-    WHERE lane <> 'sandbox' AND due_at <= ?1 AND (due_at, lane, account_id) > (?2, ?3, ?4)
-    ORDER BY due_at, lane, account_id LIMIT ?5";
+    WHERE lane <> 'sandbox' AND due_at <= $1 AND (due_at, lane, account_id) > ($2, $3, $4)
+    ORDER BY due_at, lane, account_id LIMIT $5";
 const DUE_SANDBOX_LANES: &str = "-- due_lanes: of the sandbox
     SELECT due_at, lane, account_id FROM lanes INDEXED BY lanes_of_sandbox
-    WHERE lane = 'sandbox' AND due_at <= ?1 AND (due_at, lane, account_id) > (?2, ?3, ?4)
-    ORDER BY due_at, lane, account_id LIMIT ?5";
+    WHERE lane = 'sandbox' AND due_at <= $1 AND (due_at, lane, account_id) > ($2, $3, $4)
+    ORDER BY due_at, lane, account_id LIMIT $5";
 const DUE_IN: &str = "-- due_in
     SELECT l.key AS lane_number, q.message_id, q.account_id, q.is_wanted, q.octets, q.lane, q.due_at,
            q.attempts, q.first_at
-    FROM json_each(?1) l
+    FROM json_each($1) l
     CROSS JOIN queue q ON q.message_id IN (
         SELECT message_id FROM queue INDEXED BY queue_of_lane
         WHERE lane = l.value ->> 0 AND account_id = l.value ->> 1 AND lease_owner IS NULL
-          AND due_at <= ?2 AND (due_at, message_id) > (l.value ->> 2, l.value ->> 3)
-        ORDER BY due_at, message_id LIMIT ?3)";
+          AND due_at <= $2 AND (due_at, message_id) > (l.value ->> 2, l.value ->> 3)
+        ORDER BY due_at, message_id LIMIT $3)";
 const NEXT_DUE: &str = "-- next_due
     SELECT min(due_at) AS due FROM (
         SELECT min(due_at) AS due_at FROM lanes INDEXED BY lanes_by_due
-        WHERE lane <> 'sandbox' AND due_at > ?1
+        WHERE lane <> 'sandbox' AND due_at > $1
         UNION ALL
         SELECT min(due_at) FROM lanes INDEXED BY lanes_of_sandbox
-        WHERE lane = 'sandbox' AND due_at > ?1)";
+        WHERE lane = 'sandbox' AND due_at > $1) AS next";
 const REMOVE_EMPTY_LANES: &str = "-- correct_lanes: empty
     DELETE FROM lanes
-    WHERE (lane, account_id) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?1))
+    WHERE (lane, account_id) IN (SELECT value ->> 0, value ->> 1 FROM json_each($1))
       AND NOT EXISTS (SELECT 1 FROM queue q
                       WHERE q.lane = lanes.lane AND q.account_id = lanes.account_id
                         AND q.lease_owner IS NULL)";
@@ -58,7 +58,7 @@ const RAISE_LANES: &str = "-- correct_lanes: due later
                   WHERE q.lane = l.value ->> 0 AND q.account_id = l.value ->> 1
                     AND q.lease_owner IS NULL
                   ORDER BY q.due_at LIMIT 1) AS due_at
-          FROM json_each(?1) l) AS n
+          FROM json_each($1) l) AS n
     WHERE lanes.lane = n.lane AND lanes.account_id = n.account_id AND n.due_at > lanes.due_at";
 
 impl Sqlite {
@@ -169,7 +169,7 @@ impl Sqlite {
         // Nearly always there is none: that is found out without the lock of those who write.
         let ended = sqlx::query(
             "-- release_ended_leases: look
-             SELECT message_id FROM queue WHERE lease_owner IS NOT NULL AND lease_until <= ? LIMIT 1000",
+             SELECT message_id FROM queue WHERE lease_owner IS NOT NULL AND lease_until <= $1 LIMIT 1000",
         )
         .bind(now.millis())
         .fetch_all(&self.readers)
@@ -187,8 +187,8 @@ impl Sqlite {
         sqlx::query(
             "-- release_ended_leases
              UPDATE queue SET due_at = lease_until, lease_owner = NULL, lease_until = NULL
-             WHERE message_id IN (SELECT value FROM json_each(?1))
-               AND lease_owner IS NOT NULL AND lease_until <= ?2",
+             WHERE message_id IN (SELECT value FROM json_each($1))
+               AND lease_owner IS NOT NULL AND lease_until <= $2",
         )
         .bind(to_json(&ended))
         .bind(now.millis())
@@ -213,11 +213,11 @@ impl Sqlite {
         let mut tx = self.begin().await?;
         let claimed = sqlx::query(
             "-- lease
-             UPDATE queue SET lease_owner = ?1, lease_until = ?2,
-                              attempts = attempts + 1, first_at = coalesce(first_at, ?3),
-                              waits_for = NULL, is_wanted = 0
-             WHERE message_id IN (SELECT value FROM json_each(?4))
-               AND due_at <= ?3 AND lease_owner IS NULL
+             UPDATE queue SET lease_owner = $1, lease_until = $2,
+                              attempts = attempts + 1, first_at = coalesce(first_at, $3),
+                              waits_for = NULL, is_wanted = FALSE
+             WHERE message_id IN (SELECT value FROM json_each($4))
+               AND due_at <= $3 AND lease_owner IS NULL
              RETURNING message_id, account_id, lane, attempts, first_at",
         )
         .bind(owner)
@@ -258,7 +258,7 @@ impl Sqlite {
         let row = sqlx::query(
             "-- body
              SELECT b.bytes FROM messages m JOIN bodies b ON b.message_id = coalesce(m.body_of, m.id)
-             WHERE m.id = ?",
+             WHERE m.id = $1",
         )
         .bind(id.to_string())
         .fetch_optional(&self.readers)
@@ -293,10 +293,12 @@ impl Sqlite {
         // CROSS JOIN: from the queue to its messages, not through all messages.
         sqlx::query(
             "-- mend_due_times
-             UPDATE queue SET due_at = ahead.due_at, first_at = min(queue.first_at, ?1)
-             FROM (SELECT q.message_id, ?1 + max(0, q.due_at - m.updated_at) AS due_at
+             UPDATE queue SET due_at = ahead.due_at, 
+                 first_at = CASE WHEN queue.first_at < $1 THEN queue.first_at ELSE $1 END
+             FROM (SELECT q.message_id, 
+                          $1 + CASE WHEN q.due_at > m.updated_at THEN q.due_at - m.updated_at ELSE 0 END AS due_at
                    FROM queue q CROSS JOIN messages m ON m.id = q.message_id
-                   WHERE m.updated_at > ?1 AND q.lease_owner IS NULL AND m.state <> 'scheduled') AS ahead
+                   WHERE m.updated_at > $1 AND q.lease_owner IS NULL AND m.state <> 'scheduled') AS ahead
              WHERE queue.message_id = ahead.message_id",
         )
         .bind(now.millis())
@@ -373,7 +375,7 @@ async fn read_leases(
          SELECT m.id, m.account_id, m.sender, m.domain_id, coalesce(m.return_path, m.sender) AS return_path,
                 m.recipient, m.route
          FROM messages m
-         WHERE m.id IN (SELECT value FROM json_each(?)) ORDER BY m.id",
+         WHERE m.id IN (SELECT value FROM json_each($1)) ORDER BY m.id",
     )
     .bind(to_json(&ids))
     .fetch_all(&mut **tx)

@@ -43,7 +43,7 @@ impl Sqlite {
         }
         let taken = sqlx::query(
             "-- cancel: queue
-             DELETE FROM queue WHERE message_id = ? AND lease_owner IS NULL",
+             DELETE FROM queue WHERE message_id = $1 AND lease_owner IS NULL",
         )
         .bind(id.to_string())
         .execute(&mut *tx)
@@ -65,7 +65,7 @@ pub async fn standing(
     tx: &mut Transaction<'_, Driver>,
     id: MessageId,
 ) -> Result<(AccountId, MessageState), StoreError> {
-    let row = sqlx::query("-- standing\nSELECT account_id, state FROM messages WHERE id = ?")
+    let row = sqlx::query("-- standing\nSELECT account_id, state FROM messages WHERE id = $1")
         .bind(id.to_string())
         .fetch_optional(&mut **tx)
         .await
@@ -85,12 +85,12 @@ async fn write(
 ) -> Result<(), StoreError> {
     for statement in [
         "-- cancel: state
-         UPDATE messages SET state = 'canceled', reason = ?2, updated_at = ?3 WHERE id = ?1",
+         UPDATE messages SET state = 'canceled', reason = $2, updated_at = $3 WHERE id = $1",
         "-- cancel: refund
          INSERT INTO ledger (account_id, kind, amount, message_id, reason, created_at)
-         SELECT account_id, 'refund', credits, id, ?2, ?3
-         FROM messages WHERE id = ?1 AND credits > 0
-           AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.message_id = ?1 AND a.uncertain = 1)
+         SELECT account_id, 'refund', credits, id, $2, $3
+         FROM messages WHERE id = $1 AND credits > 0
+           AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.message_id = $1 AND a.uncertain = TRUE)
          ON CONFLICT (message_id, kind) DO NOTHING",
     ] {
         sqlx::query(statement)

@@ -25,7 +25,7 @@ impl Sqlite {
         let mut tx = self.begin().await?;
         let rows = sqlx::query(
             "-- release_leases
-             UPDATE queue SET due_at = ?, lease_owner = NULL, lease_until = NULL
+             UPDATE queue SET due_at = $1, lease_owner = NULL, lease_until = NULL
              WHERE lease_owner IS NOT NULL
              RETURNING message_id, account_id, attempts",
         )

@@ -89,7 +89,7 @@ impl Sqlite {
             "-- published_keys
              SELECT k.selector, k.algorithm, k.public_key
              FROM domains d JOIN dkim_keys k ON k.domain_id = d.id
-             WHERE d.account_id = ? AND d.name = ? AND k.phase <> 'next'",
+             WHERE d.account_id = $1 AND d.name = $2 AND k.phase <> 'next'",
         )
         .bind(account.to_string())
         .bind(domain.as_str())
@@ -113,7 +113,7 @@ impl Sqlite {
     pub async fn reported(&self, id: MessageId) -> Result<Option<Reported>, StoreError> {
         let row = sqlx::query(
             "-- reported
-             SELECT id, account_id, sender, recipient FROM messages WHERE id = ?",
+             SELECT id, account_id, sender, recipient FROM messages WHERE id = $1",
         )
         .bind(id.to_string())
         .fetch_optional(&self.readers)
@@ -168,8 +168,8 @@ async fn bounce(
     let id = report.message_id.to_string();
     let row = sqlx::query(
         "-- bounce
-         UPDATE messages SET state = 'bounced', reason = ?2, updated_at = ?3
-         WHERE id = ?1 AND state IN ('delivered', 'relayed', 'deferred', 'sending')
+         UPDATE messages SET state = 'bounced', reason = $2, updated_at = $3
+         WHERE id = $1 AND state IN ('delivered', 'relayed', 'deferred', 'sending')
          RETURNING account_id",
     )
     .bind(&id)
@@ -179,7 +179,7 @@ async fn bounce(
     .await
     .map_err(StoreError::during("bounce"))?;
     let Some(row) = row else { return Ok(Recorded::Before) };
-    sqlx::query("-- bounce: queue\nDELETE FROM queue WHERE message_id = ?")
+    sqlx::query("-- bounce: queue\nDELETE FROM queue WHERE message_id = $1")
         .bind(&id)
         .execute(&mut **tx)
         .await
@@ -203,8 +203,8 @@ async fn complain(
     let id = report.message_id.to_string();
     let row = sqlx::query(
         "-- complain
-         UPDATE messages SET complained_at = ?2
-         WHERE id = ?1 AND complained_at IS NULL
+         UPDATE messages SET complained_at = $2
+         WHERE id = $1 AND complained_at IS NULL
            AND state IN ('delivered', 'relayed', 'deferred', 'sending', 'bounced')
          RETURNING account_id",
     )
@@ -218,7 +218,7 @@ async fn complain(
     sqlx::query(
         "-- complain: event
          INSERT INTO events (id, subject, account_id, type, detail, created_at)
-         VALUES (?, ?, ?, 'message.complained', ?, ?)",
+         VALUES ($1, $2, $3, 'message.complained', $4, $5)",
     )
     .bind(EventId::new(now).to_string())
     .bind(&id)

@@ -34,67 +34,69 @@ const RESTING_WITH_CONTENT: &str = "-- drop_content: which
     FROM messages m LEFT JOIN bodies b ON b.message_id = coalesce(m.body_of, m.id)
     WHERE m.content_dropped_at IS NULL
       AND m.state IN ('delivered', 'relayed', 'bounced', 'failed', 'suppressed', 'canceled')
-      AND m.updated_at < ?1
-    ORDER BY m.updated_at LIMIT ?2";
+      AND m.updated_at < $1
+    ORDER BY m.updated_at LIMIT $2";
 const MARK: &str = "-- drop_content: mark
-    UPDATE messages SET content_dropped_at = ?3
-    WHERE id IN (SELECT value FROM json_each(?2)) AND content_dropped_at IS NULL
+    UPDATE messages SET content_dropped_at = $3
+    WHERE id IN (SELECT value FROM json_each($2)) AND content_dropped_at IS NULL
       AND state IN ('delivered', 'relayed', 'bounced', 'failed', 'suppressed', 'canceled')
-      AND updated_at < ?1
+      AND updated_at < $1
     RETURNING id, coalesce(body_of, id) AS owner";
 const DROP_CONVERSATIONS: &str = "-- drop_content: conversations
-    UPDATE attempts SET conversation = ?2
-    WHERE message_id IN (SELECT value FROM json_each(?1)) AND length(conversation) > length(?2)";
+    UPDATE attempts SET conversation = $2
+    WHERE message_id IN (SELECT value FROM json_each($1)) AND length(conversation) > length($2)";
 const DROP_BODIES: &str = "-- drop_content: bodies
     DELETE FROM bodies
-    WHERE message_id IN (SELECT value FROM json_each(?1))
+    WHERE message_id IN (SELECT value FROM json_each($1))
       AND NOT EXISTS (SELECT 1 FROM messages m
                       WHERE m.id = bodies.message_id AND m.content_dropped_at IS NULL)
       AND NOT EXISTS (SELECT 1 FROM messages m
                       WHERE m.body_of = bodies.message_id AND m.content_dropped_at IS NULL)
     RETURNING message_id";
 const LET_GO: &str = "-- drop_content: nobody shares it any more
-    UPDATE messages SET body_of = NULL WHERE body_of IN (SELECT value FROM json_each(?1))";
+    UPDATE messages SET body_of = NULL WHERE body_of IN (SELECT value FROM json_each($1))";
 
 const RESTING_WITHOUT_CONTENT: &str = "-- drop_messages: which
     SELECT id, updated_at FROM messages
-    WHERE content_dropped_at IS NOT NULL AND (updated_at, id) > (?2, ?3) AND updated_at < ?1
-    ORDER BY updated_at, id LIMIT ?4";
+    WHERE content_dropped_at IS NOT NULL AND (updated_at, id) > ($2, $3) AND updated_at < $1
+    ORDER BY updated_at, id LIMIT $4";
 const MAY_GO: &str = "-- drop_messages: may go
     SELECT m.id FROM messages m
-    WHERE m.id IN (SELECT value FROM json_each(?2)) AND m.updated_at < ?1
+    WHERE m.id IN (SELECT value FROM json_each($2)) AND m.updated_at < $1
       AND NOT EXISTS (SELECT 1 FROM queue q WHERE q.message_id = m.id)
       AND NOT EXISTS (SELECT 1 FROM bodies b WHERE b.message_id = m.id)
       AND NOT EXISTS (SELECT 1 FROM messages s WHERE s.body_of = m.id)
-      AND NOT EXISTS (SELECT 1 FROM events e WHERE e.subject = m.id AND e.sequence > ?3)";
+      AND NOT EXISTS (SELECT 1 FROM events e WHERE e.subject = m.id AND e.sequence > $3)";
 /// In this order: rows that refer to a message go before it.
 const DROP_MESSAGES: [&str; 4] = [
     "-- drop_messages: events
-     DELETE FROM events WHERE subject IN (SELECT value FROM json_each(?1))",
+     DELETE FROM events WHERE subject IN (SELECT value FROM json_each($1))",
     "-- drop_messages: decisions
-     DELETE FROM decisions WHERE message_id IN (SELECT value FROM json_each(?1))",
+     DELETE FROM decisions WHERE message_id IN (SELECT value FROM json_each($1))",
     "-- drop_messages: attempts
-     DELETE FROM attempts WHERE message_id IN (SELECT value FROM json_each(?1))",
+     DELETE FROM attempts WHERE message_id IN (SELECT value FROM json_each($1))",
     "-- drop_messages
-     DELETE FROM messages WHERE id IN (SELECT value FROM json_each(?1))",
+     DELETE FROM messages WHERE id IN (SELECT value FROM json_each($1))",
 ];
 
 /// Events up to this one were handed to every webhook that is to have them. Where no webhook is active
 /// nobody is to have any: one that comes, or comes back, is told only what happens from then on.
 const PASSED: &str = "-- passed
-    SELECT coalesce(max((SELECT sequence FROM webhook_cursor WHERE id = 1),
-                        (SELECT min(after_sequence) FROM webhooks WHERE state = 'active')),
+    SELECT coalesce((SELECT CASE WHEN c.sequence > a.first THEN c.sequence ELSE a.first END
+                     FROM webhook_cursor c,
+                          (SELECT min(after_sequence) AS first FROM webhooks WHERE state = 'active') AS a
+                     WHERE c.id = 1 AND a.first IS NOT NULL),
                     9223372036854775807) AS passed";
 const OLDEST_EVENTS: &str = "-- drop_events: which
-    SELECT e.sequence, e.created_at < ?1 AS is_old,
+    SELECT e.sequence, e.created_at < $1 AS is_old,
            NOT EXISTS (SELECT 1 FROM messages m WHERE m.id = e.subject) AS is_alone
-    FROM events e WHERE e.sequence > ?2 ORDER BY e.sequence LIMIT ?3";
+    FROM events e WHERE e.sequence > $2 ORDER BY e.sequence LIMIT $3";
 const DROP_EVENTS: &str = "-- drop_events
-    DELETE FROM events WHERE sequence IN (SELECT value FROM json_each(?1)) AND sequence <= ?2";
+    DELETE FROM events WHERE sequence IN (SELECT value FROM json_each($1)) AND sequence <= $2";
 
 const DROP_SUPPRESSIONS: &str = "-- drop_suppressions
     DELETE FROM suppressions WHERE (account_id, address) IN
-        (SELECT account_id, address FROM suppressions WHERE expires_at <= ?1 LIMIT ?2)";
+        (SELECT account_id, address FROM suppressions WHERE expires_at <= $1 LIMIT $2)";
 
 impl Sqlite {
     /// Drops the content of messages that have been at rest since before `before`: bodies that no

@@ -95,8 +95,8 @@ impl Sqlite {
             sqlx::query(
                 "-- record_samples: drop the excess
                  DELETE FROM samples WHERE rowid IN
-                     (SELECT rowid FROM samples WHERE kind = ? AND slot = ? AND outcome = ?
-                      ORDER BY created_at DESC, rowid DESC LIMIT -1 OFFSET ?)",
+                     (SELECT rowid FROM samples WHERE kind = $1 AND slot = $2 AND outcome = $3
+                      ORDER BY created_at DESC, rowid DESC LIMIT -1 OFFSET $4)",
             )
             .bind(kind)
             .bind(slot)
@@ -123,14 +123,14 @@ impl Sqlite {
             Some(slot) => sqlx::query(
                 "-- samples: of a slot
                  SELECT decision_id, kind, slot, digest, outcome, sealed, created_at FROM samples
-                 WHERE kind = ? AND slot = ? ORDER BY created_at DESC, rowid DESC LIMIT ?",
+                 WHERE kind = $1 AND slot = $2 ORDER BY created_at DESC, rowid DESC LIMIT $3",
             )
             .bind(kind)
             .bind(slot),
             None => sqlx::query(
                 "-- samples
                  SELECT decision_id, kind, slot, digest, outcome, sealed, created_at FROM samples
-                 WHERE kind = ? ORDER BY created_at DESC, rowid DESC LIMIT ?",
+                 WHERE kind = $1 ORDER BY created_at DESC, rowid DESC LIMIT $2",
             )
             .bind(kind),
         };
@@ -150,7 +150,7 @@ impl Sqlite {
         let rows = sqlx::query(
             "-- sample
              SELECT decision_id, kind, slot, digest, outcome, sealed, created_at FROM samples
-             WHERE decision_id = ? ORDER BY kind",
+             WHERE decision_id = $1 ORDER BY kind",
         )
         .bind(decision.to_string())
         .fetch_all(&self.readers)
@@ -177,8 +177,8 @@ impl Sqlite {
     pub async fn drop_samples(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
         sqlx::query(
             "-- drop_samples
-             DELETE FROM samples WHERE rowid IN
-                 (SELECT rowid FROM samples WHERE created_at < ? LIMIT ?)",
+             DELETE FROM samples WHERE (decision_id, kind) IN
+                 (SELECT decision_id, kind FROM samples WHERE created_at < $1 LIMIT $2)",
         )
         .bind(before.millis())
         .bind(limit)
@@ -197,7 +197,7 @@ async fn insert(
     sqlx::query(
         "-- record_samples
          INSERT INTO samples (decision_id, kind, slot, digest, outcome, sealed, created_at)
-         VALUES (?, ?, ?, ?, ?, ?, ?)
+         VALUES ($1, $2, $3, $4, $5, $6, $7)
          ON CONFLICT (decision_id, kind) DO UPDATE SET slot = excluded.slot,
              digest = excluded.digest, outcome = excluded.outcome, sealed = excluded.sealed,
              created_at = excluded.created_at",

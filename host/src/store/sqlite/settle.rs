@@ -33,7 +33,7 @@ impl Sqlite {
         let mut held = sqlx::query(
             "-- settle: at rest
              DELETE FROM queue
-             WHERE lease_owner = ?1 AND message_id IN (SELECT value FROM json_each(?2))
+             WHERE lease_owner = $1 AND message_id IN (SELECT value FROM json_each($2))
              RETURNING message_id",
         )
         .bind(owner)
@@ -49,8 +49,8 @@ impl Sqlite {
                 "-- settle: another attempt
                  UPDATE queue SET due_at = j.value ->> 'due', waits_for = j.value ->> 'for',
                                   lease_owner = NULL, lease_until = NULL
-                 FROM json_each(?2) AS j
-                 WHERE message_id = j.value ->> 'id' AND lease_owner = ?1
+                 FROM json_each($2) AS j
+                 WHERE message_id = j.value ->> 'id' AND lease_owner = $1
                  RETURNING message_id",
             )
             .bind(owner)
@@ -110,9 +110,9 @@ async fn suppress(
             let another = sqlx::query(
                 "-- settle: another failure
                  SELECT 1 FROM messages m, messages f
-                 WHERE m.id = ?1 AND f.account_id = m.account_id AND f.recipient = m.recipient
+                 WHERE m.id = $1 AND f.account_id = m.account_id AND f.recipient = m.recipient
                    AND f.id <> m.id AND f.state IN ('bounced', 'failed')
-                   AND f.updated_at BETWEEN ?2 AND ?3 LIMIT 1",
+                   AND f.updated_at BETWEEN $2 AND $3 LIMIT 1",
             )
             .bind(settlement.message_id.to_string())
             .bind(since.millis())
@@ -150,7 +150,7 @@ async fn still_kept<'a>(
     let rows = sqlx::query(
         "-- settle: still kept
          SELECT id FROM messages
-         WHERE id IN (SELECT value FROM json_each(?)) AND content_dropped_at IS NULL",
+         WHERE id IN (SELECT value FROM json_each($1)) AND content_dropped_at IS NULL",
     )
     .bind(to_json(&ids))
     .fetch_all(&mut **tx)
@@ -174,12 +174,12 @@ pub async fn give_up(
     let ids = to_json(unreadable);
     for statement in [
         "-- give_up: state
-         UPDATE messages SET state = 'failed', reason = ?2, updated_at = ?3
-         WHERE id IN (SELECT value FROM json_each(?1))",
+         UPDATE messages SET state = 'failed', reason = $2, updated_at = $3
+         WHERE id IN (SELECT value FROM json_each($1))",
         "-- give_up: event
          INSERT INTO events (id, subject, account_id, type, detail, created_at)
-         SELECT 'evt_' || substr(id, 5), id, account_id, 'message.failed', ?2, ?3
-         FROM messages WHERE id IN (SELECT value FROM json_each(?1))",
+         SELECT 'evt_' || substr(id, 5), id, account_id, 'message.failed', $2, $3
+         FROM messages WHERE id IN (SELECT value FROM json_each($1))",
     ] {
         sqlx::query(statement)
             .bind(&ids)
@@ -191,7 +191,7 @@ pub async fn give_up(
     }
     sqlx::query(
         "-- give_up: queue
-         DELETE FROM queue WHERE message_id IN (SELECT value FROM json_each(?))",
+         DELETE FROM queue WHERE message_id IN (SELECT value FROM json_each($1))",
     )
     .bind(&ids)
     .execute(&mut **tx)
@@ -210,11 +210,11 @@ pub async fn refund(
     sqlx::query(
         "-- refund
          INSERT INTO ledger (account_id, kind, amount, message_id, reason, created_at)
-         SELECT account_id, 'refund', credits, id, 'the message never left', ?2
+         SELECT account_id, 'refund', credits, id, 'the message never left', $2
          FROM messages
-         WHERE id IN (SELECT value FROM json_each(?1)) AND state IN ('failed', 'suppressed')
+         WHERE id IN (SELECT value FROM json_each($1)) AND state IN ('failed', 'suppressed')
            AND credits > 0
-           AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.message_id = messages.id AND a.uncertain = 1)
+           AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.message_id = messages.id AND a.uncertain = TRUE)
          ON CONFLICT (message_id, kind) DO NOTHING",
     )
     .bind(ids)
@@ -239,8 +239,8 @@ pub async fn write_states(
     sqlx::query(
         "-- write_states
          UPDATE messages SET state = j.value ->> 'state', reason = j.value ->> 'reason',
-                             updated_at = ?2
-         FROM json_each(?1) AS j WHERE messages.id = j.value ->> 'id'",
+                             updated_at = $2
+         FROM json_each($1) AS j WHERE messages.id = j.value ->> 'id'",
     )
     .bind(to_json(&states.collect::<Vec<_>>()))
     .bind(now.millis())

@@ -33,7 +33,7 @@ impl Sqlite {
         let row = sqlx::query(
             "-- sts_policy
              SELECT id, policy, fetched_at, expires_at FROM sts_policies
-             WHERE domain = ? AND expires_at > ?",
+             WHERE domain = $1 AND expires_at > $2",
         )
         .bind(domain)
         .bind(now.millis())
@@ -61,7 +61,7 @@ impl Sqlite {
         sqlx::query(
             "-- keep_sts_policy
              INSERT INTO sts_policies (domain, id, policy, fetched_at, expires_at)
-             VALUES (?, ?, ?, ?, ?)
+             VALUES ($1, $2, $3, $4, $5)
              ON CONFLICT (domain) DO UPDATE SET id = excluded.id, policy = excluded.policy,
                  fetched_at = excluded.fetched_at, expires_at = excluded.expires_at",
         )
@@ -76,7 +76,7 @@ impl Sqlite {
         sqlx::query(
             "-- keep_sts_policy
              DELETE FROM sts_policies WHERE domain IN
-                 (SELECT domain FROM sts_policies WHERE expires_at <= ? LIMIT ?)",
+                 (SELECT domain FROM sts_policies WHERE expires_at <= $1 LIMIT $2)",
         )
         .bind(new.fetched_at.millis())
         .bind(SWEPT)

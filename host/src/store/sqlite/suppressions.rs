@@ -92,8 +92,8 @@ impl Sqlite {
     ) -> Result<bool, StoreError> {
         sqlx::query(
             "-- unsuppress
-             DELETE FROM suppressions WHERE account_id = ?1 AND address = ?2
-             RETURNING expires_at IS NULL OR expires_at > ?3 AS stood",
+             DELETE FROM suppressions WHERE account_id = $1 AND address = $2
+             RETURNING expires_at IS NULL OR expires_at > $3 AS stood",
         )
         .bind(account.to_string())
         .bind(address)
@@ -167,8 +167,8 @@ impl Sqlite {
     ) -> Result<Option<String>, StoreError> {
         sqlx::query(
             "-- suppressions: a bite
-             SELECT address FROM suppressions WHERE account_id = ? AND address > ?
-             ORDER BY address LIMIT 1 OFFSET ?",
+             SELECT address FROM suppressions WHERE account_id = $1 AND address > $2
+             ORDER BY address LIMIT 1 OFFSET $3",
         )
         .bind(account.to_string())
         .bind(after)
@@ -213,7 +213,7 @@ impl Sqlite {
 
 const ONE: &str = "-- suppression
      SELECT address, kind, reason, message_id, created_at, expires_at FROM suppressions
-     WHERE account_id = ? AND address = ? AND (expires_at IS NULL OR expires_at > ?)";
+     WHERE account_id = $1 AND address = $2 AND (expires_at IS NULL OR expires_at > $3)";
 
 impl SuppressionRow {
     fn of(new: &NewSuppression, now: Timestamp) -> Self {
@@ -266,11 +266,11 @@ pub async fn put(
     sqlx::query(
         "-- suppress
          INSERT INTO suppressions (account_id, address, kind, reason, message_id, created_at, expires_at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+         VALUES ($1, $2, $3, $4, $5, $6, $7)
          ON CONFLICT (account_id, address) DO UPDATE SET kind = excluded.kind,
              reason = excluded.reason, message_id = excluded.message_id,
              created_at = excluded.created_at, expires_at = excluded.expires_at
-         WHERE suppressions.expires_at <= ?6
+         WHERE suppressions.expires_at <= $6
             OR ((excluded.kind = 'complaint' OR suppressions.kind <> 'complaint')
                 AND (excluded.expires_at IS NULL OR excluded.expires_at > suppressions.expires_at))",
     )

@@ -41,7 +41,7 @@ impl Sqlite {
              SELECT t.id, t.slug, v.revision, v.source, v.variables
              FROM templates t
              JOIN template_versions v ON v.template_id = t.id AND v.revision = t.published_revision
-             WHERE t.account_id = ? AND t.slug = ? AND v.source = ? AND v.variables = ?",
+             WHERE t.account_id = $1 AND t.slug = $2 AND v.source = $3 AND v.variables = $4",
         )
         .bind(account.to_string())
         .bind(slug.as_str())
@@ -56,7 +56,7 @@ impl Sqlite {
         let published = sqlx::query(
             "-- publish_template
              INSERT INTO templates (id, account_id, slug, published_revision, created_at)
-             VALUES (?, ?, ?, 1, ?)
+             VALUES ($1, $2, $3, 1, $4)
              ON CONFLICT (account_id, slug) DO UPDATE SET published_revision =
                  (SELECT max(revision) + 1 FROM template_versions WHERE template_id = templates.id)
              RETURNING id, published_revision",
@@ -73,7 +73,7 @@ impl Sqlite {
         sqlx::query(
             "-- publish_template
              INSERT INTO template_versions (template_id, revision, source, variables, created_at)
-             VALUES (?, ?, ?, ?, ?)",
+             VALUES ($1, $2, $3, $4, $5)",
         )
         .bind(template_id.to_string())
         .bind(revision)
@@ -106,7 +106,7 @@ impl Sqlite {
              SELECT t.id, t.slug, v.revision, v.source, v.variables
              FROM templates t
              JOIN template_versions v ON v.template_id = t.id AND v.revision = t.published_revision
-             WHERE t.account_id = ? ORDER BY t.slug",
+             WHERE t.account_id = $1 ORDER BY t.slug",
         )
         .bind(account.to_string())
         .fetch_all(&self.readers)
@@ -121,7 +121,7 @@ pub const TEMPLATE: &str = "-- template
     SELECT t.id, t.slug, v.revision, v.source, v.variables
     FROM templates t
     JOIN template_versions v ON v.template_id = t.id AND v.revision = t.published_revision
-    WHERE t.account_id = ? AND t.slug = ?";
+    WHERE t.account_id = $1 AND t.slug = $2";
 
 /// Reads a row of [`TEMPLATE`].
 ///

@@ -21,7 +21,7 @@ impl Sqlite {
         let answers = sqlx::query(
             "-- drop_expired
              DELETE FROM idempotency WHERE (account_id, mode, key) IN
-                 (SELECT account_id, mode, key FROM idempotency WHERE expires_at <= ? LIMIT ?)",
+                 (SELECT account_id, mode, key FROM idempotency WHERE expires_at <= $1 LIMIT $2)",
         )
         .bind(now.millis())
         .bind(limit)
@@ -31,7 +31,7 @@ impl Sqlite {
         let refusals = sqlx::query(
             "-- drop_expired
              DELETE FROM decisions WHERE id IN
-                 (SELECT id FROM decisions WHERE message_id IS NULL AND created_at < ? LIMIT ?)",
+                 (SELECT id FROM decisions WHERE message_id IS NULL AND created_at < $1 LIMIT $2)",
         )
         .bind(refusals_before.millis())
         .bind(limit)
@@ -46,7 +46,7 @@ impl Sqlite {
     /// # Errors
     /// The database failed.
     pub async fn noted(&self, name: &str) -> Result<Option<String>, StoreError> {
-        let row = sqlx::query("-- noted\nSELECT value FROM upkeep WHERE name = ?")
+        let row = sqlx::query("-- noted\nSELECT value FROM upkeep WHERE name = $1")
             .bind(name)
             .fetch_optional(&self.readers)
             .await
@@ -61,7 +61,7 @@ impl Sqlite {
     pub async fn note(&self, name: &str, value: &str) -> Result<(), StoreError> {
         sqlx::query(
             "-- note
-             INSERT INTO upkeep (name, value) VALUES (?, ?)
+             INSERT INTO upkeep (name, value) VALUES ($1, $2)
              ON CONFLICT (name) DO UPDATE SET value = excluded.value",
         )
         .bind(name)

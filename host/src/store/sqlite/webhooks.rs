@@ -125,9 +125,9 @@ impl Sqlite {
             "-- add_webhook
              INSERT INTO webhooks (id, account_id, url, description, types, secret, state, reason, since,
                                    after_sequence, created_at)
-             SELECT ?1, ?2, ?3, ?4, ?5, ?6, 'active', 'created', ?7,
-                    (SELECT coalesce(max(sequence), 0) FROM events), ?7
-             WHERE (SELECT count(*) FROM webhooks WHERE account_id IS ?2) < ?8",
+             SELECT $1, $2, $3, $4, $5, $6, 'active', 'created', $7,
+                    (SELECT coalesce(max(sequence), 0) FROM events), $7
+             WHERE (SELECT count(*) FROM webhooks WHERE account_id IS NOT DISTINCT FROM $2) < $8",
         )
         .bind(new.id.to_string())
         .bind(new.owner.column())
@@ -158,7 +158,7 @@ impl Sqlite {
             "-- webhooks
              SELECT id, account_id, url, description, types, secret, earlier_secret, earlier_until, state,
                     reason, since, after_sequence, succeeded_at, failing_since, created_at
-             FROM webhooks WHERE account_id IS ? AND id > ? ORDER BY id LIMIT ?",
+             FROM webhooks WHERE account_id IS NOT DISTINCT FROM $1 AND id > $2 ORDER BY id LIMIT $3",
         )
         .bind(owner.column())
         .bind(after.map(|it| it.to_string()).unwrap_or_default())
@@ -178,7 +178,7 @@ impl Sqlite {
             "-- webhook
              SELECT id, account_id, url, description, types, secret, earlier_secret, earlier_until, state,
                     reason, since, after_sequence, succeeded_at, failing_since, created_at
-             FROM webhooks WHERE id = ?",
+             FROM webhooks WHERE id = $1",
         )
         .bind(id.to_string())
         .fetch_optional(&self.readers)
@@ -203,9 +203,9 @@ impl Sqlite {
         let mut tx = self.begin().await?;
         let changed = sqlx::query(
             "-- change_webhook
-             UPDATE webhooks SET url = coalesce(?2, url), description = coalesce(?3, description),
-                                 types = coalesce(?4, types)
-             WHERE id = ?1",
+             UPDATE webhooks SET url = coalesce($2, url), description = coalesce($3, description),
+                                 types = coalesce($4, types)
+             WHERE id = $1",
         )
         .bind(id.to_string())
         .bind(&change.url)
@@ -218,9 +218,9 @@ impl Sqlite {
             Some((WebhookState::Active, reason)) => {
                 sqlx::query(
                     "-- change_webhook: active again
-                     UPDATE webhooks SET state = 'active', reason = ?2, since = ?3, failing_since = NULL,
+                     UPDATE webhooks SET state = 'active', reason = $2, since = $3, failing_since = NULL,
                             after_sequence = (SELECT coalesce(max(sequence), 0) FROM events)
-                     WHERE id = ?1 AND state = 'disabled'",
+                     WHERE id = $1 AND state = 'disabled'",
                 )
                 .bind(id.to_string())
                 .bind(reason)
@@ -250,8 +250,8 @@ impl Sqlite {
     ) -> Result<bool, StoreError> {
         sqlx::query(
             "-- rotate_webhook
-             UPDATE webhooks SET earlier_secret = secret, earlier_until = ?3, secret = ?2
-             WHERE id = ?1 AND coalesce(earlier_until <= ?4, 1)",
+             UPDATE webhooks SET earlier_secret = secret, earlier_until = $3, secret = $2
+             WHERE id = $1 AND coalesce(earlier_until <= $4, TRUE)",
         )
         .bind(id.to_string())
         .bind(secret)
@@ -277,8 +277,8 @@ impl Sqlite {
         let during = || StoreError::during("remove_webhook");
         sqlx::query(
             "-- remove_webhook: no more for it
-             UPDATE webhooks SET state = 'disabled', reason = 'it is being deleted', since = ?2
-             WHERE id = ?1",
+             UPDATE webhooks SET state = 'disabled', reason = 'it is being deleted', since = $2
+             WHERE id = $1",
         )
         .bind(id.to_string())
         .bind(now.millis())
@@ -288,8 +288,8 @@ impl Sqlite {
         loop {
             let gone = sqlx::query(
                 "-- remove_webhook: its deliveries
-                 DELETE FROM webhook_deliveries WHERE rowid IN
-                     (SELECT rowid FROM webhook_deliveries WHERE webhook_id = ? LIMIT ?)",
+                 DELETE FROM webhook_deliveries WHERE (webhook_id, event_id) IN
+                     (SELECT webhook_id, event_id FROM webhook_deliveries WHERE webhook_id = $1 LIMIT $2)",
             )
             .bind(id.to_string())
             .bind(bite)
@@ -303,8 +303,8 @@ impl Sqlite {
         // With what was handed out meanwhile: a delivery without its webhook would take others' bodies.
         let mut tx = self.begin().await?;
         for statement in [
-            "-- remove_webhook: the last deliveries\nDELETE FROM webhook_deliveries WHERE webhook_id = ?",
-            "-- remove_webhook\nDELETE FROM webhooks WHERE id = ?",
+            "-- remove_webhook: the last deliveries\nDELETE FROM webhook_deliveries WHERE webhook_id = $1",
+            "-- remove_webhook\nDELETE FROM webhooks WHERE id = $1",
         ] {
             let done = sqlx::query(statement).bind(id.to_string()).execute(&mut *tx).await;
             done.map_err(during())?;
@@ -322,8 +322,8 @@ async fn disable(
 ) -> Result<(), StoreError> {
     let row = sqlx::query(
         "-- disable
-         UPDATE webhooks SET state = 'disabled', reason = ?2, since = ?3
-         WHERE id = ?1 AND state = 'active' RETURNING account_id, url",
+         UPDATE webhooks SET state = 'disabled', reason = $2, since = $3
+         WHERE id = $1 AND state = 'active' RETURNING account_id, url",
     )
     .bind(id.to_string())
     .bind(reason)

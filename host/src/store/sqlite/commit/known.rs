@@ -25,7 +25,7 @@ pub async fn known(
     let accounts: BTreeSet<String> = jobs.iter().map(|job| job.account_id.to_string()).collect();
     let rows = sqlx::query(
         "-- commit: balances
-         SELECT id, balance FROM accounts WHERE id IN (SELECT value FROM json_each(?))",
+         SELECT id, balance FROM accounts WHERE id IN (SELECT value FROM json_each($1))",
     )
     .bind(to_json(&accounts))
     .fetch_all(&mut **tx)
@@ -51,9 +51,9 @@ pub async fn known(
     let rows = sqlx::query(
         "-- commit: suppressions
          SELECT account_id, address FROM suppressions
-         WHERE account_id IN (SELECT value FROM json_each(?1))
-           AND address IN (SELECT value FROM json_each(?2))
-           AND (expires_at IS NULL OR expires_at > ?3)",
+         WHERE account_id IN (SELECT value FROM json_each($1))
+           AND address IN (SELECT value FROM json_each($2))
+           AND (expires_at IS NULL OR expires_at > $3)",
     )
     .bind(to_json(&accounts))
     .bind(to_json(&recipients))
@@ -73,8 +73,8 @@ pub async fn known(
     let rows = sqlx::query(
         "-- commit: idempotency
          SELECT account_id, mode, key, body_hash, answer FROM idempotency
-         WHERE account_id IN (SELECT value FROM json_each(?1))
-           AND key IN (SELECT value FROM json_each(?2)) AND expires_at > ?3",
+         WHERE account_id IN (SELECT value FROM json_each($1))
+           AND key IN (SELECT value FROM json_each($2)) AND expires_at > $3",
     )
     .bind(to_json(&accounts))
     .bind(to_json(&keys))

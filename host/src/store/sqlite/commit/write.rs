@@ -32,10 +32,10 @@ pub async fn write(
         sqlx::query(
             "-- commit: keep an answer
              INSERT INTO idempotency (account_id, mode, key, body_hash, answer, expires_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+             VALUES ($1, $2, $3, $4, $5, $6)
              ON CONFLICT (account_id, mode, key) DO UPDATE SET body_hash = excluded.body_hash,
                  answer = excluded.answer, expires_at = excluded.expires_at
-             WHERE expires_at <= ?7",
+             WHERE idempotency.expires_at <= $7",
         )
         .bind(kept.account.to_string())
         .bind(kept.mode.word())
@@ -193,12 +193,12 @@ async fn write_usage(
     query.push_values(sent, |mut b, (account, sent)| {
         b.push_bind(account.to_string()).push_bind(now.day()).push_bind(sent);
     });
-    query.push(" ON CONFLICT (account_id, day) DO UPDATE SET sent = sent + excluded.sent");
+    query.push(" ON CONFLICT (account_id, day) DO UPDATE SET sent = usage.sent + excluded.sent");
     run(tx, query, "commit: usage").await?;
     sqlx::query(
         "-- commit: last use of keys, to about a minute
-         UPDATE keys SET last_used_at = ?1
-         WHERE id IN (SELECT value FROM json_each(?2)) AND coalesce(last_used_at, 0) < ?1 - 60000",
+         UPDATE keys SET last_used_at = $1
+         WHERE id IN (SELECT value FROM json_each($2)) AND coalesce(last_used_at, 0) < $1 - 60000",
     )
     .bind(now.millis())
     .bind(to_json(&keys))

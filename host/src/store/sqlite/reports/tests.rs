@@ -34,8 +34,8 @@ impl Fixture {
         sqlx::query(
             "INSERT INTO messages (id, account_id, key_id, channel, sender, recipient, subject, route,
                                    state, reason, credits, tags, metadata, created_at, updated_at)
-             VALUES (?1, ?2, 'key_', 'api', 'shop@sender.example', 'Ada@Recipient.example', 'Hi',
-                     'configured', ?3, 'so far', 1, '[]', '{}', 0, 0)",
+             VALUES ($1, $2, 'key_', 'api', 'shop@sender.example', 'Ada@Recipient.example', 'Hi',
+                     'configured', $3, 'so far', 1, '[]', '{}', 0, 0)",
         )
         .bind(message.to_string())
         .bind(account.id.to_string())
@@ -44,7 +44,7 @@ impl Fixture {
         .await
         .expect("stored");
         sqlx::query(
-            "INSERT INTO queue (message_id, account_id, lane, due_at) VALUES (?1, ?2, 'recipient.example', 0)",
+            "INSERT INTO queue (message_id, account_id, lane, due_at) VALUES ($1, $2, 'recipient.example', 0)",
         )
         .bind(message.to_string())
         .bind(account.id.to_string())
@@ -198,8 +198,8 @@ async fn a_domains_own_alias_is_the_return_path_while_it_is_seen() {
     sqlx::query(
         "INSERT INTO domains (id, account_id, name, kind, verification_token, phase, progress, missing,
                               requirements, decision, created_at)
-         VALUES ('dom_01JD0000000000000000000000', ?, 'sender.example', 'dns', 't', 'verified', 100, '[]',
-                 ?, '{}', 0)",
+         VALUES ('dom_01JD0000000000000000000000', $1, 'sender.example', 'dns', 't', 'verified', 100, '[]',
+                 $2, '{}', 0)",
     )
     .bind(fixture.account.to_string())
     .bind(requirements)
@@ -225,7 +225,7 @@ async fn a_domains_own_alias_is_the_return_path_while_it_is_seen() {
     ] {
         sqlx::query(
             "INSERT OR REPLACE INTO domain_checks (domain_id, number, findings, observations)
-             VALUES ('dom_01JD0000000000000000000000', 1, ?, '[]')",
+             VALUES ('dom_01JD0000000000000000000000', 1, $1, '[]')",
         )
         .bind(findings)
         .execute(&fixture.store.writer)

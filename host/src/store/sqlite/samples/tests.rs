@@ -61,15 +61,15 @@ async fn a_sample_that_was_altered_or_moved_in_the_database_does_not_open() {
         sample("plan", "night", SampleOutcome::Answered),
     );
     store.record_samples(&[one.clone(), other.clone()], at(1), KEEP).await.expect("recorded");
-    let moved = "UPDATE samples SET sealed = (SELECT sealed FROM samples WHERE decision_id = ?)
-                 WHERE decision_id = ?";
+    let moved = "UPDATE samples SET sealed = (SELECT sealed FROM samples WHERE decision_id = $1)
+                 WHERE decision_id = $2";
     sqlx::query(moved)
         .bind(other.decision_id.to_string())
         .bind(one.decision_id.to_string())
         .execute(&store.writer)
         .await
         .expect("written");
-    sqlx::query("UPDATE samples SET sealed = randomblob(length(sealed)) WHERE decision_id = ?")
+    sqlx::query("UPDATE samples SET sealed = randomblob(length(sealed)) WHERE decision_id = $1")
         .bind(other.decision_id.to_string())
         .execute(&store.writer)
         .await

@@ -14,7 +14,7 @@ async fn earlier(directory: &tempfile::TempDir, pages: u32) -> (SqlitePool, Path
     let pool = SqlitePoolOptions::new().max_connections(1).connect_with(options).await;
     let pool = pool.expect("opens");
     sqlx::query("CREATE TABLE t (b BLOB)").execute(&pool).await.expect("made");
-    let noise = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
+    let noise = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $1)
                 INSERT INTO t SELECT randomblob(4096) FROM n";
     sqlx::query(noise).bind(pages).execute(&pool).await.expect("filled");
     (pool, file)

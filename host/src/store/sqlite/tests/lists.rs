@@ -12,9 +12,9 @@ impl Fixture {
     async fn with_decisions(decisions: u32) -> Self {
         let fixture = Self::with_credits(1).await;
         sqlx::query(
-            "WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?1)
+            "WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < $1)
              INSERT INTO decisions (id, account_id, message_id, outcome, plugins, created_at)
-             SELECT printf('dec_01KAJ00000%016d', i), ?2, printf('msg_01KAJ00000%016d', i), 'accepted',
+             SELECT printf('dec_01KAJ00000%016d', i), $2, printf('msg_01KAJ00000%016d', i), 'accepted',
                     '[{\"name\":\"plan-policy\"}]', 0
              FROM n",
         )
@@ -56,9 +56,9 @@ async fn a_page_of_webhook_deliveries_in_a_rare_state_reads_a_bounded_number() {
     for statement in [
         "WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < 30000)
          INSERT INTO webhook_deliveries (webhook_id, event_id, type, state, attempts, due_at, log, created_at)
-         SELECT ?1, printf('evt_01KAJ00000%016d', i), 'message.queued', 'delivered', 1, NULL, '[]', 0 FROM n",
+         SELECT $1, printf('evt_01KAJ00000%016d', i), 'message.queued', 'delivered', 1, NULL, '[]', 0 FROM n",
         "INSERT INTO webhook_bodies (event_id, body) SELECT event_id, '{}' FROM webhook_deliveries
-         WHERE webhook_id = ?1",
+         WHERE webhook_id = $1",
     ] {
         let done = sqlx::query(statement).bind(webhook.to_string());
         done.execute(&fixture.store.writer).await.expect("added");

@@ -7,7 +7,7 @@ use super::*;
 use crate::store::sqlite::row::column;
 
 /// Statements that go through all rows of a table or of an index, each with what makes that harmless.
-const SCANS: [(&str, &str); 16] = [
+const SCANS: [(&str, &str); 17] = [
     ("accounts", "lists all accounts for the command line, on a connection for lists"),
     ("wake_one_of_each: look", "walks over names that it finds one by one in the index"),
     ("commit: revision", "the table has one row"),
@@ -16,6 +16,7 @@ const SCANS: [(&str, &str); 16] = [
     ("gauges: waiting", "counts the queue for the metrics, on a connection for lists"),
     ("is_ahead_of", "reads one row: the end of the primary key"),
     ("mend_due_times", "changes the queue after the clock was set back"),
+    ("passed", "reads one row, which it makes of the active webhooks"),
     ("sampled_components", "samples are bounded by their number and their age"),
     ("release_leases", "the index holds leased messages alone"),
     ("events_behind: how far", "the table has one row"),

@@ -136,7 +136,7 @@ async fn events_stay_until_webhooks_have_been_told() {
     fixture.accepted().await;
     fixture.deliver().await;
     let other = "INSERT INTO events (id, subject, account_id, type, detail, created_at)
-                 VALUES ('evt_1', 'dom_1', ?, 'domain.verified', '', 0)";
+                 VALUES ('evt_1', 'dom_1', $1, 'domain.verified', '', 0)";
     let account = fixture.account.to_string();
     sqlx::query(other).bind(account).execute(&fixture.store.writer).await.expect("written");
     fixture.drop_content(FAR).await;

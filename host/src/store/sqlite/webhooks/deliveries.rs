@@ -69,13 +69,13 @@ pub struct TestDelivery<'a> {
 
 /// The last of the next deliveries; none where there are fewer.
 const A_BITE: &str = "-- webhook_deliveries: a bite
-    SELECT event_id FROM webhook_deliveries WHERE webhook_id = ?1 AND event_id < ?2
-    ORDER BY event_id DESC LIMIT 1 OFFSET ?3";
+    SELECT event_id FROM webhook_deliveries WHERE webhook_id = $1 AND event_id < $2
+    ORDER BY event_id DESC LIMIT 1 OFFSET $3";
 const DELIVERIES: &str = "-- webhook_deliveries
     SELECT event_id, type, body, state, due_at, log, created_at
     FROM webhook_deliveries CROSS JOIN webhook_bodies USING (event_id)
-    WHERE webhook_id = ?1 AND event_id < ?2 AND event_id >= ?3 AND (?4 IS NULL OR state = ?4)
-    ORDER BY event_id DESC LIMIT ?5";
+    WHERE webhook_id = $1 AND event_id < $2 AND event_id >= $3 AND ($4 IS NULL OR state = $4)
+    ORDER BY event_id DESC LIMIT $5";
 
 impl Sqlite {
     /// The deliveries of a webhook in a state, or in any; newest first, behind `after`. A page may be
@@ -141,7 +141,7 @@ impl Sqlite {
             "-- webhook_delivery
              SELECT event_id, type, body, state, due_at, log, created_at
              FROM webhook_deliveries CROSS JOIN webhook_bodies USING (event_id)
-             WHERE webhook_id = ? AND event_id = ?",
+             WHERE webhook_id = $1 AND event_id = $2",
         )
         .bind(webhook.to_string())
         .bind(event.to_string())
@@ -164,8 +164,8 @@ impl Sqlite {
     ) -> Result<bool, StoreError> {
         sqlx::query(
             "-- replay_delivery
-             UPDATE webhook_deliveries SET state = 'pending', attempts = 0, due_at = ?3
-             WHERE webhook_id = ?1 AND event_id = ?2",
+             UPDATE webhook_deliveries SET state = 'pending', attempts = 0, due_at = $3
+             WHERE webhook_id = $1 AND event_id = $2",
         )
         .bind(webhook.to_string())
         .bind(event.to_string())
@@ -191,10 +191,11 @@ impl Sqlite {
     ) -> Result<(u64, Option<String>), StoreError> {
         let rows = sqlx::query(
             "-- replay_failed
-             UPDATE webhook_deliveries SET state = 'pending', attempts = 0, due_at = ?6
-             WHERE rowid IN (SELECT rowid FROM webhook_deliveries
-                             WHERE webhook_id = ?1 AND state = 'failed' AND event_id > ?2
-                               AND created_at BETWEEN ?3 AND ?4 ORDER BY event_id LIMIT ?5)
+             UPDATE webhook_deliveries SET state = 'pending', attempts = 0, due_at = $6
+             WHERE (webhook_id, event_id) IN
+                 (SELECT webhook_id, event_id FROM webhook_deliveries
+                  WHERE webhook_id = $1 AND state = 'failed' AND event_id > $2
+                               AND created_at BETWEEN $3 AND $4 ORDER BY event_id LIMIT $5)
              RETURNING event_id",
         )
         .bind(webhook.to_string())
@@ -228,8 +229,8 @@ impl Sqlite {
             "-- note_test
              INSERT INTO webhook_deliveries
                  (webhook_id, event_id, type, state, attempts, due_at, log, created_at)
-             SELECT id, ?2, 'webhook.test', ?3, 1, NULL, json_array(json(?4)), ?5
-             FROM webhooks WHERE id = ?1",
+             SELECT id, $2, 'webhook.test', $3, 1, NULL, json_array(json($4)), $5
+             FROM webhooks WHERE id = $1",
         )
         .bind(test.webhook.to_string())
         .bind(test.event.to_string())
@@ -241,7 +242,7 @@ impl Sqlite {
         .map_err(during())?;
         if noted.rows_affected() == 1 {
             sqlx::query(
-                "-- note_test: its body\nINSERT INTO webhook_bodies (event_id, body) VALUES (?, ?)",
+                "-- note_test: its body\nINSERT INTO webhook_bodies (event_id, body) VALUES ($1, $2)",
             )
             .bind(test.event.to_string())
             .bind(test.body)
@@ -259,9 +260,9 @@ impl Sqlite {
     pub async fn drop_deliveries(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
         sqlx::query(
             "-- drop_deliveries
-             DELETE FROM webhook_deliveries WHERE rowid IN
-                 (SELECT rowid FROM webhook_deliveries WHERE created_at < ? AND due_at IS NULL
-                  ORDER BY created_at LIMIT ?)",
+             DELETE FROM webhook_deliveries WHERE (webhook_id, event_id) IN
+                 (SELECT webhook_id, event_id FROM webhook_deliveries WHERE created_at < $1 AND due_at IS NULL
+                  ORDER BY created_at LIMIT $2)",
         )
         .bind(before.millis())
         .bind(limit)

@@ -143,9 +143,9 @@ impl Sqlite {
                     (SELECT count(*) FROM events s WHERE s.subject = e.subject
                        AND s.type = 'message.sending' AND s.sequence <= e.sequence) AS attempt
              FROM events e LEFT JOIN messages m ON m.id = e.subject LEFT JOIN domains d ON d.id = e.subject
-             WHERE e.sequence > ?1 AND e.sequence <= ?2
-               AND e.account_id IN (SELECT value FROM json_each(?3))
-             ORDER BY e.sequence LIMIT ?4",
+             WHERE e.sequence > $1 AND e.sequence <= $2
+               AND e.account_id IN (SELECT value FROM json_each($3))
+             ORDER BY e.sequence LIMIT $4",
         )
         .bind(begin)
         .bind(to)
@@ -182,7 +182,7 @@ impl Sqlite {
         let mut tx = self.begin().await?;
         let moved = sqlx::query(
             "-- hand_out: the cursor
-             UPDATE webhook_cursor SET sequence = ?2 WHERE id = 1 AND sequence = ?1",
+             UPDATE webhook_cursor SET sequence = $2 WHERE id = 1 AND sequence = $1",
         )
         .bind(from)
         .bind(to)
@@ -215,10 +215,10 @@ async fn insert(
          WITH told AS MATERIALIZED (
              SELECT value ->> 'sequence' AS sequence, value ->> 'event' AS event, value ->> 'type' AS type,
                     value -> 'webhooks' AS webhooks
-             FROM json_each(?1))
+             FROM json_each($1))
          INSERT INTO webhook_deliveries
              (webhook_id, event_id, type, state, attempts, due_at, log, created_at)
-         SELECT w.id, told.event, told.type, 'pending', 0, ?2, '[]', ?2
+         SELECT w.id, told.event, told.type, 'pending', 0, $2, '[]', $2
          FROM told, json_each(told.webhooks) AS one JOIN webhooks w ON w.id = one.value
          WHERE w.state = 'active' AND w.after_sequence < told.sequence
          ON CONFLICT (webhook_id, event_id) DO NOTHING",
@@ -235,7 +235,7 @@ async fn insert(
         "-- hand_out: bodies
          WITH told AS MATERIALIZED (
              SELECT value ->> 'event' AS event, value ->> 'body' AS body, value -> 'webhooks' AS webhooks
-             FROM json_each(?1))
+             FROM json_each($1))
          INSERT INTO webhook_bodies (event_id, body)
          SELECT told.event, told.body FROM told
          WHERE EXISTS (SELECT 1 FROM json_each(told.webhooks) AS one

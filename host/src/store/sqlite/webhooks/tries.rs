@@ -123,7 +123,7 @@ impl Sqlite {
             "-- due_deliveries
              SELECT event_id, body, attempts, created_at
              FROM webhook_deliveries CROSS JOIN webhook_bodies USING (event_id)
-             WHERE webhook_id = ? AND due_at <= ? ORDER BY due_at LIMIT ?",
+             WHERE webhook_id = $1 AND due_at <= $2 ORDER BY due_at LIMIT $3",
         )
         .bind(webhook.to_string())
         .bind(now.millis())
@@ -167,9 +167,10 @@ impl Sqlite {
             "-- settle_deliveries
              UPDATE webhook_deliveries
              SET state = j.value ->> 'state', due_at = j.value ->> 'due', attempts = attempts + 1,
-                 log = json_insert(iif(json_array_length(log) < 20, log, json_remove(log, '$[0]')),
+                 log = json_insert(CASE WHEN json_array_length(log) < 20 THEN log
+                                        ELSE json_remove(log, '$[0]') END,
                                    '$[#]', json(j.value -> 'log'))
-             FROM json_each(?1) AS j
+             FROM json_each($1) AS j
              WHERE webhook_id = j.value ->> 'webhook' AND event_id = j.value ->> 'event'
                AND webhook_deliveries.state = 'pending'",
         )
@@ -192,11 +193,12 @@ impl Sqlite {
     pub async fn end_deliveries(&self, webhook: WebhookId, limit: u32) -> Result<u64, StoreError> {
         sqlx::query(
             "-- end_deliveries
-             UPDATE webhook_deliveries
-             SET state = 'failed', due_at = NULL
-             WHERE rowid IN (SELECT d.rowid FROM webhook_deliveries d JOIN webhooks w ON w.id = d.webhook_id
-                             WHERE d.webhook_id = ?1 AND d.due_at IS NOT NULL AND w.state = 'disabled'
-                             LIMIT ?2)",
+             UPDATE webhook_deliveries SET state = 'failed', due_at = NULL
+             WHERE (webhook_id, event_id) IN
+                 (SELECT d.webhook_id, d.event_id
+                  FROM webhook_deliveries d JOIN webhooks w ON w.id = d.webhook_id
+                  WHERE d.webhook_id = $1 AND d.due_at IS NOT NULL AND w.state = 'disabled'
+                  LIMIT $2)",
         )
         .bind(webhook.to_string())
         .bind(limit)
@@ -220,9 +222,10 @@ impl Sqlite {
         // Each side of OR is a search in an index, and as a rule finds nothing.
         sqlx::query(
             "-- mend_due_deliveries
-             UPDATE webhook_deliveries SET due_at = iif(attempts = 0, ?1, min(due_at, ?2))
-             WHERE (created_at > ?1 AND attempts = 0 AND due_at > ?1)
-                OR (webhook_id IN (SELECT id FROM webhooks) AND due_at > ?2)",
+             UPDATE webhook_deliveries SET due_at =
+                 CASE WHEN attempts = 0 THEN $1 WHEN due_at < $2 THEN due_at ELSE $2 END
+             WHERE (created_at > $1 AND attempts = 0 AND due_at > $1)
+                OR (webhook_id IN (SELECT id FROM webhooks) AND due_at > $2)",
         )
         .bind(now.millis())
         .bind(latest.millis())
@@ -255,9 +258,10 @@ async fn note_health<'a>(
     let failed = tried.clone().map(|it| it.at.millis()).min();
     let row = sqlx::query(
         "-- note_health
-         UPDATE webhooks SET succeeded_at = coalesce(?2, succeeded_at),
-                failing_since = iif(?2 IS NULL, min(coalesce(failing_since, ?3), ?3), NULL)
-         WHERE id = ?1 RETURNING failing_since",
+         UPDATE webhooks SET succeeded_at = coalesce($2, succeeded_at),
+                failing_since = CASE WHEN $2 IS NOT NULL THEN NULL
+                                     WHEN failing_since < $3 THEN failing_since ELSE $3 END
+         WHERE id = $1 RETURNING failing_since",
     )
     .bind(webhook.to_string())
     .bind(taken)
