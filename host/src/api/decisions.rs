@@ -15,7 +15,7 @@ use crate::journey::accept::fair_share::Tenant;
 use crate::journey::accept::refusal::Refusal;
 use crate::plugin::Artifact;
 use crate::store::StoreError;
-use crate::store::sqlite::{DecisionFilter, DecisionRef, DecisionRow};
+use crate::store::{DecisionFilter, DecisionRef, DecisionRow};
 use crate::upkeep::replay::{Brought, Replayed, replay};
 
 /// Which decisions.
@@ -115,7 +115,7 @@ pub async fn replayed(
 }
 
 fn reference(id: &str) -> Result<DecisionRef, Problem> {
-    id.parse().map_err(|error: crate::store::sqlite::InvalidDecisionRef| {
+    id.parse().map_err(|error: crate::store::InvalidDecisionRef| {
         Refusal::fault("id", "invalid", error.to_string()).into()
     })
 }

@@ -24,7 +24,7 @@ use crate::journey::accept::resend;
 use crate::journey::{self, Reply};
 use crate::message::state::MessageState;
 use crate::store::records::{Acceptance, Idempotency};
-use crate::store::sqlite::{Again, MessageRow, Recall};
+use crate::store::{Again, MessageRow, Recall};
 use filter::ListQuery;
 
 /// The account's messages, newest first.

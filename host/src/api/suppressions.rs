@@ -20,8 +20,8 @@ use super::{Api, body, lists, query};
 use crate::id::AccountId;
 use crate::journey::accept::refusal::{Fault, Refusal};
 use crate::message::address::EmailAddress;
+use crate::store::Suppressed;
 use crate::store::records::{NewSuppression, SuppressionKind};
-use crate::store::sqlite::Suppressed;
 use wanted::{FIELDS, items, wanted};
 
 const KINDS: [SuppressionKind; 3] =

@@ -16,7 +16,7 @@ use crate::id::{AccountId, MessageId};
 use crate::message::address::EmailAddress;
 use crate::store::StoreError;
 use crate::store::records::{NewSuppression, SuppressionKind};
-use crate::store::sqlite::{MessageRow, Recall};
+use crate::store::{MessageRow, Recall};
 use filter::Filter;
 use retry::Retry;
 use view::{attempt, event, line, whole};

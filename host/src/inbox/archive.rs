@@ -15,7 +15,7 @@ use sqlx::sqlite::{
 
 use super::InboxError;
 use crate::clock::Timestamp;
-use crate::store::sqlite::{begin_immediate, begin_shrinkable, convert_to_shrinkable};
+use crate::store::embedded::{begin_immediate, begin_shrinkable, convert_to_shrinkable};
 pub use keep::Bounds;
 pub use row::{MailId, NoMailId, Stored, Summary};
 

@@ -1,8 +1,5 @@
 //! What can go wrong between the server and its data.
 
-/// `SQLITE_INTERRUPT`: the time of a list is over.
-const INTERRUPTED: &str = "9";
-
 /// The database did not do, or does not hold, what it should.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -55,18 +52,6 @@ impl StoreError {
     /// Adds what was being done to what the database said.
     pub fn during(operation: &'static str) -> impl FnOnce(sqlx::Error) -> Self {
         move |source| Self::Database { operation, source }
-    }
-
-    /// The same for what reads a list, on connections of their own and for a bounded time.
-    pub fn while_listing(operation: &'static str) -> impl FnOnce(sqlx::Error) -> Self {
-        move |source| {
-            let is_interrupted = matches!(&source, sqlx::Error::Database(error)
-                if error.code().is_some_and(|code| code == INTERRUPTED));
-            if is_interrupted || matches!(source, sqlx::Error::PoolTimedOut) {
-                return Self::Busy { operation };
-            }
-            Self::Database { operation, source }
-        }
     }
 
     /// Whether a list could not be read in time, although the store is well.

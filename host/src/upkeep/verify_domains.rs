@@ -20,8 +20,8 @@ use crate::dns::Resolver;
 use crate::domain::verification::Schedule;
 use crate::mail::dkim::KeyError;
 use crate::plugin::{CallFailure, Plugins};
+use crate::store::NotAdded;
 use crate::store::seal::Seal;
-use crate::store::sqlite::NotAdded;
 use crate::store::{Store, StoreError};
 
 pub use add::NameRefused;

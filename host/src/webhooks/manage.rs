@@ -14,7 +14,7 @@ use crate::clock::Timestamp;
 use crate::id::{EventId, WebhookId};
 use crate::store::StoreError;
 use crate::store::seal::SealError;
-use crate::store::sqlite::{
+use crate::store::{
     DeliveryState, NewWebhook, TestDelivery, WebhookChange, WebhookOwner, WebhookRow, WebhookState,
 };
 

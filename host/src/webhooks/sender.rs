@@ -21,9 +21,7 @@ use super::schedule::Schedule;
 use crate::clock::Timestamp;
 use crate::clock::watch::Watch;
 use crate::id::{EventId, WebhookId};
-use crate::store::sqlite::{
-    DueDelivery, NextTry, Tried, Waiting, WebhookOwner, WebhookRow, WebhookState,
-};
+use crate::store::{DueDelivery, NextTry, Tried, Waiting, WebhookOwner, WebhookRow, WebhookState};
 use crate::store::{StoreError, beside};
 use end_points::{Answer, EndPoints, Ending};
 use slots::{FairQueue, Pace, SlotsInUse};

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::super::error::CliError;
 use super::super::open::Target;
 use crate::id::{AccountId, MessageId};
-use crate::store::sqlite::{Again, Wanted};
+use crate::store::{Again, Wanted};
 
 /// Which messages are tried again.
 #[derive(Debug, Args)]

@@ -7,7 +7,7 @@ use waxwing_mx::{Behaviour, MxServer, Reply, Situation, Stage};
 
 use super::bench::{Bench, HOUR, MINUTE, NOW, Setup, server_on, smarthost};
 use crate::delivery::routing::route::Route;
-use crate::store::sqlite::{Again, Wanted};
+use crate::store::{Again, Wanted};
 
 #[tokio::test]
 async fn after_an_outage_the_first_message_that_is_taken_takes_the_others_with_it() {

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::clock::Clock;
 use crate::id::AccountId;
 use crate::store::records::{BodyOf, Job, JobOutcome, Slot};
-use crate::store::sqlite::{RefusalRecord, SampleRecord};
+use crate::store::{RefusalRecord, SampleRecord};
 use crate::store::{Store, StoreError};
 use turns::{Jobs, Turns};
 

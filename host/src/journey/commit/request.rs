@@ -10,8 +10,8 @@ use crate::id::DecisionId;
 use crate::journey::accept::authenticate::Sender;
 use crate::journey::accept::refusal::{Outage, Refusal};
 use crate::journey::{Journey, Reply, Request, Stop, step};
+use crate::store::RefusalRecord;
 use crate::store::records::{Answer, Job, JobOutcome, Slot};
-use crate::store::sqlite::RefusalRecord;
 
 impl Journey {
     /// Commits what was decided of a request.

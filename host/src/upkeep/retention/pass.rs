@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Kept, Retention, WEEK};
 use crate::clock::Timestamp;
-use crate::store::sqlite::RestingPlace;
+use crate::store::RestingPlace;
 use crate::store::{Store, StoreError};
 
 /// Rows of one bite; the write lock is free between two bites.

@@ -21,7 +21,7 @@ use crate::mail::dkim::KeyError;
 use crate::plugin::decision::Decision;
 use crate::plugin::domain::{Finding, Requirement, Status};
 use crate::store::StoreError;
-use crate::store::sqlite::{
+use crate::store::{
     CheckRow, Checked, DomainFile, DomainRow, SampleOutcome, SampleRecord, sample_identity,
 };
 

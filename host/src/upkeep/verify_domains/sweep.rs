@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::Verifier;
 use crate::clock::Timestamp;
 use crate::id::DomainId;
-use crate::store::sqlite::Sight;
+use crate::store::Sight;
 use crate::store::{StoreError, beside};
 
 /// How often is looked for domains that another process has added.

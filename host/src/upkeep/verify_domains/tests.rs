@@ -23,9 +23,9 @@ use crate::domain::verification::Schedule;
 use crate::id::{AccountId, DomainId};
 use crate::plugin::Plugins;
 use crate::plugin::tests::platform::Home;
+use crate::store::DomainFile;
 use crate::store::Store;
 use crate::store::seal::{Purpose, Seal};
-use crate::store::sqlite::DomainFile;
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 const HOUR: Duration = Duration::from_hours(1);

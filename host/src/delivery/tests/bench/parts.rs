@@ -44,7 +44,7 @@ use crate::mail::verp::Verp;
 use crate::store::Store;
 use crate::store::facts::Facts;
 use crate::store::seal::{Purpose, Seal};
-use crate::store::sqlite::{DomainRow, NewDomain};
+use crate::store::{DomainRow, NewDomain};
 
 pub async fn open_account(store: &Store) -> AccountId {
     let account = Account {

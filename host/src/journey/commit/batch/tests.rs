@@ -9,7 +9,7 @@ use crate::clock::{Clock, Timestamp};
 use crate::id::{AccountId, DecisionId, KeyId};
 use crate::store::Store;
 use crate::store::records::{Acceptance, Job, JobOutcome};
-use crate::store::sqlite::{SampleOutcome, SampleRecord};
+use crate::store::{SampleOutcome, SampleRecord};
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
