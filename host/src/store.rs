@@ -68,9 +68,9 @@ pub use sts::StsRow;
 pub use suppressions::{Suppressed, SuppressionPage, SuppressionRow};
 pub use templates::Published;
 pub use webhooks::{
-    About, Behind, DeliveryPage, DeliveryRow, DeliveryState, DueDelivery, FannedEvent,
-    MessageAbout, NewDelivery, NewWebhook, NextTry, TestDelivery, Tried, Waiting, WebhookChange,
-    WebhookOwner, WebhookRow, WebhookState,
+    About, Behind, DeliveryPage, DeliveryRow, DeliveryState, DueDelivery, EndPointHealth,
+    FannedEvent, MessageAbout, NewDelivery, NewWebhook, NextTry, TestDelivery, Tried, Waiting,
+    WebhookChange, WebhookOwner, WebhookRow, WebhookState,
 };
 
 use database::{Database, Row, Statement, column, sql};
@@ -81,8 +81,6 @@ const REVISION: &str = "-- revision\nSELECT value FROM revision";
 #[derive(Debug, Clone)]
 pub struct Store {
     db: Database,
-    /// The balance below which an account is told that its credits are low.
-    low_credits: i64,
 }
 
 impl Store {
@@ -91,14 +89,7 @@ impl Store {
     /// # Errors
     /// The database cannot be opened, or was written by a newer version of the server.
     pub async fn open(file: &Path) -> Result<Self, StoreError> {
-        Ok(Self { db: database::open(file).await?, low_credits: 0 })
-    }
-
-    /// Tells an account that its credits are low when they fall below `balance`.
-    #[must_use]
-    pub fn telling_credits_below(mut self, balance: i64) -> Self {
-        self.low_credits = balance;
-        self
+        Ok(Self { db: database::open(file).await? })
     }
 
     /// Whether the database can be written: a full disk can still be read.

@@ -14,8 +14,7 @@ use crate::id::{AccountId, DecisionId, MessageId};
 use crate::journey::accept::fair_share::Tenant;
 use crate::journey::accept::refusal::Refusal;
 use crate::plugin::Artifact;
-use crate::store::StoreError;
-use crate::store::{DecisionFilter, DecisionRef, DecisionRow};
+use crate::store::{DecisionFilter, DecisionRef, DecisionRow, StoreError};
 use crate::upkeep::replay::{Brought, Replayed, replay};
 
 /// Which decisions.

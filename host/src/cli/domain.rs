@@ -11,8 +11,7 @@ use crate::domain::look_alike::LookAlikes;
 use crate::domain::name::DomainName;
 use crate::domain::state::DomainKind;
 use crate::id::AccountId;
-use crate::store::DomainFile;
-use crate::store::StoreError;
+use crate::store::{DomainFile, StoreError};
 use crate::upkeep::verify_domains::Rules;
 
 const EVENTS: u32 = 50;

@@ -2,6 +2,7 @@
 //! transaction. The only writer of debits and new messages.
 
 pub mod batch;
+pub mod decide;
 pub mod receipt;
 mod request;
 pub(super) mod sample;

@@ -21,10 +21,12 @@ use crate::api::lists::ListLimits;
 use crate::api::operator::ControlToken;
 use crate::clock::Clock;
 use crate::config::{Config, ForwardedHeader};
+use crate::credit::Credits;
 use crate::inbox::archive::Archive;
 use crate::journey::Journey;
 use crate::journey::accept::rate_limit::RateLimits;
 use crate::journey::commit::batch;
+use crate::journey::commit::decide::Rules;
 use crate::plugin::Plugins;
 use crate::store::Store;
 use crate::store::facts::Facts;
@@ -102,7 +104,7 @@ pub async fn start(configured: &Config) -> Result<Running, StartError> {
     let (doors, core) = (Tasks::vital(broken.clone()), Tasks::vital(broken.clone()));
     let sandbox = Sandbox::start(config, (&archive, &clock), Tasks::vital(broken.clone())).await?;
     let (committer, commits) = batch::channel();
-    let commits = commits.keeping_samples(config.plugins.samples_kept);
+    let commits = commits.keeping_samples(config.plugins.samples_kept).deciding_by(rules(config));
     let wake = Arc::new(Notify::new());
     let committing = commits.run(store.clone(), clock.clone(), waker(&wake), stop_core.clone());
     core.start("commit", committing);
@@ -191,11 +193,15 @@ fn proxies(config: &Config) -> Arc<TrustedProxies> {
     Arc::new(TrustedProxies::new(config.http.trusted_proxies.clone(), header))
 }
 
+fn rules(config: &Config) -> Rules {
+    Rules { credits_low: Credits(config.credits.low) }
+}
+
 /// The store, in order and ready: what a run before this one has left in the middle is due now.
 async fn store(config: &Config, data: &DataDir, clock: &Clock) -> Result<Store, StartError> {
     data.warn_of_readers();
     let file = data.database()?;
-    let store = Store::open(&file).await?.telling_credits_below(config.credits.low);
+    let store = Store::open(&file).await?;
     store.make_shrinkable(&file).await?;
     domains::prove_master_key(data, &store).await?;
     domains::note_settings(config, &store).await?;

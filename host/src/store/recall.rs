@@ -28,16 +28,11 @@ impl Store {
     pub async fn cancel(&self, id: MessageId, now: Timestamp) -> Result<Recall, StoreError> {
         let mut tx = self.db.begin("cancel").await?;
         let (account, state) = standing(&mut tx, id).await?;
-        match state {
-            MessageState::Canceled => return Ok(Recall::Canceled),
-            MessageState::Scheduled | MessageState::Queued | MessageState::Deferred => {}
-            // Also where nobody holds it after a crash: it may have arrived.
-            MessageState::Sending
-            | MessageState::Delivered
-            | MessageState::Relayed
-            | MessageState::Bounced
-            | MessageState::Failed
-            | MessageState::Suppressed => return Ok(Recall::TooLate(state)),
+        if state == MessageState::Canceled {
+            return Ok(Recall::Canceled);
+        }
+        if !state.can_be_canceled() {
+            return Ok(Recall::TooLate(state));
         }
         let taken = sql("-- cancel: queue
              DELETE FROM queue WHERE message_id = $1 AND lease_owner IS NULL")

@@ -1,6 +1,7 @@
 //! What goes into and comes out of the store on the journey of a message.
 
 mod bounce;
+mod commit;
 
 use std::sync::Arc;
 
@@ -14,6 +15,9 @@ use crate::id::{AccountId, DecisionId, DomainId, KeyId, MessageId};
 use crate::message::{address::EmailAddress, state::MessageState};
 
 pub use bounce::{BounceClass, BounceFacts, NewSuppression, Suppresses};
+pub use commit::{
+    Accepted, CommitFacts, CreditEvent, CreditEventKind, IdempotencyKey, JobVerdict, Verdict,
+};
 
 /// All that one request commits, in one transaction.
 #[derive(Debug, Clone)]

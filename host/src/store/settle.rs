@@ -12,7 +12,7 @@ use crate::clock::Timestamp;
 use crate::id::MessageId;
 use crate::message::state::MessageState;
 use crate::store::StoreError;
-use crate::store::records::{BounceClass, BounceFacts, Settlement, Suppresses};
+use crate::store::records::{BounceFacts, Settlement, Suppresses};
 
 impl Store {
     /// Writes how attempts ended, each with its event. A message that is no longer held stays as it is,
@@ -68,16 +68,11 @@ impl Store {
         for settlement in &settled {
             suppress(&mut tx, settlement, now).await?;
             if settlement.state == MessageState::Bounced {
-                let class = match settlement.suppresses {
-                    Suppresses::Nobody => BounceClass::Refused,
-                    Suppresses::AfterAnotherFailure { .. } => BounceClass::Unclear,
-                    Suppresses::Now(_) => BounceClass::Hard,
-                };
                 let attempt = &settlement.attempt;
                 let facts = BounceFacts {
                     code: attempt.code,
                     enhanced: attempt.enhanced.clone(),
-                    class,
+                    class: settlement.suppresses.bounce_class(),
                     remote_host: attempt.host.clone(),
                 };
                 events::tell_bounce(&mut tx, settlement.message_id, &facts, now).await?;

@@ -13,6 +13,7 @@ mod recall;
 mod reports;
 mod retention;
 mod suppressions;
+mod transactions;
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -28,6 +29,7 @@ use crate::account::{Account, AccountState};
 use crate::clock::Timestamp;
 use crate::credit::{Credits, EntryKind};
 use crate::id::{AccountId, DecisionId, DomainId, KeyId, MessageId};
+use crate::journey::commit::decide::{Rules, decide};
 use crate::message::state::MessageState;
 use crate::store::StoreError;
 use crate::store::records::{
@@ -37,6 +39,18 @@ use crate::store::records::{
 };
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
+
+impl Store {
+    /// Commits by the rules of a server that tells nobody of low credits.
+    pub(crate) async fn commit(
+        &self,
+        jobs: &[Job],
+        now: Timestamp,
+    ) -> Result<Vec<JobOutcome>, StoreError> {
+        let decide = |jobs, facts| decide(Rules::default(), jobs, facts, now);
+        self.commit_decided(jobs, now, decide).await
+    }
+}
 
 struct Fixture {
     store: Store,

@@ -21,7 +21,7 @@ use crate::store::StoreError;
 
 pub use deliveries::{DeliveryPage, DeliveryRow, DeliveryState, TestDelivery};
 pub use fan_out::{About, Behind, FannedEvent, MessageAbout, NewDelivery};
-pub use tries::{DueDelivery, NextTry, Tried, Waiting};
+pub use tries::{DueDelivery, EndPointHealth, NextTry, Tried, Waiting};
 
 /// A webhook.
 #[derive(Debug, Clone, PartialEq, Eq)]

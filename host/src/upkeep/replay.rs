@@ -14,9 +14,8 @@ use crate::plugin::sample::{Sample, SampleError};
 use crate::plugin::slot::{BadSlotName, SlotConfig, SlotName};
 use crate::plugin::validation::Candidate;
 use crate::plugin::{Kind, LoadError, Plugins};
-use crate::store::SampleRow;
 use crate::store::seal::{Seal, SealError};
-use crate::store::{Store, StoreError};
+use crate::store::{SampleRow, Store, StoreError};
 
 const LINES: usize = 20;
 

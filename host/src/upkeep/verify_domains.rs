@@ -20,9 +20,8 @@ use crate::dns::Resolver;
 use crate::domain::verification::Schedule;
 use crate::mail::dkim::KeyError;
 use crate::plugin::{CallFailure, Plugins};
-use crate::store::NotAdded;
 use crate::store::seal::Seal;
-use crate::store::{Store, StoreError};
+use crate::store::{NotAdded, Store, StoreError};
 
 pub use add::NameRefused;
 pub use ask::{MOST_NAMES, MOST_RECORDS, MOST_ROUNDS, Unjudged};

@@ -16,13 +16,16 @@ use futures_util::stream::FuturesUnordered;
 use tokio_util::sync::CancellationToken;
 
 use super::Webhooks;
+use super::health::reason_to_disable;
 use super::post::Reply;
 use super::schedule::Schedule;
 use crate::clock::Timestamp;
 use crate::clock::watch::Watch;
 use crate::id::{EventId, WebhookId};
-use crate::store::{DueDelivery, NextTry, Tried, Waiting, WebhookOwner, WebhookRow, WebhookState};
-use crate::store::{StoreError, beside};
+use crate::store::{
+    DueDelivery, NextTry, StoreError, Tried, Waiting, WebhookOwner, WebhookRow, WebhookState,
+    beside,
+};
 use end_points::{Answer, EndPoints, Ending};
 use slots::{FairQueue, Pace, SlotsInUse};
 
@@ -120,7 +123,8 @@ impl Webhooks {
         loop {
             let now = self.clock.now();
             let failing_before = now.before(self.rules.give_up);
-            let settled = self.store.settle_deliveries(&tried, failing_before, now);
+            let disables = move |health| reason_to_disable(health, failing_before);
+            let settled = self.store.settle_deliveries(&tried, disables, now);
             match beside(settled, running, done).await {
                 Ok(()) => break,
                 Err(error) if failures < 60 => {

@@ -2,28 +2,31 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use serde_json::json;
+
 use super::super::database::{Tx, args, inconsistent, inserts, sql, to_json};
-use super::super::events::{self, Change};
-use super::{Accepted, Kept};
+use super::super::events::{self, Change, tell};
 use crate::clock::Timestamp;
 use crate::id::{AccountId, KeyId, MessageId};
 use crate::store::StoreError;
-use crate::store::records::{BodyOf, ReturnPath};
+use crate::store::records::{
+    Accepted, Answer, BodyOf, Idempotency, Job, JobOutcome, ReturnPath, Verdict,
+};
 
 /// A body is copied to be bound: so many at a time.
 const BODIES_COPIED: usize = 100;
-const IDEMPOTENCY_KEPT_MS: i64 = 24 * 60 * 60 * 1_000;
 
-/// Writes accepted messages and the answers to keep.
+/// Writes what was decided of `jobs`.
 pub async fn write(
     tx: &mut Tx,
-    accepted: &[Accepted<'_>],
-    kept: &[Kept<'_>],
+    jobs: &[Job],
+    verdict: &Verdict<'_>,
     now: Timestamp,
 ) -> Result<(), StoreError> {
+    let accepted = &verdict.accepted;
     write_messages(tx, accepted, now).await?;
     write_bodies(tx, accepted).await?;
-    write_queue(tx, accepted, now).await?;
+    write_queue(tx, accepted).await?;
     let changes = accepted.iter().map(|row| Change {
         message: row.message.id,
         account: row.account,
@@ -34,28 +37,48 @@ pub async fn write(
     write_decisions(tx, accepted, now).await?;
     write_debits(tx, accepted, now).await?;
     write_usage(tx, accepted, now).await?;
-    for kept in kept {
-        sql("-- commit: keep an answer
-             INSERT INTO idempotency (account_id, mode, key, body_hash, answer, expires_at)
-             VALUES ($1, $2, $3, $4, $5, $6)
-             ON CONFLICT (account_id, mode, key) DO UPDATE SET body_hash = excluded.body_hash,
-                 answer = excluded.answer, expires_at = excluded.expires_at
-             WHERE idempotency.expires_at <= $7")
-        .bind(kept.account.to_string())
-        .bind(kept.mode.word())
-        .bind(kept.key)
-        .bind(kept.body_hash.to_vec())
-        .bind(&kept.answer)
-        .bind(now.millis() + IDEMPOTENCY_KEPT_MS)
-        .bind(now.millis())
-        .run(&mut *tx)
-        .await
-        .and_then(|done| match done {
-            1 => Ok(()),
-            _ => Err(inconsistent("idempotency", "key", kept.key)),
-        })?;
+    for (job, verdict_of_job) in jobs.iter().zip(&verdict.jobs) {
+        if let (Some(key), JobOutcome::Answered(answers)) =
+            (verdict_of_job.kept_under, &verdict_of_job.outcome)
+        {
+            keep_answers(tx, job, key, answers, verdict.answers_until, now).await?;
+        }
+    }
+    for event in &verdict.credit_events {
+        let subject = event.account.to_string();
+        let facts = json!({"balance": event.balance, "threshold": event.threshold});
+        tell(tx, event.kind.as_str(), &subject, &subject, &facts, now).await?;
     }
     Ok(())
+}
+
+async fn keep_answers(
+    tx: &mut Tx,
+    job: &Job,
+    key: &Idempotency,
+    answers: &[Answer],
+    until: Timestamp,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let kept = sql("-- commit: keep an answer
+         INSERT INTO idempotency (account_id, mode, key, body_hash, answer, expires_at)
+         VALUES ($1, $2, $3, $4, $5, $6)
+         ON CONFLICT (account_id, mode, key) DO UPDATE SET body_hash = excluded.body_hash,
+             answer = excluded.answer, expires_at = excluded.expires_at
+         WHERE idempotency.expires_at <= $7")
+    .bind(job.account_id.to_string())
+    .bind(job.mode.word())
+    .bind(&key.key)
+    .bind(&key.body_hash[..])
+    .json(answers)
+    .bind(until.millis())
+    .bind(now.millis())
+    .run(tx)
+    .await?;
+    match kept {
+        1 => Ok(()),
+        _ => Err(inconsistent("idempotency", "key", &key.key)),
+    }
 }
 
 async fn write_messages(
@@ -85,7 +108,7 @@ async fn write_messages(
             &message.subject,
             message.route.word(),
             row.state.word(),
-            &row.reason,
+            row.reason.as_ref(),
             row.charged.0,
             to_json(&message.tags),
             to_json(&message.metadata),
@@ -117,11 +140,7 @@ async fn write_bodies(tx: &mut Tx, accepted: &[Accepted<'_>]) -> Result<(), Stor
     Ok(())
 }
 
-async fn write_queue(
-    tx: &mut Tx,
-    accepted: &[Accepted<'_>],
-    now: Timestamp,
-) -> Result<(), StoreError> {
+async fn write_queue(tx: &mut Tx, accepted: &[Accepted<'_>]) -> Result<(), StoreError> {
     let octets: HashMap<&MessageId, u32> = accepted
         .iter()
         .filter_map(|row| match &row.message.body {
@@ -129,16 +148,16 @@ async fn write_queue(
             BodyOf::Message(_) => None,
         })
         .collect();
-    let waiting = accepted.iter().filter(|row| !row.state.is_final());
-    let rows = waiting.map(|row| {
+    let rows = accepted.iter().filter_map(|row| {
         let message = row.message;
-        args![
+        let due = row.due_at?;
+        Some(args![
             message.id.to_string(),
             row.account.to_string(),
             message.route.lane(&message.recipient),
-            message.send_at.map_or(now, |at| at.max(now)).millis(),
+            due.millis(),
             octets.get(message.body.of(&message.id)).copied(),
-        ]
+        ])
     });
     inserts(
         "-- commit: queue

@@ -65,3 +65,15 @@ pub struct NewSuppression {
     /// When it is taken off; none for never.
     pub expires_at: Option<Timestamp>,
 }
+
+impl Suppresses {
+    /// What a bounce that suppresses so has refused.
+    #[must_use]
+    pub fn bounce_class(&self) -> BounceClass {
+        match self {
+            Self::Nobody => BounceClass::Refused,
+            Self::AfterAnotherFailure { .. } => BounceClass::Unclear,
+            Self::Now(_) => BounceClass::Hard,
+        }
+    }
+}

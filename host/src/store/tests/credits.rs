@@ -3,11 +3,14 @@
 use super::super::database::{column, sql};
 use super::{Fixture, NOW};
 use crate::credit::{Credits, EntryKind};
+use crate::journey::commit::decide::{Rules, decide};
 
 impl Fixture {
     async fn spend(&self, messages: usize) {
         let job = self.job(messages, 1).await;
-        self.store.commit(&[job], NOW).await.expect("committed");
+        let rules = Rules { credits_low: Credits(5) };
+        let decide = |jobs, facts| decide(rules, jobs, facts, NOW);
+        self.store.commit_decided(&[job], NOW, decide).await.expect("committed");
     }
 
     async fn told(&self) -> Vec<(String, String)> {
@@ -23,8 +26,7 @@ impl Fixture {
 
 #[tokio::test]
 async fn a_balance_that_falls_below_the_threshold_is_told_once_each_time() {
-    let mut fixture = Fixture::with_credits(10).await;
-    fixture.store = fixture.store.clone().telling_credits_below(5);
+    let fixture = Fixture::with_credits(10).await;
     fixture.spend(5).await;
     assert!(fixture.told().await.is_empty(), "five are not fewer than five");
     fixture.spend(1).await;

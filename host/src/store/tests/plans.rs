@@ -48,34 +48,37 @@ const PUT_TOGETHER: [(&str, &str); 14] = [
 /// The texts of all statements of the store, by the name in their first line.
 pub(super) fn all_statements() -> Vec<(String, String)> {
     let mut found = Vec::new();
-    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    of_file(&sources.join("store.rs"), &mut found);
-    of_folder(&sources.join("store"), &mut found);
+    for source in sources() {
+        for literal in source.split("\"-- ").skip(1) {
+            let text = literal.split('"').next().expect("the end of a literal");
+            let text = text.replace("\\n", "\n");
+            let name = text.lines().next().unwrap_or_default().to_owned();
+            if !name.is_empty() {
+                found.push((name, format!("-- {text}")));
+            }
+        }
+    }
     assert!(found.len() > 150, "{} statements", found.len());
     found
 }
 
-fn of_folder(folder: &Path, found: &mut Vec<(String, String)>) {
+/// The source files of the store, without tests.
+pub(super) fn sources() -> Vec<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut sources = vec![std::fs::read_to_string(folder.join("store.rs")).expect("readable")];
+    of_folder(&folder.join("store"), &mut sources);
+    sources
+}
+
+fn of_folder(folder: &Path, sources: &mut Vec<String>) {
     for entry in std::fs::read_dir(folder).expect("readable") {
         let path = entry.expect("readable").path();
         let is_test = path.components().any(|it| it.as_os_str() == "tests")
             || path.file_name().is_some_and(|it| it == "tests.rs" || it == "meter.rs");
         if path.is_dir() && !is_test {
-            of_folder(&path, found);
+            of_folder(&path, sources);
         } else if path.extension().is_some_and(|it| it == "rs") && !is_test {
-            of_file(&path, found);
-        }
-    }
-}
-
-fn of_file(path: &Path, found: &mut Vec<(String, String)>) {
-    let source = std::fs::read_to_string(path).expect("readable");
-    for literal in source.split("\"-- ").skip(1) {
-        let text = literal.split('"').next().expect("the end of a literal");
-        let text = text.replace("\\n", "\n");
-        let name = text.lines().next().unwrap_or_default().to_owned();
-        if !name.is_empty() {
-            found.push((name, format!("-- {text}")));
+            sources.push(std::fs::read_to_string(&path).expect("readable"));
         }
     }
 }

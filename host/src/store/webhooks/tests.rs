@@ -10,10 +10,10 @@ use super::*;
 use crate::account::Account;
 use crate::account::plan::Plan;
 use crate::id::EventId;
-use crate::store::Store;
 use crate::store::{
-    Behind, DeliveryState, NewDelivery, NextTry, TestDelivery, Tried, WebhookState,
+    Behind, DeliveryState, NewDelivery, NextTry, Store, TestDelivery, Tried, WebhookState,
 };
+use crate::webhooks::health::reason_to_disable;
 
 const DAY: Duration = Duration::from_hours(24);
 
@@ -85,7 +85,8 @@ impl Bench {
 
     async fn settle(&self, webhook: WebhookId, event: EventId, next: NextTry, at: Timestamp) {
         let tried = Tried { webhook, event, at, log: json!({"status": 500}), next };
-        let settled = self.store.settle_deliveries(&[tried], at.before(5 * DAY), at).await;
+        let disables = |health| reason_to_disable(health, at.before(5 * DAY));
+        let settled = self.store.settle_deliveries(&[tried], disables, at).await;
         settled.expect("settled");
     }
 

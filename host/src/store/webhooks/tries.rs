@@ -64,6 +64,17 @@ pub enum NextTry {
     Gone,
 }
 
+/// What tries say of their webhook, with what was known of it before.
+#[derive(Debug, Clone, Copy)]
+pub struct EndPointHealth {
+    /// It has answered that it is gone (410).
+    pub is_gone: bool,
+    /// A delivery has used up its tries, or its time.
+    pub has_given_up: bool,
+    /// The first failure since the last success.
+    pub failing_since: Option<Timestamp>,
+}
+
 impl Store {
     /// The webhooks for which something waits, each with its first due time. It skips from webhook to
     /// webhook: how much waits for one does not matter.
@@ -136,15 +147,14 @@ impl Store {
         rows.iter().map(read).collect()
     }
 
-    /// Writes what came of tries, in one transaction. A webhook that says it is gone, or that took
-    /// nothing since `failing_before` although a delivery has used up its tries or its time, is disabled.
+    /// Writes what came of tries, in one transaction, and disables the webhooks for which there is a reason.
     ///
     /// # Errors
     /// The database failed; nothing was written.
     pub async fn settle_deliveries(
         &self,
         tried: &[Tried],
-        failing_before: Timestamp,
+        reason_to_disable: impl Fn(EndPointHealth) -> Option<String>,
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let mut tx = self.db.begin("settle_deliveries").await?;
@@ -171,7 +181,10 @@ impl Store {
         let mut seen = std::collections::BTreeSet::new();
         for it in tried.iter().filter(|it| seen.insert(it.webhook)) {
             let of_it = tried.iter().filter(|other| other.webhook == it.webhook);
-            note_health(&mut tx, it.webhook, of_it, failing_before, now).await?;
+            let health = note_health(&mut tx, it.webhook, of_it).await?;
+            if let Some(reason) = health.and_then(&reason_to_disable) {
+                disable(&mut tx, it.webhook, &reason, now).await?;
+            }
         }
         tx.commit().await
     }
@@ -233,9 +246,7 @@ async fn note_health<'a>(
     tx: &mut Tx,
     webhook: WebhookId,
     tried: impl Iterator<Item = &'a Tried> + Clone,
-    failing_before: Timestamp,
-    now: Timestamp,
-) -> Result<(), StoreError> {
+) -> Result<Option<EndPointHealth>, StoreError> {
     let taken = tried.clone().filter(|it| it.next == NextTry::None).map(|it| it.at.millis()).max();
     let failed = tried.clone().map(|it| it.at.millis()).min();
     let row = sql("-- note_health
@@ -246,23 +257,14 @@ async fn note_health<'a>(
     .bind(webhook.to_string())
     .bind(taken)
     .bind(failed)
-    .optional(&mut *tx)
+    .optional(tx)
     .await?;
-    let Some(row) = row else { return Ok(()) };
-    let failing_since: Option<i64> = column(&row, "failing_since")?;
-    let is_over = |it: &Tried| matches!(it.next, NextTry::Spent | NextTry::Late(_));
-    if tried.clone().any(|it| it.next == NextTry::Gone) {
-        let reason = "the end point answered 410: it is gone";
-        disable(tx, webhook, reason, now).await
-    } else if tried.clone().any(is_over)
-        && failing_since.is_some_and(|it| it <= failing_before.millis())
-    {
-        let since = failing_since.map(|it| Timestamp::from_millis(it).rfc3339());
-        let reason = format!("it has taken nothing since {}", since.unwrap_or_default());
-        disable(tx, webhook, &reason, now).await
-    } else {
-        Ok(())
-    }
+    let Some(row) = row else { return Ok(None) };
+    Ok(Some(EndPointHealth {
+        is_gone: tried.clone().any(|it| it.next == NextTry::Gone),
+        has_given_up: tried.clone().any(|it| matches!(it.next, NextTry::Spent | NextTry::Late(_))),
+        failing_since: column::<Option<i64>>(&row, "failing_since")?.map(Timestamp::from_millis),
+    }))
 }
 
 impl NextTry {

@@ -10,8 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::Verifier;
 use crate::clock::Timestamp;
 use crate::id::DomainId;
-use crate::store::Sight;
-use crate::store::{StoreError, beside};
+use crate::store::{Sight, StoreError, beside};
 
 /// How often is looked for domains that another process has added.
 const LOOK: Duration = Duration::from_secs(5);

@@ -1,16 +1,15 @@
-//! What the transaction reads before it decides, in one statement for each table.
+//! What is read before anything is decided, in one statement for each table.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::super::database::{Tx, column, json, parsed, sql};
 use super::super::keys::mode;
-use super::Known;
 use crate::clock::Timestamp;
 use crate::store::StoreError;
-use crate::store::records::{Answer, Job, Slot};
+use crate::store::records::{Answer, CommitFacts, Job, Slot};
 
 /// Reads all that deciding these jobs needs.
-pub async fn known(tx: &mut Tx, jobs: &[Job], now: Timestamp) -> Result<Known, StoreError> {
+pub async fn read(tx: &mut Tx, jobs: &[Job], now: Timestamp) -> Result<CommitFacts, StoreError> {
     let revision = sql("-- commit: revision\nSELECT value FROM revision").one(&mut *tx).await?;
     let accounts: BTreeSet<String> = jobs.iter().map(|job| job.account_id.to_string()).collect();
     let rows = sql("-- commit: balances
@@ -18,14 +17,14 @@ pub async fn known(tx: &mut Tx, jobs: &[Job], now: Timestamp) -> Result<Known, S
     .list(&accounts)
     .all(&mut *tx)
     .await?;
-    let mut known = Known {
+    let mut facts = CommitFacts {
         revision: column(&revision, "value")?,
         balances: HashMap::with_capacity(rows.len()),
         suppressed: HashSet::new(),
         answers: HashMap::new(),
     };
     for row in &rows {
-        known.balances.insert(parsed(row, "accounts", "id")?, column(row, "balance")?);
+        facts.balances.insert(parsed(row, "accounts", "id")?, column(row, "balance")?);
     }
     let recipients: BTreeSet<String> = jobs
         .iter()
@@ -47,12 +46,12 @@ pub async fn known(tx: &mut Tx, jobs: &[Job], now: Timestamp) -> Result<Known, S
     .await?;
     for row in &rows {
         let account = parsed(row, "suppressions", "account_id")?;
-        known.suppressed.insert((account, column(row, "address")?));
+        facts.suppressed.insert((account, column(row, "address")?));
     }
     let keys: Vec<&str> =
         jobs.iter().filter_map(|job| job.idempotency.as_ref()).map(|it| it.key.as_str()).collect();
     if keys.is_empty() {
-        return Ok(known);
+        return Ok(facts);
     }
     let rows = sql("-- commit: idempotency
          SELECT account_id, mode, key, body_hash, answer FROM idempotency
@@ -68,7 +67,7 @@ pub async fn known(tx: &mut Tx, jobs: &[Job], now: Timestamp) -> Result<Known, S
         let mode = mode(row, "idempotency")?;
         let answers: Vec<Answer> = json(row, "idempotency", "answer")?;
         let key = (account, mode, column(row, "key")?);
-        known.answers.insert(key, (column(row, "body_hash")?, answers));
+        facts.answers.insert(key, (column(row, "body_hash")?, answers));
     }
-    Ok(known)
+    Ok(facts)
 }
