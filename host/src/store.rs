@@ -4,11 +4,11 @@
 //! comes in as data or as a function; what the database is, only [`database`] and [`embedded`] know.
 
 mod accounts;
-mod again;
+mod retry;
 mod attempts;
 mod back_off;
-mod beside;
-mod bites;
+mod drive_while;
+mod scan_batches;
 mod commit;
 mod database;
 mod decisions;
@@ -20,15 +20,15 @@ mod error;
 mod events;
 pub mod facts;
 mod gauges;
-mod hold_back;
+mod recheck_at_lease;
 mod keys;
 mod message_file;
 mod message_pages;
 mod messages;
 mod queue;
-mod recall;
+mod cancel;
 pub mod records;
-mod release;
+mod recover_leases;
 mod reports;
 mod retention;
 mod samples;
@@ -49,20 +49,20 @@ use std::path::Path;
 
 use crate::clock::Timestamp;
 pub use accounts::{AccountRow, LedgerRow};
-pub use again::{Again, Wanted};
-pub use beside::beside;
+pub use cancel::Cancellation;
 pub use decisions::{DecisionFilter, DecisionPage, DecisionRef, DecisionRow, InvalidDecisionRef};
 pub use domain_checks::{CheckRow, Checked, DomainFile, Sight};
 pub use domain_keys::{SealedKey, SigningKeys};
 pub use domains::{DomainRow, NewDomain, NotAdded};
+pub use drive_while::drive_while;
 pub use error::StoreError;
 pub use gauges::Gauges;
 pub use message_file::{AttemptRow, MessageFile, StoredMessage};
 pub use message_pages::{MessageFilter, MessagePage, MessageRow};
 pub use messages::{Origin, RefusalRecord};
-pub use recall::Recall;
 pub use reports::{NewReport, PublishedKey, Recorded, ReportKind, Reported};
 pub use retention::{RestingPlace, Walked};
+pub use retry::{RetryFilter, RetryOutcome};
 pub use samples::{SampleOutcome, SampleRecord, SampleRow, sample_identity};
 pub use sts::StsRow;
 pub use suppressions::{Suppressed, SuppressionPage, SuppressionRow};
@@ -104,9 +104,6 @@ impl Store {
     }
 
     /// The revision of the facts.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn revision(&self) -> Result<i64, StoreError> {
         column(&sql(REVISION).one(&self.db.revisions).await?, "value")
     }

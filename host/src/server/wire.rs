@@ -214,7 +214,7 @@ async fn store(config: &Config, data: &DataDir, clock: &Clock) -> Result<Store, 
             "the clock was ahead when the server ran last: messages are due earlier now"
         );
     }
-    let released = store.release_leases(now).await?;
+    let released = store.recover_leases(now).await?;
     if released > 0 {
         tracing::info!(released, "messages that were being sent when the server stopped are due");
     }

@@ -27,9 +27,6 @@ pub struct AccountRow {
 
 impl Store {
     /// Opens an account with a balance of 0 and no brand.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn create_account(&self, account: &Account) -> Result<(), StoreError> {
         sql("-- create_account
              INSERT INTO accounts (id, name, plan, state, sender, strict, created_at)
@@ -47,9 +44,6 @@ impl Store {
     }
 
     /// All accounts, oldest first.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn accounts(&self, now: Timestamp) -> Result<Vec<AccountRow>, StoreError> {
         let rows = sql("-- accounts
              SELECT id, name, plan, state, sender, brand, strict, balance, created_at,
@@ -158,9 +152,6 @@ impl Store {
     }
 
     /// The newest entries of an account's ledger, newest first.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn ledger(
         &self,
         account: AccountId,
@@ -198,7 +189,7 @@ pub struct LedgerRow {
     /// The message of a debit or a refund.
     pub message_id: Option<String>,
     pub reason: Option<String>,
-    /// When, RFC 3339.
+    /// RFC 3339.
     pub at: String,
 }
 

@@ -15,7 +15,7 @@ use crate::store::StoreError;
 use crate::store::records::{BackedOff, Lane};
 
 /// Characters of what a message's own last attempt was answered: other messages' destination says less.
-const LAST_REPLY: u32 = 300;
+const LAST_REPLY_CHARS: u32 = 300;
 
 impl Store {
     /// Lets messages wait that are due and not leased. The first time each becomes `deferred`, with its event;
@@ -64,7 +64,7 @@ impl Store {
         .json(&rows)
         .list(&held)
         .bind(now.millis())
-        .bind(LAST_REPLY)
+        .bind(LAST_REPLY_CHARS)
         .run(&mut tx)
         .await?;
         let mut changes = Vec::with_capacity(newly.len());

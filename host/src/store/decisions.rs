@@ -7,8 +7,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::Store;
-use super::bites::Bites;
 use super::database::{Row, Statement, column, inconsistent, json, parsed, sql};
+use super::scan_batches::ScanBatches;
 use crate::clock::Timestamp;
 use crate::id::{AccountId, DecisionId, MessageId};
 use crate::store::StoreError;
@@ -17,7 +17,6 @@ use crate::store::StoreError;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DecisionRow {
-    /// Its identifier.
     pub id: DecisionId,
     /// Whose send it was.
     pub account_id: AccountId,
@@ -27,7 +26,7 @@ pub struct DecisionRow {
     pub outcome: String,
     /// What each plugin decided.
     pub plugins: Value,
-    /// When, RFC 3339.
+    /// RFC 3339.
     pub created_at: String,
 }
 
@@ -88,8 +87,8 @@ impl Store {
         // Behind every identifier: `~` comes after the letters of a ULID.
         let mut upper = after.map_or_else(|| "dec_~".to_owned(), |it| it.to_string());
         let mut decisions: Vec<DecisionRow> = Vec::new();
-        for bite in Bites::new(limit) {
-            let lower = bite_of(filter, &upper, bite).optional(&self.db.pages).await?;
+        for batch in ScanBatches::new(limit) {
+            let lower = batch_of(filter, &upper, batch).optional(&self.db.pages).await?;
             let lower: Option<String> = lower.map(|row| column(&row, "id")).transpose()?;
             let left = i64::from(limit) + 1 - i64::try_from(decisions.len()).unwrap_or(i64::MAX);
             let rows =
@@ -140,11 +139,11 @@ fn push_range(query: &mut Statement, filter: &DecisionFilter, upper: &str) {
     }
 }
 
-/// The last of the next `bite` decisions; none where there are fewer.
-fn bite_of(filter: &DecisionFilter, upper: &str, bite: u32) -> Statement {
-    let mut query = sql("-- decisions: a bite\nSELECT id");
+/// The last of the next `batch` decisions; none where there are fewer.
+fn batch_of(filter: &DecisionFilter, upper: &str, batch: u32) -> Statement {
+    let mut query = sql("-- decisions: a batch\nSELECT id");
     push_range(&mut query, filter, upper);
-    query.push(" ORDER BY id DESC LIMIT 1 OFFSET ").push_bind(bite.saturating_sub(1));
+    query.push(" ORDER BY id DESC LIMIT 1 OFFSET ").push_bind(batch.saturating_sub(1));
     query
 }
 

@@ -23,7 +23,6 @@ pub struct DomainFile {
     pub row: DomainRow,
     /// Its last check; none for a sandbox domain.
     pub check: Option<CheckRow>,
-    /// Its DKIM keys.
     pub keys: Vec<DkimKey>,
 }
 
@@ -74,9 +73,6 @@ pub struct Checked {
 
 impl Store {
     /// All that is known of a domain; none where there is no such domain.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn domain_file(&self, id: DomainId) -> Result<Option<DomainFile>, StoreError> {
         let mut tx = self.db.snapshot("domain_file").await?;
         let row = sql("-- domain_file
@@ -129,9 +125,6 @@ impl Store {
     }
 
     /// When the next check is due; none where none is.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn next_domain_check(&self) -> Result<Option<Timestamp>, StoreError> {
         let row = sql("-- next_domain_check
              SELECT min(due) AS due FROM
@@ -197,9 +190,6 @@ impl Store {
 
     /// Brings checks that are planned for later than `latest` forward to it: a clock that was wrong
     /// must not keep a domain from being looked at.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn clamp_domain_checks(&self, latest: Timestamp) -> Result<(), StoreError> {
         for statement in [
             "-- clamp_domain_checks: clear
@@ -215,26 +205,23 @@ impl Store {
         Ok(())
     }
 
-    /// Brings planned checks of up to `bite` domains behind `after` forward, and discards those that
+    /// Brings planned checks of up to `batch` domains behind `after` forward, and discards those that
     /// are under way: each is due at some time within `over`. Answers the last of them; none at the end.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn hasten_domain_checks(
         &self,
         after: Option<DomainId>,
-        bite: u32,
+        batch: u32,
         over: Duration,
         now: Timestamp,
     ) -> Result<Option<DomainId>, StoreError> {
         let after = after.map(|it| it.to_string()).unwrap_or_default();
         let row = sql(
-            "-- hasten_domain_checks: a bite
+            "-- hasten_domain_checks: a batch
              SELECT max(domain_id) AS last FROM
-                 (SELECT domain_id FROM domain_checks WHERE domain_id > $1 ORDER BY domain_id LIMIT $2) AS bite",
+                 (SELECT domain_id FROM domain_checks WHERE domain_id > $1 ORDER BY domain_id LIMIT $2) AS batch",
         )
         .bind(&after)
-        .bind(bite)
+        .bind(batch)
         .one(&self.db.readers)
         .await?;
         let Some(last) = column::<Option<String>>(&row, "last")? else { return Ok(None) };
@@ -253,9 +240,6 @@ impl Store {
     }
 
     /// How many domains are checked.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn count_domain_checks(&self) -> Result<u32, StoreError> {
         let row = sql("-- count_domain_checks\nSELECT count(*) AS domains FROM domain_checks")
             .one(&self.db.readers)
@@ -264,9 +248,6 @@ impl Store {
     }
 
     /// What happened to a domain last, newest first.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn domain_events(
         &self,
         id: DomainId,

@@ -25,7 +25,6 @@ pub struct DomainRow {
 /// A domain as it is added.
 #[derive(Debug)]
 pub struct NewDomain {
-    /// The domain.
     pub row: DomainRow,
     /// Whether that may be as another account's.
     pub look_alikes: LookAlikes,
@@ -108,9 +107,6 @@ impl Store {
     }
 
     /// Domains of an account in the order of their adding, behind `after`.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn domains(
         &self,
         account: AccountId,
@@ -130,9 +126,6 @@ impl Store {
     }
 
     /// A domain of an account by its name.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn domain_named(
         &self,
         account: AccountId,
@@ -148,9 +141,6 @@ impl Store {
     }
 
     /// Lets a domain look like another account's, and brings its next check forward to `now`.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn allow_look_alike(&self, id: DomainId, now: Timestamp) -> Result<(), StoreError> {
         let mut tx = self.db.begin("allow_look_alike").await?;
         sql("-- allow_look_alike\nUPDATE domains SET may_look_alike = TRUE WHERE id = $1")
@@ -166,9 +156,6 @@ impl Store {
     }
 
     /// Removes a domain with its keys and its checks.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn remove_domain(&self, id: DomainId) -> Result<(), StoreError> {
         sql("-- remove_domain\nDELETE FROM domains WHERE id = $1")
             .bind(id.to_string())
@@ -178,9 +165,6 @@ impl Store {
     }
 
     /// Why a domain would not be added, if it would not: a look before its keys are made.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn would_refuse(
         &self,
         account: AccountId,
@@ -196,9 +180,6 @@ impl Store {
 
     /// The tokens of other accounts whose proof of a domain of this name is there since `since` or
     /// later.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn proofs_of_others(
         &self,
         domain: &SenderDomain,
@@ -217,9 +198,6 @@ impl Store {
     }
 
     /// Whether the domain looks like a verified one of another account, and may not.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn looks_like_another(&self, id: DomainId) -> Result<bool, StoreError> {
         let mut tx = self.db.snapshot("looks_like_another").await?;
         let alike = looks_like_another(&mut tx, id).await?;

@@ -147,9 +147,6 @@ pub async fn cut(writer: &SqlitePool, pages: u32) -> Result<(), sqlx::Error> {
 impl Store {
     /// Rebuilds a file of an earlier version so that it can give disk space back; see [`Conversion`]. For
     /// a server that starts: nobody else may be using the file.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn make_shrinkable(&self, file: &Path) -> Result<Conversion, StoreError> {
         convert_to_shrinkable(self.db.writer.pool(), file)
             .await
@@ -158,9 +155,6 @@ impl Store {
 
     /// Cuts at most `pages` of the free pages off the file that are more than it will soon use again.
     /// Answers how many were left to cut.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn shrink(&self, pages: u32) -> Result<u32, StoreError> {
         let during = || StoreError::during("shrink");
         let excess = excess(self.db.readers.pool()).await.map_err(during())?;
@@ -172,9 +166,6 @@ impl Store {
 
     /// Folds the write-ahead log into the file as far as readers allow, which waits for nobody: only then
     /// the file becomes shorter on the disk.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn fold(&self) -> Result<(), StoreError> {
         sql("PRAGMA wal_checkpoint(PASSIVE)").run(&self.db.writer).await.map(|_| ())
     }

@@ -16,9 +16,7 @@ use crate::store::records::{BounceFacts, EventRow};
 #[derive(Clone, Copy)]
 pub struct Change<'a> {
     pub message: MessageId,
-    /// The account that owns the row.
     pub account: AccountId,
-    /// Where it stands now.
     pub state: MessageState,
     pub reason: &'a str,
 }
@@ -110,9 +108,6 @@ pub async fn tell(
 
 impl Store {
     /// Records something that has happened to the server itself, and not to an account.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn record_server_event(
         &self,
         what: &'static str,

@@ -23,8 +23,8 @@ use crate::id::AccountId;
 use crate::template::slug::Slug;
 use crate::template::version::TemplateVersion;
 
-const KEPT: u64 = 10_000;
-const TEMPLATES_KEPT: u64 = 1_000;
+const MAX_CACHED_FACTS: u64 = 10_000;
+const MAX_CACHED_TEMPLATES: u64 = 1_000;
 
 /// The in-memory facts and the way to newer ones.
 #[derive(Debug)]
@@ -84,18 +84,12 @@ pub struct AccountFacts {
 
 impl Facts {
     /// Starts with no fact in memory.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn open(store: Store, clock: Clock) -> Result<Self, StoreError> {
         let current = ArcSwap::from_pointee(Epoch::new(store.revision().await?));
         Ok(Self { store, clock, current, looks: Looks::default() })
     }
 
     /// The facts as they are: every change that was committed before this call is in them.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn current(&self) -> Result<Snapshot, StoreError> {
         self.look().await?;
         Ok(self.snapshot())
@@ -113,9 +107,6 @@ impl Facts {
     }
 
     /// Looks whether the database has moved past `seen`, and if so forgets what was in memory.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn have_moved(&self, seen: i64) -> Result<bool, StoreError> {
         self.look().await?;
         Ok(self.current.load().revision != seen)
@@ -271,11 +262,11 @@ impl Epoch {
     fn new(revision: i64) -> Self {
         Self {
             revision,
-            keys: Cache::new(KEPT),
-            accounts: Cache::new(KEPT),
-            domains: Cache::new(KEPT),
-            templates: Cache::new(TEMPLATES_KEPT),
-            signing: Cache::new(KEPT),
+            keys: Cache::new(MAX_CACHED_FACTS),
+            accounts: Cache::new(MAX_CACHED_FACTS),
+            domains: Cache::new(MAX_CACHED_FACTS),
+            templates: Cache::new(MAX_CACHED_TEMPLATES),
+            signing: Cache::new(MAX_CACHED_FACTS),
         }
     }
 }

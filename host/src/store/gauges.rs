@@ -43,9 +43,6 @@ const FILE: &str = "-- gauges: file
 
 impl Store {
     /// How the queue and the file stand.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn gauges(&self, now: Timestamp) -> Result<Gauges, StoreError> {
         let queue = sql(QUEUE).bind(now.millis()).one(&self.db.pages).await?;
         let waiting = sql(WAITING).one(&self.db.pages).await?;

@@ -9,9 +9,6 @@ use crate::store::StoreError;
 
 impl Store {
     /// Stores a new key.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn create_key(&self, key: &ApiKey) -> Result<(), StoreError> {
         sql("-- create_key
              INSERT INTO keys (id, account_id, name, mode, lookup, hash, scopes, domains, templates,
@@ -36,9 +33,6 @@ impl Store {
     }
 
     /// The keys of an account, oldest first.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn keys(&self, account: AccountId) -> Result<Vec<ApiKey>, StoreError> {
         let rows = sql("-- keys
              SELECT id, account_id, name, mode, lookup, hash, scopes, domains, templates, networks,
@@ -51,9 +45,6 @@ impl Store {
     }
 
     /// The mode of a key; none if there is no such key.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn key_mode(&self, id: &str) -> Result<Option<Mode>, StoreError> {
         let row = sql("-- key_mode\nSELECT mode FROM keys WHERE id = $1")
             .bind(id)

@@ -59,7 +59,6 @@ pub struct AttemptRow {
 /// A message as it can be sent once more.
 #[derive(Debug, Clone)]
 pub struct StoredMessage {
-    /// Its identifier.
     pub id: MessageId,
     /// Slug and revision of its template; none for a message that came whole.
     pub template: Option<(String, u64)>,
@@ -77,9 +76,6 @@ pub struct StoredMessage {
 
 impl Store {
     /// What lists show of one message; none if there is no such message.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn message_row(&self, id: MessageId) -> Result<Option<MessageRow>, StoreError> {
         let mut statement = sql("-- message_row\nSELECT ");
         statement.push(COLUMNS).push(" FROM messages m ").push(QUEUE);
@@ -115,9 +111,6 @@ impl Store {
     }
 
     /// What happened to a message, oldest first.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn message_events(&self, id: MessageId) -> Result<Vec<EventRow>, StoreError> {
         let rows = sql("-- message_events
              SELECT id, type, detail, created_at FROM events WHERE subject = $1 ORDER BY sequence")
@@ -128,9 +121,6 @@ impl Store {
     }
 
     /// Each attempt to hand a message over, oldest first.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn message_attempts(&self, id: MessageId) -> Result<Vec<AttemptRow>, StoreError> {
         let rows = sql(
             "-- message_attempts
@@ -145,9 +135,6 @@ impl Store {
     }
 
     /// What is needed to send a message once more; none if there is no such message.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn stored_message(&self, id: MessageId) -> Result<Option<StoredMessage>, StoreError> {
         let row = sql("-- stored_message
              SELECT m.id, m.template_slug, m.template_revision, m.return_path, m.recipient, m.tags,

@@ -1,11 +1,11 @@
 //! Lists of messages: newest first, filtered, page by page. A request looks at a bounded number of
-//! rows, in bites, so that nobody's search holds up somebody else's send.
+//! rows, in batches, so that nobody's search holds up somebody else's send.
 
 use serde_json::{Map, Value};
 
 use super::Store;
-use super::bites::Bites;
 use super::database::{Row, Statement, column, inconsistent, json, parsed, sql, to_json};
+use super::scan_batches::ScanBatches;
 use crate::account::key::Mode;
 use crate::clock::Timestamp;
 use crate::id::{AccountId, MessageId};
@@ -23,14 +23,12 @@ pub const QUEUE: &str = "LEFT JOIN queue q ON q.message_id = m.id AND q.lease_ow
 
 /// How far an identifier's time may be from the moment of acceptance: the identifier is made while the
 /// message is rendered.
-const SLACK_MS: i64 = 60_000;
+const ID_TIME_SLACK_MS: i64 = 60_000;
 
 /// A message on one line of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MessageRow {
-    /// Its identifier.
     pub id: MessageId,
-    /// The account that owns the row.
     pub account_id: AccountId,
     /// The key that it was sent with.
     pub key_id: String,
@@ -45,11 +43,9 @@ pub struct MessageRow {
     /// Envelope recipient.
     pub to: String,
     pub subject: String,
-    /// Where it stands.
     pub state: String,
     /// Why it stands there.
     pub reason: String,
-    /// What it cost.
     pub credits: i64,
     /// What of that was given back.
     pub refunded: i64,
@@ -108,9 +104,6 @@ pub struct MessagePage {
 impl Store {
     /// The messages of an account that pass the filter, newest first, at most `limit`, behind `after`.
     /// A page may be short, or empty, and still have a next one: then much was looked at in vain.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn messages(
         &self,
         account: AccountId,
@@ -121,8 +114,8 @@ impl Store {
         let wanted = usize::try_from(limit).unwrap_or(usize::MAX);
         let mut upper = upper_end(filter, after);
         let mut messages: Vec<MessageRow> = Vec::new();
-        for bite in Bites::new(limit) {
-            let lower = self.lower_end(account, filter, &upper, bite).await?;
+        for batch in ScanBatches::new(limit) {
+            let lower = self.lower_end(account, filter, &upper, batch).await?;
             let left = i64::from(limit) + 1 - i64::try_from(messages.len()).unwrap_or(i64::MAX);
             let range = (upper.as_str(), lower.as_deref());
             messages.extend(self.matching(account, filter, range, left).await?);
@@ -138,17 +131,17 @@ impl Store {
         Ok(MessagePage { messages, next: Some(stopped) })
     }
 
-    /// The last of the next `bite` messages; none where there are fewer.
+    /// The last of the next `batch` messages; none where there are fewer.
     async fn lower_end(
         &self,
         account: AccountId,
         filter: &MessageFilter,
         upper: &str,
-        bite: u32,
+        batch: u32,
     ) -> Result<Option<String>, StoreError> {
-        let mut query = sql("-- messages: a bite\nSELECT m.id ");
+        let mut query = sql("-- messages: a batch\nSELECT m.id ");
         push_range(&mut query, account, filter, "", (upper, None));
-        query.push(" ORDER BY m.id DESC LIMIT 1 OFFSET ").push_bind(bite.saturating_sub(1));
+        query.push(" ORDER BY m.id DESC LIMIT 1 OFFSET ").push_bind(batch.saturating_sub(1));
         let row = query.optional(&self.db.pages).await?;
         row.map(|row| column(&row, "id")).transpose()
     }
@@ -172,7 +165,7 @@ impl Store {
 
 /// All identifiers of the page are below it.
 fn upper_end(filter: &MessageFilter, after: Option<MessageId>) -> String {
-    let until = filter.until.map(|it| first_id(it.millis().saturating_add(SLACK_MS)));
+    let until = filter.until.map(|it| first_id(it.millis().saturating_add(ID_TIME_SLACK_MS)));
     let after = after.map(|it| it.to_string());
     // Behind every identifier: `~` comes after the letters of a ULID.
     let end = "msg_~".to_owned();
@@ -202,7 +195,7 @@ fn push_range(
         query.push(" AND m.recipient = ").push_bind(to.to_string());
     }
     query.push(" AND m.id < ").push_bind(upper.to_owned());
-    let since = filter.since.map(|it| first_id(it.millis().saturating_sub(SLACK_MS)));
+    let since = filter.since.map(|it| first_id(it.millis().saturating_sub(ID_TIME_SLACK_MS)));
     if let Some(lower) = since.into_iter().chain(lower.map(str::to_owned)).max() {
         query.push(" AND m.id >= ").push_bind(lower);
     }

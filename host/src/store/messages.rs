@@ -18,9 +18,7 @@ use crate::store::records::{Answer, Idempotency};
 pub struct RefusalRecord {
     /// Its identifier, which the client is told.
     pub id: DecisionId,
-    /// Who was refused.
     pub account_id: AccountId,
-    /// The refusal's code.
     pub code: &'static str,
     /// What each plugin decided, as JSON.
     pub plugins: Arc<Value>,
@@ -38,9 +36,6 @@ pub struct Origin {
 impl Store {
     /// What was answered to that key before; none if it is new or its 24 hours are over.
     /// The inner none means that the body was another one.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn kept_answer(
         &self,
         account: AccountId,
@@ -66,9 +61,6 @@ impl Store {
     }
 
     /// The senders' domains and the templates of messages, as far as these are still known.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn origins(
         &self,
         messages: &[MessageId],
@@ -90,9 +82,6 @@ impl Store {
     }
 
     /// Records refusals.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn record_refusals(
         &self,
         refusals: &[RefusalRecord],

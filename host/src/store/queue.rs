@@ -1,7 +1,7 @@
 //! The queue of messages that are still to be delivered: found lane by lane, claimed in batches, with a
 //! lease.
 //!
-//! A message that is leased is in no lane. When its lease is over, [`Store::release_ended_leases`] gives
+//! A message that is leased is in no lane. When its lease is over, [`Store::recover_ended_leases`] gives
 //! it back. A worker may only settle what it still holds.
 
 use std::collections::{HashMap, HashSet};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::Store;
 use super::database::{Row, Tx, column, inconsistent, parsed, sql};
 use super::events::Change;
-use super::hold_back::hold_back;
+use super::recheck_at_lease::recheck_at_lease;
 use super::settle::{give_up, write_states};
 use crate::clock::Timestamp;
 use crate::id::MessageId;
@@ -61,9 +61,6 @@ const RAISE_LANES: &str = "-- correct_lanes: due later
 
 impl Store {
     /// Lanes of that kind that may have due messages, the longest waiting first, behind `after`.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn due_lanes(
         &self,
         kind: LaneKind,
@@ -98,9 +95,6 @@ impl Store {
 
     /// The due messages of each of these lanes that nobody has leased, the longest waiting first, at most
     /// `each` of one lane.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn due_in(
         &self,
         lanes: &[LaneStart],
@@ -138,9 +132,6 @@ impl Store {
 
     /// Writes down when these lanes are due next, where nothing in them is due as early as was written
     /// down before: messages may have been canceled.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn correct_lanes(&self, lanes: &[Lane]) -> Result<(), StoreError> {
         let mut tx = self.db.begin("correct_lanes").await?;
         correct_lanes(&mut tx, lanes.iter().collect()).await?;
@@ -149,17 +140,14 @@ impl Store {
 
     /// Gives back messages whose leases are over, except for those that are `under_way` in this process:
     /// under a clock that jumped ahead their leases only seem to be over. Answers how many.
-    ///
-    /// # Errors
-    /// The database failed.
-    pub async fn release_ended_leases(
+    pub async fn recover_ended_leases(
         &self,
         under_way: &HashSet<MessageId>,
         now: Timestamp,
     ) -> Result<u64, StoreError> {
         // Nearly always there is none: that is found out without the lock of those who write.
         let ended = sql(
-            "-- release_ended_leases: look
+            "-- recover_ended_leases: look
              SELECT message_id FROM queue WHERE lease_owner IS NOT NULL AND lease_until <= $1 LIMIT 1000",
         )
         .bind(now.millis())
@@ -174,7 +162,7 @@ impl Store {
         if ended.is_empty() {
             return Ok(0);
         }
-        sql("-- release_ended_leases
+        sql("-- recover_ended_leases
              UPDATE queue SET due_at = lease_until, lease_owner = NULL, lease_until = NULL
              WHERE message_id IN (SELECT value FROM json_each($1))
                AND lease_owner IS NOT NULL AND lease_until <= $2")
@@ -213,7 +201,7 @@ impl Store {
         let lanes: HashSet<Lane> = claimed.iter().map(lane).collect::<Result<_, StoreError>>()?;
         let (leases, unreadable) = read_leases(&mut tx, &claimed).await?;
         give_up(&mut tx, &unreadable, now).await?;
-        let leases = hold_back(&mut tx, leases, now).await?;
+        let leases = recheck_at_lease(&mut tx, leases, now).await?;
         let reasons: Vec<String> =
             leases.iter().map(|lease| format!("attempt {}", lease.attempt)).collect();
         let changes: Vec<Change<'_>> = leases
@@ -234,9 +222,6 @@ impl Store {
     }
 
     /// The RFC 5322 message of a lease; none when its stored body is missing or damaged.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn body(&self, id: MessageId) -> Result<Option<Vec<u8>>, StoreError> {
         let row = sql(
             "-- body
@@ -251,9 +236,6 @@ impl Store {
     }
 
     /// Whether the newest event is of the future: the clock was ahead when it was written.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn is_ahead_of(&self, now: Timestamp) -> Result<bool, StoreError> {
         let newest = sql("-- is_ahead_of
              SELECT created_at FROM events ORDER BY sequence DESC LIMIT 1")
@@ -265,9 +247,6 @@ impl Store {
 
     /// Makes messages due again as early as they would be if the clock had never shown a later time
     /// than `now`. Answers how many. It looks at the whole queue.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn mend_due_times(&self, now: Timestamp) -> Result<u64, StoreError> {
         // CROSS JOIN: from the queue to its messages, not through all messages.
         sql(
@@ -287,9 +266,6 @@ impl Store {
 
     /// When a lane that is not due at `now` is due next; none where there is none. It may be early: a
     /// message may have been canceled.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn next_due(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
         let row = sql(NEXT_DUE).bind(now.millis()).one(&self.db.readers).await?;
         Ok(column::<Option<i64>>(&row, "due")?.map(Timestamp::from_millis))

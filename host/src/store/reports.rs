@@ -18,9 +18,7 @@ mod tests;
 /// A message, as far as a report is about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reported {
-    /// Its identifier.
     pub message_id: MessageId,
-    /// The account that owns the row.
     pub account_id: AccountId,
     /// The author: the address in From.
     pub author: EmailAddress,
@@ -74,9 +72,6 @@ pub struct PublishedKey {
 impl Store {
     /// The keys that a message of that domain may be signed with: also those that were rotated out and are
     /// still published.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn published_keys(
         &self,
         account: AccountId,
@@ -101,9 +96,6 @@ impl Store {
     }
 
     /// The message that a report is about; none if it is not kept any more, or never was.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn reported(&self, id: MessageId) -> Result<Option<Reported>, StoreError> {
         let row = sql("-- reported
              SELECT id, account_id, sender, recipient FROM messages WHERE id = $1")

@@ -1,4 +1,4 @@
-//! Drops what is past its time, in bites: each is one short transaction, everything is found by an
+//! Drops what is past its time, in batches: each is one short transaction, everything is found by an
 //! index, and the write lock is free between two. A message goes only when it rests, nobody shares its
 //! body any more and webhooks have been told its events. The ledger stays for ever.
 
@@ -8,8 +8,8 @@ use crate::clock::Timestamp;
 use crate::store::StoreError;
 use crate::store::records::Body;
 
-/// Bytes of bodies in one bite, unless a single body is larger.
-const BYTES: i64 = 8 << 20;
+/// Bytes of bodies in one batch, unless a single body is larger.
+const BATCH_BODY_BYTES: i64 = 8 << 20;
 
 /// A place in the order in which messages came to rest.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,12 +18,12 @@ pub struct RestingPlace {
     id: String,
 }
 
-/// One bite of a walk.
+/// One batch of a walk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Walked<P> {
     /// How many rows went.
     pub dropped: u64,
-    /// Behind what the next bite begins; none at the end.
+    /// Behind what the next batch begins; none at the end.
     pub next: Option<P>,
 }
 
@@ -133,7 +133,7 @@ impl Store {
         Ok(u64::try_from(ids.len()).unwrap_or(u64::MAX))
     }
 
-    /// The identifiers of the next bite: some large bodies are as much work as many small ones.
+    /// The identifiers of the next batch: some large bodies are as much work as many small ones.
     async fn resting_with_content(
         &self,
         before: Timestamp,
@@ -148,7 +148,7 @@ impl Store {
         let mut sum = 0;
         for row in &rows {
             sum += column::<i64>(row, "bytes")?;
-            if sum > BYTES && !ids.is_empty() {
+            if sum > BATCH_BODY_BYTES && !ids.is_empty() {
                 break;
             }
             ids.push(column(row, "id")?);
@@ -237,9 +237,6 @@ impl Store {
     }
 
     /// Drops suppressions whose time is over, at most `limit`.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn drop_suppressions(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {
         sql(DROP_SUPPRESSIONS).bind(now.millis()).bind(limit).run(&self.db.writer).await
     }

@@ -96,7 +96,7 @@ impl Store {
                       ORDER BY created_at DESC, rowid DESC LIMIT -1 OFFSET $4)")
             .bind(kind)
             .bind(slot)
-            .bind(outcome.word())
+            .bind(outcome.as_str())
             .bind(keep)
             .run(&mut tx)
             .await?;
@@ -105,9 +105,6 @@ impl Store {
     }
 
     /// The newest samples of a kind, newest first; of one slot, or of all.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn samples(
         &self,
         kind: &str,
@@ -130,9 +127,6 @@ impl Store {
     }
 
     /// The samples of one decision, by kind; none where it was not sampled, or long ago.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn sample(&self, decision: DecisionId) -> Result<Vec<SampleRow>, StoreError> {
         let rows = sql("-- sample
              SELECT decision_id, kind, slot, digest, outcome, sealed, created_at FROM samples
@@ -144,9 +138,6 @@ impl Store {
     }
 
     /// The digests of the components that samples name.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn sampled_components(&self) -> Result<Vec<String>, StoreError> {
         let digests = sql("-- sampled_components\nSELECT DISTINCT digest FROM samples");
         let rows = digests.all(&self.db.readers).await?;
@@ -154,9 +145,6 @@ impl Store {
     }
 
     /// Drops samples from before a moment, at most `limit`. Answers how many went.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn drop_samples(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
         sql("-- drop_samples
              DELETE FROM samples WHERE (decision_id, kind) IN
@@ -179,7 +167,7 @@ async fn insert(tx: &mut Tx, sample: &SampleRecord, now: Timestamp) -> Result<()
     .bind(sample.kind)
     .bind(&sample.slot)
     .bind(&sample.digest)
-    .bind(sample.outcome.word())
+    .bind(sample.outcome.as_str())
     .bind(&sample.sealed)
     .bind(now.millis())
     .run(&mut *tx)
@@ -206,7 +194,7 @@ fn sample_row(row: &Row) -> Result<SampleRow, StoreError> {
 }
 
 impl SampleOutcome {
-    fn word(self) -> &'static str {
+    fn as_str(self) -> &'static str {
         match self {
             Self::Answered => "answered",
             Self::Trapped => "trapped",

@@ -6,14 +6,13 @@ use crate::clock::Timestamp;
 use crate::store::StoreError;
 
 /// How many expired policies leave for one that comes.
-const SWEPT: u32 = 16;
+const EXPIRED_PER_NEW: u32 = 16;
 
 /// A policy that was fetched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StsRow {
     /// As the domain's record announced it.
     pub id: String,
-    /// The policy's text.
     pub policy: String,
     pub fetched_at: Timestamp,
     /// Until when it holds.
@@ -22,9 +21,6 @@ pub struct StsRow {
 
 impl Store {
     /// The policy of a domain that holds at `now`.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn sts_policy(
         &self,
         domain: &str,
@@ -49,9 +45,6 @@ impl Store {
     }
 
     /// Keeps the policy of a domain in the place of any other.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn keep_sts_policy(&self, domain: &str, new: &StsRow) -> Result<(), StoreError> {
         let mut tx = self.db.begin("keep_sts_policy").await?;
         sql("-- keep_sts_policy
@@ -70,7 +63,7 @@ impl Store {
              DELETE FROM sts_policies WHERE domain IN
                  (SELECT domain FROM sts_policies WHERE expires_at <= $1 LIMIT $2)")
         .bind(new.fetched_at.millis())
-        .bind(SWEPT)
+        .bind(EXPIRED_PER_NEW)
         .run(&mut tx)
         .await?;
         tx.commit().await

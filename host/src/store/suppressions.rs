@@ -1,8 +1,8 @@
 //! Addresses that an account sends nothing more to. What has expired is as if it were not there.
 
 use super::Store;
-use super::bites::Bites;
 use super::database::{Row, Tx, column, sql};
+use super::scan_batches::ScanBatches;
 use crate::clock::Timestamp;
 use crate::id::AccountId;
 use crate::store::StoreError;
@@ -45,17 +45,11 @@ pub struct SuppressionPage {
 
 impl Store {
     /// Puts an address on an account's list.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn suppress(&self, new: &NewSuppression, now: Timestamp) -> Result<(), StoreError> {
         self.suppress_all(std::slice::from_ref(new), now).await.map(|_| ())
     }
 
     /// Puts addresses on lists, all or none.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn suppress_all(
         &self,
         new: &[NewSuppression],
@@ -78,9 +72,6 @@ impl Store {
     }
 
     /// Takes an address off an account's list; whether it was there.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn unsuppress(
         &self,
         account: AccountId,
@@ -98,10 +89,6 @@ impl Store {
         .map_or(Ok(false), |row| column(&row, "stood"))
     }
 
-    /// An address on an account's list.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn suppression(
         &self,
         account: AccountId,
@@ -120,9 +107,6 @@ impl Store {
 
     /// An account's list in the order of the addresses, at most `limit`, behind `after`; of one kind,
     /// where one is given. A page may be short, or empty, and still have a next one.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn suppressions(
         &self,
         account: AccountId,
@@ -134,8 +118,8 @@ impl Store {
         let wanted = usize::try_from(limit).unwrap_or(usize::MAX);
         let mut lower = after.unwrap_or_default().to_owned();
         let mut suppressions: Vec<SuppressionRow> = Vec::new();
-        for bite in Bites::new(limit) {
-            let upper = self.bite(account, &lower, bite).await?;
+        for batch in ScanBatches::new(limit) {
+            let upper = self.batch(account, &lower, batch).await?;
             let range = (lower.as_str(), upper.as_deref());
             suppressions.extend(self.matching_suppressions(account, kind, range, now).await?);
             if suppressions.len() > wanted {
@@ -151,19 +135,19 @@ impl Store {
         Ok(SuppressionPage { suppressions, next: Some(lower) })
     }
 
-    /// The last of the next `bite` addresses; none where there are fewer.
-    async fn bite(
+    /// The last of the next `batch` addresses; none where there are fewer.
+    async fn batch(
         &self,
         account: AccountId,
         after: &str,
-        bite: u32,
+        batch: u32,
     ) -> Result<Option<String>, StoreError> {
-        sql("-- suppressions: a bite
+        sql("-- suppressions: a batch
              SELECT address FROM suppressions WHERE account_id = $1 AND address > $2
              ORDER BY address LIMIT 1 OFFSET $3")
         .bind(account.to_string())
         .bind(after)
-        .bind(bite.saturating_sub(1))
+        .bind(batch.saturating_sub(1))
         .optional(&self.db.pages)
         .await?
         .map(|row| column(&row, "address"))
@@ -185,7 +169,7 @@ impl Store {
             query.push(" AND address <= ").push_bind(upper.to_owned());
         }
         if let Some(kind) = kind {
-            query.push(" AND kind = ").push_bind(kind.word());
+            query.push(" AND kind = ").push_bind(kind.as_str());
         }
         query.push(" AND (expires_at IS NULL OR expires_at > ").push_bind(now.millis());
         query.push(") ORDER BY address");
@@ -202,7 +186,7 @@ impl SuppressionRow {
     fn of(new: &NewSuppression, now: Timestamp) -> Self {
         Self {
             address: new.address.clone(),
-            kind: new.kind.word().to_owned(),
+            kind: new.kind.as_str().to_owned(),
             reason: new.reason.clone(),
             message_id: new.message_id.map(|it| it.to_string()),
             created_at: now.rfc3339(),
@@ -254,7 +238,7 @@ pub async fn put(tx: &mut Tx, new: &NewSuppression, now: Timestamp) -> Result<()
     )
     .bind(new.account_id.to_string())
     .bind(&new.address)
-    .bind(new.kind.word())
+    .bind(new.kind.as_str())
     .bind(&new.reason)
     .bind(new.message_id.map(|it| it.to_string()))
     .bind(now.millis())

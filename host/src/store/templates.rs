@@ -23,9 +23,6 @@ pub enum Published {
 impl Store {
     /// Publishes a version: the first of a new template, or the next of one that is there. What is the
     /// same as the published version makes no new one.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn publish_template(
         &self,
         account: AccountId,
@@ -87,9 +84,6 @@ impl Store {
     }
 
     /// The published versions of an account's templates, by slug.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn templates(&self, account: AccountId) -> Result<Vec<TemplateVersion>, StoreError> {
         let rows = sql("-- templates
              SELECT t.id, t.slug, v.revision, v.source, v.variables

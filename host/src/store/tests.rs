@@ -1,6 +1,6 @@
 //! What every store must hold, on the embedded one.
 
-mod again;
+mod retry;
 mod back_off;
 mod credits;
 mod dialect;
@@ -9,7 +9,7 @@ mod idempotency;
 mod lists;
 mod message_pages;
 mod plans;
-mod recall;
+mod cancel;
 mod reports;
 mod retention;
 mod suppressions;
@@ -237,7 +237,7 @@ async fn the_ledger_cannot_be_rewritten_and_no_balance_goes_below_zero() {
 
 /// Leases all that is due for a minute.
 async fn lease(store: &Store, owner: &str, now: Timestamp) -> Vec<Lease> {
-    store.release_ended_leases(&HashSet::new(), now).await.expect("released");
+    store.recover_ended_leases(&HashSet::new(), now).await.expect("released");
     let due = store.all_due(now).await;
     let ids: Vec<MessageId> = due.iter().map(|it| it.message_id).collect();
     let until = now.after(Duration::from_mins(1));

@@ -1,5 +1,5 @@
 //! What the work in the background reads and writes: what is dropped when its time is over, in small
-//! bites so that no send waits for it, and notes for the next start.
+//! batches so that no send waits for it, and notes for the next start.
 
 use super::Store;
 use super::database::{column, sql};
@@ -9,9 +9,6 @@ use crate::store::StoreError;
 impl Store {
     /// Drops kept answers whose 24 hours are over and refusals from before `refusals_before`;
     /// at most `limit` rows of each. Answers how many went.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn drop_expired(
         &self,
         now: Timestamp,
@@ -36,9 +33,6 @@ impl Store {
     }
 
     /// What the work in the background has noted under a name.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn noted(&self, name: &str) -> Result<Option<String>, StoreError> {
         let row = sql("-- noted\nSELECT value FROM upkeep WHERE name = $1")
             .bind(name)
@@ -48,9 +42,6 @@ impl Store {
     }
 
     /// Notes something for the next start.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn note(&self, name: &str, value: &str) -> Result<(), StoreError> {
         sql("-- note
              INSERT INTO upkeep (name, value) VALUES ($1, $2)

@@ -26,9 +26,7 @@ pub use tries::{DueDelivery, EndPointHealth, NextTry, Tried, Waiting};
 /// A webhook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebhookRow {
-    /// Its identifier.
     pub id: WebhookId,
-    /// The account that owns the row.
     pub owner: WebhookOwner,
     /// Where events are posted to.
     pub url: String,
@@ -36,13 +34,11 @@ pub struct WebhookRow {
     pub description: String,
     /// The wanted types of events; empty for all.
     pub types: Vec<String>,
-    /// The sealed secret.
     pub secret: Vec<u8>,
     /// The sealed secret before it, and until when that signs too.
     pub earlier: Option<(Vec<u8>, Timestamp)>,
     /// Whether it is told anything.
     pub state: WebhookState,
-    /// Why it is in its state.
     pub reason: String,
     /// Since when it is in its state.
     pub since: Timestamp,
@@ -52,7 +48,6 @@ pub struct WebhookRow {
     pub succeeded_at: Option<Timestamp>,
     /// The first failure since the last success.
     pub failing_since: Option<Timestamp>,
-    /// When it was made.
     pub created_at: Timestamp,
 }
 
@@ -78,9 +73,7 @@ pub enum WebhookState {
 /// A webhook to add.
 #[derive(Debug)]
 pub struct NewWebhook {
-    /// Its identifier.
     pub id: WebhookId,
-    /// The account that owns the row.
     pub owner: WebhookOwner,
     /// Where events are posted to.
     pub url: String,
@@ -88,7 +81,6 @@ pub struct NewWebhook {
     pub description: String,
     /// The wanted types of events; empty for all.
     pub types: Vec<String>,
-    /// The sealed secret.
     pub secret: Vec<u8>,
 }
 
@@ -101,16 +93,12 @@ pub struct WebhookChange {
     pub description: Option<String>,
     /// The wanted types of events.
     pub types: Option<Vec<String>>,
-    /// Its state, and why.
     pub state: Option<(WebhookState, String)>,
 }
 
 impl Store {
     /// Adds a webhook, unless its owner has `most`. It is told what happens from now on. Answers whether
     /// it was added.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn add_webhook(
         &self,
         new: &NewWebhook,
@@ -141,9 +129,6 @@ impl Store {
     }
 
     /// Webhooks of an owner in the order of their making, behind `after`.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn webhooks(
         &self,
         owner: WebhookOwner,
@@ -164,10 +149,6 @@ impl Store {
         rows.iter().map(webhook_row).collect()
     }
 
-    /// One webhook; none where there is none.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn webhook(&self, id: WebhookId) -> Result<Option<WebhookRow>, StoreError> {
         sql(
             "-- webhook
@@ -184,9 +165,6 @@ impl Store {
 
     /// Changes a webhook; answers whether there is one. One that becomes active again is told what
     /// happens from now on.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn change_webhook(
         &self,
         id: WebhookId,
@@ -227,9 +205,6 @@ impl Store {
 
     /// Gives a webhook another secret; the one that it has signs too until `until`. Answers whether there
     /// is such a webhook, and no secret before it that still signs.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn rotate_webhook(
         &self,
         id: WebhookId,
@@ -249,7 +224,7 @@ impl Store {
         .map(|rows| rows == 1)
     }
 
-    /// Removes a webhook with its deliveries: at most `bite` of them a transaction, so that no send waits
+    /// Removes a webhook with its deliveries: at most `batch` of them a transaction, so that no send waits
     /// long; nothing is told to it meanwhile.
     ///
     /// # Errors
@@ -257,7 +232,7 @@ impl Store {
     pub async fn remove_webhook(
         &self,
         id: WebhookId,
-        bite: u32,
+        batch: u32,
         now: Timestamp,
     ) -> Result<(), StoreError> {
         sql("-- remove_webhook: no more for it
@@ -274,10 +249,10 @@ impl Store {
                      (SELECT webhook_id, event_id FROM webhook_deliveries WHERE webhook_id = $1 LIMIT $2)",
             )
             .bind(id.to_string())
-            .bind(bite)
+            .bind(batch)
             .run(&self.db.writer)
             .await?;
-            if gone < u64::from(bite) {
+            if gone < u64::from(batch) {
                 break;
             }
         }
@@ -358,7 +333,7 @@ impl WebhookOwner {
 impl WebhookState {
     /// The word in the database and in answers.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Active => "active",
             Self::Disabled => "disabled",
@@ -368,6 +343,6 @@ impl WebhookState {
     /// The state of that word.
     #[must_use]
     pub fn of_word(word: &str) -> Option<Self> {
-        [Self::Active, Self::Disabled].into_iter().find(|it| it.word() == word)
+        [Self::Active, Self::Disabled].into_iter().find(|it| it.as_str() == word)
     }
 }

@@ -24,7 +24,7 @@ use crate::clock::watch::Watch;
 use crate::id::{EventId, WebhookId};
 use crate::store::{
     DueDelivery, NextTry, StoreError, Tried, Waiting, WebhookOwner, WebhookRow, WebhookState,
-    beside,
+    drive_while,
 };
 use end_points::{Answer, EndPoints, Ending};
 use slots::{FairQueue, Pace, SlotsInUse};
@@ -78,7 +78,7 @@ impl Webhooks {
                 under_way.end_points.forget();
             }
             self.settle(&mut under_way, &mut running, &mut done).await;
-            let begun = beside(self.begin(&under_way), &mut running, &mut done).await;
+            let begun = drive_while(self.begin(&under_way), &mut running, &mut done).await;
             let pause = match begun {
                 Ok(begun) => {
                     for it in begun.tries {
@@ -125,12 +125,12 @@ impl Webhooks {
             let failing_before = now.before(self.rules.give_up);
             let disables = move |health| reason_to_disable(health, failing_before);
             let settled = self.store.settle_deliveries(&tried, disables, now);
-            match beside(settled, running, done).await {
+            match drive_while(settled, running, done).await {
                 Ok(()) => break,
                 Err(error) if failures < 60 => {
                     failures += 1;
                     tracing::error!(%error, count = tried.len(), "webhook outcomes cannot be stored; retrying");
-                    beside(tokio::time::sleep(DATABASE_RETRY), running, done).await;
+                    drive_while(tokio::time::sleep(DATABASE_RETRY), running, done).await;
                 }
                 Err(error) => {
                     tracing::error!(%error, "webhook outcomes were not stored; the events will be posted again");

@@ -106,7 +106,7 @@ async fn write_messages(
             },
             message.recipient.to_string(),
             &message.subject,
-            message.route.word(),
+            message.route.as_str(),
             row.state.word(),
             row.reason.as_ref(),
             row.charged.0,

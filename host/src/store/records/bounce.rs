@@ -43,7 +43,6 @@ pub enum Suppresses {
     AfterAnotherFailure {
         /// What goes on the list then.
         new: NewSuppression,
-        /// The earliest.
         since: Timestamp,
         /// The latest: failures of one disturbance count as one.
         until: Timestamp,

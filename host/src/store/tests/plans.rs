@@ -18,7 +18,7 @@ const SCANS: [(&str, &str); 17] = [
     ("mend_due_times", "changes the queue after the clock was set back"),
     ("passed", "reads one row, which it makes of the active webhooks"),
     ("sampled_components", "samples are bounded by their number and their age"),
-    ("release_leases", "the index holds leased messages alone"),
+    ("recover_leases", "the index holds leased messages alone"),
     ("events_behind: how far", "the table has one row"),
     ("events_behind: webhooks", "an account has few webhooks"),
     ("hand_out", "walks over the events that it is given"),
@@ -35,14 +35,14 @@ const PUT_TOGETHER: [(&str, &str); 14] = [
     ("commit: messages", "inserts rows"),
     ("commit: queue", "inserts rows"),
     ("commit: usage", "inserts rows, or finds them by the primary key"),
-    ("decisions: a bite", "by the primary key, a bounded number"),
-    ("decisions", "by the primary key, within the bite"),
+    ("decisions: a batch", "by the primary key, a bounded number"),
+    ("decisions", "by the primary key, within the batch"),
     ("message_row", "by the primary key"),
     ("record events", "inserts rows"),
     ("settle: attempts", "inserts rows, or finds them by the primary key"),
-    ("messages: a bite", "by the index that it names, a bounded number"),
-    ("messages", "by the index that it names, within the bite"),
-    ("suppressions", "by the primary key, within the bite"),
+    ("messages: a batch", "by the index that it names, a bounded number"),
+    ("messages", "by the index that it names, within the batch"),
+    ("suppressions", "by the primary key, within the batch"),
 ];
 
 /// The texts of all statements of the store, by the name in their first line.

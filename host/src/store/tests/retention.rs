@@ -171,11 +171,11 @@ async fn one_large_body_is_a_bite_of_its_own() {
     }
     fixture.commit(&[job]).await;
     fixture.deliver().await;
-    let mut bites = Vec::new();
+    let mut batches = Vec::new();
     while let dropped @ 1.. = fixture.drop_content(FAR).await {
-        bites.push(dropped);
+        batches.push(dropped);
     }
-    assert_eq!(bites, [1, 1, 1]);
+    assert_eq!(batches, [1, 1, 1]);
 }
 
 #[tokio::test]

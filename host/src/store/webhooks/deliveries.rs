@@ -5,8 +5,8 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::super::Store;
-use super::super::bites::Bites;
 use super::super::database::{Row, column, inconsistent, json as read_json, sql};
+use super::super::scan_batches::ScanBatches;
 use crate::clock::Timestamp;
 use crate::id::{EventId, WebhookId};
 use crate::store::StoreError;
@@ -28,9 +28,7 @@ pub enum DeliveryState {
 pub struct DeliveryRow {
     /// The event, and the header `webhook-id` of every try.
     pub id: String,
-    /// Its type.
     pub r#type: String,
-    /// What it is.
     pub state: DeliveryState,
     /// When the next try is due, RFC 3339.
     pub next_attempt_at: Option<String>,
@@ -38,7 +36,6 @@ pub struct DeliveryRow {
     pub created_at: String,
     /// The last tries, oldest first.
     pub attempts: Value,
-    /// What is posted.
     pub body: Value,
 }
 
@@ -54,20 +51,16 @@ pub struct DeliveryPage {
 /// A test that was made, for the log.
 #[derive(Debug)]
 pub struct TestDelivery<'a> {
-    /// Which webhook.
     pub webhook: WebhookId,
     /// The made-up event.
     pub event: EventId,
-    /// What was posted.
     pub body: &'a str,
-    /// What came of it.
     pub log: &'a Value,
-    /// What it is.
     pub state: DeliveryState,
 }
 
 /// The last of the next deliveries; none where there are fewer.
-const A_BITE: &str = "-- webhook_deliveries: a bite
+const END_OF_BATCH: &str = "-- webhook_deliveries: a batch
     SELECT event_id FROM webhook_deliveries WHERE webhook_id = $1 AND event_id < $2
     ORDER BY event_id DESC LIMIT 1 OFFSET $3";
 const DELIVERIES: &str = "-- webhook_deliveries
@@ -93,11 +86,11 @@ impl Store {
         // Behind every identifier: `~` comes after the letters of a ULID.
         let mut upper = after.map_or_else(|| "evt_~".to_owned(), |it| it.to_string());
         let mut deliveries: Vec<DeliveryRow> = Vec::new();
-        for bite in Bites::new(limit) {
-            let lower = sql(A_BITE)
+        for batch in ScanBatches::new(limit) {
+            let lower = sql(END_OF_BATCH)
                 .bind(webhook.to_string())
                 .bind(&upper)
-                .bind(bite.saturating_sub(1))
+                .bind(batch.saturating_sub(1))
                 .optional(&self.db.pages)
                 .await?;
             let lower: Option<String> = lower.map(|row| column(&row, "event_id")).transpose()?;
@@ -106,7 +99,7 @@ impl Store {
                 .bind(webhook.to_string())
                 .bind(&upper)
                 .bind(lower.as_deref().unwrap_or_default())
-                .bind(state.map(DeliveryState::word))
+                .bind(state.map(DeliveryState::as_str))
                 .bind(left)
                 .all(&self.db.pages)
                 .await?;
@@ -124,10 +117,6 @@ impl Store {
         Ok(DeliveryPage { deliveries, next: Some(event_id(&upper)?) })
     }
 
-    /// One delivery; none where there is none.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn webhook_delivery(
         &self,
         webhook: WebhookId,
@@ -146,9 +135,6 @@ impl Store {
     }
 
     /// Makes a delivery due now, with all its tries before it. Answers whether there is one.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn replay_delivery(
         &self,
         webhook: WebhookId,
@@ -168,9 +154,6 @@ impl Store {
 
     /// Makes up to `limit` failed deliveries due that were handed out from `since` to `until`; those
     /// behind the event `after`. Answers how many, and the last of them.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn replay_failed(
         &self,
         webhook: WebhookId,
@@ -202,9 +185,6 @@ impl Store {
     }
 
     /// Keeps a test in the log.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn note_test(
         &self,
         test: &TestDelivery<'_>,
@@ -218,7 +198,7 @@ impl Store {
              FROM webhooks WHERE id = $1")
         .bind(test.webhook.to_string())
         .bind(test.event.to_string())
-        .bind(test.state.word())
+        .bind(test.state.as_str())
         .json(test.log)
         .bind(now.millis())
         .run(&mut tx)
@@ -236,9 +216,6 @@ impl Store {
     }
 
     /// Drops up to `limit` deliveries from before `before`; answers how many.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn drop_deliveries(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
         sql(
             "-- drop_deliveries
@@ -275,7 +252,7 @@ fn delivery_row(row: &Row) -> Result<DeliveryRow, StoreError> {
 impl DeliveryState {
     /// The word in the database and in answers.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "pending",
             Self::Delivered => "delivered",
@@ -286,6 +263,6 @@ impl DeliveryState {
     /// The state of that word.
     #[must_use]
     pub fn of_word(word: &str) -> Option<Self> {
-        [Self::Pending, Self::Delivered, Self::Failed].into_iter().find(|it| it.word() == word)
+        [Self::Pending, Self::Delivered, Self::Failed].into_iter().find(|it| it.as_str() == word)
     }
 }

@@ -12,9 +12,9 @@ use crate::id::{AccountId, EventId, WebhookId};
 use crate::store::StoreError;
 
 /// Events that are looked through at one time, most of which may be nobody's.
-const REACH: i64 = 20_000;
+const EVENTS_SCANNED: i64 = 20_000;
 /// Bytes of events, as they are read, after which no more are: a message has up to 100 KiB of facts.
-const MOST: usize = 4 << 20;
+const MAX_EVENT_BYTES: usize = 4 << 20;
 
 /// What is behind the cursor.
 #[derive(Debug)]
@@ -34,11 +34,9 @@ pub struct Behind {
 pub struct FannedEvent {
     /// Its place in the order of all events.
     pub sequence: i64,
-    /// Its identifier.
     pub id: EventId,
     /// Whose webhooks are told.
     pub owner: WebhookOwner,
-    /// What it is about.
     pub subject: String,
     /// As in `message.delivered`.
     pub r#type: String,
@@ -73,7 +71,6 @@ pub struct MessageAbout {
     pub tags: Value,
     /// The sender's own facts about it.
     pub metadata: Map<String, Value>,
-    /// What it cost.
     pub credits: i64,
     /// How many attempts had begun.
     pub attempt: i64,
@@ -88,7 +85,6 @@ pub struct NewDelivery {
     /// The event's place in the order.
     pub sequence: i64,
     pub event: EventId,
-    /// Its type.
     pub r#type: String,
     /// The body of every try.
     pub body: String,
@@ -97,9 +93,6 @@ pub struct NewDelivery {
 impl Store {
     /// Up to `limit` events behind the cursor for webhooks that are active, fewer where they are large;
     /// none where there is nothing behind it, or no webhook at all.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn events_behind(&self, limit: u32) -> Result<Option<Behind>, StoreError> {
         let mut tx = self.db.snapshot("events_behind").await?;
         let heads = sql("-- events_behind: how far
@@ -127,7 +120,7 @@ impl Store {
             webhooks.iter().map(|it| it.owner.column().unwrap_or_default()).collect();
         owners.sort_unstable();
         owners.dedup();
-        let mut to = last.min(begin + REACH);
+        let mut to = last.min(begin + EVENTS_SCANNED);
         let mut rows = sql(
             "-- events_behind
              SELECT e.sequence, e.id, e.subject, e.account_id, e.type, e.detail, e.facts, e.created_at,
@@ -149,7 +142,7 @@ impl Store {
         while let Some(row) = rows.try_next().await? {
             events.extend(readable("events", std::iter::once(event(&row))));
             (count, bytes) = (count + 1, bytes + size(&row)?);
-            if count >= limit || bytes >= MOST {
+            if count >= limit || bytes >= MAX_EVENT_BYTES {
                 to = column(&row, "sequence")?;
                 break;
             }

@@ -129,7 +129,7 @@ async fn a_webhook_is_told_what_happens_after_it_was_made_once_and_in_order() {
     for what in ["credits.low", "credits.exhausted", "template.published"] {
         bench.happens(what).await;
     }
-    assert_eq!(bench.hand_out(2).await, 2, "a bite");
+    assert_eq!(bench.hand_out(2).await, 2, "a batch");
     let second = bench.webhook().await;
     assert_eq!(bench.hand_out(2).await, 1, "and the rest");
     assert_eq!(bench.hand_out(2).await, 0);
@@ -284,7 +284,7 @@ async fn an_end_point_that_is_gone_is_disabled_and_what_waits_for_it_fails() {
     bench.settle(id, due[0], NextTry::Gone, bench.now).await;
     let (state, reason) = bench.state(id).await;
     assert!(state == WebhookState::Disabled && reason.contains("410"), "{reason}");
-    assert_eq!(bench.store.end_deliveries(id, 1).await.expect("ended"), 1, "in bites");
+    assert_eq!(bench.store.end_deliveries(id, 1).await.expect("ended"), 1, "in batches");
     assert_eq!(bench.store.end_deliveries(id, 500).await.expect("ended"), 1);
     let log = bench.log(id).await;
     assert!(log.iter().all(|(_, state)| *state == DeliveryState::Failed), "{log:?}");
@@ -335,7 +335,7 @@ async fn the_log_goes_when_its_time_is_over_and_with_its_webhook() {
     }
     for gone in [2, 1, 0] {
         let dropped = bench.store.drop_deliveries(bench.now.after(DAY), 2).await;
-        assert_eq!(dropped.expect("dropped"), gone, "in bites");
+        assert_eq!(dropped.expect("dropped"), gone, "in batches");
     }
     let left = [
         ("webhook.test".to_owned(), DeliveryState::Delivered),

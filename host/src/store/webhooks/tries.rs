@@ -13,9 +13,7 @@ use crate::store::StoreError;
 #[derive(Debug, Clone)]
 pub struct Waiting {
     pub webhook: WebhookId,
-    /// Its end point.
     pub url: String,
-    /// The account that owns the row.
     pub owner: WebhookOwner,
     /// Whether it is told anything.
     pub state: WebhookState,
@@ -41,11 +39,9 @@ pub struct DueDelivery {
 pub struct Tried {
     pub webhook: WebhookId,
     pub event: EventId,
-    /// When it ended.
     pub at: Timestamp,
     /// The try, as the log shows it.
     pub log: Value,
-    /// What follows.
     pub next: NextTry,
 }
 
@@ -78,9 +74,6 @@ pub struct EndPointHealth {
 impl Store {
     /// The webhooks for which something waits, each with its first due time. It skips from webhook to
     /// webhook: how much waits for one does not matter.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn waiting_webhooks(&self) -> Result<Vec<Waiting>, StoreError> {
         let rows = sql(
             "-- waiting_webhooks
@@ -118,9 +111,6 @@ impl Store {
     }
 
     /// Up to `limit` deliveries of a webhook that are due, the longest first.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn due_deliveries(
         &self,
         webhook: WebhookId,
@@ -190,9 +180,6 @@ impl Store {
     }
 
     /// Ends up to `limit` deliveries of a webhook that is disabled; answers how many.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn end_deliveries(&self, webhook: WebhookId, limit: u32) -> Result<u64, StoreError> {
         sql("-- end_deliveries
              UPDATE webhook_deliveries SET state = 'failed', due_at = NULL
@@ -210,9 +197,6 @@ impl Store {
     /// Makes deliveries due that wait for a moment of a clock which was ahead: at `now` what has not been
     /// tried yet, for it was due when it was handed out, and at `latest` what is due after that. Answers
     /// how many.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn mend_due_deliveries(
         &self,
         now: Timestamp,
@@ -231,9 +215,6 @@ impl Store {
     }
 
     /// The due time of the delivery that waits longest for an active webhook; none where none waits.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn oldest_due_delivery(&self) -> Result<Option<Timestamp>, StoreError> {
         let waiting = self.waiting_webhooks().await?;
         let active = waiting.iter().filter(|it| it.state == WebhookState::Active);

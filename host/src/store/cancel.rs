@@ -12,7 +12,7 @@ const REASON: &str = "called back by its sender";
 
 /// What became of a wish to call a message back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Recall {
+pub enum Cancellation {
     /// It is canceled, now or already before, and refunded once.
     Canceled,
     /// It is in a state in which it cannot be called back.
@@ -25,14 +25,14 @@ impl Store {
     ///
     /// # Errors
     /// The database failed, or there is no such message.
-    pub async fn cancel(&self, id: MessageId, now: Timestamp) -> Result<Recall, StoreError> {
+    pub async fn cancel(&self, id: MessageId, now: Timestamp) -> Result<Cancellation, StoreError> {
         let mut tx = self.db.begin("cancel").await?;
         let (account, state) = standing(&mut tx, id).await?;
         if state == MessageState::Canceled {
-            return Ok(Recall::Canceled);
+            return Ok(Cancellation::Canceled);
         }
         if !state.can_be_canceled() {
-            return Ok(Recall::TooLate(state));
+            return Ok(Cancellation::TooLate(state));
         }
         let taken = sql("-- cancel: queue
              DELETE FROM queue WHERE message_id = $1 AND lease_owner IS NULL")
@@ -40,13 +40,13 @@ impl Store {
         .run(&mut tx)
         .await?;
         if taken == 0 {
-            return Ok(Recall::TooLate(MessageState::Sending));
+            return Ok(Cancellation::TooLate(MessageState::Sending));
         }
         write(&mut tx, id, now).await?;
         let change = Change { message: id, account, state: MessageState::Canceled, reason: REASON };
         events::record(&mut tx, std::iter::once(change), now).await?;
         tx.commit().await?;
-        Ok(Recall::Canceled)
+        Ok(Cancellation::Canceled)
     }
 }
 

@@ -3,21 +3,21 @@
 use std::collections::BTreeSet;
 
 use super::Store;
+use super::cancel::standing;
 use super::database::{Row, column, sql};
-use super::recall::standing;
 use crate::clock::Timestamp;
 use crate::id::{AccountId, MessageId};
 use crate::message::state::MessageState;
 use crate::store::StoreError;
 
 /// Messages of one transaction: others write, too.
-const BITE: u32 = 2_000;
+const BATCH_ROWS: u32 = 2_000;
 /// Destinations that are tried at one time after a start.
-const DESTINATIONS: u32 = 10_000;
+const MAX_DESTINATIONS_WOKEN: u32 = 10_000;
 
 /// Each looks at so many messages and says which of them fit: one statement that looked for as many as fit
 /// would read the whole queue where none does.
-const LOOK_FOR_WANTED: &str = "-- try_all_again: look
+const LOOK_FOR_WANTED: &str = "-- retry_all: look
     SELECT message_id,
            due_at > $1 AND lease_owner IS NULL AND (attempts > 0 OR waits_for IS NOT NULL)
                AND ($3 IS NULL OR account_id = $3) AND ($4 IS NULL OR lane = $4) AS fits
@@ -39,7 +39,7 @@ const ONE_OF_EACH: &str = "-- wake_one_of_each: look
 
 /// What became of a wish to try a message again now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Again {
+pub enum RetryOutcome {
     /// It is due now, or being sent already.
     Now,
     /// It is in a state in which there is no further attempt, or not yet.
@@ -48,7 +48,7 @@ pub enum Again {
 
 /// Which deferred messages are wanted; all where nothing is said.
 #[derive(Debug, Clone, Default)]
-pub struct Wanted {
+pub struct RetryFilter {
     /// Only that account's.
     pub account: Option<AccountId>,
     /// Only those to recipients at that domain, in lower case.
@@ -60,21 +60,21 @@ impl Store {
     ///
     /// # Errors
     /// The database failed, or there is no such message.
-    pub async fn try_again(&self, id: MessageId, now: Timestamp) -> Result<Again, StoreError> {
-        let mut tx = self.db.begin("try_again").await?;
+    pub async fn retry(&self, id: MessageId, now: Timestamp) -> Result<RetryOutcome, StoreError> {
+        let mut tx = self.db.begin("retry").await?;
         let (_, state) = standing(&mut tx, id).await?;
         match state {
             MessageState::Deferred => {}
-            MessageState::Queued | MessageState::Sending => return Ok(Again::Now),
+            MessageState::Queued | MessageState::Sending => return Ok(RetryOutcome::Now),
             MessageState::Scheduled
             | MessageState::Delivered
             | MessageState::Relayed
             | MessageState::Bounced
             | MessageState::Failed
             | MessageState::Suppressed
-            | MessageState::Canceled => return Ok(Again::Not(state)),
+            | MessageState::Canceled => return Ok(RetryOutcome::Not(state)),
         }
-        sql("-- try_again
+        sql("-- retry
              UPDATE queue SET due_at = $2, waits_for = NULL, is_wanted = TRUE
              WHERE message_id = $1 AND lease_owner IS NULL")
         .bind(id.to_string())
@@ -82,14 +82,14 @@ impl Store {
         .run(&mut tx)
         .await?;
         tx.commit().await?;
-        Ok(Again::Now)
+        Ok(RetryOutcome::Now)
     }
 
-    /// The same for all deferred messages of a kind, in bites. Answers how many.
+    /// The same for all deferred messages of a kind, in batches. Answers how many.
     ///
     /// # Errors
     /// The database failed; some may be due by then.
-    pub async fn try_all_again(&self, wanted: &Wanted, now: Timestamp) -> Result<u64, StoreError> {
+    pub async fn retry_all(&self, wanted: &RetryFilter, now: Timestamp) -> Result<u64, StoreError> {
         let mut all = 0;
         let mut after = String::new();
         loop {
@@ -99,7 +99,7 @@ impl Store {
                 .bind(&after)
                 .bind(wanted.account.map(|it| it.to_string()))
                 .bind(wanted.domain.as_deref())
-                .bind(BITE)
+                .bind(BATCH_ROWS)
                 .all(&self.db.readers)
                 .await?;
             let Some(last) = rows.last() else { return Ok(all) };
@@ -108,7 +108,7 @@ impl Store {
             if ids.is_empty() {
                 continue;
             }
-            all += sql("-- try_all_again
+            all += sql("-- retry_all
                  UPDATE queue SET due_at = $1, waits_for = NULL, is_wanted = TRUE
                  WHERE message_id IN (SELECT value FROM json_each($2))
                    AND due_at > $1 AND lease_owner IS NULL")
@@ -132,19 +132,16 @@ impl Store {
                      SELECT message_id FROM queue
                      WHERE waits_for = $1 AND lease_owner IS NULL LIMIT $2)")
             .bind(account.to_string())
-            .bind(BITE)
+            .bind(BATCH_ROWS)
             .run(&self.db.writer)
             .await?;
-            if gone < u64::from(BITE) {
+            if gone < u64::from(BATCH_ROWS) {
                 return Ok(());
             }
         }
     }
 
     /// Those of the hosts for which something waits.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn waited_for(
         &self,
         hosts: &BTreeSet<String>,
@@ -159,9 +156,6 @@ impl Store {
     }
 
     /// Makes up to `most` messages due that wait for any of these hosts. Answers how many.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn wake(
         &self,
         hosts: &BTreeSet<String>,
@@ -185,9 +179,6 @@ impl Store {
 
     /// Makes the next of those messages due that wait under that name, where as many as `many` do.
     /// Answers how many.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn wake_one_of_many(
         &self,
         name: &str,
@@ -211,18 +202,16 @@ impl Store {
     /// Makes one message due of those that wait for each destination: nobody knows any more how they
     /// were. Of at most 10,000 behind `after`, in the order of their names. Answers how many, and the
     /// last name where there may be more.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn wake_one_of_each(
         &self,
         after: &str,
         now: Timestamp,
     ) -> Result<(u64, Option<String>), StoreError> {
-        let rows = sql(ONE_OF_EACH).bind(after).bind(DESTINATIONS).all(&self.db.readers).await?;
+        let rows =
+            sql(ONE_OF_EACH).bind(after).bind(MAX_DESTINATIONS_WOKEN).all(&self.db.readers).await?;
         let ids = rows.iter().map(|row| column(row, "message_id")).collect::<Result<_, _>>()?;
         let woken = self.wake_these(ids, now).await?;
-        let is_full = rows.len() >= usize::try_from(DESTINATIONS).unwrap_or(usize::MAX);
+        let is_full = rows.len() >= usize::try_from(MAX_DESTINATIONS_WOKEN).unwrap_or(usize::MAX);
         let last = rows.last().filter(|_| is_full);
         Ok((woken, last.map(|row| column(row, "name")).transpose()?))
     }
@@ -230,17 +219,14 @@ impl Store {
     /// Makes messages due that wait for a destination, whichever it is: they may go another way now. Looks
     /// at no more than 2,000 behind `after`, in the order of their identifiers. Answers how many, and the last
     /// identifier where there may be more.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn wake_all(
         &self,
         after: &str,
         now: Timestamp,
     ) -> Result<(u64, Option<String>), StoreError> {
-        let rows = sql(LOOK_FOR_WAITING).bind(after).bind(BITE).all(&self.db.readers).await?;
+        let rows = sql(LOOK_FOR_WAITING).bind(after).bind(BATCH_ROWS).all(&self.db.readers).await?;
         let woken = self.wake_these(fitting(&rows)?, now).await?;
-        let is_full = rows.len() >= usize::try_from(BITE).unwrap_or(usize::MAX);
+        let is_full = rows.len() >= usize::try_from(BATCH_ROWS).unwrap_or(usize::MAX);
         let last = rows.last().filter(|_| is_full);
         Ok((woken, last.map(|row| column(row, "message_id")).transpose()?))
     }

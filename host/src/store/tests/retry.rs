@@ -1,7 +1,7 @@
 //! Messages that go on before their time.
 
 use super::*;
-use crate::store::{Again, Wanted};
+use crate::store::{RetryFilter, RetryOutcome};
 
 /// Messages that are deferred for an hour, and wait for that host.
 async fn deferred(fixture: &Fixture, messages: u64, waits_for: Option<&str>) -> Vec<MessageId> {
@@ -30,11 +30,11 @@ async fn a_deferred_message_is_due_when_somebody_wants_it_and_only_once() {
     let store = &fixture.store;
     let ids = deferred(&fixture, 2, Some("mx.example")).await;
     assert!(due(store, NOW).await.is_empty());
-    assert_eq!(store.try_again(ids[0], NOW).await.expect("works"), Again::Now);
+    assert_eq!(store.retry(ids[0], NOW).await.expect("works"), RetryOutcome::Now);
     let wanted = due(store, NOW).await;
     assert_eq!((wanted.len(), wanted[0].message_id, wanted[0].is_wanted), (1, ids[0], true));
     let leases = lease(store, "one", NOW).await;
-    assert_eq!(store.try_again(ids[0], NOW).await.expect("works"), Again::Now, "it is sent now");
+    assert_eq!(store.retry(ids[0], NOW).await.expect("works"), RetryOutcome::Now, "it is sent now");
     let later = NOW.after(Duration::from_mins(5));
     let settlement = settled(&leases[0], MessageState::Deferred, Some(later));
     store.settle("one", &[settlement], NOW).await.expect("settles");
@@ -42,9 +42,9 @@ async fn a_deferred_message_is_due_when_somebody_wants_it_and_only_once() {
     let leases = lease(store, "one", later).await;
     let settlement = settled(&leases[0], MessageState::Delivered, None);
     store.settle("one", &[settlement], later).await.expect("settles");
-    let gone = store.try_again(ids[0], later).await.expect("works");
-    assert_eq!(gone, Again::Not(MessageState::Delivered));
-    assert!(store.try_again(MessageId::new(NOW), NOW).await.is_err(), "there is no such message");
+    let gone = store.retry(ids[0], later).await.expect("works");
+    assert_eq!(gone, RetryOutcome::Not(MessageState::Delivered));
+    assert!(store.retry(MessageId::new(NOW), NOW).await.is_err(), "there is no such message");
 }
 
 #[tokio::test]
@@ -55,13 +55,16 @@ async fn all_of_a_kind_are_wanted_and_what_is_scheduled_is_not() {
     fixture.commit(&[fixture.job(1, 1).await]).await;
     let scheduled = "UPDATE queue SET due_at = due_at + 60000 WHERE attempts = 0";
     sql(scheduled).run(&store.db.writer).await.expect("works");
-    let of = async |wanted: Wanted| store.try_all_again(&wanted, NOW).await.expect("works");
+    let of = async |wanted: RetryFilter| store.retry_all(&wanted, NOW).await.expect("works");
     let elsewhere = Some("elsewhere.example".to_owned());
-    assert_eq!(of(Wanted { domain: elsewhere, ..Wanted::default() }).await, 0);
+    assert_eq!(of(RetryFilter { domain: elsewhere, ..RetryFilter::default() }).await, 0);
     let stranger = Some(AccountId::new(NOW));
-    assert_eq!(of(Wanted { account: stranger, ..Wanted::default() }).await, 0);
-    assert_eq!(of(Wanted { account: Some(fixture.account), ..Wanted::default() }).await, 3);
-    assert_eq!(of(Wanted::default()).await, 0, "they are due already");
+    assert_eq!(of(RetryFilter { account: stranger, ..RetryFilter::default() }).await, 0);
+    assert_eq!(
+        of(RetryFilter { account: Some(fixture.account), ..RetryFilter::default() }).await,
+        3
+    );
+    assert_eq!(of(RetryFilter::default()).await, 0, "they are due already");
     assert_eq!(due(store, NOW).await.len(), 3);
 }
 

@@ -1,7 +1,7 @@
 //! A message that is called back: once, refunded once, and never beside an attempt.
 
 use super::*;
-use crate::store::Recall;
+use crate::store::Cancellation;
 
 async fn waiting(fixture: &Fixture, send_at: Option<Timestamp>) -> MessageId {
     let mut job = fixture.job(1, 2).await;
@@ -21,7 +21,7 @@ async fn a_scheduled_and_a_queued_message_are_refunded_once_however_often_they_a
         let id = waiting(&fixture, send_at).await;
         assert_eq!(fixture.balance().await, 8);
         for _ in 0..3 {
-            assert_eq!(fixture.store.cancel(id, NOW).await.expect("works"), Recall::Canceled);
+            assert_eq!(fixture.store.cancel(id, NOW).await.expect("works"), Cancellation::Canceled);
             assert_eq!(fixture.balance().await, 10);
         }
         let file = fixture.store.message(id).await.expect("there");
@@ -43,22 +43,22 @@ async fn what_is_being_sent_or_has_left_is_not_called_back_and_a_deferred_one_is
     let id = waiting(&fixture, None).await;
     let leases = lease(store, "one", NOW).await;
     let cancel = async |id| store.cancel(id, NOW).await.expect("works");
-    assert_eq!(cancel(id).await, Recall::TooLate(MessageState::Sending));
+    assert_eq!(cancel(id).await, Cancellation::TooLate(MessageState::Sending));
     let retry = Some(NOW.after(Duration::from_mins(1)));
     let deferred = settled(&leases[0], MessageState::Deferred, retry);
     store.settle("one", &[deferred], NOW).await.expect("settles");
-    assert_eq!(cancel(id).await, Recall::Canceled);
+    assert_eq!(cancel(id).await, Cancellation::Canceled);
     assert_eq!(fixture.balance().await, 10);
 
     let id = waiting(&fixture, None).await;
     let leases = lease(store, "one", NOW).await;
-    store.release_leases(NOW).await.expect("released");
+    store.recover_leases(NOW).await.expect("released");
     let file = store.message(id).await.expect("there");
     assert_eq!((file.row.state.as_str(), file.attempts.len()), ("deferred", 1), "after a crash");
     let leases = [leases, lease(store, "two", NOW).await].concat();
     let delivered = settled(leases.last().expect("leased"), MessageState::Delivered, None);
     store.settle("two", &[delivered], NOW).await.expect("settles");
-    assert_eq!(cancel(id).await, Recall::TooLate(MessageState::Delivered));
+    assert_eq!(cancel(id).await, Cancellation::TooLate(MessageState::Delivered));
     assert_eq!(fixture.balance().await, 8);
     let unknown = store.cancel(MessageId::new(NOW), NOW).await;
     assert!(unknown.is_err_and(|error| error.is_not_found()));
@@ -71,21 +71,21 @@ async fn what_was_under_way_when_the_server_was_killed_may_have_arrived_and_is_n
     let id = waiting(&fixture, None).await;
     let price = 10 - fixture.balance().await;
     lease(store, "one", NOW).await;
-    assert_eq!(store.release_leases(NOW).await.expect("released"), 1);
+    assert_eq!(store.recover_leases(NOW).await.expect("released"), 1);
     let file = store.message(id).await.expect("there");
     assert!(file.attempts[0].reply.contains("may have arrived"), "{}", file.attempts[0].reply);
     let events: Vec<&str> = file.events.iter().map(|it| it.r#type.as_str()).collect();
     assert_eq!(events, ["message.queued", "message.sending", "message.deferred"]);
-    assert_eq!(store.cancel(id, NOW).await.expect("works"), Recall::Canceled);
+    assert_eq!(store.cancel(id, NOW).await.expect("works"), Cancellation::Canceled);
     assert_eq!(fixture.balance().await, 10 - price);
-    assert_eq!(store.release_leases(NOW).await.expect("released"), 0);
+    assert_eq!(store.recover_leases(NOW).await.expect("released"), 0);
 }
 
 #[tokio::test]
 async fn what_was_called_back_is_not_leased_by_one_who_saw_it_before() {
     let fixture = Fixture::with_credits(10).await;
     let id = waiting(&fixture, None).await;
-    assert_eq!(fixture.store.cancel(id, NOW).await.expect("works"), Recall::Canceled);
+    assert_eq!(fixture.store.cancel(id, NOW).await.expect("works"), Cancellation::Canceled);
     let until = NOW.after(Duration::from_mins(1));
     assert!(fixture.store.lease("one", &[id], NOW, until).await.expect("works").is_empty());
     assert_eq!(fixture.store.message(id).await.expect("there").row.state, "canceled");

@@ -18,9 +18,9 @@ impl Store {
     ///
     /// # Errors
     /// The database failed; nothing is released then.
-    pub async fn release_leases(&self, now: Timestamp) -> Result<usize, StoreError> {
-        let mut tx = self.db.begin("release_leases").await?;
-        let rows = sql("-- release_leases
+    pub async fn recover_leases(&self, now: Timestamp) -> Result<usize, StoreError> {
+        let mut tx = self.db.begin("recover_leases").await?;
+        let rows = sql("-- recover_leases
              UPDATE queue SET due_at = $1, lease_owner = NULL, lease_until = NULL
              WHERE lease_owner IS NOT NULL
              RETURNING message_id, account_id, attempts")

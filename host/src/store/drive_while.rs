@@ -7,7 +7,7 @@ use std::pin::pin;
 use futures_util::{Stream, StreamExt};
 
 /// Waits for `future` and meanwhile drives `running`, whose items are added to `done`.
-pub async fn beside<F, R>(future: F, running: &mut R, done: &mut Vec<R::Item>) -> F::Output
+pub async fn drive_while<F, R>(future: F, running: &mut R, done: &mut Vec<R::Item>) -> F::Output
 where
     F: Future,
     R: Stream + Unpin,
@@ -41,10 +41,11 @@ mod tests {
             7
         });
         let mut done = Vec::new();
-        let got = beside(connection.acquire(), &mut running, &mut done).await;
+        let got = drive_while(connection.acquire(), &mut running, &mut done).await;
         assert!(got.is_ok());
         assert_eq!(done, [7]);
-        let alone = beside(async { 1 }, &mut FuturesUnordered::<F>::new(), &mut Vec::new()).await;
+        let alone =
+            drive_while(async { 1 }, &mut FuturesUnordered::<F>::new(), &mut Vec::new()).await;
         assert_eq!(alone, 1, "with nothing beside it");
     }
 

@@ -13,11 +13,11 @@ use crate::store::StoreError;
 use crate::store::records::Lease;
 
 /// How often it is looked whether an account is active again.
-const SUSPENDED: Duration = Duration::from_hours(1);
+const SUSPENDED_RECHECK: Duration = Duration::from_hours(1);
 
 /// Takes out of leases what is not to be sent: to suppressed recipients never, with its price given
 /// back; of suspended accounts not now, which counts as no attempt.
-pub async fn hold_back(
+pub async fn recheck_at_lease(
     tx: &mut Tx,
     leases: Vec<Lease>,
     now: Timestamp,
@@ -40,17 +40,17 @@ pub async fn hold_back(
     let reason = "the recipient is on the suppression list";
     write_states(tx, &changes(&ended, MessageState::Suppressed, reason), now).await?;
     if !waiting.is_empty() {
-        sql("-- hold_back: not now
+        sql("-- recheck_at_lease: not now
              UPDATE queue SET due_at = $1, waits_for = account_id, attempts = attempts - 1,
                               lease_owner = NULL, lease_until = NULL
              WHERE message_id IN (SELECT value FROM json_each($2))")
-        .bind(now.after(SUSPENDED).millis())
+        .bind(now.after(SUSPENDED_RECHECK).millis())
         .list(&ids(&waiting))
         .run(&mut *tx)
         .await?;
     }
     if !ended.is_empty() {
-        sql("-- hold_back: never
+        sql("-- recheck_at_lease: never
              DELETE FROM queue WHERE message_id IN (SELECT value FROM json_each($1))")
         .list(&ids(&ended))
         .run(&mut *tx)
@@ -72,7 +72,7 @@ fn ids(leases: &[Lease]) -> Vec<MessageId> {
 
 async fn suspended(tx: &mut Tx, leases: &[Lease]) -> Result<HashSet<AccountId>, StoreError> {
     let accounts: BTreeSet<AccountId> = leases.iter().map(|it| it.account_id).collect();
-    let rows = sql("-- hold_back: suspended
+    let rows = sql("-- recheck_at_lease: suspended
          SELECT id FROM accounts
          WHERE id IN (SELECT value FROM json_each($1)) AND state = 'suspended'")
     .list(&accounts)
@@ -88,7 +88,7 @@ async fn suppressed(
 ) -> Result<HashSet<(AccountId, String)>, StoreError> {
     let accounts: BTreeSet<AccountId> = leases.iter().map(|it| it.account_id).collect();
     let addresses: BTreeSet<String> = leases.iter().map(|it| it.recipient.folded()).collect();
-    let rows = sql("-- hold_back: suppressed
+    let rows = sql("-- recheck_at_lease: suppressed
          SELECT account_id, address FROM suppressions
          WHERE account_id IN (SELECT value FROM json_each($1))
            AND address IN (SELECT value FROM json_each($2))
