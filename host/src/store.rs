@@ -1,12 +1,124 @@
 //! Where everything is kept. The hot path reads through [`facts`]; `commit` writes through the store.
+//!
+//! A file for each noun: its statements stand beside the rows that they read. What is decided above the store
+//! comes in as data or as a function; what the database is, only [`database`] and [`embedded`] know.
 
-mod beside;
+mod accounts;
+mod retry;
+mod attempts;
+mod back_off;
+mod drive_while;
+mod scan_batches;
+mod commit;
+mod database;
+mod decisions;
+mod domain_checks;
+mod domain_keys;
+mod domains;
+pub mod embedded;
 mod error;
+mod events;
 pub mod facts;
+mod gauges;
+mod recheck_at_lease;
+mod keys;
+mod message_file;
+mod message_pages;
+mod messages;
+mod queue;
+mod cancel;
 pub mod records;
+mod recover_leases;
+mod reports;
+mod retention;
+mod samples;
 pub mod seal;
-pub mod sqlite;
+mod settle;
+mod sts;
+mod suppressions;
+mod templates;
+mod upkeep;
+mod webhooks;
 
-pub use beside::beside;
+#[cfg(test)]
+pub(crate) mod meter;
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+
+use crate::clock::Timestamp;
+pub use accounts::{AccountRow, LedgerRow};
+pub use cancel::Cancellation;
+pub use decisions::{DecisionFilter, DecisionPage, DecisionRef, DecisionRow, InvalidDecisionRef};
+pub use domain_checks::{CheckRow, Checked, DomainFile, Sight};
+pub use domain_keys::{SealedKey, SigningKeys};
+pub use domains::{DomainRow, NewDomain, NotAdded};
+pub use drive_while::drive_while;
 pub use error::StoreError;
-pub use sqlite::Sqlite as Store;
+pub use gauges::Gauges;
+pub use message_file::{AttemptRow, MessageFile, StoredMessage};
+pub use message_pages::{MessageFilter, MessagePage, MessageRow};
+pub use messages::{Origin, RefusalRecord};
+pub use reports::{NewReport, PublishedKey, Recorded, ReportKind, Reported};
+pub use retention::{RestingPlace, Walked};
+pub use retry::{RetryFilter, RetryOutcome};
+pub use samples::{SampleOutcome, SampleRecord, SampleRow, sample_identity};
+pub use sts::StsRow;
+pub use suppressions::{Suppressed, SuppressionPage, SuppressionRow};
+pub use templates::Published;
+pub use webhooks::{
+    About, Behind, DeliveryPage, DeliveryRow, DeliveryState, DueDelivery, EndPointHealth,
+    FannedEvent, MessageAbout, NewDelivery, NewWebhook, NextTry, TestDelivery, Tried, Waiting,
+    WebhookChange, WebhookOwner, WebhookRow, WebhookState,
+};
+
+use database::{Database, Row, Statement, column, sql};
+
+const REVISION: &str = "-- revision\nSELECT value FROM revision";
+
+/// The store. Cheap to clone; all clones share its connections.
+#[derive(Debug, Clone)]
+pub struct Store {
+    db: Database,
+}
+
+impl Store {
+    /// Opens the database, makes it where it is missing, and brings its schema up to date.
+    ///
+    /// # Errors
+    /// The database cannot be opened, or was written by a newer version of the server.
+    pub async fn open(file: &Path) -> Result<Self, StoreError> {
+        Ok(Self { db: database::open(file).await? })
+    }
+
+    /// Whether the database can be written: a full disk can still be read.
+    ///
+    /// # Errors
+    /// It cannot.
+    pub async fn probe(&self, now: Timestamp) -> Result<(), StoreError> {
+        let mut tx = self.db.begin("probe").await?;
+        let probe = sql("-- probe\nUPDATE probe SET written_at = $1 WHERE id = 1");
+        probe.bind(now.millis()).run(&mut tx).await?;
+        tx.commit().await
+    }
+
+    /// The revision of the facts.
+    pub async fn revision(&self) -> Result<i64, StoreError> {
+        column(&sql(REVISION).one(&self.db.revisions).await?, "value")
+    }
+
+    /// Reads at most one row together with the revision that it belongs to.
+    async fn read_fact(&self, statement: Statement) -> Result<(i64, Option<Row>), StoreError> {
+        let mut tx = self.db.snapshot("read_fact").await?;
+        let revision = column(&sql(REVISION).one(&mut tx).await?, "value")?;
+        let row = statement.optional(&mut tx).await?;
+        tx.rollback().await?;
+        Ok((revision, row))
+    }
+
+    /// Closes all connections and folds the write-ahead log into the file.
+    pub async fn close(&self) {
+        self.db.close().await;
+    }
+}

@@ -6,6 +6,7 @@
 
 pub(crate) mod body;
 pub(crate) mod guard;
+pub(crate) mod health;
 pub(crate) mod manage;
 mod resolver;
 pub(crate) mod post;
@@ -27,9 +28,8 @@ use tokio::sync::Notify;
 
 use crate::clock::Clock;
 use crate::id::WebhookId;
-use crate::store::Store;
 use crate::store::seal::Seal;
-use crate::store::sqlite::WebhookOwner;
+use crate::store::{Store, WebhookOwner};
 use guard::Guard;
 use post::Poster;
 use schedule::Schedule;

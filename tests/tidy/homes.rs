@@ -3,14 +3,16 @@
 use crate::sources::{host_and_crates, none};
 
 /// What may stand only in some files, or in none: a text, and the beginnings of their paths.
-const HOMES: [(&str, &[&str]); 11] = [
+const HOMES: [(&str, &[&str]); 12] = [
     ("tokio::spawn", &[]),
     (".spawn(", &["server/tasks.rs", "plugin/runtime/engine.rs", "plugin/runtime/compiler"]),
     ("SystemTime::now", &["clock.rs"]),
     ("std::env::", &["cli/", "server/plugins.rs"]),
     ("println!", &["cli"]),
-    ("sqlx::query", &["store/", "inbox/archive"]),
-    ("QueryBuilder", &["store/sqlite/"]),
+    // Which database there is. The sandbox inbox has a file of its own.
+    ("sqlx::", &["store/database", "store/embedded.rs", "store/error.rs", "inbox"]),
+    ("Sqlite", &["store/database", "store/embedded.rs", "inbox/archive"]),
+    ("store::embedded", &["store/database", "inbox/archive"]),
     ("lettre::", &["delivery/"]),
     ("wasmtime", &["plugin"]),
     ("waxwing_smtp::", &["delivery/smtp", "relay/", "relay.rs", "server/relay.rs"]),

@@ -12,9 +12,10 @@ use waxwing::account::{Account, AccountState};
 use waxwing::clock::{Clock, Timestamp};
 use waxwing::credit::{Credits, EntryKind};
 use waxwing::id::{AccountId, DecisionId, DomainId, KeyId, MessageId};
+use waxwing::journey::commit::decide::{Rules, decide};
 use waxwing::store::Store;
 use waxwing::store::records::{
-    Acceptance, Body, BodyOf, Job, NewMessage, ReturnPath, RouteChoice, Slot,
+    Acceptance, Body, BodyOf, Job, JobOutcome, NewMessage, ReturnPath, RouteChoice, Slot,
 };
 
 use crate::content;
@@ -43,15 +44,18 @@ pub fn commit(criterion: &mut Criterion) {
             };
             b.to_async(&runtime).iter_batched(
                 jobs,
-                async |jobs: Vec<Job>| {
-                    black_box(store.commit(&jobs, now).await.expect("it is stored"))
-                },
+                async |jobs: Vec<Job>| black_box(commit_group(&store, &jobs, now).await),
                 BatchSize::PerIteration,
             );
         });
     }
     group.finish();
     runtime.block_on(store.close());
+}
+
+async fn commit_group(store: &Store, jobs: &[Job], now: Timestamp) -> Vec<JobOutcome> {
+    let decide = |jobs, facts| decide(Rules::default(), jobs, facts, now);
+    store.commit_decided(jobs, now, decide).await.expect("it is stored")
 }
 
 async fn account(store: &Store, now: Timestamp) -> AccountId {

@@ -14,8 +14,7 @@ use crate::id::{AccountId, DecisionId, MessageId};
 use crate::journey::accept::fair_share::Tenant;
 use crate::journey::accept::refusal::Refusal;
 use crate::plugin::Artifact;
-use crate::store::StoreError;
-use crate::store::sqlite::{DecisionFilter, DecisionRef, DecisionRow};
+use crate::store::{DecisionFilter, DecisionRef, DecisionRow, StoreError};
 use crate::upkeep::replay::{Brought, Replayed, replay};
 
 /// Which decisions.
@@ -115,7 +114,7 @@ pub async fn replayed(
 }
 
 fn reference(id: &str) -> Result<DecisionRef, Problem> {
-    id.parse().map_err(|error: crate::store::sqlite::InvalidDecisionRef| {
+    id.parse().map_err(|error: crate::store::InvalidDecisionRef| {
         Refusal::fault("id", "invalid", error.to_string()).into()
     })
 }

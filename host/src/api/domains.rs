@@ -17,7 +17,7 @@ use crate::domain::name::DomainName;
 use crate::domain::state::DomainKind;
 use crate::id::DomainId;
 use crate::journey::accept::refusal::{Fault, Outage, Refusal};
-use crate::store::sqlite::{DomainFile, NotAdded};
+use crate::store::{DomainFile, NotAdded};
 use crate::upkeep::verify_domains::{AccountPermit, AccountPermits, DomainError};
 
 /// Domains that are read at one time where most may not be shown.

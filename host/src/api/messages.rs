@@ -24,7 +24,7 @@ use crate::journey::accept::resend;
 use crate::journey::{self, Reply};
 use crate::message::state::MessageState;
 use crate::store::records::{Acceptance, Idempotency};
-use crate::store::sqlite::{Again, MessageRow, Recall};
+use crate::store::{Cancellation, MessageRow, RetryOutcome};
 use filter::ListQuery;
 
 /// The account's messages, newest first.
@@ -136,8 +136,8 @@ pub async fn cancel(
     let row = find(&api, &admin, &id).await?;
     let recall = api.store.cancel(row.id, api.clock.now()).await?;
     match recall {
-        Recall::Canceled => whole(&api, row.id).await,
-        Recall::TooLate(state) => {
+        Cancellation::Canceled => whole(&api, row.id).await,
+        Cancellation::TooLate(state) => {
             Err(Problem::new(StatusCode::CONFLICT, "CONFLICT", too_late(state)))
         }
     }
@@ -160,12 +160,12 @@ pub async fn retry(
         return Err(refusal.into());
     }
     let row = find(&api, &admin, &id).await?;
-    match api.store.try_again(row.id, api.clock.now()).await? {
-        Again::Now => {
+    match api.store.retry(row.id, api.clock.now()).await? {
+        RetryOutcome::Now => {
             api.due.notify_one();
             whole(&api, row.id).await
         }
-        Again::Not(state) => {
+        RetryOutcome::Not(state) => {
             let message =
                 format!("only a deferred message can be tried again; this one is {state}");
             Err(Problem::new(StatusCode::CONFLICT, "CONFLICT", message))

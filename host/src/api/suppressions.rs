@@ -20,8 +20,8 @@ use super::{Api, body, lists, query};
 use crate::id::AccountId;
 use crate::journey::accept::refusal::{Fault, Refusal};
 use crate::message::address::EmailAddress;
+use crate::store::Suppressed;
 use crate::store::records::{NewSuppression, SuppressionKind};
-use crate::store::sqlite::Suppressed;
 use wanted::{FIELDS, items, wanted};
 
 const KINDS: [SuppressionKind; 3] =
@@ -67,7 +67,7 @@ pub async fn list(
     let now = api.clock.now();
     if let Some(address) = address {
         let found = api.store.suppression(account, &address.folded(), now).await?;
-        let found = found.filter(|it| kind.is_none_or(|kind| it.kind == kind.word()));
+        let found = found.filter(|it| kind.is_none_or(|kind| it.kind == kind.as_str()));
         return Ok(Json(Page::whole(found)));
     }
     let limit = query::limit(query.limit)?;
@@ -205,7 +205,7 @@ fn unanswered() -> Problem {
 }
 
 fn kind(text: &str) -> Result<SuppressionKind, &'static str> {
-    let known = KINDS.into_iter().find(|kind| kind.word() == text);
+    let known = KINDS.into_iter().find(|kind| kind.as_str() == text);
     known.ok_or("must be bounce, complaint or manual")
 }
 

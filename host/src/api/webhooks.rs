@@ -23,7 +23,7 @@ use crate::clock::Timestamp;
 use crate::id::{EventId, WebhookId};
 use crate::journey::accept::fair_share::Tenant;
 use crate::journey::accept::refusal::{Fault, Refusal};
-use crate::store::sqlite::{DeliveryState, WebhookOwner, WebhookRow, WebhookState};
+use crate::store::{DeliveryState, WebhookOwner, WebhookRow, WebhookState};
 use crate::webhooks::manage::{Wanted, WebhookError};
 
 /// How long somebody waits whose test cannot begin.

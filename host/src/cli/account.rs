@@ -13,7 +13,7 @@ use crate::account::{Account, AccountState};
 use crate::api::shapes::Brand;
 use crate::id::AccountId;
 use crate::message::address::EmailAddress;
-use crate::store::sqlite::AccountRow;
+use crate::store::AccountRow;
 
 /// Open, list, show and change accounts.
 #[derive(Debug, Subcommand)]

@@ -12,7 +12,7 @@ use crate::domain::name::DomainName;
 use crate::domain::state::DomainKind;
 use crate::id::AccountId;
 use crate::store::StoreError;
-use crate::store::sqlite::DomainFile;
+use crate::store::DomainFile;
 use crate::upkeep::verify_domains::DomainCheckSettings;
 
 const SHOWN_EVENTS: u32 = 50;

@@ -14,9 +14,8 @@ use super::plugin::OnlineServer;
 use crate::api::shapes::{Attempt, Event, Message, MessageLine};
 use crate::id::{AccountId, MessageId};
 use crate::message::address::EmailAddress;
-use crate::store::StoreError;
 use crate::store::records::{NewSuppression, SuppressionKind};
-use crate::store::sqlite::{MessageRow, Recall};
+use crate::store::{Cancellation, MessageRow, StoreError};
 use filter::Filter;
 use retry::Retry;
 use view::{attempt, event, line, whole};
@@ -132,8 +131,8 @@ pub async fn run(command: MessageCommand) -> Result<(), CliError> {
         MessageCommand::Cancel { id, target } => {
             let opened = target.open().await?;
             match opened.store.cancel(id, opened.clock.now()).await? {
-                Recall::Canceled => {}
-                Recall::TooLate(state) => {
+                Cancellation::Canceled => {}
+                Cancellation::TooLate(state) => {
                     return Err(CliError::Usage(format!(
                         "{id} is {state}; only a message that is scheduled, queued or deferred can be \
                          called back"

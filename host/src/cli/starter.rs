@@ -16,8 +16,7 @@ use crate::message::address::EmailAddress;
 use crate::plugin::binding::Scope;
 use crate::plugin::table::Unrendered;
 use crate::plugin::{Diagnostic, Plugins};
-use crate::store::Store;
-use crate::store::sqlite::Published;
+use crate::store::{Published, Store};
 use crate::template::slug::Slug;
 use crate::template::version::{TemplateSource, Variable, VariableType, wrong_types};
 

@@ -10,8 +10,7 @@ use super::open::Target;
 use super::output::text;
 use super::starter;
 use crate::id::AccountId;
-use crate::store::StoreError;
-use crate::store::sqlite::Published;
+use crate::store::{Published, StoreError};
 use crate::template::slug::Slug;
 use crate::template::version::TemplateVersion;
 

@@ -11,7 +11,7 @@ use crate::api::shapes::{
 };
 use crate::clock::Timestamp;
 use crate::id::{AccountId, EventId, WebhookId};
-use crate::store::sqlite::{DeliveryState, WebhookOwner, WebhookState};
+use crate::store::{DeliveryState, WebhookOwner, WebhookState};
 use crate::webhooks::manage::Wanted;
 
 /// Make, list, change, test and replay webhooks.

@@ -2,6 +2,7 @@
 //! transaction. The only writer of debits and new messages.
 
 pub mod batch;
+pub mod decide;
 pub(super) mod draft;
 pub mod receipt;
 pub(super) mod idempotent_reply;

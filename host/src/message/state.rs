@@ -68,6 +68,22 @@ impl MessageState {
         Self::ALL.into_iter().find(|state| state.word() == word)
     }
 
+    /// Whether its sender can still cancel it. Not while it is being sent, even where nobody holds it after a
+    /// crash: it may have arrived.
+    #[must_use]
+    pub fn can_be_canceled(self) -> bool {
+        match self {
+            Self::Scheduled | Self::Queued | Self::Deferred => true,
+            Self::Sending
+            | Self::Delivered
+            | Self::Relayed
+            | Self::Bounced
+            | Self::Failed
+            | Self::Suppressed
+            | Self::Canceled => false,
+        }
+    }
+
     /// Whether nothing follows.
     #[must_use]
     pub fn is_final(self) -> bool {

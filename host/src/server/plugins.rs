@@ -26,9 +26,8 @@ use crate::plugin::manager::{Event, EventKind, Listener, Manager};
 use crate::plugin::records::Call;
 use crate::plugin::slot::SlotName;
 use crate::plugin::{Kind, Options};
-use crate::store::Store;
 use crate::store::seal::Seal;
-use crate::store::sqlite::AccountRow;
+use crate::store::{AccountRow, Store};
 use crate::upkeep::replay;
 
 /// Events that may wait.

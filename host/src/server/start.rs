@@ -21,12 +21,14 @@ use crate::api::lists::ListLimits;
 use crate::api::operator::ControlToken;
 use crate::clock::Clock;
 use crate::config::{Config, ForwardedHeader};
+use crate::credit::Credits;
 use crate::inbox::archive::Archive;
 use crate::journey::Journey;
 use crate::journey::accept::Accept;
 use crate::journey::accept::rate_limit::RateLimits;
 use crate::journey::commit::Commit;
 use crate::journey::commit::batch;
+use crate::journey::commit::decide::Rules;
 use crate::plugin::Plugins;
 use crate::store::Store;
 use crate::store::facts::Facts;
@@ -104,7 +106,7 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
     let sandbox =
         Sandbox::start(config, (&archive, &clock), Tasks::critical(broken.clone())).await?;
     let (committer, commits) = batch::channel();
-    let commits = commits.keeping_samples(config.plugins.samples_kept);
+    let commits = commits.keeping_samples(config.plugins.samples_kept).deciding_by(rules(config));
     let wake = Arc::new(Notify::new());
     let committing = commits.run(store.clone(), clock.clone(), waker(&wake), stop_core.clone());
     core.start("commit", committing);
@@ -192,11 +194,15 @@ fn proxies(config: &Config) -> Arc<TrustedProxies> {
     Arc::new(TrustedProxies::new(config.http.trusted_proxies.clone(), header))
 }
 
+fn rules(config: &Config) -> Rules {
+    Rules { credits_low: Credits(config.credits.low) }
+}
+
 /// Opens the store and recovers from a crash: leases of the run before are released, and due times are corrected.
 async fn store(config: &Config, data: &DataDir, clock: &Clock) -> Result<Store, StartError> {
     data.warn_of_readers();
     let file = data.database()?;
-    let store = Store::open(&file).await?.telling_credits_below(config.credits.low);
+    let store = Store::open(&file).await?;
     store.make_shrinkable(&file).await?;
     domains::prove_master_key(data, &store).await?;
     domains::note_settings(config, &store).await?;
@@ -209,7 +215,7 @@ async fn store(config: &Config, data: &DataDir, clock: &Clock) -> Result<Store, 
             "the system clock was ahead in the previous run; due times of queued messages are moved to now or earlier"
         );
     }
-    let released = store.release_leases(now).await?;
+    let released = store.recover_leases(now).await?;
     if released > 0 {
         tracing::info!(
             released,

@@ -1,51 +1,30 @@
 //! What can go wrong between the server and its data.
 
-/// `SQLITE_INTERRUPT`: the time of a list is over.
-const INTERRUPTED: &str = "9";
-
 /// The database did not do, or does not hold, what it should.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The database refused, is not reachable, or is full.
     #[error("the database failed in {operation}: {source}")]
     Database {
-        /// What was being done.
         operation: &'static str,
         /// What the database said.
         source: sqlx::Error,
     },
     /// A list took too long, or found no connection in time: those that sends need are never taken.
     #[error("{operation} took too long, or too many lists are read at this time")]
-    Busy {
-        /// What was being done.
-        operation: &'static str,
-    },
+    Busy { operation: &'static str },
     /// A row that this version of the server cannot read.
     #[error("inconsistent data: table {table}, column {column}: `{value}`")]
-    Inconsistent {
-        table: &'static str,
-        column: &'static str,
-        /// What stands there.
-        value: String,
-    },
+    Inconsistent { table: &'static str, column: &'static str, value: String },
     /// The database's schema could not be brought up to date.
     #[error("the database schema could not be migrated: {0}")]
     Migrate(#[from] sqlx::migrate::MigrateError),
     /// There is one already.
     #[error("there is already a {noun} `{name}`")]
-    Exists {
-        noun: &'static str,
-        /// How it is called.
-        name: String,
-    },
+    Exists { noun: &'static str, name: String },
     /// There is none.
     #[error("there is no {noun} `{name}`")]
-    Missing {
-        /// What it would be.
-        noun: &'static str,
-        /// How it would be called.
-        name: String,
-    },
+    Missing { noun: &'static str, name: String },
     /// A change would make a balance negative.
     #[error("the balance cannot go below zero")]
     NegativeBalance,
@@ -55,18 +34,6 @@ impl StoreError {
     /// Adds what was being done to what the database said.
     pub fn during(operation: &'static str) -> impl FnOnce(sqlx::Error) -> Self {
         move |source| Self::Database { operation, source }
-    }
-
-    /// The same for what reads a list, on connections of their own and for a bounded time.
-    pub fn while_listing(operation: &'static str) -> impl FnOnce(sqlx::Error) -> Self {
-        move |source| {
-            let is_interrupted = matches!(&source, sqlx::Error::Database(error)
-                if error.code().is_some_and(|code| code == INTERRUPTED));
-            if is_interrupted || matches!(source, sqlx::Error::PoolTimedOut) {
-                return Self::Busy { operation };
-            }
-            Self::Database { operation, source }
-        }
     }
 
     /// Whether a list could not be read in time, although the store is well.

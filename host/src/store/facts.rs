@@ -10,11 +10,11 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
 use moka::sync::Cache;
-use sqlx::sqlite::SqliteRow;
 use tokio::sync::Mutex;
 
-use super::sqlite::{AccountRow, Sqlite};
-use super::{StoreError, sqlite};
+use super::database::{Row, Statement, sql};
+use super::{AccountRow, DomainRow, SigningKeys, Store, StoreError};
+use super::{accounts, domain_keys, domains, keys, templates};
 use crate::account::Account;
 use crate::account::key::ApiKey;
 use crate::clock::{Clock, Timestamp};
@@ -23,13 +23,13 @@ use crate::id::AccountId;
 use crate::template::slug::Slug;
 use crate::template::version::TemplateVersion;
 
-const KEPT: u64 = 10_000;
-const TEMPLATES_KEPT: u64 = 1_000;
+const MAX_CACHED_FACTS: u64 = 10_000;
+const MAX_CACHED_TEMPLATES: u64 = 1_000;
 
 /// The in-memory facts and the way to newer ones.
 #[derive(Debug)]
 pub struct Facts {
-    store: Sqlite,
+    store: Store,
     clock: Clock,
     current: ArcSwap<Epoch>,
     looks: Looks,
@@ -46,7 +46,7 @@ struct Looks {
 /// The facts of one revision; what is not in memory yet is read when it is asked for.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
-    store: Sqlite,
+    store: Store,
     now: Timestamp,
     epoch: Arc<Epoch>,
 }
@@ -67,9 +67,9 @@ struct Epoch {
     revision: i64,
     keys: Cache<String, Arc<ApiKey>>,
     accounts: Cache<AccountId, Arc<AccountFacts>>,
-    domains: Cache<(AccountId, DomainName), Arc<sqlite::DomainRow>>,
+    domains: Cache<(AccountId, DomainName), Arc<DomainRow>>,
     templates: Cache<(AccountId, Slug), Arc<TemplateVersion>>,
-    signing: Cache<(AccountId, DomainName), Arc<sqlite::SigningKeys>>,
+    signing: Cache<(AccountId, DomainName), Arc<SigningKeys>>,
 }
 
 /// An account, and counters that follow its commits on this node.
@@ -84,18 +84,12 @@ pub struct AccountFacts {
 
 impl Facts {
     /// Starts with no fact in memory.
-    ///
-    /// # Errors
-    /// The database failed.
-    pub async fn open(store: Sqlite, clock: Clock) -> Result<Self, StoreError> {
+    pub async fn open(store: Store, clock: Clock) -> Result<Self, StoreError> {
         let current = ArcSwap::from_pointee(Epoch::new(store.revision().await?));
         Ok(Self { store, clock, current, looks: Looks::default() })
     }
 
     /// The facts as they are: every change that was committed before this call is in them.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn current(&self) -> Result<Snapshot, StoreError> {
         self.look().await?;
         Ok(self.snapshot())
@@ -113,9 +107,6 @@ impl Facts {
     }
 
     /// Looks whether the database has moved past `seen`, and if so forgets what was in memory.
-    ///
-    /// # Errors
-    /// The database failed.
     pub async fn have_moved(&self, seen: i64) -> Result<bool, StoreError> {
         self.look().await?;
         Ok(self.current.load().revision != seen)
@@ -151,8 +142,8 @@ impl Snapshot {
         if let Some(key) = self.epoch.keys.get(lookup) {
             return Ok(Some(key));
         }
-        let query = sqlx::query(sqlite::KEY).bind(lookup.to_owned());
-        let key = self.read(query, sqlite::key_row).await?;
+        let statement = sql(keys::KEY).bind(lookup.to_owned());
+        let key = self.read(statement, keys::key_row).await?;
         Ok(key.inspect(|key| self.epoch.keys.insert(lookup.to_owned(), Arc::clone(key))))
     }
 
@@ -162,10 +153,9 @@ impl Snapshot {
         if let Some(account) = self.epoch.accounts.get(&id).filter(|it| it.day == today) {
             return Ok(Some(account));
         }
-        let query = sqlx::query(sqlite::ACCOUNT).bind(today).bind(id.to_string());
-        let read =
-            |row: &SqliteRow| sqlite::account_row(row).map(|it| AccountFacts::new(it, today));
-        let account = self.read(query, read).await?;
+        let statement = sql(accounts::ACCOUNT).bind(today).bind(id.to_string());
+        let read = |row: &Row| accounts::account_row(row).map(|it| AccountFacts::new(it, today));
+        let account = self.read(statement, read).await?;
         Ok(account.inspect(|it| self.epoch.accounts.insert(id, Arc::clone(it))))
     }
 
@@ -174,14 +164,14 @@ impl Snapshot {
         &self,
         account: AccountId,
         name: &DomainName,
-    ) -> Result<Option<Arc<sqlite::DomainRow>>, FactError> {
+    ) -> Result<Option<Arc<DomainRow>>, FactError> {
         let at = (account, name.clone());
         if let Some(domain) = self.epoch.domains.get(&at) {
             return Ok(Some(domain));
         }
-        let query =
-            sqlx::query(sqlite::DOMAIN).bind(account.to_string()).bind(name.as_str().to_owned());
-        let domain = self.read(query, sqlite::domain_row).await?;
+        let statement =
+            sql(domains::DOMAIN).bind(account.to_string()).bind(name.as_str().to_owned());
+        let domain = self.read(statement, domains::domain_row).await?;
         Ok(domain.inspect(|it| self.epoch.domains.insert(at, Arc::clone(it))))
     }
 
@@ -190,14 +180,14 @@ impl Snapshot {
         &self,
         account: AccountId,
         name: &DomainName,
-    ) -> Result<Option<Arc<sqlite::SigningKeys>>, FactError> {
+    ) -> Result<Option<Arc<SigningKeys>>, FactError> {
         let at = (account, name.clone());
         if let Some(keys) = self.epoch.signing.get(&at) {
             return Ok(Some(keys));
         }
-        let query = sqlx::query(sqlite::SIGNING_KEYS);
-        let query = query.bind(account.to_string()).bind(name.as_str().to_owned());
-        let keys = self.read(query, sqlite::signing_keys_row).await?;
+        let statement = sql(domain_keys::SIGNING_KEYS);
+        let statement = statement.bind(account.to_string()).bind(name.as_str().to_owned());
+        let keys = self.read(statement, domain_keys::signing_keys_row).await?;
         Ok(keys.inspect(|it| self.epoch.signing.insert(at, Arc::clone(it))))
     }
 
@@ -211,19 +201,19 @@ impl Snapshot {
         if let Some(template) = self.epoch.templates.get(&at) {
             return Ok(Some(template));
         }
-        let query =
-            sqlx::query(sqlite::TEMPLATE).bind(account.to_string()).bind(slug.as_str().to_owned());
-        let template = self.read(query, sqlite::template_row).await?;
+        let statement =
+            sql(templates::TEMPLATE).bind(account.to_string()).bind(slug.as_str().to_owned());
+        let template = self.read(statement, templates::template_row).await?;
         Ok(template.inspect(|it| self.epoch.templates.insert(at, Arc::clone(it))))
     }
 
     /// Reads a row and the revision that it belongs to in one transaction.
     async fn read<T>(
         &self,
-        query: sqlx::query::Query<'_, sqlx::Sqlite, sqlx::sqlite::SqliteArguments>,
-        convert: impl FnOnce(&SqliteRow) -> Result<T, StoreError>,
+        statement: Statement,
+        convert: impl FnOnce(&Row) -> Result<T, StoreError>,
     ) -> Result<Option<Arc<T>>, FactError> {
-        let (revision, row) = self.store.read_fact(query).await?;
+        let (revision, row) = self.store.read_fact(statement).await?;
         if revision != self.epoch.revision {
             return Err(FactError::Stale);
         }
@@ -272,11 +262,11 @@ impl Epoch {
     fn new(revision: i64) -> Self {
         Self {
             revision,
-            keys: Cache::new(KEPT),
-            accounts: Cache::new(KEPT),
-            domains: Cache::new(KEPT),
-            templates: Cache::new(TEMPLATES_KEPT),
-            signing: Cache::new(KEPT),
+            keys: Cache::new(MAX_CACHED_FACTS),
+            accounts: Cache::new(MAX_CACHED_FACTS),
+            domains: Cache::new(MAX_CACHED_FACTS),
+            templates: Cache::new(MAX_CACHED_TEMPLATES),
+            signing: Cache::new(MAX_CACHED_FACTS),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What goes into and comes out of the store on the journey of a message.
 
 mod bounce;
+mod commit;
 
 use std::sync::Arc;
 
@@ -14,13 +15,15 @@ use crate::id::{AccountId, DecisionId, DomainId, KeyId, MessageId};
 use crate::message::{address::EmailAddress, state::MessageState};
 
 pub use bounce::{BounceClass, BounceFacts, NewSuppression, Suppresses};
+pub use commit::{
+    Accepted, CommitFacts, CreditEvent, CreditEventKind, IdempotencyKey, JobVerdict, Verdict,
+};
 
 /// All that one request commits, in one transaction.
 #[derive(Debug, Clone)]
 pub struct Job {
     /// The revision of the facts that it was decided on; an older one is refused as stale.
     pub revision: i64,
-    /// Who pays.
     pub account_id: AccountId,
     /// The key that was used.
     pub key_id: KeyId,
@@ -46,7 +49,6 @@ pub enum Acceptance {
 /// A client's key for a request, and what the request said.
 #[derive(Debug, Clone)]
 pub struct Idempotency {
-    /// The client's key.
     pub key: String,
     /// SHA-256 of the canonical body.
     pub body_hash: [u8; 32],
@@ -64,7 +66,6 @@ pub enum Slot {
 /// A message as `commit` stores it.
 #[derive(Debug, Clone)]
 pub struct NewMessage {
-    /// Its identifier.
     pub id: MessageId,
     /// Through which door it came: `api` or `smtp`.
     pub channel: &'static str,
@@ -78,11 +79,8 @@ pub struct NewMessage {
     pub return_path: ReturnPath,
     /// Envelope recipient.
     pub recipient: EmailAddress,
-    /// The subject, for lists.
     pub subject: String,
-    /// Where it may go.
     pub route: RouteChoice,
-    /// What it costs.
     pub price: Credits,
     /// The sender's own words to find it by.
     pub tags: Vec<String>,
@@ -182,14 +180,14 @@ impl RouteChoice {
     #[must_use]
     pub fn lane(self, recipient: &EmailAddress) -> String {
         match self {
-            Self::Sandbox => self.word().to_owned(),
+            Self::Sandbox => self.as_str().to_owned(),
             Self::Configured => recipient.host().to_ascii_lowercase(),
         }
     }
 
     /// The word in the database.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Sandbox => "sandbox",
             Self::Configured => "configured",
@@ -216,40 +214,27 @@ pub enum JobOutcome {
 pub enum Answer {
     /// Stored, charged and queued.
     Accepted {
-        /// Its identifier.
         message_id: MessageId,
         /// The balance after it.
         credits_remaining: Credits,
-        /// Where it stands now.
         state: MessageState,
         /// Variables that its template left blank.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         blank: Vec<String>,
     },
     /// The balance is too low; nothing was stored.
-    Insufficient {
-        /// What it costs.
-        required: Credits,
-        /// The balance.
-        balance: Credits,
-    },
+    Insufficient { required: Credits, balance: Credits },
     /// The account was stopped before it came to this; nothing was stored.
-    Refused {
-        /// The refusal, as the step that made it wrote it.
-        refusal: Value,
-    },
+    Refused { refusal: Value },
 }
 
 /// A message that is due, before anybody has leased it.
 #[derive(Debug, Clone)]
 pub struct Due {
-    /// Its identifier.
     pub message_id: MessageId,
-    /// The account that owns the row.
     pub account_id: AccountId,
     /// `sandbox`, or its recipient's domain in lower case, which may be an address literal.
     pub lane: String,
-    /// Since when.
     pub due_at: Timestamp,
     /// Whether somebody wants an attempt, whatever was known of its destination before.
     pub is_wanted: bool,
@@ -264,20 +249,17 @@ pub struct Due {
 /// A message that is not offered to its destination now. That is no attempt.
 #[derive(Debug, Clone)]
 pub struct BackedOff {
-    /// Which message.
     pub message_id: MessageId,
     /// When it is due again.
     pub until: Timestamp,
     /// The hosts that it waits for: when they recover, its delivery resumes before its time.
     pub waits_for: String,
-    /// Why.
     pub reason: String,
 }
 
 /// A place in the order in which messages of a lane are due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Position {
-    /// Since when.
     pub due_at: Timestamp,
     /// Which one of that moment.
     pub message_id: MessageId,
@@ -297,7 +279,6 @@ impl Due {
 pub struct Lane {
     /// `sandbox`, or a recipient domain in lower case, which may be an address literal.
     pub name: String,
-    /// The account.
     pub account_id: AccountId,
 }
 
@@ -315,14 +296,12 @@ pub enum LaneKind {
 pub struct DueLane {
     /// No message of the lane is due earlier.
     pub due_at: Timestamp,
-    /// The lane.
     pub lane: Lane,
 }
 
 /// Where the due messages of a lane are read from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LaneStart {
-    /// The lane.
     pub lane: Lane,
     /// Behind that message; from the first one where there is none.
     pub after: Option<Position>,
@@ -331,9 +310,7 @@ pub struct LaneStart {
 /// A message that a worker has leased for one attempt.
 #[derive(Debug, Clone)]
 pub struct Lease {
-    /// Its identifier.
     pub message_id: MessageId,
-    /// The account that owns the row.
     pub account_id: AccountId,
     /// The envelope's sender as the client gave it; none for the empty path.
     pub sender: Option<EmailAddress>,
@@ -343,7 +320,6 @@ pub struct Lease {
     pub domain: Option<DomainId>,
     /// Envelope recipient.
     pub recipient: EmailAddress,
-    /// Where it may go.
     pub route: RouteChoice,
     /// Which attempt this is, from 1.
     pub attempt: u32,
@@ -354,11 +330,8 @@ pub struct Lease {
 /// How an attempt ended, to be written in one transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settlement {
-    /// Which message.
     pub message_id: MessageId,
-    /// The account that owns the row.
     pub account_id: AccountId,
-    /// Where it stands now.
     pub state: MessageState,
     /// Why, in the words of the server that said it.
     pub reason: String,
@@ -377,9 +350,7 @@ pub struct Settlement {
 pub struct AttemptRecord {
     /// Which attempt of its message, from 1.
     pub number: u32,
-    /// When it began.
     pub started_at: Timestamp,
-    /// When it ended.
     pub ended_at: Timestamp,
     /// `sandbox`, `direct`, or the name of a smarthost.
     pub route: String,
@@ -418,7 +389,7 @@ pub enum SuppressionKind {
 impl SuppressionKind {
     /// The word in the database and in answers.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Bounce => "bounce",
             Self::Complaint => "complaint",
@@ -430,12 +401,10 @@ impl SuppressionKind {
 /// One change of the state of a message or a domain.
 #[derive(Debug, Clone)]
 pub struct EventRow {
-    /// Its identifier.
     pub id: String,
     /// `message.<state>` or `domain.<event>`.
     pub r#type: String,
-    /// Why.
     pub detail: String,
-    /// When, RFC 3339.
+    /// RFC 3339.
     pub at: String,
 }

@@ -15,8 +15,7 @@ use crate::plugin::slot::{BadSlotName, SlotConfig, SlotName};
 use crate::plugin::validation::Candidate;
 use crate::plugin::{Kind, LoadError, Plugins};
 use crate::store::seal::{Seal, SealError};
-use crate::store::sqlite::SampleRow;
-use crate::store::{Store, StoreError};
+use crate::store::{SampleRow, Store, StoreError};
 
 const MAX_LINES: usize = 20;
 

@@ -21,8 +21,7 @@ use crate::domain::verification::Schedule;
 use crate::mail::dkim::KeyError;
 use crate::plugin::{CallFailure, Plugins};
 use crate::store::seal::Seal;
-use crate::store::sqlite::NotAdded;
-use crate::store::{Store, StoreError};
+use crate::store::{NotAdded, Store, StoreError};
 
 pub use account_permits::{AccountPermit, AccountPermits};
 pub use add::NameRefused;

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::clock::Timestamp;
 use crate::id::WebhookId;
-use crate::store::sqlite::{About, FannedEvent, WebhookOwner};
+use crate::store::{About, FannedEvent, WebhookOwner};
 
 /// The body for an event.
 #[must_use]

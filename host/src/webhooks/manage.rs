@@ -12,10 +12,10 @@ use super::types::{self, UnknownType};
 use super::{Webhooks, body};
 use crate::clock::Timestamp;
 use crate::id::{EventId, WebhookId};
-use crate::store::StoreError;
 use crate::store::seal::SealError;
-use crate::store::sqlite::{
-    DeliveryState, NewWebhook, TestDelivery, WebhookChange, WebhookOwner, WebhookRow, WebhookState,
+use crate::store::{
+    DeliveryState, NewWebhook, StoreError, TestDelivery, WebhookChange, WebhookOwner, WebhookRow,
+    WebhookState,
 };
 
 /// How long the earlier secret signs, too, after a rotation.

@@ -8,8 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Webhooks, body, types};
 use crate::id::WebhookId;
-use crate::store::StoreError;
-use crate::store::sqlite::{Behind, FannedEvent, NewDelivery};
+use crate::store::{Behind, FannedEvent, NewDelivery, StoreError};
 
 /// Events of one read.
 const BATCH: u32 = 500;

@@ -16,15 +16,16 @@ use futures_util::stream::FuturesUnordered;
 use tokio_util::sync::CancellationToken;
 
 use super::Webhooks;
+use super::health::reason_to_disable;
 use super::post::Reply;
 use super::schedule::Schedule;
 use crate::clock::Timestamp;
 use crate::clock::watch::Watch;
 use crate::id::{EventId, WebhookId};
-use crate::store::sqlite::{
-    DueDelivery, NextTry, Tried, Waiting, WebhookOwner, WebhookRow, WebhookState,
+use crate::store::{
+    DueDelivery, NextTry, StoreError, Tried, Waiting, WebhookOwner, WebhookRow, WebhookState,
+    drive_while,
 };
-use crate::store::{StoreError, beside};
 use endpoint_health::{Ending, EndpointReply, EndpointTracker};
 use slots::{EndpointHealth, FairQueue, SlotsInUse};
 
@@ -79,7 +80,7 @@ impl Webhooks {
             }
             self.settle(&mut in_flight, &mut running, &mut done).await;
             let startable =
-                beside(self.select_startable(&in_flight), &mut running, &mut done).await;
+                drive_while(self.select_startable(&in_flight), &mut running, &mut done).await;
             let pause = match startable {
                 Ok(startable) => {
                     for it in startable.attempts {
@@ -129,13 +130,14 @@ impl Webhooks {
         loop {
             let now = self.clock.now();
             let failing_before = now.before(self.rules.give_up);
-            let settled = self.store.settle_deliveries(&tried, failing_before, now);
-            match beside(settled, running, done).await {
+            let disables = move |health| reason_to_disable(health, failing_before);
+            let settled = self.store.settle_deliveries(&tried, disables, now);
+            match drive_while(settled, running, done).await {
                 Ok(()) => break,
                 Err(error) if failures < 60 => {
                     failures += 1;
                     tracing::error!(%error, count = tried.len(), "webhook outcomes cannot be stored; retrying");
-                    beside(tokio::time::sleep(DATABASE_RETRY), running, done).await;
+                    drive_while(tokio::time::sleep(DATABASE_RETRY), running, done).await;
                 }
                 Err(error) => {
                     tracing::error!(%error, "webhook outcomes were not stored; the events will be posted again");

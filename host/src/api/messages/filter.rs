@@ -12,7 +12,7 @@ use crate::id::MessageId;
 use crate::journey::accept::refusal::Refusal;
 use crate::message::address::EmailAddress;
 use crate::message::state::MessageState;
-use crate::store::sqlite::MessageFilter;
+use crate::store::MessageFilter;
 
 /// Which messages.
 #[derive(Debug, Default, Deserialize, IntoParams)]

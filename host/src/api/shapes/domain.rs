@@ -13,7 +13,7 @@ use crate::domain::name::DomainName;
 use crate::domain::state::{DomainKind, Phase};
 use crate::id::{AccountId, DomainId};
 use crate::store::records::EventRow;
-use crate::store::sqlite::{CheckRow, DomainFile, DomainRow};
+use crate::store::{CheckRow, DomainFile, DomainRow};
 use crate::upkeep::verify_domains::{DomainCheckSettings, RETIRED_KEY_TIME, record_name};
 
 /// A sender domain.

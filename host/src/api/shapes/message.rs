@@ -9,7 +9,7 @@ use super::page::{Listed, PAGED, Page, PageDoc, WHOLE};
 use crate::id::{AccountId, MessageId};
 use crate::message::state::MessageState;
 use crate::store::records::EventRow;
-use crate::store::sqlite::{AttemptRow, MessageFile, MessageRow};
+use crate::store::{AttemptRow, MessageFile, MessageRow};
 
 /// A message on one line of a list.
 #[derive(Serialize, ToSchema)]

@@ -12,7 +12,7 @@ use crate::plugin::installed::InstalledPlugin;
 use crate::plugin::slot::{OnFailure, SlotName};
 use crate::plugin::status::{CandidateStatus, SlotStatus, Standing};
 use crate::plugin::{Kind, Line};
-use crate::store::sqlite::{DecisionRow, SampleRow};
+use crate::store::{DecisionRow, SampleRow};
 
 /// One slot of plugins.
 #[derive(Serialize, ToSchema)]

@@ -5,8 +5,8 @@ use utoipa::ToSchema;
 
 use super::page::{Listed, PAGED, Page, PageDoc};
 use super::{Problem, from_row};
+use crate::store::SuppressionRow;
 use crate::store::records::SuppressionKind;
-use crate::store::sqlite::SuppressionRow;
 
 /// An address that nothing more is sent to.
 #[derive(Serialize, ToSchema)]

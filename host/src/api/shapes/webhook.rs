@@ -9,7 +9,7 @@ use super::from_row;
 use super::page::{Listed, PAGED, Page, PageDoc};
 use crate::clock::Timestamp;
 use crate::id::{AccountId, EventId, WebhookId};
-use crate::store::sqlite::{DeliveryRow, DeliveryState, WebhookOwner, WebhookRow, WebhookState};
+use crate::store::{DeliveryRow, DeliveryState, WebhookOwner, WebhookRow, WebhookState};
 use crate::webhooks::manage::Tested;
 use crate::webhooks::signature::Secret;
 

@@ -6,7 +6,7 @@ use super::super::key::moment;
 use crate::clock::Timestamp;
 use crate::message::address::EmailAddress;
 use crate::message::state::MessageState;
-use crate::store::sqlite::MessageFilter;
+use crate::store::MessageFilter;
 
 /// Which messages.
 #[derive(Debug, Args)]

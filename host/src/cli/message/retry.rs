@@ -6,7 +6,7 @@ use serde_json::json;
 use super::super::error::CliError;
 use super::super::open::Target;
 use crate::id::{AccountId, MessageId};
-use crate::store::sqlite::{Again, Wanted};
+use crate::store::{RetryFilter, RetryOutcome};
 
 /// Which messages are tried again.
 #[derive(Debug, Args)]
@@ -35,13 +35,13 @@ impl Retry {
         let now = opened.clock.now();
         let tried = if ids.is_empty() {
             let domain = domain.map(|it| it.to_ascii_lowercase());
-            opened.store.try_all_again(&Wanted { account, domain }, now).await?
+            opened.store.retry_all(&RetryFilter { account, domain }, now).await?
         } else {
             let mut tried = 0;
             for id in ids {
-                match opened.store.try_again(id, now).await? {
-                    Again::Now => tried += 1,
-                    Again::Not(state) => {
+                match opened.store.retry(id, now).await? {
+                    RetryOutcome::Now => tried += 1,
+                    RetryOutcome::Not(state) => {
                         return Err(CliError::Usage(format!(
                             "{id} is {state}; only a deferred message can be tried again"
                         )));

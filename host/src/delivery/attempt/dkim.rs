@@ -13,7 +13,7 @@ use crate::mail::dkim::{self, SigningKey};
 use crate::store::facts::{FactError, Facts, Snapshot};
 use crate::store::records::{Lease, RouteChoice};
 use crate::store::seal::Seal;
-use crate::store::sqlite::{SealedKey, SigningKeys};
+use crate::store::{SealedKey, SigningKeys};
 
 /// Caches parsed keys: parsing an RSA key costs half as much as signing with it.
 const MAX_CACHED_KEYS: u64 = 10_000;

@@ -505,7 +505,7 @@ impl Worker {
 
     async fn release_ended_leases(&self, under_way: &UnderWay) {
         let now = self.clock.now();
-        match self.store.release_ended_leases(&under_way.attempts, now).await {
+        match self.store.recover_ended_leases(&under_way.attempts, now).await {
             Ok(0) => {}
             Ok(released) => {
                 tracing::warn!(

@@ -4,7 +4,7 @@ use waxwing_mx::{Behaviour, MxServer, Reply, Stage};
 
 use super::bench::{Bench, MINUTE, Setup, server_on, smarthost};
 use crate::delivery::routing::route::Route;
-use crate::store::sqlite::meter::Backlog;
+use crate::store::meter::Backlog;
 
 const SHORT: u32 = 400;
 const LONG: u32 = 20_000;

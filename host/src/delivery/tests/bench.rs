@@ -24,11 +24,10 @@ use crate::delivery::limits::Limits;
 use crate::delivery::routing::route::{Route, Rule, Smarthost};
 use crate::delivery::smtp::{Security, Timeouts};
 use crate::id::{AccountId, DecisionId, DomainId, KeyId, MessageId};
-use crate::store::Store;
 use crate::store::records::{
     Acceptance, Answer, Body, BodyOf, Job, JobOutcome, NewMessage, ReturnPath, RouteChoice, Slot,
 };
-use crate::store::sqlite::MessageFile;
+use crate::store::{MessageFile, Store};
 
 /// When every test begins.
 pub const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);

@@ -6,7 +6,7 @@ use waxwing_mx::{Authority, Behaviour, MxServer};
 use super::bench::{Bench, DAY, HOUR, MINUTE, NOW, Setup, message_ids, server_on};
 use super::verdicts::suppression;
 use crate::delivery::routing::route::Route;
-use crate::store::sqlite::StsRow;
+use crate::store::StsRow;
 
 async fn bench(server: &MxServer) -> Bench {
     Bench::new(Setup { port: server.address().port(), ..Setup::route(Route::Direct) }).await

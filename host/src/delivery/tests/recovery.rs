@@ -7,7 +7,7 @@ use waxwing_mx::{Behaviour, MxServer, Reply, Situation, Stage};
 
 use super::bench::{Bench, HOUR, MINUTE, NOW, Setup, server_on, smarthost};
 use crate::delivery::routing::route::Route;
-use crate::store::sqlite::{Again, Wanted};
+use crate::store::{RetryFilter, RetryOutcome};
 
 #[tokio::test]
 async fn after_an_outage_the_first_message_that_is_taken_takes_the_others_with_it() {
@@ -178,8 +178,8 @@ async fn a_message_that_is_wanted_is_tried_at_once_and_a_dead_host_is_not_hammer
         before += bench.message(*id).await.attempts.len();
     }
     bench.set_clock(now);
-    let everything = Wanted::default();
-    assert_eq!(bench.store.try_all_again(&everything, now).await.expect("works"), 30);
+    let everything = RetryFilter::default();
+    assert_eq!(bench.store.retry_all(&everything, now).await.expect("works"), 30);
     bench.advance(Duration::from_millis(1));
     bench.quiet().await;
     let mut tried = 0;
@@ -193,8 +193,8 @@ async fn a_message_that_is_wanted_is_tried_at_once_and_a_dead_host_is_not_hammer
     server.start_again();
     // At the moment of its last failure nobody knows yet that it is well.
     bench.advance(Duration::from_millis(1));
-    let wanted = bench.store.try_again(ids[7], bench.clock.now()).await.expect("works");
-    assert_eq!(wanted, Again::Now);
+    let wanted = bench.store.retry(ids[7], bench.clock.now()).await.expect("works");
+    assert_eq!(wanted, RetryOutcome::Now);
     bench.advance(Duration::from_millis(1));
     bench.until_all(&ids, "relayed").await;
     bench.finish().await;

@@ -3,7 +3,7 @@
 use waxwing_mx::{Behaviour, MxServer, Stage};
 
 use super::bench::{Bench, HOUR, NOW, Setup, smarthost};
-use crate::store::sqlite::SuppressionRow;
+use crate::store::SuppressionRow;
 
 /// What becomes of the address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use sqlx::SqlitePool;
 
-use crate::store::sqlite::{cut, excess};
+use crate::store::embedded::{cut, excess};
 
 /// Free pages that one arrival gives back to the disk at most, when it made older messages go.
 const MAX_FREED_PAGES: u32 = 500;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::submission::{Again, Channel, Content, Submission};
 use crate::mail::raw::RawMessage;
-use crate::store::sqlite::StoredMessage;
+use crate::store::StoredMessage;
 
 /// Why a message cannot be sent once more.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -12,11 +12,11 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
+use super::decide::{Rules, decide};
 use crate::clock::Clock;
 use crate::id::AccountId;
 use crate::store::records::{BodyOf, Job, JobOutcome, Slot};
-use crate::store::sqlite::{RefusalRecord, SampleRecord};
-use crate::store::{Store, StoreError};
+use crate::store::{RefusalRecord, SampleRecord, Store, StoreError};
 use turns::{Jobs, Turns};
 
 /// Requests that may arrive while a transaction is written; further ones wait until they are taken up.
@@ -50,6 +50,7 @@ pub struct CommitQueue {
     refusals: mpsc::Receiver<RefusalRecord>,
     samples: mpsc::Receiver<SampleRecord>,
     samples_kept: u32,
+    rules: Rules,
 }
 
 /// Why nothing was committed.
@@ -78,7 +79,13 @@ pub fn channel() -> (Committer, CommitQueue) {
     let (sample_sender, samples) = mpsc::channel(MAX_WAITING_SAMPLES);
     (
         Committer { jobs: job_sender, refusals: refusal_sender, samples: sample_sender },
-        CommitQueue { jobs, refusals, samples, samples_kept: SAMPLES_KEPT },
+        CommitQueue {
+            jobs,
+            refusals,
+            samples,
+            samples_kept: SAMPLES_KEPT,
+            rules: Rules::default(),
+        },
     )
 }
 
@@ -118,6 +125,13 @@ impl CommitQueue {
         self
     }
 
+    /// Decides by these rules, and not by the default ones.
+    #[must_use]
+    pub fn deciding_by(mut self, rules: Rules) -> Self {
+        self.rules = rules;
+        self
+    }
+
     /// Commits until `stop`, and then what still waits.
     pub async fn run(
         self,
@@ -126,9 +140,15 @@ impl CommitQueue {
         committed: impl Fn(),
         stop: CancellationToken,
     ) {
-        let Self { jobs, refusals, samples, samples_kept } = self;
+        let Self { jobs, refusals, samples, samples_kept, rules } = self;
         tokio::join!(
-            commits(jobs, refusals, &store, &clock, committed, &stop),
+            commits(
+                jobs,
+                refusals,
+                Committing { store: &store, clock: &clock, rules },
+                committed,
+                &stop
+            ),
             record_samples(samples, samples_kept, &store, &clock, &stop),
         );
     }
@@ -137,8 +157,7 @@ impl CommitQueue {
 async fn commits(
     mut jobs: mpsc::Receiver<Waiting>,
     mut refusals: mpsc::Receiver<RefusalRecord>,
-    store: &Store,
-    clock: &Clock,
+    committing: Committing<'_>,
     committed: impl Fn(),
     stop: &CancellationToken,
 ) {
@@ -165,7 +184,7 @@ async fn commits(
         let group = turns.next_group();
         if !group.is_empty() {
             metrics::histogram!("waxwing_commit_group_size").record(as_f64(group.len()));
-            commit(store, clock, group).await;
+            committing.commit(group).await;
             committed();
         }
         while refused.len() < MAX_REFUSALS_PER_COMMIT
@@ -174,7 +193,9 @@ async fn commits(
             refused.push(refusal);
         }
         if !refused.is_empty() {
-            if let Err(error) = store.record_refusals(&refused, clock.now()).await {
+            if let Err(error) =
+                committing.store.record_refusals(&refused, committing.clock.now()).await
+            {
                 tracing::error!(%error, "refusals could not be recorded");
             }
             refused.clear();
@@ -211,38 +232,48 @@ async fn record_samples(
     }
 }
 
-async fn commit(store: &Store, clock: &Clock, waiting: Vec<Waiting>) {
-    let (jobs, replies): (Vec<Job>, Vec<_>) =
-        waiting.into_iter().map(|waiting| (waiting.job, waiting.reply)).unzip();
-    let outcomes = match store.commit(&jobs, clock.now()).await {
-        Ok(outcomes) => outcomes.into_iter().map(Ok).collect(),
-        // One job that the database refuses must not fail its neighbours.
-        Err(error) if error.is_constraint() && jobs.len() > 1 => {
-            one_by_one(store, clock, &jobs).await
-        }
-        Err(error) => jobs.iter().map(|_| Err(failed(&error))).collect(),
-    };
-    for (reply, outcome) in replies.into_iter().zip(outcomes) {
-        // A client that has gone away still has its message: it is committed all the same.
-        drop(reply.send(outcome));
-    }
+/// What the task that commits works with.
+#[derive(Clone, Copy)]
+struct Committing<'a> {
+    store: &'a Store,
+    clock: &'a Clock,
+    rules: Rules,
 }
 
-async fn one_by_one(
-    store: &Store,
-    clock: &Clock,
-    jobs: &[Job],
-) -> Vec<Result<JobOutcome, CommitError>> {
-    let mut outcomes = Vec::with_capacity(jobs.len());
-    for job in jobs {
-        let outcome = store.commit(std::slice::from_ref(job), clock.now()).await;
-        outcomes.push(match outcome.map(|mut outcomes| outcomes.pop()) {
-            Ok(Some(outcome)) => Ok(outcome),
-            Ok(None) => Err(CommitError::Store("the store gave no outcome".to_owned())),
-            Err(error) => Err(failed(&error)),
-        });
+impl Committing<'_> {
+    async fn commit(self, waiting: Vec<Waiting>) {
+        let (jobs, replies): (Vec<Job>, Vec<_>) =
+            waiting.into_iter().map(|waiting| (waiting.job, waiting.reply)).unzip();
+        let outcomes = match self.transaction(&jobs).await {
+            Ok(outcomes) => outcomes.into_iter().map(Ok).collect(),
+            // One job that the database refuses must not fail its neighbours.
+            Err(error) if error.is_constraint() && jobs.len() > 1 => self.one_by_one(&jobs).await,
+            Err(error) => jobs.iter().map(|_| Err(failed(&error))).collect(),
+        };
+        for (reply, outcome) in replies.into_iter().zip(outcomes) {
+            // A client that has gone away still has its message: it is committed all the same.
+            drop(reply.send(outcome));
+        }
     }
-    outcomes
+
+    async fn transaction(self, jobs: &[Job]) -> Result<Vec<JobOutcome>, StoreError> {
+        let (now, rules) = (self.clock.now(), self.rules);
+        let decide = move |jobs, facts| decide(rules, jobs, facts, now);
+        self.store.commit_decided(jobs, now, decide).await
+    }
+
+    async fn one_by_one(self, jobs: &[Job]) -> Vec<Result<JobOutcome, CommitError>> {
+        let mut outcomes = Vec::with_capacity(jobs.len());
+        for job in jobs {
+            let outcome = self.transaction(std::slice::from_ref(job)).await;
+            outcomes.push(match outcome.map(|mut outcomes| outcomes.pop()) {
+                Ok(Some(outcome)) => Ok(outcome),
+                Ok(None) => Err(CommitError::Store("the store gave no outcome".to_owned())),
+                Err(error) => Err(failed(&error)),
+            });
+        }
+        outcomes
+    }
 }
 
 fn failed(error: &StoreError) -> CommitError {

@@ -16,7 +16,7 @@ use crate::journey::accept::record_step;
 use crate::journey::accept::refusal::{Outage, Refusal, Refused};
 use crate::journey::accept::request::Request;
 use crate::store::records::{Acceptance, Answer, Job, JobOutcome, NewMessage, Slot};
-use crate::store::sqlite::RefusalRecord;
+use crate::store::RefusalRecord;
 
 /// The messages of a request as far as they are decided.
 #[derive(Debug)]

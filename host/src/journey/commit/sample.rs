@@ -3,7 +3,7 @@
 use crate::id::DecisionId;
 use crate::plugin::decision::Decision;
 use crate::store::seal::Seal;
-use crate::store::sqlite::{SampleOutcome, SampleRecord, sample_identity};
+use crate::store::{SampleOutcome, SampleRecord, sample_identity};
 
 /// The recorded calls of one decision, sealed. Of two of one kind the store keeps the last one: that of
 /// the plugin that failed, rather than that of the built-in one which answered in its place.

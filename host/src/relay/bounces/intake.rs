@@ -17,8 +17,7 @@ use crate::mail::field::Message;
 use crate::mail::report::{self, Action, Complaint, ComplaintKind, RecipientStatus, Report};
 use crate::message::status::Judgement;
 use crate::store::records::{BounceClass, BounceFacts, NewSuppression, SuppressionKind};
-use crate::store::sqlite::{NewReport, Recorded, ReportKind, Reported};
-use crate::store::{Store, StoreError};
+use crate::store::{NewReport, Recorded, ReportKind, Reported, Store, StoreError};
 
 #[cfg(test)]
 mod tests;

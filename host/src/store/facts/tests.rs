@@ -13,7 +13,7 @@ fn account() -> Account {
 }
 
 async fn facts(directory: &tempfile::TempDir) -> Facts {
-    let store = Sqlite::open(&directory.path().join("test.db")).await.expect("opens");
+    let store = Store::open(&directory.path().join("test.db")).await.expect("opens");
     Facts::open(store, Clock::system()).await.expect("opens")
 }
 
@@ -31,7 +31,7 @@ async fn requests_that_wait_together_share_one_look() {
 async fn a_change_of_another_process_is_in_the_facts_that_are_asked_for_next() {
     let directory = tempfile::tempdir().expect("a directory");
     let facts = facts(&directory).await;
-    let other = Sqlite::open(&directory.path().join("test.db")).await.expect("opens");
+    let other = Store::open(&directory.path().join("test.db")).await.expect("opens");
     let mut account = account();
     other.create_account(&account).await.expect("created");
     for state in [AccountState::Suspended, AccountState::Active, AccountState::Suspended] {
@@ -47,7 +47,7 @@ async fn a_change_of_another_process_is_in_the_facts_that_are_asked_for_next() {
 async fn a_look_that_was_given_up_answers_nobody() {
     let directory = tempfile::tempdir().expect("a directory");
     let facts = facts(&directory).await;
-    let other = Sqlite::open(&directory.path().join("test.db")).await.expect("opens");
+    let other = Store::open(&directory.path().join("test.db")).await.expect("opens");
     let before = facts.snapshot().revision();
     // Dropped while its look is under way, as the request of a client that hangs up. A look that ends within
     // its first poll was not dropped.

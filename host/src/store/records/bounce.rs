@@ -43,7 +43,6 @@ pub enum Suppresses {
     AfterAnotherFailure {
         /// What goes on the list then.
         new: NewSuppression,
-        /// The earliest.
         since: Timestamp,
         /// The latest: failures of one disturbance count as one.
         until: Timestamp,
@@ -64,4 +63,16 @@ pub struct NewSuppression {
     pub message_id: Option<MessageId>,
     /// When it is taken off; none for never.
     pub expires_at: Option<Timestamp>,
+}
+
+impl Suppresses {
+    /// What a bounce that suppresses so has refused.
+    #[must_use]
+    pub fn bounce_class(&self) -> BounceClass {
+        match self {
+            Self::Nobody => BounceClass::Refused,
+            Self::AfterAnotherFailure { .. } => BounceClass::Unclear,
+            Self::Now(_) => BounceClass::Hard,
+        }
+    }
 }

@@ -6,8 +6,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Kept, Retention, WEEK};
 use crate::clock::Timestamp;
-use crate::store::sqlite::RestingPlace;
-use crate::store::{Store, StoreError};
+use crate::store::{RestingPlace, Store, StoreError};
 
 /// Rows of one batch; the write lock is free between two batches.
 const BATCH_ROWS: u32 = 100;

@@ -11,7 +11,7 @@ use crate::store::records::{
     Acceptance, Body, BodyOf, Job, JobOutcome, NewMessage, NewSuppression, ReturnPath, RouteChoice,
     Slot, SuppressionKind,
 };
-use crate::store::sqlite::{MessageFilter, SampleOutcome, SampleRecord};
+use crate::store::{MessageFilter, SampleOutcome, SampleRecord};
 
 const START: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 /// Whoever writes to it is suppressed: such messages rest at once.

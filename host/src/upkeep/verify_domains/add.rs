@@ -13,7 +13,7 @@ use crate::domain::look_alike::{LookAlikes, mixes_scripts};
 use crate::domain::name::DomainName;
 use crate::domain::state::{DomainKind, Phase, SenderDomain, Standing};
 use crate::id::{DomainId, fill_random};
-use crate::store::sqlite::{DomainRow, NewDomain};
+use crate::store::{DomainRow, NewDomain};
 
 /// Of 253 octets of a name (RFC 1035 section 2.3.4), what a DKIM key's record needs before it.
 const MAX_NAME_OCTETS: usize = 253 - "wx00000000r._domainkey.".len();

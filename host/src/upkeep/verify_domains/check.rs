@@ -20,9 +20,9 @@ use crate::id::{DecisionId, DomainId, fill_random};
 use crate::mail::dkim::KeyError;
 use crate::plugin::decision::Decision;
 use crate::plugin::domain::{Finding, Requirement, Status};
-use crate::store::StoreError;
-use crate::store::sqlite::{
-    CheckRow, Checked, DomainFile, DomainRow, SampleOutcome, SampleRecord, sample_identity,
+use crate::store::{
+    CheckRow, Checked, DomainFile, DomainRow, SampleOutcome, SampleRecord, StoreError,
+    sample_identity,
 };
 
 /// How long the tokens of an old and a new owner may stand beside each other before one of them is no

@@ -13,7 +13,7 @@ use crate::dns::Outcome;
 use crate::domain::key::{DkimKey, KeyPhase};
 use crate::domain::state::{DomainKind, SenderDomain, Standing};
 use crate::plugin::domain::{Finding, Lookup, Purpose, RecordType, Requirement, Status};
-use crate::store::sqlite::DomainRow;
+use crate::store::DomainRow;
 
 /// What one check says of a domain.
 #[derive(Debug, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use crate::domain::key::{DkimKey, KeyPhase};
 use crate::domain::name::DomainName;
 use crate::domain::state::{DomainKind, Phase};
 use crate::plugin::domain::{Finding, Requirement};
-use crate::store::sqlite::{Checked, DomainFile};
+use crate::store::{Checked, DomainFile};
 
 /// How often a rotation is begun again beside checks that are written at the same time.
 const MAX_TRIES: usize = 5;

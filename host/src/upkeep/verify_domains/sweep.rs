@@ -10,8 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::Verifier;
 use crate::clock::Timestamp;
 use crate::id::DomainId;
-use crate::store::sqlite::Sight;
-use crate::store::{StoreError, beside};
+use crate::store::{Sight, StoreError, drive_while};
 
 /// How often is looked for domains that another process has added.
 const POLL_INTERVAL: Duration = Duration::from_secs(5);
@@ -44,7 +43,8 @@ impl Verifier {
         }
         while !stop.is_cancelled() {
             let now = self.clock.now();
-            let due = beside(self.due(&mut policy, &under_way, now), &mut running, &mut done).await;
+            let due =
+                drive_while(self.due(&mut policy, &under_way, now), &mut running, &mut done).await;
             match due {
                 Ok(due) => {
                     for (sight, id) in due {
@@ -60,7 +60,7 @@ impl Verifier {
                             () = tokio::time::sleep(POLL_INTERVAL) => {}
                         }
                     };
-                    beside(pause, &mut running, &mut done).await;
+                    drive_while(pause, &mut running, &mut done).await;
                 }
             }
             if done.is_empty() {

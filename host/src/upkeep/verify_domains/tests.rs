@@ -23,9 +23,8 @@ use crate::domain::verification::Schedule;
 use crate::id::{AccountId, DomainId};
 use crate::plugin::Plugins;
 use crate::plugin::tests::platform::Home;
-use crate::store::Store;
 use crate::store::seal::{Purpose, Seal};
-use crate::store::sqlite::DomainFile;
+use crate::store::{DomainFile, Store};
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 const HOUR: Duration = Duration::from_hours(1);

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::*;
 use crate::clock::Timestamp;
 use crate::id::{AccountId, EventId};
-use crate::store::sqlite::{About, MessageAbout, WebhookOwner, WebhookRow, WebhookState};
+use crate::store::{About, MessageAbout, WebhookOwner, WebhookRow, WebhookState};
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::slots::EndpointHealth;
 use crate::clock::Timestamp;
 use crate::id::WebhookId;
-use crate::store::sqlite::Waiting;
+use crate::store::Waiting;
 use crate::webhooks::schedule::{Schedule, honoured};
 
 /// Failures in a row after which an endpoint is only probed: one attempt at a time, with pauses.
@@ -161,7 +161,7 @@ impl Known {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::sqlite::{WebhookOwner, WebhookState};
+    use crate::store::{WebhookOwner, WebhookState};
 
     const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
     const URL: &str = "https://example.com/";

@@ -6,7 +6,7 @@ use std::collections::{BinaryHeap, HashMap};
 
 use crate::clock::Timestamp;
 use crate::id::WebhookId;
-use crate::store::sqlite::{Waiting, WebhookOwner};
+use crate::store::{Waiting, WebhookOwner};
 use crate::webhooks::WebhookSettings;
 
 /// Parallel attempts for a webhook that is slow, fails, or has no record yet.
@@ -158,7 +158,7 @@ mod tests {
 
     use super::*;
     use crate::id::AccountId;
-    use crate::store::sqlite::WebhookState;
+    use crate::store::WebhookState;
     use crate::webhooks::schedule::Schedule;
 
     const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);

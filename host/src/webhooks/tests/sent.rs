@@ -14,7 +14,7 @@ use crate::account::brand::Brand;
 use crate::account::plan::Plan;
 use crate::account::{Account, AccountState};
 use crate::id::{AccountId, EventId, WebhookId};
-use crate::store::sqlite::{DeliveryState, WebhookOwner, WebhookState};
+use crate::store::{DeliveryState, WebhookOwner, WebhookState};
 use crate::webhooks::manage::{Wanted, WebhookError};
 use crate::webhooks::signature::Secret;
 

@@ -10,8 +10,7 @@ use super::{MAX_TTL, NoHosts};
 use crate::clock::{Clock, Timestamp};
 use crate::dns::{RecordType, Resolver, text};
 use crate::mail::mta_sts::{Mode, StsPolicy, announced};
-use crate::store::Store;
-use crate::store::sqlite::StsRow;
+use crate::store::{Store, StsRow};
 
 /// How often a policy is fetched again although its `id` is the same (section 10.2).
 const REFRESH_AFTER: Duration = Duration::from_hours(24);

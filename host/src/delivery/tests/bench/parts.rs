@@ -41,10 +41,9 @@ use crate::domain::state::{DomainKind, Phase, SenderDomain, Standing};
 use crate::id::{AccountId, DomainId};
 use crate::mail::dkim::{Algorithm, SigningKey};
 use crate::mail::verp::Verp;
-use crate::store::Store;
 use crate::store::facts::Facts;
 use crate::store::seal::{Purpose, Seal};
-use crate::store::sqlite::{DomainRow, NewDomain};
+use crate::store::{DomainRow, NewDomain, Store};
 
 pub async fn open_account(store: &Store) -> AccountId {
     let account = Account {

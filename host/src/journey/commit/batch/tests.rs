@@ -7,9 +7,8 @@ use super::{MAX_SAMPLE_BYTES, MAX_WAITING_SAMPLES, channel};
 use crate::account::key::Mode;
 use crate::clock::{Clock, Timestamp};
 use crate::id::{AccountId, DecisionId, KeyId};
-use crate::store::Store;
 use crate::store::records::{Acceptance, Job, JobOutcome};
-use crate::store::sqlite::{SampleOutcome, SampleRecord};
+use crate::store::{SampleOutcome, SampleRecord, Store};
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 

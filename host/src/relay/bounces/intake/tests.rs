@@ -15,11 +15,11 @@ use crate::id::{AccountId, DecisionId, DomainId, KeyId};
 use crate::mail::verp::Verp;
 use crate::message::state::MessageState;
 use crate::relay::bounces::reporters::tests::unasked;
+use crate::store::MessageRow;
 use crate::store::records::{
     Acceptance, AttemptRecord, Body, BodyOf, Job, NewMessage, ReturnPath, RouteChoice, Settlement,
     Slot, Suppresses,
 };
-use crate::store::sqlite::MessageRow;
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 const PEER: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 51, 100, 7));

@@ -1,7 +1,7 @@
 //! Who may hold which name.
 
 use super::*;
-use crate::store::sqlite::NotAdded;
+use crate::store::NotAdded;
 use crate::upkeep::verify_domains::NameRefused;
 
 #[tokio::test]

@@ -1,0 +1,258 @@
+//! Accounts and their credits.
+
+use std::collections::BTreeMap;
+
+use super::Store;
+use super::database::{Row, column, inconsistent, json, parsed, sql};
+use crate::account::brand::{Brand, BrandChanges, BrandField};
+use crate::account::plan::Plan;
+use crate::account::{Account, AccountState};
+use crate::clock::Timestamp;
+use crate::credit::{Credits, EntryKind};
+use crate::id::AccountId;
+use crate::message::address::EmailAddress;
+use crate::store::StoreError;
+
+/// An account, its balance, and how much it has sent.
+#[derive(Debug, Clone)]
+pub struct AccountRow {
+    pub account: Account,
+    /// The sum of its ledger.
+    pub balance: Credits,
+    /// Messages accepted today (UTC).
+    pub sent_today: u64,
+    /// Messages accepted in the last 30 days.
+    pub sent_month: u64,
+}
+
+impl Store {
+    /// Opens an account with a balance of 0 and no brand.
+    pub async fn create_account(&self, account: &Account) -> Result<(), StoreError> {
+        sql("-- create_account
+             INSERT INTO accounts (id, name, plan, state, sender, strict, created_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7)")
+        .bind(account.id.to_string())
+        .bind(&account.name)
+        .bind(&account.plan.name)
+        .bind(state_word(account.state))
+        .bind(account.sender.as_ref().map(ToString::to_string))
+        .bind(account.strict)
+        .bind(account.created_at.millis())
+        .run(&self.db.writer)
+        .await
+        .map(|_| ())
+    }
+
+    /// All accounts, oldest first.
+    pub async fn accounts(&self, now: Timestamp) -> Result<Vec<AccountRow>, StoreError> {
+        let rows = sql("-- accounts
+             SELECT id, name, plan, state, sender, brand, strict, balance, created_at,
+                    (SELECT CAST(coalesce(sum(sent), 0) AS BIGINT) FROM usage
+                     WHERE account_id = accounts.id AND day = $1) AS today,
+                    (SELECT CAST(coalesce(sum(sent), 0) AS BIGINT) FROM usage
+                     WHERE account_id = accounts.id AND day > $1 - 30) AS month
+             FROM accounts ORDER BY id")
+        .bind(now.day())
+        .all(&self.db.pages)
+        .await?;
+        rows.iter().map(account_row).collect()
+    }
+
+    /// One account.
+    ///
+    /// # Errors
+    /// The database failed, or there is no such account.
+    pub async fn account(&self, id: AccountId, now: Timestamp) -> Result<AccountRow, StoreError> {
+        let row =
+            sql(ACCOUNT).bind(now.day()).bind(id.to_string()).optional(&self.db.readers).await?;
+        match row {
+            Some(row) => account_row(&row),
+            None => Err(StoreError::Missing { noun: "account", name: id.to_string() }),
+        }
+    }
+
+    /// Changes an account, its identifier and its brand excepted.
+    ///
+    /// # Errors
+    /// The database failed, or there is no such account.
+    pub async fn update_account(&self, account: &Account) -> Result<(), StoreError> {
+        let done = sql(
+            "-- update_account
+             UPDATE accounts SET name = $1, plan = $2, state = $3, sender = $4, strict = $5 WHERE id = $6",
+        )
+        .bind(&account.name)
+        .bind(&account.plan.name)
+        .bind(state_word(account.state))
+        .bind(account.sender.as_ref().map(ToString::to_string))
+        .bind(account.strict)
+        .bind(account.id.to_string())
+        .run(&self.db.writer)
+        .await?;
+        if done != 1 {
+            return Err(StoreError::Missing { noun: "account", name: account.id.to_string() });
+        }
+        match account.state {
+            AccountState::Active => self.let_go_on(account.id).await,
+            AccountState::Suspended => Ok(()),
+        }
+    }
+
+    /// Changes the brand of an account: sets the named fields, clears those without a value, and leaves
+    /// the others. Answers the brand as it is then.
+    ///
+    /// # Errors
+    /// The database failed, or there is no such account.
+    pub async fn change_brand(
+        &self,
+        id: AccountId,
+        changes: &BrandChanges,
+    ) -> Result<Brand, StoreError> {
+        let values: BTreeMap<&str, Option<&str>> =
+            changes.iter().map(|(field, value)| (field.variable(), value)).collect();
+        let row = sql("-- change_brand: a null in the patch takes a member away (RFC 7396)
+             UPDATE accounts SET brand = json_patch(brand, $1) WHERE id = $2 RETURNING brand")
+        .json(&values)
+        .bind(id.to_string())
+        .optional(&self.db.writer)
+        .await?;
+        let missing = || StoreError::Missing { noun: "account", name: id.to_string() };
+        brand(&row.ok_or_else(missing)?)
+    }
+
+    /// Adds an entry to the ledger and answers the new balance.
+    ///
+    /// # Errors
+    /// The database failed, or the balance would go below zero.
+    pub async fn add_credits(
+        &self,
+        account: AccountId,
+        kind: EntryKind,
+        amount: Credits,
+        reason: &str,
+        now: Timestamp,
+    ) -> Result<Credits, StoreError> {
+        let mut tx = self.db.begin("add_credits").await?;
+        sql("-- add_credits
+             INSERT INTO ledger (account_id, kind, amount, reason, created_at)
+             VALUES ($1, $2, $3, $4, $5)")
+        .bind(account.to_string())
+        .bind(kind.word())
+        .bind(amount.0)
+        .bind(reason)
+        .bind(now.millis())
+        .run(&mut tx)
+        .await
+        .map_err(|error| if error.is_constraint() { StoreError::NegativeBalance } else { error })?;
+        let balance = sql("-- balance\nSELECT balance FROM accounts WHERE id = $1")
+            .bind(account.to_string())
+            .one(&mut tx)
+            .await?;
+        tx.commit().await?;
+        Ok(Credits(column(&balance, "balance")?))
+    }
+
+    /// The newest entries of an account's ledger, newest first.
+    pub async fn ledger(
+        &self,
+        account: AccountId,
+        limit: u32,
+    ) -> Result<Vec<LedgerRow>, StoreError> {
+        let rows = sql("-- ledger
+             SELECT kind, amount, message_id, reason, created_at FROM ledger
+             WHERE account_id = $1 ORDER BY id DESC LIMIT $2")
+        .bind(account.to_string())
+        .bind(limit)
+        .all(&self.db.pages)
+        .await?;
+        rows.iter()
+            .map(|row| {
+                Ok(LedgerRow {
+                    kind: column(row, "kind")?,
+                    amount: column(row, "amount")?,
+                    message_id: column(row, "message_id")?,
+                    reason: column(row, "reason")?,
+                    at: Timestamp::from_millis(column(row, "created_at")?).rfc3339(),
+                })
+            })
+            .collect()
+    }
+}
+
+/// One entry of a ledger.
+#[derive(Debug, Clone, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LedgerRow {
+    /// `grant`, `debit`, `refund` or `adjustment`.
+    pub kind: String,
+    /// Negative for a debit.
+    pub amount: i64,
+    /// The message of a debit or a refund.
+    pub message_id: Option<String>,
+    pub reason: Option<String>,
+    /// RFC 3339.
+    pub at: String,
+}
+
+/// The statement that reads one account; the facts read it in a transaction of their own.
+pub const ACCOUNT: &str = "-- account
+    SELECT id, name, plan, state, sender, brand, strict, balance, created_at,
+           (SELECT CAST(coalesce(sum(sent), 0) AS BIGINT) FROM usage
+            WHERE account_id = accounts.id AND day = $1) AS today,
+           (SELECT CAST(coalesce(sum(sent), 0) AS BIGINT) FROM usage
+            WHERE account_id = accounts.id AND day > $1 - 30) AS month
+    FROM accounts WHERE id = $2";
+
+/// Reads a row of [`ACCOUNT`].
+///
+/// # Errors
+/// This version of the server cannot read it.
+pub fn account_row(row: &Row) -> Result<AccountRow, StoreError> {
+    let state: String = column(row, "state")?;
+    let state = match state.as_str() {
+        "active" => AccountState::Active,
+        "suspended" => AccountState::Suspended,
+        _ => return Err(inconsistent("accounts", "state", &state)),
+    };
+    let sender: Option<String> = column(row, "sender")?;
+    let sender = sender
+        .map(|text| {
+            text.parse::<EmailAddress>().map_err(|_| inconsistent("accounts", "sender", &text))
+        })
+        .transpose()?;
+    let plan: String = column(row, "plan")?;
+    Ok(AccountRow {
+        account: Account {
+            id: parsed(row, "accounts", "id")?,
+            name: column(row, "name")?,
+            plan: Plan::named(&plan),
+            state,
+            sender,
+            brand: brand(row)?,
+            strict: column(row, "strict")?,
+            created_at: Timestamp::from_millis(column(row, "created_at")?),
+        },
+        balance: Credits(column(row, "balance")?),
+        sent_today: count(row, "today")?,
+        sent_month: count(row, "month")?,
+    })
+}
+
+fn brand(row: &Row) -> Result<Brand, StoreError> {
+    let values: BTreeMap<String, String> = json(row, "accounts", "brand")?;
+    let field = |(name, value): (String, String)| match BrandField::of_variable(&name) {
+        Some(field) => Ok((field, value)),
+        None => Err(inconsistent("accounts", "brand", &name)),
+    };
+    Ok(Brand::stored(values.into_iter().map(field).collect::<Result<_, _>>()?))
+}
+
+fn count(row: &Row, name: &'static str) -> Result<u64, StoreError> {
+    column::<i64>(row, name).map(|count| u64::try_from(count).unwrap_or(0))
+}
+
+fn state_word(state: AccountState) -> &'static str {
+    match state {
+        AccountState::Active => "active",
+        AccountState::Suspended => "suspended",
+    }
+}

@@ -1,0 +1,42 @@
+//! What happened in each attempt to hand a message over.
+
+use super::StoreError;
+use super::database::{Tx, args, inserts};
+use super::records::Settlement;
+
+/// Keeps the attempts of settlements. One that was made twice, after a crash, is told by its last end.
+pub async fn put(tx: &mut Tx, settled: &[&Settlement]) -> Result<(), StoreError> {
+    let rows = settled.iter().map(|settlement| {
+        let attempt = &settlement.attempt;
+        args![
+            settlement.message_id.to_string(),
+            attempt.number,
+            attempt.started_at.millis(),
+            attempt.ended_at.millis(),
+            &attempt.route,
+            &attempt.host,
+            &attempt.address,
+            &attempt.tls,
+            attempt.outcome.word(),
+            attempt.code,
+            &attempt.enhanced,
+            &attempt.reply,
+            lz4_flex::compress_prepend_size(attempt.conversation.as_bytes()),
+            attempt.is_uncertain,
+        ]
+    });
+    inserts(
+        "-- settle: attempts
+         INSERT INTO attempts (message_id, number, started_at, ended_at, route, host, address, tls,
+                               outcome, code, enhanced, reply, conversation, uncertain)",
+        rows,
+        " ON CONFLICT (message_id, number) DO UPDATE SET started_at = excluded.started_at,
+              ended_at = excluded.ended_at, route = excluded.route, host = excluded.host,
+              address = excluded.address, tls = excluded.tls, outcome = excluded.outcome,
+              code = excluded.code, enhanced = excluded.enhanced, reply = excluded.reply,
+              conversation = excluded.conversation,
+              uncertain = attempts.uncertain OR excluded.uncertain",
+    )
+    .run(tx)
+    .await
+}

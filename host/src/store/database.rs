@@ -1,0 +1,126 @@
+//! The facade between the store and its database: connections, transactions, statements, what is bound and
+//! what is read. No other file of the store knows which database there is; a second one is added here.
+
+mod arg;
+mod row;
+mod sqlite;
+mod statement;
+
+use sqlx::sqlite::SqlitePool;
+use sqlx::{Sqlite as Driver, Transaction};
+
+use super::StoreError;
+pub(super) use arg::{IntoArg, args, to_json};
+pub(super) use row::{Row, column, inconsistent, json, parsed};
+pub(super) use sqlite::open;
+#[cfg(test)]
+pub(super) use sqlite::{PAGE_READERS, READERS, page_readers};
+pub(super) use statement::{Statement, inserts, sql};
+
+/// What the store holds open, by purpose.
+#[derive(Debug, Clone)]
+pub(super) struct Database {
+    /// One connection: whoever writes is alone, so what a transaction reads stays true until it commits.
+    pub writer: Connections,
+    pub readers: Connections,
+    /// One connection that only ever reads the revision: a request that is to be authenticated never
+    /// waits for long queries on `readers`.
+    pub revisions: Connections,
+    /// For lists: what an operator or an account looks through holds up nobody's send.
+    pub pages: Connections,
+}
+
+/// Connections of one purpose.
+#[derive(Debug, Clone)]
+pub(super) struct Connections {
+    pool: SqlitePool,
+    purpose: Purpose,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Purpose {
+    Work,
+    /// A list that takes too long is [`StoreError::Busy`], and no sign of a broken database.
+    Lists,
+}
+
+/// A transaction. It is rolled back where it is dropped before [`Tx::commit`].
+#[derive(Debug)]
+pub(super) struct Tx {
+    inner: Transaction<'static, Driver>,
+    name: &'static str,
+}
+
+/// What runs a statement.
+#[derive(Debug)]
+pub(super) enum On<'a> {
+    Connections(&'a Connections),
+    Tx(&'a mut Tx),
+}
+
+impl Database {
+    /// Begins a transaction that writes. It holds the write lock from its start: what it reads stays true
+    /// until it commits. `TRANSACTIONS.md` says for each name why it relies on that.
+    pub async fn begin(&self, name: &'static str) -> Result<Tx, StoreError> {
+        let begun = sqlite::begin_immediate(&self.writer.pool).await;
+        Ok(Tx { inner: begun.map_err(StoreError::during(name))?, name })
+    }
+
+    /// Begins a transaction that only reads: all of its statements see one state of the database.
+    pub async fn snapshot(&self, name: &'static str) -> Result<Tx, StoreError> {
+        let begun = self.readers.pool.begin().await;
+        Ok(Tx { inner: begun.map_err(StoreError::during(name))?, name })
+    }
+
+    pub async fn close(&self) {
+        for connections in [&self.revisions, &self.pages, &self.readers, &self.writer] {
+            connections.pool.close().await;
+        }
+    }
+}
+
+impl Connections {
+    pub fn new(pool: SqlitePool, purpose: Purpose) -> Self {
+        Self { pool, purpose }
+    }
+
+    /// The driver's own connections, for what is SQLite's alone: the pages of its file, and tests.
+    pub fn pool(&self) -> &SqlitePool {
+        &self.pool
+    }
+}
+
+impl Tx {
+    pub async fn commit(self) -> Result<(), StoreError> {
+        self.inner.commit().await.map_err(StoreError::during(self.name))
+    }
+
+    /// Ends a transaction that has written nothing.
+    pub async fn rollback(self) -> Result<(), StoreError> {
+        self.inner.rollback().await.map_err(StoreError::during(self.name))
+    }
+}
+
+impl On<'_> {
+    /// What to make of an error of the driver.
+    fn error(&self, operation: &'static str) -> impl FnOnce(sqlx::Error) -> StoreError + use<> {
+        let is_list =
+            matches!(self, Self::Connections(Connections { purpose: Purpose::Lists, .. }));
+        move |error| match error {
+            error if is_list && sqlite::is_out_of_time(&error) => StoreError::Busy { operation },
+            source => StoreError::Database { operation, source },
+        }
+    }
+}
+
+impl<'a> From<&'a Connections> for On<'a> {
+    fn from(connections: &'a Connections) -> Self {
+        Self::Connections(connections)
+    }
+}
+
+impl<'a> From<&'a mut Tx> for On<'a> {
+    fn from(tx: &'a mut Tx) -> Self {
+        Self::Tx(tx)
+    }
+}

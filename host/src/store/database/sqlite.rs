@@ -1,0 +1,96 @@
+//! SQLite: one file in WAL mode, `synchronous=FULL`, one writer, many readers.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use sqlx::SqliteConnection;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+
+use super::{Connections, Database, Purpose};
+use crate::store::{StoreError, embedded};
+
+pub(super) use embedded::begin_immediate;
+
+pub const READERS: u32 = 4;
+/// Connections that read lists, two of them at one time, and the metrics: never those that sends need.
+pub const PAGE_READERS: u32 = 3;
+/// How long a list waits for one of them.
+const PAGE_WAIT: Duration = Duration::from_secs(2);
+/// How long a list may hold one of them.
+const PAGE_TIME: Duration = Duration::from_secs(5);
+/// SQLite asks every so many steps of a statement whether the time is over.
+const STEPS_BETWEEN_CHECKS: i32 = 1_000;
+/// `SQLITE_INTERRUPT`: the time of a list is over.
+const INTERRUPTED: &str = "9";
+
+/// Opens the file, makes it where it is missing, and brings its schema up to date.
+pub async fn open(file: &Path) -> Result<Database, StoreError> {
+    let during = || StoreError::during("open");
+    let options = SqliteConnectOptions::new()
+        .filename(file)
+        .create_if_missing(true)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Full)
+        .foreign_keys(true)
+        .busy_timeout(Duration::from_secs(10))
+        .pragma("journal_size_limit", "67108864")
+        .pragma("wal_autocheckpoint", "4000")
+        .statement_cache_capacity(256);
+    embedded::begin_shrinkable(&options, file).await.map_err(during())?;
+    let writer = SqlitePoolOptions::new()
+        .max_connections(1)
+        .acquire_timeout(Duration::from_secs(30))
+        .test_before_acquire(false)
+        .connect_with(options.clone())
+        .await
+        .map_err(during())?;
+    sqlx::migrate!("../migrations/sqlite").run(&writer).await?;
+    let options = options.read_only(true).create_if_missing(false);
+    let pool = |connections| {
+        SqlitePoolOptions::new()
+            .max_connections(connections)
+            .acquire_timeout(Duration::from_secs(10))
+            .test_before_acquire(false)
+            .connect_with(options.clone())
+    };
+    let readers = pool(READERS).await.map_err(during())?;
+    let revisions = pool(1).await.map_err(during())?;
+    let pages = page_readers(PAGE_TIME).connect_lazy_with(options);
+    Ok(Database {
+        writer: Connections::new(writer, Purpose::Work),
+        readers: Connections::new(readers, Purpose::Work),
+        revisions: Connections::new(revisions, Purpose::Work),
+        pages: Connections::new(pages, Purpose::Lists),
+    })
+}
+
+/// Whether a list took too long, or found no connection in time.
+pub fn is_out_of_time(error: &sqlx::Error) -> bool {
+    let is_interrupted = matches!(error, sqlx::Error::Database(error)
+        if error.code().is_some_and(|code| code == INTERRUPTED));
+    is_interrupted || matches!(error, sqlx::Error::PoolTimedOut)
+}
+
+/// Connections for lists: whoever takes one has it for that long, and then SQLite interrupts what it reads.
+pub fn page_readers(time: Duration) -> SqlitePoolOptions {
+    SqlitePoolOptions::new()
+        .max_connections(PAGE_READERS)
+        .acquire_timeout(PAGE_WAIT)
+        .test_before_acquire(false)
+        .after_connect(move |connection, _| Box::pin(interrupt_after(connection, time)))
+        .before_acquire(move |connection, _| {
+            Box::pin(async move { interrupt_after(connection, time).await.map(|()| true) })
+        })
+}
+
+async fn interrupt_after(
+    connection: &mut SqliteConnection,
+    time: Duration,
+) -> Result<(), sqlx::Error> {
+    let end = Instant::now() + time;
+    connection
+        .lock_handle()
+        .await?
+        .set_progress_handler(STEPS_BETWEEN_CHECKS, move || Instant::now() < end);
+    Ok(())
+}

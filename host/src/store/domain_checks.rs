@@ -1,0 +1,334 @@
+//! The checks of sender domains: which are due, what was seen, and what came of it.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::Store;
+use super::database::{Row, Tx, column, inconsistent, json, parsed, sql};
+use super::domain_keys;
+use super::domains::{DomainRow, domain_row, looks_like_another};
+use crate::clock::Timestamp;
+use crate::domain::key::DkimKey;
+use crate::domain::look_alike::skeleton_of;
+use crate::domain::verification::DomainEvent;
+use crate::id::{DomainId, EventId};
+use crate::store::StoreError;
+use crate::store::records::EventRow;
+
+/// All that is known of a domain.
+#[derive(Debug, Clone)]
+pub struct DomainFile {
+    /// The domain and its last judgement.
+    pub row: DomainRow,
+    /// Its last check; none for a sandbox domain.
+    pub check: Option<CheckRow>,
+    pub keys: Vec<DkimKey>,
+}
+
+/// The last check of a domain.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CheckRow {
+    /// How many were written down before.
+    pub number: i64,
+    /// When the next one is due; none where only the account holder asks for one.
+    pub next_at: Option<Timestamp>,
+    /// When it was made; none before the first.
+    pub checked_at: Option<Timestamp>,
+    /// Since when the proof of ownership is there without a gap.
+    pub owned_since: Option<Timestamp>,
+    /// When the proof of ownership was last seen.
+    pub owned_at: Option<Timestamp>,
+    /// Since when required records could not be seen.
+    pub unclear_since: Option<Timestamp>,
+    /// The policy's findings.
+    pub findings: Value,
+    /// The look-ups with their answers.
+    pub observations: Value,
+    /// Why there was no judgement.
+    pub failure: Option<String>,
+}
+
+/// Whether the records of a domain could be seen at its last check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sight {
+    /// They could, or it was never checked.
+    Clear,
+    /// Its name servers are slow or silent, and its checks take long.
+    Unclear,
+}
+
+/// What a check has changed.
+#[derive(Debug)]
+pub struct Checked {
+    /// The domain, where it or its judgement is another one now.
+    pub row: Option<DomainRow>,
+    /// The check; its `number` is that of the one before.
+    pub check: CheckRow,
+    /// All keys of the domain, where one was added, has moved or was dropped.
+    pub keys: Option<Vec<DkimKey>>,
+    /// What happened to the domain, and why.
+    pub event: Option<(DomainEvent, String)>,
+}
+
+impl Store {
+    /// All that is known of a domain; none where there is no such domain.
+    pub async fn domain_file(&self, id: DomainId) -> Result<Option<DomainFile>, StoreError> {
+        let mut tx = self.db.snapshot("domain_file").await?;
+        let row = sql("-- domain_file
+             SELECT d.*, c.number, c.next_at, c.checked_at, c.owned_since, c.owned_at,
+                    c.unclear_since, c.findings, c.observations, c.failure
+             FROM domains d LEFT JOIN domain_checks c ON c.domain_id = d.id WHERE d.id = $1")
+        .bind(id.to_string())
+        .optional(&mut tx)
+        .await?;
+        let keys = domain_keys::keys(&mut tx, id).await?;
+        tx.rollback().await?;
+        let Some(row) = row else { return Ok(None) };
+        Ok(Some(DomainFile { row: domain_row(&row)?, check: check_row(&row)?, keys }))
+    }
+
+    /// Takes up to `limit` domains that are due; each is due again at `until` if nothing comes of it.
+    ///
+    /// # Errors
+    /// The database failed; nothing is taken then.
+    pub async fn due_domains(
+        &self,
+        sight: Sight,
+        limit: u32,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Result<Vec<DomainId>, StoreError> {
+        let statement = match sight {
+            Sight::Clear => {
+                "-- due_domains: clear
+                 UPDATE domain_checks SET next_at = $1 WHERE domain_id IN
+                     (SELECT domain_id FROM domain_checks
+                      WHERE next_at <= $2 AND unclear_since IS NULL ORDER BY next_at LIMIT $3)
+                 RETURNING domain_id"
+            }
+            Sight::Unclear => {
+                "-- due_domains: unclear
+                 UPDATE domain_checks SET next_at = $1 WHERE domain_id IN
+                     (SELECT domain_id FROM domain_checks
+                      WHERE next_at <= $2 AND unclear_since IS NOT NULL ORDER BY next_at LIMIT $3)
+                 RETURNING domain_id"
+            }
+        };
+        let rows = sql(statement)
+            .bind(until.millis())
+            .bind(now.millis())
+            .bind(limit)
+            .all(&self.db.writer)
+            .await?;
+        rows.iter().map(|row| parsed(row, "domain_checks", "domain_id")).collect()
+    }
+
+    /// When the next check is due; none where none is.
+    pub async fn next_domain_check(&self) -> Result<Option<Timestamp>, StoreError> {
+        let row = sql("-- next_domain_check
+             SELECT min(due) AS due FROM
+                 (SELECT min(next_at) AS due FROM domain_checks WHERE unclear_since IS NULL
+                  UNION ALL
+                  SELECT min(next_at) FROM domain_checks WHERE unclear_since IS NOT NULL) AS next")
+        .one(&self.db.readers)
+        .await?;
+        Ok(column::<Option<i64>>(&row, "due")?.map(Timestamp::from_millis))
+    }
+
+    /// Writes a check with all that it has changed, in one transaction. Answers whether it was
+    /// written: it is not when the domain is gone, was checked by somebody else meanwhile, or would be
+    /// verified at the same moment as one that it looks like.
+    ///
+    /// # Errors
+    /// The database failed; nothing was written.
+    pub async fn record_check(
+        &self,
+        id: DomainId,
+        checked: &Checked,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let mut tx = self.db.begin("record_check").await?;
+        let check = &checked.check;
+        let millis = |at: Option<Timestamp>| at.map(Timestamp::millis);
+        let written = sql(
+            "-- record_check
+             UPDATE domain_checks SET number = number + 1, next_at = $1, checked_at = $2,
+                    owned_since = $3, owned_at = $4, unclear_since = $5, findings = $6, observations = $7, failure = $8
+             WHERE domain_id = $9 AND number = $10",
+        )
+        .bind(millis(check.next_at))
+        .bind(millis(check.checked_at))
+        .bind(millis(check.owned_since))
+        .bind(millis(check.owned_at))
+        .bind(millis(check.unclear_since))
+        .bind(check.findings.to_string())
+        .bind(check.observations.to_string())
+        .bind(&check.failure)
+        .bind(id.to_string())
+        .bind(check.number)
+        .run(&mut tx)
+        .await?;
+        if written == 0 {
+            return Ok(false);
+        }
+        if let Some(row) = &checked.row {
+            put_judgement(&mut tx, row).await?;
+        }
+        if let Some(keys) = &checked.keys {
+            domain_keys::put(&mut tx, id, keys).await?;
+        }
+        if let Some((event, detail)) = &checked.event {
+            if *event == DomainEvent::Verified && looks_like_another(&mut tx, id).await? {
+                return Ok(false);
+            }
+            put_event(&mut tx, id, *event, detail, now).await?;
+        }
+        tx.commit().await?;
+        Ok(true)
+    }
+
+    /// Brings checks that are planned for later than `latest` forward to it: a clock that was wrong
+    /// must not keep a domain from being looked at.
+    pub async fn clamp_domain_checks(&self, latest: Timestamp) -> Result<(), StoreError> {
+        for statement in [
+            "-- clamp_domain_checks: clear
+             UPDATE domain_checks SET next_at = $1 WHERE next_at > $1 AND unclear_since IS NULL",
+            "-- clamp_domain_checks: unclear
+             UPDATE domain_checks SET next_at = $1 WHERE next_at > $1 AND unclear_since IS NOT NULL",
+        ] {
+            sql(statement)
+                .bind(latest.millis())
+                .run(&self.db.writer)
+                .await?;
+        }
+        Ok(())
+    }
+
+    /// Brings planned checks of up to `batch` domains behind `after` forward, and discards those that
+    /// are under way: each is due at some time within `over`. Answers the last of them; none at the end.
+    pub async fn hasten_domain_checks(
+        &self,
+        after: Option<DomainId>,
+        batch: u32,
+        over: Duration,
+        now: Timestamp,
+    ) -> Result<Option<DomainId>, StoreError> {
+        let after = after.map(|it| it.to_string()).unwrap_or_default();
+        let row = sql(
+            "-- hasten_domain_checks: a batch
+             SELECT max(domain_id) AS last FROM
+                 (SELECT domain_id FROM domain_checks WHERE domain_id > $1 ORDER BY domain_id LIMIT $2) AS batch",
+        )
+        .bind(&after)
+        .bind(batch)
+        .one(&self.db.readers)
+        .await?;
+        let Some(last) = column::<Option<String>>(&row, "last")? else { return Ok(None) };
+        sql("-- hasten_domain_checks
+             UPDATE domain_checks
+             SET number = number + 1, next_at = min(next_at, $1 + abs(random() % $2))
+             WHERE domain_id > $3 AND domain_id <= $4 AND next_at IS NOT NULL")
+        .bind(now.millis())
+        .bind(i64::try_from(over.as_millis()).unwrap_or(i64::MAX).max(1))
+        .bind(after)
+        .bind(&last)
+        .run(&self.db.writer)
+        .await?;
+        let no_id = |_| inconsistent("domain_checks", "domain_id", &last);
+        last.parse().map(Some).map_err(no_id)
+    }
+
+    /// How many domains are checked.
+    pub async fn count_domain_checks(&self) -> Result<u32, StoreError> {
+        let row = sql("-- count_domain_checks\nSELECT count(*) AS domains FROM domain_checks")
+            .one(&self.db.readers)
+            .await?;
+        Ok(u32::try_from(column::<i64>(&row, "domains")?).unwrap_or(u32::MAX))
+    }
+
+    /// What happened to a domain last, newest first.
+    pub async fn domain_events(
+        &self,
+        id: DomainId,
+        limit: u32,
+    ) -> Result<Vec<EventRow>, StoreError> {
+        let rows = sql("-- domain_events
+             SELECT id, type, detail, created_at FROM events WHERE subject = $1
+             ORDER BY sequence DESC LIMIT $2")
+        .bind(id.to_string())
+        .bind(limit)
+        .all(&self.db.readers)
+        .await?;
+        rows.iter().map(super::events::event_row).collect()
+    }
+}
+
+async fn put_judgement(tx: &mut Tx, row: &DomainRow) -> Result<(), StoreError> {
+    let standing = &row.domain.standing;
+    sql("-- record_check: the judgement
+         UPDATE domains SET phase = $1, since = $2, progress = $3, missing = $4, requirements = $5,
+                            decision = $6, organizational = $7, skeleton = $8
+         WHERE id = $9")
+    .bind(standing.phase.word())
+    .bind(standing.since.millis())
+    .bind(i64::from(standing.progress))
+    .json(&standing.missing)
+    .bind(row.requirements.to_string())
+    .bind(row.decision.to_string())
+    .bind(row.domain.name.organizational())
+    .bind(skeleton_of(&row.domain.name))
+    .bind(row.domain.id.to_string())
+    .run(&mut *tx)
+    .await
+    .map(|_| ())
+}
+
+/// Writes what happened. Where a domain was proven, other accounts' domains of this name are due.
+async fn put_event(
+    tx: &mut Tx,
+    id: DomainId,
+    event: DomainEvent,
+    detail: &str,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    sql("-- record_check: the event
+         INSERT INTO events (id, subject, account_id, type, detail, created_at)
+         SELECT $1, id, account_id, $2, $3, $4 FROM domains WHERE id = $5")
+    .bind(EventId::new(now).to_string())
+    .bind(event.word())
+    .bind(detail)
+    .bind(now.millis())
+    .bind(id.to_string())
+    .run(&mut *tx)
+    .await?;
+    if event == DomainEvent::Verified {
+        sql("-- record_check: who else has this name
+             UPDATE domain_checks SET next_at = $1, number = number + 1 WHERE domain_id IN
+                 (SELECT other.id FROM domains own JOIN domains other USING (name)
+                  WHERE own.id = $2 AND other.id <> own.id
+                    AND other.phase IN ('verified', 'warned'))")
+        .bind(now.millis())
+        .bind(id.to_string())
+        .run(&mut *tx)
+        .await?;
+    }
+    Ok(())
+}
+
+/// None where the domain has no checks.
+fn check_row(row: &Row) -> Result<Option<CheckRow>, StoreError> {
+    let Some(number) = column::<Option<i64>>(row, "number")? else { return Ok(None) };
+    let at = |name| column::<Option<i64>>(row, name).map(|it| it.map(Timestamp::from_millis));
+    Ok(Some(CheckRow {
+        number,
+        next_at: at("next_at")?,
+        checked_at: at("checked_at")?,
+        owned_since: at("owned_since")?,
+        owned_at: at("owned_at")?,
+        unclear_since: at("unclear_since")?,
+        findings: json(row, "domain_checks", "findings")?,
+        observations: json(row, "domain_checks", "observations")?,
+        failure: column(row, "failure")?,
+    }))
+}

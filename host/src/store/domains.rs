@@ -1,0 +1,290 @@
+//! Sender domains and their last judgement, as sends and lists read them.
+
+use serde_json::Value;
+
+use super::Store;
+use super::database::{Row, Tx, column, inconsistent, json, parsed, sql};
+use crate::clock::Timestamp;
+use crate::domain::key::DkimKey;
+use crate::domain::look_alike::{LookAlikes, skeleton_of};
+use crate::domain::name::DomainName;
+use crate::domain::state::{DomainKind, Phase, SenderDomain, Standing};
+use crate::id::{AccountId, DomainId};
+use crate::store::StoreError;
+
+/// A domain with what the policy said of it.
+#[derive(Debug, Clone)]
+pub struct DomainRow {
+    pub domain: SenderDomain,
+    /// The records to publish, as the policy's `require` gave them.
+    pub requirements: Value,
+    /// The decision record of the last judgement.
+    pub decision: Value,
+}
+
+/// A domain as it is added.
+#[derive(Debug)]
+pub struct NewDomain {
+    pub row: DomainRow,
+    /// Whether that may be as another account's.
+    pub look_alikes: LookAlikes,
+    pub keys: Vec<DkimKey>,
+    /// When it is checked first; none for one that needs no records.
+    pub first_check: Option<Timestamp>,
+}
+
+/// Why a domain was not added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NotAdded {
+    /// The account has it.
+    #[error("the account has this domain already")]
+    Exists,
+    /// The account has as many as it may have.
+    #[error("the account has {0} domains, the most that it may have; delete one first")]
+    TooMany(u32),
+    /// It could be taken for a verified domain of somebody else.
+    #[error(
+        "the name looks like a domain that another account of this server has verified; if it is \
+         yours nevertheless, ask the operator of this server to add it"
+    )]
+    LooksLikeAnother,
+}
+
+impl Store {
+    /// Adds a domain with its keys and its first check, all or nothing.
+    ///
+    /// # Errors
+    /// The database failed; nothing was added.
+    pub async fn add_domain(
+        &self,
+        new: &NewDomain,
+        most: u32,
+        now: Timestamp,
+    ) -> Result<Result<(), NotAdded>, StoreError> {
+        let mut tx = self.db.begin("add_domain").await?;
+        let DomainRow { domain, requirements, decision } = &new.row;
+        let (account, look_alikes) = (domain.account_id, new.look_alikes);
+        if let Some(no) = refuse(&mut tx, account, &domain.name, look_alikes, most).await? {
+            return Ok(Err(no));
+        }
+        let id = domain.id.to_string();
+        sql(
+            "-- add_domain
+             INSERT INTO domains (id, account_id, name, kind, verification_token, phase, since,
+                                  progress, missing, requirements, decision, organizational, skeleton,
+                                  may_look_alike, created_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
+        )
+        .bind(&id)
+        .bind(domain.account_id.to_string())
+        .bind(domain.name.as_str())
+        .bind(domain.kind.word())
+        .bind(&domain.verification_token)
+        .bind(domain.standing.phase.word())
+        .bind(domain.standing.since.millis())
+        .bind(i64::from(domain.standing.progress))
+        .json(&domain.standing.missing)
+        .bind(requirements.to_string())
+        .bind(decision.to_string())
+        .bind(domain.name.organizational())
+        .bind(skeleton_of(&domain.name))
+        .bind(new.look_alikes == LookAlikes::Allowed)
+        .bind(now.millis())
+        .run(&mut tx)
+        .await?;
+        if let Some(first) = new.first_check {
+            sql("-- add_domain: its first check
+                 INSERT INTO domain_checks (domain_id, number, next_at, findings, observations)
+                 VALUES ($1, 0, $2, '[]', '[]')")
+            .bind(&id)
+            .bind(first.millis())
+            .run(&mut tx)
+            .await?;
+        }
+        super::domain_keys::put(&mut tx, domain.id, &new.keys).await?;
+        tx.commit().await?;
+        Ok(Ok(()))
+    }
+
+    /// Domains of an account in the order of their adding, behind `after`.
+    pub async fn domains(
+        &self,
+        account: AccountId,
+        after: Option<DomainId>,
+        limit: u32,
+    ) -> Result<Vec<DomainRow>, StoreError> {
+        let rows = sql("-- domains
+             SELECT id, account_id, name, kind, verification_token, phase, since, progress, missing,
+                    requirements, decision, created_at
+             FROM domains WHERE account_id = $1 AND id > $2 ORDER BY id LIMIT $3")
+        .bind(account.to_string())
+        .bind(after.map(|it| it.to_string()).unwrap_or_default())
+        .bind(limit)
+        .all(&self.db.readers)
+        .await?;
+        rows.iter().map(domain_row).collect()
+    }
+
+    /// A domain of an account by its name.
+    pub async fn domain_named(
+        &self,
+        account: AccountId,
+        name: &DomainName,
+    ) -> Result<Option<DomainRow>, StoreError> {
+        sql(DOMAIN)
+            .bind(account.to_string())
+            .bind(name.as_str())
+            .optional(&self.db.readers)
+            .await?
+            .map(|row| domain_row(&row))
+            .transpose()
+    }
+
+    /// Lets a domain look like another account's, and brings its next check forward to `now`.
+    pub async fn allow_look_alike(&self, id: DomainId, now: Timestamp) -> Result<(), StoreError> {
+        let mut tx = self.db.begin("allow_look_alike").await?;
+        sql("-- allow_look_alike\nUPDATE domains SET may_look_alike = TRUE WHERE id = $1")
+            .bind(id.to_string())
+            .run(&mut tx)
+            .await?;
+        sql("-- allow_look_alike\nUPDATE domain_checks SET next_at = $1 WHERE domain_id = $2")
+            .bind(now.millis())
+            .bind(id.to_string())
+            .run(&mut tx)
+            .await?;
+        tx.commit().await
+    }
+
+    /// Removes a domain with its keys and its checks.
+    pub async fn remove_domain(&self, id: DomainId) -> Result<(), StoreError> {
+        sql("-- remove_domain\nDELETE FROM domains WHERE id = $1")
+            .bind(id.to_string())
+            .run(&self.db.writer)
+            .await
+            .map(|_| ())
+    }
+
+    /// Why a domain would not be added, if it would not: a look before its keys are made.
+    pub async fn would_refuse(
+        &self,
+        account: AccountId,
+        name: &DomainName,
+        look_alikes: LookAlikes,
+        most: u32,
+    ) -> Result<Option<NotAdded>, StoreError> {
+        let mut tx = self.db.snapshot("would_refuse").await?;
+        let refused = refuse(&mut tx, account, name, look_alikes, most).await?;
+        tx.rollback().await?;
+        Ok(refused)
+    }
+
+    /// The tokens of other accounts whose proof of a domain of this name is there since `since` or
+    /// later.
+    pub async fn proofs_of_others(
+        &self,
+        domain: &SenderDomain,
+        since: Timestamp,
+    ) -> Result<Vec<String>, StoreError> {
+        let rows = sql("-- proofs_of_others
+             SELECT d.verification_token FROM domains d JOIN domain_checks c ON c.domain_id = d.id
+             WHERE d.name = $1 AND d.account_id <> $2 AND d.phase IN ('verified', 'warned')
+               AND c.owned_since >= $3")
+        .bind(domain.name.as_str())
+        .bind(domain.account_id.to_string())
+        .bind(since.millis())
+        .all(&self.db.readers)
+        .await?;
+        rows.iter().map(|row| column(row, "verification_token")).collect()
+    }
+
+    /// Whether the domain looks like a verified one of another account, and may not.
+    pub async fn looks_like_another(&self, id: DomainId) -> Result<bool, StoreError> {
+        let mut tx = self.db.snapshot("looks_like_another").await?;
+        let alike = looks_like_another(&mut tx, id).await?;
+        tx.rollback().await?;
+        Ok(alike)
+    }
+}
+
+/// Whether the domain looks like a verified one of another account, and may not.
+pub async fn looks_like_another(tx: &mut Tx, id: DomainId) -> Result<bool, StoreError> {
+    let row = sql("-- looks_like_another
+         SELECT count(*) AS alike FROM domains own JOIN domains other USING (skeleton)
+         WHERE own.id = $1 AND own.skeleton <> '' AND NOT own.may_look_alike
+           AND other.organizational <> own.organizational AND other.account_id <> own.account_id
+           AND other.kind = 'dns' AND other.phase IN ('verified', 'warned')")
+    .bind(id.to_string())
+    .one(&mut *tx)
+    .await?;
+    Ok(column::<i64>(&row, "alike")? > 0)
+}
+
+async fn refuse(
+    tx: &mut Tx,
+    account: AccountId,
+    name: &DomainName,
+    look_alikes: LookAlikes,
+    most: u32,
+) -> Result<Option<NotAdded>, StoreError> {
+    let row = sql("-- add_domain: may it be added
+         SELECT (SELECT count(*) FROM domains WHERE account_id = $1 AND name = $2) AS same,
+                (SELECT count(*) FROM domains WHERE account_id = $1) AS have,
+                (SELECT count(*) FROM domains
+                 WHERE skeleton = $3 AND kind = 'dns' AND organizational <> $4
+                   AND account_id <> $1 AND phase IN ('verified', 'warned')) AS alike")
+    .bind(account.to_string())
+    .bind(name.as_str())
+    .bind(skeleton_of(name))
+    .bind(name.organizational())
+    .one(&mut *tx)
+    .await?;
+    let count = |name| column::<i64>(&row, name);
+    Ok(if count("same")? > 0 {
+        Some(NotAdded::Exists)
+    } else if count("have")? >= i64::from(most) {
+        Some(NotAdded::TooMany(most))
+    } else if look_alikes == LookAlikes::Refused && count("alike")? > 0 {
+        Some(NotAdded::LooksLikeAnother)
+    } else {
+        None
+    })
+}
+
+/// The statement that finds a domain of an account.
+pub const DOMAIN: &str = "-- domain
+    SELECT id, account_id, name, kind, verification_token, phase, since, progress, missing,
+           requirements, decision, created_at
+    FROM domains WHERE account_id = $1 AND name = $2";
+
+/// Reads a row of [`DOMAIN`].
+///
+/// # Errors
+/// This version of the server cannot read it.
+pub fn domain_row(row: &Row) -> Result<DomainRow, StoreError> {
+    let kind: String = column(row, "kind")?;
+    let kind = match kind.as_str() {
+        "dns" => DomainKind::Dns,
+        "sandbox" => DomainKind::Sandbox,
+        _ => return Err(inconsistent("domains", "kind", &kind)),
+    };
+    let phase: String = column(row, "phase")?;
+    let phase = Phase::from_word(&phase).ok_or_else(|| inconsistent("domains", "phase", &phase))?;
+    let progress: i64 = column(row, "progress")?;
+    let progress = u8::try_from(progress)
+        .map_err(|_| inconsistent("domains", "progress", &progress.to_string()))?;
+    let missing = json(row, "domains", "missing")?;
+    let since = Timestamp::from_millis(column(row, "since")?);
+    Ok(DomainRow {
+        domain: SenderDomain {
+            id: parsed(row, "domains", "id")?,
+            account_id: parsed(row, "domains", "account_id")?,
+            name: parsed(row, "domains", "name")?,
+            kind,
+            verification_token: column(row, "verification_token")?,
+            standing: Standing { phase, since, progress, missing },
+            created_at: Timestamp::from_millis(column(row, "created_at")?),
+        },
+        requirements: json(row, "domains", "requirements")?,
+        decision: json(row, "domains", "decision")?,
+    })
+}

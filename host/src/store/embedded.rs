@@ -1,0 +1,175 @@
+//! What only a file of SQLite needs, the store's and the sandbox inbox's: how a transaction that writes begins,
+//! and how the file gives disk space back. With `auto_vacuum = INCREMENTAL` it keeps account of where each
+//! page belongs, so that its free pages can be cut off a few at a time while others write.
+
+use std::path::Path;
+
+use sqlx::sqlite::{SqliteAutoVacuum, SqliteConnectOptions};
+use sqlx::{ConnectOptions, Connection, Row, Sqlite, SqlitePool, Transaction};
+
+use super::database::sql;
+use super::{Store, StoreError};
+
+const IMMEDIATE: &str = "BEGIN IMMEDIATE";
+/// Free pages that always stay.
+const SPARE_PAGES: i64 = 1_000;
+/// Of a larger file, one in so many pages may be free: it is used again before the next pass.
+const SPARE_SHARE: i64 = 20;
+
+/// What became of a file that could not give space back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Conversion {
+    /// It can already.
+    NotNeeded,
+    /// It was rebuilt, and can now.
+    Done,
+    /// The disk has too little room to rebuild it, or that failed; it works on as it is.
+    PutOff,
+}
+
+/// Begins a transaction that writes, on the one connection of `writer`.
+///
+/// After a full disk or an I/O error SQLite rolls back by itself, and the driver still counts the
+/// transaction as open: such a connection would refuse every further one, so it is replaced.
+///
+/// # Errors
+/// The database failed.
+pub async fn begin_immediate(
+    writer: &SqlitePool,
+) -> Result<Transaction<'static, Sqlite>, sqlx::Error> {
+    match writer.begin_with(IMMEDIATE).await {
+        Err(sqlx::Error::InvalidSavePointStatement) => {
+            tracing::warn!("the connection that writes lost its transaction; it is replaced");
+            writer.acquire().await?.close().await?;
+            writer.begin_with(IMMEDIATE).await
+        }
+        begun => begun,
+    }
+}
+
+/// Makes a file that is still empty one that can give space back: it can only be said before the first
+/// table is made.
+///
+/// # Errors
+/// The file cannot be opened.
+pub async fn begin_shrinkable(
+    options: &SqliteConnectOptions,
+    file: &Path,
+) -> Result<(), sqlx::Error> {
+    if std::fs::metadata(file).is_ok_and(|it| it.len() > 0) {
+        return Ok(());
+    }
+    let options = options.clone().auto_vacuum(SqliteAutoVacuum::Incremental);
+    options.connect().await?.close().await
+}
+
+/// Rebuilds a file of an earlier version, once, where the disk has twice its size free. Nothing else may
+/// be waiting for it.
+///
+/// # Errors
+/// The file cannot be read.
+pub async fn convert_to_shrinkable(
+    writer: &SqlitePool,
+    file: &Path,
+) -> Result<Conversion, sqlx::Error> {
+    convert_within(writer, file, free_disk(file)).await
+}
+
+async fn convert_within(
+    writer: &SqlitePool,
+    file: &Path,
+    free: Option<u64>,
+) -> Result<Conversion, sqlx::Error> {
+    let mut connection = writer.acquire().await?;
+    let state = sqlx::query(
+        "-- convert
+         SELECT a.auto_vacuum, p.page_count * s.page_size AS bytes
+         FROM pragma_auto_vacuum() a, pragma_page_count() p, pragma_page_size() s",
+    )
+    .fetch_one(&mut *connection)
+    .await?;
+    let (kind, bytes): (i64, i64) = (state.try_get("auto_vacuum")?, state.try_get("bytes")?);
+    if kind != 0 {
+        return Ok(Conversion::NotNeeded);
+    }
+    let file = file.display();
+    let needed = u64::try_from(bytes).unwrap_or_default().saturating_mul(2);
+    if free.is_some_and(|free| free < needed) {
+        tracing::warn!(%file, needed, free, "the disk has too little room to rebuild the database, \
+            which an earlier version made; until it has, dropped messages do not make the file smaller");
+        return Ok(Conversion::PutOff);
+    }
+    tracing::info!(%file, bytes, "the database of an earlier version is rebuilt once, so that it can \
+        give disk space back");
+    for statement in
+        ["PRAGMA auto_vacuum = INCREMENTAL", "VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"]
+    {
+        if let Err(error) = sqlx::query(statement).execute(&mut *connection).await {
+            tracing::warn!(%file, %error, statement, "the database could not be rebuilt; it works on \
+                as it was");
+            return Ok(Conversion::PutOff);
+        }
+    }
+    tracing::info!(%file, "the database is rebuilt");
+    Ok(Conversion::Done)
+}
+
+/// Bytes that are free on a file's disk; none where the system does not say.
+fn free_disk(file: &Path) -> Option<u64> {
+    let disk = rustix::fs::statvfs(file).ok()?;
+    Some(disk.f_bavail.saturating_mul(disk.f_frsize))
+}
+
+/// How many pages of a file are free beyond what it keeps to use again.
+///
+/// # Errors
+/// The file cannot be read.
+pub async fn excess(pool: &SqlitePool) -> Result<u32, sqlx::Error> {
+    let (pages, free): (i64, i64) = sqlx::query_as(
+        "-- excess
+         SELECT p.page_count, f.freelist_count FROM pragma_page_count() p, pragma_freelist_count() f",
+    )
+    .fetch_one(pool)
+    .await?;
+    let spare = SPARE_PAGES.max(pages / SPARE_SHARE);
+    Ok(u32::try_from((free - spare).max(0)).unwrap_or(u32::MAX))
+}
+
+/// Cuts at most `pages` free pages off a file; one that cannot give space back stays as it is.
+///
+/// # Errors
+/// The file cannot be written.
+pub async fn cut(writer: &SqlitePool, pages: u32) -> Result<(), sqlx::Error> {
+    let statement = sqlx::AssertSqlSafe(format!("PRAGMA incremental_vacuum({pages})"));
+    sqlx::query(statement).persistent(false).execute(writer).await.map(|_| ())
+}
+
+impl Store {
+    /// Rebuilds a file of an earlier version so that it can give disk space back; see [`Conversion`]. For
+    /// a server that starts: nobody else may be using the file.
+    pub async fn make_shrinkable(&self, file: &Path) -> Result<Conversion, StoreError> {
+        convert_to_shrinkable(self.db.writer.pool(), file)
+            .await
+            .map_err(StoreError::during("make_shrinkable"))
+    }
+
+    /// Cuts at most `pages` of the free pages off the file that are more than it will soon use again.
+    /// Answers how many were left to cut.
+    pub async fn shrink(&self, pages: u32) -> Result<u32, StoreError> {
+        let during = || StoreError::during("shrink");
+        let excess = excess(self.db.readers.pool()).await.map_err(during())?;
+        if excess > 0 {
+            cut(self.db.writer.pool(), pages.min(excess)).await.map_err(during())?;
+        }
+        Ok(excess)
+    }
+
+    /// Folds the write-ahead log into the file as far as readers allow, which waits for nobody: only then
+    /// the file becomes shorter on the disk.
+    pub async fn fold(&self) -> Result<(), StoreError> {
+        sql("PRAGMA wal_checkpoint(PASSIVE)").run(&self.db.writer).await.map(|_| ())
+    }
+}
+
+#[cfg(test)]
+mod tests;

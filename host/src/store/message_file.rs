@@ -1,0 +1,191 @@
+//! All that is known of one message.
+
+use serde_json::{Map, Value};
+
+use super::Store;
+use super::database::{Row, column, inconsistent, json, parsed, sql};
+use super::events::event_row;
+use super::message_pages::{COLUMNS, MessageRow, QUEUE, message_row};
+use crate::clock::Timestamp;
+use crate::id::MessageId;
+use crate::message::address::EmailAddress;
+use crate::store::StoreError;
+use crate::store::records::{Body, EventRow, ReturnPath};
+
+/// A message with its timeline.
+#[derive(Debug, Clone)]
+pub struct MessageFile {
+    /// What lists show.
+    pub row: MessageRow,
+    /// Octets of its content; none where that is no longer kept.
+    pub size: Option<u32>,
+    /// What happened to it, oldest first.
+    pub events: Vec<EventRow>,
+    /// Each attempt to hand it over, oldest first.
+    pub attempts: Vec<AttemptRow>,
+    /// What each plugin decided.
+    pub decisions: Value,
+}
+
+/// One attempt to hand a message over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AttemptRow {
+    /// Which attempt, from 1.
+    pub number: u32,
+    /// When it began, RFC 3339.
+    pub started_at: String,
+    /// When it ended, RFC 3339.
+    pub ended_at: String,
+    /// `sandbox`, `direct`, or the name of a smarthost.
+    pub route: String,
+    /// The host that answered, or did not.
+    pub host: Option<String>,
+    /// Its address and port.
+    pub address: Option<String>,
+    /// How the connection was encrypted; none where it was not.
+    pub tls: Option<String>,
+    /// The state that it led to.
+    pub outcome: String,
+    /// The reply's code.
+    pub code: Option<u16>,
+    /// Its enhanced status code.
+    pub enhanced: Option<String>,
+    /// Its words, or what happened where there was no reply.
+    pub reply: String,
+    /// The dialog, line by line, without the message's content and any secret.
+    pub conversation: String,
+}
+
+/// A message as it can be sent once more.
+#[derive(Debug, Clone)]
+pub struct StoredMessage {
+    pub id: MessageId,
+    /// Slug and revision of its template; none for a message that came whole.
+    pub template: Option<(String, u64)>,
+    /// The envelope's sender.
+    pub return_path: ReturnPath,
+    /// Envelope recipient.
+    pub recipient: EmailAddress,
+    /// The sender's own words to find it by.
+    pub tags: Vec<String>,
+    /// The sender's own facts about it.
+    pub metadata: Map<String, Value>,
+    /// The RFC 5322 message; none where it is no longer kept.
+    pub content: Option<Vec<u8>>,
+}
+
+impl Store {
+    /// What lists show of one message; none if there is no such message.
+    pub async fn message_row(&self, id: MessageId) -> Result<Option<MessageRow>, StoreError> {
+        let mut statement = sql("-- message_row\nSELECT ");
+        statement.push(COLUMNS).push(" FROM messages m ").push(QUEUE);
+        statement.push(" WHERE m.id = ").push_bind(id.to_string());
+        statement.optional(&self.db.readers).await?.map(|row| message_row(&row)).transpose()
+    }
+
+    /// All that is known of one message.
+    ///
+    /// # Errors
+    /// The database failed, or there is no such message.
+    pub async fn message(&self, id: MessageId) -> Result<MessageFile, StoreError> {
+        let missing = || StoreError::Missing { noun: "message", name: id.to_string() };
+        let row = self.message_row(id).await?.ok_or_else(missing)?;
+        let further = sql(
+            "-- message
+             SELECT coalesce((SELECT plugins FROM decisions WHERE message_id = m.id), '[]') AS plugins,
+                    (SELECT substr(bytes, 1, 4) FROM bodies
+                     WHERE message_id = coalesce(m.body_of, m.id)) AS size
+             FROM messages m WHERE m.id = $1",
+        )
+        .bind(id.to_string())
+        .one(&self.db.readers)
+        .await?;
+        let size: Option<Vec<u8>> = column(&further, "size")?;
+        Ok(MessageFile {
+            row,
+            size: size.and_then(|it| Body::from_stored(it).octets()),
+            events: self.message_events(id).await?,
+            attempts: self.message_attempts(id).await?,
+            decisions: json(&further, "decisions", "plugins")?,
+        })
+    }
+
+    /// What happened to a message, oldest first.
+    pub async fn message_events(&self, id: MessageId) -> Result<Vec<EventRow>, StoreError> {
+        let rows = sql("-- message_events
+             SELECT id, type, detail, created_at FROM events WHERE subject = $1 ORDER BY sequence")
+        .bind(id.to_string())
+        .all(&self.db.readers)
+        .await?;
+        rows.iter().map(event_row).collect()
+    }
+
+    /// Each attempt to hand a message over, oldest first.
+    pub async fn message_attempts(&self, id: MessageId) -> Result<Vec<AttemptRow>, StoreError> {
+        let rows = sql(
+            "-- message_attempts
+             SELECT number, started_at, ended_at, route, host, address, tls, outcome, code, enhanced,
+                    reply, conversation
+             FROM attempts WHERE message_id = $1 ORDER BY number",
+        )
+        .bind(id.to_string())
+        .all(&self.db.readers)
+        .await?;
+        rows.iter().map(attempt_row).collect()
+    }
+
+    /// What is needed to send a message once more; none if there is no such message.
+    pub async fn stored_message(&self, id: MessageId) -> Result<Option<StoredMessage>, StoreError> {
+        let row = sql("-- stored_message
+             SELECT m.id, m.template_slug, m.template_revision, m.return_path, m.recipient, m.tags,
+                    m.metadata, b.bytes
+             FROM messages m LEFT JOIN bodies b ON b.message_id = coalesce(m.body_of, m.id)
+             WHERE m.id = $1")
+        .bind(id.to_string())
+        .optional(&self.db.readers)
+        .await?;
+        row.map(|row| stored_message(&row)).transpose()
+    }
+}
+
+fn stored_message(row: &Row) -> Result<StoredMessage, StoreError> {
+    let slug: Option<String> = column(row, "template_slug")?;
+    let revision: Option<i64> = column(row, "template_revision")?;
+    let revision = revision.and_then(|it| u64::try_from(it).ok()).unwrap_or_default();
+    let bytes: Option<Vec<u8>> = column(row, "bytes")?;
+    Ok(StoredMessage {
+        id: parsed(row, "messages", "id")?,
+        template: slug.map(|slug| (slug, revision)),
+        return_path: match column::<Option<&str>>(row, "return_path")? {
+            None => ReturnPath::Author,
+            Some("") => ReturnPath::Other(None),
+            Some(_) => ReturnPath::Other(Some(parsed(row, "messages", "return_path")?)),
+        },
+        recipient: parsed(row, "messages", "recipient")?,
+        tags: json(row, "messages", "tags")?,
+        metadata: json(row, "messages", "metadata")?,
+        content: bytes.and_then(|bytes| Body::from_stored(bytes).unpack()),
+    })
+}
+
+fn attempt_row(row: &Row) -> Result<AttemptRow, StoreError> {
+    let moment = |name| column(row, name).map(|at| Timestamp::from_millis(at).rfc3339());
+    let conversation: Vec<u8> = column(row, "conversation")?;
+    let conversation = Body::from_stored(conversation).unpack();
+    let unreadable = || inconsistent("attempts", "conversation", "not LZ4");
+    let conversation = conversation.ok_or_else(unreadable)?;
+    Ok(AttemptRow {
+        number: column(row, "number")?,
+        started_at: moment("started_at")?,
+        ended_at: moment("ended_at")?,
+        route: column(row, "route")?,
+        host: column(row, "host")?,
+        address: column(row, "address")?,
+        tls: column(row, "tls")?,
+        outcome: column(row, "outcome")?,
+        code: column(row, "code")?,
+        enhanced: column(row, "enhanced")?,
+        reply: column(row, "reply")?,
+        conversation: String::from_utf8_lossy(&conversation).into_owned(),
+    })
+}

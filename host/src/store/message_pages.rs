@@ -1,0 +1,270 @@
+//! Lists of messages: newest first, filtered, page by page. A request looks at a bounded number of
+//! rows, in batches, so that nobody's search holds up somebody else's send.
+
+use serde_json::{Map, Value};
+
+use super::Store;
+use super::database::{Row, Statement, column, inconsistent, json, parsed, sql, to_json};
+use super::scan_batches::ScanBatches;
+use crate::account::key::Mode;
+use crate::clock::Timestamp;
+use crate::id::{AccountId, MessageId};
+use crate::message::address::EmailAddress;
+use crate::message::state::MessageState;
+use crate::store::StoreError;
+
+/// The columns of a [`MessageRow`], of `messages m` and its row `q` of the queue that nobody holds.
+pub const COLUMNS: &str = "m.id, m.account_id, m.key_id, m.channel, m.template_slug, \
+    m.template_revision, m.sender, m.recipient, m.subject, m.state, m.reason, m.credits, m.tags, \
+    m.metadata, m.created_at, m.updated_at, m.complained_at, m.resent_from, q.due_at, \
+    (SELECT amount FROM ledger WHERE message_id = m.id AND kind = 'refund') AS refunded";
+/// What joins that row.
+pub const QUEUE: &str = "LEFT JOIN queue q ON q.message_id = m.id AND q.lease_owner IS NULL";
+
+/// How far an identifier's time may be from the moment of acceptance: the identifier is made while the
+/// message is rendered.
+const ID_TIME_SLACK_MS: i64 = 60_000;
+
+/// A message on one line of a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MessageRow {
+    pub id: MessageId,
+    pub account_id: AccountId,
+    /// The key that it was sent with.
+    pub key_id: String,
+    /// Through which door it came.
+    pub channel: String,
+    /// Its template; none for a message that came whole.
+    pub template: Option<String>,
+    /// The template's revision.
+    pub template_revision: Option<i64>,
+    /// The author: the address in From.
+    pub from: String,
+    /// Envelope recipient.
+    pub to: String,
+    pub subject: String,
+    pub state: String,
+    /// Why it stands there.
+    pub reason: String,
+    pub credits: i64,
+    /// What of that was given back.
+    pub refunded: i64,
+    /// The sender's own words to find it by.
+    pub tags: Vec<String>,
+    /// The sender's own facts about it.
+    pub metadata: Map<String, Value>,
+    /// When it is attempted next, RFC 3339; none while an attempt is under way, or where it rests.
+    pub next_attempt_at: Option<String>,
+    /// When it was accepted, RFC 3339.
+    pub created_at: String,
+    /// When it last changed, RFC 3339.
+    pub updated_at: String,
+    /// When its recipient called it spam, RFC 3339.
+    pub complained_at: Option<String>,
+    /// The message that it sends once more.
+    pub resent_from: Option<String>,
+}
+
+/// Some of an account's messages; a member that says nothing takes all of them.
+#[derive(Debug, Clone, Default)]
+pub struct MessageFilter {
+    /// Those to this recipient.
+    pub to: Option<EmailAddress>,
+    /// Those from this author.
+    pub from: Option<EmailAddress>,
+    /// Those in one of these states.
+    pub states: Vec<MessageState>,
+    /// Those of this template.
+    pub template: Option<String>,
+    /// Those with this tag.
+    pub tag: Option<String>,
+    /// Those whose subject holds this; A to Z in either case.
+    pub subject: Option<String>,
+    /// Those accepted at this moment or later.
+    pub since: Option<Timestamp>,
+    /// Those accepted before this moment.
+    pub until: Option<Timestamp>,
+    /// Those whose author is at one of these domains: all that a key may see.
+    pub domains: Vec<String>,
+    /// Those of one of these templates: the same.
+    pub templates: Vec<String>,
+    /// Those sent with a key of this mode.
+    pub mode: Option<Mode>,
+}
+
+/// Some messages, and where the list goes on.
+#[derive(Debug, Clone)]
+pub struct MessagePage {
+    /// Newest first.
+    pub messages: Vec<MessageRow>,
+    /// What the next page comes after; none where there is no more.
+    pub next: Option<MessageId>,
+}
+
+impl Store {
+    /// The messages of an account that pass the filter, newest first, at most `limit`, behind `after`.
+    /// A page may be short, or empty, and still have a next one: then much was looked at in vain.
+    pub async fn messages(
+        &self,
+        account: AccountId,
+        filter: &MessageFilter,
+        after: Option<MessageId>,
+        limit: u32,
+    ) -> Result<MessagePage, StoreError> {
+        let wanted = usize::try_from(limit).unwrap_or(usize::MAX);
+        let mut upper = upper_end(filter, after);
+        let mut messages: Vec<MessageRow> = Vec::new();
+        for batch in ScanBatches::new(limit) {
+            let lower = self.lower_end(account, filter, &upper, batch).await?;
+            let left = i64::from(limit) + 1 - i64::try_from(messages.len()).unwrap_or(i64::MAX);
+            let range = (upper.as_str(), lower.as_deref());
+            messages.extend(self.matching(account, filter, range, left).await?);
+            if messages.len() > wanted {
+                messages.truncate(wanted);
+                let next = messages.last().map(|row| row.id);
+                return Ok(MessagePage { messages, next });
+            }
+            let Some(lower) = lower else { return Ok(MessagePage { messages, next: None }) };
+            upper = lower;
+        }
+        let stopped = upper.parse().map_err(|_| inconsistent("messages", "id", &upper))?;
+        Ok(MessagePage { messages, next: Some(stopped) })
+    }
+
+    /// The last of the next `batch` messages; none where there are fewer.
+    async fn lower_end(
+        &self,
+        account: AccountId,
+        filter: &MessageFilter,
+        upper: &str,
+        batch: u32,
+    ) -> Result<Option<String>, StoreError> {
+        let mut query = sql("-- messages: a batch\nSELECT m.id ");
+        push_range(&mut query, account, filter, "", (upper, None));
+        query.push(" ORDER BY m.id DESC LIMIT 1 OFFSET ").push_bind(batch.saturating_sub(1));
+        let row = query.optional(&self.db.pages).await?;
+        row.map(|row| column(&row, "id")).transpose()
+    }
+
+    async fn matching(
+        &self,
+        account: AccountId,
+        filter: &MessageFilter,
+        range: (&str, Option<&str>),
+        limit: i64,
+    ) -> Result<Vec<MessageRow>, StoreError> {
+        let mut query = sql("-- messages\nSELECT ");
+        query.push(COLUMNS).push(" ");
+        push_range(&mut query, account, filter, QUEUE, range);
+        push_filter(&mut query, account, filter);
+        query.push(" ORDER BY m.id DESC LIMIT ").push_bind(limit);
+        let rows = query.all(&self.db.pages).await?;
+        rows.iter().map(message_row).collect()
+    }
+}
+
+/// All identifiers of the page are below it.
+fn upper_end(filter: &MessageFilter, after: Option<MessageId>) -> String {
+    let until = filter.until.map(|it| first_id(it.millis().saturating_add(ID_TIME_SLACK_MS)));
+    let after = after.map(|it| it.to_string());
+    // Behind every identifier: `~` comes after the letters of a ULID.
+    let end = "msg_~".to_owned();
+    after.into_iter().chain(until).fold(end, Ord::min)
+}
+
+/// No identifier of that moment or later comes before it.
+fn first_id(millis: i64) -> String {
+    MessageId::first_of(Timestamp::from_millis(millis)).to_string()
+}
+
+/// From what an index finds by itself: the account, or the recipient in the account; and the time.
+fn push_range(
+    query: &mut Statement,
+    account: AccountId,
+    filter: &MessageFilter,
+    join: &'static str,
+    (upper, lower): (&str, Option<&str>),
+) {
+    let index = match filter.to {
+        Some(_) => "messages_of_recipient",
+        None => "messages_of_account",
+    };
+    query.push("FROM messages m INDEXED BY ").push(index).push(" ").push(join);
+    query.push(" WHERE m.account_id = ").push_bind(account.to_string());
+    if let Some(to) = &filter.to {
+        query.push(" AND m.recipient = ").push_bind(to.to_string());
+    }
+    query.push(" AND m.id < ").push_bind(upper.to_owned());
+    let since = filter.since.map(|it| first_id(it.millis().saturating_sub(ID_TIME_SLACK_MS)));
+    if let Some(lower) = since.into_iter().chain(lower.map(str::to_owned)).max() {
+        query.push(" AND m.id >= ").push_bind(lower);
+    }
+}
+
+fn push_filter(query: &mut Statement, account: AccountId, filter: &MessageFilter) {
+    if let Some(mode) = filter.mode {
+        query.push(" AND m.key_id IN (SELECT id FROM keys WHERE account_id = ");
+        query.push_bind(account.to_string()).push(" AND mode = ").push_bind(mode.word()).push(")");
+    }
+    if let Some(from) = &filter.from {
+        query.push(" AND m.sender = ").push_bind(from.to_string());
+    }
+    if !filter.states.is_empty() {
+        query.push(" AND m.state IN (SELECT value FROM json_each(");
+        query.push_bind(to_json(&filter.states)).push("))");
+    }
+    if let Some(template) = &filter.template {
+        query.push(" AND m.template_slug = ").push_bind(template.clone());
+    }
+    if let Some(tag) = &filter.tag {
+        query.push(" AND EXISTS (SELECT 1 FROM json_each(m.tags) WHERE value = ");
+        query.push_bind(tag.clone()).push(")");
+    }
+    if let Some(subject) = &filter.subject {
+        query.push(" AND instr(lower(m.subject), ").push_bind(subject.to_ascii_lowercase());
+        query.push(") > 0");
+    }
+    if let Some(since) = filter.since {
+        query.push(" AND m.created_at >= ").push_bind(since.millis());
+    }
+    if let Some(until) = filter.until {
+        query.push(" AND m.created_at < ").push_bind(until.millis());
+    }
+    if !filter.domains.is_empty() {
+        // The last `@` is the one that counts, also behind a quoted local part.
+        query.push(" AND EXISTS (SELECT 1 FROM json_each(").push_bind(to_json(&filter.domains));
+        query.push(") WHERE substr(m.sender, -length(value) - 1) = '@' || value)");
+    }
+    if !filter.templates.is_empty() {
+        query.push(" AND m.template_slug IN (SELECT value FROM json_each(");
+        query.push_bind(to_json(&filter.templates)).push("))");
+    }
+}
+
+/// Reads the [`COLUMNS`].
+pub fn message_row(row: &Row) -> Result<MessageRow, StoreError> {
+    let moment = |at: i64| Timestamp::from_millis(at).rfc3339();
+    let when = |name| column::<Option<i64>>(row, name).map(|it| it.map(moment));
+    Ok(MessageRow {
+        id: parsed(row, "messages", "id")?,
+        account_id: parsed(row, "messages", "account_id")?,
+        key_id: column(row, "key_id")?,
+        channel: column(row, "channel")?,
+        template: column(row, "template_slug")?,
+        template_revision: column(row, "template_revision")?,
+        from: column(row, "sender")?,
+        to: column(row, "recipient")?,
+        subject: column(row, "subject")?,
+        state: column(row, "state")?,
+        reason: column(row, "reason")?,
+        credits: column(row, "credits")?,
+        refunded: column::<Option<i64>>(row, "refunded")?.unwrap_or(0),
+        tags: json(row, "messages", "tags")?,
+        metadata: json(row, "messages", "metadata")?,
+        next_attempt_at: when("due_at")?,
+        created_at: moment(column(row, "created_at")?),
+        updated_at: moment(column(row, "updated_at")?),
+        complained_at: when("complained_at")?,
+        resent_from: column(row, "resent_from")?,
+    })
+}

@@ -1,0 +1,362 @@
+//! The queue of messages that are still to be delivered: found lane by lane, claimed in batches, with a
+//! lease.
+//!
+//! A message that is leased is in no lane. When its lease is over, [`Store::recover_ended_leases`] gives
+//! it back. A worker may only settle what it still holds.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::{Value, json};
+
+use super::Store;
+use super::database::{Row, Tx, column, inconsistent, parsed, sql};
+use super::events::Change;
+use super::recheck_at_lease::recheck_at_lease;
+use super::settle::{give_up, write_states};
+use crate::clock::Timestamp;
+use crate::id::MessageId;
+use crate::message::state::MessageState;
+use crate::store::StoreError;
+use crate::store::records::{Body, Due, DueLane, Lane, LaneKind, LaneStart, Lease, RouteChoice};
+
+const DUE_LANES: &str = "-- due_lanes
+    SELECT due_at, lane, account_id FROM lanes INDEXED BY lanes_by_due
+    WHERE lane <> 'sandbox' AND due_at <= $1 AND (due_at, lane, account_id) > ($2, $3, $4)
+    ORDER BY due_at, lane, account_id LIMIT $5";
+const DUE_SANDBOX_LANES: &str = "-- due_lanes: of the sandbox
+    SELECT due_at, lane, account_id FROM lanes INDEXED BY lanes_of_sandbox
+    WHERE lane = 'sandbox' AND due_at <= $1 AND (due_at, lane, account_id) > ($2, $3, $4)
+    ORDER BY due_at, lane, account_id LIMIT $5";
+const DUE_IN: &str = "-- due_in
+    SELECT l.key AS lane_number, q.message_id, q.account_id, q.is_wanted, q.octets, q.lane, q.due_at,
+           q.attempts, q.first_at
+    FROM json_each($1) l
+    CROSS JOIN queue q ON q.message_id IN (
+        SELECT message_id FROM queue INDEXED BY queue_of_lane
+        WHERE lane = l.value ->> 0 AND account_id = l.value ->> 1 AND lease_owner IS NULL
+          AND due_at <= $2 AND (due_at, message_id) > (l.value ->> 2, l.value ->> 3)
+        ORDER BY due_at, message_id LIMIT $3)";
+const NEXT_DUE: &str = "-- next_due
+    SELECT min(due_at) AS due FROM (
+        SELECT min(due_at) AS due_at FROM lanes INDEXED BY lanes_by_due
+        WHERE lane <> 'sandbox' AND due_at > $1
+        UNION ALL
+        SELECT min(due_at) FROM lanes INDEXED BY lanes_of_sandbox
+        WHERE lane = 'sandbox' AND due_at > $1) AS next";
+const REMOVE_EMPTY_LANES: &str = "-- correct_lanes: empty
+    DELETE FROM lanes
+    WHERE (lane, account_id) IN (SELECT value ->> 0, value ->> 1 FROM json_each($1))
+      AND NOT EXISTS (SELECT 1 FROM queue q
+                      WHERE q.lane = lanes.lane AND q.account_id = lanes.account_id
+                        AND q.lease_owner IS NULL)";
+const RAISE_LANES: &str = "-- correct_lanes: due later
+    UPDATE lanes SET due_at = n.due_at
+    FROM (SELECT l.value ->> 0 AS lane, l.value ->> 1 AS account_id,
+                 (SELECT q.due_at FROM queue q
+                  WHERE q.lane = l.value ->> 0 AND q.account_id = l.value ->> 1
+                    AND q.lease_owner IS NULL
+                  ORDER BY q.due_at LIMIT 1) AS due_at
+          FROM json_each($1) l) AS n
+    WHERE lanes.lane = n.lane AND lanes.account_id = n.account_id AND n.due_at > lanes.due_at";
+
+impl Store {
+    /// Lanes of that kind that may have due messages, the longest waiting first, behind `after`.
+    pub async fn due_lanes(
+        &self,
+        kind: LaneKind,
+        now: Timestamp,
+        after: Option<&DueLane>,
+        limit: u32,
+    ) -> Result<Vec<DueLane>, StoreError> {
+        let statement = match kind {
+            LaneKind::Sandbox => DUE_SANDBOX_LANES,
+            LaneKind::Domains => DUE_LANES,
+        };
+        let rows = sql(statement)
+            .bind(now.millis())
+            .bind(after.map_or(i64::MIN, |it| it.due_at.millis()))
+            .bind(after.map_or("", |it| it.lane.name.as_str()))
+            .bind(after.map(|it| it.lane.account_id.to_string()).unwrap_or_default())
+            .bind(limit)
+            .all(&self.db.readers)
+            .await?;
+        rows.iter()
+            .map(|row| {
+                Ok(DueLane {
+                    due_at: Timestamp::from_millis(column(row, "due_at")?),
+                    lane: Lane {
+                        name: column(row, "lane")?,
+                        account_id: parsed(row, "lanes", "account_id")?,
+                    },
+                })
+            })
+            .collect()
+    }
+
+    /// The due messages of each of these lanes that nobody has leased, the longest waiting first, at most
+    /// `each` of one lane.
+    pub async fn due_in(
+        &self,
+        lanes: &[LaneStart],
+        now: Timestamp,
+        each: u32,
+    ) -> Result<Vec<Vec<Due>>, StoreError> {
+        let starts: Vec<Value> = lanes
+            .iter()
+            .map(|it| {
+                let after = it.after.as_ref();
+                json!([
+                    it.lane.name,
+                    it.lane.account_id,
+                    after.map_or(i64::MIN, |it| it.due_at.millis()),
+                    after.map(|it| it.message_id.to_string()).unwrap_or_default(),
+                ])
+            })
+            .collect();
+        let rows =
+            sql(DUE_IN).json(&starts).bind(now.millis()).bind(each).all(&self.db.readers).await?;
+        let mut found: Vec<Vec<Due>> = lanes.iter().map(|_| Vec::new()).collect();
+        for row in &rows {
+            let number: i64 = column(row, "lane_number")?;
+            let of_lane = usize::try_from(number).ok().and_then(|it| found.get_mut(it));
+            if let Some(of_lane) = of_lane {
+                of_lane.push(due(row)?);
+            }
+        }
+        // An IN list has an order of its own.
+        for of_lane in &mut found {
+            of_lane.sort_unstable_by_key(|it| (it.due_at, it.message_id));
+        }
+        Ok(found)
+    }
+
+    /// Writes down when these lanes are due next, where nothing in them is due as early as was written
+    /// down before: messages may have been canceled.
+    pub async fn correct_lanes(&self, lanes: &[Lane]) -> Result<(), StoreError> {
+        let mut tx = self.db.begin("correct_lanes").await?;
+        correct_lanes(&mut tx, lanes.iter().collect()).await?;
+        tx.commit().await
+    }
+
+    /// Gives back messages whose leases are over, except for those that are `under_way` in this process:
+    /// under a clock that jumped ahead their leases only seem to be over. Answers how many.
+    pub async fn recover_ended_leases(
+        &self,
+        under_way: &HashSet<MessageId>,
+        now: Timestamp,
+    ) -> Result<u64, StoreError> {
+        // Nearly always there is none: that is found out without the lock of those who write.
+        let ended = sql(
+            "-- recover_ended_leases: look
+             SELECT message_id FROM queue WHERE lease_owner IS NOT NULL AND lease_until <= $1 LIMIT 1000",
+        )
+        .bind(now.millis())
+        .all(&self.db.readers)
+        .await?;
+        let ended: Vec<MessageId> = ended
+            .iter()
+            .map(|row| parsed(row, "queue", "message_id"))
+            .collect::<Result<_, StoreError>>()?;
+        let ended: Vec<MessageId> =
+            ended.into_iter().filter(|it| !under_way.contains(it)).collect();
+        if ended.is_empty() {
+            return Ok(0);
+        }
+        sql("-- recover_ended_leases
+             UPDATE queue SET due_at = lease_until, lease_owner = NULL, lease_until = NULL
+             WHERE message_id IN (SELECT value FROM json_each($1))
+               AND lease_owner IS NOT NULL AND lease_until <= $2")
+        .list(&ended)
+        .bind(now.millis())
+        .run(&self.db.writer)
+        .await
+    }
+
+    /// Leases those of `wanted` that are still due to `owner` until `until`; each is `sending` from
+    /// now on. Not what may not be sent any more: to suppressed recipients, of suspended accounts.
+    ///
+    /// # Errors
+    /// The database failed; nothing is leased then.
+    pub async fn lease(
+        &self,
+        owner: &str,
+        wanted: &[MessageId],
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Result<Vec<Lease>, StoreError> {
+        let mut tx = self.db.begin("lease").await?;
+        let claimed = sql("-- lease
+             UPDATE queue SET lease_owner = $1, lease_until = $2,
+                              attempts = attempts + 1, first_at = coalesce(first_at, $3),
+                              waits_for = NULL, is_wanted = FALSE
+             WHERE message_id IN (SELECT value FROM json_each($4))
+               AND due_at <= $3 AND lease_owner IS NULL
+             RETURNING message_id, account_id, lane, attempts, first_at")
+        .bind(owner)
+        .bind(until.millis())
+        .bind(now.millis())
+        .list(wanted)
+        .all(&mut tx)
+        .await?;
+        let lanes: HashSet<Lane> = claimed.iter().map(lane).collect::<Result<_, StoreError>>()?;
+        let (leases, unreadable) = read_leases(&mut tx, &claimed).await?;
+        give_up(&mut tx, &unreadable, now).await?;
+        let leases = recheck_at_lease(&mut tx, leases, now).await?;
+        let reasons: Vec<String> =
+            leases.iter().map(|lease| format!("attempt {}", lease.attempt)).collect();
+        let changes: Vec<Change<'_>> = leases
+            .iter()
+            .zip(&reasons)
+            .map(|(lease, reason)| Change {
+                message: lease.message_id,
+                account: lease.account_id,
+                state: MessageState::Sending,
+                reason,
+            })
+            .collect();
+        write_states(&mut tx, &changes, now).await?;
+        // Last: what is held back is due again later, in the same lane.
+        correct_lanes(&mut tx, lanes.iter().collect()).await?;
+        tx.commit().await?;
+        Ok(leases)
+    }
+
+    /// The RFC 5322 message of a lease; none when its stored body is missing or damaged.
+    pub async fn body(&self, id: MessageId) -> Result<Option<Vec<u8>>, StoreError> {
+        let row = sql(
+            "-- body
+             SELECT b.bytes FROM messages m JOIN bodies b ON b.message_id = coalesce(m.body_of, m.id)
+             WHERE m.id = $1",
+        )
+        .bind(id.to_string())
+        .optional(&self.db.readers)
+        .await?;
+        let bytes = row.map(|row| column::<Vec<u8>>(&row, "bytes")).transpose()?;
+        Ok(bytes.and_then(|bytes| Body::from_stored(bytes).unpack()))
+    }
+
+    /// Whether the newest event is of the future: the clock was ahead when it was written.
+    pub async fn is_ahead_of(&self, now: Timestamp) -> Result<bool, StoreError> {
+        let newest = sql("-- is_ahead_of
+             SELECT created_at FROM events ORDER BY sequence DESC LIMIT 1")
+        .optional(&self.db.readers)
+        .await?;
+        let newest = newest.map(|row| column::<i64>(&row, "created_at")).transpose()?;
+        Ok(newest.is_some_and(|newest| newest > now.millis()))
+    }
+
+    /// Makes messages due again as early as they would be if the clock had never shown a later time
+    /// than `now`. Answers how many. It looks at the whole queue.
+    pub async fn mend_due_times(&self, now: Timestamp) -> Result<u64, StoreError> {
+        // CROSS JOIN: from the queue to its messages, not through all messages.
+        sql(
+            "-- mend_due_times
+             UPDATE queue SET due_at = ahead.due_at, 
+                 first_at = CASE WHEN queue.first_at < $1 THEN queue.first_at ELSE $1 END
+             FROM (SELECT q.message_id, 
+                          $1 + CASE WHEN q.due_at > m.updated_at THEN q.due_at - m.updated_at ELSE 0 END AS due_at
+                   FROM queue q CROSS JOIN messages m ON m.id = q.message_id
+                   WHERE m.updated_at > $1 AND q.lease_owner IS NULL AND m.state <> 'scheduled') AS ahead
+             WHERE queue.message_id = ahead.message_id",
+        )
+        .bind(now.millis())
+        .run(&self.db.writer)
+        .await
+    }
+
+    /// When a lane that is not due at `now` is due next; none where there is none. It may be early: a
+    /// message may have been canceled.
+    pub async fn next_due(&self, now: Timestamp) -> Result<Option<Timestamp>, StoreError> {
+        let row = sql(NEXT_DUE).bind(now.millis()).one(&self.db.readers).await?;
+        Ok(column::<Option<i64>>(&row, "due")?.map(Timestamp::from_millis))
+    }
+}
+
+/// When these lanes are due next, after some of their messages left them.
+pub(super) async fn correct_lanes(tx: &mut Tx, lanes: Vec<&Lane>) -> Result<(), StoreError> {
+    let lanes: Vec<(&str, String)> =
+        lanes.into_iter().map(|it| (it.name.as_str(), it.account_id.to_string())).collect();
+    for statement in [REMOVE_EMPTY_LANES, RAISE_LANES] {
+        sql(statement).json(&lanes).run(&mut *tx).await?;
+    }
+    Ok(())
+}
+
+pub(super) fn lane(row: &Row) -> Result<Lane, StoreError> {
+    Ok(Lane { name: column(row, "lane")?, account_id: parsed(row, "queue", "account_id")? })
+}
+
+fn due(row: &Row) -> Result<Due, StoreError> {
+    Ok(Due {
+        message_id: parsed(row, "queue", "message_id")?,
+        account_id: parsed(row, "queue", "account_id")?,
+        lane: column(row, "lane")?,
+        due_at: Timestamp::from_millis(column(row, "due_at")?),
+        is_wanted: column(row, "is_wanted")?,
+        octets: column(row, "octets")?,
+        attempts: column(row, "attempts")?,
+        first_at: column::<Option<i64>>(row, "first_at")?.map(Timestamp::from_millis),
+    })
+}
+
+/// The messages of claimed rows, and the identifiers of those that cannot be read: one broken row must
+/// not hold up the others.
+async fn read_leases(
+    tx: &mut Tx,
+    claimed: &[Row],
+) -> Result<(Vec<Lease>, Vec<String>), StoreError> {
+    let mut attempts: HashMap<String, (u32, Timestamp)> = HashMap::with_capacity(claimed.len());
+    for row in claimed {
+        let first_at = Timestamp::from_millis(column(row, "first_at")?);
+        attempts.insert(column(row, "message_id")?, (column(row, "attempts")?, first_at));
+    }
+    let ids: Vec<&String> = attempts.keys().collect();
+    let rows = sql(
+        "-- lease: read
+         SELECT m.id, m.account_id, m.sender, m.domain_id, coalesce(m.return_path, m.sender) AS return_path,
+                m.recipient, m.route
+         FROM messages m
+         WHERE m.id IN (SELECT value FROM json_each($1)) ORDER BY m.id",
+    )
+    .list(&ids)
+    .all(&mut *tx)
+    .await?;
+    let mut leases = Vec::with_capacity(rows.len());
+    for row in &rows {
+        let id: String = column(row, "id")?;
+        let Some((attempt, first_at)) = attempts.remove(&id) else { continue };
+        match lease(row, attempt, first_at) {
+            Ok(lease) => leases.push(lease),
+            Err(error) => {
+                tracing::error!(message = id, %error, "a message cannot be read; it is given up");
+                attempts.insert(id, (attempt, first_at));
+            }
+        }
+    }
+    Ok((leases, attempts.into_keys().collect()))
+}
+
+fn lease(row: &Row, attempt: u32, first_at: Timestamp) -> Result<Lease, StoreError> {
+    let route: String = column(row, "route")?;
+    Ok(Lease {
+        message_id: parsed(row, "messages", "id")?,
+        account_id: parsed(row, "messages", "account_id")?,
+        sender: match column::<&str>(row, "return_path")? {
+            "" => None,
+            _ => Some(parsed(row, "messages", "return_path")?),
+        },
+        author: parsed(row, "messages", "sender")?,
+        domain: match column::<Option<&str>>(row, "domain_id")? {
+            Some(_) => Some(parsed(row, "messages", "domain_id")?),
+            None => None,
+        },
+        recipient: parsed(row, "messages", "recipient")?,
+        route: match route.as_str() {
+            "sandbox" => RouteChoice::Sandbox,
+            "configured" => RouteChoice::Configured,
+            _ => return Err(inconsistent("messages", "route", &route)),
+        },
+        attempt,
+        first_at,
+    })
+}

@@ -1,0 +1,84 @@
+//! What a transaction of the commit knows, and what it is told to write.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use super::{Answer, Idempotency, JobOutcome, NewMessage};
+use crate::account::key::Mode;
+use crate::clock::Timestamp;
+use crate::credit::Credits;
+use crate::id::{AccountId, KeyId};
+use crate::message::state::MessageState;
+
+/// A client's key, of an account and a mode.
+pub type IdempotencyKey = (AccountId, Mode, String);
+
+/// What is decided on, as it is while the transaction holds the write lock.
+#[derive(Debug)]
+pub struct CommitFacts {
+    pub revision: i64,
+    pub balances: HashMap<AccountId, i64>,
+    /// The recipients on their accounts' suppression lists, in lower case throughout.
+    pub suppressed: HashSet<(AccountId, String)>,
+    /// Answers that have not expired, each with the hash of the body that it was given to.
+    pub answers: HashMap<IdempotencyKey, (Vec<u8>, Vec<Answer>)>,
+}
+
+/// What was decided: the store writes it, and decides nothing more.
+#[derive(Debug)]
+pub struct Verdict<'a> {
+    /// One for each job, in order.
+    pub jobs: Vec<JobVerdict<'a>>,
+    pub accepted: Vec<Accepted<'a>>,
+    pub credit_events: Vec<CreditEvent>,
+    /// Until when kept answers are given again.
+    pub answers_until: Timestamp,
+}
+
+/// What became of a job.
+#[derive(Debug)]
+pub struct JobVerdict<'a> {
+    pub outcome: JobOutcome,
+    /// The key under which its answers are kept.
+    pub kept_under: Option<&'a Idempotency>,
+}
+
+/// A message that was accepted.
+#[derive(Debug)]
+pub struct Accepted<'a> {
+    pub account: AccountId,
+    pub key: KeyId,
+    pub message: &'a NewMessage,
+    /// The state that it starts in.
+    pub state: MessageState,
+    pub reason: Cow<'static, str>,
+    pub charged: Credits,
+    /// When its first attempt is due; none where there is none.
+    pub due_at: Option<Timestamp>,
+}
+
+/// An account hears that its credits come to an end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CreditEvent {
+    pub account: AccountId,
+    pub kind: CreditEventKind,
+    pub balance: Credits,
+    /// The balance below which it is told that its credits are low.
+    pub threshold: Credits,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CreditEventKind {
+    Low,
+    Exhausted,
+}
+
+impl CreditEventKind {
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Low => "credits.low",
+            Self::Exhausted => "credits.exhausted",
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! What reports say about messages that have left: written once, with its event and what it puts on
+//! the suppression list, in one transaction.
+
+use super::database::{Row, Tx, column, parsed, sql};
+use super::events::{self, Change};
+use super::{Store, suppressions};
+use crate::clock::Timestamp;
+use crate::domain::name::DomainName;
+use crate::id::{AccountId, EventId, MessageId};
+use crate::message::address::EmailAddress;
+use crate::message::state::MessageState;
+use crate::store::StoreError;
+use crate::store::records::{BounceFacts, NewSuppression};
+
+#[cfg(test)]
+mod tests;
+
+/// A message, as far as a report is about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reported {
+    pub message_id: MessageId,
+    pub account_id: AccountId,
+    /// The author: the address in From.
+    pub author: EmailAddress,
+    /// Envelope recipient.
+    pub recipient: EmailAddress,
+}
+
+/// A report to write down.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewReport {
+    /// The message that it is about.
+    pub message_id: MessageId,
+    pub kind: ReportKind,
+    /// In the words of whoever said it.
+    pub reason: String,
+    /// What puts the recipient on the account's suppression list.
+    pub suppression: Option<NewSuppression>,
+    /// What is told of a bounce.
+    pub facts: Option<BounceFacts>,
+}
+
+/// What a report says of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReportKind {
+    /// It did not arrive.
+    Bounce,
+    /// Its recipient does not want it.
+    Complaint,
+}
+
+/// What became of a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Recorded {
+    /// It is written down.
+    Now,
+    /// It changes nothing: it came before, or the message is not one that can bounce.
+    Before,
+}
+
+/// The public half of a key that signs, or has signed, for a domain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PublishedKey {
+    /// The first label of its record's name.
+    pub selector: String,
+    /// `rsa-sha256` or `ed25519-sha256`.
+    pub algorithm: String,
+    /// The value of the tag `p=`.
+    pub public: String,
+}
+
+impl Store {
+    /// The keys that a message of that domain may be signed with: also those that were rotated out and are
+    /// still published.
+    pub async fn published_keys(
+        &self,
+        account: AccountId,
+        domain: &DomainName,
+    ) -> Result<Vec<PublishedKey>, StoreError> {
+        let rows = sql("-- published_keys
+             SELECT k.selector, k.algorithm, k.public_key
+             FROM domains d JOIN dkim_keys k ON k.domain_id = d.id
+             WHERE d.account_id = $1 AND d.name = $2 AND k.phase <> 'next'")
+        .bind(account.to_string())
+        .bind(domain.as_str())
+        .all(&self.db.readers)
+        .await?;
+        let key = |row: &Row| {
+            Ok(PublishedKey {
+                selector: column(row, "selector")?,
+                algorithm: column(row, "algorithm")?,
+                public: column(row, "public_key")?,
+            })
+        };
+        rows.iter().map(key).collect()
+    }
+
+    /// The message that a report is about; none if it is not kept any more, or never was.
+    pub async fn reported(&self, id: MessageId) -> Result<Option<Reported>, StoreError> {
+        let row = sql("-- reported
+             SELECT id, account_id, sender, recipient FROM messages WHERE id = $1")
+        .bind(id.to_string())
+        .optional(&self.db.readers)
+        .await?;
+        row.map(|row| {
+            Ok(Reported {
+                message_id: parsed(&row, "messages", "id")?,
+                account_id: parsed(&row, "messages", "account_id")?,
+                author: parsed(&row, "messages", "sender")?,
+                recipient: parsed(&row, "messages", "recipient")?,
+            })
+        })
+        .transpose()
+    }
+
+    /// Writes a report down, once: a second one changes nothing.
+    ///
+    /// # Errors
+    /// The database failed; nothing was written then.
+    pub async fn record_report(
+        &self,
+        report: &NewReport,
+        now: Timestamp,
+    ) -> Result<Recorded, StoreError> {
+        let mut tx = self.db.begin("record_report").await?;
+        let recorded = match report.kind {
+            ReportKind::Bounce => bounce(&mut tx, report, now).await?,
+            ReportKind::Complaint => complain(&mut tx, report, now).await?,
+        };
+        if recorded == Recorded::Before {
+            return Ok(recorded);
+        }
+        if let Some(suppression) = &report.suppression {
+            suppressions::put(&mut tx, suppression, now).await?;
+        }
+        if let Some(facts) = &report.facts {
+            events::tell_bounce(&mut tx, report.message_id, facts, now).await?;
+        }
+        tx.commit().await?;
+        Ok(recorded)
+    }
+}
+
+/// Ends a message that has left. One that is still tried is tried no more: its attempts may have
+/// succeeded without our hearing of it.
+async fn bounce(tx: &mut Tx, report: &NewReport, now: Timestamp) -> Result<Recorded, StoreError> {
+    let id = report.message_id.to_string();
+    let row = sql("-- bounce
+         UPDATE messages SET state = 'bounced', reason = $2, updated_at = $3
+         WHERE id = $1 AND state IN ('delivered', 'relayed', 'deferred', 'sending')
+         RETURNING account_id")
+    .bind(&id)
+    .bind(&report.reason)
+    .bind(now.millis())
+    .optional(&mut *tx)
+    .await?;
+    let Some(row) = row else { return Ok(Recorded::Before) };
+    sql("-- bounce: queue\nDELETE FROM queue WHERE message_id = $1")
+        .bind(&id)
+        .run(&mut *tx)
+        .await?;
+    let change = Change {
+        message: report.message_id,
+        account: parsed(&row, "messages", "account_id")?,
+        state: MessageState::Bounced,
+        reason: &report.reason,
+    };
+    events::record(tx, std::iter::once(change), now).await?;
+    Ok(Recorded::Now)
+}
+
+/// Marks a message: a complaint is no state, for the message has arrived.
+async fn complain(tx: &mut Tx, report: &NewReport, now: Timestamp) -> Result<Recorded, StoreError> {
+    let id = report.message_id.to_string();
+    let row = sql("-- complain
+         UPDATE messages SET complained_at = $2
+         WHERE id = $1 AND complained_at IS NULL
+           AND state IN ('delivered', 'relayed', 'deferred', 'sending', 'bounced')
+         RETURNING account_id")
+    .bind(&id)
+    .bind(now.millis())
+    .optional(&mut *tx)
+    .await?;
+    let Some(row) = row else { return Ok(Recorded::Before) };
+    let account: String = column(&row, "account_id")?;
+    sql("-- complain: event
+         INSERT INTO events (id, subject, account_id, type, detail, created_at)
+         VALUES ($1, $2, $3, 'message.complained', $4, $5)")
+    .bind(EventId::new(now).to_string())
+    .bind(&id)
+    .bind(account)
+    .bind(&report.reason)
+    .bind(now.millis())
+    .run(&mut *tx)
+    .await
+    .map(|_| Recorded::Now)
+}

@@ -1,0 +1,307 @@
+//! Drops what is past its time, in batches: each is one short transaction, everything is found by an
+//! index, and the write lock is free between two. A message goes only when it rests, nobody shares its
+//! body any more and webhooks have been told its events. The ledger stays for ever.
+
+use super::Store;
+use super::database::{Tx, column, sql};
+use crate::clock::Timestamp;
+use crate::store::StoreError;
+use crate::store::records::Body;
+
+/// Bytes of bodies in one batch, unless a single body is larger.
+const BATCH_BODY_BYTES: i64 = 8 << 20;
+
+/// A place in the order in which messages came to rest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RestingPlace {
+    updated_at: i64,
+    id: String,
+}
+
+/// One batch of a walk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Walked<P> {
+    /// How many rows went.
+    pub dropped: u64,
+    /// Behind what the next batch begins; none at the end.
+    pub next: Option<P>,
+}
+
+const RESTING_WITH_CONTENT: &str = "-- drop_content: which
+    SELECT m.id, coalesce(length(b.bytes), 0) AS bytes
+    FROM messages m LEFT JOIN bodies b ON b.message_id = coalesce(m.body_of, m.id)
+    WHERE m.content_dropped_at IS NULL
+      AND m.state IN ('delivered', 'relayed', 'bounced', 'failed', 'suppressed', 'canceled')
+      AND m.updated_at < $1
+    ORDER BY m.updated_at LIMIT $2";
+const MARK: &str = "-- drop_content: mark
+    UPDATE messages SET content_dropped_at = $3
+    WHERE id IN (SELECT value FROM json_each($2)) AND content_dropped_at IS NULL
+      AND state IN ('delivered', 'relayed', 'bounced', 'failed', 'suppressed', 'canceled')
+      AND updated_at < $1
+    RETURNING id, coalesce(body_of, id) AS owner";
+const DROP_CONVERSATIONS: &str = "-- drop_content: conversations
+    UPDATE attempts SET conversation = $2
+    WHERE message_id IN (SELECT value FROM json_each($1)) AND length(conversation) > length($2)";
+const DROP_BODIES: &str = "-- drop_content: bodies
+    DELETE FROM bodies
+    WHERE message_id IN (SELECT value FROM json_each($1))
+      AND NOT EXISTS (SELECT 1 FROM messages m
+                      WHERE m.id = bodies.message_id AND m.content_dropped_at IS NULL)
+      AND NOT EXISTS (SELECT 1 FROM messages m
+                      WHERE m.body_of = bodies.message_id AND m.content_dropped_at IS NULL)
+    RETURNING message_id";
+const LET_GO: &str = "-- drop_content: nobody shares it any more
+    UPDATE messages SET body_of = NULL WHERE body_of IN (SELECT value FROM json_each($1))";
+
+const RESTING_WITHOUT_CONTENT: &str = "-- drop_messages: which
+    SELECT id, updated_at FROM messages
+    WHERE content_dropped_at IS NOT NULL AND (updated_at, id) > ($2, $3) AND updated_at < $1
+    ORDER BY updated_at, id LIMIT $4";
+const MAY_GO: &str = "-- drop_messages: may go
+    SELECT m.id FROM messages m
+    WHERE m.id IN (SELECT value FROM json_each($2)) AND m.updated_at < $1
+      AND NOT EXISTS (SELECT 1 FROM queue q WHERE q.message_id = m.id)
+      AND NOT EXISTS (SELECT 1 FROM bodies b WHERE b.message_id = m.id)
+      AND NOT EXISTS (SELECT 1 FROM messages s WHERE s.body_of = m.id)
+      AND NOT EXISTS (SELECT 1 FROM events e WHERE e.subject = m.id AND e.sequence > $3)";
+/// In this order: rows that refer to a message go before it.
+const DROP_MESSAGES: [&str; 4] = [
+    "-- drop_messages: events
+     DELETE FROM events WHERE subject IN (SELECT value FROM json_each($1))",
+    "-- drop_messages: decisions
+     DELETE FROM decisions WHERE message_id IN (SELECT value FROM json_each($1))",
+    "-- drop_messages: attempts
+     DELETE FROM attempts WHERE message_id IN (SELECT value FROM json_each($1))",
+    "-- drop_messages
+     DELETE FROM messages WHERE id IN (SELECT value FROM json_each($1))",
+];
+
+/// Events up to this one were handed to every webhook that is to have them. Where no webhook is active
+/// nobody is to have any: one that comes, or comes back, is told only what happens from then on.
+const PASSED: &str = "-- passed
+    SELECT coalesce((SELECT CASE WHEN c.sequence > a.first THEN c.sequence ELSE a.first END
+                     FROM webhook_cursor c,
+                          (SELECT min(after_sequence) AS first FROM webhooks WHERE state = 'active') AS a
+                     WHERE c.id = 1 AND a.first IS NOT NULL),
+                    9223372036854775807) AS passed";
+const OLDEST_EVENTS: &str = "-- drop_events: which
+    SELECT e.sequence, e.created_at < $1 AS is_old,
+           NOT EXISTS (SELECT 1 FROM messages m WHERE m.id = e.subject) AS is_alone
+    FROM events e WHERE e.sequence > $2 ORDER BY e.sequence LIMIT $3";
+const DROP_EVENTS: &str = "-- drop_events
+    DELETE FROM events WHERE sequence IN (SELECT value FROM json_each($1)) AND sequence <= $2";
+
+const DROP_SUPPRESSIONS: &str = "-- drop_suppressions
+    DELETE FROM suppressions WHERE (account_id, address) IN
+        (SELECT account_id, address FROM suppressions WHERE expires_at <= $1 LIMIT $2)";
+
+impl Store {
+    /// Drops the content of messages that have been at rest since before `before`: bodies that no
+    /// younger message shares, and the conversations of attempts. Answers of how many messages, at most
+    /// `limit`; it is 0 when there is none left.
+    ///
+    /// # Errors
+    /// The database failed; nothing was dropped.
+    pub async fn drop_content(
+        &self,
+        before: Timestamp,
+        now: Timestamp,
+        limit: u32,
+    ) -> Result<u64, StoreError> {
+        let ids = self.resting_with_content(before, limit).await?;
+        if ids.is_empty() {
+            return Ok(0);
+        }
+        let mut tx = self.db.begin("drop_content").await?;
+        let marked =
+            sql(MARK).bind(before.millis()).list(&ids).bind(now.millis()).all(&mut tx).await?;
+        let ids: Vec<&str> =
+            marked.iter().map(|row| column(row, "id")).collect::<Result<_, StoreError>>()?;
+        let mut owners: Vec<&str> =
+            marked.iter().map(|row| column(row, "owner")).collect::<Result<_, StoreError>>()?;
+        owners.sort_unstable();
+        owners.dedup();
+        sql(DROP_CONVERSATIONS).list(&ids).bind(Body::pack(b"").bytes()).run(&mut tx).await?;
+        let bodies = sql(DROP_BODIES).list(&owners).all(&mut tx).await?;
+        let bodies: Vec<&str> = bodies
+            .iter()
+            .map(|row| column(row, "message_id"))
+            .collect::<Result<_, StoreError>>()?;
+        sql(LET_GO).list(&bodies).run(&mut tx).await?;
+        tx.commit().await?;
+        Ok(u64::try_from(ids.len()).unwrap_or(u64::MAX))
+    }
+
+    /// The identifiers of the next batch: some large bodies are as much work as many small ones.
+    async fn resting_with_content(
+        &self,
+        before: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<String>, StoreError> {
+        let rows = sql(RESTING_WITH_CONTENT)
+            .bind(before.millis())
+            .bind(limit)
+            .all(&self.db.readers)
+            .await?;
+        let mut ids = Vec::with_capacity(rows.len());
+        let mut sum = 0;
+        for row in &rows {
+            sum += column::<i64>(row, "bytes")?;
+            if sum > BATCH_BODY_BYTES && !ids.is_empty() {
+                break;
+            }
+            ids.push(column(row, "id")?);
+        }
+        Ok(ids)
+    }
+
+    /// Drops messages without content that have been at rest since before `before`, with their events,
+    /// decisions and attempts. Looks at no more than `limit`, behind `after`.
+    ///
+    /// # Errors
+    /// The database failed; nothing was dropped.
+    pub async fn drop_messages(
+        &self,
+        before: Timestamp,
+        after: Option<&RestingPlace>,
+        limit: u32,
+    ) -> Result<Walked<RestingPlace>, StoreError> {
+        let rows = sql(RESTING_WITHOUT_CONTENT)
+            .bind(before.millis())
+            .bind(after.map_or(i64::MIN, |it| it.updated_at))
+            .bind(after.map_or("", |it| it.id.as_str()))
+            .bind(limit)
+            .all(&self.db.readers)
+            .await?;
+        let places: Vec<RestingPlace> = rows
+            .iter()
+            .map(|row| {
+                Ok(RestingPlace { updated_at: column(row, "updated_at")?, id: column(row, "id")? })
+            })
+            .collect::<Result<_, StoreError>>()?;
+        let Some(last) = places.last() else { return Ok(Walked { dropped: 0, next: None }) };
+        let ids: Vec<&str> = places.iter().map(|it| it.id.as_str()).collect();
+        let mut tx = self.db.begin("drop_messages").await?;
+        let passed = passed(&mut tx).await?;
+        let going = sql(MAY_GO).bind(before.millis()).list(&ids).bind(passed).all(&mut tx).await?;
+        let going: Vec<&str> =
+            going.iter().map(|row| column(row, "id")).collect::<Result<_, StoreError>>()?;
+        for statement in DROP_MESSAGES {
+            sql(statement).list(&going).run(&mut tx).await?;
+        }
+        tx.commit().await?;
+        Ok(Walked {
+            dropped: u64::try_from(going.len()).unwrap_or(u64::MAX),
+            next: Some(last.clone()),
+        })
+    }
+
+    /// Drops events from before `before` that are about no message, or about one that is gone. Looks at
+    /// no more than `limit`, behind the event `after`, and ends where no event is old any more.
+    ///
+    /// # Errors
+    /// The database failed; nothing was dropped.
+    pub async fn drop_events(
+        &self,
+        before: Timestamp,
+        after: i64,
+        limit: u32,
+    ) -> Result<Walked<i64>, StoreError> {
+        let rows = sql(OLDEST_EVENTS)
+            .bind(before.millis())
+            .bind(after)
+            .bind(limit)
+            .all(&self.db.readers)
+            .await?;
+        let mut going: Vec<i64> = Vec::new();
+        let mut next = None;
+        for row in &rows {
+            let sequence = column(row, "sequence")?;
+            if !column::<bool>(row, "is_old")? {
+                continue;
+            }
+            next = Some(sequence);
+            if column(row, "is_alone")? {
+                going.push(sequence);
+            }
+        }
+        if going.is_empty() {
+            return Ok(Walked { dropped: 0, next });
+        }
+        let mut tx = self.db.begin("drop_events").await?;
+        let passed = passed(&mut tx).await?;
+        let gone = sql(DROP_EVENTS).list(&going).bind(passed).run(&mut tx).await?;
+        tx.commit().await?;
+        Ok(Walked { dropped: gone, next })
+    }
+
+    /// Drops suppressions whose time is over, at most `limit`.
+    pub async fn drop_suppressions(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {
+        sql(DROP_SUPPRESSIONS).bind(now.millis()).bind(limit).run(&self.db.writer).await
+    }
+}
+
+async fn passed(tx: &mut Tx) -> Result<i64, StoreError> {
+    let row = sql(PASSED).one(&mut *tx).await?;
+    column(&row, "passed")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::state::MessageState;
+
+    #[tokio::test]
+    async fn no_statement_of_retention_walks_over_a_table() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let store = Store::open(&directory.path().join("test.db")).await.expect("opens");
+        let mut statements =
+            vec![RESTING_WITH_CONTENT, MARK, DROP_CONVERSATIONS, DROP_BODIES, LET_GO];
+        statements.extend([RESTING_WITHOUT_CONTENT, MAY_GO, OLDEST_EVENTS, DROP_EVENTS]);
+        statements.extend(DROP_MESSAGES);
+        statements.push(DROP_SUPPRESSIONS);
+        for statement in statements {
+            let mut explain = sql("EXPLAIN QUERY PLAN ");
+            explain.push(statement);
+            let rows = explain.all(&store.db.writer).await.expect("explained");
+            let plan: Vec<String> =
+                rows.iter().map(|row| column(row, "detail").expect("text")).collect();
+            let walks = |step: &String| step.starts_with("SCAN") && !step.contains("json_each");
+            assert!(!plan.iter().any(walks) && !plan.is_empty(), "{statement}\n{plan:#?}");
+            assert!(
+                !plan.iter().any(|step| step.contains("TEMP B-TREE")),
+                "{statement}\n{plan:#?}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_rests_in_the_statements_is_what_is_final() {
+        let words: Vec<String> = MessageState::ALL
+            .into_iter()
+            .filter(|state| state.is_final())
+            .map(|state| format!("'{}'", state.word()))
+            .collect();
+        let list = format!("state IN ({})", words.join(", "));
+        let migration = include_str!("../../../migrations/sqlite/0008_retention.sql");
+        for text in [RESTING_WITH_CONTENT, MARK, migration] {
+            assert!(text.contains(&list), "{list} in {text}");
+        }
+    }
+
+    #[tokio::test]
+    async fn every_table_that_refers_to_messages_is_known_here() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let store = Store::open(&directory.path().join("test.db")).await.expect("opens");
+        let rows =
+            sql("SELECT t.name AS name FROM sqlite_schema t, pragma_foreign_key_list(t.name) f
+             WHERE t.type = 'table' AND f.\"table\" = 'messages' ORDER BY t.name")
+            .all(&store.db.writer)
+            .await
+            .expect("readable");
+        let names: Vec<String> =
+            rows.iter().map(|row| column(row, "name").expect("text")).collect();
+        assert_eq!(names, ["attempts", "bodies", "messages", "queue"]);
+    }
+}

@@ -1,0 +1,393 @@
+//! What every store must hold, on the embedded one.
+
+mod retry;
+mod back_off;
+mod credits;
+mod dialect;
+mod gauges;
+mod idempotency;
+mod lists;
+mod message_pages;
+mod plans;
+mod cancel;
+mod reports;
+mod retention;
+mod suppressions;
+mod transactions;
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use serde_json::{Map, json};
+
+use super::database::{parsed, sql};
+use super::{MessageFilter, Store};
+use crate::account::brand::Brand;
+use crate::account::key::Mode;
+use crate::account::plan::Plan;
+use crate::account::{Account, AccountState};
+use crate::clock::Timestamp;
+use crate::credit::{Credits, EntryKind};
+use crate::id::{AccountId, DecisionId, DomainId, KeyId, MessageId};
+use crate::journey::commit::decide::{Rules, decide};
+use crate::message::state::MessageState;
+use crate::store::StoreError;
+use crate::store::records::{
+    Acceptance, Answer, AttemptRecord, Body, BodyOf, Due, Idempotency, Job, JobOutcome, Lease,
+    NewMessage, NewSuppression, ReturnPath, RouteChoice, Settlement, Slot, Suppresses,
+    SuppressionKind,
+};
+
+const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
+
+impl Store {
+    /// Commits by the rules of a server that tells nobody of low credits.
+    pub(crate) async fn commit(
+        &self,
+        jobs: &[Job],
+        now: Timestamp,
+    ) -> Result<Vec<JobOutcome>, StoreError> {
+        let decide = |jobs, facts| decide(Rules::default(), jobs, facts, now);
+        self.commit_decided(jobs, now, decide).await
+    }
+}
+
+struct Fixture {
+    store: Store,
+    account: AccountId,
+    directory: tempfile::TempDir,
+}
+
+impl Fixture {
+    async fn with_credits(credits: i64) -> Self {
+        let directory = tempfile::tempdir().expect("a directory");
+        let store = Store::open(&directory.path().join("test.db")).await.expect("opens");
+        let account = Account {
+            id: AccountId::new(NOW),
+            name: "test".to_owned(),
+            plan: Plan::named("pro"),
+            state: AccountState::Active,
+            sender: None,
+            brand: Brand::default(),
+            strict: false,
+            created_at: NOW,
+        };
+        store.create_account(&account).await.expect("created");
+        let grant = Credits(credits);
+        store.add_credits(account.id, EntryKind::Grant, grant, "test", NOW).await.expect("granted");
+        Self { store, account: account.id, directory }
+    }
+
+    async fn job(&self, messages: usize, price: i64) -> Job {
+        Job {
+            revision: self.store.revision().await.expect("readable"),
+            account_id: self.account,
+            key_id: KeyId::new(NOW),
+            mode: Mode::Live,
+            idempotency: None,
+            acceptance: Acceptance::Each,
+            slots: (0..messages).map(|_| Slot::Message(Box::new(message(price)))).collect(),
+        }
+    }
+
+    async fn commit(&self, jobs: &[Job]) -> Vec<JobOutcome> {
+        self.store.commit(jobs, NOW).await.expect("commits")
+    }
+
+    async fn balance(&self) -> i64 {
+        let row = self.store.account(self.account, NOW).await.expect("there");
+        let ledger = self.store.ledger(self.account, 1_000).await.expect("readable");
+        let sum: i64 = ledger.iter().map(|entry| entry.amount).sum();
+        assert_eq!(row.balance.0, sum, "the balance is the ledger's sum");
+        sum
+    }
+
+    async fn stored(&self) -> usize {
+        let all = MessageFilter::default();
+        self.store.messages(self.account, &all, None, 1_000).await.expect("readable").messages.len()
+    }
+}
+
+fn message(price: i64) -> NewMessage {
+    NewMessage {
+        id: MessageId::new(NOW),
+        channel: "api",
+        template: Some(("welcome".to_owned(), 1)),
+        sender: "a@sandbox.test".parse().expect("valid"),
+        domain: DomainId::new(NOW),
+        return_path: ReturnPath::Author,
+        recipient: "Ada@Example.com".parse().expect("valid"),
+        subject: "Hi".to_owned(),
+        route: RouteChoice::Sandbox,
+        price: Credits(price),
+        tags: Vec::new(),
+        metadata: Map::new(),
+        send_at: None,
+        resent_from: None,
+        body: BodyOf::Own(Body::pack(b"Subject: Hi\r\n\r\nHi\r\n")),
+        blank: Vec::new(),
+        decision_id: DecisionId::new(NOW),
+        decisions: json!([]).into(),
+    }
+}
+
+fn idempotent(mut job: Job, body: u8) -> Job {
+    job.idempotency = Some(Idempotency { key: "k".to_owned(), body_hash: [body; 32] });
+    job
+}
+
+fn accepted(outcome: &JobOutcome) -> usize {
+    match outcome {
+        JobOutcome::Answered(answers) => {
+            answers.iter().filter(|it| matches!(it, Answer::Accepted { .. })).count()
+        }
+        JobOutcome::Replayed(_) | JobOutcome::KeyConflict | JobOutcome::Stale => 0,
+    }
+}
+
+#[tokio::test]
+async fn jobs_of_one_transaction_see_each_others_debits() {
+    let fixture = Fixture::with_credits(5).await;
+    let jobs = [fixture.job(2, 2).await, fixture.job(1, 2).await, fixture.job(1, 1).await];
+    let outcomes = fixture.commit(&jobs).await;
+    assert_eq!(outcomes.iter().map(accepted).collect::<Vec<_>>(), [2, 0, 1]);
+    let refused = Answer::Insufficient { required: Credits(2), balance: Credits(1) };
+    assert_eq!(outcomes[1], JobOutcome::Answered(vec![refused]));
+    assert_eq!((fixture.balance().await, fixture.stored().await), (0, 3));
+}
+
+#[tokio::test]
+async fn a_decision_on_older_facts_is_not_committed() {
+    let fixture = Fixture::with_credits(5).await;
+    let job = fixture.job(1, 1).await;
+    let mut account = fixture.store.account(fixture.account, NOW).await.expect("there").account;
+    account.state = AccountState::Suspended;
+    fixture.store.update_account(&account).await.expect("updated");
+    assert_eq!(fixture.commit(&[job]).await, [JobOutcome::Stale]);
+    assert_eq!((fixture.balance().await, fixture.stored().await), (5, 0));
+}
+
+#[tokio::test]
+async fn one_idempotency_key_makes_one_message_even_in_one_transaction() {
+    let fixture = Fixture::with_credits(5).await;
+    let first = idempotent(fixture.job(1, 1).await, 1);
+    let twin = idempotent(fixture.job(1, 1).await, 1);
+    let other = idempotent(fixture.job(1, 1).await, 2);
+    let outcomes = fixture.commit(&[first, twin.clone(), other]).await;
+    let JobOutcome::Answered(answers) = &outcomes[0] else { panic!("{outcomes:?}") };
+    assert_eq!(outcomes[1], JobOutcome::Replayed(answers.clone()));
+    assert_eq!(outcomes[2], JobOutcome::KeyConflict);
+    assert_eq!(
+        fixture.commit(std::slice::from_ref(&twin)).await,
+        [JobOutcome::Replayed(answers.clone())]
+    );
+    assert_eq!((fixture.balance().await, fixture.stored().await), (4, 1));
+    let next_day = NOW.after(Duration::from_hours(24));
+    let later = fixture.store.commit(&[twin], next_day).await.expect("commits");
+    assert!(matches!(later[0], JobOutcome::Answered(_)), "after 24 hours the key is free again");
+}
+
+#[tokio::test]
+async fn a_refusal_is_not_kept_under_its_idempotency_key() {
+    let fixture = Fixture::with_credits(0).await;
+    let job = idempotent(fixture.job(1, 1).await, 1);
+    assert_eq!(accepted(&fixture.commit(&[job]).await[0]), 0);
+    let (kind, one) = (EntryKind::Grant, Credits(1));
+    fixture.store.add_credits(fixture.account, kind, one, "test", NOW).await.expect("granted");
+    let again = idempotent(fixture.job(1, 1).await, 1);
+    assert_eq!(accepted(&fixture.commit(&[again]).await[0]), 1);
+}
+
+#[tokio::test]
+async fn a_suppressed_recipient_costs_nothing_and_is_never_due() {
+    let fixture = Fixture::with_credits(1).await;
+    let (store, account) = (&fixture.store, fixture.account);
+    let new = NewSuppression {
+        account_id: account,
+        address: "ada@example.com".to_owned(),
+        kind: SuppressionKind::Manual,
+        reason: "test".to_owned(),
+        message_id: None,
+        expires_at: Some(NOW.after(Duration::from_hours(1))),
+    };
+    store.suppress(&new, NOW).await.expect("suppressed");
+    let outcomes = fixture.commit(&[fixture.job(1, 1).await]).await;
+    let JobOutcome::Answered(answers) = &outcomes[0] else { panic!("{outcomes:?}") };
+    assert!(matches!(answers[0], Answer::Accepted { state: MessageState::Suppressed, .. }));
+    assert_eq!(fixture.balance().await, 1);
+    assert_eq!(store.first_due().await.expect("readable"), None);
+    let job = fixture.job(1, 1).await;
+    let outcomes = store.commit(&[job], NOW.after(Duration::from_hours(1))).await.expect("commits");
+    let JobOutcome::Answered(answers) = &outcomes[0] else { panic!("{outcomes:?}") };
+    assert!(matches!(answers[0], Answer::Accepted { state: MessageState::Queued, .. }), "expired");
+}
+
+#[tokio::test]
+async fn the_ledger_cannot_be_rewritten_and_no_balance_goes_below_zero() {
+    let fixture = Fixture::with_credits(5).await;
+    for statement in ["UPDATE ledger SET amount = 100", "DELETE FROM ledger"] {
+        let done = sql(statement).run(&fixture.store.db.writer).await;
+        assert!(done.is_err_and(|error| error.to_string().contains("append-only")));
+    }
+    let (kind, more) = (EntryKind::Adjustment, Credits(-6));
+    let below = fixture.store.add_credits(fixture.account, kind, more, "test", NOW).await;
+    assert!(matches!(below, Err(StoreError::NegativeBalance)));
+    assert_eq!(fixture.balance().await, 5);
+}
+
+/// Leases all that is due for a minute.
+async fn lease(store: &Store, owner: &str, now: Timestamp) -> Vec<Lease> {
+    store.recover_ended_leases(&HashSet::new(), now).await.expect("released");
+    let due = store.all_due(now).await;
+    let ids: Vec<MessageId> = due.iter().map(|it| it.message_id).collect();
+    let until = now.after(Duration::from_mins(1));
+    store.lease(owner, &ids, now, until).await.expect("leases")
+}
+
+fn settled(lease: &Lease, state: MessageState, next_attempt: Option<Timestamp>) -> Settlement {
+    Settlement {
+        message_id: lease.message_id,
+        account_id: lease.account_id,
+        state,
+        reason: "250 OK".to_owned(),
+        next_attempt,
+        waits_for: None,
+        attempt: AttemptRecord {
+            number: lease.attempt,
+            started_at: NOW,
+            ended_at: NOW,
+            route: "direct".to_owned(),
+            host: None,
+            address: None,
+            tls: None,
+            outcome: state,
+            code: Some(250),
+            enhanced: None,
+            reply: "250 OK".to_owned(),
+            conversation: "S: 250 OK".to_owned(),
+            is_uncertain: false,
+        },
+        suppresses: Suppresses::Nobody,
+    }
+}
+
+#[tokio::test]
+async fn a_lease_is_settled_by_its_owner_only_and_comes_back_when_it_ends() {
+    let fixture = Fixture::with_credits(5).await;
+    fixture.commit(&[fixture.job(1, 1).await]).await;
+    let store = &fixture.store;
+    let end = NOW.after(Duration::from_mins(1));
+    let leases = lease(store, "one", NOW).await;
+    let body = store.body(leases[0].message_id).await.expect("readable");
+    assert_eq!(body.as_deref(), Some(&b"Subject: Hi\r\n\r\nHi\r\n"[..]));
+    assert!(lease(store, "two", NOW).await.is_empty());
+    let settlement = settled(&leases[0], MessageState::Delivered, None);
+    store.settle("two", std::slice::from_ref(&settlement), NOW).await.expect("settles");
+    let state = async || store.message(settlement.message_id).await.expect("there").row.state;
+    assert_eq!(state().await, "sending");
+    let again = lease(store, "two", end).await;
+    assert_eq!((again[0].attempt, again[0].first_at), (2, NOW), "given up by the first attempt");
+    store.settle("two", std::slice::from_ref(&settlement), end).await.expect("settles");
+    assert_eq!(state().await, "delivered");
+    assert_eq!(store.first_due().await.expect("readable"), None);
+    let events = store.message(settlement.message_id).await.expect("there").events;
+    let types: Vec<&str> = events.iter().map(|event| event.r#type.as_str()).collect();
+    let wanted = ["message.queued", "message.sending", "message.sending", "message.delivered"];
+    assert_eq!(types, wanted);
+}
+
+#[tokio::test]
+async fn what_was_suppressed_or_suspended_meanwhile_is_not_sent() {
+    let fixture = Fixture::with_credits(5).await;
+    fixture.commit(&[fixture.job(1, 1).await]).await;
+    let (store, account) = (&fixture.store, fixture.account);
+    let row = store.account(account, NOW).await.expect("there").account;
+    let suspended = Account { state: AccountState::Suspended, ..row.clone() };
+    store.update_account(&suspended).await.expect("suspended");
+    assert!(lease(store, "one", NOW).await.is_empty());
+    let due = store.first_due().await.expect("readable");
+    assert_eq!(due, Some(NOW.after(Duration::from_hours(1))), "it waits");
+    store.update_account(&row).await.expect("active");
+    assert_eq!(store.first_due().await.expect("readable"), Some(NOW), "it goes on at once");
+    let new = NewSuppression {
+        account_id: account,
+        address: "ada@example.com".to_owned(),
+        kind: SuppressionKind::Complaint,
+        reason: "test".to_owned(),
+        message_id: None,
+        expires_at: None,
+    };
+    store.suppress(&new, NOW).await.expect("suppressed");
+    assert!(lease(store, "one", NOW).await.is_empty());
+    assert_eq!(store.first_due().await.expect("readable"), None, "it rests");
+    assert_eq!(fixture.balance().await, 5, "its price is given back");
+}
+
+#[tokio::test]
+async fn a_clock_that_was_ahead_leaves_nothing_waiting_for_its_time() {
+    let fixture = Fixture::with_credits(5).await;
+    fixture.commit(&[fixture.job(1, 1).await]).await;
+    let store = &fixture.store;
+    let ahead = NOW.after(Duration::from_hours(24));
+    let leases = lease(store, "one", ahead).await;
+    let next = ahead.after(Duration::from_mins(5));
+    let deferred = settled(&leases[0], MessageState::Deferred, Some(next));
+    store.settle("one", &[deferred], ahead).await.expect("settles");
+    assert!(!store.is_ahead_of(ahead).await.expect("readable"), "the time is right");
+    assert!(store.is_ahead_of(NOW).await.expect("readable"));
+    assert_eq!(store.mend_due_times(ahead).await.expect("mended"), 0);
+    assert_eq!(store.mend_due_times(NOW).await.expect("mended"), 1);
+    let due = store.first_due().await.expect("readable");
+    assert_eq!(due, Some(NOW.after(Duration::from_mins(5))));
+}
+
+#[tokio::test]
+async fn after_a_full_disk_the_store_writes_again_without_a_restart() {
+    let fixture = Fixture::with_credits(5).await;
+    let full = "PRAGMA max_page_count = 1";
+    sql(full).run(&fixture.store.db.writer).await.expect("set to the present size");
+    let mut job = fixture.job(1, 1).await;
+    if let Slot::Message(message) = &mut job.slots[0] {
+        let noise: Vec<u8> =
+            (0..400_000u32).flat_map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
+        message.body = BodyOf::Own(Body::pack(&noise));
+    }
+    let refused = fixture.store.commit(std::slice::from_ref(&job), NOW).await;
+    assert!(refused.is_err_and(|error| error.to_string().contains("full")), "nothing fits");
+    assert_eq!((fixture.balance().await, fixture.stored().await), (5, 0));
+    // The connection that is made anew has no such bound: there is room again.
+    assert_eq!(accepted(&fixture.commit(&[job]).await[0]), 1);
+    assert_eq!((fixture.balance().await, fixture.stored().await), (4, 1));
+}
+
+#[tokio::test]
+async fn a_row_that_cannot_be_read_fails_alone_and_is_paid_back() {
+    let fixture = Fixture::with_credits(5).await;
+    fixture.commit(&[fixture.job(3, 1).await]).await;
+    let broken = "UPDATE messages SET recipient = 'nobody'
+                  WHERE id = (SELECT min(id) FROM messages) RETURNING id";
+    let row = sql(broken).one(&fixture.store.db.writer).await.expect("one row");
+    let id: MessageId = parsed(&row, "messages", "id").expect("an id");
+    let leases = lease(&fixture.store, "one", NOW).await;
+    assert_eq!(leases.len(), 2, "the others are on their way");
+    let ledger = fixture.store.ledger(fixture.account, 1).await.expect("readable");
+    assert_eq!((ledger[0].kind.as_str(), ledger[0].amount), ("refund", 1));
+    assert_eq!(ledger[0].message_id, Some(id.to_string()));
+    assert_eq!(fixture.balance().await, 3);
+}
+
+#[tokio::test]
+async fn a_message_that_never_left_is_paid_back_once() {
+    let fixture = Fixture::with_credits(1).await;
+    fixture.commit(&[fixture.job(1, 1).await]).await;
+    for _ in 0..2 {
+        let leases = lease(&fixture.store, "one", NOW).await;
+        let settlements: Vec<Settlement> =
+            leases.iter().map(|lease| settled(lease, MessageState::Failed, None)).collect();
+        fixture.store.settle("one", &settlements, NOW).await.expect("settles");
+        let requeue = "INSERT INTO queue (message_id, account_id, lane, due_at)
+                       SELECT id, account_id, 'example.com', 0 FROM messages";
+        sql(requeue).run(&fixture.store.db.writer).await.expect("requeued");
+    }
+    assert_eq!(fixture.balance().await, 1);
+}

@@ -1,0 +1,92 @@
+//! A message that is called back: once, refunded once, and never beside an attempt.
+
+use super::*;
+use crate::store::Cancellation;
+
+async fn waiting(fixture: &Fixture, send_at: Option<Timestamp>) -> MessageId {
+    let mut job = fixture.job(1, 2).await;
+    let Slot::Message(message) = &mut job.slots[0] else { panic!("a message") };
+    message.send_at = send_at;
+    let id = message.id;
+    fixture.commit(&[job]).await;
+    id
+}
+
+#[tokio::test]
+async fn a_scheduled_and_a_queued_message_are_refunded_once_however_often_they_are_called_back() {
+    let fixture = Fixture::with_credits(10).await;
+    for (send_at, first) in
+        [(None, "queued"), (Some(NOW.after(Duration::from_mins(1))), "scheduled")]
+    {
+        let id = waiting(&fixture, send_at).await;
+        assert_eq!(fixture.balance().await, 8);
+        for _ in 0..3 {
+            assert_eq!(fixture.store.cancel(id, NOW).await.expect("works"), Cancellation::Canceled);
+            assert_eq!(fixture.balance().await, 10);
+        }
+        let file = fixture.store.message(id).await.expect("there");
+        assert_eq!(
+            (file.row.state.as_str(), file.row.credits, file.row.refunded),
+            ("canceled", 2, 2)
+        );
+        let events: Vec<&str> = file.events.iter().map(|it| it.r#type.as_str()).collect();
+        assert_eq!(events, [&format!("message.{first}"), "message.canceled"]);
+        assert_eq!(file.row.next_attempt_at, None);
+    }
+    assert_eq!(fixture.store.gauges(NOW).await.expect("readable").waiting, 0);
+}
+
+#[tokio::test]
+async fn what_is_being_sent_or_has_left_is_not_called_back_and_a_deferred_one_is() {
+    let fixture = Fixture::with_credits(10).await;
+    let store = &fixture.store;
+    let id = waiting(&fixture, None).await;
+    let leases = lease(store, "one", NOW).await;
+    let cancel = async |id| store.cancel(id, NOW).await.expect("works");
+    assert_eq!(cancel(id).await, Cancellation::TooLate(MessageState::Sending));
+    let retry = Some(NOW.after(Duration::from_mins(1)));
+    let deferred = settled(&leases[0], MessageState::Deferred, retry);
+    store.settle("one", &[deferred], NOW).await.expect("settles");
+    assert_eq!(cancel(id).await, Cancellation::Canceled);
+    assert_eq!(fixture.balance().await, 10);
+
+    let id = waiting(&fixture, None).await;
+    let leases = lease(store, "one", NOW).await;
+    store.recover_leases(NOW).await.expect("released");
+    let file = store.message(id).await.expect("there");
+    assert_eq!((file.row.state.as_str(), file.attempts.len()), ("deferred", 1), "after a crash");
+    let leases = [leases, lease(store, "two", NOW).await].concat();
+    let delivered = settled(leases.last().expect("leased"), MessageState::Delivered, None);
+    store.settle("two", &[delivered], NOW).await.expect("settles");
+    assert_eq!(cancel(id).await, Cancellation::TooLate(MessageState::Delivered));
+    assert_eq!(fixture.balance().await, 8);
+    let unknown = store.cancel(MessageId::new(NOW), NOW).await;
+    assert!(unknown.is_err_and(|error| error.is_not_found()));
+}
+
+#[tokio::test]
+async fn what_was_under_way_when_the_server_was_killed_may_have_arrived_and_is_not_given_back() {
+    let fixture = Fixture::with_credits(10).await;
+    let store = &fixture.store;
+    let id = waiting(&fixture, None).await;
+    let price = 10 - fixture.balance().await;
+    lease(store, "one", NOW).await;
+    assert_eq!(store.recover_leases(NOW).await.expect("released"), 1);
+    let file = store.message(id).await.expect("there");
+    assert!(file.attempts[0].reply.contains("may have arrived"), "{}", file.attempts[0].reply);
+    let events: Vec<&str> = file.events.iter().map(|it| it.r#type.as_str()).collect();
+    assert_eq!(events, ["message.queued", "message.sending", "message.deferred"]);
+    assert_eq!(store.cancel(id, NOW).await.expect("works"), Cancellation::Canceled);
+    assert_eq!(fixture.balance().await, 10 - price);
+    assert_eq!(store.recover_leases(NOW).await.expect("released"), 0);
+}
+
+#[tokio::test]
+async fn what_was_called_back_is_not_leased_by_one_who_saw_it_before() {
+    let fixture = Fixture::with_credits(10).await;
+    let id = waiting(&fixture, None).await;
+    assert_eq!(fixture.store.cancel(id, NOW).await.expect("works"), Cancellation::Canceled);
+    let until = NOW.after(Duration::from_mins(1));
+    assert!(fixture.store.lease("one", &[id], NOW, until).await.expect("works").is_empty());
+    assert_eq!(fixture.store.message(id).await.expect("there").row.state, "canceled");
+}

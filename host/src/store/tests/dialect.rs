@@ -1,0 +1,81 @@
+//! Which statements only SQLite understands. Every other text is written once for PostgreSQL too; a list of
+//! values is always the same phrase, which a driver with arrays replaces (see `decisions/0033`).
+
+use std::collections::BTreeSet;
+
+use super::plans::all_statements;
+
+/// What PostgreSQL does not have, or means otherwise.
+const OWN_WORDS: [&str; 17] = [
+    "INDEXED BY",
+    "CROSS JOIN",
+    "->",
+    "json_each",
+    "json_set",
+    "json_insert",
+    "json_patch",
+    "json_array",
+    "json_object",
+    "json_group",
+    "hex(",
+    "random()",
+    "rowid",
+    "pragma_",
+    "iif(",
+    "GLOB",
+    "LIMIT -1",
+];
+const LIST: &str = "(SELECT value FROM json_each($";
+
+/// The statements to write a second time for a second database.
+const OWN: [&str; 31] = [
+    // Rows that come as JSON, and JSON columns.
+    "back_off: newly deferred",
+    "back_off: queue",
+    "back_off: state",
+    "change_brand: a null in the patch takes a member away (RFC 7396)",
+    "correct_lanes: due later",
+    "correct_lanes: empty",
+    "hand_out",
+    "hand_out: bodies",
+    "note_test",
+    "settle: another attempt",
+    "settle_deliveries",
+    "signing_keys",
+    "tell_bounce",
+    "waited_for",
+    "write_states",
+    // The order of a join, or the index, said to SQLite's planner.
+    "due_deliveries",
+    "due_in",
+    "due_lanes",
+    "due_lanes: of the sandbox",
+    "gauges: queue",
+    "mend_due_times",
+    "next_due",
+    "webhook_deliveries",
+    "webhook_delivery",
+    // Pages of the file.
+    "convert",
+    "excess",
+    "gauges: file",
+    // The order in which rows were written, and chance.
+    "hasten_domain_checks",
+    "record_samples: drop the excess",
+    "samples",
+    "samples: of a slot",
+];
+
+#[test]
+fn every_other_statement_is_written_once_for_both_databases() {
+    let mut own = BTreeSet::new();
+    let all = all_statements();
+    for (name, text) in &all {
+        let text = text.replace(LIST, "");
+        if OWN_WORDS.iter().any(|word| text.contains(word)) {
+            own.insert(name.as_str());
+        }
+        assert!(!text.contains('?'), "{name}: parameters are $1, $2, …");
+    }
+    assert_eq!(own, OWN.into_iter().collect(), "statements that only SQLite understands");
+}

@@ -1,0 +1,115 @@
+//! How SQLite finds what each statement of the store asks for: by an index, or it stands here why not.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::*;
+use crate::store::database::{column, sql};
+
+/// Statements that go through all rows of a table or of an index, each with what makes that harmless.
+const SCANS: [(&str, &str); 17] = [
+    ("accounts", "lists all accounts for the command line, on a connection for lists"),
+    ("wake_one_of_each: look", "walks over names that it finds one by one in the index"),
+    ("commit: revision", "the table has one row"),
+    ("count_domain_checks", "counts sender domains for the pace of a sweep over all of them"),
+    ("gauges: queue", "walks over the 100 oldest lanes, which it finds by an index"),
+    ("gauges: waiting", "counts the queue for the metrics, on a connection for lists"),
+    ("is_ahead_of", "reads one row: the end of the primary key"),
+    ("mend_due_times", "changes the queue after the clock was set back"),
+    ("passed", "reads one row, which it makes of the active webhooks"),
+    ("sampled_components", "samples are bounded by their number and their age"),
+    ("recover_leases", "the index holds leased messages alone"),
+    ("events_behind: how far", "the table has one row"),
+    ("events_behind: webhooks", "an account has few webhooks"),
+    ("hand_out", "walks over the events that it is given"),
+    ("hand_out: bodies", "walks over the events that it is given"),
+    ("waiting_webhooks", "walks over webhooks that it finds one by one in the index"),
+    ("revision", "the table has one row"),
+];
+
+/// Statements that are put together from parts, and how they find their rows.
+const PUT_TOGETHER: [(&str, &str); 14] = [
+    ("commit: bodies", "inserts rows"),
+    ("commit: debits", "inserts rows"),
+    ("commit: decisions", "inserts rows"),
+    ("commit: messages", "inserts rows"),
+    ("commit: queue", "inserts rows"),
+    ("commit: usage", "inserts rows, or finds them by the primary key"),
+    ("decisions: a batch", "by the primary key, a bounded number"),
+    ("decisions", "by the primary key, within the batch"),
+    ("message_row", "by the primary key"),
+    ("record events", "inserts rows"),
+    ("settle: attempts", "inserts rows, or finds them by the primary key"),
+    ("messages: a batch", "by the index that it names, a bounded number"),
+    ("messages", "by the index that it names, within the batch"),
+    ("suppressions", "by the primary key, within the batch"),
+];
+
+/// The texts of all statements of the store, by the name in their first line.
+pub(super) fn all_statements() -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for source in sources() {
+        for literal in source.split("\"-- ").skip(1) {
+            let text = literal.split('"').next().expect("the end of a literal");
+            let text = text.replace("\\n", "\n");
+            let name = text.lines().next().unwrap_or_default().to_owned();
+            if !name.is_empty() {
+                found.push((name, format!("-- {text}")));
+            }
+        }
+    }
+    assert!(found.len() > 150, "{} statements", found.len());
+    found
+}
+
+/// The source files of the store, without tests.
+pub(super) fn sources() -> Vec<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut sources = vec![std::fs::read_to_string(folder.join("store.rs")).expect("readable")];
+    of_folder(&folder.join("store"), &mut sources);
+    sources
+}
+
+fn of_folder(folder: &Path, sources: &mut Vec<String>) {
+    for entry in std::fs::read_dir(folder).expect("readable") {
+        let path = entry.expect("readable").path();
+        let is_test = path.components().any(|it| it.as_os_str() == "tests")
+            || path.file_name().is_some_and(|it| it == "tests.rs" || it == "meter.rs");
+        if path.is_dir() && !is_test {
+            of_folder(&path, sources);
+        } else if path.extension().is_some_and(|it| it == "rs") && !is_test {
+            sources.push(std::fs::read_to_string(&path).expect("readable"));
+        }
+    }
+}
+
+async fn plan(store: &Store, statement: &str) -> Option<Vec<String>> {
+    let mut explain = sql("EXPLAIN QUERY PLAN ");
+    explain.push(statement);
+    let rows = explain.all(&store.db.writer).await.ok()?;
+    Some(rows.iter().map(|row| column(row, "detail").expect("text")).collect())
+}
+
+#[tokio::test]
+async fn every_statement_finds_its_rows_by_an_index_or_says_why_not() {
+    let store = Fixture::with_credits(1).await.store;
+    let all = all_statements();
+    let mut scanning = BTreeSet::new();
+    let mut put_together = BTreeSet::new();
+    for (name, statement) in &all {
+        let Some(plan) = plan(&store, statement).await else {
+            put_together.insert(name.as_str());
+            continue;
+        };
+        // What the statement is given, or makes of nothing.
+        let is_given = |step: &str| {
+            ["VIRTUAL TABLE", "json_each", "CONSTANT ROW"].iter().any(|it| step.contains(it))
+        };
+        if plan.iter().any(|step| step.starts_with("SCAN") && !is_given(step)) {
+            scanning.insert(name.as_str());
+        }
+    }
+    let named = |list: &[(&'static str, &str)]| list.iter().map(|(name, _)| *name).collect();
+    assert_eq!(scanning, named(&SCANS), "statements that walk over a table");
+    assert_eq!(put_together, named(&PUT_TOGETHER), "statements without a plan of their own");
+}

@@ -1,0 +1,55 @@
+//! What the work in the background reads and writes: what is dropped when its time is over, in small
+//! batches so that no send waits for it, and notes for the next start.
+
+use super::Store;
+use super::database::{column, sql};
+use crate::clock::Timestamp;
+use crate::store::StoreError;
+
+impl Store {
+    /// Drops kept answers whose 24 hours are over and refusals from before `refusals_before`;
+    /// at most `limit` rows of each. Answers how many went.
+    pub async fn drop_expired(
+        &self,
+        now: Timestamp,
+        refusals_before: Timestamp,
+        limit: u32,
+    ) -> Result<u64, StoreError> {
+        let answers = sql("-- drop_expired
+             DELETE FROM idempotency WHERE (account_id, mode, key) IN
+                 (SELECT account_id, mode, key FROM idempotency WHERE expires_at <= $1 LIMIT $2)")
+        .bind(now.millis())
+        .bind(limit)
+        .run(&self.db.writer)
+        .await?;
+        let refusals = sql("-- drop_expired
+             DELETE FROM decisions WHERE id IN
+                 (SELECT id FROM decisions WHERE message_id IS NULL AND created_at < $1 LIMIT $2)")
+        .bind(refusals_before.millis())
+        .bind(limit)
+        .run(&self.db.writer)
+        .await?;
+        Ok(answers + refusals)
+    }
+
+    /// What the work in the background has noted under a name.
+    pub async fn noted(&self, name: &str) -> Result<Option<String>, StoreError> {
+        let row = sql("-- noted\nSELECT value FROM upkeep WHERE name = $1")
+            .bind(name)
+            .optional(&self.db.readers)
+            .await?;
+        row.map(|row| column(&row, "value")).transpose()
+    }
+
+    /// Notes something for the next start.
+    pub async fn note(&self, name: &str, value: &str) -> Result<(), StoreError> {
+        sql("-- note
+             INSERT INTO upkeep (name, value) VALUES ($1, $2)
+             ON CONFLICT (name) DO UPDATE SET value = excluded.value")
+        .bind(name)
+        .bind(value)
+        .run(&self.db.writer)
+        .await
+        .map(|_| ())
+    }
+}

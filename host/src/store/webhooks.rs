@@ -1,0 +1,348 @@
+//! Webhooks: where events are told. Their secrets come and go sealed; who may open them is decided
+//! elsewhere.
+
+mod deliveries;
+mod fan_out;
+mod tries;
+
+#[cfg(test)]
+mod tests;
+
+use serde::Serialize;
+use serde_json::json;
+use utoipa::ToSchema;
+
+use super::Store;
+use super::database::{Row, Tx, column, inconsistent, json, parsed, sql, to_json};
+use super::events::tell;
+use crate::clock::Timestamp;
+use crate::id::{AccountId, WebhookId};
+use crate::store::StoreError;
+
+pub use deliveries::{DeliveryPage, DeliveryRow, DeliveryState, TestDelivery};
+pub use fan_out::{About, Behind, FannedEvent, MessageAbout, NewDelivery};
+pub use tries::{DueDelivery, EndPointHealth, NextTry, Tried, Waiting};
+
+/// A webhook.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WebhookRow {
+    pub id: WebhookId,
+    pub owner: WebhookOwner,
+    /// Where events are posted to.
+    pub url: String,
+    /// What its owner says about it.
+    pub description: String,
+    /// The wanted types of events; empty for all.
+    pub types: Vec<String>,
+    pub secret: Vec<u8>,
+    /// The sealed secret before it, and until when that signs too.
+    pub earlier: Option<(Vec<u8>, Timestamp)>,
+    /// Whether it is told anything.
+    pub state: WebhookState,
+    pub reason: String,
+    /// Since when it is in its state.
+    pub since: Timestamp,
+    /// Only what happened behind this event is told.
+    pub after_sequence: i64,
+    /// When it last took an event.
+    pub succeeded_at: Option<Timestamp>,
+    /// The first failure since the last success.
+    pub failing_since: Option<Timestamp>,
+    pub created_at: Timestamp,
+}
+
+/// Whose a webhook is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum WebhookOwner {
+    /// An account's.
+    Account(AccountId),
+    /// The server's operator's.
+    Server,
+}
+
+/// Whether a webhook is told anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum WebhookState {
+    /// It is.
+    Active,
+    /// It is not.
+    Disabled,
+}
+
+/// A webhook to add.
+#[derive(Debug)]
+pub struct NewWebhook {
+    pub id: WebhookId,
+    pub owner: WebhookOwner,
+    /// Where events are posted to.
+    pub url: String,
+    /// What its owner says about it.
+    pub description: String,
+    /// The wanted types of events; empty for all.
+    pub types: Vec<String>,
+    pub secret: Vec<u8>,
+}
+
+/// What is to be another; none stays as it is.
+#[derive(Debug, Default)]
+pub struct WebhookChange {
+    /// Where events are posted to.
+    pub url: Option<String>,
+    /// What its owner says about it.
+    pub description: Option<String>,
+    /// The wanted types of events.
+    pub types: Option<Vec<String>>,
+    pub state: Option<(WebhookState, String)>,
+}
+
+impl Store {
+    /// Adds a webhook, unless its owner has `most`. It is told what happens from now on. Answers whether
+    /// it was added.
+    pub async fn add_webhook(
+        &self,
+        new: &NewWebhook,
+        most: u32,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let mut tx = self.db.begin("add_webhook").await?;
+        let added = sql(
+            "-- add_webhook
+             INSERT INTO webhooks (id, account_id, url, description, types, secret, state, reason, since,
+                                   after_sequence, created_at)
+             SELECT $1, $2, $3, $4, $5, $6, 'active', 'created', $7,
+                    (SELECT coalesce(max(sequence), 0) FROM events), $7
+             WHERE (SELECT count(*) FROM webhooks WHERE account_id IS NOT DISTINCT FROM $2) < $8",
+        )
+        .bind(new.id.to_string())
+        .bind(new.owner.column())
+        .bind(&new.url)
+        .bind(&new.description)
+        .json(&new.types)
+        .bind(&new.secret)
+        .bind(now.millis())
+        .bind(most)
+        .run(&mut tx)
+        .await?;
+        tx.commit().await?;
+        Ok(added == 1)
+    }
+
+    /// Webhooks of an owner in the order of their making, behind `after`.
+    pub async fn webhooks(
+        &self,
+        owner: WebhookOwner,
+        after: Option<WebhookId>,
+        limit: u32,
+    ) -> Result<Vec<WebhookRow>, StoreError> {
+        let rows = sql(
+            "-- webhooks
+             SELECT id, account_id, url, description, types, secret, earlier_secret, earlier_until, state,
+                    reason, since, after_sequence, succeeded_at, failing_since, created_at
+             FROM webhooks WHERE account_id IS NOT DISTINCT FROM $1 AND id > $2 ORDER BY id LIMIT $3",
+        )
+        .bind(owner.column())
+        .bind(after.map(|it| it.to_string()).unwrap_or_default())
+        .bind(limit)
+        .all(&self.db.readers)
+        .await?;
+        rows.iter().map(webhook_row).collect()
+    }
+
+    pub async fn webhook(&self, id: WebhookId) -> Result<Option<WebhookRow>, StoreError> {
+        sql(
+            "-- webhook
+             SELECT id, account_id, url, description, types, secret, earlier_secret, earlier_until, state,
+                    reason, since, after_sequence, succeeded_at, failing_since, created_at
+             FROM webhooks WHERE id = $1",
+        )
+        .bind(id.to_string())
+        .optional(&self.db.readers)
+        .await?
+        .map(|row| webhook_row(&row))
+        .transpose()
+    }
+
+    /// Changes a webhook; answers whether there is one. One that becomes active again is told what
+    /// happens from now on.
+    pub async fn change_webhook(
+        &self,
+        id: WebhookId,
+        change: &WebhookChange,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let mut tx = self.db.begin("change_webhook").await?;
+        let changed = sql("-- change_webhook
+             UPDATE webhooks SET url = coalesce($2, url), description = coalesce($3, description),
+                                 types = coalesce($4, types)
+             WHERE id = $1")
+        .bind(id.to_string())
+        .bind(&change.url)
+        .bind(&change.description)
+        .bind(change.types.as_ref().map(to_json))
+        .run(&mut tx)
+        .await?;
+        match &change.state {
+            Some((WebhookState::Active, reason)) => {
+                sql(
+                    "-- change_webhook: active again
+                     UPDATE webhooks SET state = 'active', reason = $2, since = $3, failing_since = NULL,
+                            after_sequence = (SELECT coalesce(max(sequence), 0) FROM events)
+                     WHERE id = $1 AND state = 'disabled'",
+                )
+                .bind(id.to_string())
+                .bind(reason)
+                .bind(now.millis())
+                .run(&mut tx)
+                .await?;
+            }
+            Some((WebhookState::Disabled, reason)) => disable(&mut tx, id, reason, now).await?,
+            None => {}
+        }
+        tx.commit().await?;
+        Ok(changed == 1)
+    }
+
+    /// Gives a webhook another secret; the one that it has signs too until `until`. Answers whether there
+    /// is such a webhook, and no secret before it that still signs.
+    pub async fn rotate_webhook(
+        &self,
+        id: WebhookId,
+        secret: &[u8],
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        sql("-- rotate_webhook
+             UPDATE webhooks SET earlier_secret = secret, earlier_until = $3, secret = $2
+             WHERE id = $1 AND coalesce(earlier_until <= $4, TRUE)")
+        .bind(id.to_string())
+        .bind(secret)
+        .bind(until.millis())
+        .bind(now.millis())
+        .run(&self.db.writer)
+        .await
+        .map(|rows| rows == 1)
+    }
+
+    /// Removes a webhook with its deliveries: at most `batch` of them a transaction, so that no send waits
+    /// long; nothing is told to it meanwhile.
+    ///
+    /// # Errors
+    /// The database failed; what is left of it is disabled.
+    pub async fn remove_webhook(
+        &self,
+        id: WebhookId,
+        batch: u32,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        sql("-- remove_webhook: no more for it
+             UPDATE webhooks SET state = 'disabled', reason = 'it is being deleted', since = $2
+             WHERE id = $1")
+        .bind(id.to_string())
+        .bind(now.millis())
+        .run(&self.db.writer)
+        .await?;
+        loop {
+            let gone = sql(
+                "-- remove_webhook: its deliveries
+                 DELETE FROM webhook_deliveries WHERE (webhook_id, event_id) IN
+                     (SELECT webhook_id, event_id FROM webhook_deliveries WHERE webhook_id = $1 LIMIT $2)",
+            )
+            .bind(id.to_string())
+            .bind(batch)
+            .run(&self.db.writer)
+            .await?;
+            if gone < u64::from(batch) {
+                break;
+            }
+        }
+        // With what was handed out meanwhile: a delivery without its webhook would take others' bodies.
+        let mut tx = self.db.begin("remove_webhook").await?;
+        for statement in [
+            "-- remove_webhook: the last deliveries\nDELETE FROM webhook_deliveries WHERE webhook_id = $1",
+            "-- remove_webhook\nDELETE FROM webhooks WHERE id = $1",
+        ] {
+            sql(statement).bind(id.to_string()).run(&mut tx).await?;
+        }
+        tx.commit().await
+    }
+}
+
+/// Switches an active webhook off, with its event.
+async fn disable(
+    tx: &mut Tx,
+    id: WebhookId,
+    reason: &str,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let row = sql("-- disable
+         UPDATE webhooks SET state = 'disabled', reason = $2, since = $3
+         WHERE id = $1 AND state = 'active' RETURNING account_id, url")
+    .bind(id.to_string())
+    .bind(reason)
+    .bind(now.millis())
+    .optional(&mut *tx)
+    .await?;
+    let Some(row) = row else { return Ok(()) };
+    let account: Option<String> = column(&row, "account_id")?;
+    let detail = json!({"webhookId": id, "url": column::<String>(&row, "url")?, "reason": reason});
+    let account = account.unwrap_or_default();
+    tell(tx, "webhook.disabled", &id.to_string(), &account, &detail, now).await
+}
+
+fn owner(row: &Row) -> Result<WebhookOwner, StoreError> {
+    Ok(match column::<Option<String>>(row, "account_id")? {
+        Some(_) => WebhookOwner::Account(parsed(row, "webhooks", "account_id")?),
+        None => WebhookOwner::Server,
+    })
+}
+
+fn webhook_row(row: &Row) -> Result<WebhookRow, StoreError> {
+    let at = |name| column::<Option<i64>>(row, name).map(|it| it.map(Timestamp::from_millis));
+    let state: String = column(row, "state")?;
+    let earlier: Option<Vec<u8>> = column(row, "earlier_secret")?;
+    Ok(WebhookRow {
+        id: parsed(row, "webhooks", "id")?,
+        owner: owner(row)?,
+        url: column(row, "url")?,
+        description: column(row, "description")?,
+        types: json(row, "webhooks", "types")?,
+        secret: column(row, "secret")?,
+        earlier: earlier.zip(at("earlier_until")?),
+        state: WebhookState::of_word(&state)
+            .ok_or_else(|| inconsistent("webhooks", "state", &state))?,
+        reason: column(row, "reason")?,
+        since: Timestamp::from_millis(column(row, "since")?),
+        after_sequence: column(row, "after_sequence")?,
+        succeeded_at: at("succeeded_at")?,
+        failing_since: at("failing_since")?,
+        created_at: Timestamp::from_millis(column(row, "created_at")?),
+    })
+}
+
+impl WebhookOwner {
+    /// What stands in the database; none for the server's.
+    fn column(self) -> Option<String> {
+        match self {
+            Self::Account(id) => Some(id.to_string()),
+            Self::Server => None,
+        }
+    }
+}
+
+impl WebhookState {
+    /// The word in the database and in answers.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Disabled => "disabled",
+        }
+    }
+
+    /// The state of that word.
+    #[must_use]
+    pub fn of_word(word: &str) -> Option<Self> {
+        [Self::Active, Self::Disabled].into_iter().find(|it| it.as_str() == word)
+    }
+}

@@ -1,0 +1,268 @@
+//! Deliveries: the log, tests, and tries that are asked for again.
+
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::super::Store;
+use super::super::database::{Row, column, inconsistent, json as read_json, sql};
+use super::super::scan_batches::ScanBatches;
+use crate::clock::Timestamp;
+use crate::id::{EventId, WebhookId};
+use crate::store::StoreError;
+
+/// What a delivery can be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum DeliveryState {
+    /// Another try follows.
+    Pending,
+    /// The end point took it.
+    Delivered,
+    /// It did not, and no try follows unless somebody asks for one.
+    Failed,
+}
+
+/// A delivery as lists show it.
+#[derive(Debug, Clone)]
+pub struct DeliveryRow {
+    /// The event, and the header `webhook-id` of every try.
+    pub id: String,
+    pub r#type: String,
+    pub state: DeliveryState,
+    /// When the next try is due, RFC 3339.
+    pub next_attempt_at: Option<String>,
+    /// When it was handed to the webhook, RFC 3339.
+    pub created_at: String,
+    /// The last tries, oldest first.
+    pub attempts: Value,
+    pub body: Value,
+}
+
+/// Some deliveries, and where the list goes on.
+#[derive(Debug, Clone)]
+pub struct DeliveryPage {
+    /// Newest first.
+    pub deliveries: Vec<DeliveryRow>,
+    /// What the next page comes after; none where there is no more.
+    pub next: Option<EventId>,
+}
+
+/// A test that was made, for the log.
+#[derive(Debug)]
+pub struct TestDelivery<'a> {
+    pub webhook: WebhookId,
+    /// The made-up event.
+    pub event: EventId,
+    pub body: &'a str,
+    pub log: &'a Value,
+    pub state: DeliveryState,
+}
+
+/// The last of the next deliveries; none where there are fewer.
+const END_OF_BATCH: &str = "-- webhook_deliveries: a batch
+    SELECT event_id FROM webhook_deliveries WHERE webhook_id = $1 AND event_id < $2
+    ORDER BY event_id DESC LIMIT 1 OFFSET $3";
+const DELIVERIES: &str = "-- webhook_deliveries
+    SELECT event_id, type, body, state, due_at, log, created_at
+    FROM webhook_deliveries CROSS JOIN webhook_bodies USING (event_id)
+    WHERE webhook_id = $1 AND event_id < $2 AND event_id >= $3 AND ($4 IS NULL OR state = $4)
+    ORDER BY event_id DESC LIMIT $5";
+
+impl Store {
+    /// The deliveries of a webhook in a state, or in any; newest first, behind `after`. A page may be
+    /// short, or empty, and still have a next one: then much was looked at in vain.
+    ///
+    /// # Errors
+    /// The database failed, or the list took too long.
+    pub async fn webhook_deliveries(
+        &self,
+        webhook: WebhookId,
+        state: Option<DeliveryState>,
+        after: Option<EventId>,
+        limit: u32,
+    ) -> Result<DeliveryPage, StoreError> {
+        let wanted = usize::try_from(limit).unwrap_or(usize::MAX);
+        // Behind every identifier: `~` comes after the letters of a ULID.
+        let mut upper = after.map_or_else(|| "evt_~".to_owned(), |it| it.to_string());
+        let mut deliveries: Vec<DeliveryRow> = Vec::new();
+        for batch in ScanBatches::new(limit) {
+            let lower = sql(END_OF_BATCH)
+                .bind(webhook.to_string())
+                .bind(&upper)
+                .bind(batch.saturating_sub(1))
+                .optional(&self.db.pages)
+                .await?;
+            let lower: Option<String> = lower.map(|row| column(&row, "event_id")).transpose()?;
+            let left = i64::from(limit) + 1 - i64::try_from(deliveries.len()).unwrap_or(i64::MAX);
+            let rows = sql(DELIVERIES)
+                .bind(webhook.to_string())
+                .bind(&upper)
+                .bind(lower.as_deref().unwrap_or_default())
+                .bind(state.map(DeliveryState::as_str))
+                .bind(left)
+                .all(&self.db.pages)
+                .await?;
+            for row in &rows {
+                deliveries.push(delivery_row(row)?);
+            }
+            if deliveries.len() > wanted {
+                deliveries.truncate(wanted);
+                let last = deliveries.last().map(|row| row.id.as_str()).unwrap_or_default();
+                return Ok(DeliveryPage { next: Some(event_id(last)?), deliveries });
+            }
+            let Some(lower) = lower else { return Ok(DeliveryPage { deliveries, next: None }) };
+            upper = lower;
+        }
+        Ok(DeliveryPage { deliveries, next: Some(event_id(&upper)?) })
+    }
+
+    pub async fn webhook_delivery(
+        &self,
+        webhook: WebhookId,
+        event: EventId,
+    ) -> Result<Option<DeliveryRow>, StoreError> {
+        sql("-- webhook_delivery
+             SELECT event_id, type, body, state, due_at, log, created_at
+             FROM webhook_deliveries CROSS JOIN webhook_bodies USING (event_id)
+             WHERE webhook_id = $1 AND event_id = $2")
+        .bind(webhook.to_string())
+        .bind(event.to_string())
+        .optional(&self.db.readers)
+        .await?
+        .map(|row| delivery_row(&row))
+        .transpose()
+    }
+
+    /// Makes a delivery due now, with all its tries before it. Answers whether there is one.
+    pub async fn replay_delivery(
+        &self,
+        webhook: WebhookId,
+        event: EventId,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        sql("-- replay_delivery
+             UPDATE webhook_deliveries SET state = 'pending', attempts = 0, due_at = $3
+             WHERE webhook_id = $1 AND event_id = $2")
+        .bind(webhook.to_string())
+        .bind(event.to_string())
+        .bind(now.millis())
+        .run(&self.db.writer)
+        .await
+        .map(|rows| rows == 1)
+    }
+
+    /// Makes up to `limit` failed deliveries due that were handed out from `since` to `until`; those
+    /// behind the event `after`. Answers how many, and the last of them.
+    pub async fn replay_failed(
+        &self,
+        webhook: WebhookId,
+        (since, until): (Timestamp, Timestamp),
+        after: &str,
+        limit: u32,
+        now: Timestamp,
+    ) -> Result<(u64, Option<String>), StoreError> {
+        let rows = sql("-- replay_failed
+             UPDATE webhook_deliveries SET state = 'pending', attempts = 0, due_at = $6
+             WHERE (webhook_id, event_id) IN
+                 (SELECT webhook_id, event_id FROM webhook_deliveries
+                  WHERE webhook_id = $1 AND state = 'failed' AND event_id > $2
+                               AND created_at BETWEEN $3 AND $4 ORDER BY event_id LIMIT $5)
+             RETURNING event_id")
+        .bind(webhook.to_string())
+        .bind(after)
+        .bind(since.millis())
+        .bind(until.millis())
+        .bind(limit)
+        .bind(now.millis())
+        .all(&self.db.writer)
+        .await?;
+        let mut last: Option<String> = None;
+        for row in &rows {
+            last = last.max(Some(column(row, "event_id")?));
+        }
+        Ok((u64::try_from(rows.len()).unwrap_or(u64::MAX), last))
+    }
+
+    /// Keeps a test in the log.
+    pub async fn note_test(
+        &self,
+        test: &TestDelivery<'_>,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let mut tx = self.db.begin("note_test").await?;
+        let noted = sql("-- note_test
+             INSERT INTO webhook_deliveries
+                 (webhook_id, event_id, type, state, attempts, due_at, log, created_at)
+             SELECT id, $2, 'webhook.test', $3, 1, NULL, json_array(json($4)), $5
+             FROM webhooks WHERE id = $1")
+        .bind(test.webhook.to_string())
+        .bind(test.event.to_string())
+        .bind(test.state.as_str())
+        .json(test.log)
+        .bind(now.millis())
+        .run(&mut tx)
+        .await?;
+        if noted == 1 {
+            sql(
+                "-- note_test: its body\nINSERT INTO webhook_bodies (event_id, body) VALUES ($1, $2)",
+            )
+            .bind(test.event.to_string())
+            .bind(test.body)
+            .run(&mut tx)
+            .await?;
+        }
+        tx.commit().await
+    }
+
+    /// Drops up to `limit` deliveries from before `before`; answers how many.
+    pub async fn drop_deliveries(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
+        sql(
+            "-- drop_deliveries
+             DELETE FROM webhook_deliveries WHERE (webhook_id, event_id) IN
+                 (SELECT webhook_id, event_id FROM webhook_deliveries WHERE created_at < $1 AND due_at IS NULL
+                  ORDER BY created_at LIMIT $2)",
+        )
+        .bind(before.millis())
+        .bind(limit)
+        .run(&self.db.writer)
+        .await
+    }
+}
+
+fn event_id(text: &str) -> Result<EventId, StoreError> {
+    text.parse().map_err(|_| inconsistent("webhook_deliveries", "event_id", text))
+}
+
+fn delivery_row(row: &Row) -> Result<DeliveryRow, StoreError> {
+    let state: String = column(row, "state")?;
+    let due: Option<i64> = column(row, "due_at")?;
+    Ok(DeliveryRow {
+        id: column(row, "event_id")?,
+        r#type: column(row, "type")?,
+        state: DeliveryState::of_word(&state)
+            .ok_or_else(|| inconsistent("webhook_deliveries", "state", &state))?,
+        next_attempt_at: due.map(|it| Timestamp::from_millis(it).rfc3339()),
+        created_at: Timestamp::from_millis(column(row, "created_at")?).rfc3339(),
+        attempts: read_json(row, "webhook_deliveries", "log")?,
+        body: read_json(row, "webhook_bodies", "body")?,
+    })
+}
+
+impl DeliveryState {
+    /// The word in the database and in answers.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Delivered => "delivered",
+            Self::Failed => "failed",
+        }
+    }
+
+    /// The state of that word.
+    #[must_use]
+    pub fn of_word(word: &str) -> Option<Self> {
+        [Self::Pending, Self::Delivered, Self::Failed].into_iter().find(|it| it.as_str() == word)
+    }
+}

@@ -1,0 +1,393 @@
+//! Webhooks in the database: who is told what, once, and what tries change.
+
+mod bodies;
+
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+use super::*;
+use crate::account::Account;
+use crate::account::plan::Plan;
+use crate::id::EventId;
+use crate::store::{
+    Behind, DeliveryState, NewDelivery, NextTry, Store, TestDelivery, Tried, WebhookState,
+};
+use crate::webhooks::health::reason_to_disable;
+
+const DAY: Duration = Duration::from_hours(24);
+
+struct Bench {
+    _directory: TempDir,
+    store: Store,
+    account: AccountId,
+    now: Timestamp,
+}
+
+impl Bench {
+    async fn new() -> Self {
+        let directory = tempfile::tempdir().expect("a directory");
+        let store = Store::open(&directory.path().join("test.db")).await.expect("opens");
+        let now = Timestamp::from_millis(1_800_000_000_000);
+        let account = AccountId::new(now);
+        let made = account_of(account, now);
+        store.create_account(&made).await.expect("created");
+        Self { _directory: directory, store, account, now }
+    }
+
+    async fn webhook(&self) -> WebhookId {
+        let id = WebhookId::new(self.now);
+        let new = NewWebhook {
+            id,
+            owner: WebhookOwner::Account(self.account),
+            url: "https://example.com/".to_owned(),
+            description: String::new(),
+            types: Vec::new(),
+            secret: vec![1],
+        };
+        assert!(self.store.add_webhook(&new, 20, self.now).await.expect("added"));
+        id
+    }
+
+    async fn happens(&self, what: &'static str) {
+        let mut tx = self.store.db.begin("test").await.expect("begins");
+        let account = self.account.to_string();
+        tell(&mut tx, what, "subject", &account, &json!({"n": 1}), self.now).await.expect("told");
+        tx.commit().await.expect("committed");
+    }
+
+    async fn happens_at_length(&self, bytes: usize) {
+        let mut tx = self.store.db.begin("test").await.expect("begins");
+        let (account, facts) = (self.account.to_string(), json!({"long": "a".repeat(bytes)}));
+        let told = tell(&mut tx, "credits.low", "subject", &account, &facts, self.now).await;
+        told.expect("told");
+        tx.commit().await.expect("committed");
+    }
+
+    /// Hands out what is behind the cursor to all webhooks; answers how many events.
+    async fn hand_out(&self, limit: u32) -> usize {
+        let Some(behind) = self.store.events_behind(limit).await.expect("read") else { return 0 };
+        let deliveries = all(&behind);
+        let places = (behind.from, behind.to);
+        assert!(self.store.hand_out(places, &deliveries, self.now).await.expect("written"));
+        behind.events.len()
+    }
+
+    async fn log(&self, id: WebhookId) -> Vec<(String, DeliveryState)> {
+        let page = self.store.webhook_deliveries(id, None, None, 500).await.expect("read");
+        page.deliveries.into_iter().map(|it| (it.r#type, it.state)).collect()
+    }
+
+    async fn due(&self, id: WebhookId) -> Vec<EventId> {
+        let due = self.store.due_deliveries(id, 500, self.now).await.expect("read");
+        due.into_iter().map(|it| it.event).collect()
+    }
+
+    async fn settle(&self, webhook: WebhookId, event: EventId, next: NextTry, at: Timestamp) {
+        let tried = Tried { webhook, event, at, log: json!({"status": 500}), next };
+        let disables = |health| reason_to_disable(health, at.before(5 * DAY));
+        let settled = self.store.settle_deliveries(&[tried], disables, at).await;
+        settled.expect("settled");
+    }
+
+    async fn state(&self, id: WebhookId) -> (WebhookState, String) {
+        let row = self.store.webhook(id).await.expect("read").expect("there");
+        (row.state, row.reason)
+    }
+}
+
+fn account_of(id: AccountId, now: Timestamp) -> Account {
+    Account { id, ..Account::new("Test", Plan::named("pro"), now) }
+}
+
+fn all(behind: &Behind) -> Vec<NewDelivery> {
+    let each = |event: &FannedEvent| NewDelivery {
+        webhooks: behind.webhooks.iter().map(|it| it.id).collect(),
+        sequence: event.sequence,
+        event: event.id,
+        r#type: event.r#type.clone(),
+        body: "{}".to_owned(),
+    };
+    behind.events.iter().map(each).collect()
+}
+
+#[tokio::test]
+async fn without_a_webhook_nothing_is_read_or_written() {
+    let bench = Bench::new().await;
+    bench.happens("credits.low").await;
+    assert!(bench.store.events_behind(500).await.expect("read").is_none());
+}
+
+#[tokio::test]
+async fn a_webhook_is_told_what_happens_after_it_was_made_once_and_in_order() {
+    let bench = Bench::new().await;
+    for _ in 0..5 {
+        bench.happens("credits.low").await;
+    }
+    let id = bench.webhook().await;
+    assert_eq!(bench.hand_out(500).await, 0, "that was before");
+    for what in ["credits.low", "credits.exhausted", "template.published"] {
+        bench.happens(what).await;
+    }
+    assert_eq!(bench.hand_out(2).await, 2, "a batch");
+    let second = bench.webhook().await;
+    assert_eq!(bench.hand_out(2).await, 1, "and the rest");
+    assert_eq!(bench.hand_out(2).await, 0);
+    assert_eq!(bench.log(id).await.len(), 3);
+    assert!(bench.log(second).await.is_empty(), "made after the third");
+    assert_eq!(bench.due(id).await.len(), 3);
+}
+
+#[tokio::test]
+async fn large_events_are_read_a_few_at_a_time_and_none_is_left_out() {
+    let bench = Bench::new().await;
+    let id = bench.webhook().await;
+    for bytes in [1 << 20, 1, 3 << 20, 5 << 20, 1, 1] {
+        bench.happens_at_length(bytes).await;
+    }
+    for events in [3, 1, 2, 0] {
+        assert_eq!(bench.hand_out(500).await, events);
+    }
+    assert_eq!(bench.log(id).await.len(), 6);
+}
+
+#[tokio::test]
+async fn a_secret_is_changed_again_only_when_the_one_before_it_signs_no_more() {
+    let bench = Bench::new().await;
+    let (id, later) = (bench.webhook().await, bench.now.after(DAY));
+    let rotate = |now: Timestamp| bench.store.rotate_webhook(id, &[2], now.after(DAY), now);
+    for (now, expected) in
+        [(bench.now, true), (bench.now, false), (later.before(DAY / 2), false), (later, true)]
+    {
+        assert_eq!(rotate(now).await.expect("answered"), expected, "{now:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_was_interrupted_is_handed_out_once_and_not_twice() {
+    let bench = Bench::new().await;
+    let id = bench.webhook().await;
+    bench.happens("credits.low").await;
+    let behind = bench.store.events_behind(500).await.expect("read").expect("some");
+    let (places, deliveries) = ((behind.from, behind.to), all(&behind));
+    assert!(bench.store.hand_out(places, &deliveries, bench.now).await.expect("written"));
+    let again = bench.store.hand_out(places, &deliveries, bench.now).await.expect("read");
+    assert!(!again, "the cursor stands elsewhere");
+    assert_eq!(bench.log(id).await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_webhook_that_is_disabled_or_gone_in_the_meantime_gets_nothing() {
+    let bench = Bench::new().await;
+    let (off, gone, on) = (bench.webhook().await, bench.webhook().await, bench.webhook().await);
+    bench.happens("credits.low").await;
+    let behind = bench.store.events_behind(500).await.expect("read").expect("some");
+    let change = WebhookChange {
+        state: Some((WebhookState::Disabled, "by a test".to_owned())),
+        ..WebhookChange::default()
+    };
+    assert!(bench.store.change_webhook(off, &change, bench.now).await.expect("changed"));
+    bench.store.remove_webhook(gone, 1, bench.now).await.expect("removed");
+    let places = (behind.from, behind.to);
+    assert!(bench.store.hand_out(places, &all(&behind), bench.now).await.expect("written"));
+    assert!(bench.log(off).await.is_empty() && bench.log(gone).await.is_empty());
+    assert_eq!(bench.log(on).await.len(), 1);
+    bench.hand_out(500).await;
+    let log = bench.log(on).await;
+    assert!(log.iter().any(|it| it.0 == "webhook.disabled"), "the others hear of it");
+    let change = WebhookChange {
+        state: Some((WebhookState::Active, "by a test".to_owned())),
+        ..WebhookChange::default()
+    };
+    assert!(bench.store.change_webhook(off, &change, bench.now).await.expect("changed"));
+    assert_eq!(bench.hand_out(500).await, 0, "what happened while it was off is not told");
+}
+
+#[tokio::test]
+async fn a_delivery_is_tried_until_it_is_taken_or_its_tries_are_used_up() {
+    let bench = Bench::new().await;
+    let id = bench.webhook().await;
+    bench.happens("credits.low").await;
+    bench.hand_out(500).await;
+    let event = bench.due(id).await[0];
+    let later = bench.now.after(Duration::from_secs(5));
+    bench.settle(id, event, NextTry::At(later), bench.now).await;
+    assert!(bench.due(id).await.is_empty(), "not yet");
+    let waiting = bench.store.waiting_webhooks().await.expect("read");
+    assert!(waiting.len() == 1 && waiting[0].due == later && waiting[0].fails);
+    bench.settle(id, event, NextTry::None, later).await;
+    assert!(bench.store.waiting_webhooks().await.expect("read").is_empty());
+    let row = bench.store.webhook_delivery(id, event).await.expect("read").expect("there");
+    assert_eq!(
+        (row.state, row.attempts.as_array().map(Vec::len)),
+        (DeliveryState::Delivered, Some(2))
+    );
+    let webhook = bench.store.webhook(id).await.expect("read").expect("there");
+    assert_eq!((webhook.succeeded_at, webhook.failing_since), (Some(later), None));
+    bench.settle(id, event, NextTry::Spent, later).await;
+    let row = bench.store.webhook_delivery(id, event).await.expect("read").expect("there");
+    assert_eq!(row.state, DeliveryState::Delivered, "a late word changes nothing");
+    assert!(bench.store.replay_delivery(id, event, later).await.expect("replayed"));
+    for _ in 0..30 {
+        bench.settle(id, event, NextTry::At(bench.now), bench.now).await;
+    }
+    let row = bench.store.webhook_delivery(id, event).await.expect("read").expect("there");
+    assert_eq!(row.attempts.as_array().map(Vec::len), Some(20), "the log is bounded");
+}
+
+#[tokio::test]
+async fn a_webhook_that_takes_nothing_for_five_days_is_disabled_by_a_spent_delivery() {
+    let bench = Bench::new().await;
+    let id = bench.webhook().await;
+    for _ in 0..3 {
+        bench.happens("credits.low").await;
+    }
+    bench.hand_out(500).await;
+    let due = bench.due(id).await;
+    let at = |days: u32| bench.now.after(DAY * days);
+    bench.settle(id, due[0], NextTry::Spent, at(0)).await;
+    bench.settle(id, due[1], NextTry::Spent, at(4)).await;
+    assert_eq!(bench.state(id).await.0, WebhookState::Active, "four days are not enough");
+    bench.settle(id, due[2], NextTry::At(at(6)), at(5)).await;
+    assert_eq!(bench.state(id).await.0, WebhookState::Active, "another try follows");
+    bench.settle(id, due[2], NextTry::Spent, at(6)).await;
+    let (state, reason) = bench.state(id).await;
+    assert_eq!(state, WebhookState::Disabled);
+    assert!(reason.contains(&at(0).rfc3339()), "{reason}");
+}
+
+#[tokio::test]
+async fn a_delivery_that_has_waited_too_long_disables_a_webhook_that_takes_nothing() {
+    let bench = Bench::new().await;
+    let id = bench.webhook().await;
+    bench.happens("credits.low").await;
+    bench.hand_out(500).await;
+    let (event, late) = (bench.due(id).await[0], NextTry::Late(bench.now.after(DAY)));
+    bench.settle(id, event, late, bench.now).await;
+    bench.settle(id, event, late, bench.now.after(4 * DAY)).await;
+    assert_eq!(bench.state(id).await.0, WebhookState::Active, "four days are not enough");
+    assert_eq!(bench.log(id).await[0].1, DeliveryState::Pending, "and another try follows");
+    bench.settle(id, event, late, bench.now.after(5 * DAY)).await;
+    assert_eq!(bench.state(id).await.0, WebhookState::Disabled);
+}
+
+#[tokio::test]
+async fn an_end_point_that_is_gone_is_disabled_and_what_waits_for_it_fails() {
+    let bench = Bench::new().await;
+    let id = bench.webhook().await;
+    for _ in 0..3 {
+        bench.happens("credits.low").await;
+    }
+    bench.hand_out(500).await;
+    assert_eq!(bench.store.end_deliveries(id, 500).await.expect("ended"), 0, "it is active");
+    let due = bench.due(id).await;
+    bench.settle(id, due[0], NextTry::Gone, bench.now).await;
+    let (state, reason) = bench.state(id).await;
+    assert!(state == WebhookState::Disabled && reason.contains("410"), "{reason}");
+    assert_eq!(bench.store.end_deliveries(id, 1).await.expect("ended"), 1, "in batches");
+    assert_eq!(bench.store.end_deliveries(id, 500).await.expect("ended"), 1);
+    let log = bench.log(id).await;
+    assert!(log.iter().all(|(_, state)| *state == DeliveryState::Failed), "{log:?}");
+    let range = (bench.now, bench.now);
+    let (some, last) =
+        bench.store.replay_failed(id, range, "", 2, bench.now).await.expect("replayed");
+    assert_eq!(some, 2);
+    let after = last.expect("a last one");
+    let (rest, _) =
+        bench.store.replay_failed(id, range, &after, 2, bench.now).await.expect("replayed");
+    assert_eq!((rest, bench.due(id).await.len()), (1, 3));
+}
+
+#[tokio::test]
+async fn an_owner_has_at_most_so_many_and_the_server_has_its_own() {
+    let bench = Bench::new().await;
+    let new = |owner| NewWebhook {
+        id: WebhookId::new(bench.now),
+        owner,
+        url: "https://example.com/".to_owned(),
+        description: String::new(),
+        types: vec!["plugin.*".to_owned()],
+        secret: vec![1],
+    };
+    for owner in [WebhookOwner::Account(bench.account), WebhookOwner::Server] {
+        for expected in [true, true, false] {
+            let added = bench.store.add_webhook(&new(owner), 2, bench.now).await;
+            assert_eq!(added.expect("answered"), expected, "{owner:?}");
+        }
+        let rows = bench.store.webhooks(owner, None, 10).await.expect("read");
+        assert!(rows.len() == 2 && rows.iter().all(|it| it.owner == owner));
+        let rest = bench.store.webhooks(owner, Some(rows[0].id), 10).await.expect("read");
+        assert_eq!(rest.len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn the_log_goes_when_its_time_is_over_and_with_its_webhook() {
+    let bench = Bench::new().await;
+    let id = bench.webhook().await;
+    bench.happens("credits.low").await;
+    bench.hand_out(500).await;
+    let log = json!({"status": 200});
+    for at in [bench.now, bench.now, bench.now, bench.now.after(DAY)] {
+        let (event, state) = (EventId::new(at), DeliveryState::Delivered);
+        let test = TestDelivery { webhook: id, event, body: "{}", log: &log, state };
+        bench.store.note_test(&test, at).await.expect("noted");
+    }
+    for gone in [2, 1, 0] {
+        let dropped = bench.store.drop_deliveries(bench.now.after(DAY), 2).await;
+        assert_eq!(dropped.expect("dropped"), gone, "in batches");
+    }
+    let left = [
+        ("webhook.test".to_owned(), DeliveryState::Delivered),
+        ("credits.low".to_owned(), DeliveryState::Pending),
+    ];
+    assert_eq!(bench.log(id).await, left, "what is still to be posted stays, however old");
+    bench.store.remove_webhook(id, 1, bench.now).await.expect("removed");
+    assert!(bench.store.webhook(id).await.expect("read").is_none());
+    assert!(bench.log(id).await.is_empty());
+}
+
+#[tokio::test]
+async fn what_was_written_under_a_clock_that_was_ahead_is_due_earlier() {
+    let mut bench = Bench::new().await;
+    let id = bench.webhook().await;
+    let (now, latest) = (bench.now, bench.now.after(DAY));
+    bench.happens("credits.low").await;
+    bench.hand_out(500).await;
+    let timely = bench.due(id).await[0];
+    bench.settle(id, timely, NextTry::At(now.after(DAY / 2)), now).await;
+    bench.now = now.after(DAY / 4);
+    bench.happens("credits.low").await;
+    bench.hand_out(500).await;
+    let untried = bench.due(id).await[0];
+    bench.now = now.after(DAY * 365);
+    bench.happens("credits.low").await;
+    bench.hand_out(500).await;
+    let tried = bench.due(id).await.into_iter().find(|it| ![timely, untried].contains(it));
+    let tried = tried.expect("a third one");
+    bench.settle(id, tried, NextTry::At(bench.now.after(DAY)), bench.now).await;
+
+    assert_eq!(bench.store.mend_due_deliveries(now, latest).await.expect("mended"), 2);
+    assert_eq!(bench.store.mend_due_deliveries(now, latest).await.expect("mended"), 0);
+    bench.now = now;
+    assert_eq!(bench.due(id).await, [untried], "it was due when it was handed out");
+    bench.now = now.after(DAY / 2);
+    assert_eq!(bench.due(id).await, [untried, timely], "this one waits as it did");
+    bench.now = latest;
+    assert_eq!(bench.due(id).await, [untried, timely, tried]);
+}
+
+#[tokio::test]
+async fn no_webhook_fails_since_a_day_that_is_to_come() {
+    let bench = Bench::new().await;
+    let id = bench.webhook().await;
+    for _ in 0..2 {
+        bench.happens("credits.low").await;
+    }
+    bench.hand_out(500).await;
+    let due = bench.due(id).await;
+    bench.settle(id, due[0], NextTry::At(bench.now), bench.now.after(DAY * 365)).await;
+    bench.settle(id, due[1], NextTry::At(bench.now), bench.now).await;
+    let webhook = bench.store.webhook(id).await.expect("read").expect("there");
+    assert_eq!(webhook.failing_since, Some(bench.now));
+}

@@ -1,0 +1,259 @@
+//! Tries: which deliveries are due, what came of each try, and what that says of its webhook.
+
+use serde_json::{Value, json};
+
+use super::super::Store;
+use super::super::database::{Row, Tx, column, inconsistent, parsed, sql};
+use super::{WebhookOwner, WebhookState, disable, owner};
+use crate::clock::Timestamp;
+use crate::id::{EventId, WebhookId};
+use crate::store::StoreError;
+
+/// A webhook for which something waits.
+#[derive(Debug, Clone)]
+pub struct Waiting {
+    pub webhook: WebhookId,
+    pub url: String,
+    pub owner: WebhookOwner,
+    /// Whether it is told anything.
+    pub state: WebhookState,
+    /// Whether its last try failed.
+    pub fails: bool,
+    /// When the first of it is due.
+    pub due: Timestamp,
+}
+
+#[derive(Debug, Clone)]
+pub struct DueDelivery {
+    pub event: EventId,
+    /// The body of every try.
+    pub body: String,
+    /// Tries before this one.
+    pub attempts: u32,
+    /// Since when it waits.
+    pub handed_out: Timestamp,
+}
+
+/// What came of one try.
+#[derive(Debug, Clone)]
+pub struct Tried {
+    pub webhook: WebhookId,
+    pub event: EventId,
+    pub at: Timestamp,
+    /// The try, as the log shows it.
+    pub log: Value,
+    pub next: NextTry,
+}
+
+/// What follows a try.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NextTry {
+    /// Nothing: it was taken.
+    None,
+    /// Another one.
+    At(Timestamp),
+    /// Another one, of a delivery that has waited too long: its webhook is disabled if it takes nothing.
+    Late(Timestamp),
+    /// Nothing: it was the last one.
+    Spent,
+    /// Nothing: the end point says that it is gone (410).
+    Gone,
+}
+
+/// What tries say of their webhook, with what was known of it before.
+#[derive(Debug, Clone, Copy)]
+pub struct EndPointHealth {
+    /// It has answered that it is gone (410).
+    pub is_gone: bool,
+    /// A delivery has used up its tries, or its time.
+    pub has_given_up: bool,
+    /// The first failure since the last success.
+    pub failing_since: Option<Timestamp>,
+}
+
+impl Store {
+    /// The webhooks for which something waits, each with its first due time. It skips from webhook to
+    /// webhook: how much waits for one does not matter.
+    pub async fn waiting_webhooks(&self) -> Result<Vec<Waiting>, StoreError> {
+        let rows = sql(
+            "-- waiting_webhooks
+             WITH RECURSIVE waiting (id) AS (
+                 SELECT * FROM (SELECT webhook_id FROM webhook_deliveries WHERE due_at IS NOT NULL
+                                ORDER BY webhook_id LIMIT 1)
+                 UNION ALL
+                 SELECT (SELECT d.webhook_id FROM webhook_deliveries d
+                         WHERE d.due_at IS NOT NULL AND d.webhook_id > waiting.id
+                         ORDER BY d.webhook_id LIMIT 1)
+                 FROM waiting WHERE waiting.id IS NOT NULL)
+             SELECT w.id, w.account_id, w.url, w.state, w.failing_since IS NOT NULL AS fails,
+                    (SELECT d.due_at FROM webhook_deliveries d
+                     WHERE d.webhook_id = w.id AND d.due_at IS NOT NULL ORDER BY d.due_at LIMIT 1) AS due
+             FROM waiting JOIN webhooks w ON w.id = waiting.id",
+        )
+        .all(&self.db.readers)
+        .await?;
+        let mut waiting = Vec::with_capacity(rows.len());
+        for row in &rows {
+            let state: String = column(row, "state")?;
+            // Between the two looks of the statement its last delivery may have been settled.
+            let Some(due) = column::<Option<i64>>(row, "due")? else { continue };
+            waiting.push(Waiting {
+                webhook: parsed(row, "webhooks", "id")?,
+                url: column(row, "url")?,
+                owner: owner(row)?,
+                state: WebhookState::of_word(&state)
+                    .ok_or_else(|| inconsistent("webhooks", "state", &state))?,
+                fails: column(row, "fails")?,
+                due: Timestamp::from_millis(due),
+            });
+        }
+        Ok(waiting)
+    }
+
+    /// Up to `limit` deliveries of a webhook that are due, the longest first.
+    pub async fn due_deliveries(
+        &self,
+        webhook: WebhookId,
+        limit: usize,
+        now: Timestamp,
+    ) -> Result<Vec<DueDelivery>, StoreError> {
+        let rows = sql("-- due_deliveries
+             SELECT event_id, body, attempts, created_at
+             FROM webhook_deliveries CROSS JOIN webhook_bodies USING (event_id)
+             WHERE webhook_id = $1 AND due_at <= $2 ORDER BY due_at LIMIT $3")
+        .bind(webhook.to_string())
+        .bind(now.millis())
+        .bind(i64::try_from(limit).unwrap_or(i64::MAX))
+        .all(&self.db.readers)
+        .await?;
+        let read = |row: &Row| {
+            Ok(DueDelivery {
+                event: parsed(row, "webhook_deliveries", "event_id")?,
+                body: column(row, "body")?,
+                attempts: column(row, "attempts")?,
+                handed_out: Timestamp::from_millis(column(row, "created_at")?),
+            })
+        };
+        rows.iter().map(read).collect()
+    }
+
+    /// Writes what came of tries, in one transaction, and disables the webhooks for which there is a reason.
+    ///
+    /// # Errors
+    /// The database failed; nothing was written.
+    pub async fn settle_deliveries(
+        &self,
+        tried: &[Tried],
+        reason_to_disable: impl Fn(EndPointHealth) -> Option<String>,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let mut tx = self.db.begin("settle_deliveries").await?;
+        let rows: Vec<Value> = tried
+            .iter()
+            .map(|it| {
+                let (state, due) = it.next.columns();
+                json!({"webhook": it.webhook, "event": it.event, "log": it.log, "state": state,
+                       "due": due})
+            })
+            .collect();
+        sql("-- settle_deliveries
+             UPDATE webhook_deliveries
+             SET state = j.value ->> 'state', due_at = j.value ->> 'due', attempts = attempts + 1,
+                 log = json_insert(CASE WHEN json_array_length(log) < 20 THEN log
+                                        ELSE json_remove(log, '$[0]') END,
+                                   '$[#]', json(j.value -> 'log'))
+             FROM json_each($1) AS j
+             WHERE webhook_id = j.value ->> 'webhook' AND event_id = j.value ->> 'event'
+               AND webhook_deliveries.state = 'pending'")
+        .json(&rows)
+        .run(&mut tx)
+        .await?;
+        let mut seen = std::collections::BTreeSet::new();
+        for it in tried.iter().filter(|it| seen.insert(it.webhook)) {
+            let of_it = tried.iter().filter(|other| other.webhook == it.webhook);
+            let health = note_health(&mut tx, it.webhook, of_it).await?;
+            if let Some(reason) = health.and_then(&reason_to_disable) {
+                disable(&mut tx, it.webhook, &reason, now).await?;
+            }
+        }
+        tx.commit().await
+    }
+
+    /// Ends up to `limit` deliveries of a webhook that is disabled; answers how many.
+    pub async fn end_deliveries(&self, webhook: WebhookId, limit: u32) -> Result<u64, StoreError> {
+        sql("-- end_deliveries
+             UPDATE webhook_deliveries SET state = 'failed', due_at = NULL
+             WHERE (webhook_id, event_id) IN
+                 (SELECT d.webhook_id, d.event_id
+                  FROM webhook_deliveries d JOIN webhooks w ON w.id = d.webhook_id
+                  WHERE d.webhook_id = $1 AND d.due_at IS NOT NULL AND w.state = 'disabled'
+                  LIMIT $2)")
+        .bind(webhook.to_string())
+        .bind(limit)
+        .run(&self.db.writer)
+        .await
+    }
+
+    /// Makes deliveries due that wait for a moment of a clock which was ahead: at `now` what has not been
+    /// tried yet, for it was due when it was handed out, and at `latest` what is due after that. Answers
+    /// how many.
+    pub async fn mend_due_deliveries(
+        &self,
+        now: Timestamp,
+        latest: Timestamp,
+    ) -> Result<u64, StoreError> {
+        // Each side of OR is a search in an index, and as a rule finds nothing.
+        sql("-- mend_due_deliveries
+             UPDATE webhook_deliveries SET due_at =
+                 CASE WHEN attempts = 0 THEN $1 WHEN due_at < $2 THEN due_at ELSE $2 END
+             WHERE (created_at > $1 AND attempts = 0 AND due_at > $1)
+                OR (webhook_id IN (SELECT id FROM webhooks) AND due_at > $2)")
+        .bind(now.millis())
+        .bind(latest.millis())
+        .run(&self.db.writer)
+        .await
+    }
+
+    /// The due time of the delivery that waits longest for an active webhook; none where none waits.
+    pub async fn oldest_due_delivery(&self) -> Result<Option<Timestamp>, StoreError> {
+        let waiting = self.waiting_webhooks().await?;
+        let active = waiting.iter().filter(|it| it.state == WebhookState::Active);
+        Ok(active.map(|it| it.due).min())
+    }
+}
+
+/// What tries say of their webhook.
+async fn note_health<'a>(
+    tx: &mut Tx,
+    webhook: WebhookId,
+    tried: impl Iterator<Item = &'a Tried> + Clone,
+) -> Result<Option<EndPointHealth>, StoreError> {
+    let taken = tried.clone().filter(|it| it.next == NextTry::None).map(|it| it.at.millis()).max();
+    let failed = tried.clone().map(|it| it.at.millis()).min();
+    let row = sql("-- note_health
+         UPDATE webhooks SET succeeded_at = coalesce($2, succeeded_at),
+                failing_since = CASE WHEN $2 IS NOT NULL THEN NULL
+                                     WHEN failing_since < $3 THEN failing_since ELSE $3 END
+         WHERE id = $1 RETURNING failing_since")
+    .bind(webhook.to_string())
+    .bind(taken)
+    .bind(failed)
+    .optional(tx)
+    .await?;
+    let Some(row) = row else { return Ok(None) };
+    Ok(Some(EndPointHealth {
+        is_gone: tried.clone().any(|it| it.next == NextTry::Gone),
+        has_given_up: tried.clone().any(|it| matches!(it.next, NextTry::Spent | NextTry::Late(_))),
+        failing_since: column::<Option<i64>>(&row, "failing_since")?.map(Timestamp::from_millis),
+    }))
+}
+
+impl NextTry {
+    fn columns(self) -> (&'static str, Option<i64>) {
+        match self {
+            Self::None => ("delivered", None),
+            Self::At(due) | Self::Late(due) => ("pending", Some(due.millis())),
+            Self::Spent | Self::Gone => ("failed", None),
+        }
+    }
+}
