@@ -3,3 +3,4 @@
 pub mod address;
 pub mod state;
 pub mod status;
+pub mod waits_for;

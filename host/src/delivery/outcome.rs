@@ -2,6 +2,7 @@
 
 use crate::clock::Timestamp;
 use crate::message::status::{EnhancedCode, Judgement, Said, Stage, judge};
+use crate::message::waits_for::WaitsFor;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
@@ -55,8 +56,8 @@ pub struct Report {
 /// Why and until when delivery backs off from a destination.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Backoff {
-    /// The name under which messages wait for these hosts.
-    pub hosts: String,
+    /// The hosts, and the account if the back-off concerns its mail alone.
+    pub waits_for: WaitsFor,
     /// The last failure.
     pub since: Timestamp,
     pub until: Timestamp,

@@ -117,7 +117,7 @@ impl RetrySchedule {
             state,
             reason,
             next_attempt,
-            waits_for: backoff.map(|backoff| backoff.hosts),
+            waits_for: backoff.map(|backoff| backoff.waits_for),
             attempt: AttemptRecord {
                 number: lease.attempt,
                 started_at,
@@ -164,7 +164,7 @@ impl RetrySchedule {
             times(backoff.failures),
             backoff.reason
         );
-        let waits_for = backoff.hosts.clone();
+        let waits_for = backoff.waits_for.clone();
         WhileBackedOff::Wait(BackedOff { message_id: due.message_id, until, waits_for, reason })
     }
 
@@ -207,6 +207,7 @@ fn tidied(words: &str, most: usize) -> String {
 mod tests {
     use super::*;
     use crate::id::AccountId;
+    use crate::message::waits_for::WaitsFor;
     use crate::store::records::RouteChoice;
 
     fn lease(attempt: u32) -> Lease {
@@ -222,6 +223,10 @@ mod tests {
             attempt,
             first_at: at,
         }
+    }
+
+    fn mx() -> WaitsFor {
+        WaitsFor::Hosts { hosts: "mx.example".into(), account: None }
     }
 
     fn deferred(attempt: u32, now: Timestamp) -> Settlement {
@@ -259,15 +264,15 @@ mod tests {
     fn a_destination_that_rests_is_not_asked_before_its_time() {
         let now = Timestamp::from_millis(0);
         let until = now.after(Duration::from_mins(9));
-        let (hosts, reason) = ("mx.example".to_owned(), "no answer".to_owned());
-        let backoff = Backoff { hosts, since: now, until, reason, failures: 1 };
+        let (waits_for, reason) = (mx(), "no answer".to_owned());
+        let backoff = Backoff { waits_for, since: now, until, reason, failures: 1 };
         let report = Report {
             backoff: Some(Box::new(backoff)),
             ..Report::new(Verdict::Deferred, "direct", "it rests")
         };
         let settlement = RetrySchedule::default().settle(&lease(1), report, now, now);
         assert_eq!(settlement.next_attempt, Some(until));
-        assert_eq!(settlement.waits_for.as_deref(), Some("mx.example"));
+        assert_eq!(settlement.waits_for, Some(mx()));
     }
 
     fn backed_off(attempts: u32, age: Duration, failures: u32) -> WhileBackedOff {
@@ -283,11 +288,11 @@ mod tests {
             attempts,
             first_at: Some(first),
         };
-        let (hosts, reason) = ("mx.example".to_owned(), "it answers `554 no`".to_owned());
+        let (waits_for, reason) = (mx(), "it answers `554 no`".to_owned());
         let until = now.after(Duration::from_mins(10));
         RetrySchedule::default().back_off(
             &due,
-            &Backoff { hosts, since: now, until, reason, failures },
+            &Backoff { waits_for, since: now, until, reason, failures },
             now,
         )
     }

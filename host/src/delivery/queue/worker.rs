@@ -23,9 +23,9 @@ use crate::delivery::shaping::admission::{Admission, AdmissionControl, Plan};
 use crate::delivery::shaping::lookup_quota::LookupQuota;
 use crate::delivery::shaping::requeue::MAX_REQUEUE;
 use crate::delivery::shaping::round_skips::{Bottleneck, RoundSkips};
-use crate::delivery::shaping::unresolved_domains::{UnresolvedDomains, waiting_name};
-use crate::delivery::waits_for::WaitsFor;
+use crate::delivery::shaping::unresolved_domains::UnresolvedDomains;
 use crate::id::{AccountId, MessageId};
+use crate::message::waits_for::{Hosts, WaitsFor};
 use crate::store::records::{BackedOff, Due, Lane, LaneKind, LaneStart, Lease, Settlement};
 use crate::store::{Store, StoreError};
 
@@ -176,8 +176,8 @@ impl Worker {
                 for settlement in &settled {
                     under_way.attempts.remove(&settlement.message_id);
                 }
-                let names = settled.iter().filter_map(|it| it.waits_for.as_deref()).collect();
-                self.requeue_if_recovered(names, &mut under_way.unresolved);
+                let waited_for = settled.iter().filter_map(|it| it.waits_for.as_ref()).collect();
+                self.requeue_if_recovered(waited_for, &mut under_way.unresolved);
             }
             Event::LookupDone(lane) => {
                 under_way.lookups.end(&lane);
@@ -196,7 +196,7 @@ impl Worker {
         self.admission
             .destinations
             .requeue()
-            .request(&waiting_name(lane), unresolved.requeue_limit(lane));
+            .request(WaitsFor::Mx(lane.to_owned()), unresolved.requeue_limit(lane));
         if was_missed {
             for other in unresolved.neighbours(lane, lookups, |it| mx.known(it).is_none()) {
                 self.look_up(&other, None, under_way);
@@ -244,8 +244,8 @@ impl Worker {
         let Round { skips, mut chosen, backed_off, .. } = round;
         if !backed_off.is_empty() {
             self.store.back_off(&backed_off, now).await?;
-            let names = backed_off.iter().map(|it| it.waits_for.as_str()).collect();
-            self.requeue_if_recovered(names, &mut under_way.unresolved);
+            let waited_for = backed_off.iter().map(|it| &it.waits_for).collect();
+            self.requeue_if_recovered(waited_for, &mut under_way.unresolved);
         }
         if chosen.is_empty() {
             if !backed_off.is_empty() {
@@ -520,26 +520,30 @@ impl Worker {
     }
 
     /// Requeues what began to wait for hosts just as they recovered.
-    fn requeue_if_recovered(&self, names: BTreeSet<&str>, unresolved: &mut UnresolvedDomains) {
+    fn requeue_if_recovered(
+        &self,
+        waited_for: BTreeSet<&WaitsFor>,
+        unresolved: &mut UnresolvedDomains,
+    ) {
         let (destinations, now) = (&self.admission.destinations, self.clock.now());
-        for name in names {
-            let waits_for = WaitsFor::from(name);
-            match &waits_for {
+        for waits_for in waited_for {
+            match waits_for {
                 WaitsFor::Mx(domain) if self.admission.mx.knows_where(domain) => {
-                    destinations.requeue().request(name, unresolved.requeue_limit(domain));
+                    let most = unresolved.requeue_limit(domain);
+                    destinations.requeue().request(waits_for.clone(), most);
                 }
                 WaitsFor::Mx(domain) => unresolved.note_waiting(domain, now),
                 // The routes were changed during the attempt.
-                WaitsFor::Smarthost { name: smarthost, .. }
-                    if self.admission.is_removed_smarthost(smarthost) =>
+                WaitsFor::Hosts { hosts: Hosts::Smarthost(name), .. }
+                    if self.admission.is_removed_smarthost(name) =>
                 {
-                    destinations.requeue().request(name, MAX_REQUEUE);
+                    destinations.requeue().request(waits_for.clone(), MAX_REQUEUE);
                 }
-                WaitsFor::Hosts { .. } | WaitsFor::Smarthost { .. } => {
-                    if let Some((hosts, account)) = waits_for.back_off() {
-                        destinations.note_waiting(&hosts, account, now);
-                    }
+                WaitsFor::Hosts { hosts, account } => {
+                    destinations.note_waiting(hosts, *account, now);
                 }
+                // The account's activation lets its mail go on.
+                WaitsFor::Account(_) => {}
             }
         }
     }

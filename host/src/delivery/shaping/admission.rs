@@ -11,15 +11,13 @@ use super::destination::{Destination, Destinations, Slot, SlotGrant, SlotRequest
 use super::memory_budget::{MemoryBudget, Reputation, SMALL_MESSAGE};
 use super::probation::Probation;
 use super::round_skips::{Bottleneck, RoundSkips};
-use super::unresolved_domains::waiting_name;
 use crate::clock::{Clock, Timestamp};
 use crate::delivery::limits::Limits;
 use crate::delivery::outcome::{AddressJudgement, Backoff, Report, Verdict};
 use crate::delivery::routing::mx::{MxHosts, MxResolution, MxResolver, operator};
 use crate::delivery::routing::route::{Route, Routes, SANDBOX, Smarthost};
-use crate::delivery::waits_for::WaitsFor;
 use crate::id::{AccountId, fill_random};
-use crate::mail::mta_sts::StsPolicy;
+use crate::message::waits_for::{Hosts, WaitsFor};
 use crate::store::records::Due;
 
 /// Leaves the inbox's other sessions to clients of its SMTP port.
@@ -189,21 +187,21 @@ impl AdmissionControl {
         !smarthosts.any(|it| it.name == name)
     }
 
-    /// All names whose waiting messages those hosts could take: a smarthost also takes what waits
+    /// All that messages wait for which those hosts could take: a smarthost also takes what waits
     /// for another one of its route.
     #[must_use]
-    pub fn waiting_names(&self, hosts: &str) -> BTreeSet<String> {
+    pub fn waiting_for_same(&self, waits_for: &WaitsFor) -> BTreeSet<WaitsFor> {
         let book = self.routes.load();
         let routes = book.routes.rules.iter().map(|rule| &rule.route);
         let routes =
             routes.chain(std::iter::once(&book.routes.default)).filter_map(|route| match route {
                 Route::Smarthosts(smarthosts) => {
-                    Some(smarthosts.iter().map(name_of).collect::<BTreeSet<String>>())
+                    Some(smarthosts.iter().map(waits_for_smarthost).collect::<BTreeSet<_>>())
                 }
                 Route::Sandbox | Route::Direct => None,
             });
-        let own = BTreeSet::from([hosts.to_owned()]);
-        routes.filter(|it| it.contains(hosts)).fold(own, |all, names| &all | &names)
+        let own = BTreeSet::from([waits_for.clone()]);
+        routes.filter(|it| it.contains(waits_for)).fold(own, |all, others| &all | &others)
     }
 
     /// The destination of a mail exchanger, whichever domain names it.
@@ -219,7 +217,7 @@ impl AdmissionControl {
         let request = SlotRequest {
             name: SANDBOX,
             limits: SANDBOX_LIMITS,
-            hosts: SANDBOX,
+            hosts: &Hosts::Sandbox,
             is_ours: true,
             account,
             requested_at,
@@ -233,10 +231,9 @@ impl AdmissionControl {
         account: AccountId,
         requested_at: Option<Timestamp>,
     ) -> SlotGrant {
-        let name = &name_of(smarthost);
+        let (name, hosts) = (&name_of(smarthost), &hosts_of(smarthost));
         let limits = smarthost.limits;
-        let request =
-            SlotRequest { name, limits, hosts: name, is_ours: true, account, requested_at };
+        let request = SlotRequest { name, limits, hosts, is_ours: true, account, requested_at };
         self.destinations.take(&request, self.clock.now())
     }
 
@@ -319,18 +316,11 @@ impl AdmissionControl {
                 if skips.full.contains(&bottleneck) {
                     return Admission::Full(bottleneck, Duration::MAX);
                 }
-                let mut names: Vec<&str> = hosts.hosts.iter().map(|it| it.name.as_str()).collect();
-                names.sort_unstable();
                 let now = self.clock.now();
-                let mut health = names.join(" ");
-                // A domain that enforces certificates can fail where others do not.
-                if hosts.policy.as_ref().is_some_and(StsPolicy::is_enforced) {
-                    health.push_str(" enforced");
-                }
                 let request = SlotRequest {
                     name: &hosts.group,
                     limits: book.limits(&hosts.group),
-                    hosts: &health,
+                    hosts: &hosts.with_one_health,
                     is_ours: false,
                     account: due.account_id,
                     requested_at: requested_at(due),
@@ -359,10 +349,10 @@ impl AdmissionControl {
                 Admission::Start(Plan::Settle(Report { enhanced, address_judgement, ..report }))
             }
             MxResolution::TemporaryFailure { reason } => {
-                let (hosts, now) = (waiting_name(&due.lane), self.clock.now());
+                let (waits_for, now) = (WaitsFor::Mx(due.lane.clone()), self.clock.now());
                 let reason = reason.clone();
                 let report = Report::new(Verdict::Deferred, DIRECT, reason.clone());
-                let backoff = Backoff { hosts, since: now, until: now, reason, failures: 0 };
+                let backoff = Backoff { waits_for, since: now, until: now, reason, failures: 0 };
                 Admission::Start(Plan::Settle(Report {
                     backoff: Some(Box::new(backoff)),
                     ..report
@@ -385,7 +375,15 @@ fn requested_at(due: &Due) -> Option<Timestamp> {
 
 /// The name of a smarthost among all destinations.
 fn name_of(smarthost: &Smarthost) -> String {
-    WaitsFor::smarthost(&smarthost.name)
+    hosts_of(smarthost).to_string()
+}
+
+fn hosts_of(smarthost: &Smarthost) -> Hosts {
+    Hosts::Smarthost(smarthost.name.as_str().into())
+}
+
+fn waits_for_smarthost(smarthost: &Smarthost) -> WaitsFor {
+    WaitsFor::Hosts { hosts: hosts_of(smarthost), account: None }
 }
 
 /// All of them in a random order in which the share of the first places is their weight.

@@ -19,6 +19,7 @@ use crate::delivery::lock::lock;
 use crate::delivery::outcome::Backoff;
 use crate::delivery::smtp::Session;
 use crate::id::AccountId;
+use crate::message::waits_for::Hosts;
 
 /// How long an idle connection is kept; other servers close it after a minute or more.
 const MAX_IDLE: Duration = Duration::from_secs(15);
@@ -37,7 +38,7 @@ pub struct Destinations {
     known: Mutex<HashMap<String, Arc<Destination>>>,
     /// Divides the slots of every destination while many attempts are under way.
     shortened: AtomicUsize,
-    health_by_hosts: Mutex<HashMap<String, Arc<Health>>>,
+    health_by_hosts: Mutex<HashMap<Hosts, Arc<Health>>>,
     requeue: Arc<Requeue>,
 }
 
@@ -73,7 +74,7 @@ pub struct SlotRequest<'a> {
     pub name: &'a str,
     pub limits: Limits,
     /// The hosts whose health decides.
-    pub hosts: &'a str,
+    pub hosts: &'a Hosts,
     /// Whether the hosts are the operator's own smarthosts.
     pub is_ours: bool,
     pub account: AccountId,
@@ -171,8 +172,8 @@ impl Destinations {
     pub fn request_probes(&self, now: Timestamp) {
         let health_by_hosts: Vec<Arc<Health>> =
             lock(&self.health_by_hosts).values().cloned().collect();
-        for name in health_by_hosts.iter().flat_map(|it| it.ended_backoffs(now)) {
-            self.requeue.request_probe(&name);
+        for waits_for in health_by_hosts.iter().flat_map(|it| it.ended_backoffs(now)) {
+            self.requeue.request_probe(waits_for);
         }
     }
 
@@ -181,15 +182,14 @@ impl Destinations {
         self.requeue.take()
     }
 
-    pub fn note_none_waiting(&self, hosts: &str, account: Option<AccountId>) {
+    pub fn note_none_waiting(&self, hosts: &Hosts, account: Option<AccountId>) {
         if let Some(health) = lock(&self.health_by_hosts).get(hosts) {
             health.note_none_waiting(account);
         }
     }
 
-    /// Records that a message began to wait under that name; the hosts may have recovered
-    /// meanwhile.
-    pub fn note_waiting(&self, hosts: &str, account: Option<AccountId>, now: Timestamp) {
+    /// Records that a message began to wait for these hosts, which may have recovered meanwhile.
+    pub fn note_waiting(&self, hosts: &Hosts, account: Option<AccountId>, now: Timestamp) {
         if let Some(health) = lock(&self.health_by_hosts).get(hosts) {
             health.note_waiting(account, now);
         }
@@ -236,10 +236,13 @@ impl Destinations {
 
     fn health(&self, request: &SlotRequest<'_>) -> Arc<Health> {
         let mut health_by_hosts = lock(&self.health_by_hosts);
-        let hosts = request.hosts.to_owned();
-        let made =
-            || Arc::new(Health::new(hosts.clone(), request.is_ours, Arc::clone(&self.requeue)));
-        Arc::clone(health_by_hosts.entry(hosts.clone()).or_insert_with(made))
+        if let Some(health) = health_by_hosts.get(request.hosts) {
+            return Arc::clone(health);
+        }
+        let (hosts, requeue) = (request.hosts.clone(), Arc::clone(&self.requeue));
+        let health = Arc::new(Health::new(hosts.clone(), request.is_ours, requeue));
+        health_by_hosts.insert(hosts, Arc::clone(&health));
+        health
     }
 }
 

@@ -6,10 +6,11 @@ use sqlx::sqlite::SqliteRow;
 
 use super::Sqlite;
 use super::recall::standing;
-use super::row::{column, to_json};
+use super::row::{column, parsed, to_json};
 use crate::clock::Timestamp;
 use crate::id::{AccountId, MessageId};
 use crate::message::state::MessageState;
+use crate::message::waits_for::WaitsFor;
 use crate::store::StoreError;
 
 /// Messages of one transaction: others write, too.
@@ -144,7 +145,7 @@ impl Sqlite {
                      SELECT message_id FROM queue
                      WHERE waits_for = ?1 AND lease_owner IS NULL LIMIT ?2)",
             )
-            .bind(account.to_string())
+            .bind(WaitsFor::Account(account).to_string())
             .bind(BITE)
             .execute(&self.writer)
             .await
@@ -161,8 +162,8 @@ impl Sqlite {
     /// The database failed.
     pub async fn waited_for(
         &self,
-        hosts: &BTreeSet<String>,
-    ) -> Result<BTreeSet<String>, StoreError> {
+        hosts: &BTreeSet<WaitsFor>,
+    ) -> Result<BTreeSet<WaitsFor>, StoreError> {
         let rows = sqlx::query(
             "-- waited_for
              SELECT value FROM json_each(?) AS host
@@ -172,7 +173,7 @@ impl Sqlite {
         .fetch_all(&self.readers)
         .await
         .map_err(StoreError::during("waited_for"))?;
-        rows.iter().map(|row| column(row, "value")).collect()
+        rows.iter().map(|row| parsed(row, "queue", "value")).collect()
     }
 
     /// Makes up to `most` messages due that wait for any of these hosts. Answers how many.
@@ -181,7 +182,7 @@ impl Sqlite {
     /// The database failed.
     pub async fn wake(
         &self,
-        hosts: &BTreeSet<String>,
+        hosts: &BTreeSet<WaitsFor>,
         most: u32,
         now: Timestamp,
     ) -> Result<u64, StoreError> {
@@ -209,7 +210,7 @@ impl Sqlite {
     /// The database failed.
     pub async fn wake_one_of_many(
         &self,
-        name: &str,
+        waits_for: &WaitsFor,
         many: u32,
         now: Timestamp,
     ) -> Result<u64, StoreError> {
@@ -221,7 +222,7 @@ impl Sqlite {
                AND EXISTS (SELECT 1 FROM queue WHERE waits_for = ?2 LIMIT 1 OFFSET ?3)",
         )
         .bind(now.millis())
-        .bind(name)
+        .bind(waits_for.to_string())
         .bind(many.saturating_sub(1))
         .execute(&self.writer)
         .await

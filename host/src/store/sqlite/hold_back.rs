@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
 
+use serde_json::json;
 use sqlx::{Sqlite as Driver, Transaction};
 
 use super::events::Change;
@@ -11,6 +12,7 @@ use super::settle::{refund, write_states};
 use crate::clock::Timestamp;
 use crate::id::{AccountId, MessageId};
 use crate::message::state::MessageState;
+use crate::message::waits_for::WaitsFor;
 use crate::store::StoreError;
 use crate::store::records::Lease;
 
@@ -42,14 +44,17 @@ pub async fn hold_back(
     let reason = "the recipient is on the suppression list";
     write_states(tx, &changes(&ended, MessageState::Suppressed, reason), now).await?;
     if !waiting.is_empty() {
+        let rows = waiting
+            .iter()
+            .map(|it| json!({"id": it.message_id, "for": WaitsFor::Account(it.account_id)}));
         sqlx::query(
             "-- hold_back: not now
-             UPDATE queue SET due_at = ?, waits_for = account_id, attempts = attempts - 1,
+             UPDATE queue SET due_at = $1, waits_for = j.value ->> 'for', attempts = attempts - 1,
                               lease_owner = NULL, lease_until = NULL
-             WHERE message_id IN (SELECT value FROM json_each(?))",
+             FROM json_each($2) AS j WHERE message_id = j.value ->> 'id'",
         )
         .bind(now.after(SUSPENDED).millis())
-        .bind(ids(&waiting))
+        .bind(to_json(&rows.collect::<Vec<_>>()))
         .execute(&mut **tx)
         .await
         .map_err(StoreError::during("hold_back"))?;

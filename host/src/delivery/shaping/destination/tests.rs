@@ -1,10 +1,12 @@
 use std::num::NonZeroU32;
+use std::sync::LazyLock;
 
 use futures_util::FutureExt;
 
 use super::*;
 use crate::delivery::shaping::backoff::MAX_TRANSIENT_FAILURES;
 use crate::delivery::shaping::memory_budget::Reputation;
+use crate::message::waits_for::WaitsFor;
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
@@ -16,12 +18,14 @@ fn account() -> AccountId {
     AccountId::new(NOW)
 }
 
+static HOSTS: LazyLock<Hosts> = LazyLock::new(|| "mx1.mx.example".into());
+
 /// A wish for a place at the operator's own host.
 fn request(limits: Limits) -> SlotRequest<'static> {
     SlotRequest {
         name: "mx.example",
         limits,
-        hosts: "mx1.mx.example",
+        hosts: &HOSTS,
         is_ours: true,
         account: account(),
         requested_at: None,
@@ -79,7 +83,10 @@ fn rests_grow_to_their_bound_and_one_probe_ends_them() {
 #[test]
 fn hosts_of_one_operator_are_ill_each_for_itself() {
     let destinations = Destinations::default();
-    let take = |hosts| destinations.take(&SlotRequest { hosts, ..request(limits(5)) }, NOW);
+    let take = |hosts: &str| {
+        let hosts = &hosts.into();
+        destinations.take(&SlotRequest { hosts, ..request(limits(5)) }, NOW)
+    };
     slot(take("a.operator.example")).expect("a place").health.record_failure("no answer", NOW, NOW);
     assert!(matches!(take("a.operator.example"), SlotGrant::BackingOff(_)));
     assert!(matches!(take("b.operator.example"), SlotGrant::Granted(_)));
@@ -98,7 +105,8 @@ fn an_account_whose_mail_is_sent_away_waits_alone() {
     }
     health.record_transient_failure(one, "421", NOW);
     let SlotGrant::BackingOff(backoff) = take(one, NOW) else { panic!("it waits") };
-    assert!(backoff.hosts.ends_with(&format!("for {one}")), "{}", backoff.hosts);
+    let of_one = WaitsFor::Hosts { hosts: HOSTS.clone(), account: Some(one) };
+    assert_eq!(backoff.waits_for, of_one);
     assert!(matches!(take(two, NOW), SlotGrant::Granted(_)), "others do not");
     health.record_success(two, NOW);
     assert!(matches!(take(one, NOW), SlotGrant::BackingOff(_)));
@@ -110,10 +118,7 @@ fn an_account_whose_mail_is_sent_away_waits_alone() {
     let _called_before = destinations.take_requeue_requests();
     health.record_success(one, NOW);
     assert!(matches!(take(one, later), SlotGrant::Granted(_)));
-    assert!(
-        destinations.take_requeue_requests().hosts.contains_key(&backoff.hosts),
-        "what waited goes on"
-    );
+    assert!(destinations.take_requeue_requests().most.contains_key(&of_one), "what waited goes on");
 }
 
 #[test]
@@ -157,7 +162,10 @@ fn the_end_of_a_rest_is_told_once() {
         destinations.take_requeue_requests().probes
     };
     assert!(told(NOW).is_empty());
-    assert_eq!(told(backoff.until), ["mx1.mx.example".to_owned()].into());
+    assert_eq!(
+        told(backoff.until),
+        [WaitsFor::Hosts { hosts: HOSTS.clone(), account: None }].into()
+    );
     assert!(told(backoff.until).is_empty());
 }
 
@@ -214,11 +222,13 @@ fn who_wants_an_attempt_gets_one_while_they_rest_until_they_fail_again() {
 #[test]
 fn what_waits_is_called_when_they_take_mail_again_and_when_they_are_new() {
     let destinations = Destinations::default();
-    let of_hosts = |it: (String, u32)| (!it.0.contains(" for ")).then_some(it.1);
+    let of_hosts = |(waits_for, most)| {
+        matches!(waits_for, WaitsFor::Hosts { account: None, .. }).then_some(most)
+    };
     let calls = || {
         destinations
             .take_requeue_requests()
-            .hosts
+            .most
             .into_iter()
             .filter_map(of_hosts)
             .collect::<Vec<_>>()
@@ -226,7 +236,7 @@ fn what_waits_is_called_when_they_take_mail_again_and_when_they_are_new() {
     let health = slot(take(&destinations, limits(5), NOW)).expect("a place").health;
     health.record_success(account(), NOW);
     assert_eq!(calls(), [32], "since an earlier time");
-    destinations.note_none_waiting("mx1.mx.example", None);
+    destinations.note_none_waiting(&HOSTS, None);
     health.record_success(account(), NOW);
     assert_eq!(calls(), [0; 0]);
     health.record_failure("no answer", NOW, NOW);
