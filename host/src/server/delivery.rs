@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -126,6 +127,7 @@ pub fn worker(
         destinations: Arc::new(Destinations::default()),
         probation: Arc::new(Probation::of(delivery.concurrent)),
         memory: MemoryBudget::new(delivery.memory_bytes),
+        has_no_free_attempt: AtomicBool::new(false),
         clock: clock.clone(),
     });
     let failover = Failover {

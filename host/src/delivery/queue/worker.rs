@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::mem;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
@@ -19,8 +20,10 @@ use super::wake::wake;
 use crate::clock::watch::Watch;
 use crate::clock::{Clock, Timestamp};
 use crate::delivery::attempt::Attempts;
+use crate::delivery::outcome::Report;
 use crate::delivery::shaping::admission::{Admission, AdmissionControl, Plan};
 use crate::delivery::shaping::lookup_quota::LookupQuota;
+use crate::delivery::shaping::reason::Reason;
 use crate::delivery::shaping::requeue::MAX_REQUEUE;
 use crate::delivery::shaping::round_skips::{Bottleneck, RoundSkips};
 use crate::delivery::shaping::unresolved_domains::UnresolvedDomains;
@@ -84,7 +87,8 @@ struct UnderWay {
 #[derive(Default)]
 struct Round {
     skips: RoundSkips,
-    chosen: HashMap<MessageId, Plan>,
+    /// How each message is attempted, or what is settled without an attempt.
+    chosen: HashMap<MessageId, Result<Plan, Report>>,
     /// Lanes without a due message, to be corrected in the store.
     empty: Vec<Lane>,
     backed_off: Vec<BackedOff>,
@@ -212,6 +216,7 @@ impl Worker {
         // The more attempts are under way, the fewer slots each destination has.
         let shortened = [1, 1, 2, 8].get(busy * 4 / self.concurrent.max(1)).copied().unwrap_or(8);
         self.admission.destinations.shorten(shortened);
+        self.admission.has_no_free_attempt.store(room == 0, Ordering::Relaxed);
         if room == 0 || (busy > 0 && room < MIN_FREE_ATTEMPTS.min(self.concurrent / 8)) {
             return IDLE_PAUSE;
         }
@@ -257,9 +262,9 @@ impl Worker {
         let leases = self.store.lease(&self.owner, &ids, now, now.after(LEASE)).await?;
         self.attempts.signer.refresh().await;
         for lease in leases {
-            if let Some(plan) = chosen.remove(&lease.message_id) {
+            if let Some(chosen) = chosen.remove(&lease.message_id) {
                 under_way.attempts.insert(lease.message_id);
-                self.begin(lease, plan, under_way.ended.clone());
+                self.begin(lease, chosen, under_way.ended.clone());
             }
         }
         Ok(Duration::ZERO)
@@ -408,7 +413,7 @@ impl Worker {
                 continue;
             }
             let mut found = self.admission.admit(&due, &mut round.skips);
-            if matches!(found, Admission::NeedsLookup) {
+            if matches!(found, Admission::Wait(Reason::Lookup, _)) {
                 self.look_up(&due.lane, Some(due.account_id), under_way);
                 if under_way.lookups.has(&due.lane) {
                     return is_held_by(Bottleneck::Lookup(due.lane));
@@ -419,22 +424,27 @@ impl Worker {
             }
             match found {
                 Admission::Start(plan) => {
-                    round.chosen.insert(due.message_id, plan);
+                    round.chosen.insert(due.message_id, Ok(plan));
                     has_some = true;
                 }
-                Admission::BackOff(backoff) => {
+                Admission::Over(report) => {
+                    round.chosen.insert(due.message_id, Err(report));
+                    has_some = true;
+                }
+                Admission::Wait(Reason::BackOff(backoff), _) => {
                     match self.schedule.back_off(&due, &backoff, self.clock.now()) {
                         WhileBackedOff::Wait(it) => round.backed_off.push(it),
                         WhileBackedOff::GiveUp(report) => {
-                            round.chosen.insert(due.message_id, Plan::Settle(report));
+                            round.chosen.insert(due.message_id, Err(report));
                             has_some = true;
                         }
                     }
                 }
-                Admission::Full(bottleneck, _) => return is_held_by(bottleneck),
+                // No lookup is under way: the account has used up its lookups.
+                Admission::Wait(Reason::Lookup, _) => return is_held_by(Bottleneck::ThisLane),
+                Admission::Wait(_, Some(bottleneck)) => return is_held_by(bottleneck),
                 // Another message of the lane may be smaller.
-                Admission::NoCapacity => is_crowded = true,
-                Admission::NeedsLookup => return is_held_by(Bottleneck::ThisLane),
+                Admission::Wait(_, None) => is_crowded = true,
             }
         }
         match (is_crowded, is_all) {
@@ -474,12 +484,15 @@ impl Worker {
         }));
     }
 
-    fn begin(&self, lease: Lease, plan: Plan, ended: mpsc::Sender<Settlement>) {
+    fn begin(&self, lease: Lease, chosen: Result<Plan, Report>, ended: mpsc::Sender<Settlement>) {
         let (attempts, schedule) = (Arc::clone(&self.attempts), Arc::clone(&self.schedule));
         let clock = self.clock.clone();
         self.spawner.start(Box::pin(async move {
             let (start, started_at) = (Instant::now(), clock.now());
-            let report = attempts.make(&lease, plan).await;
+            let report = match chosen {
+                Ok(plan) => attempts.make(&lease, plan).await,
+                Err(report) => report,
+            };
             metrics::histogram!("waxwing_step_seconds", "step" => "deliver")
                 .record(start.elapsed());
             let settlement = schedule.settle(&lease, report, started_at, clock.now());

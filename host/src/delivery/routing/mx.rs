@@ -49,7 +49,7 @@ const TEMPORARY_FAILURE_TTL: Duration = Duration::from_secs(30);
 /// The result of a lookup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MxResolution {
-    Hosts(MxHosts),
+    Hosts(Arc<MxHosts>),
     /// The domain accepts no mail, or not from here.
     PermanentFailure {
         /// The enhanced status code (RFC 3463), as in `5.1.10`.
@@ -185,7 +185,9 @@ impl MxResolver {
             return known;
         }
         let (exchange, keep) = match Box::pin(self.find(domain)).await {
-            Ok((hosts, keep)) => (MxResolution::Hosts(hosts), keep.clamp(MIN_TTL, MAX_TTL)),
+            Ok((hosts, keep)) => {
+                (MxResolution::Hosts(Arc::new(hosts)), keep.clamp(MIN_TTL, MAX_TTL))
+            }
             Err(NoHosts::PermanentFailure { enhanced, reason }) => {
                 (MxResolution::PermanentFailure { enhanced, reason }, PERMANENT_FAILURE_TTL)
             }

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::memory_budget::Reputation;
+use super::reason::Purpose;
 use super::requeue::{FIRST_REQUEUE, Recovery, Requeue};
 use crate::clock::Timestamp;
 use crate::delivery::lock::lock;
@@ -199,8 +200,7 @@ impl Health {
         let until = now.after(doubled.min(MAX_BACKOFF));
         state.failures = state.failures.saturating_add(1);
         let failures = state.failures;
-        let waits_for = self.waits_for(None);
-        let backoff = Backoff { waits_for, since: now, until, reason: reason.to_owned(), failures };
+        let backoff = self.begun_backoff(None, reason, (now, until), failures);
         (state.is_proven, state.is_probe_requested, state.stalls) = (false, false, 0);
         state.recovery = None;
         tracing::warn!(
@@ -233,7 +233,6 @@ impl Health {
     /// connection. Several in a row pause this account there; other accounts go on, because only
     /// this one may be meant.
     pub fn record_transient_failure(&self, account: AccountId, reason: &str, now: Timestamp) {
-        let waits_for = self.waits_for(Some(account));
         let mut state = lock(&self.state);
         let paused = state.accounts.entry(account).or_insert_with(|| AccountBackoff::new(now));
         (paused.in_a_row, paused.last) = (paused.in_a_row.saturating_add(1), now);
@@ -252,8 +251,14 @@ impl Health {
         tracing::warn!(hosts = %self.hosts, %account, reason, %until, "destination defers or drops this account's mail; pausing the account there");
         (paused.is_probe_requested, paused.recovery) = (false, None);
         let failures = paused.backoffs;
-        paused.backoff =
-            Some(Backoff { waits_for, since: now, until, reason: reason.to_owned(), failures });
+        paused.backoff = Some(self.begun_backoff(Some(account), reason, (now, until), failures));
+    }
+
+    /// The back-off that holds now for all mail.
+    #[expect(dead_code, reason = "for `waxwing queue why`")]
+    #[must_use]
+    pub fn backoff_of_all(&self, now: Timestamp) -> Option<Backoff> {
+        lock(&self.state).backoff.as_ref().filter(|it| is_on(it, now)).cloned()
     }
 
     /// The back-off that holds now for the account's mail.
@@ -267,7 +272,11 @@ impl Health {
     /// Admits an attempt. While the hosts are not proven it is a probe, one at a time; none while
     /// that is under way and not overdue.
     #[expect(clippy::option_option, reason = "no attempt, any attempt, the attempt that tries")]
-    pub(super) fn probe(self: &Arc<Self>, now: Timestamp) -> Option<Option<Probe>> {
+    pub(super) fn probe(
+        self: &Arc<Self>,
+        now: Timestamp,
+        purpose: Purpose,
+    ) -> Option<Option<Probe>> {
         let mut state = lock(&self.state);
         if state.is_proven {
             return Some(None);
@@ -277,7 +286,10 @@ impl Health {
         if state.probes > 0 && (state.probes >= MAX_PROBES || !takes_long) {
             return None;
         }
-        (state.probes, state.probed_at) = (state.probes + 1, Some(now));
+        state.probes += 1;
+        if purpose == Purpose::Start {
+            state.probed_at = Some(now);
+        }
         Some(Some(Probe(Arc::clone(self))))
     }
 
@@ -314,6 +326,17 @@ impl Health {
         until.is_some_and(|until| now < until.after(FAILURES_REMEMBERED))
             || state.stalled_at.is_some_and(|at| now < at.after(FAILURES_REMEMBERED))
             || state.accounts.values().any(|it| it.in_a_row > 0)
+    }
+
+    fn begun_backoff(
+        &self,
+        account: Option<AccountId>,
+        reason: &str,
+        (since, until): (Timestamp, Timestamp),
+        failures: u32,
+    ) -> Backoff {
+        let (hosts, reason) = (self.hosts.clone(), reason.to_owned());
+        Backoff { hosts, account, since, until, reason, failures }
     }
 
     fn waits_for(&self, account: Option<AccountId>) -> WaitsFor {

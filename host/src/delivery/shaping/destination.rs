@@ -12,11 +12,11 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::backoff::{Health, Probe};
 use super::memory_budget::MemoryPermit;
 use super::probation::ProbationPermit;
+use super::reason::{Purpose, Reason};
 use super::requeue::{Requeue, RequeueRequests};
 use crate::clock::Timestamp;
 use crate::delivery::limits::Limits;
 use crate::delivery::lock::lock;
-use crate::delivery::outcome::Backoff;
 use crate::delivery::smtp::Session;
 use crate::id::AccountId;
 use crate::message::waits_for::Hosts;
@@ -29,8 +29,6 @@ const RATE_PERIOD: Duration = Duration::from_mins(1);
 const MAX_HEALTHY_HOSTS: usize = 20_000;
 /// Large messages to one destination in parallel.
 const MAX_LARGE_MESSAGES: usize = 4;
-/// How soon a slot is requested again while a probe is under way.
-const PROBE_WAIT: Duration = Duration::from_millis(500);
 
 /// All destinations that are known.
 #[derive(Debug, Default)]
@@ -54,6 +52,8 @@ pub struct Destination {
     /// Bounds large messages: they share their memory with those of other destinations.
     large: Arc<Semaphore>,
     rate: Option<DefaultDirectRateLimiter>,
+    /// Until when the rate is used up, as the last message that it held up was told.
+    rate_used_up: Mutex<Option<Instant>>,
     idle: Mutex<Vec<IdleSession>>,
     used_at: Mutex<Instant>,
 }
@@ -81,6 +81,7 @@ pub struct SlotRequest<'a> {
     /// When somebody asked for an attempt: it overrides a back-off unless the hosts have failed
     /// since.
     pub requested_at: Option<Timestamp>,
+    pub purpose: Purpose,
 }
 
 /// What an attempt holds besides its slot.
@@ -98,14 +99,6 @@ pub struct ConnectionPermit {
 }
 
 #[derive(Debug)]
-pub enum SlotGrant {
-    Granted(Slot),
-    /// No slot before this time has passed, or one is released.
-    Full(Duration),
-    BackingOff(Backoff),
-}
-
-#[derive(Debug)]
 struct IdleSession {
     key: String,
     session: Session,
@@ -114,29 +107,22 @@ struct IdleSession {
 
 impl Destinations {
     /// Takes a slot unless the destination is full or backed off from.
-    #[must_use]
-    pub fn take(&self, request: &SlotRequest<'_>, now: Timestamp) -> SlotGrant {
+    ///
+    /// # Errors
+    /// Why there is none now.
+    pub fn take(&self, request: &SlotRequest<'_>, now: Timestamp) -> Result<Slot, Reason> {
         let health = self.health(request);
         if let Some(backoff) = health.backoff(request.account, now)
             && request.requested_at.is_none_or(|requested_at| requested_at <= backoff.since)
         {
-            return SlotGrant::BackingOff(backoff);
+            return Err(Reason::BackOff(backoff));
         }
         let destination = self.get(request.name, request.limits);
-        let Some(probe) = health.probe(now) else { return SlotGrant::Full(PROBE_WAIT) };
-        match destination.slot(self.shortened.load(Ordering::Relaxed).max(1)) {
-            Some(permit) => {
-                let permits = Permits::default();
-                SlotGrant::Granted(Slot {
-                    destination,
-                    health,
-                    permits,
-                    _permit: permit,
-                    _probe: probe,
-                })
-            }
-            None => SlotGrant::Full(Duration::MAX),
-        }
+        let probe = health.probe(now, request.purpose).ok_or(Reason::Probing)?;
+        let permit = destination.slot(self.shortened.load(Ordering::Relaxed).max(1));
+        let permit = permit.ok_or(Reason::DestinationFull)?;
+        let permits = Permits::default();
+        Ok(Slot { destination, health, permits, _permit: permit, _probe: probe })
     }
 
     /// Free slots of a destination; unlimited where it is not known yet.
@@ -161,6 +147,13 @@ impl Destinations {
             known.iter().map(|it| std::mem::take(&mut *lock(&it.idle))).collect();
         // Sessions are dropped outside the locks.
         drop(closed);
+    }
+
+    /// What is known of these hosts; none where delivery has not met them lately.
+    #[expect(dead_code, reason = "for `waxwing queue why`")]
+    #[must_use]
+    pub fn health_of(&self, hosts: &Hosts) -> Option<Arc<Health>> {
+        lock(&self.health_by_hosts).get(hosts).cloned()
     }
 
     #[must_use]
@@ -255,6 +248,7 @@ impl Destination {
             slots: Arc::new(Semaphore::new(slots(limits))),
             large: Arc::new(Semaphore::new(MAX_LARGE_MESSAGES)),
             rate: limits.per_minute.map(|it| RateLimiter::direct(Quota::per_minute(it))),
+            rate_used_up: Mutex::default(),
             idle: Mutex::default(),
             used_at: Mutex::new(Instant::now()),
         }
@@ -275,11 +269,18 @@ impl Destination {
     ///
     /// # Errors
     /// The rate is used up; the time until the next message may go.
-    pub fn count_against_rate(&self) -> Result<(), Duration> {
+    pub fn count_against_rate(&self, purpose: Purpose) -> Result<(), Duration> {
+        if purpose == Purpose::Look {
+            let until =
+                lock(&self.rate_used_up).and_then(|it| it.checked_duration_since(Instant::now()));
+            return until.map_or(Ok(()), Err);
+        }
         if let Some(Err(not_until)) = self.rate.as_ref().map(RateLimiter::check) {
             use governor::clock::Clock as _;
             let wait = not_until.wait_time_from(governor::clock::DefaultClock::default().now());
-            return Err(wait.max(Duration::from_millis(1)));
+            let wait = wait.max(Duration::from_millis(1));
+            *lock(&self.rate_used_up) = Instant::now().checked_add(wait);
+            return Err(wait);
         }
         *lock(&self.used_at) = Instant::now();
         Ok(())
