@@ -92,6 +92,11 @@ pub struct Book {
 }
 
 impl Book {
+    /// What says why mail waits.
+    pub fn admission(&self) -> Arc<AdmissionControl> {
+        Arc::clone(&self.admission)
+    }
+
     /// Takes the routes of a configuration. What was known of smarthosts, and their connections, belong
     /// to the settings of before. Where these are others, what waits for a destination may go another way
     /// now; otherwise one message tries each.

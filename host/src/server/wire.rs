@@ -77,8 +77,7 @@ pub struct Running {
 /// See [`StartError`]. Nothing listens then.
 pub async fn start(configured: &Config) -> Result<Running, StartError> {
     let config = &descriptors::fit(configured);
-    let clock = Clock::system();
-    let data = DataDir::open(&config.store.data_dir)?;
+    let (clock, data) = (Clock::system(), DataDir::open(&config.store.data_dir)?);
     let lock = data.lock()?;
     let metrics = telemetry::metrics::start()?;
     let store = store(config, &data, &clock).await?;
@@ -139,6 +138,7 @@ pub async fn start(configured: &Config) -> Result<Running, StartError> {
         proxies: proxies(config),
         store: store.clone(),
         plugins: Arc::clone(&plugins),
+        admission: book.admission(),
         verifier: Arc::clone(&verifier),
         webhooks,
         seal,

@@ -99,7 +99,6 @@ impl AdmissionControl {
     }
 
     /// What [`Self::admit`] would decide now; nothing is counted.
-    #[expect(dead_code, reason = "for `waxwing queue why`")]
     #[must_use]
     pub fn look(&self, due: &Due) -> Admission {
         if self.has_no_free_attempt.load(Ordering::Relaxed) {
@@ -176,6 +175,16 @@ impl AdmissionControl {
     pub fn further_slot(&self, smarthost: &Smarthost, account: AccountId) -> Option<Slot> {
         let slot = self.at(smarthost, account, None, Purpose::Start).ok()?;
         slot.destination.count_against_rate(Purpose::Start).is_ok().then_some(slot)
+    }
+
+    /// The smarthosts that take the account's mail to that lane; none where it goes to its exchangers.
+    #[must_use]
+    pub fn smarthosts_of(&self, account: AccountId, lane: &str) -> Option<Vec<Hosts>> {
+        match self.routes.load().routes.select(account, lane).1 {
+            Route::Sandbox => Some(vec![Hosts::Sandbox]),
+            Route::Smarthosts(smarthosts) => Some(smarthosts.iter().map(hosts_of).collect()),
+            Route::Direct => None,
+        }
     }
 
     /// Whether no route has that smarthost any more.

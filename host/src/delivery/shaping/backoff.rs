@@ -254,17 +254,11 @@ impl Health {
         paused.backoff = Some(self.begun_backoff(Some(account), reason, (now, until), failures));
     }
 
-    /// The back-off that holds now for all mail.
-    #[expect(dead_code, reason = "for `waxwing queue why`")]
+    /// The back-off that holds now for the account's mail; without an account, for all mail.
     #[must_use]
-    pub fn backoff_of_all(&self, now: Timestamp) -> Option<Backoff> {
-        lock(&self.state).backoff.as_ref().filter(|it| is_on(it, now)).cloned()
-    }
-
-    /// The back-off that holds now for the account's mail.
-    pub(super) fn backoff(&self, account: AccountId, now: Timestamp) -> Option<Backoff> {
+    pub fn backoff(&self, account: Option<AccountId>, now: Timestamp) -> Option<Backoff> {
         let state = lock(&self.state);
-        let own = state.accounts.get(&account).and_then(|it| it.backoff.as_ref());
+        let own = account.and_then(|it| state.accounts.get(&it)).and_then(|it| it.backoff.as_ref());
         let is_on = |it: &&Backoff| is_on(it, now);
         state.backoff.as_ref().filter(is_on).or(own.filter(is_on)).cloned()
     }

@@ -112,7 +112,7 @@ impl Destinations {
     /// Why there is none now.
     pub fn take(&self, request: &SlotRequest<'_>, now: Timestamp) -> Result<Slot, Reason> {
         let health = self.health(request);
-        if let Some(backoff) = health.backoff(request.account, now)
+        if let Some(backoff) = health.backoff(Some(request.account), now)
             && request.requested_at.is_none_or(|requested_at| requested_at <= backoff.since)
         {
             return Err(Reason::BackOff(backoff));
@@ -150,7 +150,6 @@ impl Destinations {
     }
 
     /// What is known of these hosts; none where delivery has not met them lately.
-    #[expect(dead_code, reason = "for `waxwing queue why`")]
     #[must_use]
     pub fn health_of(&self, hosts: &Hosts) -> Option<Arc<Health>> {
         lock(&self.health_by_hosts).get(hosts).cloned()

@@ -343,7 +343,7 @@ pub(super) fn lane(row: &SqliteRow) -> Result<Lane, StoreError> {
     Ok(Lane { name: column(row, "lane")?, account_id: parsed(row, "queue", "account_id")? })
 }
 
-fn due(row: &SqliteRow) -> Result<Due, StoreError> {
+pub(super) fn due(row: &SqliteRow) -> Result<Due, StoreError> {
     Ok(Due {
         message_id: parsed(row, "queue", "message_id")?,
         account_id: parsed(row, "queue", "account_id")?,

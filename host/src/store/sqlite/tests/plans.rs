@@ -7,7 +7,7 @@ use super::*;
 use crate::store::sqlite::row::column;
 
 /// Statements that go through all rows of a table or of an index, each with what makes that harmless.
-const SCANS: [(&str, &str); 16] = [
+const SCANS: [(&str, &str); 17] = [
     ("accounts", "lists all accounts for the command line, on a connection for lists"),
     ("wake_one_of_each: look", "walks over names that it finds one by one in the index"),
     ("commit: revision", "the table has one row"),
@@ -22,6 +22,7 @@ const SCANS: [(&str, &str); 16] = [
     ("events_behind: webhooks", "an account has few webhooks"),
     ("hand_out", "walks over the events that it is given"),
     ("hand_out: bodies", "walks over the events that it is given"),
+    ("waiting_in", "walks over a bounded number of messages, which it finds by indexes"),
     ("waiting_webhooks", "walks over webhooks that it finds one by one in the index"),
     ("revision", "the table has one row"),
 ];
