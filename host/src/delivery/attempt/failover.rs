@@ -356,7 +356,7 @@ fn is_closed(refused: &Refused, patience: Patience) -> bool {
     let is_gone = match &refused.cause {
         Cause::Io(_) | Cause::Timeout | Cause::Protocol(Violation::Unsolicited) => true,
         Cause::Reply(reply) => reply.code == 421,
-        Cause::Protocol(_) | Cause::Tls(_) | Cause::Unsupported(_) => false,
+        Cause::Protocol(_) | Cause::Tls(_) | Cause::Certificate(_) | Cause::Unsupported(_) => false,
     };
     match refused.stage {
         Stage::Reset => true,

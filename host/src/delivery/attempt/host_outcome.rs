@@ -69,6 +69,7 @@ impl HostOutcome {
             | Cause::Timeout
             | Cause::Protocol(_)
             | Cause::Tls(_)
+            | Cause::Certificate(_)
             | Cause::Unsupported(_) => None,
         };
         let verdict = HostVerdict::Unavailable(reply, reason(&cause, stage));
@@ -197,6 +198,7 @@ fn reason(cause: &Cause, stage: Stage) -> String {
         | Cause::Timeout
         | Cause::Protocol(_)
         | Cause::Tls(_)
+        | Cause::Certificate(_)
         | Cause::Unsupported(_) => words(cause, stage),
     }
 }
@@ -208,20 +210,15 @@ fn words(cause: &Cause, stage: Stage) -> String {
         Cause::Io(error) => format!("the connection failed {at}: {error}"),
         Cause::Timeout => format!("no answer in time {at}"),
         Cause::Protocol(what) => format!("not understood {at}: {what}"),
-        Cause::Tls(what) => format!("no encrypted connection {at}: {what}{}", remedy(what)),
+        Cause::Tls(what) => format!("no encrypted connection {at}: {what}"),
+        Cause::Certificate(what) => format!(
+            "no encrypted connection {at}: {what} (an authority of your own is trusted by [delivery] \
+             ca_file)"
+        ),
         Cause::Unsupported(what) => what.to_string(),
     };
     let is_in_doubt = stage == Stage::Dot && !matches!(cause, Cause::Reply(_));
     if is_in_doubt { format!("{words}; it may have arrived") } else { words }
-}
-
-/// What to do about a certificate.
-fn remedy(what: &str) -> &'static str {
-    if what.contains("certificate") {
-        " (an authority of your own is trusted by [delivery] ca_file)"
-    } else {
-        ""
-    }
 }
 
 fn at(stage: Stage) -> &'static str {
