@@ -1,5 +1,6 @@
 //! One attempt for one message: body, envelope, signature, and the hosts of its route.
 
+mod author_keys;
 pub mod dkim;
 pub mod failover;
 mod host_outcome;
@@ -101,7 +102,7 @@ impl Attempts {
 
     async fn sender(&self, lease: &Lease) -> Result<Option<EmailAddress>, Report> {
         let path = self.return_paths.of(lease).await;
-        path.map_err(|reason| Report::deferred("", reason))
+        path.map_err(|reason| Report::deferred("", reason.to_string()))
     }
 
     /// Tries the smarthosts in their order until one accepts or rejects the message.
