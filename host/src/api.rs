@@ -17,6 +17,7 @@ pub mod operator;
 mod plugins;
 pub mod problem;
 mod query;
+mod queue;
 pub mod request;
 mod send;
 pub(crate) mod shapes;
@@ -38,6 +39,7 @@ use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{Predicate, SizeAbove};
 
 use crate::clock::Clock;
+use crate::delivery::shaping::admission::AdmissionControl;
 use crate::journey::Journey;
 use crate::plugin::Plugins;
 use crate::plugin::evidence::Evidence;
@@ -66,6 +68,8 @@ pub struct Api {
     pub store: Store,
     /// For health.
     pub plugins: Arc<Plugins>,
+    /// Why mail waits.
+    pub admission: Arc<AdmissionControl>,
     /// For sender domains.
     pub verifier: Arc<Verifier>,
     /// For webhooks.
@@ -149,9 +153,12 @@ fn routes() -> Router<Api> {
         .route("/v1/messages/{id}/events", get(messages::events))
         .route("/v1/messages/{id}/attempts", get(messages::attempts))
         .route("/v1/messages/{id}/raw", get(messages::raw))
+        .route("/v1/messages/{id}/why", get(messages::why))
         .route("/v1/messages/{id}/cancel", post(messages::cancel))
         .route("/v1/messages/{id}/retry", post(messages::retry))
         .route("/v1/messages/{id}/resend", post(messages::resend))
+        .route("/v1/queue/messages/{id}", get(queue::message))
+        .route("/v1/queue/domains/{domain}", get(queue::domain))
         .route("/v1/suppressions", get(suppressions::list).post(suppressions::add))
         .route("/v1/suppressions/batch", post(suppressions::add_batch))
         .route("/v1/suppressions/{address}", get(suppressions::show).delete(suppressions::delete))

@@ -13,6 +13,7 @@ mod message;
 mod open;
 mod output;
 mod plugin;
+mod queue;
 mod serve;
 mod starter;
 mod suppression;
@@ -63,6 +64,9 @@ enum Command {
     /// List, show, call back and resend messages; suppress an address
     #[command(subcommand)]
     Message(message::MessageCommand),
+    /// See why mail waits
+    #[command(subcommand)]
+    Queue(queue::QueueCommand),
     /// Put addresses on the list of those that nothing more is sent to, list them, take them off
     #[command(subcommand)]
     Suppression(suppression::SuppressionCommand),
@@ -108,6 +112,7 @@ async fn run(command: Command) -> Result<(), CliError> {
         Command::Domain(command) => Box::pin(domain::run(command)).await,
         Command::Plugin(command) => Box::pin(plugin::run(command)).await,
         Command::Message(command) => message::run(command).await,
+        Command::Queue(command) => queue::run(command).await,
         Command::Suppression(command) => suppression::run(command).await,
         Command::Webhook(command) => Box::pin(webhook::run(command)).await,
         // It has run before there was a runtime.

@@ -5,7 +5,6 @@
 pub(crate) mod limits;
 mod lock;
 pub(crate) mod outcome;
-pub(crate) mod waits_for;
 
 pub(crate) mod smtp;
 

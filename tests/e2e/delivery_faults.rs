@@ -5,6 +5,7 @@ mod bounced;
 mod disk;
 mod kill;
 mod recovery;
+mod why;
 
 use serde_json::{Value, json};
 use waxwing_dns::DnsServer;

@@ -28,7 +28,7 @@ const ROOMS: [(&str, &[&[&str]]); 3] = [
     (
         "delivery",
         &[
-            &["limits", "lock", "outcome", "waits_for"],
+            &["limits", "lock", "outcome"],
             &["smtp"],
             &["routing"],
             &["shaping"],

@@ -13,8 +13,9 @@ use std::num::NonZeroU32;
 
 use super::admin::Admin;
 use super::problem::Problem;
+use super::queue::why_message;
 use super::send::{idempotency_key, mark_replayed, with_allowance};
-use super::shapes::{AttemptList, EventList, Message, MessagePage, Page, Resent};
+use super::shapes::{AttemptList, EventList, Message, MessagePage, Page, QueuedMessage, Resent};
 use super::{Api, body, lists, query, request};
 use crate::account::key::Mode;
 use crate::id::MessageId;
@@ -119,6 +120,21 @@ pub async fn raw(
         headers.insert(header::CONTENT_DISPOSITION, disposition);
     }
     Ok(response)
+}
+
+/// Why a message is not on its way now: what it waits for, until when, and what can be done.
+#[utoipa::path(get, path = "/v1/messages/{id}/why", operation_id = "why_message",
+    tag = "messages", security(("apiKey" = [])),
+    params(("id" = String, Path, description = "`msg_…`")),
+    responses((status = 200, description = "Why it waits", body = QueuedMessage),
+              super::shapes::ReadRefusals))]
+pub async fn why(
+    admin: Admin,
+    State(api): State<Api>,
+    Path(id): Path<String>,
+) -> Result<Json<QueuedMessage>, Problem> {
+    let row = find(&api, &admin, &id).await?;
+    why_message(&api, row).await
 }
 
 /// Calls a message back that waits: it is not sent, and its price is given back. One that is canceled

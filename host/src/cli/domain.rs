@@ -11,8 +11,8 @@ use crate::domain::look_alike::LookAlikes;
 use crate::domain::name::DomainName;
 use crate::domain::state::DomainKind;
 use crate::id::AccountId;
-use crate::store::StoreError;
 use crate::store::DomainFile;
+use crate::store::StoreError;
 use crate::upkeep::verify_domains::DomainCheckSettings;
 
 const SHOWN_EVENTS: u32 = 50;

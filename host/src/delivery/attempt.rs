@@ -1,5 +1,6 @@
 //! One attempt for one message: body, envelope, signature, and the hosts of its route.
 
+mod author_keys;
 pub mod dkim;
 pub mod failover;
 mod host_outcome;
@@ -7,6 +8,7 @@ mod outbound_message;
 pub mod return_path;
 pub mod sandbox;
 
+use std::ops::ControlFlow::{self, Break, Continue};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,8 +16,8 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use tokio::time::Instant;
 
-use crate::delivery::outcome::{Report, Verdict};
-use crate::delivery::routing::mx::{MxHosts, MxResolution};
+use crate::delivery::outcome::{Deferral, Outcome, Report};
+use crate::delivery::routing::mx::MxHosts;
 use crate::delivery::routing::route::Smarthost;
 use crate::delivery::shaping::admission::{AdmissionControl, DIRECT, Plan};
 use crate::delivery::shaping::destination::{ConnectionPermit, Slot};
@@ -57,23 +59,17 @@ impl Attempts {
         let attempt = AssertUnwindSafe(self.within_time(lease, plan)).catch_unwind();
         attempt.await.unwrap_or_else(|_| {
             tracing::error!(message = %lease.message_id, "delivery attempt panicked");
-            Report::new(Verdict::Deferred, "", "the server failed in this attempt; see its log")
+            Report::deferred("", "the server failed in this attempt; see its log")
         })
     }
 
     async fn within_time(&self, lease: &Lease, plan: Plan) -> Report {
-        let destination = match &plan {
-            Plan::Sandbox(slot) | Plan::Smarthosts(slot, _) | Plan::Direct(slot, ..) => {
-                Arc::clone(&slot.destination)
-            }
-            Plan::Settle(report) => return report.clone(),
-        };
-        let permit = destination.connection_permit().await;
+        let permit = Arc::clone(&plan.slot().destination).connection_permit().await;
         let attempt = self.begin(lease, plan, permit);
         tokio::time::timeout(ATTEMPT_TIME, attempt).await.unwrap_or_else(|_| {
             let minutes = ATTEMPT_TIME.as_secs() / 60;
             let words = format!("not done after {minutes} minutes: it may have arrived");
-            Report { is_uncertain: true, ..Report::new(Verdict::Deferred, "", words) }
+            Report::new(Outcome::Deferred(Deferral::MayHaveArrived), "", words)
         })
     }
 
@@ -82,38 +78,31 @@ impl Attempts {
             Ok(Some(raw)) => raw,
             Ok(None) => {
                 let words = "the stored body is missing or damaged";
-                return Report::new(Verdict::Failed, "", words);
+                return Report::new(Outcome::Failed(None), "", words);
             }
             Err(error) => {
                 tracing::error!(message = %lease.message_id, %error, "stored message body cannot be read; deferring the message");
-                return Report::new(Verdict::Deferred, "", "the stored body cannot be read now");
+                return Report::deferred("", "the stored body cannot be read now");
             }
         };
         let mut message = match OutboundMessage::sign(lease, raw, &self.signer).await {
             Ok(message) => message,
-            Err(report) => return report,
+            Err((outcome, words)) => return Report::new(outcome, "", words),
         };
         match plan {
-            Plan::Sandbox(_place) => self.sandbox.attempt(lease, message.content()).await,
+            Plan::Sandbox(_slot) => self.sandbox.attempt(lease, message.content()).await,
             Plan::Smarthosts(slot, smarthosts) => {
                 self.smarthosts(lease, (slot, permit), &smarthosts, &mut message).await
             }
-            Plan::Direct(slot, exchange, port) => match &*exchange {
-                MxResolution::Hosts(hosts) => {
-                    self.direct(lease, &slot, hosts, port, &mut message).await
-                }
-                MxResolution::PermanentFailure { reason, .. }
-                | MxResolution::TemporaryFailure { reason } => {
-                    Report::new(Verdict::Deferred, DIRECT, reason.clone())
-                }
-            },
-            Plan::Settle(report) => report,
+            Plan::Direct(slot, hosts, port) => {
+                self.direct(lease, &slot, &hosts, port, &mut message).await
+            }
         }
     }
 
     async fn sender(&self, lease: &Lease) -> Result<Option<EmailAddress>, Report> {
         let path = self.return_paths.of(lease).await;
-        path.map_err(|reason| Report::new(Verdict::Deferred, "", reason))
+        path.map_err(|reason| Report::deferred("", reason.to_string()))
     }
 
     /// Tries the smarthosts in their order until one accepts or rejects the message.
@@ -135,7 +124,7 @@ impl Attempts {
         let until = Instant::now() + CONVERSATION_TIME;
         let mut last: Option<Report> = None;
         for smarthost in smarthosts {
-            let (slot, _turn) = match first.take() {
+            let (slot, _permit) = match first.take() {
                 Some(first) => first,
                 None => match self.further(smarthost, lease.account_id).await {
                     Some(further) => further,
@@ -144,7 +133,7 @@ impl Attempts {
             };
             let delivery = Delivery {
                 route: &smarthost.name,
-                taken: Verdict::Relayed,
+                accepted: Outcome::Relayed,
                 destination: &slot.destination,
                 health: &slot.health,
                 account: lease.account_id,
@@ -153,21 +142,20 @@ impl Attempts {
                 begun: self.failover.clock.now(),
                 until,
             };
-            let report = self.through(&delivery, smarthost, message).await;
-            let report = match last.take() {
-                Some(before) => Report {
-                    conversation: format!("{}\n{}", before.conversation, report.conversation),
-                    ..report
-                },
-                None => report,
+            let after = |mut report: Report| {
+                if let Some(before) = &last {
+                    let before = &before.contact.conversation;
+                    report.contact.conversation.insert_str(0, &format!("{before}\n"));
+                }
+                report
             };
             // A smarthost that accepted or rejected the message ends the attempt.
-            if !report.may_fail_over {
-                return report;
+            match self.through(&delivery, smarthost, message).await {
+                Break(report) => return after(report),
+                Continue(report) => last = Some(after(report)),
             }
-            last = Some(report);
         }
-        last.unwrap_or_else(|| Report::new(Verdict::Deferred, "", "no smarthost has a place now"))
+        last.unwrap_or_else(|| Report::deferred("", "no smarthost has a place now"))
     }
 
     /// A slot and a connection at a further smarthost, if there is one soon.
@@ -188,7 +176,7 @@ impl Attempts {
         delivery: &Delivery<'_>,
         smarthost: &Smarthost,
         message: &mut OutboundMessage<'_>,
-    ) -> Report {
+    ) -> ControlFlow<Report, Report> {
         // The operator's own hosts may stand where only the operating system knows them.
         let found = tokio::net::lookup_host((smarthost.host.as_str(), smarthost.port)).await;
         let addresses = match found {
@@ -197,8 +185,11 @@ impl Attempts {
                 let words = format!("{} has no address: {error}", smarthost.host);
                 let now = self.failover.clock.now();
                 let backoff = delivery.health.record_failure(&words, delivery.begun, now);
-                let report = Report::new(Verdict::Deferred, &smarthost.name, words);
-                return Report { backoff: backoff.map(Box::new), may_fail_over: true, ..report };
+                let why = match backoff {
+                    Some(backoff) => Deferral::NoReply.backing_off(backoff),
+                    None => Deferral::NoReply,
+                };
+                return Continue(Report::new(Outcome::Deferred(why), &smarthost.name, words));
             }
         };
         let targets: Vec<Target<'_>> = addresses
@@ -246,11 +237,11 @@ impl Attempts {
             .collect();
         if targets.is_empty() && is_enforced {
             let words = "its MTA-STS policy allows none of its mail exchangers (RFC 8461)";
-            return Report::new(Verdict::Deferred, DIRECT, words);
+            return Report::deferred(DIRECT, words);
         }
         let delivery = Delivery {
             route: DIRECT,
-            taken: Verdict::Delivered,
+            accepted: Outcome::Delivered,
             destination: &slot.destination,
             health: &slot.health,
             account: lease.account_id,
@@ -259,13 +250,17 @@ impl Attempts {
             begun: self.failover.clock.now(),
             until: Instant::now() + CONVERSATION_TIME,
         };
-        let report = self.failover.deliver(&delivery, &targets, message, &self.signer).await;
-        if is_enforced && report.code.is_none() && report.verdict == Verdict::Deferred {
-            let words = format!(
-                "{}; the domain's MTA-STS policy demands a valid certificate",
-                report.words
-            );
-            return Report { words, ..report };
+        let delivered = self.failover.deliver(&delivery, &targets, message, &self.signer).await;
+        let (Break(mut report) | Continue(mut report)) = delivered;
+        let has_no_reply = match &report.outcome {
+            Outcome::Deferred(why) => why.reply().is_none(),
+            Outcome::Delivered(_)
+            | Outcome::Relayed(_)
+            | Outcome::Bounced(..)
+            | Outcome::Failed(_) => false,
+        };
+        if is_enforced && has_no_reply {
+            report.words.push_str("; the domain's MTA-STS policy demands a valid certificate");
         }
         report
     }

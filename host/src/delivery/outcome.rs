@@ -1,20 +1,57 @@
 //! The outcome of one attempt for one recipient: data, not an error.
 
-use crate::clock::Timestamp;
-use crate::message::status::{EnhancedCode, Judgement, Said, Stage, judge};
+use std::net::SocketAddr;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    /// The recipient's server, or the sandbox inbox, accepted it.
-    Delivered,
+use crate::clock::Timestamp;
+use crate::id::AccountId;
+use crate::message::status::{EnhancedCode, Judgement, Said, Stage, judge};
+use crate::message::waits_for::{Hosts, WaitsFor};
+
+/// How an attempt ended, and what led to that.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    pub outcome: Outcome,
+    /// The reply's text, or what happened.
+    pub words: String,
+    pub contact: Contact,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// The recipient's server, or the sandbox inbox, accepted the message.
+    Delivered(ReplyCode),
     /// A smarthost accepted the message.
-    Relayed,
-    /// A 4xx reply, or no connection.
-    Deferred,
+    Relayed(ReplyCode),
+    /// Another attempt may succeed.
+    Deferred(Deferral),
     /// A 5xx reply.
-    Bounced,
-    /// It cannot be sent, for a reason that no server gave.
-    Failed,
+    Bounced(ReplyCode, AddressJudgement),
+    /// The message cannot be sent, for a reason that no server gave; with an enhanced status code
+    /// where one says the reason.
+    Failed(Option<&'static str>),
+}
+
+/// Why an attempt is to be repeated.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Deferral {
+    Refused(ReplyCode),
+    /// No server replied, or none was asked.
+    NoReply,
+    /// The end of the message was sent, and no reply came.
+    MayHaveArrived,
+    /// The attempt caused or met a back-off: an earlier attempt is of no use. Some hosts reply before
+    /// they hang up.
+    BackOff(Option<ReplyCode>, Box<Backoff>),
+    /// The MX of this domain cannot be resolved now.
+    UnresolvedMx(String),
+}
+
+/// The code of a reply (RFC 5321 section 4.2).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReplyCode {
+    pub code: u16,
+    /// The enhanced status code (RFC 3463), as in `5.1.1`.
+    pub enhanced: Option<String>,
 }
 
 /// What an attempt says about the recipient's address.
@@ -29,34 +66,24 @@ pub enum AddressJudgement {
     Dead,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Report {
-    pub verdict: Verdict,
-    pub code: Option<u16>,
-    /// The enhanced status code, as in `5.1.1`.
-    pub enhanced: Option<String>,
-    /// The reply's text, or what happened.
-    pub words: String,
-    pub address_judgement: AddressJudgement,
-    /// `sandbox`, `direct`, or the name of a smarthost.
+/// Where an attempt went, and what was said there.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Contact {
+    /// `sandbox`, `direct`, or the name of a smarthost; empty where the attempt did not come so far.
     pub route: String,
-    pub host: Option<String>,
-    pub address: Option<String>,
+    /// The host that answered, or did not, and its address.
+    pub host: Option<(String, SocketAddr)>,
+    /// How the connection was encrypted.
     pub tls: Option<String>,
     pub conversation: String,
-    /// The message may have arrived: its end was sent, and no reply came.
-    pub is_uncertain: bool,
-    /// Another server may be tried in the same attempt.
-    pub may_fail_over: bool,
-    /// The back-off that the attempt caused or met: an earlier attempt is of no use.
-    pub backoff: Option<Box<Backoff>>,
 }
 
-/// Why and until when delivery backs off from a destination.
+/// Why and until when delivery backs off from hosts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Backoff {
-    /// The name under which messages wait for these hosts.
-    pub hosts: String,
+    pub hosts: Hosts,
+    /// The only account whose mail waits; none where all mail does.
+    pub account: Option<AccountId>,
     /// The last failure.
     pub since: Timestamp,
     pub until: Timestamp,
@@ -67,45 +94,99 @@ pub struct Backoff {
 }
 
 impl Report {
-    /// An attempt without a reply.
     #[must_use]
-    pub fn new(verdict: Verdict, route: &str, words: impl Into<String>) -> Self {
-        Self {
-            verdict,
-            code: None,
-            enhanced: None,
-            words: words.into(),
-            address_judgement: AddressJudgement::Unjudged,
-            route: route.to_owned(),
-            host: None,
-            address: None,
-            tls: None,
-            conversation: String::new(),
-            is_uncertain: false,
-            may_fail_over: false,
-            backoff: None,
+    pub fn new(outcome: Outcome, route: &str, words: impl Into<String>) -> Self {
+        let contact = Contact { route: route.to_owned(), ..Contact::default() };
+        Self { outcome, words: words.into(), contact }
+    }
+
+    /// A deferral that no server caused.
+    #[must_use]
+    pub fn deferred(route: &str, words: impl Into<String>) -> Self {
+        Self::new(Outcome::Deferred(Deferral::NoReply), route, words)
+    }
+}
+
+impl Outcome {
+    /// A 4xx or 5xx reply at that stage of the session.
+    #[must_use]
+    pub fn refused(stage: Stage, reply: ReplyCode, text: &str) -> Self {
+        let enhanced = reply.enhanced.as_deref().and_then(|it| it.parse::<EnhancedCode>().ok());
+        match judge(Said { code: Some(reply.code), enhanced, text, stage }) {
+            Judgement::Hard => Self::Bounced(reply, AddressJudgement::Dead),
+            Judgement::Suspect => Self::Bounced(reply, AddressJudgement::Suspect),
+            Judgement::Refused => Self::Bounced(reply, AddressJudgement::Unjudged),
+            Judgement::Temporary => Self::Deferred(Deferral::Refused(reply)),
         }
     }
 
-    /// An attempt that ended with a 4xx or 5xx reply, at that stage of the session.
+    /// A deferral, with what the server said if it said something.
     #[must_use]
-    pub fn refused(
-        route: &str,
-        stage: Stage,
-        code: u16,
-        enhanced: Option<String>,
-        text: &str,
-    ) -> Self {
-        let known = enhanced.as_deref().and_then(|it| it.parse::<EnhancedCode>().ok());
-        let reply = Said { code: Some(code), enhanced: known, text, stage };
-        let (verdict, address_judgement) = match judge(reply) {
-            Judgement::Hard => (Verdict::Bounced, AddressJudgement::Dead),
-            Judgement::Suspect => (Verdict::Bounced, AddressJudgement::Suspect),
-            Judgement::Refused => (Verdict::Bounced, AddressJudgement::Unjudged),
-            Judgement::Temporary => (Verdict::Deferred, AddressJudgement::Unjudged),
+    pub fn deferred(reply: Option<ReplyCode>) -> Self {
+        Self::Deferred(reply.map_or(Deferral::NoReply, Deferral::Refused))
+    }
+
+    #[must_use]
+    pub fn address_judgement(&self) -> AddressJudgement {
+        match self {
+            Self::Bounced(_, judgement) => *judgement,
+            // DNS says that the address can take no mail: now, and perhaps by mistake.
+            Self::Failed(Some("5.1.2" | "5.1.10")) => AddressJudgement::Suspect,
+            Self::Delivered(_) | Self::Relayed(_) | Self::Deferred(_) | Self::Failed(_) => {
+                AddressJudgement::Unjudged
+            }
+        }
+    }
+
+    /// The reply's code and the enhanced status code.
+    #[must_use]
+    pub fn into_codes(self) -> (Option<u16>, Option<String>) {
+        let reply = match self {
+            Self::Failed(enhanced) => return (None, enhanced.map(ToOwned::to_owned)),
+            Self::Delivered(reply)
+            | Self::Relayed(reply)
+            | Self::Bounced(reply, _)
+            | Self::Deferred(Deferral::Refused(reply)) => Some(reply),
+            Self::Deferred(Deferral::BackOff(reply, _)) => reply,
+            Self::Deferred(
+                Deferral::NoReply | Deferral::MayHaveArrived | Deferral::UnresolvedMx(_),
+            ) => None,
         };
-        let words = said(code, enhanced.as_deref(), text);
-        Self { code: Some(code), enhanced, address_judgement, ..Self::new(verdict, route, words) }
+        reply.map_or((None, None), |it| (Some(it.code), it.enhanced))
+    }
+}
+
+impl Deferral {
+    /// What the message waits for besides its own next attempt.
+    #[must_use]
+    pub fn waits_for(&self) -> Option<WaitsFor> {
+        match self {
+            Self::BackOff(_, backoff) => Some(backoff.waits_for()),
+            Self::UnresolvedMx(domain) => Some(WaitsFor::Mx(domain.clone())),
+            Self::Refused(_) | Self::NoReply | Self::MayHaveArrived => None,
+        }
+    }
+
+    #[must_use]
+    pub fn reply(&self) -> Option<&ReplyCode> {
+        match self {
+            Self::Refused(reply) => Some(reply),
+            Self::BackOff(reply, _) => reply.as_ref(),
+            Self::NoReply | Self::MayHaveArrived | Self::UnresolvedMx(_) => None,
+        }
+    }
+
+    /// The same where delivery now backs off from the hosts.
+    #[must_use]
+    pub fn backing_off(self, backoff: Backoff) -> Self {
+        Self::BackOff(self.reply().cloned(), Box::new(backoff))
+    }
+}
+
+impl Backoff {
+    #[must_use]
+    pub fn waits_for(&self) -> WaitsFor {
+        WaitsFor::Hosts { hosts: self.hosts.clone(), account: self.account }
     }
 }
 

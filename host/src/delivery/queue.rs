@@ -4,6 +4,7 @@ mod lanes;
 pub mod retry_schedule;
 mod settlements;
 mod wake;
+pub mod why;
 pub mod worker;
 
 use std::fmt;

@@ -6,6 +6,7 @@ pub mod destination;
 pub(super) mod lookup_quota;
 pub mod memory_budget;
 pub mod probation;
+pub mod reason;
 pub(super) mod requeue;
 pub(super) mod round_skips;
 pub mod unresolved_domains;

@@ -15,8 +15,8 @@ use sqlx::sqlite::{
 
 use super::InboxError;
 use crate::clock::Timestamp;
-pub use quota::Bounds;
 use crate::store::embedded::{begin_immediate, begin_shrinkable, convert_to_shrinkable};
+pub use quota::Bounds;
 pub use row::{MailId, NoMailId, Stored, Summary};
 
 const READER_CONNECTIONS: u32 = 3;

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -83,6 +84,11 @@ pub struct RouteReloader {
 }
 
 impl RouteReloader {
+    /// What says why mail waits.
+    pub fn admission(&self) -> Arc<AdmissionControl> {
+        Arc::clone(&self.admission)
+    }
+
     /// Swaps in the routing table of a configuration, forgets the back-off and the health of all hosts, and closes idle
     /// connections. Where the routes have changed, all messages that wait for a destination are due now; otherwise
     /// one message for each destination is.
@@ -118,6 +124,7 @@ pub fn worker(
         destinations: Arc::new(Destinations::default()),
         probation: Arc::new(Probation::of(delivery.concurrent)),
         memory: MemoryBudget::new(delivery.memory_bytes),
+        has_no_free_attempt: AtomicBool::new(false),
         clock: clock.clone(),
     });
     let failover = Failover {

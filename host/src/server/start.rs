@@ -80,8 +80,7 @@ pub struct RunningServer {
 /// See [`StartError`]. Nothing listens then.
 pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
     let config = &descriptors::fit(configured);
-    let clock = Clock::system();
-    let data = DataDir::open(&config.store.data_dir)?;
+    let (clock, data) = (Clock::system(), DataDir::open(&config.store.data_dir)?);
     let lock = data.lock()?;
     let metrics = telemetry::metrics::start()?;
     let store = store(config, &data, &clock).await?;
@@ -138,6 +137,7 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
         proxies: proxies(config),
         store: store.clone(),
         plugins: Arc::clone(&plugins),
+        admission: book.admission(),
         verifier: Arc::clone(&verifier),
         webhooks,
         seal,

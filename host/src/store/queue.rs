@@ -286,7 +286,7 @@ pub(super) fn lane(row: &Row) -> Result<Lane, StoreError> {
     Ok(Lane { name: column(row, "lane")?, account_id: parsed(row, "queue", "account_id")? })
 }
 
-fn due(row: &Row) -> Result<Due, StoreError> {
+pub(super) fn due(row: &Row) -> Result<Due, StoreError> {
     Ok(Due {
         message_id: parsed(row, "queue", "message_id")?,
         account_id: parsed(row, "queue", "account_id")?,

@@ -3,12 +3,15 @@
 use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
 
+use serde_json::json;
+
 use super::database::{Tx, column, parsed, sql};
 use super::events::Change;
 use super::settle::{refund, write_states};
 use crate::clock::Timestamp;
 use crate::id::{AccountId, MessageId};
 use crate::message::state::MessageState;
+use crate::message::waits_for::WaitsFor;
 use crate::store::StoreError;
 use crate::store::records::Lease;
 
@@ -40,12 +43,15 @@ pub async fn recheck_at_lease(
     let reason = "the recipient is on the suppression list";
     write_states(tx, &changes(&ended, MessageState::Suppressed, reason), now).await?;
     if !waiting.is_empty() {
+        let rows = waiting
+            .iter()
+            .map(|it| json!({"id": it.message_id, "for": WaitsFor::Account(it.account_id)}));
         sql("-- recheck_at_lease: not now
-             UPDATE queue SET due_at = $1, waits_for = account_id, attempts = attempts - 1,
+             UPDATE queue SET due_at = $1, waits_for = j.value ->> 'for', attempts = attempts - 1,
                               lease_owner = NULL, lease_until = NULL
-             WHERE message_id IN (SELECT value FROM json_each($2))")
+             FROM json_each($2) AS j WHERE message_id = j.value ->> 'id'")
         .bind(now.after(SUSPENDED_RECHECK).millis())
-        .list(&ids(&waiting))
+        .json(&rows.collect::<Vec<_>>())
         .run(&mut *tx)
         .await?;
     }

@@ -12,7 +12,9 @@ use utoipa::ToSchema;
 use crate::clock::Timestamp;
 use crate::credit::Credits;
 use crate::id::{AccountId, DecisionId, DomainId, KeyId, MessageId};
-use crate::message::{address::EmailAddress, state::MessageState};
+use crate::message::address::EmailAddress;
+use crate::message::state::MessageState;
+use crate::message::waits_for::WaitsFor;
 
 pub use bounce::{BounceClass, BounceFacts, NewSuppression, Suppresses};
 pub use commit::{
@@ -253,7 +255,7 @@ pub struct BackedOff {
     /// When it is due again.
     pub until: Timestamp,
     /// The hosts that it waits for: when they recover, its delivery resumes before its time.
-    pub waits_for: String,
+    pub waits_for: WaitsFor,
     pub reason: String,
 }
 
@@ -338,7 +340,7 @@ pub struct Settlement {
     /// When the next attempt is due; none where it rests.
     pub next_attempt: Option<Timestamp>,
     /// The hosts that it waits for: when they recover, its delivery resumes before its time.
-    pub waits_for: Option<String>,
+    pub waits_for: Option<WaitsFor>,
     /// What happened in the attempt.
     pub attempt: AttemptRecord,
     /// Whether the recipient goes on the account's suppression list.

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use super::Store;
 use super::cancel::standing;
-use super::database::{Row, column, sql};
+use super::database::{Row, column, parsed, sql};
 use crate::clock::Timestamp;
 use crate::id::{AccountId, MessageId};
 use crate::message::state::MessageState;
+use crate::message::waits_for::WaitsFor;
 use crate::store::StoreError;
 
 /// Messages of one transaction: others write, too.
@@ -131,7 +132,7 @@ impl Store {
                  WHERE message_id IN (
                      SELECT message_id FROM queue
                      WHERE waits_for = $1 AND lease_owner IS NULL LIMIT $2)")
-            .bind(account.to_string())
+            .bind(WaitsFor::Account(account).to_string())
             .bind(BATCH_ROWS)
             .run(&self.db.writer)
             .await?;
@@ -144,21 +145,21 @@ impl Store {
     /// Those of the hosts for which something waits.
     pub async fn waited_for(
         &self,
-        hosts: &BTreeSet<String>,
-    ) -> Result<BTreeSet<String>, StoreError> {
+        hosts: &BTreeSet<WaitsFor>,
+    ) -> Result<BTreeSet<WaitsFor>, StoreError> {
         let rows = sql("-- waited_for
              SELECT value FROM json_each($1) AS host
              WHERE EXISTS (SELECT 1 FROM queue WHERE waits_for = host.value)")
         .list(hosts)
         .all(&self.db.readers)
         .await?;
-        rows.iter().map(|row| column(row, "value")).collect()
+        rows.iter().map(|row| parsed(row, "queue", "value")).collect()
     }
 
     /// Makes up to `most` messages due that wait for any of these hosts. Answers how many.
     pub async fn wake(
         &self,
-        hosts: &BTreeSet<String>,
+        hosts: &BTreeSet<WaitsFor>,
         most: u32,
         now: Timestamp,
     ) -> Result<u64, StoreError> {
@@ -181,7 +182,7 @@ impl Store {
     /// Answers how many.
     pub async fn wake_one_of_many(
         &self,
-        name: &str,
+        waits_for: &WaitsFor,
         many: u32,
         now: Timestamp,
     ) -> Result<u64, StoreError> {
@@ -193,7 +194,7 @@ impl Store {
                AND EXISTS (SELECT 1 FROM queue WHERE waits_for = $2 LIMIT 1 OFFSET $3)",
         )
         .bind(now.millis())
-        .bind(name)
+        .bind(waits_for.to_string())
         .bind(many.saturating_sub(1))
         .run(&self.db.writer)
         .await

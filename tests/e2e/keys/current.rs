@@ -190,7 +190,7 @@ async fn a_narrowed_key_reaches_only_what_is_left_to_it() {
 
 fn is_for_the_server(operation: &Operation) -> bool {
     let path = operation.known_as.as_str();
-    let roots = ["/v1/plugins", "/v1/decisions"];
+    let roots = ["/v1/plugins", "/v1/decisions", "/v1/queue"];
     roots.iter().any(|root| path.starts_with(root)) || path.ends_with("?owner=server")
 }
 

@@ -30,7 +30,7 @@ fn reach(operation: &Operation) -> Option<Reach> {
         "send" => Some(Reach::Sends),
         "messages" => Some(Reach::TestMessages),
         "domains" | "brand" if is_get => Some(Reach::Reads),
-        "domains" | "brand" | "suppressions" | "webhooks" | "plugins" | "decisions" => {
+        "domains" | "brand" | "suppressions" | "webhooks" | "plugins" | "decisions" | "queue" => {
             Some(Reach::Refused)
         }
         _ => None,

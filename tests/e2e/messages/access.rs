@@ -3,11 +3,12 @@
 use super::*;
 
 /// Everything that can be asked of a message.
-const ALL: [(Method, &str); 6] = [
+const ALL: [(Method, &str); 7] = [
     (Method::GET, ""),
     (Method::GET, "/events"),
     (Method::GET, "/attempts"),
     (Method::GET, "/raw"),
+    (Method::GET, "/why"),
     (Method::POST, "/cancel"),
     (Method::POST, "/resend"),
 ];

@@ -6,21 +6,20 @@ use std::time::Duration;
 
 use moka::sync::Cache;
 
+use super::author_keys::author_keys;
 use crate::clock::Clock;
 use crate::domain::key::identity;
 use crate::id::DomainId;
 use crate::mail::dkim::{self, SigningKey};
-use crate::store::facts::{FactError, Facts, Snapshot};
+use crate::store::facts::Facts;
 use crate::store::records::{Lease, RouteChoice};
 use crate::store::seal::Seal;
-use crate::store::{SealedKey, SigningKeys};
+use crate::store::SealedKey;
 
 /// Caches parsed keys: parsing an RSA key costs half as much as signing with it.
 const MAX_CACHED_KEYS: u64 = 10_000;
 /// How long an unused key is cached.
 const KEY_IDLE: Duration = Duration::from_hours(1);
-/// How often the keys are read again while the facts move.
-const MAX_READS: usize = 5;
 
 #[derive(Debug)]
 pub struct DkimSigner {
@@ -61,9 +60,9 @@ impl DkimSigner {
         let Some(domain) = lease.author.domain() else {
             return Signed::Fail("the author has no domain".to_owned());
         };
-        let keys = match self.keys(lease).await {
+        let keys = match author_keys(&self.facts, lease).await {
             Ok(keys) => keys,
-            Err(reason) => return Signed::Defer(reason),
+            Err(reason) => return Signed::Defer(reason.to_string()),
         };
         let keys = match keys {
             None if sandbox => return Signed::Unsigned,
@@ -105,25 +104,6 @@ impl DkimSigner {
             }
             Err(unsignable) => Signed::Fail(format!("it cannot be signed: {unsignable}")),
         }
-    }
-
-    async fn keys(&self, lease: &Lease) -> Result<Option<Arc<SigningKeys>>, String> {
-        let Some(domain) = lease.author.domain() else { return Ok(None) };
-        let failed = |error: &dyn std::fmt::Display| {
-            tracing::error!(%domain, %error, "DKIM keys cannot be read");
-            "its DKIM keys cannot be read".to_owned()
-        };
-        for _ in 0..MAX_READS {
-            let snapshot: Snapshot = self.facts.snapshot();
-            match snapshot.signing_keys(lease.account_id, domain).await {
-                Ok(keys) => return Ok(keys),
-                Err(FactError::Stale) => {
-                    self.facts.have_moved(snapshot.revision()).await.map_err(|it| failed(&it))?;
-                }
-                Err(FactError::Store(error)) => return Err(failed(&error)),
-            }
-        }
-        Err("its DKIM keys are changing".to_owned())
     }
 
     fn ready(&self, domain: DomainId, key: &SealedKey) -> Result<Arc<SigningKey>, String> {

@@ -2,6 +2,7 @@
 //! connections where there are any.
 
 use std::net::{IpAddr, SocketAddr};
+use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use super::dkim::DkimSigner;
 use super::host_outcome::{HostOutcome, HostVerdict, said};
 use super::outbound_message::OutboundMessage;
 use crate::clock::{Clock, Timestamp};
-use crate::delivery::outcome::{Report, Verdict};
+use crate::delivery::outcome::{Contact, Deferral, Outcome, ReplyCode, Report};
 use crate::delivery::shaping::backoff::Health;
 use crate::delivery::shaping::destination::{ConnectionPermit, Destination};
 use crate::delivery::shaping::unresponsive::UnresponsiveAddresses;
@@ -56,8 +57,8 @@ pub struct Target<'a> {
 pub struct Delivery<'a> {
     /// `direct`, or the name of a smarthost.
     pub route: &'a str,
-    /// The verdict of an accepted message: delivered, or relayed by a smarthost.
-    pub taken: Verdict,
+    /// What an accepted message is: delivered, or relayed by a smarthost.
+    pub accepted: fn(ReplyCode) -> Outcome,
     pub destination: &'a Arc<Destination>,
     pub health: &'a Arc<Health>,
     pub account: AccountId,
@@ -70,14 +71,15 @@ pub struct Delivery<'a> {
 
 impl Failover {
     /// Tries the addresses in their order. Delivery backs off from the hosts only if none of them
-    /// would start a transaction.
+    /// would start a transaction. Breaks where the attempt is over; continues where another server
+    /// may be tried in it.
     pub async fn deliver(
         &self,
         delivery: &Delivery<'_>,
         targets: &[Target<'_>],
         message: &mut OutboundMessage<'_>,
         signer: &DkimSigner,
-    ) -> Report {
+    ) -> ControlFlow<Report, Report> {
         let mut last: Option<Report> = None;
         let (mut unavailable, mut stalled, mut transient) = (None, None, None);
         let mut is_unavailable = true;
@@ -87,32 +89,24 @@ impl Failover {
                 break;
             }
             let patience = if order.peek().is_some() { Patience::Shortage } else { Patience::Long };
-            let outcome = self.try_one(delivery, target, patience, message, signer).await;
-            let HostOutcome { end, mut report } = outcome;
-            self.note(target, &end);
-            delivery.route.clone_into(&mut report.route);
-            report.host = Some(target.host.to_owned());
-            report.address = Some(target.address.to_string());
-            report.may_fail_over |= !matches!(end, HostVerdict::Final | HostVerdict::Uncertain(_));
-            if let Some(before) = last.take() {
-                report.conversation = format!("{}\n{}", before.conversation, report.conversation);
-                // A message that one host may accept later has not failed.
-                if before.verdict == Verdict::Deferred && report.verdict == Verdict::Failed {
-                    report.verdict = Verdict::Deferred;
+            let at_host = self.try_one(delivery, target, patience, message, signer).await;
+            self.note(target, &at_host.verdict);
+            match &at_host.verdict {
+                HostVerdict::Final(outcome) => {
+                    let may_fail_over = matches!(outcome, Outcome::Deferred(Deferral::Refused(_)));
+                    let report = report(delivery, target, at_host, last);
+                    return if may_fail_over { Continue(report) } else { Break(report) };
                 }
-            }
-            match end {
-                HostVerdict::Final => return report,
                 HostVerdict::Uncertain(reason) => {
-                    delivery.health.record_stall(&reason, delivery.begun, self.clock.now());
-                    return report;
+                    delivery.health.record_stall(reason, delivery.begun, self.clock.now());
+                    return Break(report(delivery, target, at_host, last));
                 }
-                HostVerdict::Unavailable(reason) => unavailable = Some(reason),
-                HostVerdict::Stalled(reason) => stalled = Some(reason),
-                HostVerdict::TransientFailure(reason) => transient = Some(reason),
-                HostVerdict::Unsuitable => is_unavailable = false,
+                HostVerdict::Unavailable(_, reason) => unavailable = Some(reason.clone()),
+                HostVerdict::Stalled(reason) => stalled = Some(reason.clone()),
+                HostVerdict::TransientFailure(_, reason) => transient = Some(reason.clone()),
+                HostVerdict::Incapable | HostVerdict::Busy => is_unavailable = false,
             }
-            last = Some(report);
+            last = Some(report(delivery, target, at_host, last));
         }
         is_unavailable = is_unavailable && stalled.is_none() && transient.is_none();
         // Counted once for a message, however many hosts were tried.
@@ -122,7 +116,7 @@ impl Failover {
         if let Some(reason) = transient {
             delivery.health.record_transient_failure(delivery.account, &reason, self.clock.now());
         }
-        let Some(report) = last else {
+        let Some(mut report) = last else {
             let name = &delivery.destination.name;
             let words = if targets.is_empty() {
                 // Time alone does not mend this.
@@ -130,16 +124,17 @@ impl Failover {
             } else {
                 format!("no time was left for {name}")
             };
-            return Report::new(Verdict::Deferred, delivery.route, words);
+            return Break(Report::deferred(delivery.route, words));
         };
-        match unavailable {
-            Some(reason) if is_unavailable => {
-                let backoff =
-                    delivery.health.record_failure(&reason, delivery.begun, self.clock.now());
-                Report { backoff: backoff.map(Box::new), ..report }
-            }
-            Some(_) | None => report,
+        if let Some(reason) = unavailable.filter(|_| is_unavailable) {
+            let now = self.clock.now();
+            let backoff = delivery.health.record_failure(&reason, delivery.begun, now);
+            report.outcome = match (report.outcome, backoff) {
+                (Outcome::Deferred(why), Some(it)) => Outcome::Deferred(why.backing_off(it)),
+                (outcome, _) => outcome,
+            };
         }
+        Continue(report)
     }
 
     /// Addresses that did not answer lately come last. Among equals one with an idle connection
@@ -160,15 +155,15 @@ impl Failover {
         order
     }
 
-    fn note(&self, target: &Target<'_>, end: &HostVerdict) {
-        match end {
-            HostVerdict::Unavailable(_) | HostVerdict::Stalled(_) | HostVerdict::Uncertain(_) => {
+    fn note(&self, target: &Target<'_>, verdict: &HostVerdict) {
+        match verdict {
+            HostVerdict::Unavailable(..) | HostVerdict::Stalled(_) | HostVerdict::Uncertain(_) => {
                 self.unresponsive.mark(&target.key(), self.clock.now());
             }
-            HostVerdict::Final | HostVerdict::TransientFailure(_) => {
+            HostVerdict::Final(_) | HostVerdict::TransientFailure(..) => {
                 self.unresponsive.clear(&target.key());
             }
-            HostVerdict::Unsuitable => {}
+            HostVerdict::Incapable | HostVerdict::Busy => {}
         }
     }
 
@@ -207,9 +202,8 @@ impl Failover {
             HandOver::Done(outcome) => outcome.after(&conversation),
             HandOver::StaleConnection(said) => {
                 let words = "the connection was closed before the message";
-                let report = Report::new(Verdict::Deferred, delivery.route, words);
-                let end = HostVerdict::TransientFailure(words.to_owned());
-                HostOutcome { end, report }.with(said, None).after(&conversation)
+                let verdict = HostVerdict::TransientFailure(None, words.to_owned());
+                HostOutcome::new(verdict, words).with(said, None).after(&conversation)
             }
         }
     }
@@ -257,9 +251,9 @@ impl Failover {
             Connection::Reused(session, patience) => (session, Some(patience)),
             Connection::New(session) => (session, None),
         };
-        if let Err(report) = message.for_hop(session.extensions(), signer).await {
+        if let Err((outcome, words)) = message.for_hop(session.extensions(), signer).await {
             self.keep(target, session).await;
-            return HandOver::Done(HostOutcome::over(report));
+            return HandOver::Done(HostOutcome::new(HostVerdict::Final(outcome), words));
         }
         let envelope = Envelope {
             sender: delivery.sender,
@@ -271,30 +265,29 @@ impl Failover {
         let sent = sent.unwrap_or_else(|_| Err(session.out_of_time()));
         let conversation = session.take_transcript();
         let tls = session.tls().map(ToOwned::to_owned);
-        let report = match sent {
+        let at_host = match sent {
             Ok(reply) => {
                 delivery.health.record_success(delivery.account, self.clock.now());
                 self.keep(target, session).await;
                 let words = said(&reply);
-                let report = Report::new(delivery.taken, delivery.route, words);
-                let (code, enhanced) = (Some(reply.code), reply.enhanced);
-                HostOutcome::over(Report { code, enhanced, ..report })
+                let code = ReplyCode { code: reply.code, enhanced: reply.enhanced };
+                HostOutcome::new(HostVerdict::Final((delivery.accepted)(code)), words)
             }
             Err(refused) if was_kept.is_some_and(|it| is_closed(&refused, it)) => {
                 return HandOver::StaleConnection(conversation);
             }
             Err(refused) => {
-                let outcome = HostOutcome::refused(&refused);
-                if outcome.end == HostVerdict::Final && matches!(refused.cause, Cause::Reply(_)) {
+                let at_host = HostOutcome::refused(&refused);
+                if matches!(at_host.verdict, HostVerdict::Final(_)) {
                     delivery.health.record_success(delivery.account, self.clock.now());
                 }
                 if refused.usable {
                     self.keep(target, session).await;
                 }
-                outcome
+                at_host
             }
         };
-        HandOver::Done(report.with(conversation, tls))
+        HandOver::Done(at_host.with(conversation, tls))
     }
 
     async fn keep(&self, target: &Target<'_>, session: Session) {
@@ -302,6 +295,27 @@ impl Failover {
             done.quit().await;
         }
     }
+}
+
+/// The report of an attempt that ends at this host, after what happened at those before.
+fn report(
+    delivery: &Delivery<'_>,
+    target: &Target<'_>,
+    at_host: HostOutcome,
+    before: Option<Report>,
+) -> Report {
+    let HostOutcome { verdict, words, tls, mut conversation } = at_host;
+    let mut outcome = verdict.into_outcome();
+    if let Some(before) = before {
+        conversation = format!("{}\n{conversation}", before.contact.conversation);
+        // A message that one host may accept later has not failed.
+        if let (Outcome::Deferred(_), Outcome::Failed(_)) = (before.outcome, &outcome) {
+            outcome = Outcome::Deferred(Deferral::NoReply);
+        }
+    }
+    let host = Some((target.host.to_owned(), target.address));
+    let contact = Contact { route: delivery.route.to_owned(), host, tls, conversation };
+    Report { outcome, words, contact }
 }
 
 impl Target<'_> {
@@ -342,7 +356,7 @@ fn is_closed(refused: &Refused, patience: Patience) -> bool {
     let is_gone = match &refused.cause {
         Cause::Io(_) | Cause::Timeout | Cause::Protocol(Violation::Unsolicited) => true,
         Cause::Reply(reply) => reply.code == 421,
-        Cause::Protocol(_) | Cause::Tls(_) | Cause::Unsupported(_) => false,
+        Cause::Protocol(_) | Cause::Tls(_) | Cause::Certificate(_) | Cause::Unsupported(_) => false,
     };
     match refused.stage {
         Stage::Reset => true,

@@ -1,6 +1,6 @@
 //! The outcome at one address: what it means for the message, and for the host's health.
 
-use crate::delivery::outcome::{self, Report, Verdict};
+use crate::delivery::outcome::{self, Deferral, Outcome, ReplyCode};
 use crate::delivery::smtp::{Broken, Cause, Refused, Reply, Stage};
 use crate::message::status;
 
@@ -9,58 +9,76 @@ const MAX_REPLY_CHARS: usize = 200;
 
 #[derive(Debug)]
 pub struct HostOutcome {
-    pub end: HostVerdict,
-    pub report: Report,
+    pub verdict: HostVerdict,
+    /// The reply's text, or what happened.
+    pub words: String,
+    pub tls: Option<String>,
+    pub conversation: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HostVerdict {
-    /// The attempt is over: the message was accepted or rejected.
-    Final,
+    /// The attempt is over: the message was accepted or rejected, or cannot be made ready.
+    Final(Outcome),
     /// The host would start no transaction; the next address is tried. The text is our own: other
     /// accounts read it.
-    Unavailable(String),
+    Unavailable(Option<ReplyCode>, String),
     /// The host deferred this message before it knew the recipient, with a 421, because of its own
     /// state, or by closing the connection; the next address is tried.
-    TransientFailure(String),
+    TransientFailure(Option<ReplyCode>, String),
     /// The host stopped answering in the middle of the transaction; the next address is tried.
     Stalled(String),
     /// No reply came after the end of the message: the attempt is over, because the message may
     /// have arrived.
     Uncertain(String),
-    /// The host lacks an extension that the message needs, or has no connection free; the next one
-    /// may do.
-    Unsuitable,
+    /// The host lacks an extension that the message needs; the next one may have it.
+    Incapable,
+    /// No connection to the host's operator is free; the next one may have one.
+    Busy,
+}
+
+impl HostVerdict {
+    /// What an attempt comes to that ends with this verdict.
+    #[must_use]
+    pub fn into_outcome(self) -> Outcome {
+        match self {
+            Self::Final(outcome) => outcome,
+            Self::Unavailable(reply, _) | Self::TransientFailure(reply, _) => {
+                Outcome::deferred(reply)
+            }
+            Self::Stalled(_) | Self::Busy => Outcome::Deferred(Deferral::NoReply),
+            Self::Uncertain(_) => Outcome::Deferred(Deferral::MayHaveArrived),
+            Self::Incapable => Outcome::Failed(None),
+        }
+    }
 }
 
 impl HostOutcome {
     #[must_use]
-    pub fn over(report: Report) -> Self {
-        Self { end: HostVerdict::Final, report }
+    pub fn new(verdict: HostVerdict, words: impl Into<String>) -> Self {
+        Self { verdict, words: words.into(), tls: None, conversation: String::new() }
     }
 
     /// A connection that failed before a transaction.
     #[must_use]
     pub fn broken(broken: Broken) -> Self {
         let Broken { stage, cause, transcript, tls } = broken;
-        let report = Report::new(Verdict::Deferred, "", words(&cause, stage));
-        let (code, enhanced) = match &cause {
-            Cause::Reply(reply) => (Some(reply.code), reply.enhanced.clone()),
+        let reply = match &cause {
+            Cause::Reply(reply) => Some(code(reply)),
             Cause::Io(_)
             | Cause::Timeout
             | Cause::Protocol(_)
             | Cause::Tls(_)
-            | Cause::Unsupported(_) => (None, None),
+            | Cause::Certificate(_)
+            | Cause::Unsupported(_) => None,
         };
-        let report = Report { code, enhanced, conversation: transcript, tls, ..report };
-        Self { end: HostVerdict::Unavailable(reason(&cause, stage)), report }
+        let verdict = HostVerdict::Unavailable(reply, reason(&cause, stage));
+        Self { verdict, words: words(&cause, stage), tls, conversation: transcript }
     }
 
-    /// No connection to that operator is free.
     #[must_use]
     pub fn busy(operator: &str) -> Self {
-        let words = format!("no connection to {operator} is free");
-        Self { end: HostVerdict::Unsuitable, report: Report::new(Verdict::Deferred, "", words) }
+        Self::new(HostVerdict::Busy, format!("no connection to {operator} is free"))
     }
 
     /// A message that was not accepted. A reply about it ends the attempt; a failed connection
@@ -70,24 +88,23 @@ impl HostOutcome {
     pub fn refused(refused: &Refused) -> Self {
         let Refused { stage, cause, .. } = refused;
         match cause {
-            Cause::Reply(reply) => Self::replied(reply, *stage),
-            Cause::Unsupported(what) => Self {
-                end: HostVerdict::Unsuitable,
-                report: Report::new(Verdict::Failed, "", what.to_string()),
-            },
-            Cause::Io(_) | Cause::Timeout | Cause::Protocol(_) | Cause::Tls(_) => {
-                let report = Report::new(Verdict::Deferred, "", words(cause, *stage));
-                let report = Report { is_uncertain: *stage == Stage::Dot, ..report };
+            Cause::Reply(reply) => Self::new(replied(reply, *stage), said(reply)),
+            Cause::Unsupported(what) => Self::new(HostVerdict::Incapable, what.to_string()),
+            Cause::Io(_)
+            | Cause::Timeout
+            | Cause::Protocol(_)
+            | Cause::Tls(_)
+            | Cause::Certificate(_) => {
                 let is_silent = matches!(cause, Cause::Timeout);
                 let why = reason(cause, *stage);
-                let end = match stage {
+                let verdict = match stage {
                     Stage::Dot => HostVerdict::Uncertain(why),
                     // The session was open: the message may be the cause.
                     Stage::Mail | Stage::Rcpt | Stage::Data | Stage::Content if is_silent => {
                         HostVerdict::Stalled(why)
                     }
                     Stage::Mail | Stage::Rcpt | Stage::Data | Stage::Content => {
-                        HostVerdict::TransientFailure(why)
+                        HostVerdict::TransientFailure(None, why)
                     }
                     Stage::Connect
                     | Stage::Greeting
@@ -95,50 +112,9 @@ impl HostOutcome {
                     | Stage::StartTls
                     | Stage::Handshake
                     | Stage::Login
-                    | Stage::Reset => HostVerdict::Unavailable(why),
+                    | Stage::Reset => HostVerdict::Unavailable(None, why),
                 };
-                Self { end, report }
-            }
-        }
-    }
-
-    fn replied(reply: &Reply, stage: Stage) -> Self {
-        let deferred = || {
-            let report = Report::new(Verdict::Deferred, "", said(reply));
-            Report { code: Some(reply.code), enhanced: reply.enhanced.clone(), ..report }
-        };
-        let why = || format!("it answers {} {}", reply.code, at(stage));
-        match reply.code {
-            421 => Self { end: HostVerdict::TransientFailure(why()), report: deferred() },
-            400..500 if matches!(stage, Stage::Mail | Stage::Reset) => {
-                Self { end: HostVerdict::TransientFailure(why()), report: deferred() }
-            }
-            // About the system, not about the message (RFC 3463 section 3.4).
-            400..500 if reply.enhanced.as_deref().is_some_and(|it| it.starts_with("4.3.")) => {
-                Self { end: HostVerdict::TransientFailure(why()), report: deferred() }
-            }
-            // The host demands a login or TLS: the settings are wrong, not the message.
-            530 | 534 | 535 | 538 => {
-                Self { end: HostVerdict::Unavailable(why()), report: deferred() }
-            }
-            code => {
-                let stage = match stage {
-                    Stage::Rcpt => status::Stage::Recipient,
-                    Stage::Data | Stage::Content | Stage::Dot => status::Stage::Later,
-                    Stage::Connect
-                    | Stage::Greeting
-                    | Stage::Hello
-                    | Stage::StartTls
-                    | Stage::Handshake
-                    | Stage::Login
-                    | Stage::Mail
-                    | Stage::Reset => status::Stage::Session,
-                };
-                let enhanced = reply.enhanced.clone();
-                let report = Report::refused("", stage, code, enhanced, &reply.text);
-                // Another smarthost may accept it.
-                let may_fail_over = report.verdict == Verdict::Deferred;
-                Self::over(Report { may_fail_over, ..report })
+                Self::new(verdict, words(cause, *stage))
             }
         }
     }
@@ -146,15 +122,48 @@ impl HostOutcome {
     /// The same with what was said.
     #[must_use]
     pub fn with(self, conversation: String, tls: Option<String>) -> Self {
-        Self { report: Report { tls, conversation, ..self.report }, ..self }
+        Self { tls, conversation, ..self }
     }
 
     /// The same with an earlier transcript in front.
     #[must_use]
-    pub fn after(self, before: &str) -> Self {
-        let conversation = format!("{before}{}", self.report.conversation);
-        Self { report: Report { conversation, ..self.report }, ..self }
+    pub fn after(mut self, before: &str) -> Self {
+        self.conversation.insert_str(0, before);
+        self
     }
+}
+
+fn replied(reply: &Reply, stage: Stage) -> HostVerdict {
+    let why = || format!("it answers {} {}", reply.code, at(stage));
+    // RFC 3463 section 3.4: about the system, not about the message.
+    let is_about_system = || reply.enhanced.as_deref().is_some_and(|it| it.starts_with("4.3."));
+    match reply.code {
+        421 => HostVerdict::TransientFailure(Some(code(reply)), why()),
+        400..500 if matches!(stage, Stage::Mail | Stage::Reset) || is_about_system() => {
+            HostVerdict::TransientFailure(Some(code(reply)), why())
+        }
+        // The host demands a login or TLS: the settings are wrong, not the message.
+        530 | 534 | 535 | 538 => HostVerdict::Unavailable(Some(code(reply)), why()),
+        _ => {
+            let stage = match stage {
+                Stage::Rcpt => status::Stage::Recipient,
+                Stage::Data | Stage::Content | Stage::Dot => status::Stage::Later,
+                Stage::Connect
+                | Stage::Greeting
+                | Stage::Hello
+                | Stage::StartTls
+                | Stage::Handshake
+                | Stage::Login
+                | Stage::Mail
+                | Stage::Reset => status::Stage::Session,
+            };
+            HostVerdict::Final(Outcome::refused(stage, code(reply), &reply.text))
+        }
+    }
+}
+
+fn code(reply: &Reply) -> ReplyCode {
+    ReplyCode { code: reply.code, enhanced: reply.enhanced.clone() }
 }
 
 #[must_use]
@@ -189,6 +198,7 @@ fn reason(cause: &Cause, stage: Stage) -> String {
         | Cause::Timeout
         | Cause::Protocol(_)
         | Cause::Tls(_)
+        | Cause::Certificate(_)
         | Cause::Unsupported(_) => words(cause, stage),
     }
 }
@@ -200,20 +210,15 @@ fn words(cause: &Cause, stage: Stage) -> String {
         Cause::Io(error) => format!("the connection failed {at}: {error}"),
         Cause::Timeout => format!("no answer in time {at}"),
         Cause::Protocol(what) => format!("not understood {at}: {what}"),
-        Cause::Tls(what) => format!("no encrypted connection {at}: {what}{}", remedy(what)),
+        Cause::Tls(what) => format!("no encrypted connection {at}: {what}"),
+        Cause::Certificate(what) => format!(
+            "no encrypted connection {at}: {what} (an authority of your own is trusted by [delivery] \
+             ca_file)"
+        ),
         Cause::Unsupported(what) => what.to_string(),
     };
     let is_in_doubt = stage == Stage::Dot && !matches!(cause, Cause::Reply(_));
     if is_in_doubt { format!("{words}; it may have arrived") } else { words }
-}
-
-/// What to do about a certificate.
-fn remedy(what: &str) -> &'static str {
-    if what.contains("certificate") {
-        " (an authority of your own is trusted by [delivery] ca_file)"
-    } else {
-        ""
-    }
 }
 
 fn at(stage: Stage) -> &'static str {
@@ -252,9 +257,8 @@ mod tests {
         for stage in [Stage::Mail, Stage::Rcpt, Stage::Reset] {
             let reply = Reply { code: 421, ..reply.clone() };
             let refused = Refused { stage, cause: Cause::Reply(reply), usable: false };
-            let HostVerdict::TransientFailure(why) = HostOutcome::refused(&refused).end else {
-                panic!("{stage:?}")
-            };
+            let verdict = HostOutcome::refused(&refused).verdict;
+            let HostVerdict::TransientFailure(_, why) = verdict else { panic!("{stage:?}") };
             assert!(why.starts_with("it answers 421 a"), "{why}");
         }
     }

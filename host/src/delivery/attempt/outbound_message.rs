@@ -4,8 +4,11 @@ use crate::mail::seven_bit::{is_eight_bit, to_seven_bit};
 use crate::store::records::Lease;
 
 use super::dkim::{DkimSigner, Signed};
-use crate::delivery::outcome::{Report, Verdict};
+use crate::delivery::outcome::{Deferral, Outcome};
 use crate::delivery::smtp::Extensions;
+
+/// How an attempt ends whose message cannot be made ready, and what happened.
+pub type Unready = (Outcome, String);
 
 #[derive(Debug)]
 pub struct OutboundMessage<'a> {
@@ -19,8 +22,11 @@ pub struct OutboundMessage<'a> {
 }
 
 impl<'a> OutboundMessage<'a> {
-    /// Signs a message; the error ends the attempt.
-    pub async fn sign(lease: &'a Lease, raw: Vec<u8>, signer: &DkimSigner) -> Result<Self, Report> {
+    pub async fn sign(
+        lease: &'a Lease,
+        raw: Vec<u8>,
+        signer: &DkimSigner,
+    ) -> Result<Self, Unready> {
         let content = sign(lease, &raw, signer).await?;
         let is_eight_bit = is_eight_bit(&raw);
         let header_end = raw.windows(4).position(|it| it == b"\r\n\r\n").unwrap_or(raw.len());
@@ -34,19 +40,18 @@ impl<'a> OutboundMessage<'a> {
     }
 
     /// Prepares the message for a hop: one without 8BITMIME (RFC 6152) gets it in seven bits,
-    /// signed anew. The error ends the attempt.
+    /// signed anew.
     pub async fn for_hop(
         &mut self,
         extensions: &Extensions,
         signer: &DkimSigner,
-    ) -> Result<(), Report> {
+    ) -> Result<(), Unready> {
         if !self.is_eight_bit || self.is_international || extensions.eight_bit_mime {
             return Ok(());
         }
         let converted = to_seven_bit(&self.raw).map_err(|error| {
             let words = format!("the next server takes no 8-bit messages, and {error}");
-            let enhanced = Some("5.6.3".to_owned());
-            Report { enhanced, ..Report::new(Verdict::Failed, "", words) }
+            (Outcome::Failed(Some("5.6.3")), words)
         })?;
         self.content = sign(self.lease, &converted, signer).await?;
         self.raw = converted;
@@ -55,11 +60,11 @@ impl<'a> OutboundMessage<'a> {
     }
 }
 
-async fn sign(lease: &Lease, raw: &[u8], signer: &DkimSigner) -> Result<Vec<u8>, Report> {
+async fn sign(lease: &Lease, raw: &[u8], signer: &DkimSigner) -> Result<Vec<u8>, Unready> {
     match signer.sign(lease, raw).await {
         Signed::Message(content) => Ok(content),
         Signed::Unsigned => Ok(raw.to_vec()),
-        Signed::Defer(reason) => Err(Report::new(Verdict::Deferred, "", reason)),
-        Signed::Fail(reason) => Err(Report::new(Verdict::Failed, "", reason)),
+        Signed::Defer(reason) => Err((Outcome::Deferred(Deferral::NoReply), reason)),
+        Signed::Fail(reason) => Err((Outcome::Failed(None), reason)),
     }
 }

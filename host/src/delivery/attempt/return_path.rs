@@ -5,14 +5,21 @@
 
 use std::sync::Arc;
 
+use super::author_keys::{KeysUnread, author_keys};
 use crate::domain::name::DomainName;
 use crate::mail::verp::Verp;
 use crate::message::address::EmailAddress;
-use crate::store::facts::{FactError, Facts};
+use crate::store::facts::Facts;
 use crate::store::records::{Lease, RouteChoice};
 
-/// How often the alias is read again while the facts move.
-const MAX_READS: usize = 5;
+/// Why there is no return path now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NoReturnPath {
+    #[error(transparent)]
+    Keys(#[from] KeysUnread),
+    #[error("the return path's host is too long")]
+    HostTooLong,
+}
 
 #[derive(Debug)]
 pub struct ReturnPaths {
@@ -31,43 +38,22 @@ impl ReturnPaths {
     /// The envelope's sender of an attempt; none for the empty path.
     ///
     /// # Errors
-    /// The reason why the return path is unknown now.
-    pub async fn of(&self, lease: &Lease) -> Result<Option<EmailAddress>, String> {
+    /// The return path is unknown now.
+    pub async fn of(&self, lease: &Lease) -> Result<Option<EmailAddress>, NoReturnPath> {
         match (&lease.sender, lease.route) {
             (None, _) => Ok(None),
             (Some(sender), RouteChoice::Sandbox) => Ok(Some(sender.clone())),
             (Some(_), RouteChoice::Configured) => {
                 let message = lease.message_id;
-                let own = self.alias(lease).await?;
-                let own = own.and_then(|host| self.verp.address(message, &host));
+                // What the author's domain publishes; none while it may not send, or is not the one any
+                // more that the message was accepted for.
+                let keys = author_keys(&self.facts, lease).await?;
+                let same = keys.filter(|it| lease.domain.is_none_or(|id| id == it.domain));
+                let sends = same.filter(|it| it.phase.may_send());
+                let own = sends.and_then(|it| self.verp.address(message, it.return_path.as_ref()?));
                 let path = own.or_else(|| self.verp.address(message, &self.host));
-                path.map(Some).ok_or_else(|| "the return path's host is too long".to_owned())
+                path.map(Some).ok_or(NoReturnPath::HostTooLong)
             }
         }
-    }
-
-    /// What the author's domain publishes; none while it may not send, or is not the one any more that
-    /// the message was accepted for.
-    async fn alias(&self, lease: &Lease) -> Result<Option<DomainName>, String> {
-        let Some(domain) = lease.author.domain() else { return Ok(None) };
-        let failed = |error: &dyn std::fmt::Display| {
-            tracing::error!(%domain, %error, "return path of the domain cannot be read");
-            "its return path cannot be read".to_owned()
-        };
-        for _ in 0..MAX_READS {
-            let snapshot = self.facts.snapshot();
-            match snapshot.signing_keys(lease.account_id, domain).await {
-                Ok(found) => {
-                    let same = found.filter(|it| lease.domain.is_none_or(|id| id == it.domain));
-                    let sends = same.filter(|it| it.phase.may_send());
-                    return Ok(sends.and_then(|it| it.return_path.clone()));
-                }
-                Err(FactError::Stale) => {
-                    self.facts.have_moved(snapshot.revision()).await.map_err(|it| failed(&it))?;
-                }
-                Err(FactError::Store(error)) => return Err(failed(&error)),
-            }
-        }
-        Err("its return path is changing".to_owned())
     }
 }

@@ -9,11 +9,11 @@ use std::time::Duration;
 use lettre::transport::smtp::Error;
 use lettre::transport::smtp::client::AsyncSmtpConnection;
 use lettre::transport::smtp::extension::ClientId;
-use lettre::transport::smtp::response::Response;
+use lettre::transport::smtp::response::{Code, Response};
 use tokio::net::TcpStream;
 
 use crate::delivery::lock::lock;
-use crate::delivery::outcome::{Report, Verdict};
+use crate::delivery::outcome::{AddressJudgement, Contact, Outcome, ReplyCode, Report};
 use crate::delivery::routing::route::SANDBOX;
 use crate::mail::path;
 use crate::message::address::EmailAddress;
@@ -49,29 +49,32 @@ impl Sandbox {
 
     pub(super) async fn attempt(&self, lease: &Lease, raw: &[u8]) -> Report {
         let ended = tokio::time::timeout(ATTEMPT_TIME, self.send(lease, raw)).await;
-        let report = match ended {
-            Ok(Ok(response)) => Report::new(Verdict::Delivered, SANDBOX, words(&response)),
-            Ok(Err(AttemptError::Smtp(error))) if error.is_permanent() => {
-                Report::new(Verdict::Bounced, SANDBOX, error_words(&error))
-            }
+        let (outcome, words) = match ended {
+            Ok(Ok(response)) => (Outcome::Delivered(reply(response.code())), words(&response)),
             Ok(Err(AttemptError::Smtp(error))) => {
-                Report::new(Verdict::Deferred, SANDBOX, error_words(&error))
+                let outcome = match error.status().map(reply) {
+                    Some(reply) if error.is_permanent() => {
+                        Outcome::Bounced(reply, AddressJudgement::Unjudged)
+                    }
+                    reply => Outcome::deferred(reply),
+                };
+                (outcome, error_words(&error))
             }
             Ok(Err(AttemptError::Connect(error))) => {
                 let words = format!("no connection to {}: {error}", self.inbox);
-                Report::new(Verdict::Deferred, SANDBOX, words)
+                (Outcome::deferred(None), words)
             }
-            Err(_) => Report::new(Verdict::Deferred, SANDBOX, "the inbox did not answer in 60 s"),
+            Err(_) => (Outcome::deferred(None), "the inbox did not answer in 60 s".to_owned()),
         };
         let conversation = format!(
-            "C: MAIL FROM:<{}>\nC: RCPT TO:<{}>\nC: DATA ({} octets)\nS: {}",
+            "C: MAIL FROM:<{}>\nC: RCPT TO:<{}>\nC: DATA ({} octets)\nS: {words}",
             lease.sender.as_ref().map(ToString::to_string).unwrap_or_default(),
             lease.recipient,
             raw.len(),
-            report.words
         );
-        let address = Some(self.inbox.to_string());
-        Report { address, host: Some("the sandbox inbox".to_owned()), conversation, ..report }
+        let host = Some(("the sandbox inbox".to_owned(), self.inbox));
+        let contact = Contact { route: SANDBOX.to_owned(), host, tls: None, conversation };
+        Report { outcome, words, contact }
     }
 
     async fn send(&self, lease: &Lease, raw: &[u8]) -> Result<Response, AttemptError> {
@@ -135,6 +138,10 @@ async fn begin(
 ) -> Result<Response, Error> {
     let from = sender.map_or_else(|| path::EMPTY.to_owned(), path::encode);
     connection.command(format!("MAIL FROM:<{from}> BODY=8BITMIME\r\n")).await
+}
+
+fn reply(code: Code) -> ReplyCode {
+    ReplyCode { code: code.into(), enhanced: None }
 }
 
 fn words(response: &Response) -> String {

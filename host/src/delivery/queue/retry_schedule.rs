@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::clock::Timestamp;
-use crate::delivery::outcome::{AddressJudgement, Backoff, Report, Verdict};
+use crate::delivery::outcome::{AddressJudgement, Backoff, Contact, Deferral, Outcome, Report};
 use crate::id::MessageId;
 use crate::message::state::MessageState;
 use crate::store::records::{
@@ -77,23 +77,28 @@ impl RetrySchedule {
         started_at: Timestamp,
         now: Timestamp,
     ) -> Settlement {
-        let said = tidied(&report.words, MAX_REASON_CHARS);
-        let backoff = report.backoff.filter(|_| report.verdict == Verdict::Deferred);
-        let (state, reason, next_attempt) = match report.verdict {
-            Verdict::Delivered => (MessageState::Delivered, said.clone(), None),
-            Verdict::Relayed => (MessageState::Relayed, said.clone(), None),
-            Verdict::Bounced => (MessageState::Bounced, said.clone(), None),
-            Verdict::Failed => (MessageState::Failed, said.clone(), None),
-            Verdict::Deferred => {
-                if let Some(next) = self.next(lease, now) {
-                    let next = backoff.as_ref().map_or(next, |backoff| backoff.until.max(next));
-                    (MessageState::Deferred, said.clone(), Some(next))
-                } else {
+        let Report { outcome, words, contact } = report;
+        let said = tidied(&words, MAX_REASON_CHARS);
+        let ended = |state| (state, said.clone(), None, None);
+        let (state, reason, next_attempt, waits_for) = match &outcome {
+            Outcome::Delivered(_) => ended(MessageState::Delivered),
+            Outcome::Relayed(_) => ended(MessageState::Relayed),
+            Outcome::Bounced(..) => ended(MessageState::Bounced),
+            Outcome::Failed(_) => ended(MessageState::Failed),
+            Outcome::Deferred(why) => match (self.next(lease, now), why) {
+                (Some(next), Deferral::BackOff(_, backoff)) => {
+                    let next = next.max(backoff.until);
+                    (MessageState::Deferred, said.clone(), Some(next), why.waits_for())
+                }
+                (Some(next), _) => {
+                    (MessageState::Deferred, said.clone(), Some(next), why.waits_for())
+                }
+                (None, _) => {
                     let hours = self.give_up_after.as_secs() / HOUR;
                     let reason = format!("given up after {hours} hours: {said}");
-                    (MessageState::Failed, reason, None)
+                    (MessageState::Failed, reason, None, None)
                 }
-            }
+            },
         };
         let suppression = || NewSuppression {
             account_id: lease.account_id,
@@ -103,7 +108,7 @@ impl RetrySchedule {
             message_id: Some(lease.message_id),
             expires_at: self.suppressed_for.map(|it| now.after(it)),
         };
-        let suppresses = match report.address_judgement {
+        let suppresses = match outcome.address_judgement() {
             AddressJudgement::Unjudged => Suppresses::Nobody,
             AddressJudgement::Suspect => {
                 let (since, until) = (now.before(SUSPICION), now.before(SUSPICION_AFTER));
@@ -111,27 +116,31 @@ impl RetrySchedule {
             }
             AddressJudgement::Dead => Suppresses::Now(suppression()),
         };
+        let Contact { route, host, tls, conversation } = contact;
+        let (host, address) = host.unzip();
+        let is_uncertain = matches!(outcome, Outcome::Deferred(Deferral::MayHaveArrived));
+        let (code, enhanced) = outcome.into_codes();
         Settlement {
             message_id: lease.message_id,
             account_id: lease.account_id,
             state,
             reason,
             next_attempt,
-            waits_for: backoff.map(|backoff| backoff.hosts),
+            waits_for,
             attempt: AttemptRecord {
                 number: lease.attempt,
                 started_at,
                 ended_at: now,
-                route: report.route,
-                host: report.host,
-                address: report.address,
-                tls: report.tls,
+                route,
+                host,
+                address: address.map(|it| it.to_string()),
+                tls,
                 outcome: state,
-                code: report.code,
-                enhanced: report.enhanced,
+                code,
+                enhanced,
                 reply: said,
-                conversation: report.conversation,
-                is_uncertain: report.is_uncertain,
+                conversation,
+                is_uncertain,
             },
             suppresses,
         }
@@ -154,7 +163,7 @@ impl RetrySchedule {
                 times(backoff.failures),
                 backoff.reason
             );
-            return WhileBackedOff::GiveUp(Report::new(Verdict::Failed, "", words));
+            return WhileBackedOff::GiveUp(Report::new(Outcome::Failed(None), "", words));
         }
         let pause = self.pause(backoff.failures).unwrap_or_default().min(MAX_WAIT);
         let until = backoff.until.max(now.after(spread(pause, due.message_id)));
@@ -164,7 +173,7 @@ impl RetrySchedule {
             times(backoff.failures),
             backoff.reason
         );
-        let waits_for = backoff.hosts.clone();
+        let waits_for = backoff.waits_for();
         WhileBackedOff::Wait(BackedOff { message_id: due.message_id, until, waits_for, reason })
     }
 
@@ -206,6 +215,7 @@ fn tidied(words: &str, most: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::delivery::outcome::ReplyCode;
     use crate::id::AccountId;
     use crate::store::records::RouteChoice;
 
@@ -224,8 +234,13 @@ mod tests {
         }
     }
 
+    fn backoff(since: Timestamp, until: Timestamp, failures: u32) -> Backoff {
+        let (hosts, reason) = ("mx.example".into(), "it answers `554 no`".to_owned());
+        Backoff { hosts, account: None, since, until, reason, failures }
+    }
+
     fn deferred(attempt: u32, now: Timestamp) -> Settlement {
-        let report = Report::new(Verdict::Deferred, "direct", "busy");
+        let report = Report::deferred("direct", "busy");
         RetrySchedule::default().settle(&lease(attempt), report, now, now)
     }
 
@@ -259,15 +274,11 @@ mod tests {
     fn a_destination_that_rests_is_not_asked_before_its_time() {
         let now = Timestamp::from_millis(0);
         let until = now.after(Duration::from_mins(9));
-        let (hosts, reason) = ("mx.example".to_owned(), "no answer".to_owned());
-        let backoff = Backoff { hosts, since: now, until, reason, failures: 1 };
-        let report = Report {
-            backoff: Some(Box::new(backoff)),
-            ..Report::new(Verdict::Deferred, "direct", "it rests")
-        };
+        let why = Deferral::NoReply.backing_off(backoff(now, until, 1));
+        let report = Report::new(Outcome::Deferred(why), "direct", "it rests");
         let settlement = RetrySchedule::default().settle(&lease(1), report, now, now);
         assert_eq!(settlement.next_attempt, Some(until));
-        assert_eq!(settlement.waits_for.as_deref(), Some("mx.example"));
+        assert_eq!(settlement.waits_for, Some("mx.example".parse().expect("reads")));
     }
 
     fn backed_off(attempts: u32, age: Duration, failures: u32) -> WhileBackedOff {
@@ -283,13 +294,8 @@ mod tests {
             attempts,
             first_at: Some(first),
         };
-        let (hosts, reason) = ("mx.example".to_owned(), "it answers `554 no`".to_owned());
         let until = now.after(Duration::from_mins(10));
-        RetrySchedule::default().back_off(
-            &due,
-            &Backoff { hosts, since: now, until, reason, failures },
-            now,
-        )
+        RetrySchedule::default().back_off(&due, &backoff(now, until, failures), now)
     }
 
     #[test]
@@ -316,8 +322,9 @@ mod tests {
         let now = Timestamp::from_millis(0).after(SUSPICION);
         let lease = lease(1);
         let settle = |address_judgement| {
-            let report =
-                Report { address_judgement, ..Report::new(Verdict::Bounced, "direct", "550 no") };
+            let reply = ReplyCode { code: 550, enhanced: None };
+            let outcome = Outcome::Bounced(reply, address_judgement);
+            let report = Report::new(outcome, "direct", "550 no");
             let schedule = RetrySchedule::default().suppressing_for(Some(Duration::from_hours(1)));
             schedule.settle(&lease, report, now, now).suppresses
         };

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::clock::Timestamp;
 use crate::delivery::shaping::admission::AdmissionControl;
 use crate::delivery::shaping::requeue::{MAX_REQUEUE, RequeueRequests};
-use crate::delivery::waits_for::WaitsFor;
+use crate::message::waits_for::WaitsFor;
 use crate::store::Store;
 
 /// Bounds the writes of one round, so that outcomes are stored meanwhile.
@@ -15,7 +15,7 @@ const MIN_WAITING_FOR_PROBE: u32 = 5;
 
 /// Requeues the messages that were requested since the last round.
 pub async fn wake(store: &Store, admission: &AdmissionControl, now: Timestamp) {
-    let RequeueRequests { one_per_destination, all, hosts, probes } =
+    let RequeueRequests { one_per_destination, all, most, probes } =
         admission.destinations.take_requeue_requests();
     if let Some(after) = one_per_destination {
         match store.wake_one_of_each(&after, now).await {
@@ -46,62 +46,62 @@ pub async fn wake(store: &Store, admission: &AdmissionControl, now: Timestamp) {
             }
         }
     }
-    for name in probes {
-        if let Err(error) = store.wake_one_of_many(&name, MIN_WAITING_FOR_PROBE, now).await {
-            tracing::error!(name, %error, "probe delivery cannot be scheduled for this destination");
+    for waits_for in probes {
+        if let Err(error) = store.wake_one_of_many(&waits_for, MIN_WAITING_FOR_PROBE, now).await {
+            tracing::error!(%waits_for, %error, "probe delivery cannot be scheduled for this destination");
         }
     }
-    if hosts.is_empty() {
+    if most.is_empty() {
         return;
     }
     // New hosts are requested, too, and nearly always nothing waits for them.
     let requests: Vec<_> =
-        hosts.into_iter().map(|(it, most)| (admission.waiting_names(&it), it, most)).collect();
-    let names: BTreeSet<String> = requests.iter().flat_map(|(it, ..)| it).cloned().collect();
-    let waited_for = match store.waited_for(&names).await {
+        most.into_iter().map(|(it, most)| (admission.waiting_for_same(&it), it, most)).collect();
+    let all: BTreeSet<WaitsFor> = requests.iter().flat_map(|(it, ..)| it).cloned().collect();
+    let waited_for = match store.waited_for(&all).await {
         Ok(waited_for) => waited_for,
         Err(error) => {
             tracing::error!(%error, "cannot read from the database which destinations deferred messages wait for; retrying");
-            for (_, name, most) in requests.into_iter().filter(|(_, it, _)| is_found(admission, it))
-            {
-                admission.destinations.requeue().request(&name, most);
+            let found = requests.into_iter().filter(|(_, it, _)| is_found(admission, it));
+            for (_, waits_for, most) in found {
+                admission.destinations.requeue().request(waits_for, most);
             }
             return;
         }
     };
     let mut writes = 0;
-    for (names, hosts, most) in requests {
-        let names = &names & &waited_for;
+    for (same, waits_for, most) in requests {
+        let same = &same & &waited_for;
         // Leaves the database to the outcomes of deliveries.
-        writes += usize::from(!names.is_empty());
+        writes += usize::from(!same.is_empty());
         if writes > MAX_DESTINATIONS_PER_ROUND {
-            admission.destinations.requeue().request(&hosts, most);
+            admission.destinations.requeue().request(waits_for, most);
             continue;
         }
-        let woken = if names.is_empty() { Ok(0) } else { store.wake(&names, most, now).await };
+        let woken = if same.is_empty() { Ok(0) } else { store.wake(&same, most, now).await };
         match woken {
             Ok(woken) if woken < u64::from(most) => {
-                if let Some((hosts, account)) = WaitsFor::from(hosts.as_str()).back_off() {
-                    admission.destinations.note_none_waiting(&hosts, account);
+                if let WaitsFor::Hosts { hosts, account } = &waits_for {
+                    admission.destinations.note_none_waiting(hosts, *account);
                 }
             }
             // The domain is resolved: the rest need not wait for a success.
-            Ok(_) if most == MAX_REQUEUE && is_found(admission, &hosts) => {
-                admission.destinations.requeue().request(&hosts, most);
+            Ok(_) if most == MAX_REQUEUE && is_found(admission, &waits_for) => {
+                admission.destinations.requeue().request(waits_for, most);
             }
             Ok(_) => {}
             // Otherwise they are due at their own time, or with the next success.
             Err(error) => {
-                tracing::error!(hosts, %error, "deferred messages cannot be requeued for a recovered destination; retrying");
-                if is_found(admission, &hosts) {
-                    admission.destinations.requeue().request(&hosts, most);
+                tracing::error!(%waits_for, %error, "deferred messages cannot be requeued for a recovered destination; retrying");
+                if is_found(admission, &waits_for) {
+                    admission.destinations.requeue().request(waits_for, most);
                 }
             }
         }
     }
 }
 
-/// Whether the name is that of an unresolved domain which is resolved by now.
-fn is_found(admission: &AdmissionControl, name: &str) -> bool {
-    matches!(WaitsFor::from(name), WaitsFor::Mx(domain) if admission.mx.knows_where(&domain))
+/// Whether these messages wait for the MX of a domain which is resolved by now.
+fn is_found(admission: &AdmissionControl, waits_for: &WaitsFor) -> bool {
+    matches!(waits_for, WaitsFor::Mx(domain) if admission.mx.knows_where(domain))
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::mem;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
@@ -19,13 +20,15 @@ use super::wake::wake;
 use crate::clock::watch::Watch;
 use crate::clock::{Clock, Timestamp};
 use crate::delivery::attempt::Attempts;
+use crate::delivery::outcome::Report;
 use crate::delivery::shaping::admission::{Admission, AdmissionControl, Plan};
 use crate::delivery::shaping::lookup_quota::LookupQuota;
+use crate::delivery::shaping::reason::Reason;
 use crate::delivery::shaping::requeue::MAX_REQUEUE;
 use crate::delivery::shaping::round_skips::{Bottleneck, RoundSkips};
-use crate::delivery::shaping::unresolved_domains::{UnresolvedDomains, waiting_name};
-use crate::delivery::waits_for::WaitsFor;
+use crate::delivery::shaping::unresolved_domains::UnresolvedDomains;
 use crate::id::{AccountId, MessageId};
+use crate::message::waits_for::{Hosts, WaitsFor};
 use crate::store::records::{BackedOff, Due, Lane, LaneKind, LaneStart, Lease, Settlement};
 use crate::store::{Store, StoreError};
 
@@ -84,7 +87,8 @@ struct UnderWay {
 #[derive(Default)]
 struct Round {
     skips: RoundSkips,
-    chosen: HashMap<MessageId, Plan>,
+    /// How each message is attempted, or what is settled without an attempt.
+    chosen: HashMap<MessageId, Result<Plan, Report>>,
     /// Lanes without a due message, to be corrected in the store.
     empty: Vec<Lane>,
     backed_off: Vec<BackedOff>,
@@ -176,8 +180,8 @@ impl Worker {
                 for settlement in &settled {
                     under_way.attempts.remove(&settlement.message_id);
                 }
-                let names = settled.iter().filter_map(|it| it.waits_for.as_deref()).collect();
-                self.requeue_if_recovered(names, &mut under_way.unresolved);
+                let waited_for = settled.iter().filter_map(|it| it.waits_for.as_ref()).collect();
+                self.requeue_if_recovered(waited_for, &mut under_way.unresolved);
             }
             Event::LookupDone(lane) => {
                 under_way.lookups.end(&lane);
@@ -196,7 +200,7 @@ impl Worker {
         self.admission
             .destinations
             .requeue()
-            .request(&waiting_name(lane), unresolved.requeue_limit(lane));
+            .request(WaitsFor::Mx(lane.to_owned()), unresolved.requeue_limit(lane));
         if was_missed {
             for other in unresolved.neighbours(lane, lookups, |it| mx.known(it).is_none()) {
                 self.look_up(&other, None, under_way);
@@ -212,6 +216,7 @@ impl Worker {
         // The more attempts are under way, the fewer slots each destination has.
         let shortened = [1, 1, 2, 8].get(busy * 4 / self.concurrent.max(1)).copied().unwrap_or(8);
         self.admission.destinations.shorten(shortened);
+        self.admission.has_no_free_attempt.store(room == 0, Ordering::Relaxed);
         if room == 0 || (busy > 0 && room < MIN_FREE_ATTEMPTS.min(self.concurrent / 8)) {
             return IDLE_PAUSE;
         }
@@ -244,8 +249,8 @@ impl Worker {
         let Round { skips, mut chosen, backed_off, .. } = round;
         if !backed_off.is_empty() {
             self.store.back_off(&backed_off, now).await?;
-            let names = backed_off.iter().map(|it| it.waits_for.as_str()).collect();
-            self.requeue_if_recovered(names, &mut under_way.unresolved);
+            let waited_for = backed_off.iter().map(|it| &it.waits_for).collect();
+            self.requeue_if_recovered(waited_for, &mut under_way.unresolved);
         }
         if chosen.is_empty() {
             if !backed_off.is_empty() {
@@ -257,9 +262,9 @@ impl Worker {
         let leases = self.store.lease(&self.owner, &ids, now, now.after(LEASE)).await?;
         self.attempts.signer.refresh().await;
         for lease in leases {
-            if let Some(plan) = chosen.remove(&lease.message_id) {
+            if let Some(chosen) = chosen.remove(&lease.message_id) {
                 under_way.attempts.insert(lease.message_id);
-                self.begin(lease, plan, under_way.ended.clone());
+                self.begin(lease, chosen, under_way.ended.clone());
             }
         }
         Ok(Duration::ZERO)
@@ -408,7 +413,7 @@ impl Worker {
                 continue;
             }
             let mut found = self.admission.admit(&due, &mut round.skips);
-            if matches!(found, Admission::NeedsLookup) {
+            if matches!(found, Admission::Wait(Reason::Lookup, _)) {
                 self.look_up(&due.lane, Some(due.account_id), under_way);
                 if under_way.lookups.has(&due.lane) {
                     return is_held_by(Bottleneck::Lookup(due.lane));
@@ -419,22 +424,27 @@ impl Worker {
             }
             match found {
                 Admission::Start(plan) => {
-                    round.chosen.insert(due.message_id, plan);
+                    round.chosen.insert(due.message_id, Ok(plan));
                     has_some = true;
                 }
-                Admission::BackOff(backoff) => {
+                Admission::Over(report) => {
+                    round.chosen.insert(due.message_id, Err(report));
+                    has_some = true;
+                }
+                Admission::Wait(Reason::BackOff(backoff), _) => {
                     match self.schedule.back_off(&due, &backoff, self.clock.now()) {
                         WhileBackedOff::Wait(it) => round.backed_off.push(it),
                         WhileBackedOff::GiveUp(report) => {
-                            round.chosen.insert(due.message_id, Plan::Settle(report));
+                            round.chosen.insert(due.message_id, Err(report));
                             has_some = true;
                         }
                     }
                 }
-                Admission::Full(bottleneck, _) => return is_held_by(bottleneck),
+                // No lookup is under way: the account has used up its lookups.
+                Admission::Wait(Reason::Lookup, _) => return is_held_by(Bottleneck::ThisLane),
+                Admission::Wait(_, Some(bottleneck)) => return is_held_by(bottleneck),
                 // Another message of the lane may be smaller.
-                Admission::NoCapacity => is_crowded = true,
-                Admission::NeedsLookup => return is_held_by(Bottleneck::ThisLane),
+                Admission::Wait(_, None) => is_crowded = true,
             }
         }
         match (is_crowded, is_all) {
@@ -474,12 +484,15 @@ impl Worker {
         }));
     }
 
-    fn begin(&self, lease: Lease, plan: Plan, ended: mpsc::Sender<Settlement>) {
+    fn begin(&self, lease: Lease, chosen: Result<Plan, Report>, ended: mpsc::Sender<Settlement>) {
         let (attempts, schedule) = (Arc::clone(&self.attempts), Arc::clone(&self.schedule));
         let clock = self.clock.clone();
         self.spawner.start(Box::pin(async move {
             let (start, started_at) = (Instant::now(), clock.now());
-            let report = attempts.make(&lease, plan).await;
+            let report = match chosen {
+                Ok(plan) => attempts.make(&lease, plan).await,
+                Err(report) => report,
+            };
             metrics::histogram!("waxwing_step_seconds", "step" => "deliver")
                 .record(start.elapsed());
             let settlement = schedule.settle(&lease, report, started_at, clock.now());
@@ -520,26 +533,30 @@ impl Worker {
     }
 
     /// Requeues what began to wait for hosts just as they recovered.
-    fn requeue_if_recovered(&self, names: BTreeSet<&str>, unresolved: &mut UnresolvedDomains) {
+    fn requeue_if_recovered(
+        &self,
+        waited_for: BTreeSet<&WaitsFor>,
+        unresolved: &mut UnresolvedDomains,
+    ) {
         let (destinations, now) = (&self.admission.destinations, self.clock.now());
-        for name in names {
-            let waits_for = WaitsFor::from(name);
-            match &waits_for {
+        for waits_for in waited_for {
+            match waits_for {
                 WaitsFor::Mx(domain) if self.admission.mx.knows_where(domain) => {
-                    destinations.requeue().request(name, unresolved.requeue_limit(domain));
+                    let most = unresolved.requeue_limit(domain);
+                    destinations.requeue().request(waits_for.clone(), most);
                 }
                 WaitsFor::Mx(domain) => unresolved.note_waiting(domain, now),
                 // The routes were changed during the attempt.
-                WaitsFor::Smarthost { name: smarthost, .. }
-                    if self.admission.is_removed_smarthost(smarthost) =>
+                WaitsFor::Hosts { hosts: Hosts::Smarthost(name), .. }
+                    if self.admission.is_removed_smarthost(name) =>
                 {
-                    destinations.requeue().request(name, MAX_REQUEUE);
+                    destinations.requeue().request(waits_for.clone(), MAX_REQUEUE);
                 }
-                WaitsFor::Hosts { .. } | WaitsFor::Smarthost { .. } => {
-                    if let Some((hosts, account)) = waits_for.back_off() {
-                        destinations.note_waiting(&hosts, account, now);
-                    }
+                WaitsFor::Hosts { hosts, account } => {
+                    destinations.note_waiting(hosts, *account, now);
                 }
+                // The account's activation lets its mail go on.
+                WaitsFor::Account(_) => {}
             }
         }
     }

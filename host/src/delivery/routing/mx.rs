@@ -26,6 +26,7 @@ use crate::clock::{Clock, Timestamp};
 use crate::dns::{Reach, RecordType, Resolver};
 use crate::domain::name::DomainName;
 use crate::mail::mta_sts::StsPolicy;
+use crate::message::waits_for::Hosts;
 
 use addresses::{AddressLookup, addresses};
 use candidates::{Candidate, Candidates};
@@ -48,7 +49,7 @@ const TEMPORARY_FAILURE_TTL: Duration = Duration::from_secs(30);
 /// The result of a lookup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MxResolution {
-    Hosts(MxHosts),
+    Hosts(Arc<MxHosts>),
     /// The domain accepts no mail, or not from here.
     PermanentFailure {
         /// The enhanced status code (RFC 3463), as in `5.1.10`.
@@ -70,6 +71,18 @@ pub struct MxHosts {
     pub hosts: Vec<MxHost>,
     /// The domain's MTA-STS policy, of mode `enforce` or `testing`.
     pub policy: Option<StsPolicy>,
+    /// The same hosts, as those that fail and recover together.
+    pub with_one_health: Hosts,
+}
+
+impl MxHosts {
+    fn new(group: String, hosts: Vec<MxHost>, policy: Option<StsPolicy>) -> Self {
+        let is_enforced = policy.as_ref().is_some_and(StsPolicy::is_enforced);
+        let mut names: Vec<String> = hosts.iter().map(|it| it.name.clone()).collect();
+        names.sort_unstable();
+        let with_one_health = Hosts::MailExchangers { names: names.into(), is_enforced };
+        Self { group, hosts, policy, with_one_health }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -172,7 +185,9 @@ impl MxResolver {
             return known;
         }
         let (exchange, keep) = match Box::pin(self.find(domain)).await {
-            Ok((hosts, keep)) => (MxResolution::Hosts(hosts), keep.clamp(MIN_TTL, MAX_TTL)),
+            Ok((hosts, keep)) => {
+                (MxResolution::Hosts(Arc::new(hosts)), keep.clamp(MIN_TTL, MAX_TTL))
+            }
             Err(NoHosts::PermanentFailure { enhanced, reason }) => {
                 (MxResolution::PermanentFailure { enhanced, reason }, PERMANENT_FAILURE_TTL)
             }
@@ -214,7 +229,7 @@ impl MxResolver {
         };
         let hosts = hosts.into_iter().map(host).collect();
         let keep = ttl.min(candidates.ttl).min(self.clock.now().until(standing.until));
-        Ok((MxHosts { group: candidates.group, hosts, policy }, keep))
+        Ok((MxHosts::new(candidates.group, hosts, policy), keep))
     }
 
     /// Looks up the addresses of the hosts; answers those that have any, and their TTL.
@@ -282,7 +297,7 @@ impl MxResolver {
         };
         let addresses = vec![address];
         let host = MxHost { name: name.clone(), preference: 0, addresses, allowed_by_policy: true };
-        Ok(MxHosts { group: name, hosts: vec![host], policy: None })
+        Ok(MxHosts::new(name, vec![host], None))
     }
 }
 

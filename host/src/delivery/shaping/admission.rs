@@ -3,23 +3,23 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
 
-use super::destination::{Destination, Destinations, Slot, SlotGrant, SlotRequest};
+use super::destination::{Destination, Destinations, Slot, SlotRequest};
 use super::memory_budget::{MemoryBudget, Reputation, SMALL_MESSAGE};
 use super::probation::Probation;
+use super::reason::{Purpose, Reason};
 use super::round_skips::{Bottleneck, RoundSkips};
-use super::unresolved_domains::waiting_name;
 use crate::clock::{Clock, Timestamp};
 use crate::delivery::limits::Limits;
-use crate::delivery::outcome::{AddressJudgement, Backoff, Report, Verdict};
+use crate::delivery::outcome::{Deferral, Outcome, Report};
 use crate::delivery::routing::mx::{MxHosts, MxResolution, MxResolver, operator};
 use crate::delivery::routing::route::{Route, Routes, SANDBOX, Smarthost};
-use crate::delivery::waits_for::WaitsFor;
 use crate::id::{AccountId, fill_random};
-use crate::mail::mta_sts::StsPolicy;
+use crate::message::waits_for::{Hosts, WaitsFor};
 use crate::store::records::Due;
 
 /// Leaves the inbox's other sessions to clients of its SMTP port.
@@ -34,6 +34,8 @@ pub struct AdmissionControl {
     pub destinations: Arc<Destinations>,
     pub probation: Arc<Probation>,
     pub memory: MemoryBudget,
+    /// All attempts of the worker are under way.
+    pub has_no_free_attempt: AtomicBool,
     pub clock: Clock,
 }
 
@@ -54,47 +56,26 @@ pub enum Plan {
     Sandbox(Slot),
     /// The slot is at the first; the others follow as fail-over.
     Smarthosts(Slot, Vec<Smarthost>),
-    Direct(Slot, Arc<MxResolution>, u16),
-    /// Decided without a connection.
-    Settle(Report),
+    /// To these hosts, at this port.
+    Direct(Slot, Arc<MxHosts>, u16),
 }
 
 #[derive(Debug)]
 pub enum Admission {
-    /// It can be leased.
+    /// The message can be leased.
     Start(Plan),
-    /// The message waits, without an attempt.
-    BackOff(Backoff),
-    /// No slot now for anything behind the same bottleneck, until this time has passed or a slot is
-    /// released.
-    Full(Bottleneck, Duration),
-    /// This message is too large for what is free; another of its lane may fit.
-    NoCapacity,
-    NeedsLookup,
+    /// The message waits, and everything else behind the same bottleneck; without one only this message
+    /// does.
+    Wait(Reason, Option<Bottleneck>),
+    /// The message is leased and settled without a connection.
+    Over(Report),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Shortage {
-    /// Memory or another permit that a smaller message may not need.
-    Capacity,
-    /// A slot at the destination.
-    Destination(Duration),
-    /// The rate of a further operator, which other lanes may not need.
-    OtherOperator(Duration),
-}
-
-impl From<Plan> for Admission {
-    fn from(plan: Plan) -> Self {
-        Self::Start(plan)
-    }
-}
-
-impl Shortage {
-    fn at(self, bottleneck: &Bottleneck) -> Admission {
+impl Plan {
+    #[must_use]
+    pub fn slot(&self) -> &Slot {
         match self {
-            Self::Capacity => Admission::NoCapacity,
-            Self::Destination(wait) => Admission::Full(bottleneck.clone(), wait),
-            Self::OtherOperator(wait) => Admission::Full(Bottleneck::ThisLane, wait),
+            Self::Sandbox(slot) | Self::Smarthosts(slot, _) | Self::Direct(slot, ..) => slot,
         }
     }
 }
@@ -110,31 +91,54 @@ impl AdmissionControl {
     /// Decides whether a due message may be leased now, and takes its slot.
     #[must_use]
     pub fn admit(&self, due: &Due, skips: &mut RoundSkips) -> Admission {
-        let book = self.routes.load();
-        let (number, route) = book.routes.select(due.account_id, &due.lane);
-        // At smarthosts all lanes share the slots.
-        let bottleneck = Bottleneck::Full(number, String::new());
-        let found = match route {
-            Route::Direct => self.direct(due, &book, number, skips),
-            Route::Sandbox | Route::Smarthosts(_) if skips.full.contains(&bottleneck) => {
-                Admission::Full(bottleneck, Duration::MAX)
-            }
-            Route::Sandbox => match self.sandbox(due) {
-                SlotGrant::Granted(slot) => self
-                    .ready(slot, due)
-                    .map_or_else(|short| short.at(&bottleneck), |it| Plan::Sandbox(it).into()),
-                SlotGrant::Full(wait) => Admission::Full(bottleneck, wait),
-                SlotGrant::BackingOff(backoff) => Admission::BackOff(backoff),
-            },
-            Route::Smarthosts(smarthosts) => self.smarthost(smarthosts, due, &bottleneck),
-        };
-        if let Admission::Full(bottleneck, wait) = &found {
-            skips.note_wait(*wait);
-            if *bottleneck != Bottleneck::ThisLane {
-                skips.full.insert(bottleneck.clone());
-            }
+        let found = self.decide(due, skips, Purpose::Start);
+        if let Admission::Wait(reason, Some(behind)) = &found {
+            skips.note(reason, behind);
         }
         found
+    }
+
+    /// What [`Self::admit`] would decide now; nothing is counted.
+    #[must_use]
+    pub fn look(&self, due: &Due) -> Admission {
+        if self.has_no_free_attempt.load(Ordering::Relaxed) {
+            return Admission::Wait(Reason::NoFreeAttempt, None);
+        }
+        self.decide(due, &RoundSkips::default(), Purpose::Look)
+    }
+
+    fn decide(&self, due: &Due, skips: &RoundSkips, purpose: Purpose) -> Admission {
+        let book = self.routes.load();
+        let (number, route) = book.routes.select(due.account_id, &due.lane);
+        let smarthosts = match route {
+            Route::Direct => return self.direct(due, &book, number, skips, purpose),
+            Route::Sandbox => None,
+            Route::Smarthosts(smarthosts) => Some(smarthosts),
+        };
+        // At smarthosts all lanes share the slots.
+        let bottleneck = Bottleneck::Full(number, String::new());
+        if skips.full.contains(&bottleneck) {
+            return Admission::Wait(Reason::DestinationFull, Some(bottleneck));
+        }
+        let found = match smarthosts {
+            None => self
+                .sandbox(due, purpose)
+                .and_then(|slot| self.ready(slot, due, purpose))
+                .map(Plan::Sandbox),
+            Some(smarthosts) if smarthosts.is_empty() => {
+                let words = "no smarthost is configured for this route";
+                return Admission::Over(Report::deferred("smarthost", words));
+            }
+            Some(smarthosts) => self.smarthost(smarthosts, due, purpose),
+        };
+        match found {
+            Ok(plan) => Admission::Start(plan),
+            Err(reason @ Reason::BackOff(_)) => Admission::Wait(reason, None),
+            Err(reason) => {
+                let behind = (!reason.is_of_message()).then_some(bottleneck);
+                Admission::Wait(reason, behind)
+            }
+        }
     }
 
     /// Free slots behind a bottleneck; unlimited where only a try can tell.
@@ -169,11 +173,17 @@ impl AdmissionControl {
     /// A slot at a further smarthost, for a message that the first one did not take.
     #[must_use]
     pub fn further_slot(&self, smarthost: &Smarthost, account: AccountId) -> Option<Slot> {
-        match self.at(smarthost, account, None) {
-            SlotGrant::Granted(slot) => {
-                slot.destination.count_against_rate().is_ok().then_some(slot)
-            }
-            SlotGrant::Full(_) | SlotGrant::BackingOff(_) => None,
+        let slot = self.at(smarthost, account, None, Purpose::Start).ok()?;
+        slot.destination.count_against_rate(Purpose::Start).is_ok().then_some(slot)
+    }
+
+    /// The smarthosts that take the account's mail to that lane; none where it goes to its exchangers.
+    #[must_use]
+    pub fn smarthosts_of(&self, account: AccountId, lane: &str) -> Option<Vec<Hosts>> {
+        match self.routes.load().routes.select(account, lane).1 {
+            Route::Sandbox => Some(vec![Hosts::Sandbox]),
+            Route::Smarthosts(smarthosts) => Some(smarthosts.iter().map(hosts_of).collect()),
+            Route::Direct => None,
         }
     }
 
@@ -189,21 +199,21 @@ impl AdmissionControl {
         !smarthosts.any(|it| it.name == name)
     }
 
-    /// All names whose waiting messages those hosts could take: a smarthost also takes what waits
+    /// All that messages wait for which those hosts could take: a smarthost also takes what waits
     /// for another one of its route.
     #[must_use]
-    pub fn waiting_names(&self, hosts: &str) -> BTreeSet<String> {
+    pub fn waiting_for_same(&self, waits_for: &WaitsFor) -> BTreeSet<WaitsFor> {
         let book = self.routes.load();
         let routes = book.routes.rules.iter().map(|rule| &rule.route);
         let routes =
             routes.chain(std::iter::once(&book.routes.default)).filter_map(|route| match route {
                 Route::Smarthosts(smarthosts) => {
-                    Some(smarthosts.iter().map(name_of).collect::<BTreeSet<String>>())
+                    Some(smarthosts.iter().map(waits_for_smarthost).collect::<BTreeSet<_>>())
                 }
                 Route::Sandbox | Route::Direct => None,
             });
-        let own = BTreeSet::from([hosts.to_owned()]);
-        routes.filter(|it| it.contains(hosts)).fold(own, |all, names| &all | &names)
+        let own = BTreeSet::from([waits_for.clone()]);
+        routes.filter(|it| it.contains(waits_for)).fold(own, |all, others| &all | &others)
     }
 
     /// The destination of a mail exchanger, whichever domain names it.
@@ -214,15 +224,16 @@ impl AdmissionControl {
         self.destinations.get(&name, limits)
     }
 
-    fn sandbox(&self, due: &Due) -> SlotGrant {
+    fn sandbox(&self, due: &Due, purpose: Purpose) -> Result<Slot, Reason> {
         let (account, requested_at) = (due.account_id, None);
         let request = SlotRequest {
             name: SANDBOX,
             limits: SANDBOX_LIMITS,
-            hosts: SANDBOX,
+            hosts: &Hosts::Sandbox,
             is_ours: true,
             account,
             requested_at,
+            purpose,
         };
         self.destinations.take(&request, self.clock.now())
     }
@@ -232,71 +243,74 @@ impl AdmissionControl {
         smarthost: &Smarthost,
         account: AccountId,
         requested_at: Option<Timestamp>,
-    ) -> SlotGrant {
-        let name = &name_of(smarthost);
+        purpose: Purpose,
+    ) -> Result<Slot, Reason> {
+        let (name, hosts) = (&name_of(smarthost), &hosts_of(smarthost));
         let limits = smarthost.limits;
         let request =
-            SlotRequest { name, limits, hosts: name, is_ours: true, account, requested_at };
+            SlotRequest { name, limits, hosts, is_ours: true, account, requested_at, purpose };
         self.destinations.take(&request, self.clock.now())
     }
 
     /// Adds the permits that the attempt needs besides its slot. The rate comes last, because it
     /// cannot be given back.
-    fn ready(&self, mut slot: Slot, due: &Due) -> Result<Slot, Shortage> {
+    fn ready(&self, mut slot: Slot, due: &Due, purpose: Purpose) -> Result<Slot, Reason> {
         let (repute, octets) = (slot.health.repute(), due.octets.unwrap_or(0));
         if octets > SMALL_MESSAGE {
-            slot.permits.large =
-                Some(slot.destination.large_message_permit().ok_or(Shortage::Capacity)?);
+            let large = slot.destination.large_message_permit();
+            slot.permits.large = Some(large.ok_or(Reason::LargeMessages)?);
         }
-        slot.permits.memory = Some(self.memory.take(octets, repute).ok_or(Shortage::Capacity)?);
-        slot.destination.count_against_rate().map_err(Shortage::Destination)?;
+        slot.permits.memory = Some(self.memory.take(octets, repute).ok_or(Reason::Memory)?);
+        slot.destination.count_against_rate(purpose).map_err(Reason::RateLimit)?;
         Ok(slot)
     }
 
     /// The same at mail exchangers. Where the first host belongs to another operator than the
     /// group, its rate counts, too.
-    fn ready_at(&self, hosts: &MxHosts, mut slot: Slot, due: &Due) -> Result<Slot, Shortage> {
+    fn ready_at(
+        &self,
+        hosts: &MxHosts,
+        mut slot: Slot,
+        due: &Due,
+        purpose: Purpose,
+    ) -> Result<Slot, Reason> {
         if slot.health.repute() == Reputation::Unknown {
             let probation = self.probation.take(due.account_id);
-            slot.permits.probation = Some(probation.ok_or(Shortage::Capacity)?);
+            slot.permits.probation = Some(probation.ok_or(Reason::Probation)?);
         }
-        let slot = self.ready(slot, due)?;
+        let slot = self.ready(slot, due, purpose)?;
         let first = hosts.hosts.first().map(|it| self.operator(&it.name));
         if let Some(operator) = first.filter(|it| it.name != slot.destination.name) {
-            operator.count_against_rate().map_err(Shortage::OtherOperator)?;
+            operator.count_against_rate(purpose).map_err(Reason::OperatorRateLimit)?;
         }
         Ok(slot)
     }
 
     /// Picks a smarthost by weight among those with a free slot; the others follow as fail-over.
-    fn smarthost(&self, smarthosts: &[Smarthost], due: &Due, bottleneck: &Bottleneck) -> Admission {
-        let mut short: Option<Shortage> = None;
-        let mut backoffs: Vec<Backoff> = Vec::new();
+    fn smarthost(
+        &self,
+        smarthosts: &[Smarthost],
+        due: &Due,
+        purpose: Purpose,
+    ) -> Result<Plan, Reason> {
+        let mut first_to_end: Option<Reason> = None;
         let order = drawn(smarthosts);
         for (at, first) in order.iter().enumerate() {
-            let ready = match self.at(first, due.account_id, requested_at(due)) {
-                SlotGrant::Granted(slot) => self.ready(slot, due),
-                SlotGrant::Full(wait) => Err(Shortage::Destination(wait)),
-                SlotGrant::BackingOff(backoff) => {
-                    backoffs.push(backoff);
-                    continue;
-                }
-            };
-            match ready {
+            let slot = self.at(first, due.account_id, requested_at(due), purpose);
+            match slot.and_then(|slot| self.ready(slot, due, purpose)) {
                 Ok(slot) => {
                     let others = order.iter().enumerate().filter(|(other, _)| *other != at);
                     let others = others.map(|(_, it)| (*it).clone());
                     let all = std::iter::once((*first).clone()).chain(others).collect();
-                    return Plan::Smarthosts(slot, all).into();
+                    return Ok(Plan::Smarthosts(slot, all));
                 }
-                Err(it) => short = Some(short.map_or(it, |short| short.min(it))),
+                Err(it) if first_to_end.as_ref().is_none_or(|other| end(&it) < end(other)) => {
+                    first_to_end = Some(it);
+                }
+                Err(_) => {}
             }
         }
-        match (short, backoffs.into_iter().min_by_key(|backoff| backoff.until)) {
-            (Some(short), _) => short.at(bottleneck),
-            (None, Some(backoff)) => Admission::BackOff(backoff),
-            (None, None) => over("smarthost", "no smarthost is configured for this route"),
-        }
+        Err(first_to_end.unwrap_or(Reason::DestinationFull))
     }
 
     fn direct(
@@ -305,78 +319,75 @@ impl AdmissionControl {
         book: &RoutingTable,
         route: usize,
         skips: &RoundSkips,
+        purpose: Purpose,
     ) -> Admission {
         let known = if skips.renewed.contains(&due.lane) {
             self.mx.usable(&due.lane)
         } else {
             self.mx.known(&due.lane)
         };
-        let Some(exchange) = known else { return Admission::NeedsLookup };
-        match &*exchange {
-            MxResolution::Hosts(hosts) => {
-                // All lanes of one operator share its slots.
-                let bottleneck = Bottleneck::Full(route, hosts.group.clone());
-                if skips.full.contains(&bottleneck) {
-                    return Admission::Full(bottleneck, Duration::MAX);
-                }
-                let mut names: Vec<&str> = hosts.hosts.iter().map(|it| it.name.as_str()).collect();
-                names.sort_unstable();
-                let now = self.clock.now();
-                let mut health = names.join(" ");
-                // A domain that enforces certificates can fail where others do not.
-                if hosts.policy.as_ref().is_some_and(StsPolicy::is_enforced) {
-                    health.push_str(" enforced");
-                }
-                let request = SlotRequest {
-                    name: &hosts.group,
-                    limits: book.limits(&hosts.group),
-                    hosts: &health,
-                    is_ours: false,
-                    account: due.account_id,
-                    requested_at: requested_at(due),
-                };
-                match self.destinations.take(&request, now) {
-                    SlotGrant::Granted(slot) => match self.ready_at(hosts, slot, due) {
-                        Ok(it) => Plan::Direct(it, Arc::clone(&exchange), book.port).into(),
-                        Err(short) => short.at(&bottleneck),
-                    },
-                    // Only a released slot helps all lanes; a wait concerns these hosts alone.
-                    SlotGrant::Full(Duration::MAX) => Admission::Full(bottleneck, Duration::MAX),
-                    SlotGrant::Full(wait) => Admission::Full(Bottleneck::ThisLane, wait),
-                    SlotGrant::BackingOff(backoff) => Admission::BackOff(backoff),
-                }
-            }
-            // DNS says that the address can take no mail: now, and perhaps by mistake.
+        let Some(exchange) = known else {
+            return Admission::Wait(Reason::Lookup, Some(Bottleneck::Lookup(due.lane.clone())));
+        };
+        let hosts = match &*exchange {
+            MxResolution::Hosts(hosts) => hosts,
             MxResolution::PermanentFailure { enhanced, reason } => {
-                let report = Report::new(Verdict::Failed, DIRECT, reason.clone());
-                let is_about_it = matches!(*enhanced, "5.1.2" | "5.1.10");
-                let address_judgement = if is_about_it {
-                    AddressJudgement::Suspect
-                } else {
-                    AddressJudgement::Unjudged
-                };
-                let enhanced = Some((*enhanced).to_owned());
-                Admission::Start(Plan::Settle(Report { enhanced, address_judgement, ..report }))
+                let outcome = Outcome::Failed(Some(enhanced));
+                return Admission::Over(Report::new(outcome, DIRECT, reason.clone()));
             }
             MxResolution::TemporaryFailure { reason } => {
-                let (hosts, now) = (waiting_name(&due.lane), self.clock.now());
-                let reason = reason.clone();
-                let report = Report::new(Verdict::Deferred, DIRECT, reason.clone());
-                let backoff = Backoff { hosts, since: now, until: now, reason, failures: 0 };
-                Admission::Start(Plan::Settle(Report {
-                    backoff: Some(Box::new(backoff)),
-                    ..report
-                }))
+                let outcome = Outcome::Deferred(Deferral::UnresolvedMx(due.lane.clone()));
+                return Admission::Over(Report::new(outcome, DIRECT, reason.clone()));
             }
+        };
+        // All lanes of one operator share its slots.
+        let bottleneck = Bottleneck::Full(route, hosts.group.clone());
+        if skips.full.contains(&bottleneck) {
+            return Admission::Wait(Reason::DestinationFull, Some(bottleneck));
         }
+        let request = SlotRequest {
+            name: &hosts.group,
+            limits: book.limits(&hosts.group),
+            hosts: &hosts.with_one_health,
+            is_ours: false,
+            account: due.account_id,
+            requested_at: requested_at(due),
+            purpose,
+        };
+        let slot = self.destinations.take(&request, self.clock.now());
+        let reason = match slot.and_then(|slot| self.ready_at(hosts, slot, due, purpose)) {
+            Ok(slot) => return Admission::Start(Plan::Direct(slot, Arc::clone(hosts), book.port)),
+            Err(reason) => reason,
+        };
+        let behind = match &reason {
+            Reason::DestinationFull | Reason::RateLimit(_) => Some(bottleneck),
+            // A probe concerns these hosts alone, and the other operator's rate not all lanes.
+            Reason::Probing
+            | Reason::OperatorRateLimit(_)
+            | Reason::Lookup
+            | Reason::NoFreeAttempt => Some(Bottleneck::ThisLane),
+            Reason::BackOff(_) | Reason::LargeMessages | Reason::Memory | Reason::Probation => None,
+        };
+        Admission::Wait(reason, behind)
     }
 }
 
 /// The route's name where no smarthost is between.
 pub const DIRECT: &str = "direct";
 
-fn over(route: &str, reason: &str) -> Admission {
-    Admission::Start(Plan::Settle(Report::new(Verdict::Deferred, route, reason)))
+/// Orders what several smarthosts lack: first what another message may not need, then the shortest
+/// wait, last the back-off that ends first.
+fn end(reason: &Reason) -> (u8, Duration, Option<Timestamp>) {
+    match reason {
+        Reason::LargeMessages | Reason::Memory | Reason::Probation => (0, Duration::ZERO, None),
+        Reason::Probing
+        | Reason::DestinationFull
+        | Reason::RateLimit(_)
+        | Reason::OperatorRateLimit(_)
+        | Reason::Lookup
+        | Reason::NoFreeAttempt => (1, reason.wait().unwrap_or(Duration::MAX), None),
+        Reason::BackOff(backoff) => (2, Duration::MAX, Some(backoff.until)),
+    }
 }
 
 fn requested_at(due: &Due) -> Option<Timestamp> {
@@ -385,7 +396,15 @@ fn requested_at(due: &Due) -> Option<Timestamp> {
 
 /// The name of a smarthost among all destinations.
 fn name_of(smarthost: &Smarthost) -> String {
-    WaitsFor::smarthost(&smarthost.name)
+    hosts_of(smarthost).to_string()
+}
+
+fn hosts_of(smarthost: &Smarthost) -> Hosts {
+    Hosts::Smarthost(smarthost.name.as_str().into())
+}
+
+fn waits_for_smarthost(smarthost: &Smarthost) -> WaitsFor {
+    WaitsFor::Hosts { hosts: hosts_of(smarthost), account: None }
 }
 
 /// All of them in a random order in which the share of the first places is their weight.

@@ -7,12 +7,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::memory_budget::Reputation;
+use super::reason::Purpose;
 use super::requeue::{FIRST_REQUEUE, Recovery, Requeue};
 use crate::clock::Timestamp;
 use crate::delivery::lock::lock;
 use crate::delivery::outcome::Backoff;
-use crate::delivery::waits_for::WaitsFor;
 use crate::id::AccountId;
+use crate::message::waits_for::{Hosts, WaitsFor};
 
 /// Doubles with each further failure in a row.
 const FIRST_BACKOFF: Duration = Duration::from_secs(15);
@@ -36,7 +37,7 @@ const PROBE_OVERDUE: Duration = Duration::from_secs(10);
 /// because one of two customers of an operator may be down alone.
 #[derive(Debug)]
 pub struct Health {
-    name: String,
+    hosts: Hosts,
     state: Mutex<State>,
     requeue: Arc<Requeue>,
 }
@@ -108,10 +109,10 @@ pub struct Probe(Arc<Health>);
 
 impl Health {
     /// New hosts start on probation; the operator's own smarthosts do not.
-    pub(super) fn new(name: String, is_ours: bool, requeue: Arc<Requeue>) -> Self {
+    pub(super) fn new(hosts: Hosts, is_ours: bool, requeue: Arc<Requeue>) -> Self {
         let recovery = Some(Recovery::default());
         let state = State { is_proven: is_ours, recovery, ..State::default() };
-        Self { name, state: Mutex::new(state), requeue }
+        Self { hosts, state: Mutex::new(state), requeue }
     }
 
     /// `Known` once a message was accepted or rejected, until the next failure.
@@ -124,7 +125,7 @@ impl Health {
     pub fn record_success(&self, account: AccountId, now: Timestamp) {
         let mut state = lock(&self.state);
         if state.failures > 0 {
-            tracing::info!(hosts = self.name, "destination recovered; resuming delivery");
+            tracing::info!(hosts = %self.hosts, "destination recovered; resuming delivery");
             state.recovery = Some(Recovery::default());
         }
         (state.is_proven, state.failures, state.stalls, state.backoff) = (true, 0, 0, None);
@@ -137,10 +138,10 @@ impl Health {
             .record_success(now);
         drop(state);
         if let Some(woken) = woken {
-            self.requeue.request(&self.name, woken);
+            self.requeue.request(self.waits_for(None), woken);
         }
         if let Some(woken) = own {
-            self.requeue.request(&self.name_for(account), woken);
+            self.requeue.request(self.waits_for(Some(account)), woken);
         }
     }
 
@@ -175,8 +176,7 @@ impl Health {
             state.recovery = Some(Recovery::default());
         }
         drop(state);
-        let name = account.map_or_else(|| self.name.clone(), |it| self.name_for(it));
-        self.requeue.request(&name, FIRST_REQUEUE);
+        self.requeue.request(self.waits_for(account), FIRST_REQUEUE);
     }
 
     /// Records that an attempt which began at `begun` found the hosts unreachable or unwilling.
@@ -198,14 +198,13 @@ impl Health {
         }
         let doubled = FIRST_BACKOFF.saturating_mul(1 << state.failures.min(10));
         let until = now.after(doubled.min(MAX_BACKOFF));
-        let hosts = self.name.clone();
         state.failures = state.failures.saturating_add(1);
         let failures = state.failures;
-        let backoff = Backoff { hosts, since: now, until, reason: reason.to_owned(), failures };
+        let backoff = self.begun_backoff(None, reason, (now, until), failures);
         (state.is_proven, state.is_probe_requested, state.stalls) = (false, false, 0);
         state.recovery = None;
         tracing::warn!(
-            hosts = self.name,
+            hosts = %self.hosts,
             reason,
             failures,
             until = %backoff.until,
@@ -234,7 +233,6 @@ impl Health {
     /// connection. Several in a row pause this account there; other accounts go on, because only
     /// this one may be meant.
     pub fn record_transient_failure(&self, account: AccountId, reason: &str, now: Timestamp) {
-        let hosts = self.name_for(account);
         let mut state = lock(&self.state);
         let paused = state.accounts.entry(account).or_insert_with(|| AccountBackoff::new(now));
         (paused.in_a_row, paused.last) = (paused.in_a_row.saturating_add(1), now);
@@ -250,17 +248,17 @@ impl Health {
         // After the back-off two more transient failures are enough.
         (paused.in_a_row, paused.backoffs) =
             (MAX_TRANSIENT_FAILURES - 2, paused.backoffs.saturating_add(1));
-        tracing::warn!(hosts = self.name, %account, reason, %until, "destination defers or drops this account's mail; pausing the account there");
+        tracing::warn!(hosts = %self.hosts, %account, reason, %until, "destination defers or drops this account's mail; pausing the account there");
         (paused.is_probe_requested, paused.recovery) = (false, None);
         let failures = paused.backoffs;
-        paused.backoff =
-            Some(Backoff { hosts, since: now, until, reason: reason.to_owned(), failures });
+        paused.backoff = Some(self.begun_backoff(Some(account), reason, (now, until), failures));
     }
 
-    /// The back-off that holds now for the account's mail.
-    pub(super) fn backoff(&self, account: AccountId, now: Timestamp) -> Option<Backoff> {
+    /// The back-off that holds now for the account's mail; without an account, for all mail.
+    #[must_use]
+    pub fn backoff(&self, account: Option<AccountId>, now: Timestamp) -> Option<Backoff> {
         let state = lock(&self.state);
-        let own = state.accounts.get(&account).and_then(|it| it.backoff.as_ref());
+        let own = account.and_then(|it| state.accounts.get(&it)).and_then(|it| it.backoff.as_ref());
         let is_on = |it: &&Backoff| is_on(it, now);
         state.backoff.as_ref().filter(is_on).or(own.filter(is_on)).cloned()
     }
@@ -268,7 +266,11 @@ impl Health {
     /// Admits an attempt. While the hosts are not proven it is a probe, one at a time; none while
     /// that is under way and not overdue.
     #[expect(clippy::option_option, reason = "no attempt, any attempt, the attempt that tries")]
-    pub(super) fn probe(self: &Arc<Self>, now: Timestamp) -> Option<Option<Probe>> {
+    pub(super) fn probe(
+        self: &Arc<Self>,
+        now: Timestamp,
+        purpose: Purpose,
+    ) -> Option<Option<Probe>> {
         let mut state = lock(&self.state);
         if state.is_proven {
             return Some(None);
@@ -278,24 +280,27 @@ impl Health {
         if state.probes > 0 && (state.probes >= MAX_PROBES || !takes_long) {
             return None;
         }
-        (state.probes, state.probed_at) = (state.probes + 1, Some(now));
+        state.probes += 1;
+        if purpose == Purpose::Start {
+            state.probed_at = Some(now);
+        }
         Some(Some(Probe(Arc::clone(self))))
     }
 
-    /// Names whose back-off has ended since the last call: each may get a probe.
-    pub(super) fn ended_backoffs(&self, now: Timestamp) -> Vec<String> {
+    /// The back-offs that have ended since the last call: each may get a probe.
+    pub(super) fn ended_backoffs(&self, now: Timestamp) -> Vec<WaitsFor> {
         let mut state = lock(&self.state);
         let mut ended = Vec::new();
         if !state.is_probe_requested && state.backoff.as_ref().is_some_and(|it| !is_on(it, now)) {
             state.is_probe_requested = true;
-            ended.push(self.name.clone());
+            ended.push(self.waits_for(None));
         }
         for (account, paused) in &mut state.accounts {
             if !paused.is_probe_requested
                 && paused.backoff.as_ref().is_some_and(|it| !is_on(it, now))
             {
                 paused.is_probe_requested = true;
-                ended.push(self.name_for(*account));
+                ended.push(self.waits_for(Some(*account)));
             }
         }
         ended
@@ -317,8 +322,19 @@ impl Health {
             || state.accounts.values().any(|it| it.in_a_row > 0)
     }
 
-    fn name_for(&self, account: AccountId) -> String {
-        WaitsFor::Hosts { hosts: self.name.clone(), account: Some(account) }.to_string()
+    fn begun_backoff(
+        &self,
+        account: Option<AccountId>,
+        reason: &str,
+        (since, until): (Timestamp, Timestamp),
+        failures: u32,
+    ) -> Backoff {
+        let (hosts, reason) = (self.hosts.clone(), reason.to_owned());
+        Backoff { hosts, account, since, until, reason, failures }
+    }
+
+    fn waits_for(&self, account: Option<AccountId>) -> WaitsFor {
+        WaitsFor::Hosts { hosts: self.hosts.clone(), account }
     }
 }
 

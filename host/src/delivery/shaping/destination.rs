@@ -12,13 +12,14 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::backoff::{Health, Probe};
 use super::memory_budget::MemoryPermit;
 use super::probation::ProbationPermit;
+use super::reason::{Purpose, Reason};
 use super::requeue::{Requeue, RequeueRequests};
 use crate::clock::Timestamp;
 use crate::delivery::limits::Limits;
 use crate::delivery::lock::lock;
-use crate::delivery::outcome::Backoff;
 use crate::delivery::smtp::Session;
 use crate::id::AccountId;
+use crate::message::waits_for::Hosts;
 
 /// How long an idle connection is kept; other servers close it after a minute or more.
 const MAX_IDLE: Duration = Duration::from_secs(15);
@@ -28,8 +29,6 @@ const RATE_PERIOD: Duration = Duration::from_mins(1);
 const MAX_HEALTHY_HOSTS: usize = 20_000;
 /// Large messages to one destination in parallel.
 const MAX_LARGE_MESSAGES: usize = 4;
-/// How soon a slot is requested again while a probe is under way.
-const PROBE_WAIT: Duration = Duration::from_millis(500);
 
 /// All destinations that are known.
 #[derive(Debug, Default)]
@@ -37,7 +36,7 @@ pub struct Destinations {
     known: Mutex<HashMap<String, Arc<Destination>>>,
     /// Divides the slots of every destination while many attempts are under way.
     shortened: AtomicUsize,
-    health_by_hosts: Mutex<HashMap<String, Arc<Health>>>,
+    health_by_hosts: Mutex<HashMap<Hosts, Arc<Health>>>,
     requeue: Arc<Requeue>,
 }
 
@@ -53,6 +52,8 @@ pub struct Destination {
     /// Bounds large messages: they share their memory with those of other destinations.
     large: Arc<Semaphore>,
     rate: Option<DefaultDirectRateLimiter>,
+    /// Until when the rate is used up, as the last message that it held up was told.
+    rate_used_up: Mutex<Option<Instant>>,
     idle: Mutex<Vec<IdleSession>>,
     used_at: Mutex<Instant>,
 }
@@ -73,13 +74,14 @@ pub struct SlotRequest<'a> {
     pub name: &'a str,
     pub limits: Limits,
     /// The hosts whose health decides.
-    pub hosts: &'a str,
+    pub hosts: &'a Hosts,
     /// Whether the hosts are the operator's own smarthosts.
     pub is_ours: bool,
     pub account: AccountId,
     /// When somebody asked for an attempt: it overrides a back-off unless the hosts have failed
     /// since.
     pub requested_at: Option<Timestamp>,
+    pub purpose: Purpose,
 }
 
 /// What an attempt holds besides its slot.
@@ -97,14 +99,6 @@ pub struct ConnectionPermit {
 }
 
 #[derive(Debug)]
-pub enum SlotGrant {
-    Granted(Slot),
-    /// No slot before this time has passed, or one is released.
-    Full(Duration),
-    BackingOff(Backoff),
-}
-
-#[derive(Debug)]
 struct IdleSession {
     key: String,
     session: Session,
@@ -113,29 +107,22 @@ struct IdleSession {
 
 impl Destinations {
     /// Takes a slot unless the destination is full or backed off from.
-    #[must_use]
-    pub fn take(&self, request: &SlotRequest<'_>, now: Timestamp) -> SlotGrant {
+    ///
+    /// # Errors
+    /// Why there is none now.
+    pub fn take(&self, request: &SlotRequest<'_>, now: Timestamp) -> Result<Slot, Reason> {
         let health = self.health(request);
-        if let Some(backoff) = health.backoff(request.account, now)
+        if let Some(backoff) = health.backoff(Some(request.account), now)
             && request.requested_at.is_none_or(|requested_at| requested_at <= backoff.since)
         {
-            return SlotGrant::BackingOff(backoff);
+            return Err(Reason::BackOff(backoff));
         }
         let destination = self.get(request.name, request.limits);
-        let Some(probe) = health.probe(now) else { return SlotGrant::Full(PROBE_WAIT) };
-        match destination.slot(self.shortened.load(Ordering::Relaxed).max(1)) {
-            Some(permit) => {
-                let permits = Permits::default();
-                SlotGrant::Granted(Slot {
-                    destination,
-                    health,
-                    permits,
-                    _permit: permit,
-                    _probe: probe,
-                })
-            }
-            None => SlotGrant::Full(Duration::MAX),
-        }
+        let probe = health.probe(now, request.purpose).ok_or(Reason::Probing)?;
+        let permit = destination.slot(self.shortened.load(Ordering::Relaxed).max(1));
+        let permit = permit.ok_or(Reason::DestinationFull)?;
+        let permits = Permits::default();
+        Ok(Slot { destination, health, permits, _permit: permit, _probe: probe })
     }
 
     /// Free slots of a destination; unlimited where it is not known yet.
@@ -162,6 +149,12 @@ impl Destinations {
         drop(closed);
     }
 
+    /// What is known of these hosts; none where delivery has not met them lately.
+    #[must_use]
+    pub fn health_of(&self, hosts: &Hosts) -> Option<Arc<Health>> {
+        lock(&self.health_by_hosts).get(hosts).cloned()
+    }
+
     #[must_use]
     pub fn requeue(&self) -> &Requeue {
         &self.requeue
@@ -171,8 +164,8 @@ impl Destinations {
     pub fn request_probes(&self, now: Timestamp) {
         let health_by_hosts: Vec<Arc<Health>> =
             lock(&self.health_by_hosts).values().cloned().collect();
-        for name in health_by_hosts.iter().flat_map(|it| it.ended_backoffs(now)) {
-            self.requeue.request_probe(&name);
+        for waits_for in health_by_hosts.iter().flat_map(|it| it.ended_backoffs(now)) {
+            self.requeue.request_probe(waits_for);
         }
     }
 
@@ -181,15 +174,14 @@ impl Destinations {
         self.requeue.take()
     }
 
-    pub fn note_none_waiting(&self, hosts: &str, account: Option<AccountId>) {
+    pub fn note_none_waiting(&self, hosts: &Hosts, account: Option<AccountId>) {
         if let Some(health) = lock(&self.health_by_hosts).get(hosts) {
             health.note_none_waiting(account);
         }
     }
 
-    /// Records that a message began to wait under that name; the hosts may have recovered
-    /// meanwhile.
-    pub fn note_waiting(&self, hosts: &str, account: Option<AccountId>, now: Timestamp) {
+    /// Records that a message began to wait for these hosts, which may have recovered meanwhile.
+    pub fn note_waiting(&self, hosts: &Hosts, account: Option<AccountId>, now: Timestamp) {
         if let Some(health) = lock(&self.health_by_hosts).get(hosts) {
             health.note_waiting(account, now);
         }
@@ -236,10 +228,13 @@ impl Destinations {
 
     fn health(&self, request: &SlotRequest<'_>) -> Arc<Health> {
         let mut health_by_hosts = lock(&self.health_by_hosts);
-        let hosts = request.hosts.to_owned();
-        let made =
-            || Arc::new(Health::new(hosts.clone(), request.is_ours, Arc::clone(&self.requeue)));
-        Arc::clone(health_by_hosts.entry(hosts.clone()).or_insert_with(made))
+        if let Some(health) = health_by_hosts.get(request.hosts) {
+            return Arc::clone(health);
+        }
+        let (hosts, requeue) = (request.hosts.clone(), Arc::clone(&self.requeue));
+        let health = Arc::new(Health::new(hosts.clone(), request.is_ours, requeue));
+        health_by_hosts.insert(hosts, Arc::clone(&health));
+        health
     }
 }
 
@@ -252,6 +247,7 @@ impl Destination {
             slots: Arc::new(Semaphore::new(slots(limits))),
             large: Arc::new(Semaphore::new(MAX_LARGE_MESSAGES)),
             rate: limits.per_minute.map(|it| RateLimiter::direct(Quota::per_minute(it))),
+            rate_used_up: Mutex::default(),
             idle: Mutex::default(),
             used_at: Mutex::new(Instant::now()),
         }
@@ -272,11 +268,18 @@ impl Destination {
     ///
     /// # Errors
     /// The rate is used up; the time until the next message may go.
-    pub fn count_against_rate(&self) -> Result<(), Duration> {
+    pub fn count_against_rate(&self, purpose: Purpose) -> Result<(), Duration> {
+        if purpose == Purpose::Look {
+            let until =
+                lock(&self.rate_used_up).and_then(|it| it.checked_duration_since(Instant::now()));
+            return until.map_or(Ok(()), Err);
+        }
         if let Some(Err(not_until)) = self.rate.as_ref().map(RateLimiter::check) {
             use governor::clock::Clock as _;
             let wait = not_until.wait_time_from(governor::clock::DefaultClock::default().now());
-            return Err(wait.max(Duration::from_millis(1)));
+            let wait = wait.max(Duration::from_millis(1));
+            *lock(&self.rate_used_up) = Instant::now().checked_add(wait);
+            return Err(wait);
         }
         *lock(&self.used_at) = Instant::now();
         Ok(())

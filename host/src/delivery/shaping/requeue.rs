@@ -6,6 +6,7 @@ use std::mem;
 use std::sync::Mutex;
 
 use crate::delivery::lock::lock;
+use crate::message::waits_for::WaitsFor;
 
 /// Messages requeued after the first success, and at most at once.
 pub const FIRST_REQUEUE: u32 = 32;
@@ -30,10 +31,10 @@ pub struct RequeueRequests {
     pub one_per_destination: Option<String>,
     /// All waiting messages behind that identifier, because their route may have changed.
     pub all: Option<String>,
-    /// The most messages to requeue, by the name under which they wait.
-    pub hosts: BTreeMap<String, u32>,
-    /// Names of which one message is requeued, if many wait.
-    pub probes: BTreeSet<String>,
+    /// The most messages to requeue, by what they wait for.
+    pub most: BTreeMap<WaitsFor, u32>,
+    /// Of these one message each is requeued, if many wait.
+    pub probes: BTreeSet<WaitsFor>,
 }
 
 impl Recovery {
@@ -60,14 +61,14 @@ impl Default for Requeue {
 }
 
 impl Requeue {
-    pub fn request(&self, hosts: &str, most: u32) {
-        self.with(|requests| requests.hosts.insert(hosts.to_owned(), most));
+    pub fn request(&self, waits_for: WaitsFor, most: u32) {
+        self.with(|requests| requests.most.insert(waits_for, most));
     }
 
     /// Requests a probe after a back-off: without one, and without new mail, nothing would try the
     /// hosts.
-    pub fn request_probe(&self, name: &str) {
-        self.with(|requests| requests.probes.insert(name.to_owned()));
+    pub fn request_probe(&self, waits_for: WaitsFor) {
+        self.with(|requests| requests.probes.insert(waits_for));
     }
 
     pub fn request_one_per_destination(&self, after: String) {
@@ -108,15 +109,16 @@ mod tests {
     #[test]
     fn what_is_called_is_taken_once() {
         let requeue = Requeue::default();
+        let waits_for = || WaitsFor::Mx("example.com".to_owned());
         assert!(requeue.take().one_per_destination.is_some(), "at the start");
-        requeue.request("mx.example", 32);
-        requeue.request("mx.example", 128);
+        requeue.request(waits_for(), 32);
+        requeue.request(waits_for(), 128);
         requeue.request_one_per_destination("a".to_owned());
-        let hosts = BTreeMap::from([("mx.example".to_owned(), 128)]);
+        let most = BTreeMap::from([(waits_for(), 128)]);
         let one_per_destination = Some("a".to_owned());
         assert_eq!(
             requeue.take(),
-            RequeueRequests { one_per_destination, hosts, ..RequeueRequests::default() }
+            RequeueRequests { one_per_destination, most, ..RequeueRequests::default() }
         );
         assert_eq!(requeue.take(), RequeueRequests::default());
     }

@@ -4,6 +4,8 @@
 use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
 
+use super::reason::Reason;
+
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Bottleneck {
     /// A full route by its number and, for direct delivery, the destination's name.
@@ -23,9 +25,12 @@ pub struct RoundSkips {
 }
 
 impl RoundSkips {
-    pub(super) fn note_wait(&mut self, until: Duration) {
-        if until < Duration::MAX {
-            self.until = Some(self.until.map_or(until, |it| it.min(until)));
+    pub(super) fn note(&mut self, reason: &Reason, behind: &Bottleneck) {
+        if let Some(wait) = reason.wait() {
+            self.until = Some(self.until.map_or(wait, |it| it.min(wait)));
+        }
+        if matches!(behind, Bottleneck::Full(..)) {
+            self.full.insert(behind.clone());
         }
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::lookup_quota::LookupQuota;
 use super::requeue::{FIRST_REQUEUE, MAX_REQUEUE};
 use crate::clock::Timestamp;
-use crate::delivery::waits_for::WaitsFor;
+use crate::message::waits_for::WaitsFor;
 use crate::store::Store;
 
 /// The pause before the second lookup; doubles with each further failure.
@@ -158,10 +158,10 @@ impl UnresolvedDomains {
         if due.is_empty() {
             return due;
         }
-        let names: BTreeSet<String> = due.iter().map(|it| waiting_name(it)).collect();
-        match store.waited_for(&names).await {
+        let mxs: BTreeSet<WaitsFor> = due.iter().map(|it| WaitsFor::Mx(it.clone())).collect();
+        match store.waited_for(&mxs).await {
             Ok(waited_for) => due.retain(|domain| {
-                let is_waited_for = waited_for.contains(&waiting_name(domain));
+                let is_waited_for = waited_for.contains(&WaitsFor::Mx(domain.clone()));
                 if !is_waited_for && let Some(it) = self.missed.remove(domain) {
                     self.due.remove(&(it.at, domain.clone()));
                 }
@@ -179,11 +179,6 @@ impl UnresolvedDomains {
 /// Free lookups in the background.
 fn room(looked_up: &LookupQuota) -> usize {
     MAX_PARALLEL_LOOKUPS.saturating_sub(looked_up.for_nobody())
-}
-
-/// The name under which messages wait while the MX of their domain is unknown.
-pub fn waiting_name(domain: &str) -> String {
-    WaitsFor::Mx(domain.to_owned()).to_string()
 }
 
 #[cfg(test)]

@@ -18,9 +18,12 @@ pub enum Cause {
     /// What the server says is no SMTP.
     #[error("{0}")]
     Protocol(#[from] Violation),
-    /// Its certificate, or its idea of TLS.
+    /// Its idea of TLS.
     #[error("{0}")]
     Tls(String),
+    /// Its certificate, which is not trusted.
+    #[error("{0}")]
+    Certificate(String),
     /// The server does not offer what is needed; it has not been asked.
     #[error("{0}")]
     Unsupported(#[from] Unsupported),

@@ -61,7 +61,11 @@ impl Session {
                 let is_polite = match &cause {
                     Cause::Reply(reply) => !reply.is_goodbye(),
                     Cause::Unsupported(_) => true,
-                    Cause::Io(_) | Cause::Timeout | Cause::Protocol(_) | Cause::Tls(_) => false,
+                    Cause::Io(_)
+                    | Cause::Timeout
+                    | Cause::Protocol(_)
+                    | Cause::Tls(_)
+                    | Cause::Certificate(_) => false,
                 };
                 if is_polite {
                     session.wire.quit(GOODBYE).await;

@@ -152,6 +152,7 @@ impl Wire {
             | Cause::Timeout
             | Cause::Protocol(_)
             | Cause::Tls(_)
+            | Cause::Certificate(_)
             | Cause::Unsupported(_) => self.transcript.remark(&cause.to_string()),
         }
     }
@@ -271,6 +272,9 @@ fn closed() -> Cause {
 #[expect(clippy::needless_pass_by_value, reason = "it is what `map_err` calls")]
 fn failure(error: io::Error) -> Cause {
     match error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+        Some(
+            error @ (rustls::Error::InvalidCertificate(_) | rustls::Error::NoCertificatesPresented),
+        ) => Cause::Certificate(error.to_string()),
         Some(error) => Cause::Tls(error.to_string()),
         None if error.kind() == io::ErrorKind::UnexpectedEof => closed(),
         None => Cause::Io(error.to_string()),

@@ -15,8 +15,8 @@ use crate::journey::accept::authenticate::Sender;
 use crate::journey::accept::record_step;
 use crate::journey::accept::refusal::{Outage, Refusal, Refused};
 use crate::journey::accept::request::Request;
-use crate::store::records::{Acceptance, Answer, Job, JobOutcome, NewMessage, Slot};
 use crate::store::RefusalRecord;
+use crate::store::records::{Acceptance, Answer, Job, JobOutcome, NewMessage, Slot};
 
 /// The messages of a request as far as they are decided.
 #[derive(Debug)]

@@ -4,7 +4,7 @@ use super::*;
 use crate::store::records::BackedOff;
 
 fn until(due: &Due, until: Timestamp) -> BackedOff {
-    let (waits_for, reason) = ("mx.example".to_owned(), format!("not before {until}"));
+    let (waits_for, reason) = ("mx.example".parse().expect("reads"), format!("not before {until}"));
     BackedOff { message_id: due.message_id, until, waits_for, reason }
 }
 
@@ -38,7 +38,7 @@ async fn what_waits_for_a_destination_is_not_due_and_costs_no_attempt() {
         assert_eq!((file.row.state.as_str(), file.attempts.len()), ("deferred", 0));
         assert_eq!(file.row.reason, format!("not before {latest}"));
     }
-    let hosts = ["mx.example".to_owned()].into();
+    let hosts = ["mx.example".parse().expect("reads")].into();
     assert_eq!(store.wake(&hosts, 10, later).await.expect("works"), 2, "when it recovers");
     assert_eq!(store.all_due(later).await.len(), 2);
 }

@@ -23,6 +23,7 @@ const SCANS: [(&str, &str); 17] = [
     ("events_behind: webhooks", "an account has few webhooks"),
     ("hand_out", "walks over the events that it is given"),
     ("hand_out: bodies", "walks over the events that it is given"),
+    ("waiting_in", "walks over a bounded number of messages, which it finds by indexes"),
     ("waiting_webhooks", "walks over webhooks that it finds one by one in the index"),
     ("revision", "the table has one row"),
 ];

@@ -1,6 +1,7 @@
 //! Messages that go on before their time.
 
 use super::*;
+use crate::message::waits_for::WaitsFor;
 use crate::store::{RetryFilter, RetryOutcome};
 
 /// Messages that are deferred for an hour, and wait for that host.
@@ -10,7 +11,7 @@ async fn deferred(fixture: &Fixture, messages: u64, waits_for: Option<&str>) -> 
         fixture.commit(&[fixture.job(1, 1).await]).await;
         for it in lease(&fixture.store, "one", NOW).await {
             let later = Some(NOW.after(Duration::from_hours(1)));
-            let waits_for = waits_for.map(ToOwned::to_owned);
+            let waits_for = waits_for.map(waiting);
             let settlement =
                 Settlement { waits_for, ..settled(&it, MessageState::Deferred, later) };
             fixture.store.settle("one", &[settlement], NOW).await.expect("settles");
@@ -18,6 +19,10 @@ async fn deferred(fixture: &Fixture, messages: u64, waits_for: Option<&str>) -> 
         }
     }
     ids
+}
+
+fn waiting(text: &str) -> WaitsFor {
+    text.parse().expect("every text is read")
 }
 
 async fn due(store: &Store, now: Timestamp) -> Vec<Due> {
@@ -76,13 +81,13 @@ async fn what_waits_for_hosts_is_woken_by_them_and_by_nobody_else() {
     deferred(&fixture, 2, Some("b.example")).await;
     deferred(&fixture, 1, None).await;
     let wake = async |hosts: &[&str], most| {
-        let hosts = hosts.iter().map(|it| (*it).to_owned()).collect();
+        let hosts = hosts.iter().map(|it| waiting(it)).collect();
         store.wake(&hosts, most, NOW).await.expect("works")
     };
     assert_eq!(wake(&["c.example"], 10).await, 0);
-    let hosts = ["b.example", "c.example"].map(ToOwned::to_owned).into();
+    let hosts = ["b.example", "c.example"].map(waiting).into();
     let waited_for = store.waited_for(&hosts).await.expect("readable");
-    assert_eq!(waited_for, ["b.example".to_owned()].into());
+    assert_eq!(waited_for, [waiting("b.example")].into());
     assert_eq!(wake(&["a.example"], 2).await, 2);
     assert_eq!(due(store, NOW).await.len(), 2);
     assert_eq!(wake(&["a.example", "b.example"], 10).await, 3);
@@ -108,7 +113,8 @@ async fn when_a_rest_is_over_one_of_many_tries_and_few_wait_for_their_own_moment
     let fixture = Fixture::with_credits(20).await;
     let store = &fixture.store;
     deferred(&fixture, 3, Some("a.example")).await;
-    let wake = async |many| store.wake_one_of_many("a.example", many, NOW).await.expect("works");
+    let wake =
+        async |many| store.wake_one_of_many(&waiting("a.example"), many, NOW).await.expect("works");
     assert_eq!(wake(4).await, 0);
     assert_eq!(wake(3).await, 1);
     assert_eq!(due(store, NOW).await.len(), 1);
@@ -118,14 +124,14 @@ async fn when_a_rest_is_over_one_of_many_tries_and_few_wait_for_their_own_moment
 async fn on_another_way_all_go_on_that_wait_for_a_destination_and_no_others() {
     let fixture = Fixture::with_credits(20).await;
     let store = &fixture.store;
-    let mut waiting = deferred(&fixture, 2, Some("a.example")).await;
-    waiting.extend(deferred(&fixture, 2, Some("where to: b.example")).await);
+    let mut on_hosts = deferred(&fixture, 2, Some("a.example")).await;
+    on_hosts.extend(deferred(&fixture, 2, Some("where to: b.example")).await);
     deferred(&fixture, 2, None).await;
     deferred(&fixture, 2, Some(&fixture.account.to_string())).await;
-    waiting.sort();
-    assert_eq!(store.wake_all(&waiting[0].to_string(), NOW).await.expect("works"), (3, None));
+    on_hosts.sort();
+    assert_eq!(store.wake_all(&on_hosts[0].to_string(), NOW).await.expect("works"), (3, None));
     assert_eq!(store.wake_all("", NOW).await.expect("works"), (1, None));
     let mut due: Vec<MessageId> = due(store, NOW).await.iter().map(|it| it.message_id).collect();
     due.sort();
-    assert_eq!(due, waiting);
+    assert_eq!(due, on_hosts);
 }

@@ -1,10 +1,12 @@
 use std::num::NonZeroU32;
+use std::sync::LazyLock;
 
 use futures_util::FutureExt;
 
 use super::*;
 use crate::delivery::shaping::backoff::MAX_TRANSIENT_FAILURES;
 use crate::delivery::shaping::memory_budget::Reputation;
+use crate::message::waits_for::WaitsFor;
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
@@ -16,27 +18,27 @@ fn account() -> AccountId {
     AccountId::new(NOW)
 }
 
+static HOSTS: LazyLock<Hosts> = LazyLock::new(|| "mx1.mx.example".into());
+
 /// A wish for a place at the operator's own host.
 fn request(limits: Limits) -> SlotRequest<'static> {
     SlotRequest {
         name: "mx.example",
         limits,
-        hosts: "mx1.mx.example",
+        hosts: &HOSTS,
         is_ours: true,
         account: account(),
         requested_at: None,
+        purpose: Purpose::Start,
     }
 }
 
-fn take(destinations: &Destinations, limits: Limits, now: Timestamp) -> SlotGrant {
+fn take(destinations: &Destinations, limits: Limits, now: Timestamp) -> Result<Slot, Reason> {
     destinations.take(&request(limits), now)
 }
 
-fn slot(taken: SlotGrant) -> Option<Slot> {
-    match taken {
-        SlotGrant::Granted(slot) => Some(slot),
-        SlotGrant::Full(_) | SlotGrant::BackingOff(_) => None,
-    }
+fn slot(taken: Result<Slot, Reason>) -> Option<Slot> {
+    taken.ok()
 }
 
 #[tokio::test]
@@ -45,7 +47,10 @@ async fn a_line_is_bounded_and_its_turns_are_the_connections() {
     let mut line: Vec<Slot> =
         (0..4).filter_map(|_| slot(take(&destinations, limits(2), NOW))).collect();
     assert_eq!(line.len(), 4);
-    assert!(matches!(take(&destinations, limits(2), NOW), SlotGrant::Full(_)));
+    assert!(matches!(
+        take(&destinations, limits(2), NOW),
+        Err(Reason::DestinationFull | Reason::Probing)
+    ));
     let destination = Arc::clone(&line[0].destination);
     let (one, _two) =
         (destination.connection_permit().await, destination.connection_permit().await);
@@ -65,12 +70,18 @@ fn rests_grow_to_their_bound_and_one_probe_ends_them() {
         let backoff = health.record_failure("no answer", now, now).expect("it counts");
         assert_eq!(now.until(backoff.until), Duration::from_secs(seconds));
         assert_eq!(health.record_failure("at the same time", now, now), Some(backoff.clone()));
-        assert!(matches!(take(&destinations, limits(5), now), SlotGrant::BackingOff(_)));
+        assert!(matches!(take(&destinations, limits(5), now), Err(Reason::BackOff(_))));
         now = backoff.until;
         destinations.tidy(now);
     }
     let probe = slot(take(&destinations, limits(5), now)).expect("a probe");
-    assert!(matches!(take(&destinations, limits(5), now), SlotGrant::Full(_)), "one alone");
+    assert!(
+        matches!(
+            take(&destinations, limits(5), now),
+            Err(Reason::DestinationFull | Reason::Probing)
+        ),
+        "one alone"
+    );
     probe.health.record_success(account(), NOW);
     let _second = slot(take(&destinations, limits(5), now)).expect("all again");
     drop(probe);
@@ -79,10 +90,13 @@ fn rests_grow_to_their_bound_and_one_probe_ends_them() {
 #[test]
 fn hosts_of_one_operator_are_ill_each_for_itself() {
     let destinations = Destinations::default();
-    let take = |hosts| destinations.take(&SlotRequest { hosts, ..request(limits(5)) }, NOW);
+    let take = |hosts: &str| {
+        let hosts = &hosts.into();
+        destinations.take(&SlotRequest { hosts, ..request(limits(5)) }, NOW)
+    };
     slot(take("a.operator.example")).expect("a place").health.record_failure("no answer", NOW, NOW);
-    assert!(matches!(take("a.operator.example"), SlotGrant::BackingOff(_)));
-    assert!(matches!(take("b.operator.example"), SlotGrant::Granted(_)));
+    assert!(matches!(take("a.operator.example"), Err(Reason::BackOff(_))));
+    assert!(take("b.operator.example").is_ok());
 }
 
 #[test]
@@ -94,24 +108,24 @@ fn an_account_whose_mail_is_sent_away_waits_alone() {
     let health = slot(take(one, NOW)).expect("a place").health;
     for _ in 1..MAX_TRANSIENT_FAILURES {
         health.record_transient_failure(one, "421", NOW);
-        assert!(matches!(take(one, NOW), SlotGrant::Granted(_)), "it may be the message");
+        assert!(take(one, NOW).is_ok(), "it may be the message");
     }
     health.record_transient_failure(one, "421", NOW);
-    let SlotGrant::BackingOff(backoff) = take(one, NOW) else { panic!("it waits") };
-    assert!(backoff.hosts.ends_with(&format!("for {one}")), "{}", backoff.hosts);
-    assert!(matches!(take(two, NOW), SlotGrant::Granted(_)), "others do not");
+    let Err(Reason::BackOff(backoff)) = take(one, NOW) else { panic!("it waits") };
+    assert_eq!(backoff.account, Some(one));
+    assert!(take(two, NOW).is_ok(), "others do not");
     health.record_success(two, NOW);
-    assert!(matches!(take(one, NOW), SlotGrant::BackingOff(_)));
+    assert!(matches!(take(one, NOW), Err(Reason::BackOff(_))));
     let later = backoff.until;
-    assert!(matches!(take(one, later), SlotGrant::Granted(_)));
+    assert!(take(one, later).is_ok());
     health.record_transient_failure(one, "421", later);
     health.record_transient_failure(one, "421", later);
-    assert!(matches!(take(one, later), SlotGrant::BackingOff(_)), "two are enough now");
+    assert!(matches!(take(one, later), Err(Reason::BackOff(_))), "two are enough now");
     let _called_before = destinations.take_requeue_requests();
     health.record_success(one, NOW);
-    assert!(matches!(take(one, later), SlotGrant::Granted(_)));
+    assert!(take(one, later).is_ok());
     assert!(
-        destinations.take_requeue_requests().hosts.contains_key(&backoff.hosts),
+        destinations.take_requeue_requests().most.contains_key(&backoff.waits_for()),
         "what waited goes on"
     );
 }
@@ -123,13 +137,13 @@ fn hosts_that_hang_again_and_again_rest() {
     for _ in 0..2 {
         health.record_stall("no answer in time at RCPT", NOW, NOW);
         health.record_stall("no answer in time at RCPT", NOW, NOW);
-        assert!(matches!(take(&destinations, limits(5), NOW), SlotGrant::Granted(_)));
+        assert!(take(&destinations, limits(5), NOW).is_ok());
         health.record_success(account(), NOW);
     }
     for _ in 0..3 {
         health.record_stall("no answer in time at RCPT", NOW, NOW);
     }
-    assert!(matches!(take(&destinations, limits(5), NOW), SlotGrant::BackingOff(_)));
+    assert!(matches!(take(&destinations, limits(5), NOW), Err(Reason::BackOff(_))));
 }
 
 #[test]
@@ -138,13 +152,19 @@ fn hosts_of_which_nothing_is_known_are_tried_by_one_and_by_another_if_that_takes
     let strangers = SlotRequest { is_ours: false, ..request(limits(5)) };
     let first = slot(destinations.take(&strangers, NOW)).expect("a place");
     assert!(first.health.repute() == Reputation::Unknown);
-    assert!(matches!(destinations.take(&strangers, NOW), SlotGrant::Full(_)));
+    assert!(matches!(
+        destinations.take(&strangers, NOW),
+        Err(Reason::DestinationFull | Reason::Probing)
+    ));
     let later = NOW.after(Duration::from_secs(10));
     let _second = slot(destinations.take(&strangers, later)).expect("a place");
-    assert!(matches!(destinations.take(&strangers, later), SlotGrant::Full(_)));
+    assert!(matches!(
+        destinations.take(&strangers, later),
+        Err(Reason::DestinationFull | Reason::Probing)
+    ));
     first.health.record_success(account(), later);
     assert!(first.health.repute() == Reputation::Known);
-    assert!(matches!(destinations.take(&strangers, later), SlotGrant::Granted(_)));
+    assert!(destinations.take(&strangers, later).is_ok());
 }
 
 #[test]
@@ -157,7 +177,10 @@ fn the_end_of_a_rest_is_told_once() {
         destinations.take_requeue_requests().probes
     };
     assert!(told(NOW).is_empty());
-    assert_eq!(told(backoff.until), ["mx1.mx.example".to_owned()].into());
+    assert_eq!(
+        told(backoff.until),
+        [WaitsFor::Hosts { hosts: HOSTS.clone(), account: None }].into()
+    );
     assert!(told(backoff.until).is_empty());
 }
 
@@ -167,7 +190,7 @@ fn a_clock_that_is_set_back_prolongs_no_rest() {
     let health = slot(take(&destinations, limits(5), NOW)).expect("a place").health;
     health.record_failure("no answer", NOW, NOW);
     let yesterday = NOW.before(Duration::from_hours(24));
-    assert!(matches!(take(&destinations, limits(5), yesterday), SlotGrant::Granted(_)));
+    assert!(take(&destinations, limits(5), yesterday).is_ok());
 }
 
 #[test]
@@ -177,7 +200,7 @@ fn who_failed_before_they_were_well_says_nothing_and_a_clock_that_is_set_back_ch
     let well = NOW.after(Duration::from_secs(20));
     health.record_success(account(), well);
     assert_eq!(health.record_failure("no answer", NOW, well.after(Duration::from_secs(9))), None);
-    assert!(matches!(take(&destinations, limits(5), well), SlotGrant::Granted(_)));
+    assert!(take(&destinations, limits(5), well).is_ok());
     let yesterday = NOW.before(Duration::from_hours(24));
     assert!(health.record_failure("no answer", yesterday, yesterday).is_some());
 }
@@ -187,9 +210,16 @@ fn a_rate_holds_whatever_the_connections() {
     let destinations = Destinations::default();
     let limits = Limits { per_minute: NonZeroU32::new(3), ..limits(100) };
     let destination = slot(take(&destinations, limits, NOW)).expect("a place").destination;
-    assert_eq!((0..10).filter_map(|_| destination.count_against_rate().ok()).count(), 3);
-    let wait = destination.count_against_rate().expect_err("there have been enough");
+    assert_eq!(
+        (0..10).filter_map(|_| destination.count_against_rate(Purpose::Start).ok()).count(),
+        3
+    );
+    let wait = destination.count_against_rate(Purpose::Start).expect_err("there have been enough");
     assert!(wait <= Duration::from_secs(20), "{wait:?}");
+    assert!(
+        destination.count_against_rate(Purpose::Look).is_err(),
+        "who only looks is told the same"
+    );
 }
 
 #[test]
@@ -202,23 +232,28 @@ fn who_wants_an_attempt_gets_one_while_they_rest_until_they_fail_again() {
     let later = |seconds| NOW.after(Duration::from_secs(seconds));
     let health = slot(take(&destinations, limits(5), NOW)).expect("a place").health;
     health.record_failure("no answer", NOW, NOW);
-    assert!(matches!(take(&destinations, limits(5), later(5)), SlotGrant::BackingOff(_)));
+    assert!(matches!(take(&destinations, limits(5), later(5)), Err(Reason::BackOff(_))));
     let probe = slot(wanting(later(1), later(5))).expect("a place");
-    assert!(matches!(wanting(later(1), later(5)), SlotGrant::Full(_)), "one alone");
+    assert!(
+        matches!(wanting(later(1), later(5)), Err(Reason::DestinationFull | Reason::Probing)),
+        "one alone"
+    );
     probe.health.record_failure("still no answer", later(5), later(5));
     drop(probe);
-    assert!(matches!(wanting(later(1), later(6)), SlotGrant::BackingOff(_)));
-    assert!(matches!(wanting(later(6), later(6)), SlotGrant::Granted(_)));
+    assert!(matches!(wanting(later(1), later(6)), Err(Reason::BackOff(_))));
+    assert!(wanting(later(6), later(6)).is_ok());
 }
 
 #[test]
 fn what_waits_is_called_when_they_take_mail_again_and_when_they_are_new() {
     let destinations = Destinations::default();
-    let of_hosts = |it: (String, u32)| (!it.0.contains(" for ")).then_some(it.1);
+    let of_hosts = |(waits_for, most)| {
+        matches!(waits_for, WaitsFor::Hosts { account: None, .. }).then_some(most)
+    };
     let calls = || {
         destinations
             .take_requeue_requests()
-            .hosts
+            .most
             .into_iter()
             .filter_map(of_hosts)
             .collect::<Vec<_>>()
@@ -226,7 +261,7 @@ fn what_waits_is_called_when_they_take_mail_again_and_when_they_are_new() {
     let health = slot(take(&destinations, limits(5), NOW)).expect("a place").health;
     health.record_success(account(), NOW);
     assert_eq!(calls(), [32], "since an earlier time");
-    destinations.note_none_waiting("mx1.mx.example", None);
+    destinations.note_none_waiting(&HOSTS, None);
     health.record_success(account(), NOW);
     assert_eq!(calls(), [0; 0]);
     health.record_failure("no answer", NOW, NOW);

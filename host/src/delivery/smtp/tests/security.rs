@@ -91,7 +91,7 @@ async fn a_certificate_of_another_name_counts_only_where_none_is_asked_for() {
             Err(broken) => {
                 assert!(!is_taken, "{security:?}");
                 assert_eq!((broken.stage, &broken.tls), (Stage::Handshake, &None));
-                assert!(matches!(&broken.cause, Cause::Tls(_)), "{broken:?}");
+                assert!(matches!(&broken.cause, Cause::Certificate(_)), "{broken:?}");
                 let last = broken.transcript.lines().last().expect("a line");
                 assert!(last.starts_with("*: invalid peer certificate"), "{last}");
             }
@@ -107,7 +107,7 @@ async fn a_certificate_of_an_unknown_authority_is_not_valid() {
     let broken = Session::open(&dial, &strangers, &Timeouts::default()).await;
     let broken = broken.expect_err("no session");
     assert_eq!(broken.stage, Stage::Handshake);
-    assert!(matches!(broken.cause, Cause::Tls(_)), "{broken:?}");
+    assert!(matches!(broken.cause, Cause::Certificate(_)), "{broken:?}");
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -113,6 +114,7 @@ pub async fn worker(
         port: setup.port,
     };
     let admission = Arc::new(AdmissionControl {
+        has_no_free_attempt: AtomicBool::new(false),
         routes: ArcSwap::from_pointee(book),
         mx: mx(store, clock, dns),
         destinations: Arc::new(Destinations::default()),

@@ -1,0 +1,77 @@
+//! `/v1/queue`: why mail waits, for the operator; `/v1/messages/{id}/why` says the same of an account's
+//! own message.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use http::StatusCode;
+
+use super::operator::Operator;
+use super::problem::Problem;
+use super::shapes::{QueuedDomain, QueuedMessage};
+use super::{Api, lists};
+use crate::delivery::queue::why;
+use crate::id::MessageId;
+use crate::journey::accept::fair_share::Tenant;
+use crate::store::sqlite::MessageRow;
+
+/// Why a message waits, of whichever account: its state, what it waits for, until when, and what can be
+/// done.
+#[utoipa::path(get, path = "/v1/queue/messages/{id}", operation_id = "why_queued_message", tag = "queue",
+    security(("apiKey" = [])), params(("id" = String, Path, description = "`msg_…`")),
+    responses((status = 200, description = "Why it waits", body = QueuedMessage),
+              super::shapes::OperatorRefusals))]
+pub async fn message(
+    _: Operator,
+    State(api): State<Api>,
+    Path(id): Path<String>,
+) -> Result<Json<QueuedMessage>, Problem> {
+    let row = match id.parse::<MessageId>() {
+        Ok(id) => api.store.message_row(id).await?,
+        Err(_) => None,
+    };
+    let unknown = || not_found(format!("the server has no message `{}`", shown(&id)));
+    why_message(&api, row.ok_or_else(unknown)?).await
+}
+
+/// Why mail to a domain waits: how many messages for which reasons, and how its hosts take mail now.
+#[utoipa::path(get, path = "/v1/queue/domains/{domain}", operation_id = "why_queued_domain",
+    tag = "queue", security(("apiKey" = [])),
+    params(("domain" = String, Path, description = "A recipient domain, or an address literal")),
+    responses((status = 200, description = "Why its mail waits", body = QueuedDomain),
+              super::shapes::OperatorRefusals))]
+pub async fn domain(
+    _: Operator,
+    State(api): State<Api>,
+    Path(domain): Path<String>,
+) -> Result<Json<QueuedDomain>, Problem> {
+    let _page = lists::admit(&api, Tenant::Operator).await?;
+    let lane = domain.to_lowercase();
+    let why = why::domain(&lane, &api.store, &api.admission).await?;
+    let why = why.ok_or_else(|| {
+        not_found(format!(
+            "no message to `{}` waits, and the server has not looked for its mail hosts lately",
+            shown(&domain)
+        ))
+    })?;
+    let last = match why.first {
+        Some(first) => api.store.last_attempt(first).await?,
+        None => None,
+    };
+    Ok(Json(QueuedDomain::new(lane, why, last)))
+}
+
+/// Why that message waits.
+pub async fn why_message(api: &Api, row: MessageRow) -> Result<Json<QueuedMessage>, Problem> {
+    let queued = api.store.queued(row.id).await?;
+    let why = queued.map(|it| why::message(&it, &api.admission));
+    let last = api.store.last_attempt(row.id).await?;
+    Ok(Json(QueuedMessage::new(row, why.as_ref(), last)))
+}
+
+fn not_found(message: String) -> Problem {
+    Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", message)
+}
+
+fn shown(subject: &str) -> String {
+    subject.chars().take(260).collect()
+}

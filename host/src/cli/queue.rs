@@ -1,0 +1,101 @@
+//! `waxwing queue`.
+
+use clap::Subcommand;
+use serde_json::Value;
+
+use super::error::CliError;
+use super::output::text;
+use super::plugin::OnlineServer;
+use crate::id::MessageId;
+
+/// See why mail waits.
+#[derive(Debug, Subcommand)]
+pub enum QueueCommand {
+    /// Say why a message, or all mail to a domain, waits, until when, and what to do; asks the running
+    /// server, which alone knows its back-offs and limits
+    #[command(after_help = "Examples:
+  waxwing queue why example.org
+  waxwing queue why msg_01JAB3… --json")]
+    Why {
+        /// A recipient domain, or `msg_…`
+        subject: String,
+        #[command(flatten)]
+        server: OnlineServer,
+    },
+}
+
+/// Runs it.
+pub async fn run(command: QueueCommand) -> Result<(), CliError> {
+    let QueueCommand::Why { subject, server } = command;
+    let connection = server.connect()?;
+    if subject.parse::<MessageId>().is_ok() {
+        let path = format!("/v1/queue/messages/{subject}");
+        let answer = connection.get(&path, &[]).await?;
+        server.output.one(&answer, || message(&answer));
+        return Ok(());
+    }
+    // Nothing else may stand in the path.
+    let is_plain =
+        |it: char| it.is_alphanumeric() || matches!(it, '.' | '-' | '_' | '[' | ']' | ':');
+    if subject.is_empty() || !subject.chars().all(is_plain) {
+        return Err(CliError::Usage(format!(
+            "`{subject}` is neither a domain nor a message; give a recipient domain, such as \
+             example.org, or the identifier of a message, msg_…"
+        )));
+    }
+    let answer = connection.get(&format!("/v1/queue/domains/{subject}"), &[]).await?;
+    server.output.one(&answer, || domain(&answer));
+    Ok(())
+}
+
+fn message(value: &Value) -> String {
+    let [id, to, state, since] = ["id", "to", "state", "since"].map(|it| text(value, it));
+    let mut lines = vec![
+        format!("{id} to {to} is {state} since {since}."),
+        format!("Why: {}.", text(value, "explanation")),
+    ];
+    lines.push(format!("Said of its state: {}.", text(value, "reason")));
+    lines.extend(until_and_advice(value));
+    lines.extend(last_attempt(value));
+    lines.join("\n")
+}
+
+fn domain(value: &Value) -> String {
+    let domain = text(value, "domain");
+    let mut lines = vec![match value["messages"].as_u64().unwrap_or_default() {
+        1 => format!("1 message to {domain} waits."),
+        all if value["hasMore"] == true => format!("At least {all} messages to {domain} wait."),
+        all => format!("{all} messages to {domain} wait."),
+    }];
+    for group in value["groups"].as_array().into_iter().flatten() {
+        let [messages, reason] = ["messages", "waitsFor"].map(|it| text(group, it));
+        lines.push(format!("{messages} ({reason}): {}.", text(group, "explanation")));
+        lines.extend(until_and_advice(group).into_iter().map(|it| format!("  {it}")));
+    }
+    for hosts in value["hosts"].as_array().into_iter().flatten() {
+        let [names, health] = ["hosts", "health"].map(|it| text(hosts, it));
+        let error = hosts["lastError"].as_str().map(|it| {
+            let until = text(hosts, "until");
+            format!(" until {until}, after {} failures: {it}", text(hosts, "failures"))
+        });
+        let health = health.replace('_', " ");
+        lines.push(format!("Hosts: {names}, {health}{}.", error.unwrap_or_default()));
+    }
+    if let Some(reason) = value["unresolved"].as_str() {
+        lines.push(format!("MX: {reason}."));
+    }
+    lines.extend(last_attempt(value));
+    lines.join("\n")
+}
+
+fn until_and_advice(value: &Value) -> Vec<String> {
+    let until = value["until"].as_str().map(|it| format!("Until {it} at the latest."));
+    let advice = value["advice"].as_str().map(|it| format!("What to do: {it}."));
+    until.into_iter().chain(advice).collect()
+}
+
+fn last_attempt(value: &Value) -> Option<String> {
+    let last = value.get("lastAttempt").filter(|it| !it.is_null())?;
+    let host = last["host"].as_str().map(|it| format!(" at {it}")).unwrap_or_default();
+    Some(format!("Last attempt{host} ended {}: {}.", text(last, "at"), text(last, "reply")))
+}

@@ -1,0 +1,138 @@
+//! `waxwing queue why` and its routes say why mail waits, until when, and what to do.
+
+use std::time::Duration;
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use waxwing_dns::Fault;
+use waxwing_mx::{Behaviour, MxServer, Stage};
+use waxwing_tests::{Account, Answer, Launch, Server, name_server, until_async};
+
+use super::{lab_pausing, mail, smarthosts, started};
+use crate::fixture::{Database, with};
+
+const HOUR: &str = "[3600]";
+const BOUND: Duration = Duration::from_secs(90);
+
+async fn get(server: &Server, key: &str, path: &str) -> Answer {
+    server.answer(server.request(Method::GET, path).header("x-api-key", key)).await
+}
+
+/// The answer about that message once it waits for this.
+async fn until_waits_for(server: &Server, id: &str, reason: &str) -> Value {
+    let seen = || async {
+        let answer = server.cli(&["queue", "why", id]);
+        (answer["waitsFor"] == reason).then_some(answer)
+    };
+    until_async(&format!("{id} waits for {reason}"), BOUND, seen).await
+}
+
+async fn send(server: &Server, account: &Account, to: &str) -> String {
+    server.send(&account.key, &mail(to)).await.message_id()
+}
+
+#[tokio::test]
+async fn a_destination_that_refuses_connections_is_named_with_its_back_off() {
+    let smarthost = MxServer::start(Behaviour::new());
+    let (_dns, server, account) = lab_pausing(&smarthost, HOUR).await;
+    smarthost.stop();
+    let id = send(&server, &account, "a@recipient.example").await;
+    let why = until_waits_for(&server, &id, "back_off").await;
+    assert_eq!((&why["state"], &why["to"]), (&json!("deferred"), &json!("a@recipient.example")));
+    for field in ["since", "until", "advice", "reason"] {
+        assert!(why[field].is_string(), "{field}: {why}");
+    }
+    let explanation = why["explanation"].as_str().unwrap_or_default();
+    assert!(explanation.contains("backs off from the smarthost post"), "{explanation}");
+    assert!(explanation.contains("while connecting"), "{explanation}");
+    assert!(why["lastAttempt"]["reply"].as_str().is_some_and(|it| it.contains("connect")), "{why}");
+
+    let domain = server.cli(&["queue", "why", "Recipient.example"]);
+    assert_eq!((&domain["messages"], &domain["hasMore"]), (&json!(1), &json!(false)));
+    assert_eq!(domain["groups"][0]["waitsFor"], "back_off");
+    let hosts = &domain["hosts"][0];
+    assert_eq!(
+        (&hosts["hosts"], &hosts["health"]),
+        (&json!("the smarthost post"), &json!("backing_off"))
+    );
+    assert!(hosts["until"].is_string() && hosts["lastError"].is_string(), "{hosts}");
+    let text = server.cli_text(&["queue", "why", "recipient.example"]);
+    assert!(text.starts_with("1 message to recipient.example waits.\n"), "{text}");
+    assert!(text.contains("What to do: "), "{text}");
+
+    smarthost.start_again();
+    assert_eq!(server.cli(&["message", "retry", &id]), json!({"due": 1}));
+    let seen = || async {
+        let answer = server.cli(&["queue", "why", &id]);
+        (answer["state"] == "relayed").then_some(answer)
+    };
+    let relayed = until_async("it is relayed", BOUND, seen).await;
+    assert_eq!(relayed["waitsFor"], Value::Null);
+    assert_eq!(relayed["lastAttempt"]["code"], 250, "{relayed}");
+    let text = server.cli_text(&["queue", "why", &id]);
+    assert!(text.contains("nothing is left to be delivered"), "{text}");
+}
+
+#[tokio::test]
+async fn a_message_that_was_answered_421_waits_for_its_next_attempt() {
+    let smarthost = MxServer::start(Behaviour::new().reject(Stage::Mail, 421, "4.3.2 come back"));
+    let (_dns, server, account) = lab_pausing(&smarthost, HOUR).await;
+    let id = send(&server, &account, "a@recipient.example").await;
+    let why = until_waits_for(&server, &id, "retry").await;
+    let last = &why["lastAttempt"];
+    assert_eq!((&last["code"], &last["enhanced"]), (&json!(421), &json!("4.3.2")), "{why}");
+    let domain = server.cli(&["queue", "why", "recipient.example"]);
+    assert_eq!(domain["lastAttempt"], *last, "the last error of the domain");
+}
+
+#[tokio::test]
+async fn a_domain_without_an_mx_answer_and_a_scheduled_message_say_so() {
+    let (smarthost, dns) = (MxServer::start(Behaviour::new()), name_server().await);
+    dns.fault("silent.example", Fault::ServFail);
+    let launch = Launch::asking(&dns)
+        .with("delivery", "route", "smarthost")
+        .with("delivery", "smarthosts", &smarthosts(&smarthost))
+        .with("delivery", "rules", "[{ recipients = [\"silent.example\"], route = \"direct\" }]")
+        .with("delivery", "retry_pauses_s", HOUR);
+    let (server, account) = started(launch, &dns).await;
+    let id = send(&server, &account, "a@silent.example").await;
+    let why = until_waits_for(&server, &id, "unresolved_mx").await;
+    assert!(why["explanation"].as_str().is_some_and(|it| it.contains("silent.example")), "{why}");
+    let domain = server.cli(&["queue", "why", "silent.example"]);
+    assert_eq!(domain["groups"][0]["waitsFor"], "unresolved_mx", "{domain}");
+
+    let tomorrow = "SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+1 day')";
+    let tomorrow = Database::of(&server).await.texts(tomorrow).await.remove(0);
+    let later = with(mail("later@recipient.example"), "sendAt", json!(tomorrow));
+    let id = server.send(&account.key, &later).await.message_id();
+    let why = server.cli(&["queue", "why", &id]);
+    assert_eq!((&why["state"], &why["waitsFor"]), (&json!("scheduled"), &json!("scheduled")));
+    assert!(why["until"].is_string(), "{why}");
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_an_error_and_an_account_sees_its_own_mail_alone() {
+    let smarthost = MxServer::start(Behaviour::new());
+    let (_dns, server, account) = lab_pausing(&smarthost, HOUR).await;
+    smarthost.stop();
+    let id = send(&server, &account, "a@recipient.example").await;
+    until_waits_for(&server, &id, "back_off").await;
+    for (subject, words) in [
+        ("nobody.example", "no message to `nobody.example` waits"),
+        ("msg_01JAB3VYZ0000000000000000Z", "has no message"),
+        ("a b", "neither a domain nor a message"),
+    ] {
+        let said = server.cli_fails(&["queue", "why", subject]);
+        assert!(said.contains(words), "{said}");
+    }
+    let own = get(&server, &account.key, &format!("/v1/messages/{id}/why")).await;
+    assert_eq!((own.status, &own.body["waitsFor"]), (200, &json!("back_off")), "{}", own.body);
+    let stranger = server.open_account("pro", 1);
+    let (_, stranger) = server.make_key(&stranger.id, &["--scope", "admin"]);
+    let other = get(&server, &stranger, &format!("/v1/messages/{id}/why")).await;
+    other.assert_refused(404, "NOT_FOUND");
+    for path in [format!("/v1/queue/messages/{id}"), "/v1/queue/domains/recipient.example".into()] {
+        get(&server, &stranger, &path).await.assert_refused(403, "FORBIDDEN");
+        get(&server, "wx_live_nothing", &path).await.assert_refused(401, "UNAUTHORIZED");
+    }
+}
