@@ -12,7 +12,7 @@ use super::{Api, lists};
 use crate::delivery::queue::why;
 use crate::id::MessageId;
 use crate::journey::accept::fair_share::Tenant;
-use crate::store::sqlite::MessageRow;
+use crate::store::MessageRow;
 
 /// Why a message waits, of whichever account: its state, what it waits for, until when, and what can be
 /// done.

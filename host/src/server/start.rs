@@ -137,7 +137,7 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
         proxies: proxies(config),
         store: store.clone(),
         plugins: Arc::clone(&plugins),
-        admission: book.admission(),
+        admission: routes.admission(),
         verifier: Arc::clone(&verifier),
         webhooks,
         seal,

@@ -59,12 +59,10 @@ pub struct LastAttempt {
 impl Store {
     /// What the queue holds of one message; none where nothing is left to be delivered.
     pub async fn queued(&self, id: MessageId) -> Result<Option<Queued>, StoreError> {
-        let row = sql(
-            "-- queued
+        let row = sql("-- queued
              SELECT q.message_id, q.account_id, q.lane, q.due_at, q.is_wanted, q.octets, q.attempts,
                     q.first_at, q.waits_for, q.lease_owner IS NOT NULL AS is_leased, m.state
-             FROM queue q JOIN messages m ON m.id = q.message_id WHERE q.message_id = $1",
-        )
+             FROM queue q JOIN messages m ON m.id = q.message_id WHERE q.message_id = $1")
         .bind(id.to_string())
         .optional(&self.db.readers)
         .await?;
@@ -116,11 +114,9 @@ impl Store {
     }
 
     pub async fn last_attempt(&self, id: MessageId) -> Result<Option<LastAttempt>, StoreError> {
-        let row = sql(
-            "-- last_attempt
+        let row = sql("-- last_attempt
              SELECT ended_at, host, code, enhanced, reply FROM attempts
-             WHERE message_id = $1 ORDER BY number DESC LIMIT 1",
-        )
+             WHERE message_id = $1 ORDER BY number DESC LIMIT 1")
         .bind(id.to_string())
         .optional(&self.db.readers)
         .await?;

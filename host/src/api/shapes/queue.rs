@@ -10,7 +10,7 @@ use crate::delivery::shaping::reason::Reason;
 use crate::id::{AccountId, MessageId};
 use crate::message::state::MessageState;
 use crate::message::waits_for::{Hosts, WaitsFor};
-use crate::store::sqlite::{LastAttempt, MAX_COUNTED, MessageRow};
+use crate::store::{LastAttempt, MAX_COUNTED, MessageRow};
 
 /// Why a message is not on its way to a server now. The list is closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]

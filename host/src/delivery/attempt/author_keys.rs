@@ -3,9 +3,9 @@
 use std::fmt::Display;
 use std::sync::Arc;
 
+use crate::store::SigningKeys;
 use crate::store::facts::{FactError, Facts};
 use crate::store::records::Lease;
-use crate::store::sqlite::SigningKeys;
 
 /// How often they are read again while the facts move.
 const MAX_READS: usize = 5;

@@ -11,10 +11,10 @@ use crate::clock::Clock;
 use crate::domain::key::identity;
 use crate::id::DomainId;
 use crate::mail::dkim::{self, SigningKey};
+use crate::store::SealedKey;
 use crate::store::facts::Facts;
 use crate::store::records::{Lease, RouteChoice};
 use crate::store::seal::Seal;
-use crate::store::SealedKey;
 
 /// Caches parsed keys: parsing an RSA key costs half as much as signing with it.
 const MAX_CACHED_KEYS: u64 = 10_000;

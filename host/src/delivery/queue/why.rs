@@ -9,7 +9,7 @@ use crate::delivery::shaping::reason::Reason;
 use crate::id::{AccountId, MessageId};
 use crate::message::state::MessageState;
 use crate::message::waits_for::{Hosts, WaitsFor};
-use crate::store::sqlite::{Queued, WaitingGroup};
+use crate::store::{Queued, WaitingGroup};
 use crate::store::{Store, StoreError};
 
 /// Every reason why a message of the queue is not on its way to a server now.

@@ -7,7 +7,7 @@ use super::*;
 use crate::store::database::{column, sql};
 
 /// Statements that go through all rows of a table or of an index, each with what makes that harmless.
-const SCANS: [(&str, &str); 17] = [
+const SCANS: [(&str, &str); 18] = [
     ("accounts", "lists all accounts for the command line, on a connection for lists"),
     ("wake_one_of_each: look", "walks over names that it finds one by one in the index"),
     ("commit: revision", "the table has one row"),
