@@ -62,9 +62,19 @@ pub async fn domain(
 
 /// Why that message waits.
 pub async fn why_message(api: &Api, row: MessageRow) -> Result<Json<QueuedMessage>, Problem> {
-    let queued = api.store.queued(row.id).await?;
-    let why = queued.map(|it| why::message(&it, &api.admission));
-    let last = api.store.last_attempt(row.id).await?;
+    let (id, mut row) = (row.id, row);
+    let why = if let Some(queued) = api.store.queued(id).await? {
+        let why = why::message(&queued, &api.admission);
+        // Read with what it waits for: the row may have been read before an attempt ended.
+        row.state = queued.state.to_string();
+        (row.updated_at, row.reason) = (queued.since.rfc3339(), queued.reason);
+        Some(why)
+    } else {
+        // It may have left the queue since.
+        row = api.store.message_row(id).await?.unwrap_or(row);
+        None
+    };
+    let last = api.store.last_attempt(id).await?;
     Ok(Json(QueuedMessage::new(row, why.as_ref(), last)))
 }
 

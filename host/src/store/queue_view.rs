@@ -29,6 +29,9 @@ const WAITING_IN: &str = "-- waiting_in
 pub struct Queued {
     pub due: Due,
     pub state: MessageState,
+    /// Since when it is in that state, and why.
+    pub since: Timestamp,
+    pub reason: String,
     pub waits_for: Option<WaitsFor>,
     /// An attempt is under way.
     pub is_leased: bool,
@@ -61,7 +64,8 @@ impl Store {
     pub async fn queued(&self, id: MessageId) -> Result<Option<Queued>, StoreError> {
         let row = sql("-- queued
              SELECT q.message_id, q.account_id, q.lane, q.due_at, q.is_wanted, q.octets, q.attempts,
-                    q.first_at, q.waits_for, q.lease_owner IS NOT NULL AS is_leased, m.state
+                    q.first_at, q.waits_for, q.lease_owner IS NOT NULL AS is_leased, m.state,
+                    m.updated_at, m.reason
              FROM queue q JOIN messages m ON m.id = q.message_id WHERE q.message_id = $1")
         .bind(id.to_string())
         .optional(&self.db.readers)
@@ -74,7 +78,8 @@ impl Store {
         let row = sql(
             "-- first_queued_in
              SELECT q.message_id, q.account_id, q.lane, q.due_at, q.is_wanted, q.octets, q.attempts,
-                    q.first_at, q.waits_for, 0 AS is_leased, m.state
+                    q.first_at, q.waits_for, 0 AS is_leased, m.state,
+                    m.updated_at, m.reason
              FROM queue q CROSS JOIN messages m ON m.id = q.message_id
              WHERE q.lane = $1 AND q.lease_owner IS NULL
                AND q.account_id = (SELECT account_id FROM lanes WHERE lane = $1 ORDER BY due_at LIMIT 1)
@@ -137,6 +142,8 @@ fn queued(row: &Row) -> Result<Queued, StoreError> {
     Ok(Queued {
         due: due(row)?,
         state: state(row)?,
+        since: Timestamp::from_millis(column(row, "updated_at")?),
+        reason: column(row, "reason")?,
         waits_for: waits_for(row)?,
         is_leased: column(row, "is_leased")?,
     })
