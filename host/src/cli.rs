@@ -110,7 +110,7 @@ async fn run(command: Command) -> Result<(), CliError> {
         Command::Template(command) => Box::pin(template::run(command)).await,
         Command::Credits(command) => credits::run(command).await,
         Command::Domain(command) => Box::pin(domain::run(command)).await,
-        Command::Plugin(command) => Box::pin(plugin::run(command)).await,
+        Command::Plugin(command) => Ok(Box::pin(plugin::run(command)).await?),
         Command::Message(command) => message::run(command).await,
         Command::Queue(command) => queue::run(command).await,
         Command::Suppression(command) => suppression::run(command).await,

@@ -75,15 +75,9 @@ pub enum CliError {
     /// A component cannot be used.
     #[error(transparent)]
     Component(#[from] LoadError),
-    /// A plugin's project.
+    /// A command on a plugin.
     #[error(transparent)]
-    NewPlugin(#[from] super::plugin::NewError),
-    /// A plugin's build.
-    #[error(transparent)]
-    BuildPlugin(#[from] super::plugin::BuildError),
-    /// A plugin's check, test, benchmark, signature or swap.
-    #[error(transparent)]
-    PluginTool(#[from] super::plugin::ToolError),
+    PluginCommand(#[from] super::plugin::PluginCommandError),
     /// A running server.
     #[error(transparent)]
     Online(#[from] super::plugin::OnlineError),

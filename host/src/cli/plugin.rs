@@ -17,10 +17,7 @@ mod tried;
 
 use clap::Subcommand;
 
-use super::error::CliError;
-pub use build::BuildError;
-pub use error::ToolError;
-pub use new::NewError;
+pub use error::PluginCommandError;
 pub use online::{OnlineError, Server as OnlineServer};
 
 use online::{decisions, install, slots};
@@ -73,7 +70,7 @@ pub enum PluginCommand {
 }
 
 /// Runs it.
-pub async fn run(command: PluginCommand) -> Result<(), CliError> {
+pub async fn run(command: PluginCommand) -> Result<(), PluginCommandError> {
     match command {
         PluginCommand::New(it) => Ok(new::run(it)?),
         PluginCommand::Build(it) => Ok(build::run(&it)?),

@@ -7,7 +7,6 @@ use std::path::Path;
 use sqlx::sqlite::{SqliteAutoVacuum, SqliteConnectOptions};
 use sqlx::{ConnectOptions, Connection, Row, Sqlite, SqlitePool, Transaction};
 
-use super::database::sql;
 use super::{Store, StoreError};
 
 const IMMEDIATE: &str = "BEGIN IMMEDIATE";
@@ -167,7 +166,8 @@ impl Store {
     /// Folds the write-ahead log into the file as far as readers allow, which waits for nobody: only then
     /// the file becomes shorter on the disk.
     pub async fn fold(&self) -> Result<(), StoreError> {
-        sql("PRAGMA wal_checkpoint(PASSIVE)").run(&self.db.writer).await.map(|_| ())
+        let folded = sqlx::query("PRAGMA wal_checkpoint(PASSIVE)").execute(self.db.writer.pool());
+        folded.await.map(|_| ()).map_err(StoreError::during("fold"))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use crate::Pair;
-use crate::log::Level;
+use crate::host::Level;
 
 /// Natively a plugin runs in tests only; even so nothing grows without bound.
 const MOST: usize = 1024;

@@ -1,6 +1,6 @@
 //! The compiled form of a template: built once, only read while rendering.
 
-use crate::filters::Filter;
+use crate::filter::Filter;
 
 /// A byte position in the source of a unit.
 pub type At = u32;

@@ -8,8 +8,7 @@ use crate::fault::Fault;
 use crate::mode::Mode;
 use crate::parse::parse;
 use crate::plaintext;
-use crate::render::render;
-use crate::template::{Diagnostic, Output, Part, RenderError, Template, Undefined, Variable};
+use crate::template::{Diagnostic, Part, Template, Undefined, Variable};
 use crate::unit::{Partials, Unit};
 use crate::variables::{self, Use};
 
@@ -27,7 +26,7 @@ pub struct Compiled {
 }
 
 /// Names that a layout is given.
-pub const LAYOUT_NAMES: [&str; 3] = ["content", "subject", "preheader"];
+const LAYOUT_NAMES: [&str; 3] = ["content", "subject", "preheader"];
 
 impl Compiled {
     /// Compiles every part, and every partial that one of them may call.
@@ -78,8 +77,18 @@ impl Compiled {
             uses: Vec::new(),
             undefined,
         };
-        it.uses = variables::of(&it)?;
+        it.uses = variables::of(it.units(), &it.partials)?;
         Ok(it)
+    }
+
+    /// Each source with the names that it is given beside the data.
+    fn units(&self) -> impl Iterator<Item = (&Unit, &'static [&'static str])> {
+        let around = |it| (it, LAYOUT_NAMES.as_slice());
+        let derived = self.derived.iter().flat_map(move |(unit, layout)| {
+            std::iter::once((unit, [].as_slice())).chain(layout.as_ref().map(around))
+        });
+        let parts = self.parts.iter().map(|(_, unit)| (unit, [].as_slice()));
+        parts.chain(self.layout.as_ref().map(around)).chain(derived)
     }
 
     /// The variables that the template reads, each path once, in order of first use.
@@ -88,14 +97,6 @@ impl Compiled {
         let is_strict = self.undefined == Undefined::Required;
         let variable = |it: &Use| Variable { path: it.path(), required: it.required && is_strict };
         self.uses.iter().map(variable).collect()
-    }
-
-    /// Renders every part; `now_unix_ms` is the only clock, `data` is a JSON object.
-    ///
-    /// # Errors
-    /// Data that the template cannot take, each fault once; or a fault of the template itself.
-    pub fn render(&self, now_unix_ms: u64, data: &str) -> Result<Output, RenderError> {
-        render(self, now_unix_ms, data)
     }
 
     /// Estimated bytes held.

@@ -4,13 +4,10 @@
 //! end, which [`crate::tidy::lines`] resolves after rendering. A Liquid tag that stands where text is
 //! dropped stays too unless it prints, so that blocks still close.
 
-mod entities;
 mod markup;
 
-pub use entities::decode as decode_entities;
-
 use crate::fault::Fault;
-use crate::filters::strip_tags;
+use crate::html_text::{decode_entities, plain};
 use crate::parse::{Piece, pieces};
 use markup::{Event, events};
 
@@ -92,11 +89,6 @@ fn without_liquid(source: &str) -> Result<(String, Vec<Liquid>), Fault> {
     Ok((html, liquid))
 }
 
-/// Without tags, and with characters for entities.
-pub fn plain(markup: &str) -> String {
-    entities::decode(&strip_tags(markup))
-}
-
 #[derive(Default)]
 struct Writer {
     liquid: Vec<Liquid>,
@@ -154,7 +146,7 @@ impl Writer {
         match name {
             "a" => {
                 let address = event.attribute("href").unwrap_or_default();
-                let address = self.with_liquid(&entities::decode(address.trim()));
+                let address = self.with_liquid(&decode_entities(address.trim()));
                 self.links.push(Link { address, start: self.out.len(), has_picture: false });
             }
             "img" => {
@@ -245,7 +237,7 @@ impl Writer {
 
     /// White space is one space unless it is kept, entities are characters, Liquid is Liquid.
     fn text(&mut self, html: &str) {
-        let decoded = entities::decode(html);
+        let decoded = decode_entities(html);
         let mut text = String::with_capacity(decoded.len());
         for c in decoded.chars() {
             let c = if c.is_whitespace() && self.pre == 0 { ' ' } else { c };

@@ -13,28 +13,30 @@ use crate::tidy;
 use crate::unit::Unit;
 use crate::value::{Object, Str, Value};
 
-/// Renders every part.
-///
-/// # Errors
-/// Data that the template cannot take, each fault once; or a fault of the template itself.
-pub fn render(it: &Compiled, now_unix_ms: u64, data: &str) -> Result<Output, RenderError> {
-    let data = object(data)?;
-    let lenient = it.undefined == Undefined::Nil;
-    if !lenient {
-        let faults = check::check(&it.uses, &data);
-        if !faults.is_empty() {
-            return Err(RenderError::Data(faults));
+impl Compiled {
+    /// Renders every part; `now_unix_ms` is the only clock, `data` is a JSON object.
+    ///
+    /// # Errors
+    /// Data that the template cannot take, each fault once; or a fault of the template itself.
+    pub fn render(&self, now_unix_ms: u64, data: &str) -> Result<Output, RenderError> {
+        let data = object(data)?;
+        let lenient = self.undefined == Undefined::Nil;
+        if !lenient {
+            let faults = check::check(&self.uses, &data);
+            if !faults.is_empty() {
+                return Err(RenderError::Data(faults));
+            }
         }
+        let mut machine = Machine::new(&self.partials, data, now_unix_ms, lenient);
+        let bodies = bodies(self, &mut machine).map_err(failure)?;
+        if machine.wrong.is_empty() {
+            return Ok(Output { bodies, missing: machine.missing });
+        }
+        let wrong = machine.wrong.into_iter();
+        Err(RenderError::Data(
+            wrong.map(|it| Diagnostic::at(it.path, "wrong_type", it.message)).collect(),
+        ))
     }
-    let mut machine = Machine::new(&it.partials, data, now_unix_ms, lenient);
-    let bodies = bodies(it, &mut machine).map_err(failure)?;
-    if machine.wrong.is_empty() {
-        return Ok(Output { bodies, missing: machine.missing });
-    }
-    let wrong = machine.wrong.into_iter();
-    Err(RenderError::Data(
-        wrong.map(|it| Diagnostic::at(it.path, "wrong_type", it.message)).collect(),
-    ))
 }
 
 /// A value that a layout is given.

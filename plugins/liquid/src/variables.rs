@@ -11,9 +11,9 @@ use std::collections::BTreeMap;
 mod reads;
 mod walk;
 
-use crate::compile::{Compiled, LAYOUT_NAMES};
 use crate::machine::MAX_DEPTH;
 use crate::template::Diagnostic;
+use crate::unit::{Partials, Unit};
 use reads::Reads;
 use walk::Walker;
 
@@ -66,19 +66,13 @@ fn path(steps: &[Step]) -> String {
 ///
 /// # Errors
 /// The template calls partials so often that it cannot be looked through, or too deep.
-pub fn of(it: &Compiled) -> Result<Vec<Use>, Vec<Diagnostic>> {
-    let mut walker = Walker::new(&it.partials);
-    for (_, unit) in &it.parts {
-        walker.unit(unit, &[]);
-    }
-    if let Some(layout) = &it.layout {
-        walker.unit(layout, &LAYOUT_NAMES);
-    }
-    if let Some((unit, layout)) = &it.derived {
-        walker.unit(unit, &[]);
-        if let Some(layout) = layout {
-            walker.unit(layout, &LAYOUT_NAMES);
-        }
+pub fn of<'u>(
+    units: impl Iterator<Item = (&'u Unit, &'static [&'static str])>,
+    partials: &'u Partials,
+) -> Result<Vec<Use>, Vec<Diagnostic>> {
+    let mut walker = Walker::new(partials);
+    for (unit, given) in units {
+        walker.unit(unit, given);
     }
     if walker.is_exhausted() {
         let message = "the partials call each other too often to be looked through".to_owned();

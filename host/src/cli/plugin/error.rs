@@ -1,9 +1,11 @@
-//! Why a command that works on a plugin without a server did not do what it was asked.
+//! Why a command on a plugin did not do what it was asked.
 
 use std::io;
 use std::path::PathBuf;
 
 use super::build::BuildError;
+use super::new::NewError;
+use super::online::OnlineError;
 use super::record::error::RecordError;
 use super::scaffold::project::ProjectError;
 use crate::config::ConfigError;
@@ -11,6 +13,19 @@ use crate::plugin::files::ReadError;
 use crate::plugin::signature::SignatureError;
 use crate::plugin::slot::{BadSlotConfig, BadSlotName};
 use crate::plugin::{CallFailure, LoadError};
+
+/// Why a command of `waxwing plugin` failed.
+#[derive(Debug, thiserror::Error)]
+pub enum PluginCommandError {
+    #[error(transparent)]
+    New(#[from] NewError),
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    #[error(transparent)]
+    Tool(#[from] ToolError),
+    #[error(transparent)]
+    Online(#[from] OnlineError),
+}
 
 /// Why there is no result, or why the result is a no.
 #[derive(Debug, thiserror::Error)]

@@ -28,7 +28,7 @@ const OWN_WORDS: [&str; 17] = [
 const LIST: &str = "(SELECT value FROM json_each($";
 
 /// The statements to write a second time for a second database.
-const OWN: [&str; 31] = [
+const OWN: [&str; 34] = [
     // Rows that come as JSON, and JSON columns.
     "back_off: newly deferred",
     "back_off: queue",
@@ -39,6 +39,7 @@ const OWN: [&str; 31] = [
     "hand_out",
     "hand_out: bodies",
     "note_test",
+    "recheck_at_lease: not now",
     "settle: another attempt",
     "settle_deliveries",
     "signing_keys",
@@ -50,9 +51,11 @@ const OWN: [&str; 31] = [
     "due_in",
     "due_lanes",
     "due_lanes: of the sandbox",
+    "first_queued_in",
     "gauges: queue",
     "mend_due_times",
     "next_due",
+    "waiting_in",
     "webhook_deliveries",
     "webhook_delivery",
     // Pages of the file.

@@ -3,48 +3,10 @@
 use std::cmp::Ordering;
 use std::rc::Rc;
 
-use super::select::property;
+use super::items::{items_of, property};
 use super::text::join_items;
-use super::{Args, Outcome, Refused};
+use crate::filter::{Args, Outcome, Refused};
 use crate::value::{Value, order, pair};
-
-/// A range is expanded for a filter up to this many items.
-const MAX_RANGE: i64 = 1_000_000;
-
-/// As Ruby's filters see their input: arrays flat, an object as one item, `nil` as none.
-pub fn items_of<'a>(it: &Value<'a>) -> Result<Vec<Value<'a>>, Refused> {
-    match it {
-        Value::Array(items) => {
-            let mut out = Vec::with_capacity(items.len());
-            flatten(items, &mut out);
-            Ok(out)
-        }
-        Value::Nil | Value::Blank | Value::Empty => Ok(Vec::new()),
-        Value::Range(from, to) => {
-            if to.saturating_sub(*from) >= MAX_RANGE {
-                return Err(Refused(format!("a range of more than {MAX_RANGE} items")));
-            }
-            Ok((*from..=*to).map(Value::Int).collect())
-        }
-        Value::Bool(_)
-        | Value::Int(_)
-        | Value::Float(_)
-        | Value::Str(_)
-        | Value::Safe(_)
-        | Value::Object(_)
-        | Value::Loop(_) => Ok(vec![it.clone()]),
-    }
-}
-
-fn flatten<'a>(items: &[Value<'a>], out: &mut Vec<Value<'a>>) {
-    for it in items {
-        if let Value::Array(inner) = it {
-            flatten(inner, out);
-        } else {
-            out.push(it.clone());
-        }
-    }
-}
 
 pub fn compact<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
     let mut out = Vec::new();

@@ -1,7 +1,7 @@
 //! `date`: reads ISO 8601, RFC 2822, English dates and Unix seconds; writes by `strftime`.
 
 use super::strftime::{Moment, days_from_civil, format};
-use super::{Args, Outcome};
+use crate::filter::{Args, Outcome};
 use crate::value::Value;
 
 /// What is not a date stays as it is, as in Ruby.

@@ -1,7 +1,7 @@
 //! JSON, Base64 and percent-encoding.
 
 use super::html::unescaped;
-use super::{Args, Outcome, Refused};
+use crate::filter::{Args, Outcome, Refused};
 use crate::value::Value;
 
 pub fn json<'a>(it: Value<'a>, _: &Args<'_, 'a>) -> Outcome<'a> {

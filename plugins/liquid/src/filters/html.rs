@@ -1,8 +1,8 @@
 //! Escaping, and filters that make or take off markup.
 
-use super::{Args, Outcome};
+use crate::filter::{Args, Outcome};
+use crate::html_text::{decode_entities, plain, strip_tags};
 use crate::mode::Mode;
-use crate::plaintext::{decode_entities, plain};
 use crate::value::{Str, Value};
 
 /// Writes `text` with `& < > " '` as entities.
@@ -147,32 +147,4 @@ pub fn newline_to_br<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
 
 pub fn strip_html<'a>(it: Value<'a>, _: &Args<'_, 'a>) -> Outcome<'a> {
     Ok(if let Value::Safe(markup) = &it { plain(markup) } else { strip_tags(&it.to_text()) }.into())
-}
-
-/// Without tags and comments, and without what stands in `script` and `style`.
-pub fn strip_tags(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(open) = rest.find('<') {
-        let (before, tag) = rest.split_at(open);
-        out.push_str(before);
-        let Some(length) = tag_length(tag) else {
-            out.push_str(tag);
-            return out;
-        };
-        rest = tag.get(length..).unwrap_or_default();
-    }
-    out.push_str(rest);
-    out
-}
-
-fn tag_length(tag: &str) -> Option<usize> {
-    for (open, close) in [("<script", "</script>"), ("<style", "</style>"), ("<!--", "-->")] {
-        if tag.starts_with(open)
-            && let Some(at) = tag.find(close)
-        {
-            return Some(at + close.len());
-        }
-    }
-    tag.find('>').map(|it| it + 1)
 }

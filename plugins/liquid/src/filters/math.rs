@@ -1,8 +1,8 @@
 //! Filters on numbers.
 
-use super::array::items_of;
+use super::items::items_of;
 use super::number::Number;
-use super::{Args, Outcome, Refused};
+use crate::filter::{Args, Outcome, Refused};
 use crate::value::Value;
 
 pub fn abs<'a>(it: Value<'a>, _: &Args<'_, 'a>) -> Outcome<'a> {
@@ -73,7 +73,7 @@ pub fn sum<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
     for item in items_of(&it)? {
         let item = match args.get(0) {
             None | Some(Value::Nil) => item,
-            Some(key) => super::select::property(&item, key)?.unwrap_or(Value::Nil),
+            Some(key) => super::items::property(&item, key)?.unwrap_or(Value::Nil),
         };
         total = total.plus(Number::of(&item));
     }

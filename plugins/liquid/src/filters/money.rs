@@ -1,7 +1,7 @@
 //! Amounts in minor units as text: `{{ 1299 | money: "EUR" }}` is `€12.99`.
 
 use super::number::to_integer;
-use super::{Args, Outcome, Refused};
+use crate::filter::{Args, Outcome, Refused};
 use crate::value::Value;
 
 /// Code, sign, digits behind the point (ISO 4217).

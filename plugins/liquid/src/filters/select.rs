@@ -1,39 +1,8 @@
 //! Filters that look at a property of each item: `where`, `reject`, `find`, `has`.
 
-use super::array::items_of;
-use super::{Args, Outcome, Refused};
+use super::items::{items_of, property};
+use crate::filter::{Args, Outcome, Refused};
 use crate::value::Value;
-
-/// `item[key]` as Ruby has it; `None` where the item has no `[]` at all (`nil`, `true`, a float).
-pub fn property<'a>(item: &Value<'a>, key: &Value<'a>) -> Result<Option<Value<'a>>, Refused> {
-    let name = key.as_str();
-    match item {
-        Value::Object(object) => {
-            Ok(Some(name.and_then(|it| object.get(it)).cloned().unwrap_or(Value::Nil)))
-        }
-        Value::Loop(it) => Ok(Some(name.and_then(|name| it.property(name)).unwrap_or(Value::Nil))),
-        // A string answers a part of itself.
-        Value::Str(text) | Value::Safe(text) => Ok(match name {
-            Some(part) if text.contains(part) => Some(key.clone()),
-            Some(_) => Some(Value::Nil),
-            None => None,
-        }),
-        // An integer answers one of its bits.
-        Value::Int(it) => {
-            let Value::Int(bit) = key else {
-                return Err(Refused(format!("a number has no property `{}`", &*key.to_text())));
-            };
-            Ok(Some(Value::Int(it >> (*bit).clamp(0, 63) & 1)))
-        }
-        Value::Array(_) => Err(Refused("an array is not an object".to_owned())),
-        Value::Nil
-        | Value::Blank
-        | Value::Empty
-        | Value::Bool(_)
-        | Value::Float(_)
-        | Value::Range(..) => Ok(None),
-    }
-}
 
 /// The items and whether each matches; `None` where one cannot be asked.
 type Matched<'a> = Option<Vec<(bool, Value<'a>)>>;

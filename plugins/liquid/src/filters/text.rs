@@ -1,10 +1,10 @@
 //! Filters on strings.
 
-use super::array::items_of;
 use super::html::{is_text, joined, markup, outside_tags, with_entities};
+use super::items::items_of;
 use super::number::{count, to_integer};
-use super::{Args, Outcome, Refused};
-use crate::plaintext::plain;
+use crate::filter::{Args, Outcome, Refused};
+use crate::html_text::plain;
 use crate::value::{Str, Value};
 
 pub fn append<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {

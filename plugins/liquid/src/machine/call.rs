@@ -6,9 +6,8 @@ use std::rc::Rc;
 use super::{Binding, CALL_DEPTH, Flow, Machine, Stopped, Whose};
 use crate::ast::{Bound, Call, CallScope, Literal, Primary};
 use crate::filters::loop_items;
-use crate::loops::{LoopKind, LoopState};
 use crate::unit::Unit;
-use crate::value::Value;
+use crate::value::{LoopKind, LoopState, Value};
 
 impl<'a> Machine<'a> {
     #[inline(never)]

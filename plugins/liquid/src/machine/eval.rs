@@ -8,7 +8,8 @@ use crate::ast::{
     Segment, Sense,
 };
 use crate::check::kind;
-use crate::filters::{Args, DIVIDED_BY_0, Number};
+use crate::filter::Args;
+use crate::filters::{DIVIDED_BY_0, Number};
 use crate::value::{Incomparable, Str, Value, order};
 
 impl<'a> Machine<'a> {

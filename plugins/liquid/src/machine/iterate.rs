@@ -6,10 +6,9 @@ use std::rc::Rc;
 use super::{Binding, Flow, Machine, Stopped};
 use crate::ast::{At, For, Offset, Primary};
 use crate::filters::{loop_items, to_integer};
-use crate::loops::{LoopKind, LoopState};
 use crate::mode::Mode;
 use crate::plaintext::FRESH_LINE;
-use crate::value::Value;
+use crate::value::{LoopKind, LoopState, Value};
 
 /// What a loop goes over; a range is never expanded.
 struct Items<'a> {
