@@ -3,6 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::SyncSender;
 use std::time::Duration;
 
@@ -42,7 +43,7 @@ pub(crate) fn run(
 ) {
     let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async move {
-        let listener = bind(address).and_then(|it| it.listen(BACKLOG)).expect("a free port");
+        let listener = listen(address).expect("a free port");
         let address = listener.local_addr().expect("a bound socket has an address");
         if started.send(address).is_ok() {
             serve(address, Port::Listening(listener), shared, orders).await;
@@ -108,6 +109,25 @@ async fn accept(port: &Port) -> TcpStream {
             sleep(Duration::from_millis(100)).await;
         },
     }
+}
+
+/// Where the address names no port, one below those that the system gives out: while the server is stopped, nobody
+/// else is given it.
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    if address.port() != 0 {
+        return bind(address)?.listen(BACKLOG);
+    }
+    let mut taken = io::Error::from(io::ErrorKind::AddrInUse);
+    for _ in 0..2_000 {
+        let number = std::process::id().wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed));
+        let port = u16::try_from(20_000 + number % 12_000).expect("it is below 32,000");
+        match bind(SocketAddr::new(address.ip(), port)).and_then(|it| it.listen(BACKLOG)) {
+            Ok(listener) => return Ok(listener),
+            Err(error) => taken = error,
+        }
+    }
+    Err(taken)
 }
 
 fn bind(address: SocketAddr) -> io::Result<TcpSocket> {
