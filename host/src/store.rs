@@ -1,7 +1,7 @@
 //! Where everything is kept. The hot path reads through [`facts`]; `commit` writes through the store.
 //!
 //! A file for each noun: its statements stand beside the rows that they read. What is decided above the store
-//! comes in as data or as a function; what the database is, only [`database`] and [`embedded`] know.
+//! comes in as data or as a function; what the database is, only `database` and `embedded` know.
 
 mod accounts;
 mod retry;
