@@ -59,7 +59,7 @@ pub async fn standing(tx: &mut Tx, id: MessageId) -> Result<(AccountId, MessageS
         .ok_or_else(|| StoreError::Missing { noun: "message", name: id.to_string() })?;
     let word: String = column(&row, "state")?;
     let state =
-        MessageState::of_word(&word).ok_or_else(|| inconsistent("messages", "state", &word))?;
+        MessageState::from_name(&word).ok_or_else(|| inconsistent("messages", "state", &word))?;
     Ok((parsed(&row, "messages", "account_id")?, state))
 }
 

@@ -64,7 +64,7 @@ enum Proof {
 }
 
 impl Proof {
-    fn word(self) -> &'static str {
+    fn as_str(self) -> &'static str {
         match self {
             Self::ReturnPath => "return-path",
             Self::Signature => "signature",
@@ -172,14 +172,14 @@ impl Intake {
         proof: Proof,
     ) -> Result<(), StoreError> {
         if !COMPLAINTS.contains(&kind) {
-            count(kind.word());
+            count(kind.as_str());
             return Ok(());
         }
         let Some(reported) = reported else {
             count("unknown");
             return Ok(());
         };
-        let reason = format!("its recipient has reported it as {}", kind.word());
+        let reason = format!("its recipient has reported it as {}", kind.as_str());
         let suppression = self.suppression(
             &reported,
             SuppressionKind::Complaint,
@@ -193,7 +193,7 @@ impl Intake {
             suppression: Some(suppression),
             facts: None,
         };
-        tracing::info!(message = %new.message_id, proof = proof.word(), "complaint accepted: it has a proof");
+        tracing::info!(message = %new.message_id, proof = proof.as_str(), "complaint accepted: it has a proof");
         self.record(&new, "complaint").await
     }
 
@@ -293,7 +293,7 @@ impl Intake {
         let keys = self.store.published_keys(reported.account_id, domain).await?;
         Ok(ours.iter().any(|signature| {
             let key = keys.iter().find(|it| it.selector == signature.selector);
-            let key = key.filter(|it| it.algorithm == signature.algorithm.word());
+            let key = key.filter(|it| it.algorithm == signature.algorithm.as_str());
             let key = key.and_then(|it| PublicKey::from_base64(signature.algorithm, &it.public));
             let is_about_it = ["from", "message-id"].iter().all(|it| signature.covers(it));
             is_about_it && key.is_some_and(|key| signature.verifies_header(&enclosed.fields, &key))
