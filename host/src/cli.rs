@@ -61,7 +61,7 @@ enum Command {
     /// Make, prove, install and watch plugins
     #[command(subcommand)]
     Plugin(plugin::PluginCommand),
-    /// List, show, call back and resend messages; suppress an address
+    /// List, show, cancel and resend messages; suppress an address
     #[command(subcommand)]
     Message(message::MessageCommand),
     /// See why mail waits

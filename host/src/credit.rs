@@ -26,7 +26,7 @@ pub enum EntryKind {
 impl EntryKind {
     /// The word in the database.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             EntryKind::Grant => "grant",
             EntryKind::Debit => "debit",

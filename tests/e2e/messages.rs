@@ -1,4 +1,4 @@
-//! Messages as their sender sees them: lists, files, what is called back, what is sent once more.
+//! Messages as their sender sees them: lists, files, what is canceled, what is sent once more.
 
 mod access;
 mod cancel;

@@ -207,7 +207,7 @@ fn composition(server: &Server, client: &Client, port: Port) -> Composition {
     let from = server.told("from").to_owned();
     Composition {
         from,
-        to: format!("{name}.{}@example.com", port.word()),
+        to: format!("{name}.{}@example.com", port.as_str()),
         subject: "Invoice 4711".to_owned(),
         text: "First.\n.\n..\nGrüße 🐦".to_owned(),
         filename: "invoice.pdf".to_owned(),

@@ -166,7 +166,7 @@ impl Template {
     pub const ALL: [Self; 2] = [Self::Invoice, Self::Line];
 
     /// As on the command line.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Invoice => "8k",
             Self::Line => "line",
@@ -192,7 +192,7 @@ impl Template {
 
 impl Mode {
     /// For the report.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Deliver => "deliver",
             Self::Hold => "hold",

@@ -113,8 +113,8 @@ async fn measure(args: &Args) -> io::Result<Value> {
     }
     let ours_at_peak = process::memory(waxwing.pid())?;
     let mut report = json!({
-        "template": args.template.word(),
-        "mode": args.mode().word(),
+        "template": args.template.as_str(),
+        "mode": args.mode().as_str(),
         "connections": args.connections,
         "sends": args.sends,
         "rounds": args.rounds,

@@ -54,7 +54,7 @@ pub async fn measure(args: &NeighboursArgs) -> io::Result<Value> {
     clients.shutdown().await;
     waxwing.stop().await?;
     Ok(json!({
-        "noise": args.noise.word(),
+        "noise": args.noise.as_str(),
         "noisyConnections": args.noisy,
         "noiseAnswered": answered,
         "alone": quiet_figures(&alone),

@@ -77,7 +77,7 @@ impl Peer {
         };
         if let Err(why) = up {
             let said = std::fs::read_to_string(output)?;
-            let message = format!("{} did not start: {why}\n{said}", kind.word());
+            let message = format!("{} did not start: {why}\n{said}", kind.as_str());
             return Err(io::Error::other(message));
         }
         Ok(Self { child, pid, address, spool, directory })

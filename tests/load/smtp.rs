@@ -59,7 +59,7 @@ async fn measure_idle(
     let mut report = json!({"protocol": "smtp", "mode": "idle", "sessions": sessions});
     report["waxwing"] = idle::measure(ours, sessions).await?;
     if let (Some(kind), Some(theirs)) = (args.against, theirs) {
-        report[kind.word()] = idle::measure(theirs, sessions).await?;
+        report[kind.as_str()] = idle::measure(theirs, sessions).await?;
     }
     Ok(report)
 }
@@ -84,8 +84,8 @@ async fn measure_bursts(
     }
     let mut report = json!({
         "protocol": "smtp",
-        "mode": Mode::Hold.word(),
-        "shape": args.shape.word(),
+        "mode": Mode::Hold.as_str(),
+        "shape": args.shape.as_str(),
         "connections": args.connections,
         "messages": args.messages(),
         "messageBytes": letter::BYTES,
@@ -97,9 +97,9 @@ async fn measure_bursts(
     let peak = process::memory(waxwing.pid())?.peak_kib;
     report["waxwing"]["peakMemoryMb"] = figures::mebibytes(peak).into();
     if let (Some(kind), Some(theirs)) = (args.against, theirs) {
-        report[kind.word()] = Summary::of(&their_rounds).to_json();
+        report[kind.as_str()] = Summary::of(&their_rounds).to_json();
         let divided = process::resident(&theirs.pids)?.divided_kib;
-        report[kind.word()]["memoryMb"] = figures::mebibytes(divided).into();
+        report[kind.as_str()]["memoryMb"] = figures::mebibytes(divided).into();
         report["ratios"] = figures::ratios(&our_rounds, &their_rounds);
     }
     Ok(report)

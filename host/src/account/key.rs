@@ -125,7 +125,7 @@ impl PresentedKey {
     /// The whole key, to be shown once to its holder.
     #[must_use]
     pub fn reveal(&self) -> String {
-        format!("wx_{}_{}_{}", self.mode.word(), self.lookup, self.secret)
+        format!("wx_{}_{}_{}", self.mode.as_str(), self.lookup, self.secret)
     }
 }
 
@@ -156,14 +156,14 @@ impl FromStr for PresentedKey {
 
 impl fmt::Debug for PresentedKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "PresentedKey(wx_{}_{}_…)", self.mode.word(), self.lookup)
+        write!(f, "PresentedKey(wx_{}_{}_…)", self.mode.as_str(), self.lookup)
     }
 }
 
 impl Mode {
     /// The word in the key's text and in the database.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Mode::Live => "live",
             Mode::Test => "test",
@@ -174,7 +174,7 @@ impl Mode {
 impl Scope {
     /// The word in the database and in answers.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Scope::Send => "send",
             Scope::Admin => "admin",

@@ -286,10 +286,10 @@ fn too_late(state: MessageState) -> &'static str {
         | MessageState::Queued
         | MessageState::Deferred
         | MessageState::Sending => {
-            "the message is being sent at this moment; if it is deferred, it can be called back then"
+            "the message is being sent at this moment; if it is deferred, it can be canceled then"
         }
         MessageState::Delivered | MessageState::Relayed => {
-            "the message has left; nothing can be called back any more"
+            "the message has left; nothing can be canceled any more"
         }
         MessageState::Bounced => "the message was refused by the recipient's server already",
         MessageState::Failed => "the message has failed already, and its price was given back",

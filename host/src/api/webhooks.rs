@@ -250,7 +250,7 @@ pub async fn deliveries(
 ) -> Result<Json<WebhookDeliveryList>, Problem> {
     let query = query::read(query)?;
     let state = query.state.map(|word| {
-        let state = DeliveryState::of_word(&word);
+        let state = DeliveryState::from_name(&word);
         state.ok_or_else(|| {
             Refusal::fault("state", "invalid", "is `pending`, `delivered` or `failed`")
         })

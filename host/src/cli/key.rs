@@ -154,7 +154,7 @@ fn to_json(key: &ApiKey) -> Value {
         "accountId": key.account_id,
         "name": key.name,
         "mode": key.mode,
-        "prefix": format!("wx_{}_{}", key.mode.word(), key.lookup),
+        "prefix": format!("wx_{}_{}", key.mode.as_str(), key.lookup),
         "scopes": key.scopes,
         "domains": key.domains,
         "templates": key.templates,

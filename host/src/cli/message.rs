@@ -23,7 +23,7 @@ use view::{attempt, event, line, whole};
 /// Messages of one question to the store.
 const PAGE_ROWS: u32 = 500;
 
-/// List, show, call back, retry and resend messages; suppress an address.
+/// List, show, cancel, retry and resend messages; suppress an address.
 #[derive(Debug, Subcommand)]
 pub enum MessageCommand {
     /// List the newest messages of an account
@@ -135,7 +135,7 @@ pub async fn run(command: MessageCommand) -> Result<(), CliError> {
                 Cancellation::TooLate(state) => {
                     return Err(CliError::Usage(format!(
                         "{id} is {state}; only a message that is scheduled, queued or deferred can be \
-                         called back"
+                         canceled"
                     )));
                 }
             }

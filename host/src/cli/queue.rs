@@ -54,7 +54,7 @@ fn message(value: &Value) -> String {
         format!("{id} to {to} is {state} since {since}."),
         format!("Why: {}.", text(value, "explanation")),
     ];
-    lines.push(format!("Said of its state: {}.", text(value, "reason")));
+    lines.push(format!("State: {}.", text(value, "reason")));
     lines.extend(until_and_advice(value));
     lines.extend(last_attempt(value));
     lines.join("\n")

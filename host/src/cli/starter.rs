@@ -121,7 +121,7 @@ pub async fn publish(
         let wrong = wrong_types(&variables, example);
         faults.extend(
             wrong.iter().map(|it| {
-                format!("[example] {} must be of the type {}", it.path, it.wanted.word())
+                format!("[example] {} must be of the type {}", it.path, it.wanted.as_str())
             }),
         );
         let data = serde_json::to_string(&Variables::new(example, &owner.brand))
@@ -203,7 +203,7 @@ fn load(
 impl Folder {
     fn declared_type(&self, path: &str) -> Option<VariableType> {
         let declared = self.declared.iter().find(|it| it.path == path)?;
-        VariableType::of_word(&declared.value_type)
+        VariableType::from_name(&declared.value_type)
     }
 
     /// Faults of what is declared, and where it and the template do not say the same. A description
@@ -220,8 +220,8 @@ impl Folder {
                 faults.push(format!("template.toml declares `{path}` twice"));
                 continue;
             }
-            if VariableType::of_word(value_type).is_none() {
-                let known = VariableType::ALL.map(VariableType::word).join(", ");
+            if VariableType::from_name(value_type).is_none() {
+                let known = VariableType::ALL.map(VariableType::as_str).join(", ");
                 faults.push(format!(
                     "`{path}` has the type `{value_type}`, which is none of {known}"
                 ));

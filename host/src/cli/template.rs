@@ -112,7 +112,7 @@ pub async fn run(command: TemplateCommand) -> Result<(), CliError> {
             target.output.one(&value, || {
                 let variable = |it: &crate::template::version::Variable| {
                     let needed = if it.required { "required" } else { "optional" };
-                    let of = it.value_type.map(|it| format!("  ({})", it.word()));
+                    let of = it.value_type.map(|it| format!("  ({})", it.as_str()));
                     format!("  {needed}  {}{}", it.path, of.unwrap_or_default())
                 };
                 let variables: Vec<String> = version.variables.iter().map(variable).collect();

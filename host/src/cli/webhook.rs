@@ -262,11 +262,11 @@ fn attempt(attempt: &Value) -> String {
 }
 
 fn state(word: &str) -> Result<DeliveryState, String> {
-    DeliveryState::of_word(word).ok_or_else(|| "is pending, delivered or failed".to_owned())
+    DeliveryState::from_name(word).ok_or_else(|| "is pending, delivered or failed".to_owned())
 }
 
 fn webhook_state(word: &str) -> Result<WebhookState, String> {
-    WebhookState::of_word(word).ok_or_else(|| "is active or disabled".to_owned())
+    WebhookState::from_name(word).ok_or_else(|| "is active or disabled".to_owned())
 }
 
 fn moment(text: &str) -> Result<Timestamp, String> {

@@ -89,7 +89,7 @@ impl RecordType {
 
     /// As zone files write it.
     #[must_use]
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::A => "A",
             Self::Aaaa => "AAAA",
@@ -107,7 +107,7 @@ impl RecordType {
     /// The type of a word, in any case.
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|it| it.word().eq_ignore_ascii_case(word))
+        Self::ALL.into_iter().find(|it| it.as_str().eq_ignore_ascii_case(word))
     }
 
     pub(super) const fn wire(self) -> Wire {

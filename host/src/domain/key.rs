@@ -35,7 +35,7 @@ pub enum KeyPhase {
 impl KeyPhase {
     /// The word in the database.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Next => "next",
             Self::Signing => "signing",
@@ -46,7 +46,7 @@ impl KeyPhase {
     /// From the word in the database.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
-        [Self::Next, Self::Signing, Self::Retired].into_iter().find(|it| it.word() == word)
+        [Self::Next, Self::Signing, Self::Retired].into_iter().find(|it| it.as_str() == word)
     }
 }
 

@@ -73,7 +73,7 @@ impl Standing {
 impl DomainKind {
     /// The word in the database.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             DomainKind::Dns => "dns",
             DomainKind::Sandbox => "sandbox",
@@ -96,7 +96,7 @@ impl Phase {
 
     /// The word in the database and in answers.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "pending",
             Self::Verified => "verified",
@@ -109,6 +109,6 @@ impl Phase {
     /// From the word in the database.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|it| it.word() == word)
+        Self::ALL.into_iter().find(|it| it.as_str() == word)
     }
 }

@@ -70,7 +70,7 @@ pub struct Step {
 impl DomainEvent {
     /// The event's type, as receivers of webhooks see it.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Verified => "domain.verified",
             Self::Warning => "domain.warning",

@@ -38,7 +38,7 @@ impl Commit {
         self.sample(decision_id, &rendered.decisions);
         let message = NewMessage {
             id: rendered.id,
-            channel: submission.channel.word(),
+            channel: submission.channel.as_str(),
             template: rendered.template,
             sender: rendered.from,
             domain: rendered.domain,

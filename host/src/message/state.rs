@@ -47,7 +47,7 @@ impl MessageState {
 
     /// The word in the database, the API and the event's type.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Scheduled => "scheduled",
             Self::Queued => "queued",
@@ -64,8 +64,8 @@ impl MessageState {
 
     /// The state of that word.
     #[must_use]
-    pub fn of_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|state| state.word() == word)
+    pub fn from_name(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.as_str() == word)
     }
 
     /// Whether its sender can still cancel it. Not while it is being sent, even where nobody holds it after a
@@ -101,6 +101,6 @@ impl MessageState {
 
 impl fmt::Display for MessageState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
+        f.write_str(self.as_str())
     }
 }

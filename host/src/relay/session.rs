@@ -236,7 +236,7 @@ impl Session<'_> {
                 peer = %self.peer,
                 reply = reply.code(),
                 enhanced = reply.enhanced().map(display),
-                refusal = %refusal.map_or_else(|| reply.word(), |it| it.code().to_owned()),
+                refusal = %refusal.map_or_else(|| reply.name(), |it| it.code().to_owned()),
                 detail = refusal.and_then(Refusal::log_detail),
                 key = of.map(|it| display(it.id)),
                 account = of.map(|it| display(it.account_id)),

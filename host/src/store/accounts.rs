@@ -136,7 +136,7 @@ impl Store {
              INSERT INTO ledger (account_id, kind, amount, reason, created_at)
              VALUES ($1, $2, $3, $4, $5)")
         .bind(account.to_string())
-        .bind(kind.word())
+        .bind(kind.as_str())
         .bind(amount.0)
         .bind(reason)
         .bind(now.millis())

@@ -1,4 +1,4 @@
-//! A message is called back before anybody has begun to send it.
+//! A message is canceled before anybody has begun to send it.
 
 use super::Store;
 use super::database::{Tx, column, inconsistent, parsed, sql};
@@ -8,14 +8,14 @@ use crate::id::{AccountId, MessageId};
 use crate::message::state::MessageState;
 use crate::store::StoreError;
 
-const REASON: &str = "called back by its sender";
+const REASON: &str = "canceled by its sender";
 
 /// What became of a wish to call a message back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cancellation {
     /// It is canceled, now or already before, and refunded once.
     Canceled,
-    /// It is in a state in which it cannot be called back.
+    /// It is in a state in which it cannot be canceled.
     TooLate(MessageState),
 }
 
@@ -59,7 +59,7 @@ pub async fn standing(tx: &mut Tx, id: MessageId) -> Result<(AccountId, MessageS
         .ok_or_else(|| StoreError::Missing { noun: "message", name: id.to_string() })?;
     let word: String = column(&row, "state")?;
     let state =
-        MessageState::of_word(&word).ok_or_else(|| inconsistent("messages", "state", &word))?;
+        MessageState::from_name(&word).ok_or_else(|| inconsistent("messages", "state", &word))?;
     Ok((parsed(&row, "messages", "account_id")?, state))
 }
 

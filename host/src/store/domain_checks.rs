@@ -270,7 +270,7 @@ async fn put_judgement(tx: &mut Tx, row: &DomainRow) -> Result<(), StoreError> {
          UPDATE domains SET phase = $1, since = $2, progress = $3, missing = $4, requirements = $5,
                             decision = $6, organizational = $7, skeleton = $8
          WHERE id = $9")
-    .bind(standing.phase.word())
+    .bind(standing.phase.as_str())
     .bind(standing.since.millis())
     .bind(i64::from(standing.progress))
     .json(&standing.missing)
@@ -296,7 +296,7 @@ async fn put_event(
          INSERT INTO events (id, subject, account_id, type, detail, created_at)
          SELECT $1, id, account_id, $2, $3, $4 FROM domains WHERE id = $5")
     .bind(EventId::new(now).to_string())
-    .bind(event.word())
+    .bind(event.as_str())
     .bind(detail)
     .bind(now.millis())
     .bind(id.to_string())

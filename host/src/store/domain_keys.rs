@@ -99,7 +99,7 @@ pub async fn put(tx: &mut Tx, id: DomainId, keys: &[DkimKey]) -> Result<(), Stor
         .bind(&key.algorithm)
         .bind(&key.public_base64)
         .bind(&key.sealed)
-        .bind(key.phase.word())
+        .bind(key.phase.as_str())
         .bind(key.since.millis())
         .run(&mut *tx)
         .await?;

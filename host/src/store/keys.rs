@@ -17,7 +17,7 @@ impl Store {
         .bind(key.id.to_string())
         .bind(key.account_id.to_string())
         .bind(&key.name)
-        .bind(key.mode.word())
+        .bind(key.mode.as_str())
         .bind(&key.lookup)
         .bind(key.hash.0.to_vec())
         .json(&key.scopes)

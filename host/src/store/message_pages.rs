@@ -204,7 +204,11 @@ fn push_range(
 fn push_filter(query: &mut Statement, account: AccountId, filter: &MessageFilter) {
     if let Some(mode) = filter.mode {
         query.push(" AND m.key_id IN (SELECT id FROM keys WHERE account_id = ");
-        query.push_bind(account.to_string()).push(" AND mode = ").push_bind(mode.word()).push(")");
+        query
+            .push_bind(account.to_string())
+            .push(" AND mode = ")
+            .push_bind(mode.as_str())
+            .push(")");
     }
     if let Some(from) = &filter.from {
         query.push(" AND m.sender = ").push_bind(from.to_string());

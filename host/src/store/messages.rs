@@ -47,7 +47,7 @@ impl Store {
              SELECT body_hash, answer FROM idempotency
              WHERE account_id = $1 AND mode = $2 AND key = $3 AND expires_at > $4")
         .bind(account.to_string())
-        .bind(mode.word())
+        .bind(mode.as_str())
         .bind(&idempotency.key)
         .bind(now.millis())
         .optional(&self.db.readers)

@@ -151,7 +151,7 @@ fn queued(row: &Row) -> Result<Queued, StoreError> {
 
 fn state(row: &Row) -> Result<MessageState, StoreError> {
     let word: String = column(row, "state")?;
-    MessageState::of_word(&word).ok_or_else(|| inconsistent("messages", "state", &word))
+    MessageState::from_name(&word).ok_or_else(|| inconsistent("messages", "state", &word))
 }
 
 fn waits_for(row: &Row) -> Result<Option<WaitsFor>, StoreError> {

@@ -281,7 +281,7 @@ mod tests {
         let words: Vec<String> = MessageState::ALL
             .into_iter()
             .filter(|state| state.is_final())
-            .map(|state| format!("'{}'", state.word()))
+            .map(|state| format!("'{}'", state.as_str()))
             .collect();
         let list = format!("state IN ({})", words.join(", "));
         let migration = include_str!("../../../migrations/sqlite/0008_retention.sql");

@@ -25,7 +25,7 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    fn word(self) -> &'static [u8] {
+    fn as_bytes(self) -> &'static [u8] {
         match self {
             Self::Samples => b"waxwing samples 1",
             Self::DkimKeys => b"waxwing dkim keys 1",
@@ -44,7 +44,7 @@ pub fn derived_key(master_key: &[u8], purpose: Purpose) -> [u8; 32] {
     let derived = Salt::new(HKDF_SHA256, &[]).extract(master_key);
     let mut key = [0; 32];
     derived
-        .expand(&[purpose.word()], HKDF_SHA256)
+        .expand(&[purpose.as_bytes()], HKDF_SHA256)
         .and_then(|output| output.fill(&mut key))
         .expect("HKDF-SHA-256 gives 32 bytes");
     key

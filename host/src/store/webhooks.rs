@@ -309,7 +309,7 @@ fn webhook_row(row: &Row) -> Result<WebhookRow, StoreError> {
         types: json(row, "webhooks", "types")?,
         secret: column(row, "secret")?,
         earlier: earlier.zip(at("earlier_until")?),
-        state: WebhookState::of_word(&state)
+        state: WebhookState::from_name(&state)
             .ok_or_else(|| inconsistent("webhooks", "state", &state))?,
         reason: column(row, "reason")?,
         since: Timestamp::from_millis(column(row, "since")?),
@@ -342,7 +342,7 @@ impl WebhookState {
 
     /// The state of that word.
     #[must_use]
-    pub fn of_word(word: &str) -> Option<Self> {
+    pub fn from_name(word: &str) -> Option<Self> {
         [Self::Active, Self::Disabled].into_iter().find(|it| it.as_str() == word)
     }
 }

@@ -105,7 +105,7 @@ impl VariableType {
 
     /// The word in `template.toml` and in answers.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::String => "string",
             Self::Number => "number",
@@ -117,8 +117,8 @@ impl VariableType {
 
     /// The type of that word.
     #[must_use]
-    pub fn of_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|it| it.word() == word)
+    pub fn from_name(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|it| it.as_str() == word)
     }
 
     /// Whether a value is of this type. `null` stands for an absent one, which has any type.
@@ -243,7 +243,7 @@ mod tests {
         let variable = |path: &str, word| Variable {
             path: path.to_owned(),
             required: false,
-            value_type: VariableType::of_word(word),
+            value_type: VariableType::from_name(word),
         };
         let version = TemplateVersion {
             template_id: TemplateId::new(crate::clock::Timestamp::from_millis(0)),
@@ -262,7 +262,7 @@ mod tests {
         let wrong = |data: Value| -> Vec<String> {
             let data = data.as_object().expect("an object");
             let wrong = version.wrong_types(data).into_iter();
-            wrong.map(|it| format!("{}:{}", it.path, it.wanted.word())).collect()
+            wrong.map(|it| format!("{}:{}", it.path, it.wanted.as_str())).collect()
         };
         assert_eq!(
             wrong(serde_json::json!({

@@ -95,7 +95,7 @@ pub async fn replay(
     let mut replayed = Vec::new();
     let mut unfit = None;
     for row in &rows {
-        let Some(kind) = Kind::ALL.into_iter().find(|kind| kind.word() == row.kind) else {
+        let Some(kind) = Kind::ALL.into_iter().find(|kind| kind.as_str() == row.kind) else {
             continue;
         };
         let (call, recorded) = open(seal, kind, row)?;
@@ -181,7 +181,7 @@ pub async fn newest(
     slot: &str,
     limit: u32,
 ) -> Result<Vec<Call>, StoreError> {
-    let rows = store.samples(kind.word(), Some(slot), limit).await?;
+    let rows = store.samples(kind.as_str(), Some(slot), limit).await?;
     Ok(rows.iter().filter_map(|row| Some(open(seal, kind, row).ok()?.0)).collect())
 }
 

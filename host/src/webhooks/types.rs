@@ -82,7 +82,7 @@ mod tests {
             DomainEvent::Degraded,
             DomainEvent::Failed,
         ] {
-            assert_eq!(check(event.word()), Ok(()));
+            assert_eq!(check(event.as_str()), Ok(()));
         }
         assert_eq!(check(DISABLED), Ok(()));
     }

@@ -1,4 +1,4 @@
-//! What waits can be called back: then it is not sent, and its price is given back, once.
+//! What waits can be canceled: then it is not sent, and its price is given back, once.
 
 use std::collections::BTreeSet;
 
@@ -43,7 +43,7 @@ async fn a_deferred_message_is_called_back_and_never_arrives() {
         let answer = post(&server, server.key(), &format!("/{id}/cancel")).await;
         (answer.status == 200).then_some(())
     };
-    until_async("it is called back", Duration::from_secs(30), cancel).await;
+    until_async("it is canceled", Duration::from_secs(30), cancel).await;
     server.restart_as(Launch::dev());
     server.wait_for_mail_to("kept@example.com").await;
     until_state(&server, server.key(), &kept, "delivered").await;
@@ -65,7 +65,7 @@ async fn what_has_left_or_come_to_an_end_is_not_called_back() {
         answer.assert_refused(409, "CONFLICT");
         let text = answer.body["message"].as_str().unwrap_or_default();
         assert!(text.contains(words), "{text}");
-        assert!(server.cli_fails(&["message", "cancel", id]).contains("called back"));
+        assert!(server.cli_fails(&["message", "cancel", id]).contains("canceled"));
     }
     assert_eq!(server.balance(&ann.id), 9);
     Database::of(&server).await.assert_sound().await;
@@ -86,7 +86,7 @@ async fn a_message_that_is_called_back_while_it_is_sent_is_delivered_or_refunded
     let mut ids: Vec<&str> = results.iter().filter_map(|it| it["messageId"].as_str()).collect();
     ids.sort_unstable();
     assert_eq!(ids.len(), MESSAGES);
-    // Now they are due one after the other, and are called back from the other end: those who call them
+    // Now they are due one after the other, and are canceled from the other end: those who call them
     // back and those who send them meet. Another message wakes the worker.
     let one_by_one = "UPDATE queue SET due_at = unixepoch() * 1000 + 20 *
         (SELECT count(*) FROM queue AS before WHERE before.message_id < queue.message_id)";
@@ -118,7 +118,7 @@ async fn a_message_that_is_called_back_while_it_is_sent_is_delivered_or_refunded
         "SELECT id FROM messages WHERE state = 'delivered' AND recipient <> 'wake@example.com'";
     let delivered: BTreeSet<String> = database.texts(state).await.into_iter().collect();
     let wanted: BTreeSet<String> = sent.iter().map(|(id, _)| id.clone()).collect();
-    assert_eq!(delivered, wanted, "what was not called back was delivered, and nothing else");
+    assert_eq!(delivered, wanted, "what was not canceled was delivered, and nothing else");
     assert_eq!(server.inbox().await.len(), sent.len() + 1, "once");
     let paid = i64::try_from(sent.len()).expect("few");
     assert_eq!(server.balance(&ann.id), 1_000 - paid);

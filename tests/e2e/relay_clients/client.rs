@@ -122,7 +122,7 @@ impl Port {
     pub const ALL: [Self; 2] = [Self::StartTls, Self::Tls];
 
     /// A word for the addresses of its letters.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::StartTls => "starttls",
             Self::Tls => "tls",

@@ -11,7 +11,7 @@ const TEN_MEGABYTES: usize = 10 << 20;
 /// Dots at the beginning of lines, spaces at their end, long lines, 8-bit text, a file, and header
 /// fields that nobody would write but must arrive as they are, except Bcc.
 pub fn odd(from: &str, port: Port) -> Letter {
-    let (kept, hidden) = (format!("odd.{}@example.com", port.word()), hidden(port));
+    let (kept, hidden) = (format!("odd.{}@example.com", port.as_str()), hidden(port));
     let file = base64_lines(3_000);
     let (field, line) = ("f".repeat(LONGEST - "X-Long: ".len()), "l".repeat(LONGEST - 1));
     let raw = format!(
@@ -56,14 +56,14 @@ pub fn odd(from: &str, port: Port) -> Letter {
          the end\n\
          \n\
          \n",
-        port.word(),
+        port.as_str(),
     );
     Letter { from: from.to_owned(), to: vec![kept, hidden], raw: with_crlf(&raw) }
 }
 
 /// Without Date and Message-ID, which a submission server adds.
 pub fn bare(from: &str, port: Port) -> Letter {
-    let to = format!("bare.{}@example.com", port.word());
+    let to = format!("bare.{}@example.com", port.as_str());
     let raw = format!("From: {from}\nTo: {to}\nSubject: bare\n\n.\n");
     Letter { from: from.to_owned(), to: vec![to], raw: with_crlf(&format!("{raw}end\n")) }
 }
@@ -72,7 +72,7 @@ pub fn bare(from: &str, port: Port) -> Letter {
 pub fn utf8(from: &str, port: Port) -> Letter {
     let (_, domain) = from.split_once('@').expect("an address has a domain");
     let from = format!("grüße@{domain}");
-    let to = format!("用户.{}@例え.example", port.word());
+    let to = format!("用户.{}@例え.example", port.as_str());
     let raw = format!(
         "Date: Fri, 21 Nov 2025 10:00:00 +0100\n\
          From: Zoë <{from}>\n\
@@ -84,14 +84,14 @@ pub fn utf8(from: &str, port: Port) -> Letter {
          Content-Transfer-Encoding: 8bit\n\
          \n\
          .Grüße\n",
-        port.word(),
+        port.as_str(),
     );
     Letter { from, to: vec![to], raw: with_crlf(&raw) }
 }
 
 /// Ten megabytes, with a dot at the beginning of many lines.
 pub fn large(from: &str, port: Port) -> Letter {
-    let to = format!("large.{}@example.com", port.word());
+    let to = format!("large.{}@example.com", port.as_str());
     let mut raw = format!("{}Subject: large\n\n", head(from, &to, "large", port));
     let rest = base64_lines(57);
     let mut number = 0;
@@ -105,7 +105,7 @@ pub fn large(from: &str, port: Port) -> Letter {
 
 /// To a hundred.
 pub fn hundred(from: &str, port: Port) -> Letter {
-    let to: Vec<_> = (0..100).map(|it| format!("r{it}.{}@example.com", port.word())).collect();
+    let to: Vec<_> = (0..100).map(|it| format!("r{it}.{}@example.com", port.as_str())).collect();
     let to_all = "undisclosed-recipients:;";
     let raw = format!("{}Subject: to many\n\n..\nend\n", head(from, to_all, "hundred", port));
     Letter { from: from.to_owned(), to, raw: with_crlf(&raw) }
@@ -113,11 +113,11 @@ pub fn hundred(from: &str, port: Port) -> Letter {
 
 /// The recipient whom only the Bcc field of [`odd`] names.
 pub fn hidden(port: Port) -> String {
-    format!("hidden.{}@example.com", port.word())
+    format!("hidden.{}@example.com", port.as_str())
 }
 
 fn head(from: &str, to: &str, name: &str, port: Port) -> String {
-    let port = port.word();
+    let port = port.as_str();
     format!(
         "Date: Fri, 21 Nov 2025 10:00:00 +0100\nFrom: {from}\nTo: {to}\n\
          Message-ID: <{name}.{port}@example.com>\n"

@@ -42,7 +42,7 @@ pub enum Noise {
 
 impl Noise {
     /// For the report.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Batches => "batches",
             Self::Large => "large",

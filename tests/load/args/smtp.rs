@@ -99,7 +99,7 @@ impl SmtpArgs {
 
 impl Shape {
     /// As on the command line.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Reused => "reused",
             Self::Fresh => "fresh",
@@ -109,7 +109,7 @@ impl Shape {
 
 impl Peer {
     /// As on the command line.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Postfix => "postfix",
             Self::Haraka => "haraka",

@@ -129,7 +129,7 @@ impl StsPolicy {
 /// The policy as a resource: what [`StsPolicy::parse`] reads as the same policy.
 impl fmt::Display for StsPolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "version: {VERSION}\nmode: {}\n", self.mode.word())?;
+        write!(f, "version: {VERSION}\nmode: {}\n", self.mode.as_str())?;
         for pattern in &self.mx {
             match pattern {
                 MxPattern::Host(host) => writeln!(f, "mx: {host}")?,
@@ -142,10 +142,10 @@ impl fmt::Display for StsPolicy {
 
 impl Mode {
     fn parse(word: &str) -> Option<Self> {
-        [Self::Enforce, Self::Testing, Self::None].into_iter().find(|it| it.word() == word)
+        [Self::Enforce, Self::Testing, Self::None].into_iter().find(|it| it.as_str() == word)
     }
 
-    const fn word(self) -> &'static str {
+    const fn as_str(self) -> &'static str {
         match self {
             Self::Enforce => "enforce",
             Self::Testing => "testing",

@@ -75,9 +75,9 @@ impl ListQuery {
 
 fn states(text: &str) -> Result<Vec<MessageState>, String> {
     let read = |word: &str| {
-        let state = MessageState::of_word(word);
+        let state = MessageState::from_name(word);
         state.ok_or_else(|| {
-            let known: Vec<&str> = MessageState::ALL.iter().map(|it| it.word()).collect();
+            let known: Vec<&str> = MessageState::ALL.iter().map(|it| it.as_str()).collect();
             format!("must be of {}, with commas between them", known.join(", "))
         })
     };

@@ -283,7 +283,7 @@ impl DomainKey {
         };
         Self {
             name: record_name(domain, &key),
-            state: key.phase.word(),
+            state: key.phase.as_str(),
             since: key.since.rfc3339(),
             keep_until,
             selector: key.selector,

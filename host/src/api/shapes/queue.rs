@@ -321,7 +321,7 @@ fn held(reason: &Reason) -> &'static str {
 /// What can be done; none where only time helps.
 fn advice(waiting: &Waiting) -> Option<String> {
     let advice = match waiting {
-        Waiting::Scheduled => "it can be called back with `waxwing message cancel`",
+        Waiting::Scheduled => "`waxwing message cancel` cancels it",
         Waiting::Retry => "`waxwing message retry` tries it now",
         Waiting::For(WaitsFor::Hosts { .. }) | Waiting::Held(Reason::BackOff(_)) => {
             "see what the hosts answer, and whether this server reaches them; `waxwing message retry` \

@@ -80,7 +80,7 @@ refusals! {
         503: "`UNAVAILABLE`: the store gives no answer, or the server is shutting down.",
     }
 
-    /// The refusals of a message that cannot be called back, or not be tried again.
+    /// The refusals of a message that cannot be canceled, or not be tried again.
     StateRefusals {
         400: "`BAD_REQUEST`: the path.",
         401: "`UNAUTHORIZED`: the key is missing, unknown, expired or switched off.",

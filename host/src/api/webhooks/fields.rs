@@ -20,7 +20,7 @@ pub fn create(body: &Value) -> Result<(Wanted, Vec<String>), Problem> {
 pub fn change(body: &Value) -> Result<(Wanted, Vec<String>), Problem> {
     let mut fields = Fields::of(body);
     let state = fields.text("state").and_then(|word| {
-        let state = WebhookState::of_word(&word);
+        let state = WebhookState::from_name(&word);
         if state.is_none() {
             fields.fault("state", "invalid", "is `active` or `disabled`");
         }

@@ -46,8 +46,8 @@ impl From<Filter> for MessageFilter {
 }
 
 fn state(text: &str) -> Result<MessageState, String> {
-    MessageState::of_word(text).ok_or_else(|| {
-        let known: Vec<&str> = MessageState::ALL.iter().map(|it| it.word()).collect();
+    MessageState::from_name(text).ok_or_else(|| {
+        let known: Vec<&str> = MessageState::ALL.iter().map(|it| it.as_str()).collect();
         format!("a state is one of {}", known.join(", "))
     })
 }

@@ -99,7 +99,7 @@ fn accepted(
         "name": manifest.name,
         "version": manifest.version,
         "summary": manifest.summary,
-        "kind": validated.kind().word(),
+        "kind": validated.kind().as_str(),
         "digest": subject.artifact.digest(),
         "bytes": bytes.len(),
         "imports": inspect::inspect(bytes)?.imports,

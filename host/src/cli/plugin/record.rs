@@ -305,7 +305,7 @@ impl FromStr for Key {
         Ok(Self(DkimKey {
             selector: selector.to_owned(),
             public_key_base64: public.to_owned(),
-            algorithm: known.word().to_owned(),
+            algorithm: known.as_str().to_owned(),
         }))
     }
 }

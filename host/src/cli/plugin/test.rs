@@ -126,7 +126,7 @@ impl Outcome {
         }
     }
 
-    fn word(&self) -> &'static str {
+    fn as_str(&self) -> &'static str {
         match self {
             Self::Held => "held",
             Self::Updated => "updated",
@@ -152,14 +152,14 @@ impl Outcome {
         json!({
             "case": name,
             "ok": self.is_good(),
-            "outcome": self.word(),
+            "outcome": self.as_str(),
             "details": self.details(),
         })
     }
 }
 
 fn line(name: &str, outcome: &Outcome) -> String {
-    let head = format!("{:<10}{name}", outcome.word());
+    let head = format!("{:<10}{name}", outcome.as_str());
     outcome.details().iter().fold(head, |text, detail| format!("{text}\n          {detail}"))
 }
 

@@ -496,7 +496,7 @@ impl Worker {
             metrics::histogram!("waxwing_step_seconds", "step" => "deliver")
                 .record(start.elapsed());
             let settlement = schedule.settle(&lease, report, started_at, clock.now());
-            let state = settlement.state.word();
+            let state = settlement.state.as_str();
             metrics::counter!("waxwing_deliveries_total", "state" => state).increment(1);
             let attempt = &settlement.attempt;
             tracing::info!(

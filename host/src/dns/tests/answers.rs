@@ -73,10 +73,10 @@ async fn every_type_has_its_presentation() {
         (RecordType::Tlsa, "3 1 1 00FF", "3 1 1 00ff"),
         (RecordType::Txt, "v=spf1 -all", "\"v=spf1 -all\""),
     ] {
-        server.record(name, of.word(), presentation);
+        server.record(name, of.as_str(), presentation);
         let seen = resolver.look_up(name, of).await;
-        assert_eq!(data(&seen), [expected], "{}", of.word());
-        assert_eq!(RecordType::parse(&of.word().to_lowercase()), Some(of));
+        assert_eq!(data(&seen), [expected], "{}", of.as_str());
+        assert_eq!(RecordType::parse(&of.as_str().to_lowercase()), Some(of));
     }
     server.record("null.example.com", "MX", "0 .");
     assert_eq!(data(&resolver.look_up("null.example.com", RecordType::Mx).await), ["0 ."]);

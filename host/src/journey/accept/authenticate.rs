@@ -116,8 +116,8 @@ fn may(key: &ApiKey, ip: IpAddr, scope: Scope) -> Result<(), String> {
     if key.allows(scope) {
         return Ok(());
     }
-    let wanted = scope.word();
-    let has: Vec<&str> = key.scopes.iter().map(|scope| scope.word()).collect();
+    let wanted = scope.as_str();
+    let has: Vec<&str> = key.scopes.iter().map(|scope| scope.as_str()).collect();
     let has = if has.is_empty() { "none".to_owned() } else { has.join(", ") };
     Err(format!("the key does not have the scope {wanted} that this needs; its scopes: {has}"))
 }

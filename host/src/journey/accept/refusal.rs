@@ -124,7 +124,7 @@ pub struct Fault {
 }
 
 impl Outage {
-    fn word(self) -> &'static str {
+    fn as_str(self) -> &'static str {
         match self {
             Self::Plugin => "plugin",
             Self::Store => "store",
@@ -245,7 +245,7 @@ impl Refusal {
             Self::RateLimited { retry_after } | Self::TooManyFailedLogins { retry_after } => {
                 Some(format!("try again in {} s", whole_seconds(*retry_after)))
             }
-            Self::Unavailable { outage, .. } => Some(outage.word().to_owned()),
+            Self::Unavailable { outage, .. } => Some(outage.as_str().to_owned()),
             Self::Unauthorized
             | Self::Forbidden { .. }
             | Self::IdempotencyConflict
@@ -318,7 +318,8 @@ impl Fault {
     /// A value has another type than the template declares.
     #[must_use]
     pub fn wrong_type(it: &WrongType) -> Self {
-        let message = format!("must be of the type {}, as the template declares", it.wanted.word());
+        let message =
+            format!("must be of the type {}, as the template declares", it.wanted.as_str());
         Self::new(&format!("data.{}", it.path), "type", message)
     }
 

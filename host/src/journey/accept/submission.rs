@@ -168,7 +168,7 @@ impl Submission {
 impl Channel {
     /// The word in the database.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Api => "api",
             Self::Smtp => "smtp",

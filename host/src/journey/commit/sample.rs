@@ -9,7 +9,7 @@ use crate::store::{SampleOutcome, SampleRecord, sample_identity};
 /// the plugin that failed, rather than that of the built-in one which answered in its place.
 pub fn seal(seal: &Seal, id: DecisionId, decisions: &[Decision]) -> Vec<SampleRecord> {
     let record = |it: &Decision| {
-        let (kind, sample) = (it.kind.word(), it.sample.as_ref()?);
+        let (kind, sample) = (it.kind.as_str(), it.sample.as_ref()?);
         Some(SampleRecord {
             decision_id: id,
             kind,

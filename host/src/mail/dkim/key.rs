@@ -71,7 +71,7 @@ enum Pair {
 impl Algorithm {
     /// Its word in the tag `a=`.
     #[must_use]
-    pub const fn word(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::Rsa => "rsa-sha256",
             Self::Ed25519 => "ed25519-sha256",
@@ -81,7 +81,7 @@ impl Algorithm {
 
 impl fmt::Display for Algorithm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
+        f.write_str(self.as_str())
     }
 }
 
@@ -89,7 +89,7 @@ impl FromStr for Algorithm {
     type Err = UnknownAlgorithm;
 
     fn from_str(word: &str) -> Result<Self, Self::Err> {
-        let found = [Self::Rsa, Self::Ed25519].into_iter().find(|it| it.word() == word);
+        let found = [Self::Rsa, Self::Ed25519].into_iter().find(|it| it.as_str() == word);
         found.ok_or_else(|| UnknownAlgorithm(word.to_owned()))
     }
 }

@@ -32,7 +32,7 @@ impl Tags {
         body_hash: &[u8],
     ) -> Result<Self, Unsignable> {
         let mut tags = Self { text: NAME.to_owned(), column: NAME.len() };
-        let algorithm = signer.key.algorithm().word();
+        let algorithm = signer.key.algorithm().as_str();
         tags.word(&format!("v=1; a={algorithm}; c=relaxed/relaxed;"));
         tags.word(&format!("d={};", dns_name(signer.domain)?));
         tags.word(&format!("s={};", dns_name(signer.selector)?));

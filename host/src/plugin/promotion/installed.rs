@@ -66,7 +66,7 @@ impl CallStats {
         let count = |outcome| {
             metrics::counter!(
                 "waxwing_plugin_calls_total",
-                "slot" => slot.to_string(), "kind" => kind.word(), "outcome" => outcome
+                "slot" => slot.to_string(), "kind" => kind.as_str(), "outcome" => outcome
             )
         };
         Self {

@@ -103,12 +103,12 @@ macro_rules! records {
 }
 
 macro_rules! words {
-    ($($(#[$meta:meta])* $name:ident = $of:ty { $($(#[$of_word:meta])* $word:ident),* })*) => {$(
+    ($($(#[$meta:meta])* $name:ident = $of:ty { $($(#[$from_name:meta])* $word:ident),* })*) => {$(
         #[derive(Debug, Serialize, Deserialize)]
         #[serde(rename_all = "camelCase", expecting = "a word")]
         $(#[$meta])*
         pub enum $name {
-            $($(#[$of_word])* $word,)*
+            $($(#[$from_name])* $word,)*
         }
 
         impl Form for $name {

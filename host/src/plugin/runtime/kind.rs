@@ -31,7 +31,7 @@ impl Kind {
 
     /// As in `kind = "plan"`.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Renderer => "renderer",
             Self::Domain => "domain",

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::reporters::{KeyUnseen, Reporters};
 use super::{Addresses, Mail, Recipient};
-use crate::clock::Clock;
+use crate::clock::{Clock, Timestamp};
 use crate::id::MessageId;
 use crate::mail::dkim::{PublicKey, Signature, signatures};
 use crate::mail::field::Message;
@@ -64,7 +64,7 @@ enum Proof {
 }
 
 impl Proof {
-    fn word(self) -> &'static str {
+    fn as_str(self) -> &'static str {
         match self {
             Self::ReturnPath => "return-path",
             Self::Signature => "signature",
@@ -139,13 +139,13 @@ impl Intake {
             count(if delayed { "delayed" } else { "delivered" });
             return Ok(());
         };
-        let reason = status.reason();
+        let (reason, now) = (status.reason(), self.clock.now());
         let suppression = match judgement {
-            Judgement::Hard => Some(self.suppression(
+            Judgement::Hard => Some(suppression(
                 &reported,
                 SuppressionKind::Bounce,
                 &reason,
-                self.rules.bounce_suppression,
+                self.rules.bounce_suppression.map(|it| now.after(it)),
             )),
             Judgement::Suspect | Judgement::Refused | Judgement::Temporary => None,
         };
@@ -162,7 +162,7 @@ impl Intake {
         let facts = Some(facts);
         let new =
             NewReport { message_id: id, kind: ReportKind::Bounce, reason, suppression, facts };
-        self.record(&new, "failed").await
+        self.record(&new, "failed", now).await
     }
 
     async fn complaint(
@@ -172,19 +172,20 @@ impl Intake {
         proof: Proof,
     ) -> Result<(), StoreError> {
         if !COMPLAINTS.contains(&kind) {
-            count(kind.word());
+            count(kind.as_str());
             return Ok(());
         }
         let Some(reported) = reported else {
             count("unknown");
             return Ok(());
         };
-        let reason = format!("its recipient has reported it as {}", kind.word());
-        let suppression = self.suppression(
+        let reason = format!("its recipient has reported it as {}", kind.as_str());
+        let now = self.clock.now();
+        let suppression = suppression(
             &reported,
             SuppressionKind::Complaint,
             &reason,
-            self.rules.complaint_suppression,
+            self.rules.complaint_suppression.map(|it| now.after(it)),
         );
         let new = NewReport {
             message_id: reported.message_id,
@@ -193,8 +194,8 @@ impl Intake {
             suppression: Some(suppression),
             facts: None,
         };
-        tracing::info!(message = %new.message_id, proof = proof.word(), "complaint accepted: it has a proof");
-        self.record(&new, "complaint").await
+        tracing::info!(message = %new.message_id, proof = proof.as_str(), "complaint accepted: it has a proof");
+        self.record(&new, "complaint", now).await
     }
 
     /// A complaint at the address for feedback, where everybody can bring one: its message's identifier is
@@ -231,8 +232,13 @@ impl Intake {
         Ok(self.complaint(Some(reported), complaint.kind, proof).await?)
     }
 
-    async fn record(&self, new: &NewReport, kind: &'static str) -> Result<(), StoreError> {
-        match self.store.record_report(new, self.clock.now()).await? {
+    async fn record(
+        &self,
+        new: &NewReport,
+        kind: &'static str,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        match self.store.record_report(new, now).await? {
             Recorded::Now => {
                 count(kind);
                 let suppressed = new.suppression.is_some();
@@ -241,24 +247,6 @@ impl Intake {
             Recorded::Before => count("repeated"),
         }
         Ok(())
-    }
-
-    fn suppression(
-        &self,
-        reported: &Reported,
-        kind: SuppressionKind,
-        reason: &str,
-        lasts: Option<Duration>,
-    ) -> NewSuppression {
-        let now = self.clock.now();
-        NewSuppression {
-            account_id: reported.account_id,
-            address: reported.recipient.folded(),
-            kind,
-            reason: reason.to_owned(),
-            message_id: Some(reported.message_id),
-            expires_at: lasts.map(|it| now.after(it)),
-        }
     }
 
     /// The message of which a complaint knows the identifier.
@@ -293,11 +281,27 @@ impl Intake {
         let keys = self.store.published_keys(reported.account_id, domain).await?;
         Ok(ours.iter().any(|signature| {
             let key = keys.iter().find(|it| it.selector == signature.selector);
-            let key = key.filter(|it| it.algorithm == signature.algorithm.word());
+            let key = key.filter(|it| it.algorithm == signature.algorithm.as_str());
             let key = key.and_then(|it| PublicKey::from_base64(signature.algorithm, &it.public));
             let is_about_it = ["from", "message-id"].iter().all(|it| signature.covers(it));
             is_about_it && key.is_some_and(|key| signature.verifies_header(&enclosed.fields, &key))
         }))
+    }
+}
+
+fn suppression(
+    reported: &Reported,
+    kind: SuppressionKind,
+    reason: &str,
+    expires_at: Option<Timestamp>,
+) -> NewSuppression {
+    NewSuppression {
+        account_id: reported.account_id,
+        address: reported.recipient.folded(),
+        kind,
+        reason: reason.to_owned(),
+        message_id: Some(reported.message_id),
+        expires_at,
     }
 }
 

@@ -67,7 +67,7 @@ async fn keep_answers(
              answer = excluded.answer, expires_at = excluded.expires_at
          WHERE idempotency.expires_at <= $7")
     .bind(job.account_id.to_string())
-    .bind(job.mode.word())
+    .bind(job.mode.as_str())
     .bind(&key.key)
     .bind(&key.body_hash[..])
     .json(answers)
@@ -107,7 +107,7 @@ async fn write_messages(
             message.recipient.to_string(),
             &message.subject,
             message.route.as_str(),
-            row.state.word(),
+            row.state.as_str(),
             row.reason.as_ref(),
             row.charged.0,
             to_json(&message.tags),

@@ -1,4 +1,4 @@
-//! A message that is called back: once, refunded once, and never beside an attempt.
+//! A message that is canceled: once, refunded once, and never beside an attempt.
 
 use super::*;
 use crate::store::Cancellation;

@@ -240,7 +240,7 @@ fn delivery_row(row: &Row) -> Result<DeliveryRow, StoreError> {
     Ok(DeliveryRow {
         id: column(row, "event_id")?,
         r#type: column(row, "type")?,
-        state: DeliveryState::of_word(&state)
+        state: DeliveryState::from_name(&state)
             .ok_or_else(|| inconsistent("webhook_deliveries", "state", &state))?,
         next_attempt_at: due.map(|it| Timestamp::from_millis(it).rfc3339()),
         created_at: Timestamp::from_millis(column(row, "created_at")?).rfc3339(),
@@ -262,7 +262,7 @@ impl DeliveryState {
 
     /// The state of that word.
     #[must_use]
-    pub fn of_word(word: &str) -> Option<Self> {
+    pub fn from_name(word: &str) -> Option<Self> {
         [Self::Pending, Self::Delivered, Self::Failed].into_iter().find(|it| it.as_str() == word)
     }
 }

@@ -101,7 +101,7 @@ impl Store {
                 webhook: parsed(row, "webhooks", "id")?,
                 url: column(row, "url")?,
                 owner: owner(row)?,
-                state: WebhookState::of_word(&state)
+                state: WebhookState::from_name(&state)
                     .ok_or_else(|| inconsistent("webhooks", "state", &state))?,
                 fails: column(row, "fails")?,
                 due: Timestamp::from_millis(due),

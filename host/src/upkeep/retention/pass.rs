@@ -85,12 +85,12 @@ impl<'a> Pass<'a> {
             match self.delete_all(kind).await {
                 Ok(0) => {}
                 Ok(dropped) => {
-                    metrics::counter!("waxwing_dropped_total", "what" => kind.word())
+                    metrics::counter!("waxwing_dropped_total", "what" => kind.as_str())
                         .increment(dropped);
-                    tracing::info!(dropped, kind = kind.word(), "expired records deleted");
+                    tracing::info!(dropped, kind = kind.as_str(), "expired records deleted");
                 }
                 Err(error) => {
-                    tracing::error!(%error, kind = kind.word(), "expired records could not be deleted; retrying in the next run");
+                    tracing::error!(%error, kind = kind.as_str(), "expired records could not be deleted; retrying in the next run");
                 }
             }
         }
@@ -208,7 +208,7 @@ impl More {
 }
 
 impl Kind {
-    fn word(self) -> &'static str {
+    fn as_str(self) -> &'static str {
         match self {
             Self::Content => "content",
             Self::Messages => "messages",

@@ -262,7 +262,7 @@ impl Verifier {
     async fn keep_samples(&self, decisions: &[Decision]) {
         let now = self.clock.now();
         let record = |decision: &Decision| {
-            let (id, kind) = (DecisionId::new(now), decision.kind.word());
+            let (id, kind) = (DecisionId::new(now), decision.kind.as_str());
             let sample = decision.sample.as_ref()?;
             Some(SampleRecord {
                 decision_id: id,
@@ -374,7 +374,7 @@ fn report(domain: &SenderDomain, checked: &Checked) {
     };
     metrics::counter!("waxwing_domain_checks_total", "result" => result).increment(1);
     if let Some((event, detail)) = &checked.event {
-        let (name, event) = (&domain.name, event.word());
+        let (name, event) = (&domain.name, event.as_str());
         tracing::info!(domain = %name, account = %domain.account_id, event, detail, "domain");
     }
     if checked.keys.is_some() {

@@ -47,7 +47,7 @@ fn stored(
     };
     let selector = format!("{name}{letter}");
     DkimKey {
-        algorithm: algorithm.word().to_owned(),
+        algorithm: algorithm.as_str().to_owned(),
         public_base64: made.key.public_base64(),
         sealed: seal.seal(&identity(domain, &selector), &made.pkcs8),
         selector,

@@ -5,7 +5,7 @@ use crate::plugin::domain::{Answer, Observation, Outcome, Purpose, RecordType, S
 
 /// The type as DNS writes it.
 pub fn record_type(record_type: RecordType) -> &'static str {
-    asked(record_type).word()
+    asked(record_type).as_str()
 }
 
 /// From the type as DNS writes it.

@@ -113,7 +113,7 @@ fn author(value: &str) -> Option<EmailAddress> {
 impl ComplaintKind {
     /// The word in metrics.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Abuse => "abuse",
             Self::Fraud => "fraud",

@@ -61,7 +61,7 @@ impl Reply {
 
     /// The code word that its text begins with, as in `UNAUTHORIZED`; the name of a reply without one.
     #[must_use]
-    pub fn word(self) -> String {
+    pub fn name(self) -> String {
         let first = self.text().split(' ').next().unwrap_or_default();
         let is_word =
             first.len() > 1 && first.bytes().all(|it| it == b'_' || it.is_ascii_uppercase());

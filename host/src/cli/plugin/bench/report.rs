@@ -39,7 +39,7 @@ pub fn json(findings: &Findings) -> Value {
             "setting": it.setting(findings),
             "used": number(it.used),
             "limit": number(it.limit),
-            "unit": it.unit.word(),
+            "unit": it.unit.as_str(),
             "percent": number(it.percent()),
         })).collect::<Vec<_>>(),
     })
@@ -147,7 +147,7 @@ fn distances(findings: &Findings) -> Vec<Distance> {
 
 impl Distance {
     fn setting(&self, findings: &Findings) -> String {
-        format!("plugins.limits.{}.{}", findings.kind.word(), self.setting)
+        format!("plugins.limits.{}.{}", findings.kind.as_str(), self.setting)
     }
 
     fn percent(&self) -> u128 {
@@ -171,7 +171,7 @@ impl Distance {
 }
 
 impl Unit {
-    fn word(self) -> &'static str {
+    fn as_str(self) -> &'static str {
         match self {
             Self::Nanoseconds => "nanoseconds",
             Self::Bytes => "bytes",

@@ -70,7 +70,7 @@ pub async fn add_domain(store: &Store, account_id: AccountId) -> DomainId {
     let seal = Seal::new(&SEED, Purpose::DkimKeys);
     let key = DkimKey {
         selector: "wx1e".to_owned(),
-        algorithm: Algorithm::Ed25519.word().to_owned(),
+        algorithm: Algorithm::Ed25519.as_str().to_owned(),
         public_base64: made.key.public_base64(),
         sealed: seal.seal(&identity(id, "wx1e"), &made.pkcs8),
         phase: KeyPhase::Signing,

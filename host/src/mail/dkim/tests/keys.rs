@@ -79,8 +79,8 @@ fn the_debug_text_of_a_key_tells_nothing_secret() {
 #[test]
 fn the_word_of_an_algorithm_is_read_back() {
     for algorithm in [Algorithm::Rsa, Algorithm::Ed25519] {
-        assert_eq!(algorithm.word().parse(), Ok(algorithm));
-        assert_eq!(algorithm.to_string(), algorithm.word());
+        assert_eq!(algorithm.as_str().parse(), Ok(algorithm));
+        assert_eq!(algorithm.to_string(), algorithm.as_str());
     }
     let unknown = "rsa-sha1".parse::<Algorithm>().expect_err("it is unknown");
     assert!(unknown.to_string().starts_with("`rsa-sha1` is no signature algorithm"));
