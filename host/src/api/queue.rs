@@ -12,7 +12,9 @@ use super::{Api, lists};
 use crate::delivery::queue::why;
 use crate::id::MessageId;
 use crate::journey::accept::fair_share::Tenant;
+use crate::message::address::EmailAddress;
 use crate::store::MessageRow;
+use crate::store::records::RouteChoice;
 
 /// Why a message waits, of whichever account: its state, what it waits for, until when, and what can be
 /// done.
@@ -45,11 +47,12 @@ pub async fn domain(
     Path(domain): Path<String>,
 ) -> Result<Json<QueuedDomain>, Problem> {
     let _page = lists::admit(&api, Tenant::Operator).await?;
-    let lane = domain.to_lowercase();
+    let lane = lane(&domain)?;
     let why = why::domain(&lane, &api.store, &api.admission).await?;
     let why = why.ok_or_else(|| {
         not_found(format!(
-            "no message to `{}` waits, and the server has not looked for its mail hosts lately",
+            "no message to `{}` waits, and the server has not looked for its mail hosts lately; mail of test keys \
+             and sandbox domains is under `sandbox`",
             shown(&domain)
         ))
     })?;
@@ -76,6 +79,22 @@ pub async fn why_message(api: &Api, row: MessageRow) -> Result<Json<QueuedMessag
     };
     let last = api.store.last_attempt(id).await?;
     Ok(Json(QueuedMessage::new(row, why.as_ref(), last)))
+}
+
+/// The lane of a domain as the queue writes it: A-labels in lower case. Mail of test keys and sandbox domains is in
+/// the lane `sandbox`, whatever its recipient.
+fn lane(domain: &str) -> Result<String, Problem> {
+    let bare = domain.strip_suffix('.').unwrap_or(domain);
+    if bare.eq_ignore_ascii_case("sandbox") {
+        return Ok("sandbox".to_owned());
+    }
+    let recipient = format!("postmaster@{bare}").parse::<EmailAddress>().map_err(|_| {
+        not_found(format!(
+            "`{}` is no recipient domain, such as example.org, no address literal, and not sandbox",
+            shown(domain)
+        ))
+    })?;
+    Ok(RouteChoice::Configured.lane(&recipient))
 }
 
 fn not_found(message: String) -> Problem {

@@ -37,7 +37,8 @@ pub async fn run(command: QueueCommand) -> Result<(), CliError> {
     // Nothing else may stand in the path.
     let is_plain =
         |it: char| it.is_alphanumeric() || matches!(it, '.' | '-' | '_' | '[' | ']' | ':');
-    if subject.is_empty() || !subject.chars().all(is_plain) {
+    let is_no_id = subject.to_ascii_lowercase().starts_with("msg_");
+    if subject.is_empty() || is_no_id || !subject.chars().all(is_plain) {
         return Err(CliError::Usage(format!(
             "`{subject}` is neither a domain nor a message; give a recipient domain, such as \
              example.org, or the identifier of a message, msg_…"
@@ -54,9 +55,14 @@ fn message(value: &Value) -> String {
         format!("{id} to {to} is {state} since {since}."),
         format!("Why: {}.", text(value, "explanation")),
     ];
-    lines.push(format!("State: {}.", text(value, "reason")));
-    lines.extend(until_and_advice(value));
-    lines.extend(last_attempt(value));
+    lines.push(format!("Reason: {}.", text(value, "reason")));
+    let until = value["until"].as_str().map(|it| match value["waitsFor"].as_str() {
+        Some("scheduled") => format!("It is sent at {it}."),
+        _ => format!(
+            "Its next attempt is due at {it}, and earlier if the destination takes mail again."
+        ),
+    });
+    lines.extend(until.into_iter().chain(advice(value)).chain(last_attempt(value)));
     lines.join("\n")
 }
 
@@ -70,13 +76,16 @@ fn domain(value: &Value) -> String {
     for group in value["groups"].as_array().into_iter().flatten() {
         let [messages, reason] = ["messages", "waitsFor"].map(|it| text(group, it));
         lines.push(format!("{messages} ({reason}): {}.", text(group, "explanation")));
-        lines.extend(until_and_advice(group).into_iter().map(|it| format!("  {it}")));
+        let until = group["until"].as_str().map(|it| format!("The first of them is due at {it}."));
+        lines.extend(until.into_iter().chain(advice(group)).map(|it| format!("  {it}")));
     }
     for hosts in value["hosts"].as_array().into_iter().flatten() {
         let [names, health] = ["hosts", "health"].map(|it| text(hosts, it));
         let error = hosts["lastError"].as_str().map(|it| {
-            let until = text(hosts, "until");
-            format!(" until {until}, after {} failures: {it}", text(hosts, "failures"))
+            let [until, failures] = ["until", "failures"].map(|it| text(hosts, it));
+            let failures =
+                if failures == "1" { "1 failure".into() } else { format!("{failures} failures") };
+            format!(" until {until}, after {failures}: {it}")
         });
         let health = health.replace('_', " ");
         lines.push(format!("Hosts: {names}, {health}{}.", error.unwrap_or_default()));
@@ -88,10 +97,8 @@ fn domain(value: &Value) -> String {
     lines.join("\n")
 }
 
-fn until_and_advice(value: &Value) -> Vec<String> {
-    let until = value["until"].as_str().map(|it| format!("Until {it} at the latest."));
-    let advice = value["advice"].as_str().map(|it| format!("What to do: {it}."));
-    until.into_iter().chain(advice).collect()
+fn advice(value: &Value) -> Option<String> {
+    value["advice"].as_str().map(|it| format!("What to do: {it}."))
 }
 
 fn last_attempt(value: &Value) -> Option<String> {

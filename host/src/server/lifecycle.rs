@@ -47,7 +47,7 @@ async fn reload<E: fmt::Display>(
         match configuration() {
             Ok(config) => running.reloader.take(&config),
             Err(error) => {
-                tracing::error!(%error, "the configuration is broken; everything stays as it was");
+                tracing::error!(%error, "the configuration is broken; limits, routes and all other settings stay as they were");
             }
         }
     }

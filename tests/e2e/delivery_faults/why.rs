@@ -56,6 +56,8 @@ async fn a_destination_that_refuses_connections_is_named_with_its_back_off() {
         (&json!("the smarthost post"), &json!("backing_off"))
     );
     assert!(hosts["until"].is_string() && hosts["lastError"].is_string(), "{hosts}");
+    let dotted = server.cli(&["queue", "why", "recipient.example."]);
+    assert_eq!(dotted["messages"], 1, "as dig prints it: {dotted}");
     let text = server.cli_text(&["queue", "why", "recipient.example"]);
     assert!(text.starts_with("1 message to recipient.example waits.\n"), "{text}");
     assert!(text.contains("What to do: "), "{text}");
@@ -121,6 +123,8 @@ async fn what_is_not_there_is_an_error_and_an_account_sees_its_own_mail_alone() 
         ("nobody.example", "no message to `nobody.example` waits"),
         ("msg_01JAB3VYZ0000000000000000Z", "has no message"),
         ("a b", "neither a domain nor a message"),
+        ("msg_01JAB3", "neither a domain nor a message"),
+        ("nobody..example", "is no recipient domain"),
     ] {
         let said = server.cli_fails(&["queue", "why", subject]);
         assert!(said.contains(words), "{said}");

@@ -169,7 +169,7 @@ impl QueuedMessage {
     pub fn new(row: MessageRow, why: Option<&why::WhyMessage>, last: Option<LastAttempt>) -> Self {
         let explanation = match why {
             Some(why) => explanation(why),
-            None => format!("it is {}; nothing is left to be delivered", row.state),
+            None => format!("its state, {}, is final; nothing is left to be delivered", row.state),
         };
         Self {
             id: row.id,
@@ -180,7 +180,7 @@ impl QueuedMessage {
             reason: row.reason,
             waits_for: why.map(|it| WaitReason::from(&it.waiting)),
             explanation,
-            until: why.and_then(|it| it.until).map(Timestamp::rfc3339),
+            until: why.and_then(until),
             advice: why.and_then(|it| advice(&it.waiting)),
             last_attempt: last.map(LastReply::from),
         }
@@ -194,7 +194,7 @@ impl QueuedDomain {
             waits_for: WaitReason::from(&why.waiting),
             explanation: explanation(&why),
             messages,
-            until: why.until.map(Timestamp::rfc3339),
+            until: until(&why),
             advice: advice(&why.waiting),
         });
         let (hosts, unresolved) = match why.route {
@@ -318,6 +318,14 @@ fn held(reason: &Reason) -> &'static str {
     }
 }
 
+/// When the next attempt is due; none where nobody knows: a probe has no set end, and an account is active again when
+/// the operator says so.
+fn until(why: &why::WhyMessage) -> Option<String> {
+    let is_open =
+        matches!(why.waiting, Waiting::Held(Reason::Probing) | Waiting::For(WaitsFor::Account(_)));
+    why.until.filter(|_| !is_open).map(Timestamp::rfc3339)
+}
+
 /// What can be done; none where only time helps.
 fn advice(waiting: &Waiting) -> Option<String> {
     let advice = match waiting {
@@ -328,7 +336,7 @@ fn advice(waiting: &Waiting) -> Option<String> {
              tries one message even now"
         }
         Waiting::For(WaitsFor::Mx(_)) | Waiting::Held(Reason::Lookup) => {
-            "see whether the name servers of the domain answer, and this server's own ([dns] servers)"
+            "see whether the name servers of the domain answer, and this server's own ([dns] nameservers)"
         }
         Waiting::For(WaitsFor::Account(account)) => {
             return Some(format!("`waxwing account activate {account}` lets its mail go on"));
