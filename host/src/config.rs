@@ -196,6 +196,10 @@ impl Config {
         self.credits.check(&mut violations);
         self.retention.check(&mut violations);
         violations.must(!self.store.data_dir.as_os_str().is_empty(), "store.data_dir: not empty");
+        violations.must(
+            !self.inbox.enabled || self.inbox.smtp_listen.ip().is_loopback(),
+            "inbox.smtp_listen: a loopback address, because the inbox takes mail without authentication",
+        );
         violations.broken.extend(listen::conflicts(self));
         violations.broken
     }

@@ -238,7 +238,13 @@ impl Smarthost {
         let is_word = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
         let is_free = !["", "sandbox", "direct"].contains(&name.as_str());
         must(is_free && name.chars().all(is_word), "a name of letters, digits and -._");
-        must(!self.host.is_empty(), "a host");
+        let is_part = |c: char| !c.is_whitespace() && !":/@".contains(c);
+        let is_host = |it: &str| !it.is_empty() && it.chars().all(is_part);
+        must(
+            self.host.parse::<IpAddr>().is_ok() || is_host(&self.host),
+            "host: a name or an address, without a port; the port stands in `port`",
+        );
+        must(self.port.is_none_or(|it| it >= 1), "port: at least 1");
         must((1..=1_000).contains(&self.weight), "weight: 1 to 1000");
         let passwords =
             usize::from(self.password.is_some()) + usize::from(self.password_file.is_some());

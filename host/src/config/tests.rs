@@ -243,3 +243,26 @@ fn what_is_wrong_with_the_file_is_said_without_its_line_where_a_password_may_sta
         assert!(!error.contains("TOPSECRET"), "{error}");
     }
 }
+
+#[test]
+fn a_smarthost_has_a_host_without_a_port_and_the_inbox_is_on_loopback() {
+    for (key, value, fault) in [
+        (
+            "DELIVERY__SMARTHOSTS",
+            r#"[{name="a", host="127.0.0.1:25"}]"#,
+            "host: a name or an address",
+        ),
+        ("DELIVERY__SMARTHOSTS", r#"[{name="a", host="smtp://x/"}]"#, "host: a name or an address"),
+        ("DELIVERY__SMARTHOSTS", r#"[{name="a", host="h", port=0}]"#, "port: at least 1"),
+        ("INBOX__SMTP_LISTEN", "0.0.0.0:2525", "inbox.smtp_listen: a loopback address"),
+    ] {
+        let pairs = [(format!("WAXWING_{key}"), value.to_owned())];
+        let error = Config::load(None, pairs.into_iter()).expect_err("it is broken").to_string();
+        assert!(error.contains(fault), "{error}");
+    }
+    for host in ["127.0.0.1", "::1", "mx", "smtp_relay", "relay.example.net"] {
+        let smarthosts = format!("[{{name=\"a\", host=\"{host}\"}}]");
+        let pairs = [("WAXWING_DELIVERY__SMARTHOSTS".to_owned(), smarthosts)];
+        assert!(Config::load(None, pairs.into_iter()).is_ok(), "{host}");
+    }
+}
