@@ -61,7 +61,8 @@ fn explained(faults: &[Diagnostic]) {
     }
 }
 
-/// Few loops, none over a computed or a long range, and no text that doubles itself at every turn.
+/// Whether an input is cheap to render: few loops, no loop over a computed or long range, and no text that doubles in
+/// each turn of a loop.
 fn is_bounded(text: &str) -> bool {
     let loops: usize = LOOPS.iter().map(|it| text.matches(it).count()).sum();
     let digits = text.split(|c: char| !c.is_ascii_digit()).map(str::len).max().unwrap_or(0);

@@ -38,7 +38,9 @@ pub async fn begin_immediate(
 ) -> Result<Transaction<'static, Sqlite>, sqlx::Error> {
     match writer.begin_with(IMMEDIATE).await {
         Err(sqlx::Error::InvalidSavePointStatement) => {
-            tracing::warn!("the connection that writes lost its transaction; it is replaced");
+            tracing::warn!(
+                "the write connection of the database lost its transaction; replacing the connection"
+            );
             writer.acquire().await?.close().await?;
             writer.begin_with(IMMEDIATE).await
         }

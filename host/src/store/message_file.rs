@@ -46,7 +46,7 @@ pub struct AttemptRow {
     pub tls: Option<String>,
     /// The state that it led to.
     pub outcome: String,
-    /// The reply's code.
+    /// The SMTP reply code.
     pub code: Option<u16>,
     /// Its enhanced status code.
     pub enhanced: Option<String>,

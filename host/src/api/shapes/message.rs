@@ -25,7 +25,7 @@ pub struct MessageLine {
     key_id: String,
     /// `api`, `smtp` or `dashboard`.
     channel: String,
-    /// The template; none for a message that was sent whole.
+    /// The slug of the template; none for a message that the client sent as a complete RFC 5322 message.
     template: Option<String>,
     /// The template's revision.
     #[schema(value_type = Option<u64>)]

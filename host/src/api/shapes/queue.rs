@@ -92,7 +92,7 @@ pub struct LastReply {
     at: String,
     /// The host that answered, or did not.
     host: Option<String>,
-    /// The reply's code.
+    /// The SMTP reply code.
     code: Option<u16>,
     /// Its enhanced status code (RFC 3463), as in `5.1.1`.
     enhanced: Option<String>,

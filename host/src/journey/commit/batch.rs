@@ -222,7 +222,7 @@ async fn record_samples(
             }
         }
         if let Err(error) = store.record_samples(&waiting, clock.now(), kept).await {
-            tracing::error!(%error, "samples of plugin calls could not be stored");
+            tracing::error!(%error, "cannot write samples of plugin calls to the database; these samples are dropped");
         }
         waiting.clear();
         tokio::select! {

@@ -17,7 +17,7 @@ use crate::store::records::{
 
 /// Blank variables that the first event names; the decision record has all of them.
 const MAX_BLANKS_NAMED: usize = 10;
-/// How long a client that repeats a request gets the first answer again.
+/// How long the answer to a request with an idempotency key is kept for its retries.
 const ANSWERS_KEPT: Duration = Duration::from_hours(24);
 
 /// What an operator decides of a commit.

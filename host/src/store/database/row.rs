@@ -83,7 +83,7 @@ pub fn json<T: DeserializeOwned>(
     serde_json::from_str(text).map_err(|_| inconsistent(table, name, text))
 }
 
-/// A row that this version cannot read.
+/// The error for a column whose value this version of the server does not know.
 pub fn inconsistent(table: &'static str, column: &'static str, value: &str) -> StoreError {
     StoreError::Inconsistent { table, column, value: value.chars().take(80).collect() }
 }

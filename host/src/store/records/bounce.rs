@@ -10,7 +10,7 @@ use crate::id::{AccountId, MessageId};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BounceFacts {
-    /// The reply's code.
+    /// The SMTP reply code.
     pub code: Option<u16>,
     /// The enhanced status code, as in `5.1.1`.
     pub enhanced: Option<String>,

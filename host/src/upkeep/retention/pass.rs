@@ -127,7 +127,10 @@ impl<'a> Pass<'a> {
         }
         if self.free_pages > 0 {
             self.store.fold().await?;
-            tracing::info!(pages = self.free_pages, "free pages are given back to the disk");
+            tracing::info!(
+                pages = self.free_pages,
+                "retention returned free pages of the database file to the disk"
+            );
         }
         Ok(())
     }

@@ -68,7 +68,7 @@ impl Reply {
         if is_word && self.code() >= 400 { first.to_owned() } else { format!("{self:?}") }
     }
 
-    /// Whether the session ends with it (RFC 5321 section 3.8).
+    /// Whether the server closes the session after this reply (RFC 5321 section 3.8).
     #[must_use]
     pub fn closes(self) -> bool {
         matches!(self.code(), 221 | 421)
