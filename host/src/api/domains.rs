@@ -253,7 +253,7 @@ fn refused(error: &DomainError) -> Problem {
             Refusal::unavailable(Outage::Plugin, &failure.for_client()).into()
         }
         DomainError::Key(error) => Refusal::Internal { message: error.to_string() }.into(),
-        DomainError::Store(error) => query::store_problem(error),
+        DomainError::Store(error) => error.into(),
     }
 }
 
