@@ -22,7 +22,7 @@ use crate::api::operator::ControlToken;
 use crate::clock::Clock;
 use crate::config::{Config, ForwardedHeader};
 use crate::credit::Credits;
-use crate::inbox::archive::Archive;
+use crate::inbox::store::InboxStore;
 use crate::journey::Journey;
 use crate::journey::accept::Accept;
 use crate::journey::accept::rate_limit::RateLimits;
@@ -89,7 +89,7 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
     let (plugins, plugin_manager) = Plugins::start(options, clock.clone()).await?;
     let facts = Arc::new(Facts::open(store.clone(), clock.clone()).await?);
     let verifier = domains::verifier(config, &data, store.clone(), Arc::clone(&plugins), &clock)?;
-    let archive = Archive::open(&data.inbox()?).await?;
+    let inbox_store = InboxStore::open(&data.inbox()?).await?;
 
     let http_ports = http::Ports::open(&config.http).await?;
     let (http, metrics_address) = (http_ports.address(), http_ports.metrics_address());
@@ -103,7 +103,7 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
     let [broken, stop_listeners, stop_core] = [(); 3].map(|()| CancellationToken::new());
     let (listeners, core) = (Tasks::critical(broken.clone()), Tasks::critical(broken.clone()));
     let sandbox =
-        Sandbox::start(config, (&archive, &clock), Tasks::critical(broken.clone())).await?;
+        Sandbox::start(config, (&inbox_store, &clock), Tasks::critical(broken.clone())).await?;
     let (committer, commits) = batch::channel();
     let commits = commits.keeping_samples(config.plugins.samples_kept).deciding_by(rules(config));
     let wake = Arc::new(Notify::new());
@@ -154,7 +154,7 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
     limits.relay = relay.serve(config, journey, &listeners, &stop_listeners);
     http_ports.serve(
         &api,
-        config.inbox.view.then_some(archive),
+        config.inbox.view.then_some(inbox_store),
         &limits,
         (&listeners, &stop_listeners),
     );
