@@ -113,7 +113,7 @@ impl Fixture {
 
     async fn takes(&self, recipient: Recipient, raw: String) {
         let mail = Mail { sender: None, recipients: vec![recipient], data: raw.into_bytes() };
-        self.intake.take(&mail, PEER).await.expect("written");
+        self.intake.process(&mail, PEER).await.expect("written");
     }
 
     async fn reports(&self, raw: String) {
@@ -302,7 +302,7 @@ async fn a_store_that_fails_is_said_so_and_the_report_is_taken_later() {
     let recipients = vec![Recipient::ReturnPath(fixture.message)];
     let mail = Mail { sender: None, recipients, data: report.into_bytes() };
     fixture.store.close().await;
-    assert!(fixture.intake.take(&mail, PEER).await.is_err());
+    assert!(fixture.intake.process(&mail, PEER).await.is_err());
 }
 
 #[tokio::test]
@@ -321,7 +321,7 @@ async fn a_complaint_from_a_network_that_the_operator_names_counts() {
     let ulid = fixture.message.ulid();
     let data = arf("fraud", "", &format!("Message-ID: <{ulid}@sender.example>")).into_bytes();
     let mail = Mail { sender: None, recipients: vec![Recipient::Feedback], data };
-    let from = |address: [u8; 4]| fixture.intake.take(&mail, address.into());
+    let from = |address: [u8; 4]| fixture.intake.process(&mail, address.into());
     from([192, 0, 3, 1]).await.expect("taken");
     assert!(fixture.events().await.is_empty());
     from([192, 0, 2, 1]).await.expect("taken");
