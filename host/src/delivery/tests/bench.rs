@@ -27,7 +27,7 @@ use crate::id::{AccountId, DecisionId, DomainId, KeyId, MessageId};
 use crate::store::records::{
     Acceptance, Answer, Body, BodyOf, Job, JobOutcome, NewMessage, ReturnPath, RouteChoice, Slot,
 };
-use crate::store::{MessageFile, Store};
+use crate::store::{MessageDetails, Store};
 
 /// When every test begins.
 pub const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
@@ -201,7 +201,7 @@ impl Bench {
         ids
     }
 
-    pub async fn message(&self, id: MessageId) -> MessageFile {
+    pub async fn message(&self, id: MessageId) -> MessageDetails {
         self.store.message(id).await.expect("it is there")
     }
 
@@ -210,7 +210,7 @@ impl Bench {
     }
 
     /// A message after so many attempts, when nobody works on it.
-    pub async fn after_attempts(&self, id: MessageId, attempts: usize) -> MessageFile {
+    pub async fn after_attempts(&self, id: MessageId, attempts: usize) -> MessageDetails {
         let ask = || async {
             // First the attempts, and then what they have led to.
             let made = self.store.message_attempts(id).await.expect("readable").len() >= attempts;
@@ -224,7 +224,7 @@ impl Bench {
     }
 
     /// Waits until a message is in that state.
-    pub async fn until_state(&self, id: MessageId, state: &str) -> MessageFile {
+    pub async fn until_state(&self, id: MessageId, state: &str) -> MessageDetails {
         let ask = || async { Some(self.message(id).await).filter(|it| it.row.state == state) };
         self.until(state, ask).await
     }
@@ -237,13 +237,13 @@ impl Bench {
     }
 
     /// Moves the clock to the next attempt of a message. How far, and the message after it.
-    pub async fn retry(&self, id: MessageId) -> (Duration, MessageFile) {
-        let file = self.message(id).await;
-        let next = file.row.next_attempt_at.as_deref().expect("there is another attempt");
+    pub async fn retry(&self, id: MessageId) -> (Duration, MessageDetails) {
+        let details = self.message(id).await;
+        let next = details.row.next_attempt_at.as_deref().expect("there is another attempt");
         let next = Timestamp::parse_rfc3339(next).expect("a moment");
         let pause = self.clock.now().until(next);
         self.advance(pause);
-        (pause, self.after_attempts(id, file.attempts.len() + 1).await)
+        (pause, self.after_attempts(id, details.attempts.len() + 1).await)
     }
 
     /// Moves the clock, and lets the worker notice.
@@ -314,12 +314,12 @@ impl Bench {
         let ids = self.sent().clone();
         let mut story = format!("it is {}\n", self.clock.now());
         for id in ids {
-            let file = self.message(id).await;
-            let row = &file.row;
+            let details = self.message(id).await;
+            let row = &details.row;
             let next = row.next_attempt_at.as_deref().unwrap_or("never");
             writeln!(story, "{} {} ({}), next {next}", row.to, row.state, row.reason)
                 .expect("text");
-            for it in &file.attempts {
+            for it in &details.attempts {
                 let (at, route, outcome) = (&it.started_at, &it.route, &it.outcome);
                 writeln!(story, "  {at} {route} {outcome}: {}", it.reply).expect("text");
             }
@@ -334,9 +334,9 @@ impl Bench {
         let mut spent = 0;
         let ids = self.sent().clone();
         for id in ids {
-            let file = self.message(id).await;
-            assert_legal(&file);
-            spent += file.row.credits - file.row.refunded;
+            let details = self.message(id).await;
+            assert_legal(&details);
+            spent += details.row.credits - details.row.refunded;
         }
         let row = self.store.account(self.account, NOW).await.expect("there");
         let ledger = self.store.ledger(self.account, 10_000).await.expect("readable");
@@ -350,8 +350,8 @@ impl Bench {
 }
 
 /// The types of its events, without `message.`.
-pub fn events(file: &MessageFile) -> Vec<&str> {
-    file.events.iter().map(|it| it.r#type.trim_start_matches("message.")).collect()
+pub fn events(details: &MessageDetails) -> Vec<&str> {
+    details.events.iter().map(|it| it.r#type.trim_start_matches("message.")).collect()
 }
 
 /// The Message-ID of a message as it stands in its header.
@@ -365,10 +365,10 @@ pub fn message_ids(messages: &[Received]) -> Vec<String> {
 
 /// Each state follows from the one before it, each has a reason, and only what never left is given
 /// back.
-fn assert_legal(file: &MessageFile) {
-    let events = events(file);
+fn assert_legal(details: &MessageDetails) {
+    let events = events(details);
     assert_eq!(events.first(), Some(&"queued"), "{events:?}");
-    assert_eq!(events.last().copied(), Some(file.row.state.as_str()), "{events:?}");
+    assert_eq!(events.last().copied(), Some(details.row.state.as_str()), "{events:?}");
     for pair in events.windows(2) {
         let is_legal = match pair[0] {
             // It is not offered while its destination is backed off from.
@@ -380,10 +380,10 @@ fn assert_legal(file: &MessageFile) {
         };
         assert!(is_legal, "{events:?}");
     }
-    assert!(file.events.iter().all(|it| !it.detail.is_empty()), "{:?}", file.events);
+    assert!(details.events.iter().all(|it| !it.detail.is_empty()), "{:?}", details.events);
     // What may have arrived is not given back.
-    let is_uncertain = file.attempts.iter().any(|it| it.reply.contains("may have arrived"));
-    let is_given_back = file.row.state == "failed" && !is_uncertain;
-    let given_back = if is_given_back { file.row.credits } else { 0 };
-    assert_eq!(file.row.refunded, given_back, "{}", file.row.state);
+    let is_uncertain = details.attempts.iter().any(|it| it.reply.contains("may have arrived"));
+    let is_given_back = details.row.state == "failed" && !is_uncertain;
+    let given_back = if is_given_back { details.row.credits } else { 0 };
+    assert_eq!(details.row.refunded, given_back, "{}", details.row.state);
 }
