@@ -19,7 +19,7 @@ use crate::config::NameServer;
 use crate::dns::Resolver;
 use crate::domain::name::DomainName;
 use crate::mail::dkim::Algorithm;
-use crate::plugin::cases::MAX_INPUT_BYTES;
+use crate::plugin::golden_cases::MAX_INPUT_BYTES;
 use crate::plugin::domain::{DkimKey, Domain, DomainPolicy, Lookup, Requirement, Verdict};
 use crate::plugin::installed::InstalledPlugin;
 use crate::plugin::records::{Call, Input, answer};
