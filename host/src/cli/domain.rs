@@ -121,7 +121,7 @@ pub async fn run(command: DomainCommand) -> Result<(), CliError> {
         DomainCommand::List { account, target } => {
             let opened = target.open().await?;
             let rows = opened.store.domains(account, None, u32::MAX >> 1).await?;
-            let rules = opened.domain_rules();
+            let rules = opened.domain_check_settings();
             let rows = rows.iter().map(|row| json!(DomainSummary::new(row, &rules)));
             let rows: Vec<Value> = rows.collect();
             target.output.list(&rows, line);
@@ -129,20 +129,21 @@ pub async fn run(command: DomainCommand) -> Result<(), CliError> {
         DomainCommand::Records { which, target } => {
             let opened = target.open().await?;
             let details = find(&opened, &which).await?;
-            let view = json!(Domain::new(details, Vec::new(), &opened.domain_rules()));
+            let view = json!(Domain::new(details, Vec::new(), &opened.domain_check_settings()));
             let records = view["records"].as_array().cloned().unwrap_or_default();
             target.output.list(&records, record);
         }
         DomainCommand::Show { which, target } => {
             let opened = target.open().await?;
             let details = find(&opened, &which).await?;
-            show(&opened, &opened.domain_rules(), details, target.output).await?;
+            show(&opened, &opened.domain_check_settings(), details, target.output).await?;
         }
         DomainCommand::Check { which, target } => {
             let opened = target.open().await?;
             let verifier = opened.verifier().await?;
             let details = find(&opened, &which).await?;
-            let details = verifier.check(details.row.domain.id).await?.ok_or_else(|| none(&which))?;
+            let details =
+                verifier.check(details.row.domain.id).await?.ok_or_else(|| none(&which))?;
             show(&opened, &verifier.rules, details, target.output).await?;
         }
         DomainCommand::Rotate { which, target } => {

@@ -14,7 +14,9 @@ use super::limits::LiveLimits;
 use super::reload::Reloader;
 use super::start_error::StartError;
 use super::tasks::Tasks;
-use super::{bounces, delivery, descriptors, domains, http, memory, plugins, relay, webhooks};
+use super::{
+    bounces, delivery, descriptors, domains, http, master_key, memory, plugins, relay, webhooks,
+};
 use crate::api::Api;
 use crate::api::client::{Forwarding, TrustedProxies};
 use crate::api::lists::ListLimits;
@@ -204,7 +206,7 @@ async fn store(config: &Config, data: &DataDir, clock: &Clock) -> Result<Store, 
     let file = data.database()?;
     let store = Store::open(&file).await?;
     store.make_shrinkable(&file).await?;
-    domains::prove_master_key(data, &store).await?;
+    master_key::verify(data, &store).await?;
     domains::note_settings(config, &store).await?;
     let now = clock.now();
     // Before anything is written under the time of now.
