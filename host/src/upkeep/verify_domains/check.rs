@@ -58,7 +58,8 @@ impl Verifier {
         let account = self.store.account(domain.account_id, self.clock.now()).await?.account;
         let checked = self.made(&details, check, &account).await?;
         let checked = if keyless {
-            let (row, keys) = (checked.row.or(Some(details.row.clone())), Some(details.keys.clone()));
+            let (row, keys) =
+                (checked.row.or(Some(details.row.clone())), Some(details.keys.clone()));
             Checked { row, keys, ..checked }
         } else {
             checked
@@ -82,7 +83,8 @@ impl Verifier {
             self.evaluate(account, domain, &details.keys, DnsLookups::Query, &mut lookups).await;
         self.keep_samples(&decisions).await;
         // What the host itself decides by, it looks at itself, whatever the policy asks for.
-        let own = known_proofs(&details.row).into_iter().chain(next_keys(&domain.name, &details.keys));
+        let own =
+            known_proofs(&details.row).into_iter().chain(next_keys(&domain.name, &details.keys));
         let unseen = own.filter(|it| lookups.of(&it.name, it.record_type).is_none()).collect();
         lookups.make(&self.resolver, unseen).await;
         let now = self.clock.now();
@@ -293,9 +295,9 @@ pub fn requirements_json(requirements: &[Requirement]) -> Value {
     let requirement = |it: &Requirement| {
         json!({
             "id": it.id,
-            "purpose": wire_types::purpose(it.purpose),
+            "purpose": wire_types::purpose_name(it.purpose),
             "required": it.required,
-            "type": wire_types::record_type(it.record_type),
+            "type": wire_types::record_type_name(it.record_type),
             "name": it.name,
             "value": it.suggested_value,
             "help": it.help,
@@ -335,7 +337,7 @@ fn findings_json(
         };
         json!({
             "id": requirement.id,
-            "status": wire_types::status(counted),
+            "status": wire_types::status_name(counted),
             "wasSatisfied": counted == Status::Satisfied
                 || counted == Status::Unknown && before.contains(&requirement.id),
             "found": of_it.map(|it| it.found.as_slice()).unwrap_or_default(),
