@@ -44,6 +44,8 @@ mod webhooks;
 #[cfg(test)]
 pub(crate) mod meter;
 #[cfg(test)]
+pub(crate) mod test_data;
+#[cfg(test)]
 mod tests;
 
 use std::path::Path;

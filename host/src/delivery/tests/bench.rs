@@ -7,7 +7,6 @@ use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use serde_json::{Map, json};
 use tempfile::TempDir;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
@@ -15,19 +14,15 @@ use tokio_util::sync::CancellationToken;
 use waxwing_dns::DnsServer;
 use waxwing_mx::{Behaviour, MxServer, Received};
 
-use parts::{add_domain, open_account, worker};
+use parts::{add_domain, worker};
 
-use crate::account::key::Mode;
 use crate::clock::{Clock, Timestamp};
-use crate::credit::Credits;
 use crate::delivery::limits::Limits;
 use crate::delivery::routing::route::{Route, Rule, Smarthost};
 use crate::delivery::smtp::{Security, Timeouts};
-use crate::id::{AccountId, DecisionId, DomainId, KeyId, MessageId};
-use crate::store::records::{
-    Acceptance, Answer, Body, BodyOf, Job, JobOutcome, NewMessage, ReturnPath, RouteChoice, Slot,
-};
-use crate::store::{MessageDetails, Store};
+use crate::id::{AccountId, DomainId, MessageId};
+use crate::store::records::{Answer, Body, BodyOf, JobOutcome, NewMessage, RouteChoice};
+use crate::store::{MessageDetails, Store, test_data};
 
 /// When every test begins.
 pub const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
@@ -120,7 +115,7 @@ impl Bench {
         let (data, dns) = (tempfile::tempdir().expect("a directory"), DnsServer::start().await);
         let clock = Clock::manual(NOW);
         let store = Store::open(&data.path().join("test.db")).await.expect("opens");
-        let account = open_account(&store).await;
+        let account = test_data::open_account(&store, GRANT, NOW).await;
         let domain = add_domain(&store, account).await;
         let (wake, stop) = (Arc::new(Notify::new()), CancellationToken::new());
         let worker = worker(setup, &store, &clock, &dns, &wake, data.path()).await;
@@ -158,33 +153,15 @@ impl Bench {
     pub async fn accept(&self, id: MessageId, to: &str, body: Body) {
         let message = NewMessage {
             id,
-            channel: "api",
-            template: None,
             sender: format!("a@{SENDER}").parse().expect("valid"),
             domain: self.domain,
-            return_path: ReturnPath::Author,
             recipient: to.parse().expect("valid"),
-            subject: "Hi".to_owned(),
             route: RouteChoice::Configured,
-            price: Credits(1),
-            tags: Vec::new(),
-            metadata: Map::new(),
-            send_at: None,
-            resent_from: None,
             body: BodyOf::Own(body),
-            blank: Vec::new(),
-            decision_id: DecisionId::new(NOW),
-            decisions: json!([]).into(),
+            ..test_data::new_message(NOW)
         };
-        let job = Job {
-            revision: self.store.revision().await.expect("readable"),
-            account_id: self.account,
-            key_id: KeyId::new(NOW),
-            mode: Mode::Live,
-            idempotency: None,
-            acceptance: Acceptance::Each,
-            slots: vec![Slot::Message(Box::new(message))],
-        };
+        let revision = self.store.revision().await.expect("readable");
+        let job = test_data::job(revision, self.account, vec![message], NOW);
         let outcomes = self.store.commit(&[job], self.clock.now()).await.expect("commits");
         let [JobOutcome::Answered(answers)] = outcomes.as_slice() else { panic!("{outcomes:?}") };
         assert!(matches!(answers[0], Answer::Accepted { .. }), "{answers:?}");

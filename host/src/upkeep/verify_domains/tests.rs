@@ -13,14 +13,14 @@ use tempfile::TempDir;
 use waxwing_dns::DnsServer;
 
 use super::{AccountPermits, DomainCheckSettings, DomainError, Verifier};
+use crate::account::Account;
 use crate::account::plan::Plan;
-use crate::account::{Account, AccountState};
 use crate::clock::{Clock, Timestamp};
 use crate::dns::{Resolver, Settings};
 use crate::domain::look_alike::LookAlikes;
 use crate::domain::state::{DomainKind, Phase};
 use crate::domain::verification::Schedule;
-use crate::id::{AccountId, DomainId};
+use crate::id::DomainId;
 use crate::plugin::Plugins;
 use crate::plugin::tests::platform::Home;
 use crate::store::seal::{Purpose, Seal};
@@ -126,16 +126,7 @@ impl Bench {
 }
 
 async fn open_account(store: &Store) -> Account {
-    let account = Account {
-        id: AccountId::new(NOW),
-        name: "test".to_owned(),
-        plan: Plan::named("pro"),
-        state: AccountState::Active,
-        sender: None,
-        brand: crate::account::brand::Brand::default(),
-        strict: false,
-        created_at: NOW,
-    };
+    let account = Account::new("test", Plan::named("pro"), NOW);
     store.create_account(&account).await.expect("created");
     account
 }
