@@ -1,4 +1,4 @@
-//! The query of a request: what is wrong with it is said.
+//! Reads query strings; what cannot be read is answered 400 and says why.
 
 use axum::extract::Query;
 use axum::extract::rejection::QueryRejection;
@@ -8,9 +8,7 @@ use super::problem::Problem;
 use crate::clock::Timestamp;
 use crate::journey::accept::refusal::{Fault, Refusal};
 
-/// What a list gives where nothing else is asked for.
 const DEFAULT_PAGE_ITEMS: u32 = 50;
-/// What it gives at most.
 const MAX_PAGE_ITEMS: u32 = 500;
 
 /// A query that could be read.
