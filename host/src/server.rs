@@ -13,6 +13,7 @@ mod inbox;
 mod lifecycle;
 mod limits;
 mod listeners;
+pub mod master_key;
 pub mod memory;
 pub mod plugins;
 mod relay;

@@ -255,8 +255,8 @@ async fn send_again(
 }
 
 async fn whole(api: &Api, id: MessageId) -> Result<Json<Message>, Problem> {
-    let file = api.store.message(id).await?;
-    Ok(Json(file.into()))
+    let details = api.store.message(id).await?;
+    Ok(Json(details.into()))
 }
 
 /// Another account's message is not there; for a test key, neither is one of a live key.

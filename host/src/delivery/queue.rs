@@ -1,9 +1,9 @@
 //! The delivery queue: which messages are due, who leases them, and when they are tried again.
 
 mod lanes;
+mod requeue;
 pub mod retry_schedule;
 mod settlements;
-mod wake;
 pub mod why;
 pub mod worker;
 

@@ -4,8 +4,9 @@ use std::error::Error;
 use std::path::Path;
 
 use super::data_dir::DataDir;
+use super::delivery::routes;
 use super::webhooks::WebhooksError;
-use super::{delivery, domains, tls};
+use super::{domains, tls};
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::delivery::smtp::TlsClient;
@@ -27,7 +28,7 @@ pub fn check(config: &Config) -> Vec<String> {
     note(tls::check(&config.smtp).map_err(Into::into));
     note(TlsClient::new(delivery.ca_file.as_deref()).map(drop).map_err(Into::into));
     for smarthost in &delivery.smarthosts {
-        note(delivery::smarthost(delivery, smarthost).map(drop).map_err(Into::into));
+        note(routes::smarthost(delivery, smarthost).map(drop).map_err(Into::into));
     }
     let trusted = trust::https(config.webhooks.ca_file.as_deref());
     note(trusted.map(drop).map_err(|it| WebhooksError::Trust(it).into()));

@@ -1,5 +1,4 @@
-//! The relay's ports: sockets, certificate, bounds; all of them are there, or the server does
-//! not start.
+//! Opens the ports of the relay, with certificate and limits; the server does not start without one of them.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -146,9 +145,8 @@ impl Ports {
 }
 
 impl LiveRelay {
-    /// Puts the limits of a configuration in the place of those in use. Sessions that have begun end as
-    /// they began.
-    pub fn take(&self, config: &Config) {
+    /// Replaces the limits in use. Sessions that have begun keep theirs.
+    pub fn apply(&self, config: &Config) {
         let smtp = &config.smtp;
         self.slots.set_bounds(slots(smtp));
         self.relay.memory.resize(Relay::blocks(smtp.memory_bytes));

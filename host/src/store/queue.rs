@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::Store;
 use super::database::{Row, Tx, column, inconsistent, parsed, sql};
-use super::events::Change;
+use super::events::StateChange;
 use super::recheck_at_lease::recheck_at_lease;
 use super::settle::{give_up, write_states};
 use crate::clock::Timestamp;
@@ -204,10 +204,10 @@ impl Store {
         let leases = recheck_at_lease(&mut tx, leases, now).await?;
         let reasons: Vec<String> =
             leases.iter().map(|lease| format!("attempt {}", lease.attempt)).collect();
-        let changes: Vec<Change<'_>> = leases
+        let changes: Vec<StateChange<'_>> = leases
             .iter()
             .zip(&reasons)
-            .map(|(lease, reason)| Change {
+            .map(|(lease, reason)| StateChange {
                 message: lease.message_id,
                 account: lease.account_id,
                 state: MessageState::Sending,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::database::{Tx, column, parsed, sql};
-use super::events::Change;
+use super::events::StateChange;
 use super::settle::{refund, write_states};
 use crate::clock::Timestamp;
 use crate::id::{AccountId, MessageId};
@@ -66,9 +66,9 @@ pub async fn recheck_at_lease(
     Ok(sent)
 }
 
-fn changes<'a>(leases: &[Lease], state: MessageState, reason: &'a str) -> Vec<Change<'a>> {
+fn changes<'a>(leases: &[Lease], state: MessageState, reason: &'a str) -> Vec<StateChange<'a>> {
     let change =
-        |it: &Lease| Change { message: it.message_id, account: it.account_id, state, reason };
+        |it: &Lease| StateChange { message: it.message_id, account: it.account_id, state, reason };
     leases.iter().map(change).collect()
 }
 

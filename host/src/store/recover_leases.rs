@@ -1,7 +1,7 @@
 //! What a server that was killed had under way.
 
 use super::database::{Row, column, parsed, sql};
-use super::events::Change;
+use super::events::StateChange;
 use super::settle::{change, write_states};
 use super::{Store, attempts};
 use crate::clock::Timestamp;
@@ -29,7 +29,7 @@ impl Store {
         .await?;
         let ended: Vec<Settlement> =
             rows.iter().map(|row| ended(row, now)).collect::<Result<_, StoreError>>()?;
-        let changes: Vec<Change<'_>> = ended.iter().map(change).collect();
+        let changes: Vec<StateChange<'_>> = ended.iter().map(change).collect();
         write_states(&mut tx, &changes, now).await?;
         attempts::put(&mut tx, &ended.iter().collect::<Vec<_>>()).await?;
         tx.commit().await?;

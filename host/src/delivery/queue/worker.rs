@@ -14,9 +14,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::Spawner;
 use super::lanes::{BATCH, Lanes};
+use super::requeue::requeue_waiting;
 use super::retry_schedule::{RetrySchedule, WhileBackedOff};
 use super::settlements::{DATABASE_RETRY, LEASE, MAX_GROUP, SettlementWriter};
-use super::wake::wake;
 use crate::clock::watch::Watch;
 use crate::clock::{Clock, Timestamp};
 use crate::delivery::attempt::Attempts;
@@ -143,7 +143,7 @@ impl Worker {
             let pause = if is_stopping {
                 IDLE_PAUSE
             } else {
-                wake(&self.store, &self.admission, self.clock.now()).await;
+                requeue_waiting(&self.store, &self.admission, self.clock.now()).await;
                 self.fill(&mut under_way).await
             };
             tokio::select! {

@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::account::brand::BrandField;
 use crate::credit::Credits;
 use crate::id::DecisionId;
+use crate::store::StoreError;
 use crate::template::version::WrongType;
 
 /// Faults that are named one by one.
@@ -155,6 +156,13 @@ impl Refusal {
     #[must_use]
     pub fn unavailable(outage: Outage, message: &str) -> Self {
         Self::Unavailable { outage, message: message.to_owned(), retry_after_s: 5 }
+    }
+
+    /// The database failed. What it said goes to the log and not to the client.
+    #[must_use]
+    pub fn store_outage(error: &StoreError) -> Self {
+        tracing::error!(%error, "the database failed; the request is refused for now and nothing is charged");
+        Self::unavailable(Outage::Store, "the store cannot be reached")
     }
 
     /// The code word of the contract.

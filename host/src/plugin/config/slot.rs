@@ -1,5 +1,5 @@
-//! A slot: one place for a plugin, named after its files, with what the operator says of it in
-//! `<slot>.toml`.
+//! The configuration of a slot, from `<slot>.toml`: its kind, its binding, limits, activation rules and settings. A
+//! slot runs one plugin at a time and is named after its files.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::binding::Binding;
 use crate::plugin::runtime::kind::Kind;
-use crate::plugin::runtime::limits::{CallLimits, Limits, Partial};
+use crate::plugin::runtime::limits::{CallLimits, LimitOverrides, Limits};
 use crate::plugin::runtime::pool::Instances;
 
 /// The name of a slot: 1 to 64 of `a-z`, `0-9` and `-`.
@@ -24,49 +24,46 @@ pub struct SlotName(String);
 )]
 pub struct BadSlotName(String);
 
-/// What `<slot>.toml` says. Every key has a default.
+/// A parsed `<slot>.toml`. Every key has a default.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SlotConfig {
-    /// The kind. Needed only where there is no `<slot>.wasm`: then it is the built-in plugin of
-    /// the kind, with these settings.
+    /// Needed only where there is no `<slot>.wasm`: the built-in plugin of the kind then runs with these settings.
     pub kind: Option<Kind>,
-    /// What happens to a send when the plugin fails.
     pub on_failure: OnFailure,
-    /// Whether every call gets an instance of its own.
+    /// Fresh or warm instances, where the default for the kind does not fit.
     pub instances: Option<Instances>,
-    /// Whose calls come here; all, where it is left out.
+    /// Whose calls the slot answers; the whole server's by default.
     pub binding: Binding,
-    /// What a call may use, where it differs from the server's limits for the kind.
-    pub limits: Partial,
-    /// What must be seen before a new plugin is live.
+    /// Limits of a call that override the server's for the kind.
+    pub limits: LimitOverrides,
+    /// Checks of a new version before it becomes active.
     pub activation: Activation,
-    /// The plugin's own settings.
+    /// Settings that the plugin itself reads.
     pub settings: toml::Table,
 }
 
-/// What happens to a send when the plugin gives no answer.
+/// What happens to a send when the plugin fails.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnFailure {
-    /// It is refused; nothing is charged.
+    /// The send is refused; nothing is charged.
     #[default]
     Closed,
     /// The built-in plugin of the kind decides. For plan policies.
     Builtin,
 }
 
-/// What must be seen before a new plugin is live.
+/// Checks of a new version before it becomes active.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Activation {
-    /// What to do with the answers that would change.
     pub impact: ImpactRule,
-    /// Calls that are also made to the new plugin before it is live; 0 for none.
+    /// Calls that the new version answers in shadow first; 0 for none.
     pub shadow_calls: u32,
 }
 
-/// How many recorded calls may be answered in another way.
+/// How many answers to recorded calls may change for a version to become active by itself.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ImpactRule {
@@ -116,11 +113,11 @@ impl Kind {
 }
 
 impl SlotConfig {
-    /// Reads a slot's file.
+    /// Parses `<slot>.toml`.
     ///
     /// # Errors
     /// What is wrong, with line and column.
-    pub fn read(slot: &SlotName, text: &str) -> Result<Self, BadSlotConfig> {
+    pub fn parse(slot: &SlotName, text: &str) -> Result<Self, BadSlotConfig> {
         let wrong = |message| BadSlotConfig { slot: slot.clone(), message };
         // The line itself is not repeated: it may hold a secret.
         let config: Self = toml::from_str(text).map_err(|error| {
@@ -150,14 +147,14 @@ impl SlotConfig {
         }
     }
 
-    /// The plugin's settings as JSON text.
+    /// The plugin's settings as JSON.
     #[must_use]
     pub fn settings(&self) -> Value {
         to_json(toml::Value::Table(self.settings.clone()))
     }
 
-    /// The limits of the slot: its own over those of the server for the kind. An interpreter in a
-    /// component needs more memory than a policy in Rust, so large components start from more.
+    /// The limits of the slot over those of the server for the kind. A component with an interpreter in it starts from
+    /// more memory.
     #[must_use]
     pub fn limits(&self, server: &Limits, kind: Kind, embeds_an_interpreter: bool) -> CallLimits {
         let mut limits = server.of(kind);
@@ -212,7 +209,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<SlotConfig, BadSlotConfig> {
-        SlotConfig::read(&"pro-prices".parse().expect("a name"), text)
+        SlotConfig::parse(&"pro-prices".parse().expect("a name"), text)
     }
 
     #[test]
@@ -245,9 +242,9 @@ mod tests {
     #[test]
     fn the_slot_of_a_built_in_plugin_is_of_its_kind() {
         let slot = Kind::Plan.builtin_slot();
-        let error = SlotConfig::read(&slot, "kind = 'renderer'\n").expect_err("another kind");
+        let error = SlotConfig::parse(&slot, "kind = 'renderer'\n").expect_err("another kind");
         assert!(error.to_string().contains("another name"), "{error}");
-        assert!(SlotConfig::read(&slot, "kind = 'plan'\n").is_ok());
+        assert!(SlotConfig::parse(&slot, "kind = 'plan'\n").is_ok());
     }
 
     #[test]

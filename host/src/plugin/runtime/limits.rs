@@ -16,27 +16,27 @@ const MIB: usize = 1 << 20;
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
     /// Template rendering.
-    #[serde(deserialize_with = "Partial::of_renderer")]
+    #[serde(deserialize_with = "LimitOverrides::of_renderer")]
     pub renderer: CallLimits,
     /// Plan restriction and price.
-    #[serde(deserialize_with = "Partial::of_plan")]
+    #[serde(deserialize_with = "LimitOverrides::of_plan")]
     pub plan: CallLimits,
     /// Domain verification.
-    #[serde(deserialize_with = "Partial::of_domain")]
+    #[serde(deserialize_with = "LimitOverrides::of_domain")]
     pub domain: CallLimits,
 }
 
-/// Some limits; the others stay as they are.
+/// Limits of calls that are set; the others stay as they are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Partial {
+pub struct LimitOverrides {
     call_ms: Option<u64>,
     prepare_ms: Option<u64>,
     memory_bytes: Option<usize>,
     output_bytes: Option<usize>,
 }
 
-impl Partial {
+impl LimitOverrides {
     fn checked<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let limits = Self::deserialize(from)?;
         limits.check().map_err(serde::de::Error::custom)?;

@@ -7,7 +7,7 @@ use waxwing_smtp::server::reply::Answer;
 use super::manual::manual;
 use super::*;
 use crate::credit::Credits;
-use crate::written::assert_written;
+use crate::generated_docs::assert_up_to_date;
 
 fn written(answer: &Answer) -> String {
     let mut output = Vec::new();
@@ -141,5 +141,5 @@ fn texts_from_elsewhere_cannot_leave_their_line() {
 
 #[test]
 fn the_manual_is_what_the_code_says() {
-    assert_written("src/relay/REPLIES.md", &manual(), "relay::reply");
+    assert_up_to_date("src/relay/REPLIES.md", &manual(), "relay::reply");
 }

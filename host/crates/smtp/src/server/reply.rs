@@ -7,7 +7,7 @@ mod list;
 pub use list::{Reply, Topic};
 
 /// Octets of a line with its CRLF (RFC 5321 section 4.5.3.1.5).
-const LONGEST_LINE: usize = 512;
+const MAX_LINE_OCTETS: usize = 512;
 
 /// One of the closed list of replies, and the words that it is said with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,7 +39,7 @@ impl Answer {
             output.extend_from_slice(enhanced.as_bytes());
             output.push(b' ');
         }
-        let room = LONGEST_LINE - 2 - (output.len() - start);
+        let room = MAX_LINE_OCTETS - 2 - (output.len() - start);
         let ascii = |c: char| u8::try_from(c).ok().filter(|it| matches!(it, b' '..=b'~'));
         let printable = text.chars().map(|c| ascii(c).unwrap_or(b'?'));
         if text.chars().count() <= room {

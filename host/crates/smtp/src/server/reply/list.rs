@@ -243,7 +243,7 @@ Report {
     NoReturnPath = 550 "5.1.1" "no such address here; only reports about this server's messages are taken", "RCPT",
         "The address is no return path that this server has made.",
         "Nothing: mail for people goes elsewhere. If it was a report, its address was changed on the way.";
-    ReportTaken = 250 "2.0.0" "Ok: taken", "end of data",
+    ReportAccepted = 250 "2.0.0" "Ok: taken", "end of data",
         "What the report says is on disk.", "Nothing.";
 }
 Success {
