@@ -54,7 +54,7 @@ pub use cancel::Cancellation;
 pub use decisions::{DecisionFilter, DecisionPage, DecisionRef, DecisionRow, InvalidDecisionRef};
 pub use domain_checks::{CheckRow, Checked, DomainFile, Sight};
 pub use domain_keys::{SealedKey, SigningKeys};
-pub use domains::{DomainRow, NewDomain, NotAdded};
+pub use domains::{AddingFacts, DomainRow, NewDomain};
 pub use drive_while::drive_while;
 pub use error::StoreError;
 pub use gauges::Gauges;
