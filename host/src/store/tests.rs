@@ -9,6 +9,7 @@ mod idempotency;
 mod lists;
 mod message_pages;
 mod plans;
+mod queue_view;
 mod cancel;
 mod reports;
 mod retention;
