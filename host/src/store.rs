@@ -58,7 +58,7 @@ pub use decisions::{
 };
 pub use domain_checks::{CheckRow, Checked, DomainDetails, Sight};
 pub use domain_keys::{SealedKey, SigningKeys};
-pub use domains::{DomainRow, NewDomain, NotAdded};
+pub use domains::{AddingFacts, DomainRow, NewDomain};
 pub use drive_while::drive_while;
 pub use error::StoreError;
 pub use gauges::Gauges;

@@ -17,8 +17,8 @@ use crate::domain::name::DomainName;
 use crate::domain::state::DomainKind;
 use crate::id::DomainId;
 use crate::journey::accept::refusal::{Fault, Outage, Refusal};
-use crate::store::{DomainDetails, NotAdded};
-use crate::upkeep::verify_domains::{AccountPermit, AccountPermits, DomainError};
+use crate::store::DomainDetails;
+use crate::upkeep::verify_domains::{AccountPermit, AccountPermits, DomainError, NotAdded};
 
 /// Domains that are read at one time where most may not be shown.
 const MAX_DOMAINS_PER_READ: u32 = 500;

@@ -15,7 +15,9 @@ use super::admin::Admin;
 use super::problem::Problem;
 use super::queue::why_message;
 use super::send::{idempotency_key, mark_replayed, with_allowance};
-use super::shapes::{AttemptList, EventList, Message, MessagePage, Page, QueuedMessage, Resent};
+use super::shapes::{
+    AttemptList, Audience, EventList, Message, MessagePage, Page, QueuedMessage, Resent,
+};
 use super::{Api, body, lists, query, request};
 use crate::account::key::Mode;
 use crate::id::MessageId;
@@ -134,7 +136,7 @@ pub async fn why(
     Path(id): Path<String>,
 ) -> Result<Json<QueuedMessage>, Problem> {
     let row = find(&api, &admin, &id).await?;
-    why_message(&api, row).await
+    why_message(&api, row, Audience::AccountHolder).await
 }
 
 /// Calls a message back that waits: it is not sent, and its price is given back. One that is canceled

@@ -25,7 +25,7 @@ pub use message::{Attempt, AttemptList, Event, EventList, Message, MessagePage, 
 pub use operator::{DecisionRecord, Impact, Installed, LogPage, Slot};
 pub use page::{Listing, Page};
 pub use problem::{Fault, Problem};
-pub use queue::{QueuedDomain, QueuedMessage};
+pub use queue::{Audience, QueuedDomain, QueuedMessage};
 pub use reference::{
     Component, ComponentOrNothing, Count, DecisionOrMessage, ImpactRule, Limit, SlotRef,
 };

@@ -24,6 +24,7 @@ use crate::api::operator::ControlToken;
 use crate::clock::Clock;
 use crate::config::{Config, ForwardedHeader};
 use crate::credit::Credits;
+use crate::delivery::queue::retry_schedule::interrupted;
 use crate::inbox::store::InboxStore;
 use crate::journey::Journey;
 use crate::journey::accept::Accept;
@@ -217,7 +218,7 @@ async fn store(config: &Config, data: &DataDir, clock: &Clock) -> Result<Store, 
             "the system clock was ahead in the previous run; due times of queued messages are moved to now or earlier"
         );
     }
-    let released = store.recover_leases(now).await?;
+    let released = store.recover_leases(now, interrupted).await?;
     if released > 0 {
         tracing::info!(
             released,

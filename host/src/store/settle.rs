@@ -141,11 +141,15 @@ async fn still_kept<'a>(
 }
 
 /// Ends messages whose rows cannot be read, by their identifiers alone.
-pub async fn give_up(tx: &mut Tx, unreadable: &[String], now: Timestamp) -> Result<(), StoreError> {
+pub async fn give_up(
+    tx: &mut Tx,
+    unreadable: &[String],
+    reason: &str,
+    now: Timestamp,
+) -> Result<(), StoreError> {
     if unreadable.is_empty() {
         return Ok(());
     }
-    let reason = "the stored message cannot be read by this version of the server";
     for statement in [
         "-- give_up: state
          UPDATE messages SET state = 'failed', reason = $2, updated_at = $3

@@ -9,6 +9,7 @@ mod idempotency;
 mod lists;
 mod message_pages;
 mod plans;
+mod queue_view;
 mod cancel;
 mod reports;
 mod retention;
@@ -24,13 +25,15 @@ use crate::account::key::Mode;
 use crate::account::{Account, AccountState};
 use crate::clock::Timestamp;
 use crate::credit::{Credits, EntryKind};
+use crate::delivery::queue::at_lease;
+use crate::delivery::queue::retry_schedule::interrupted;
 use crate::id::{AccountId, MessageId};
 use crate::journey::commit::decide::{Rules, decide};
 use crate::message::state::MessageState;
 use crate::store::StoreError;
 use crate::store::records::{
-    Answer, AttemptRecord, Body, BodyOf, Due, Idempotency, Job, JobOutcome, Lease, NewMessage,
-    NewSuppression, ReturnPath, Settlement, Slot, Suppresses, SuppressionKind,
+    Answer, AttemptRecord, Body, BodyOf, Due, Idempotency, Job, JobOutcome, Lease, LeaseFacts,
+    NewMessage, NewSuppression, ReturnPath, Settlement, Slot, Suppresses, SuppressionKind,
 };
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
@@ -44,6 +47,23 @@ impl Store {
     ) -> Result<Vec<JobOutcome>, StoreError> {
         let decide = |jobs, facts| decide(Rules::default(), jobs, facts, now);
         self.commit_decided(jobs, now, decide).await
+    }
+
+    /// Leases by the rules of the worker.
+    pub(crate) async fn lease(
+        &self,
+        owner: &str,
+        wanted: &[MessageId],
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Result<Vec<Lease>, StoreError> {
+        let decide = |leases, facts: &LeaseFacts| at_lease::decide(leases, facts, now);
+        self.lease_decided(owner, wanted, now, until, decide).await
+    }
+
+    /// Recovers leases by the rules of the worker.
+    pub(crate) async fn recover(&self, now: Timestamp) -> usize {
+        self.recover_leases(now, interrupted).await.expect("released")
     }
 }
 

@@ -19,6 +19,7 @@ use parts::{add_domain, worker};
 use crate::clock::{Clock, Timestamp};
 use crate::delivery::limits::Limits;
 use crate::delivery::routing::route::{Route, Rule, Smarthost};
+use crate::delivery::shaping::admission::AdmissionControl;
 use crate::delivery::smtp::{Security, Timeouts};
 use crate::id::{AccountId, DomainId, MessageId};
 use crate::store::records::{Answer, Body, BodyOf, JobOutcome, NewMessage, RouteChoice};
@@ -102,6 +103,8 @@ pub struct Bench {
     pub clock: Clock,
     pub dns: DnsServer,
     pub account: AccountId,
+    /// What the worker has learnt.
+    pub admission: Arc<AdmissionControl>,
     domain: DomainId,
     wake: Arc<Notify>,
     stop: CancellationToken,
@@ -119,12 +122,14 @@ impl Bench {
         let domain = add_domain(&store, account).await;
         let (wake, stop) = (Arc::new(Notify::new()), CancellationToken::new());
         let worker = worker(setup, &store, &clock, &dns, &wake, data.path()).await;
+        let admission = Arc::clone(&worker.admission);
         let worker = tokio::spawn(worker.run(stop.clone()));
         Self {
             store,
             clock,
             dns,
             account,
+            admission,
             domain,
             wake,
             stop,
@@ -304,10 +309,17 @@ impl Bench {
         story
     }
 
+    /// Ends the worker: nothing is leased any more.
+    pub async fn halt(&mut self) {
+        self.stop.cancel();
+        if let Some(worker) = self.worker.take() {
+            worker.await.expect("the worker does not panic");
+        }
+    }
+
     /// Ends the worker and holds every message and the money against the rules.
     pub async fn finish(mut self) {
-        self.stop.cancel();
-        self.worker.take().expect("it runs").await.expect("the worker does not panic");
+        self.halt().await;
         let mut spent = 0;
         let ids = self.sent().clone();
         for id in ids {

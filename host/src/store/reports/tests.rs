@@ -168,7 +168,7 @@ async fn an_attempt_that_is_under_way_does_not_undo_a_bounce() {
     let leases = store.lease("one", &[fixture.message], NOW, until).await.expect("leases");
     assert_eq!(leases.len(), 1);
     assert_eq!(fixture.record(ReportKind::Bounce).await, Recorded::Now);
-    store.recover_leases(NOW).await.expect("released");
+    store.recover(NOW).await;
     assert_eq!(store.first_due().await.expect("readable"), None);
     assert_eq!(fixture.state().await, "bounced");
 }

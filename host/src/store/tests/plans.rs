@@ -7,7 +7,7 @@ use super::*;
 use crate::store::database::{column, sql};
 
 /// Statements that go through all rows of a table or of an index, each with what makes that harmless.
-const SCANS: [(&str, &str); 18] = [
+const SCANS: [(&str, &str); 19] = [
     ("accounts", "lists all accounts for the command line, on a connection for lists"),
     ("wake_one_of_each: look", "walks over names that it finds one by one in the index"),
     ("commit: revision", "the table has one row"),
@@ -15,6 +15,7 @@ const SCANS: [(&str, &str); 18] = [
     ("gauges: queue", "walks over the 100 oldest lanes, which it finds by an index"),
     ("gauges: waiting", "counts the queue for the metrics, on a connection for lists"),
     ("is_ahead_of", "reads one row: the end of the primary key"),
+    ("last_attempts_in", "walks over a bounded number of messages, which it finds by indexes"),
     ("mend_due_times", "changes the queue after the clock was set back"),
     ("passed", "reads one row, which it makes of the active webhooks"),
     ("sampled_components", "samples are bounded by their number and their age"),

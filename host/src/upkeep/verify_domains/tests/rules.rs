@@ -1,8 +1,7 @@
 //! Who may hold which name.
 
 use super::*;
-use crate::store::NotAdded;
-use crate::upkeep::verify_domains::NameRefused;
+use crate::upkeep::verify_domains::{NameRefused, NotAdded};
 
 #[tokio::test]
 async fn whoever_proves_a_domain_ends_the_grace_of_one_who_cannot_any_more() {
