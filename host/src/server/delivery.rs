@@ -33,6 +33,7 @@ use crate::delivery::shaping::probation::Probation;
 use crate::delivery::shaping::unresponsive::UnresponsiveAddresses;
 use crate::delivery::smtp::{Login, Password, Security, Timeouts, TlsClient};
 use crate::dns::{Reach, ResolverError};
+use crate::domain::name::DomainName;
 use crate::id::RequestId;
 use crate::store::Store;
 use crate::store::facts::Facts;
@@ -53,13 +54,13 @@ pub enum DeliverySetupError {
     #[error(transparent)]
     Resolver(#[from] ResolverError),
     /// The certificate authorities.
-    #[error(transparent)]
+    #[error("delivery.ca_file: {0}")]
     Trust(#[from] TrustError),
     /// The client that fetches policies of domains.
     #[error("policies of recipients' domains (MTA-STS) cannot be fetched: {0}")]
     StsPolicies(#[from] reqwest::Error),
     /// The password of a smarthost.
-    #[error("the password of the smarthost `{name}` cannot be read from {path}: {source}")]
+    #[error("delivery.smarthosts (`{name}`): the password_file {path} cannot be read: {source}")]
     Password { name: String, path: PathBuf, source: std::io::Error },
 }
 
@@ -173,9 +174,14 @@ fn return_paths(
     facts: Arc<Facts>,
 ) -> Result<ReturnPaths, DeliverySetupError> {
     let verp = data.verp()?;
+    Ok(ReturnPaths::new(verp, return_path_host(config)?, facts))
+}
+
+/// # Errors
+/// The host of return paths is no domain.
+pub fn return_path_host(config: &Config) -> Result<DomainName, DeliverySetupError> {
     let host = domains::rules(config).return_path_host;
-    let host = host.parse().map_err(|_| DeliverySetupError::ReturnPathHost(host))?;
-    Ok(ReturnPaths::new(verp, host, facts))
+    host.parse().map_err(|_| DeliverySetupError::ReturnPathHost(host))
 }
 
 /// What knows where domains' mail goes. It has a pace of its own: mail does not wait for the checks of
