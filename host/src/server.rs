@@ -7,6 +7,7 @@ mod connection_limits;
 pub mod data_dir;
 mod delivery;
 mod descriptors;
+mod directory;
 pub mod domains;
 mod http;
 mod inbox;

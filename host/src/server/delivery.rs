@@ -32,6 +32,7 @@ use crate::delivery::shaping::probation::Probation;
 use crate::delivery::shaping::unresponsive::UnresponsiveAddresses;
 use crate::delivery::smtp::{Timeouts, TlsClient};
 use crate::dns::{Reach, ResolverError};
+use crate::domain::name::DomainName;
 use crate::id::RequestId;
 use crate::store::Store;
 use crate::store::facts::Facts;
@@ -50,7 +51,7 @@ pub enum DeliverySetupError {
     ReturnPathHost(String),
     #[error(transparent)]
     Resolver(#[from] ResolverError),
-    #[error(transparent)]
+    #[error("delivery.ca_file: {0}")]
     Trust(#[from] TrustError),
     #[error("policies of recipients' domains (MTA-STS) cannot be fetched: {0}")]
     StsPolicies(#[from] reqwest::Error),
@@ -131,9 +132,14 @@ fn return_paths(
     facts: Arc<Facts>,
 ) -> Result<ReturnPaths, DeliverySetupError> {
     let verp = data.verp()?;
+    Ok(ReturnPaths::new(verp, return_path_host(config)?, facts))
+}
+
+/// # Errors
+/// The host of return paths is no domain.
+pub fn return_path_host(config: &Config) -> Result<DomainName, DeliverySetupError> {
     let host = domains::check_settings(config).return_path_host;
-    let host = host.parse().map_err(|_| DeliverySetupError::ReturnPathHost(host))?;
-    Ok(ReturnPaths::new(verp, host, facts))
+    host.parse().map_err(|_| DeliverySetupError::ReturnPathHost(host))
 }
 
 /// It has a pace of its own: mail does not wait for the checks of sender domains.

@@ -12,11 +12,11 @@ use waxwing_smtp::server::dialog::{BareNewline, Dialog, Dismissal, Security, Ter
 
 use super::accept::bind;
 use super::connection_limits::{self, ConnectionSlots, Protocol};
-use super::data_dir::DataDir;
+use super::data_dir::{DataDir, DataDirError};
 use super::smtp::{self, SmtpListener};
 use super::start_error::StartError;
 use super::tasks::Tasks;
-use super::tls::{Certificates, Watch};
+use super::tls::{self, CertificateError, Certificates, Watch};
 use crate::clock::Clock;
 use crate::config::{self, Config, Hostname, InsufficientBalance, Smtp};
 use crate::journey::Journey;
@@ -43,6 +43,25 @@ pub struct LiveRelay {
     hostname: Hostname,
 }
 
+/// Why the certificate that the configuration names cannot be used. Without a port it is not read.
+#[must_use]
+pub fn check_certificate(smtp: &Smtp) -> Vec<CertificateError> {
+    if has_port(smtp) { tls::check(smtp) } else { Vec::new() }
+}
+
+/// Whether a self-signed certificate could be made, where one is needed.
+///
+/// # Errors
+/// Its directory cannot be used.
+pub fn check_self_signed(smtp: &Smtp, data: &DataDir) -> Result<(), DataDirError> {
+    let is_named = smtp.certificate.is_some() || smtp.private_key.is_some();
+    if has_port(smtp) && !is_named { data.check_tls() } else { Ok(()) }
+}
+
+fn has_port(smtp: &Smtp) -> bool {
+    !(smtp.starttls_addresses().is_empty() && smtp.tls_addresses().is_empty())
+}
+
 impl Ports {
     /// Binds what the configuration names, and loads the certificate for it.
     ///
@@ -58,7 +77,7 @@ impl Ports {
             tls.push(bind(*address, "[smtp] listen_tls").await?);
         }
         let (mut certificates, mut watch) = (None, None);
-        if !(starttls.is_empty() && tls.is_empty()) {
+        if has_port(smtp) {
             let opened = Arc::new(Certificates::open(smtp, data, &hostname, clock.clone())?);
             watch = Some(Watch::new(Arc::clone(&opened)).map_err(StartError::Signals)?);
             certificates = Some(opened);

@@ -79,7 +79,7 @@ pub enum Refusal {
     },
     /// The idempotency key was used for another request.
     IdempotencyConflict,
-    /// An equal request is still running.
+    /// Another request with the idempotency key, equal or not, is still running.
     IdempotencyInFlight,
     /// The published template or a setting is wrong: the operator's or the author's fault.
     Internal {
@@ -183,7 +183,8 @@ impl Refusal {
         }
     }
 
-    /// What happened, why, and what to do, in one or two sentences.
+    /// What happened, why, and what to do, in one or two sentences, for HTTP and, where the contract says no other
+    /// words, for SMTP.
     #[must_use]
     pub fn message(&self) -> String {
         match self {
@@ -222,11 +223,10 @@ impl Refusal {
                 whole_seconds(*retry_after)
             ),
             Self::IdempotencyConflict => {
-                "this Idempotency-Key was used for another request; use a new key".to_owned()
+                "this idempotency key was used for another request; use a new key".to_owned()
             }
             Self::IdempotencyInFlight => {
-                "a request with this Idempotency-Key is still running; try again in a second"
-                    .to_owned()
+                "a request with this idempotency key is under way; try again in 1 s".to_owned()
             }
         }
     }

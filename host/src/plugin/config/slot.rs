@@ -126,25 +126,26 @@ impl SlotConfig {
             let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
             wrong(format!("line {line}, column {column}: {}", error.message()))
         })?;
-        config.limits.check().map_err(wrong)?;
+        let mut faults: Vec<String> =
+            config.limits.broken_rules().iter().map(|rule| format!("limits.{rule}")).collect();
         if let (Some(kind), Some(builtin)) = (config.kind, slot.builtin_kind())
             && kind != builtin
         {
-            return Err(wrong(format!(
+            faults.push(format!(
                 "this slot replaces the built-in {builtin}, so its kind cannot be a {kind}; give the \
                  plugin a slot of another name"
-            )));
+            ));
         }
         match &config.binding {
             Binding::Plan(name) | Binding::Account(name) | Binding::Domain(name)
                 if name.is_empty() =>
             {
-                Err(wrong("[binding] names nothing; leave it out for the whole server".to_owned()))
+                faults
+                    .push("[binding] names nothing; leave it out for the whole server".to_owned());
             }
-            Binding::Server | Binding::Plan(_) | Binding::Account(_) | Binding::Domain(_) => {
-                Ok(config)
-            }
+            Binding::Server | Binding::Plan(_) | Binding::Account(_) | Binding::Domain(_) => {}
         }
+        if faults.is_empty() { Ok(config) } else { Err(wrong(faults.join("; "))) }
     }
 
     /// The plugin's settings as JSON.
@@ -245,6 +246,19 @@ mod tests {
         let error = SlotConfig::parse(&slot, "kind = 'renderer'\n").expect_err("another kind");
         assert!(error.to_string().contains("another name"), "{error}");
         assert!(SlotConfig::parse(&slot, "kind = 'plan'\n").is_ok());
+    }
+
+    #[test]
+    fn faults_beyond_the_grammar_are_named_at_once() {
+        let text =
+            "kind = 'renderer'\n[binding]\nplan = ''\n[limits]\ncall_ms = 0\nmemory_bytes = 1\n";
+        let error = SlotConfig::read(&Kind::Plan.builtin_slot(), text).expect_err("four faults");
+        let said = error.to_string();
+        for words in
+            ["limits.call_ms: 1 to 60000", "limits.memory_bytes: ", "another name", "names nothing"]
+        {
+            assert!(said.contains(words), "{words}: {said}");
+        }
     }
 
     #[test]

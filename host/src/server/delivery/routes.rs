@@ -14,7 +14,7 @@ use crate::delivery::smtp::{Login, Password, Security};
 
 /// The password of a smarthost cannot be read.
 #[derive(Debug, thiserror::Error)]
-#[error("the password of the smarthost `{name}` cannot be read from {path}: {source}")]
+#[error("delivery.smarthosts (`{name}`): the password_file {path} cannot be read: {source}")]
 pub struct PasswordFileError {
     name: String,
     path: PathBuf,
