@@ -104,7 +104,7 @@ async fn run(command: Command) -> Result<(), CliError> {
     match command {
         Command::Dev(dev) => Box::pin(dev::run(dev)).await,
         Command::Serve(serve) => Box::pin(serve::run(serve)).await,
-        Command::Check(check) => check::run(&check),
+        Command::Check(check) => check::run(&check).await,
         Command::Account(command) => account::run(command).await,
         Command::Key(command) => key::run(command).await,
         Command::Template(command) => Box::pin(template::run(command)).await,

@@ -98,6 +98,15 @@ impl Store {
         Ok(Self { db: database::open(file).await? })
     }
 
+    /// Whether [`Self::open`] could open this file: a database, and not of a newer version of the server. Changes
+    /// nothing.
+    ///
+    /// # Errors
+    /// It could not.
+    pub async fn check(file: &Path) -> Result<(), StoreError> {
+        database::check(file).await
+    }
+
     /// Whether the database can be written: a full disk can still be read.
     ///
     /// # Errors

@@ -399,7 +399,10 @@ fn check_refuses_what_serve_refuses_and_makes_nothing() {
     std::fs::write(path("state/plugin-state"), "").expect("written");
     std::fs::create_dir(path("certificates")).expect("made");
     std::fs::write(path("certificates/tls"), "").expect("written");
-    let (file, taken) = (path("file"), path("taken"));
+    std::fs::create_dir(path("other")).expect("made");
+    std::fs::write(path("other/waxwing.db"), "no database, but a letter".repeat(99))
+        .expect("written");
+    let (file, taken, other) = (path("file"), path("taken"), path("other"));
     let (state, certificates) = (path("state"), path("certificates"));
     let quiet = "[http]\nlisten = \"127.0.0.1:0\"\n[smtp]\nlisten_starttls = \"off\"\n\
                  listen_tls = \"127.0.0.1:0\"\n[inbox]\nenabled = false\n";
@@ -408,6 +411,7 @@ fn check_refuses_what_serve_refuses_and_makes_nothing() {
         (format!("[store]\ndata_dir = {file:?}\n"), "file is not a directory"),
         (format!("[store]\ndata_dir = \"{file}/data\"\n"), "file is not a directory"),
         (format!("[store]\ndata_dir = {taken:?}\n"), "waxwing.db is not a file"),
+        (format!("[store]\ndata_dir = {other:?}\n"), "file is not a database"),
         (format!("[store]\ndata_dir = {state:?}\n"), "plugin-state is not a directory"),
         (format!("[store]\ndata_dir = {certificates:?}\n"), "tls is not a directory"),
         ("[plugins]\ndir = \"/proc/x\"\n".to_owned(), "plugins.dir: /proc/x cannot be used"),

@@ -18,11 +18,11 @@ pub struct Check {
 }
 
 /// Prints that all is well, or every fault at once.
-pub fn run(check: &Check) -> Result<(), CliError> {
+pub async fn run(check: &Check) -> Result<(), CliError> {
     let warnings = Log { filter: "warn".to_owned(), format: LogFormat::Text };
     telemetry::logs::start(&warnings)?;
     let reading = Config::read(Some(&check.config), std::env::vars())?;
-    let faults = [reading.faults.clone(), server::check(&reading)].concat();
+    let faults = [reading.faults.clone(), server::check(&reading).await].concat();
     if faults.is_empty() {
         println!("{}: the configuration is valid", check.config.display());
         return Ok(());

@@ -9,17 +9,18 @@ use super::{accept, delivery, domains, plugins, relay};
 use crate::clock::Clock;
 use crate::config::{self, Reading};
 use crate::delivery::smtp::TlsClient;
+use crate::store::Store;
 use crate::telemetry;
 use crate::trust;
 
 /// Asks everything that a start asks of the configuration, by the same functions: the certificate and its key,
-/// authorities, passwords of smarthosts, directories, addresses of listeners. Makes nothing, listens nowhere, asks
+/// authorities, passwords of smarthosts, directories, the database's version, addresses of listeners. Makes nothing, listens nowhere, asks
 /// nobody. What only a start can tell: whether a port is free and may be bound by this user, and whether another
 /// server runs on the data directory.
 ///
 /// Answers every fault, each readable alone.
 #[must_use]
-pub fn check(reading: &Reading) -> Vec<String> {
+pub async fn check(reading: &Reading) -> Vec<String> {
     let config = &reading.config;
     let (clock, delivery) = (Clock::system(), &config.delivery);
     let directory = &config.store.data_dir;
@@ -31,6 +32,9 @@ pub fn check(reading: &Reading) -> Vec<String> {
             let data = DataDir::unopened(directory);
             faults.note(plugins::check_state(&data).err());
             faults.note(relay::check_self_signed(&config.smtp, &data).err());
+            if let Some(file) = data.existing_database() {
+                faults.note(Store::check(&file).await.err());
+            }
         }
         faults.note(found);
     }

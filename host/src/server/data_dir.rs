@@ -74,7 +74,7 @@ impl DataDir {
         let data = Self(path.to_owned());
         data.warn_of_readers();
         let mut faults = Self::faults(path);
-        if data.file(MASTER_KEY).is_file() {
+        if faults.is_empty() && data.file(MASTER_KEY).is_file() {
             faults.extend(data.master_key().err());
         }
         faults
@@ -201,6 +201,12 @@ impl DataDir {
     /// beside it the same permissions.
     pub fn database(&self) -> Result<PathBuf, DataDirError> {
         self.private_file(DATABASE)
+    }
+
+    /// The database, where it is made already.
+    #[must_use]
+    pub fn existing_database(&self) -> Option<PathBuf> {
+        Some(self.file(DATABASE)).filter(|it| it.exists())
     }
 
     /// Whether there is a database in that directory, which may not exist.

@@ -12,9 +12,9 @@ use sqlx::{Sqlite as Driver, Transaction};
 use super::StoreError;
 pub(super) use arg::{IntoArg, args, to_json};
 pub(super) use row::{Row, column, inconsistent, json, parsed};
-pub(super) use sqlite::open;
 #[cfg(test)]
 pub(super) use sqlite::{PAGE_READERS, READERS, page_readers};
+pub(super) use sqlite::{check, open};
 pub(super) use statement::{Statement, inserts, sql};
 
 /// What the store holds open, by purpose.

@@ -1,5 +1,7 @@
 //! Why an operation of the store failed.
 
+use sqlx::migrate::MigrateError;
+
 /// The database did not do, or does not hold, what it should.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -18,13 +20,28 @@ pub enum StoreError {
     Inconsistent { table: &'static str, column: &'static str, value: String },
     /// The database's schema could not be brought up to date.
     #[error("the database schema could not be migrated: {0}")]
-    Migrate(#[from] sqlx::migrate::MigrateError),
+    Migrate(MigrateError),
+    /// A migration was applied that this version of the server does not know.
+    #[error(
+        "the database was written by a newer version of Waxwing (migration {migration}); run that version, or \
+         restore the backup from before the upgrade"
+    )]
+    Newer { migration: i64 },
     #[error("there is already a {noun} `{name}`")]
     Exists { noun: &'static str, name: String },
     #[error("there is no {noun} `{name}`")]
     Missing { noun: &'static str, name: String },
     #[error("the balance cannot go below zero")]
     NegativeBalance,
+}
+
+impl From<MigrateError> for StoreError {
+    fn from(error: MigrateError) -> Self {
+        if let MigrateError::VersionMissing(migration) = error {
+            return Self::Newer { migration };
+        }
+        Self::Migrate(error)
+    }
 }
 
 impl StoreError {

@@ -370,3 +370,26 @@ async fn a_message_that_never_left_is_paid_back_once() {
     }
     assert_eq!(fixture.balance().await, 1);
 }
+
+#[tokio::test]
+async fn a_database_of_a_newer_version_is_refused_by_name_and_left_as_it_is() {
+    let fixture = Fixture::with_credits(0).await;
+    let file = fixture.directory.path().join("test.db");
+    Store::check(&file).await.expect("open, and of this version");
+    sqlx::query("INSERT INTO _sqlx_migrations SELECT 9999, 'later', installed_on, TRUE, checksum, 1 FROM _sqlx_migrations LIMIT 1")
+        .execute(fixture.store.db.writer.pool())
+        .await
+        .expect("written");
+    for is_closed in [false, true] {
+        if is_closed {
+            fixture.store.close().await;
+        }
+        let refused = Store::check(&file).await.expect_err("a newer version");
+        assert!(
+            refused.to_string().contains("newer version of Waxwing (migration 9999)"),
+            "{refused}"
+        );
+    }
+    let refused = Store::open(&file).await.expect_err("a newer version");
+    assert!(refused.to_string().contains("newer version"), "{refused}");
+}

@@ -252,7 +252,7 @@ mod tests {
     fn faults_beyond_the_grammar_are_named_at_once() {
         let text =
             "kind = 'renderer'\n[binding]\nplan = ''\n[limits]\ncall_ms = 0\nmemory_bytes = 1\n";
-        let error = SlotConfig::read(&Kind::Plan.builtin_slot(), text).expect_err("four faults");
+        let error = SlotConfig::parse(&Kind::Plan.builtin_slot(), text).expect_err("four faults");
         let said = error.to_string();
         for words in
             ["limits.call_ms: 1 to 60000", "limits.memory_bytes: ", "another name", "names nothing"]

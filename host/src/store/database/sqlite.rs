@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use sqlx::SqliteConnection;
+use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{ConnectOptions as _, Row as _, SqliteConnection};
 
 use super::{Connections, Database, Purpose};
 use crate::store::{StoreError, embedded};
@@ -20,6 +21,7 @@ const PAGE_WAIT: Duration = Duration::from_secs(2);
 const PAGE_TIME: Duration = Duration::from_secs(5);
 /// SQLite asks every so many steps of a statement whether the time is over.
 const STEPS_BETWEEN_CHECKS: i32 = 1_000;
+static MIGRATIONS: Migrator = sqlx::migrate!("../migrations/sqlite");
 /// `SQLITE_INTERRUPT`: the time of a list is over.
 const INTERRUPTED: &str = "9";
 
@@ -44,7 +46,7 @@ pub async fn open(file: &Path) -> Result<Database, StoreError> {
         .connect_with(options.clone())
         .await
         .map_err(during())?;
-    sqlx::migrate!("../migrations/sqlite").run(&writer).await?;
+    MIGRATIONS.run(&writer).await?;
     let options = options.read_only(true).create_if_missing(false);
     let pool = |connections| {
         SqlitePoolOptions::new()
@@ -62,6 +64,31 @@ pub async fn open(file: &Path) -> Result<Database, StoreError> {
         revisions: Connections::new(revisions, Purpose::Work),
         pages: Connections::new(pages, Purpose::Lists),
     })
+}
+
+/// Whether a file is a database that [`open`] can bring up to date. Changes nothing.
+pub async fn check(file: &Path) -> Result<(), StoreError> {
+    let during = || StoreError::during("check");
+    // A file without a log is open nowhere; to read it as one that cannot change makes no log either.
+    let log = file.with_extension("db-wal");
+    let options = SqliteConnectOptions::new().filename(file).read_only(true);
+    let options = if log.exists() { options } else { options.immutable(true) };
+    let mut connection = options.connect().await.map_err(during())?;
+    let tables = "SELECT 1 FROM sqlite_schema WHERE name = '_sqlx_migrations'";
+    if sqlx::query(tables).fetch_optional(&mut connection).await.map_err(during())?.is_none() {
+        return Ok(());
+    }
+    let applied = "SELECT version, checksum FROM _sqlx_migrations ORDER BY version";
+    for row in sqlx::query(applied).fetch_all(&mut connection).await.map_err(during())? {
+        let version: i64 = row.try_get("version").map_err(during())?;
+        let checksum: Vec<u8> = row.try_get("checksum").map_err(during())?;
+        let known = MIGRATIONS.iter().find(|it| it.version == version);
+        let known = known.ok_or(MigrateError::VersionMissing(version))?;
+        if *known.checksum != *checksum {
+            return Err(MigrateError::VersionMismatch(version).into());
+        }
+    }
+    Ok(())
 }
 
 /// Whether a list took too long, or found no connection in time.
