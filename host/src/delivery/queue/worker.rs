@@ -1,7 +1,9 @@
 //! The queue worker: rounds of admission and leasing, attempts as tasks of their own, and a task
 //! that stores their outcomes in groups while the worker starts others.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+mod under_way;
+
+use std::collections::{BTreeSet, HashMap};
 use std::mem;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -22,7 +24,6 @@ use crate::clock::{Clock, Timestamp};
 use crate::delivery::attempt::Attempts;
 use crate::delivery::outcome::Report;
 use crate::delivery::shaping::admission::{Admission, AdmissionControl, Plan};
-use crate::delivery::shaping::lookup_quota::LookupQuota;
 use crate::delivery::shaping::reason::Reason;
 use crate::delivery::shaping::requeue::MAX_REQUEUE;
 use crate::delivery::shaping::round_skips::{Bottleneck, RoundSkips};
@@ -33,6 +34,7 @@ use crate::store::records::{
     BackedOff, Due, Lane, LaneKind, LaneStart, Lease, LeaseFacts, Settlement,
 };
 use crate::store::{Store, StoreError};
+use under_way::{Event, UnderWay};
 
 /// How often a round reads further lanes where those before had no slot.
 const MAX_READS: usize = 16;
@@ -67,23 +69,6 @@ pub struct Worker {
     /// Notified of new messages.
     pub wake: Arc<Notify>,
     pub spawner: Spawner,
-}
-
-/// What the worker's tasks report to it.
-enum Event {
-    /// These outcomes are stored.
-    Settled(Vec<Settlement>),
-    LookupDone(String),
-}
-
-struct UnderWay {
-    tell: mpsc::Sender<Event>,
-    ended: mpsc::Sender<Settlement>,
-    attempts: HashSet<MessageId>,
-    lookups: LookupQuota,
-    unresolved: UnresolvedDomains,
-    sandbox: Lanes,
-    domains: Lanes,
 }
 
 #[derive(Default)]
@@ -575,27 +560,6 @@ impl Worker {
             Err(error) => {
                 tracing::error!(%error, "due times cannot be corrected after the clock was set back");
             }
-        }
-    }
-}
-
-impl UnderWay {
-    fn new(tell: mpsc::Sender<Event>, ended: mpsc::Sender<Settlement>) -> Self {
-        Self {
-            tell,
-            ended,
-            attempts: HashSet::new(),
-            lookups: LookupQuota::default(),
-            unresolved: UnresolvedDomains::default(),
-            sandbox: Lanes::new(LaneKind::Sandbox),
-            domains: Lanes::new(LaneKind::Domains),
-        }
-    }
-
-    fn lanes(&mut self, kind: LaneKind) -> &mut Lanes {
-        match kind {
-            LaneKind::Sandbox => &mut self.sandbox,
-            LaneKind::Domains => &mut self.domains,
         }
     }
 }

@@ -1,0 +1,50 @@
+//! What the worker has begun and not ended, and what its tasks report to it.
+
+use std::collections::HashSet;
+
+use tokio::sync::mpsc;
+
+use super::super::lanes::Lanes;
+use crate::delivery::shaping::lookup_quota::LookupQuota;
+use crate::delivery::shaping::unresolved_domains::UnresolvedDomains;
+use crate::id::MessageId;
+use crate::store::records::{LaneKind, Settlement};
+
+/// What the worker's tasks report to it.
+pub enum Event {
+    /// These outcomes are stored.
+    Settled(Vec<Settlement>),
+    LookupDone(String),
+}
+
+/// Attempts and look-ups that have begun, and the lanes that they came from.
+pub struct UnderWay {
+    pub tell: mpsc::Sender<Event>,
+    pub ended: mpsc::Sender<Settlement>,
+    pub attempts: HashSet<MessageId>,
+    pub lookups: LookupQuota,
+    pub unresolved: UnresolvedDomains,
+    pub sandbox: Lanes,
+    pub domains: Lanes,
+}
+
+impl UnderWay {
+    pub fn new(tell: mpsc::Sender<Event>, ended: mpsc::Sender<Settlement>) -> Self {
+        Self {
+            tell,
+            ended,
+            attempts: HashSet::new(),
+            lookups: LookupQuota::default(),
+            unresolved: UnresolvedDomains::default(),
+            sandbox: Lanes::new(LaneKind::Sandbox),
+            domains: Lanes::new(LaneKind::Domains),
+        }
+    }
+
+    pub fn lanes(&mut self, kind: LaneKind) -> &mut Lanes {
+        match kind {
+            LaneKind::Sandbox => &mut self.sandbox,
+            LaneKind::Domains => &mut self.domains,
+        }
+    }
+}
