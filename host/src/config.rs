@@ -31,8 +31,9 @@ pub use domains::Domains;
 pub use hostname::Hostname;
 pub use http::{ForwardedHeader, Http, InvalidMetricsListen, MetricsListen};
 pub use limits::Limits;
-pub use listen::{InvalidListen, Listen, ListenAddresses};
+pub use listen::{InvalidListen, Listen, ListenAddresses, Listener, listeners};
 pub use plugins::Plugins;
+use read::{UnreadableKeys, Written};
 pub use retention::Retention;
 pub use smtp::{BareNewline, InsufficientBalance, Smtp};
 pub use webhooks::Webhooks;
@@ -111,10 +112,19 @@ pub enum LogFormat {
     Json,
 }
 
+/// What could be read of a configuration, and what is wrong with it.
+#[derive(Debug)]
+pub struct Reading {
+    pub config: Config,
+    pub faults: Vec<String>,
+    unreadable: UnreadableKeys,
+}
+
 /// Collects the rules that are broken.
-#[derive(Debug, Default)]
-struct Violations {
+#[derive(Debug)]
+struct Violations<'a> {
     broken: Vec<String>,
+    unreadable: &'a UnreadableKeys,
 }
 
 /// Why the configuration cannot be used.
@@ -144,7 +154,7 @@ impl Config {
         file: Option<&Path>,
         environment: impl Iterator<Item = (String, String)>,
     ) -> Result<Self, ConfigError> {
-        let (config, faults) = Self::read(file, environment)?;
+        let Reading { config, faults, .. } = Self::read(file, environment)?;
         if faults.is_empty() {
             return Ok(config);
         }
@@ -162,29 +172,30 @@ impl Config {
     pub fn read(
         file: Option<&Path>,
         environment: impl Iterator<Item = (String, String)>,
-    ) -> Result<(Self, Vec<String>), ConfigError> {
-        let mut faults = Vec::new();
-        let mut table = match file {
-            None => toml::Table::new(),
+    ) -> Result<Reading, ConfigError> {
+        let mut written = match file {
+            None => Written::default(),
             Some(path) => {
                 let text = std::fs::read_to_string(path)
                     .map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
-                read::file(&text, &mut faults)
+                Written::file(&text)
             }
         };
-        read::variables(&mut table, environment, &mut faults);
+        written.add_variables(environment);
+        let Written { table, mut faults, mut unreadable } = written;
         // What is at fault has been taken out; the rules are about the rest.
         let config: Self = table.try_into().unwrap_or_else(|error: toml::de::Error| {
             faults.push(error.message().to_owned());
+            unreadable.add(String::new());
             Self::default()
         });
-        faults.extend(config.broken_rules());
-        Ok((config, faults))
+        faults.extend(config.broken_rules(&unreadable));
+        Ok(Reading { config, faults, unreadable })
     }
 
     /// Bounds that no type can say.
-    fn broken_rules(&self) -> Vec<String> {
-        let mut violations = Violations::default();
+    fn broken_rules(&self, unreadable: &UnreadableKeys) -> Vec<String> {
+        let mut violations = Violations { broken: Vec::new(), unreadable };
         self.smtp.check(&mut violations);
         self.limits.check(&mut violations);
         self.plugins.check(&mut violations);
@@ -200,14 +211,35 @@ impl Config {
             !self.inbox.enabled || self.inbox.smtp_listen.ip().is_loopback(),
             "inbox.smtp_listen: a loopback address, because the inbox takes mail without authentication",
         );
-        violations.broken.extend(listen::conflicts(self));
+        listen::check(self, &mut violations);
         violations.broken
     }
 }
 
-impl Violations {
+impl Reading {
+    /// Whether a key holds what the operator wrote, or its default where nothing was written.
+    #[must_use]
+    pub fn has(&self, key: &str) -> bool {
+        !self.unreadable.contains(key)
+    }
+}
+
+impl Violations<'_> {
+    /// A rule begins with the key that it is about.
     fn must(&mut self, holds: bool, rule: &str) {
-        if !holds {
+        self.must_with(&[], holds, rule);
+    }
+
+    /// How a fault names an entry beside its place; nothing where its name is unreadable.
+    fn called(&self, key: &str, name: &str) -> String {
+        if self.unreadable.contains(key) { String::new() } else { format!(" (`{name}`)") }
+    }
+
+    /// A rule that is about `others`, too.
+    fn must_with(&mut self, others: &[&str], holds: bool, rule: &str) {
+        let key = rule.split([':', ' ']).next().unwrap_or_default();
+        let is_unreadable = |key: &&str| self.unreadable.contains(key);
+        if !holds && !others.iter().chain([&key]).any(is_unreadable) {
             self.broken.push(rule.to_owned());
         }
     }

@@ -3,9 +3,9 @@
 //! `dev` and test keys deliver here. It has a file of its own, so that nothing in it can slow or
 //! fill the store. It is bounded: old mail makes room for new.
 
-pub mod archive;
+pub mod store;
 pub mod smtp;
-pub mod view;
+pub mod web;
 
 #[cfg(test)]
 mod tests;

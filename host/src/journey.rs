@@ -19,11 +19,11 @@ use crate::store::Store;
 use crate::store::facts::Snapshot;
 use crate::store::records::NewMessage;
 use accept::Accept;
-use accept::abort::{Abort, on_current_facts, unreachable_store};
+use accept::abort::{Abort, on_current_facts};
 use accept::authenticate::{Caller, Sender, recheck_caller};
 use accept::batches::Batches;
 use accept::idempotency::InFlight;
-use accept::refusal::Refused;
+use accept::refusal::{Refusal, Refused};
 use accept::submission::{Faulty, Submission};
 use commit::Commit;
 use commit::draft::Draft;
@@ -71,7 +71,7 @@ impl Journey {
             // A refusal holds only if it was decided on the facts as they are.
             refused => {
                 let moved = self.accept.facts.have_moved(revision).await;
-                if !moved.map_err(|error| unreachable_store(&error))? {
+                if !moved.map_err(|error| Refusal::store_outage(&error))? {
                     return refused.map_err(Abort::into_refused);
                 }
             }

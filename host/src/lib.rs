@@ -32,4 +32,4 @@ pub mod server;
 pub mod cli;
 
 #[cfg(test)]
-mod written;
+mod generated_docs;

@@ -18,7 +18,10 @@ mod slots;
 pub use config::{binding, slot};
 pub use kinds::{domain, plan, renderer};
 pub use promotion::error::LoadError;
-pub use promotion::{cases, comparison, evidence, impact, installed, measure, shadow, validation};
+pub use promotion::{
+    builtin_cases, comparison, evidence, golden_cases, impact, installed, measure, shadow,
+    validation,
+};
 pub use records::{decision, sample};
 pub use runtime::artifact::Artifact;
 pub use runtime::bindings::types::{CallContext, Diagnostic, Pair};

@@ -8,6 +8,7 @@ pub mod reply;
 pub mod session;
 
 mod message;
+mod transport;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -21,10 +21,10 @@ mod events;
 pub mod facts;
 mod gauges;
 mod recheck_at_lease;
+mod kept_answers;
 mod keys;
-mod message_file;
+mod message_details;
 mod message_pages;
-mod messages;
 mod queue;
 mod queue_view;
 mod cancel;
@@ -44,6 +44,8 @@ mod webhooks;
 #[cfg(test)]
 pub(crate) mod meter;
 #[cfg(test)]
+pub(crate) mod test_data;
+#[cfg(test)]
 mod tests;
 
 use std::path::Path;
@@ -51,16 +53,18 @@ use std::path::Path;
 use crate::clock::Timestamp;
 pub use accounts::{AccountRow, LedgerRow};
 pub use cancel::Cancellation;
-pub use decisions::{DecisionFilter, DecisionPage, DecisionRef, DecisionRow, InvalidDecisionRef};
-pub use domain_checks::{CheckRow, Checked, DomainFile, Sight};
+pub use decisions::{
+    DecisionFilter, DecisionPage, DecisionRef, DecisionRow, InvalidDecisionRef, RefusalRecord,
+};
+pub use domain_checks::{CheckRow, Checked, DomainDetails, Sight};
 pub use domain_keys::{SealedKey, SigningKeys};
-pub use domains::{DomainRow, NewDomain, NotAdded};
+pub use domains::{AddingFacts, DomainRow, NewDomain};
 pub use drive_while::drive_while;
 pub use error::StoreError;
 pub use gauges::Gauges;
-pub use message_file::{AttemptRow, MessageFile, StoredMessage};
+pub use kept_answers::Origin;
+pub use message_details::{AttemptRow, MessageDetails, StoredMessage};
 pub use message_pages::{MessageFilter, MessagePage, MessageRow};
-pub use messages::{Origin, RefusalRecord};
 pub use queue_view::{LastAttempt, MAX_COUNTED, Queued, WaitingGroup};
 pub use reports::{NewReport, PublishedKey, Recorded, ReportKind, Reported};
 pub use retention::{RestingPlace, Walked};
@@ -70,8 +74,8 @@ pub use sts::StsRow;
 pub use suppressions::{Suppressed, SuppressionPage, SuppressionRow};
 pub use templates::Published;
 pub use webhooks::{
-    About, Behind, DeliveryPage, DeliveryRow, DeliveryState, DueDelivery, EndPointHealth,
-    FannedEvent, MessageAbout, NewDelivery, NewWebhook, NextTry, TestDelivery, Tried, Waiting,
+    Backlog, DeliveryPage, DeliveryRow, DeliveryState, DueDelivery, EndPointHealth, EventSubject,
+    MessageSubject, NewDelivery, NewWebhook, NextTry, PublishedEvent, TestDelivery, Tried, Waiting,
     WebhookChange, WebhookOwner, WebhookRow, WebhookState,
 };
 

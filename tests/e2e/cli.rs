@@ -370,7 +370,7 @@ fn check_tells_every_fault_of_a_configuration_and_of_the_files_that_it_names() {
     for words in [
         "line 3, column 19, at `smtp.trusted_proxies`: `10.0.0.0/33` is not",
         "line 4, column 15, at `smtp.user_names`: unknown variant `anything`",
-        "smtp.listen_starttls = 0.0.0.0:2525 and inbox.smtp_listen = 127.0.0.1:2525 cannot both listen",
+        "smtp.listen_starttls[1] = 0.0.0.0:2525 and inbox.smtp_listen = 127.0.0.1:2525 cannot both listen",
     ] {
         assert!(said.contains(words), "{words}: {said}");
     }
@@ -383,8 +383,52 @@ fn check_tells_every_fault_of_a_configuration_and_of_the_files_that_it_names() {
          host = \"relay.example\"\nuser = \"me\"\npassword_file = \"no-such-password\"\n",
     );
     assert!(!fine);
-    let files = ["no-such.pem", "no-such-authority.pem", "no-such-password"];
+    let files = ["no-such.pem", "no-such.key", "no-such-authority.pem", "no-such-password"];
     for words in files.into_iter().chain(["smtp.recipients: 1 to 1000", "log.filter: "]) {
         assert!(said.contains(words), "{words}: {said}");
+    }
+}
+
+#[test]
+fn check_refuses_what_serve_refuses_and_makes_nothing() {
+    let home = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| home.path().join(name).display().to_string();
+    std::fs::write(path("file"), "").expect("written");
+    std::fs::create_dir_all(path("taken/waxwing.db")).expect("made");
+    std::fs::create_dir(path("state")).expect("made");
+    std::fs::write(path("state/plugin-state"), "").expect("written");
+    std::fs::create_dir(path("certificates")).expect("made");
+    std::fs::write(path("certificates/tls"), "").expect("written");
+    let (file, taken) = (path("file"), path("taken"));
+    let (state, certificates) = (path("state"), path("certificates"));
+    let quiet = "[http]\nlisten = \"127.0.0.1:0\"\n[smtp]\nlisten_starttls = \"off\"\n\
+                 listen_tls = \"127.0.0.1:0\"\n[inbox]\nenabled = false\n";
+    for (text, words) in [
+        ("[store]\ndata_dir = \"/proc/x\"\n".to_owned(), "store.data_dir: /proc/x cannot be used"),
+        (format!("[store]\ndata_dir = {file:?}\n"), "file is not a directory"),
+        (format!("[store]\ndata_dir = \"{file}/data\"\n"), "file is not a directory"),
+        (format!("[store]\ndata_dir = {taken:?}\n"), "waxwing.db is not a file"),
+        (format!("[store]\ndata_dir = {state:?}\n"), "plugin-state is not a directory"),
+        (format!("[store]\ndata_dir = {certificates:?}\n"), "tls is not a directory"),
+        ("[plugins]\ndir = \"/proc/x\"\n".to_owned(), "plugins.dir: /proc/x cannot be used"),
+        (format!("[plugins]\ndir = {file:?}\n"), "plugins.dir: "),
+        ("[domains]\nreturn_path_host = \"bounces\"\n".to_owned(), "domains.return_path_host"),
+        ("[bounces]\nlisten = \"192.0.2.1:2599\"\n".to_owned(), "cannot listen on 192.0.2.1:2599"),
+    ] {
+        let store = format!("[store]\ndata_dir = {:?}\n", path("data"));
+        let store = if text.starts_with("[store]") { "" } else { &store };
+        std::fs::write(path("waxwing.toml"), format!("{quiet}{store}{text}")).expect("written");
+        for command in ["check", "serve"] {
+            let output = std::process::Command::new(waxwing_tests::binary())
+                .args([command, "--config", &path("waxwing.toml")])
+                .output()
+                .expect("the binary runs");
+            let said = String::from_utf8(output.stderr).expect("UTF-8");
+            assert!(!output.status.success() && said.contains(words), "{command}: {words}: {said}");
+            if command == "check" {
+                assert!(!home.path().join("data").exists(), "check made the data directory");
+            }
+        }
+        drop(std::fs::remove_dir_all(path("data")));
     }
 }

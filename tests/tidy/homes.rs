@@ -12,8 +12,8 @@ const HOMES: [(&str, &[&str]); 13] = [
     // Which database there is. The sandbox inbox has a file of its own.
     ("sqlx::", &["store/database", "store/embedded.rs", "store/error.rs", "inbox"]),
     ("rusqlite::", &["store/database", "store/error.rs"]),
-    ("Sqlite", &["store/database", "store/embedded.rs", "inbox/archive"]),
-    ("store::embedded", &["store/database", "inbox/archive"]),
+    ("Sqlite", &["store/database", "store/embedded.rs", "inbox/store"]),
+    ("store::embedded", &["store/database", "inbox/store"]),
     ("lettre::", &["delivery/"]),
     ("wasmtime", &["plugin"]),
     ("waxwing_smtp::", &["delivery/smtp", "relay/", "relay.rs", "server/relay.rs"]),

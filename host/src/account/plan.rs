@@ -21,13 +21,13 @@ pub enum Billing {
 }
 
 /// The plans of the built-in plan policy, lowest first.
-const KNOWN: [&str; 5] = ["free", "starter", "pro", "business", "enterprise"];
+const BUILTIN_PLANS: [&str; 5] = ["free", "starter", "pro", "business", "enterprise"];
 
 /// A text that cannot be the name of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` cannot be a plan: 1 to 32 of a-z, 0-9 and -; the built-in policy knows {known}",
-    known = KNOWN.join(", ")
+    known = BUILTIN_PLANS.join(", ")
 )]
 pub struct BadPlanName(String);
 
@@ -49,7 +49,7 @@ impl Plan {
     /// policy, or a typing error.
     #[must_use]
     pub fn unlike(&self) -> Option<&'static [&'static str]> {
-        (!KNOWN.contains(&self.name.as_str())).then_some(KNOWN.as_slice())
+        (!BUILTIN_PLANS.contains(&self.name.as_str())).then_some(BUILTIN_PLANS.as_slice())
     }
 
     /// The plan of that name, as it was stored: only `free` is not paid for.

@@ -9,8 +9,7 @@ use super::problem::Problem;
 use super::shapes::Brand;
 use super::{Api, body};
 use crate::account::brand::{BrandChanges, BrandField};
-use crate::journey::accept::refusal::{Fault, Outage, Refusal};
-use crate::store::StoreError;
+use crate::journey::accept::refusal::{Fault, Refusal};
 
 /// The account's brand.
 #[utoipa::path(get, path = "/v1/brand", operation_id = "show_brand", tag = "brand",
@@ -18,8 +17,7 @@ use crate::store::StoreError;
     responses((status = 200, description = "The brand", body = Brand),
               super::shapes::ReadRefusals))]
 pub async fn show(admin: Admin, State(api): State<Api>) -> Result<Json<Brand>, Problem> {
-    let row = api.store.account(admin.account(), api.clock.now()).await;
-    let row = row.map_err(|error| failed(&error))?;
+    let row = api.store.account(admin.account(), api.clock.now()).await?;
     Ok(Json(Brand::from(&row.account.brand)))
 }
 
@@ -39,8 +37,7 @@ pub async fn change(
     let (admin, body, _memory) =
         body::json_of(admin, |it| it.account().into(), &api, request).await?;
     let (changes, warnings) = changes(&body)?;
-    let brand = api.store.change_brand(admin.account(), &changes).await;
-    let mut brand = Brand::from(&brand.map_err(|error| failed(&error))?);
+    let mut brand = Brand::from(&api.store.change_brand(admin.account(), &changes).await?);
     brand.warnings = warnings;
     Ok(Json(brand))
 }
@@ -87,9 +84,4 @@ fn changes(body: &Value) -> Result<(BrandChanges, Vec<String>), Refusal> {
         }
     }
     if faults.is_empty() { Ok((changes, warnings)) } else { Err(Refusal::bad_request(faults)) }
-}
-
-fn failed(error: &StoreError) -> Problem {
-    tracing::error!(%error, "the store failed");
-    Refusal::unavailable(Outage::Store, "the store cannot be reached").into()
 }

@@ -123,5 +123,5 @@ fn not_read(error: &StoreError) -> Problem {
     if error.is_not_found() {
         return Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", error.to_string());
     }
-    query::store_problem(error)
+    error.into()
 }

@@ -10,15 +10,15 @@ use serde_json::Value;
 
 use super::admin::Admin;
 use super::problem::Problem;
-use super::shapes::{DeletedDomain, Domain, DomainLine, Listing, Page};
+use super::shapes::{DeletedDomain, Domain, DomainSummary, Listing, Page};
 use super::{Api, body, lists, query};
 use crate::domain::look_alike::LookAlikes;
 use crate::domain::name::DomainName;
 use crate::domain::state::DomainKind;
 use crate::id::DomainId;
 use crate::journey::accept::refusal::{Fault, Outage, Refusal};
-use crate::store::{DomainFile, NotAdded};
-use crate::upkeep::verify_domains::{AccountPermit, AccountPermits, DomainError};
+use crate::store::DomainDetails;
+use crate::upkeep::verify_domains::{AccountPermit, AccountPermits, DomainError, NotAdded};
 
 /// Domains that are read at one time where most may not be shown.
 const MAX_DOMAINS_PER_READ: u32 = 500;
@@ -48,7 +48,7 @@ pub async fn list(
     admin: Admin,
     State(api): State<Api>,
     Query(query): Query<ListQuery>,
-) -> Result<Json<Page<DomainLine>>, Problem> {
+) -> Result<Json<Page<DomainSummary>>, Problem> {
     let limit = query::limit(query.limit)?;
     let _page = lists::admit(&api, admin.account()).await?;
     let count = |it: u32| usize::try_from(it).unwrap_or(usize::MAX);
@@ -68,7 +68,7 @@ pub async fn list(
     let has_more = found.len() > count(limit);
     found.truncate(count(limit));
     let next = found.last().filter(|_| has_more).map(|it| it.domain.id);
-    Ok(Json(Page::new(found.iter().map(|row| DomainLine::new(row, rules)), next)))
+    Ok(Json(Page::new(found.iter().map(|row| DomainSummary::new(row, rules)), next)))
 }
 
 /// Adds a domain: makes its DKIM keys and answers every record to publish.
@@ -93,8 +93,8 @@ pub async fn add(
     let account = api.store.account(admin.account(), api.clock.now()).await?.account;
     let added = api.verifier.add(&account, name, kind, LookAlikes::Refused).await;
     let id = added.map_err(|error| refused(&error))?;
-    let file = api.store.domain_file(id).await?;
-    let domain = view(&api, file.ok_or_else(|| unknown(&id.to_string()))?).await?;
+    let details = api.store.domain_details(id).await?;
+    let domain = view(&api, details.ok_or_else(|| unknown(&id.to_string()))?).await?;
     let members = body.as_object().into_iter().flat_map(|it| it.keys());
     let ignored = members.filter(|it| !["name", "sandbox"].contains(&it.as_str()));
     let warnings = ignored.map(|it| format!("unknown field `{it}`")).collect();
@@ -112,8 +112,8 @@ pub async fn show(
     State(api): State<Api>,
     Path(domain): Path<String>,
 ) -> Result<Json<Domain>, Problem> {
-    let file = find(&api, &admin, &domain).await?;
-    Ok(Json(view(&api, file).await?))
+    let details = find(&api, &admin, &domain).await?;
+    Ok(Json(view(&api, details).await?))
 }
 
 /// Looks at DNS now.
@@ -128,12 +128,12 @@ pub async fn check(
     Path(domain): Path<String>,
 ) -> Result<Json<Domain>, Problem> {
     let admin = admin.must_be_live(WHY_LIVE)?;
-    let file = find(&api, &admin, &domain).await?;
+    let details = find(&api, &admin, &domain).await?;
     let _permit = permit(&api.verifier.permits, &admin)?;
-    let checked = api.verifier.check(file.row.domain.id).await;
+    let checked = api.verifier.check(details.row.domain.id).await;
     let checked = checked.map_err(|error| refused(&error.into()))?;
-    let file = checked.ok_or_else(|| unknown(&domain))?;
-    Ok(Json(view(&api, file).await?))
+    let details = checked.ok_or_else(|| unknown(&domain))?;
+    Ok(Json(view(&api, details).await?))
 }
 
 /// Begins a rotation of its DKIM keys: new records to publish beside the old ones.
@@ -148,10 +148,10 @@ pub async fn rotate(
     Path(domain): Path<String>,
 ) -> Result<Json<Domain>, Problem> {
     let admin = admin.must_be_live(WHY_LIVE)?;
-    let file = find(&api, &admin, &domain).await?;
+    let details = find(&api, &admin, &domain).await?;
     let _permit = permit(&api.verifier.permits, &admin)?;
-    let file = api.verifier.rotate(file).await.map_err(|error| refused(&error))?;
-    Ok(Json(view(&api, file).await?))
+    let details = api.verifier.rotate(details).await.map_err(|error| refused(&error))?;
+    Ok(Json(view(&api, details).await?))
 }
 
 /// Removes a domain and its keys. What is in the queue from it cannot be signed any more and fails.
@@ -171,13 +171,13 @@ pub async fn delete(
     Ok(Json(DeletedDomain { id: domain.id, name: domain.name, deleted: true }))
 }
 
-async fn view(api: &Api, file: DomainFile) -> Result<Domain, Problem> {
-    let events = api.store.domain_events(file.row.domain.id, SHOWN_EVENTS).await?;
-    Ok(Domain::new(file, events, &api.verifier.rules))
+async fn view(api: &Api, details: DomainDetails) -> Result<Domain, Problem> {
+    let events = api.store.domain_events(details.row.domain.id, SHOWN_EVENTS).await?;
+    Ok(Domain::new(details, events, &api.verifier.rules))
 }
 
 /// By identifier or by name; another account's domain is not there.
-async fn find(api: &Api, admin: &Admin, domain: &str) -> Result<DomainFile, Problem> {
+async fn find(api: &Api, admin: &Admin, domain: &str) -> Result<DomainDetails, Problem> {
     let id = match domain.parse::<DomainId>() {
         Ok(id) => Some(id),
         Err(_) => match domain.parse::<DomainName>() {
@@ -188,16 +188,16 @@ async fn find(api: &Api, admin: &Admin, domain: &str) -> Result<DomainFile, Prob
             Err(_) => None,
         },
     };
-    let file = match id {
-        Some(id) => api.store.domain_file(id).await?,
+    let details = match id {
+        Some(id) => api.store.domain_details(id).await?,
         None => None,
     };
-    let file = file.filter(|it| it.row.domain.account_id == admin.account());
-    let file = file.ok_or_else(|| unknown(domain))?;
-    if admin.may_manage(&file.row.domain.name) {
-        Ok(file)
+    let details = details.filter(|it| it.row.domain.account_id == admin.account());
+    let details = details.ok_or_else(|| unknown(domain))?;
+    if admin.may_manage(&details.row.domain.name) {
+        Ok(details)
     } else {
-        Err(not_this_key(&file.row.domain.name))
+        Err(not_this_key(&details.row.domain.name))
     }
 }
 
@@ -253,7 +253,7 @@ fn refused(error: &DomainError) -> Problem {
             Refusal::unavailable(Outage::Plugin, &failure.for_client()).into()
         }
         DomainError::Key(error) => Refusal::Internal { message: error.to_string() }.into(),
-        DomainError::Store(error) => query::store_problem(error),
+        DomainError::Store(error) => error.into(),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the head of a request must be.
+//! Refuses requests with an ambiguous Host header or an encoded body, before anything else looks at them.
 
 use axum::extract::Request;
 use axum::middleware::Next;

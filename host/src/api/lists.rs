@@ -1,5 +1,5 @@
-//! How often lists are read, and how many at one time. A page may look at 20,000 rows in vain, and the
-//! connections to the database are few: whoever asks for page after page must leave some to the others.
+//! Limits how often lists are read, and how many at one time, by account. A page may scan 20,000 rows, and the
+//! connections to the database are few.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -19,7 +19,6 @@ use crate::journey::accept::refusal::{Outage, Refusal};
 const MAX_PARALLEL_PAGES: usize = 2;
 const PAGE_WAIT: Duration = Duration::from_secs(10);
 
-/// Who reads how many pages.
 #[derive(Debug)]
 pub struct ListLimits {
     rate: ArcSwap<Rate>,
@@ -41,8 +40,8 @@ impl ListLimits {
         Self { rate, pages: FairShare::new(MAX_PARALLEL_PAGES), clock: DefaultClock::default() }
     }
 
-    /// Puts another rate in the place of the one in use; where it stays, so does what was taken.
-    pub fn change(&self, a_second: NonZeroU32) {
+    /// Changes the rate; the same rate keeps its buckets.
+    pub fn set_rate(&self, a_second: NonZeroU32) {
         if self.rate.load().a_second != a_second {
             self.rate.store(Arc::new(Rate::new(a_second)));
         }
@@ -117,7 +116,7 @@ mod tests {
         let refused = read(1).and_then(Result::err).expect("refused");
         assert_eq!(refused.code(), "RATE_LIMITED");
         assert_eq!(read(2), Some(Ok(())), "another account reads on");
-        limits.change(NonZeroU32::MIN);
+        limits.set_rate(NonZeroU32::MIN);
         assert!(read(1).is_some_and(|it| it.is_err()), "the same rate gives nothing back");
     }
 }

@@ -15,7 +15,9 @@ use super::admin::Admin;
 use super::problem::Problem;
 use super::queue::why_message;
 use super::send::{idempotency_key, mark_replayed, with_allowance};
-use super::shapes::{AttemptList, EventList, Message, MessagePage, Page, QueuedMessage, Resent};
+use super::shapes::{
+    AttemptList, Audience, EventList, Message, MessagePage, Page, QueuedMessage, Resent,
+};
 use super::{Api, body, lists, query, request};
 use crate::account::key::Mode;
 use crate::id::MessageId;
@@ -134,7 +136,7 @@ pub async fn why(
     Path(id): Path<String>,
 ) -> Result<Json<QueuedMessage>, Problem> {
     let row = find(&api, &admin, &id).await?;
-    why_message(&api, row).await
+    why_message(&api, row, Audience::AccountHolder).await
 }
 
 /// Calls a message back that waits: it is not sent, and its price is given back. One that is canceled
@@ -255,8 +257,8 @@ async fn send_again(
 }
 
 async fn whole(api: &Api, id: MessageId) -> Result<Json<Message>, Problem> {
-    let file = api.store.message(id).await?;
-    Ok(Json(file.into()))
+    let details = api.store.message(id).await?;
+    Ok(Json(details.into()))
 }
 
 /// Another account's message is not there; for a test key, neither is one of a live key.

@@ -10,6 +10,7 @@ use http::{HeaderValue, StatusCode, header};
 use super::request::{self, ConnectionRefused, RefusalCode};
 use super::shapes;
 use crate::journey::accept::refusal::{Outage, Refusal, Refused};
+use crate::store::StoreError;
 
 /// A refusal as a client gets it.
 #[derive(Debug, Clone)]
@@ -79,6 +80,24 @@ impl From<Refused> for Problem {
 impl From<Refusal> for Problem {
     fn from(refusal: Refusal) -> Self {
         Refused::from(refusal).into()
+    }
+}
+
+impl From<&StoreError> for Problem {
+    fn from(error: &StoreError) -> Self {
+        if error.is_busy() {
+            tracing::warn!(%error, "list query refused: its time-out or the bound of parallel lists is reached; answered 503");
+            let message = "the list took too long, or too many lists are read now; sending is not affected. Try again later, \
+                           with fewer lists at one time or a narrower filter";
+            return Refusal::unavailable(Outage::Busy, message).into();
+        }
+        Refusal::store_outage(error).into()
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        Self::from(&error)
     }
 }
 

@@ -1,4 +1,4 @@
-//! The query of a request: what is wrong with it is said.
+//! Reads query strings; what cannot be read is answered 400 and says why.
 
 use axum::extract::Query;
 use axum::extract::rejection::QueryRejection;
@@ -6,12 +6,9 @@ use http::StatusCode;
 
 use super::problem::Problem;
 use crate::clock::Timestamp;
-use crate::journey::accept::refusal::{Fault, Outage, Refusal};
-use crate::store::StoreError;
+use crate::journey::accept::refusal::{Fault, Refusal};
 
-/// What a list gives where nothing else is asked for.
 const DEFAULT_PAGE_ITEMS: u32 = 50;
-/// What it gives at most.
 const MAX_PAGE_ITEMS: u32 = 500;
 
 /// A query that could be read.
@@ -25,25 +22,6 @@ pub fn read<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, Problem> {
         let message = format!("the query is not valid: {reason}");
         Problem::new(StatusCode::BAD_REQUEST, "BAD_REQUEST", message)
     })
-}
-
-/// The store could not be read.
-#[must_use]
-pub fn store_problem(error: &StoreError) -> Problem {
-    if error.is_busy() {
-        tracing::warn!(%error, "list query refused: its time-out or the bound of parallel lists is reached; answered 503");
-        let message = "the list took too long, or too many lists are read now; sending is not affected. Try again later, \
-                       with fewer lists at one time or a narrower filter";
-        return Refusal::unavailable(Outage::Busy, message).into();
-    }
-    tracing::error!(%error, "reading the database failed; answered 503");
-    Refusal::unavailable(Outage::Store, "the store cannot be reached").into()
-}
-
-impl From<StoreError> for Problem {
-    fn from(error: StoreError) -> Self {
-        store_problem(&error)
-    }
 }
 
 /// How many things a page has.

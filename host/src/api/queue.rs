@@ -1,5 +1,5 @@
-//! `/v1/queue`: why mail waits, for the operator; `/v1/messages/{id}/why` says the same of an account's
-//! own message.
+//! `/v1/queue`: why mail waits, for the operator; `/v1/messages/{id}/why` says of an account's own message what its
+//! holder can know and do.
 
 use axum::Json;
 use axum::extract::{Path, State};
@@ -7,7 +7,7 @@ use http::StatusCode;
 
 use super::operator::Operator;
 use super::problem::Problem;
-use super::shapes::{QueuedDomain, QueuedMessage};
+use super::shapes::{Audience, QueuedDomain, QueuedMessage};
 use super::{Api, lists};
 use crate::delivery::queue::why;
 use crate::id::MessageId;
@@ -32,7 +32,7 @@ pub async fn message(
         Err(_) => None,
     };
     let unknown = || not_found(format!("the server has no message `{}`", shown(&id)));
-    why_message(&api, row.ok_or_else(unknown)?).await
+    why_message(&api, row.ok_or_else(unknown)?, Audience::Operator).await
 }
 
 /// Why mail to a domain waits: how many messages for which reasons, and how its hosts take mail now.
@@ -56,18 +56,17 @@ pub async fn domain(
             shown(&domain)
         ))
     })?;
-    let last = match why.first {
-        Some(first) => api.store.last_attempt(first).await?,
-        None => None,
-    };
-    Ok(Json(QueuedDomain::new(lane, why, last)))
+    Ok(Json(QueuedDomain::new(lane, why)))
 }
 
-/// Why that message waits.
-pub async fn why_message(api: &Api, row: MessageRow) -> Result<Json<QueuedMessage>, Problem> {
+/// Why that message waits, in words for whoever asks.
+pub async fn why_message(
+    api: &Api,
+    row: MessageRow,
+    audience: Audience,
+) -> Result<Json<QueuedMessage>, Problem> {
     let (id, mut row) = (row.id, row);
-    let why = if let Some(queued) = api.store.queued(id).await? {
-        let why = why::message(&queued, &api.admission);
+    let why = if let Some((queued, why)) = why::message(id, &api.store, &api.admission).await? {
         // Read with what it waits for: the row may have been read before an attempt ended.
         row.state = queued.state.to_string();
         (row.updated_at, row.reason) = (queued.since.rfc3339(), queued.reason);
@@ -78,7 +77,7 @@ pub async fn why_message(api: &Api, row: MessageRow) -> Result<Json<QueuedMessag
         None
     };
     let last = api.store.last_attempt(id).await?;
-    Ok(Json(QueuedMessage::new(row, why.as_ref(), last)))
+    Ok(Json(QueuedMessage::new(row, why.as_ref(), last, audience)))
 }
 
 /// The lane of a domain as the queue writes it: A-labels in lower case. Mail of test keys and sandbox domains is in

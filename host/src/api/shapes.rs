@@ -18,14 +18,14 @@ mod suppression;
 mod webhook;
 
 pub use brand::Brand;
-pub use domain::{DeletedDomain, Domain, DomainLine};
+pub use domain::{DeletedDomain, Domain, DomainSummary};
 pub use event::WebhookEvent;
 pub use health::{Health, HealthInDetail};
-pub use message::{Attempt, AttemptList, Event, EventList, Message, MessageLine, MessagePage};
+pub use message::{Attempt, AttemptList, Event, EventList, Message, MessagePage, MessageSummary};
 pub use operator::{DecisionRecord, Impact, Installed, LogPage, Slot};
 pub use page::{Listing, Page};
 pub use problem::{Fault, Problem};
-pub use queue::{QueuedDomain, QueuedMessage};
+pub use queue::{Audience, QueuedDomain, QueuedMessage};
 pub use reference::{
     Component, ComponentOrNothing, Count, DecisionOrMessage, ImpactRule, Limit, SlotRef,
 };

@@ -357,7 +357,7 @@ fn refused(error: &WebhookError) -> Problem {
             tracing::error!(%error, "a webhook cannot be signed");
             Refusal::Internal { message: error.to_string() }.into()
         }
-        WebhookError::Store(error) => query::store_problem(error),
+        WebhookError::Store(error) => error.into(),
     }
 }
 

@@ -21,8 +21,8 @@ pub struct Check {
 pub fn run(check: &Check) -> Result<(), CliError> {
     let warnings = Log { filter: "warn".to_owned(), format: LogFormat::Text };
     telemetry::logs::start(&warnings)?;
-    let (config, mut faults) = Config::read(Some(&check.config), std::env::vars())?;
-    faults.extend(server::check(&config));
+    let reading = Config::read(Some(&check.config), std::env::vars())?;
+    let faults = [reading.faults.clone(), server::check(&reading)].concat();
     if faults.is_empty() {
         println!("{}: the configuration is valid", check.config.display());
         return Ok(());

@@ -51,7 +51,7 @@ pub async fn run(dev: Dev) -> Result<(), CliError> {
     dev.tell(format_args!(
         "Starting in {directory}: compiling the plugins (some seconds at the first start) …"
     ));
-    let running = server::start(&config).await.map_err(with_flag)?;
+    let running = Box::pin(server::start(&config)).await.map_err(with_flag)?;
     dev.tell("Making the development account and its templates …");
     let data = DataDir::open(&config.store.data_dir)?;
     std::fs::create_dir_all(data.plugins())

@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 use super::error::CliError;
 use super::open::{Opened, Target};
 use super::output::{Output, text};
-use crate::api::shapes::{DeletedDomain, Domain, DomainLine};
+use crate::api::shapes::{DeletedDomain, Domain, DomainSummary};
 use crate::domain::look_alike::LookAlikes;
 use crate::domain::name::DomainName;
 use crate::domain::state::DomainKind;
 use crate::id::AccountId;
-use crate::store::DomainFile;
+use crate::store::DomainDetails;
 use crate::store::StoreError;
 use crate::upkeep::verify_domains::DomainCheckSettings;
 
@@ -115,41 +115,42 @@ pub async fn run(command: DomainCommand) -> Result<(), CliError> {
                     "set smtp.hostname to the server's public name, or domains.return_path_host";
                 tracing::warn!(host, set, "nobody can look up what the domain is to point to");
             }
-            let file = find(&opened, &which).await?;
-            show(&opened, &verifier.rules, file, target.output).await?;
+            let details = find(&opened, &which).await?;
+            show(&opened, &verifier.rules, details, target.output).await?;
         }
         DomainCommand::List { account, target } => {
             let opened = target.open().await?;
             let rows = opened.store.domains(account, None, u32::MAX >> 1).await?;
-            let rules = opened.domain_rules();
-            let rows = rows.iter().map(|row| json!(DomainLine::new(row, &rules)));
+            let rules = opened.domain_check_settings();
+            let rows = rows.iter().map(|row| json!(DomainSummary::new(row, &rules)));
             let rows: Vec<Value> = rows.collect();
             target.output.list(&rows, line);
         }
         DomainCommand::Records { which, target } => {
             let opened = target.open().await?;
-            let file = find(&opened, &which).await?;
-            let view = json!(Domain::new(file, Vec::new(), &opened.domain_rules()));
+            let details = find(&opened, &which).await?;
+            let view = json!(Domain::new(details, Vec::new(), &opened.domain_check_settings()));
             let records = view["records"].as_array().cloned().unwrap_or_default();
             target.output.list(&records, record);
         }
         DomainCommand::Show { which, target } => {
             let opened = target.open().await?;
-            let file = find(&opened, &which).await?;
-            show(&opened, &opened.domain_rules(), file, target.output).await?;
+            let details = find(&opened, &which).await?;
+            show(&opened, &opened.domain_check_settings(), details, target.output).await?;
         }
         DomainCommand::Check { which, target } => {
             let opened = target.open().await?;
             let verifier = opened.verifier().await?;
-            let file = find(&opened, &which).await?;
-            let file = verifier.check(file.row.domain.id).await?.ok_or_else(|| none(&which))?;
-            show(&opened, &verifier.rules, file, target.output).await?;
+            let details = find(&opened, &which).await?;
+            let details =
+                verifier.check(details.row.domain.id).await?.ok_or_else(|| none(&which))?;
+            show(&opened, &verifier.rules, details, target.output).await?;
         }
         DomainCommand::Rotate { which, target } => {
             let opened = target.open().await?;
             let verifier = opened.verifier().await?;
-            let file = verifier.rotate(find(&opened, &which).await?).await?;
-            show(&opened, &verifier.rules, file, target.output).await?;
+            let details = verifier.rotate(find(&opened, &which).await?).await?;
+            show(&opened, &verifier.rules, details, target.output).await?;
         }
         DomainCommand::Delete { which, target } => {
             let opened = target.open().await?;
@@ -163,10 +164,10 @@ pub async fn run(command: DomainCommand) -> Result<(), CliError> {
     Ok(())
 }
 
-async fn find(opened: &Opened, which: &Which) -> Result<DomainFile, CliError> {
+async fn find(opened: &Opened, which: &Which) -> Result<DomainDetails, CliError> {
     let row = opened.store.domain_named(which.account, &which.name).await?;
     let id = row.ok_or_else(|| none(which))?.domain.id;
-    Ok(opened.store.domain_file(id).await?.ok_or_else(|| none(which))?)
+    Ok(opened.store.domain_details(id).await?.ok_or_else(|| none(which))?)
 }
 
 fn none(which: &Which) -> StoreError {
@@ -176,11 +177,11 @@ fn none(which: &Which) -> StoreError {
 async fn show(
     opened: &Opened,
     rules: &DomainCheckSettings,
-    file: DomainFile,
+    details: DomainDetails,
     output: Output,
 ) -> Result<(), CliError> {
-    let events = opened.store.domain_events(file.row.domain.id, SHOWN_EVENTS).await?;
-    let value = json!(Domain::new(file, events, rules));
+    let events = opened.store.domain_events(details.row.domain.id, SHOWN_EVENTS).await?;
+    let value = json!(Domain::new(details, events, rules));
     output.one(&value, || {
         let records = value["records"].as_array().map(Vec::as_slice).unwrap_or_default();
         let mut lines = vec![line(&value)];

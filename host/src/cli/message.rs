@@ -11,7 +11,7 @@ use super::error::CliError;
 use super::open::{Opened, Target};
 use super::output::{dump, text};
 use super::plugin::OnlineServer;
-use crate::api::shapes::{Attempt, Event, Message, MessageLine};
+use crate::api::shapes::{Attempt, Event, Message, MessageSummary};
 use crate::id::{AccountId, MessageId};
 use crate::message::address::EmailAddress;
 use crate::store::records::{NewSuppression, SuppressionKind};
@@ -109,12 +109,12 @@ pub async fn run(command: MessageCommand) -> Result<(), CliError> {
             let opened = target.open().await?;
             let rows = list(&opened, account, *filter, after, limit).await?;
             let values: Vec<Value> =
-                rows.into_iter().map(|row| json!(MessageLine::from(row))).collect();
+                rows.into_iter().map(|row| json!(MessageSummary::from(row))).collect();
             target.output.list(&values, line);
         }
         MessageCommand::Show { id, target } => {
-            let file = target.open().await?.store.message(id).await?;
-            let value = json!(Message::from(file));
+            let details = target.open().await?.store.message(id).await?;
+            let value = json!(Message::from(details));
             target.output.one(&value, || whole(&value));
         }
         MessageCommand::Events { id, target } => {
@@ -139,7 +139,7 @@ pub async fn run(command: MessageCommand) -> Result<(), CliError> {
                     )));
                 }
             }
-            let value = json!(MessageLine::from(opened.store.message(id).await?.row));
+            let value = json!(MessageSummary::from(opened.store.message(id).await?.row));
             target.output.one(&value, || line(&value));
         }
         MessageCommand::Retry(retry) => retry.run().await?,
@@ -195,10 +195,10 @@ async fn list(
 
 async fn raw(id: MessageId, target: &Target) -> Result<(), CliError> {
     let store = target.open().await?.store;
-    let file = store.message(id).await?;
+    let details = store.message(id).await?;
     let content = store.body(id).await?;
     let content = content.ok_or_else(|| {
-        CliError::Usage(format!("the content of {} is no longer kept", file.row.id))
+        CliError::Usage(format!("the content of {} is no longer kept", details.row.id))
     })?;
     if target.output.is_json() {
         let text = String::from_utf8_lossy(&content);

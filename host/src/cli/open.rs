@@ -109,7 +109,7 @@ impl Opened {
 
     /// What verifies sender domains, with the plugins of the server.
     pub async fn verifier(&self) -> Result<Arc<Verifier>, CliError> {
-        server::domains::prove_master_key(&self.data, &self.store).await?;
+        server::master_key::verify(&self.data, &self.store).await?;
         let (plugins, store) = (self.plugins().await?, self.store.clone());
         Ok(server::domains::verifier(&self.config, &self.data, store, plugins, &self.clock)?)
     }
@@ -120,8 +120,7 @@ impl Opened {
         Ok(server::webhooks::webhooks(&self.config, &self.data, store, &self.clock)?)
     }
 
-    /// The server's own part in the verification of domains.
-    pub fn domain_rules(&self) -> DomainCheckSettings {
-        server::domains::rules(&self.config)
+    pub fn domain_check_settings(&self) -> DomainCheckSettings {
+        server::domains::check_settings(&self.config)
     }
 }

@@ -58,6 +58,7 @@ fn message(value: &Value) -> String {
     lines.push(format!("Reason: {}.", text(value, "reason")));
     let until = value["until"].as_str().map(|it| match value["waitsFor"].as_str() {
         Some("scheduled") => format!("It is sent at {it}."),
+        Some("ending") => format!("It ends at {it}."),
         _ => format!(
             "Its next attempt is due at {it}, and earlier if the destination takes mail again."
         ),
@@ -80,21 +81,28 @@ fn domain(value: &Value) -> String {
         lines.extend(until.into_iter().chain(advice(group)).map(|it| format!("  {it}")));
     }
     for hosts in value["hosts"].as_array().into_iter().flatten() {
-        let [names, health] = ["hosts", "health"].map(|it| text(hosts, it));
-        let error = hosts["lastError"].as_str().map(|it| {
-            let [until, failures] = ["until", "failures"].map(|it| text(hosts, it));
-            let failures =
-                if failures == "1" { "1 failure".into() } else { format!("{failures} failures") };
-            format!(" until {until}, after {failures}: {it}")
-        });
-        let health = health.replace('_', " ");
-        lines.push(format!("Hosts: {names}, {health}{}.", error.unwrap_or_default()));
+        lines.push(format!("Hosts: {}.", health(hosts)));
     }
     if let Some(reason) = value["unresolved"].as_str() {
         lines.push(format!("MX: {reason}."));
     }
     lines.extend(last_attempt(value));
     lines.join("\n")
+}
+
+/// How hosts take mail.
+fn health(hosts: &Value) -> String {
+    let until = hosts["until"].as_str().map(|it| format!(" until {it}"));
+    let failures = match hosts["failures"].as_u64().unwrap_or_default() {
+        0 => None,
+        1 => Some(", after 1 failure".to_owned()),
+        failures => Some(format!(", after {failures} failures")),
+    };
+    let error = hosts["lastError"].as_str();
+    let error = error.map(|it| format!("; last error at {}: {it}", text(hosts, "lastErrorAt")));
+    let health = text(hosts, "health").replace('_', " ");
+    let said: String = [until, failures, error].into_iter().flatten().collect();
+    format!("{}, {health}{said}", text(hosts, "hosts"))
 }
 
 fn advice(value: &Value) -> Option<String> {

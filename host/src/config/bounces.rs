@@ -61,7 +61,7 @@ impl Bounces {
         days(self.complaint_days)
     }
 
-    pub(super) fn check(&self, violations: &mut Violations) {
+    pub(super) fn check(&self, violations: &mut Violations<'_>) {
         violations.must(
             (64 << 10..=16 << 20).contains(&self.message_bytes),
             "bounces.message_bytes: 65536 to 16777216",

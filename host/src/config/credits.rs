@@ -13,7 +13,7 @@ pub struct Credits {
 }
 
 impl Credits {
-    pub(super) fn check(&self, violations: &mut Violations) {
+    pub(super) fn check(&self, violations: &mut Violations<'_>) {
         violations.must(self.low >= 0, "credits.low: at least 0");
     }
 }

@@ -1,11 +1,11 @@
 //! `[delivery]`: how messages leave.
 
-use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::Violations;
 use crate::domain::name::DomainName;
@@ -138,15 +138,15 @@ pub struct Secret(pub String);
 #[serde(deny_unknown_fields)]
 pub struct Rule {
     /// Of these accounts; of all where it is left out.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "at_least_one")]
     pub accounts: Vec<AccountId>,
     /// To these domains, as in `example.com` or `*.example.com`; to all where it is left out.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "at_least_one")]
     pub recipients: Vec<String>,
     /// The route: `sandbox`, `smarthost` or `direct`.
     pub route: Route,
     /// The smarthosts by name; all where it is left out.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "at_least_one")]
     pub smarthosts: Vec<String>,
 }
 
@@ -165,7 +165,7 @@ pub struct Destination {
 }
 
 impl Delivery {
-    pub(super) fn check(&self, violations: &mut Violations) {
+    pub(super) fn check(&self, violations: &mut Violations<'_>) {
         let pauses = &self.retry_pauses_s;
         violations.must(
             pauses.iter().all(|pause| *pause >= 1),
@@ -177,52 +177,73 @@ impl Delivery {
             "delivery.memory_bytes: 1048576 to 68719476736",
         );
         violations.must(self.port >= 1, "delivery.port: at least 1");
-        self.check_bounds(violations);
-        self.check_local_addresses(violations);
-        let mut names = BTreeSet::new();
-        for smarthost in &self.smarthosts {
-            smarthost.check(violations);
-            violations.must(
-                names.insert(smarthost.name.as_str()),
-                &format!("delivery.smarthosts: two are called `{}`", smarthost.name),
-            );
-        }
-        let needs = |route: Route| route == Route::Smarthost && self.smarthosts.is_empty();
+        violations.must(is_connections(self.connections), "delivery.connections: 1 to 1000");
         violations.must(
-            !needs(self.route) && !self.rules.iter().any(|rule| needs(rule.route)),
+            self.messages_per_connection >= 1,
+            "delivery.messages_per_connection: at least 1",
+        );
+        self.check_local_addresses(violations);
+        violations.must_with(
+            &["delivery.smarthosts"],
+            self.has_smarthosts_for(self.route),
             "delivery.route: `smarthost` needs [[delivery.smarthosts]]",
         );
-        for destination in &self.destinations {
-            let name = &destination.exchangers;
+        for (index, smarthost) in self.smarthosts.iter().enumerate() {
+            let place = format!("delivery.smarthosts[{index}]");
+            smarthost.check(&place, violations);
+            let mut before = self.smarthosts.iter().take(index);
             violations.must(
-                name.split('+').all(|it| it.parse::<DomainName>().is_ok()),
+                before.all(|it| it.name != smarthost.name),
+                &format!("{place}.name: another one is called `{}`, too", smarthost.name),
+            );
+        }
+        for (index, rule) in self.rules.iter().enumerate() {
+            self.check_rule(&format!("delivery.rules[{index}]"), rule, violations);
+        }
+        for (index, destination) in self.destinations.iter().enumerate() {
+            destination.check(&format!("delivery.destinations[{index}]"), violations);
+        }
+    }
+
+    fn has_smarthosts_for(&self, route: Route) -> bool {
+        route != Route::Smarthost || !self.smarthosts.is_empty()
+    }
+
+    fn check_rule(&self, place: &str, rule: &Rule, violations: &mut Violations<'_>) {
+        violations.must_with(
+            &["delivery.smarthosts"],
+            self.has_smarthosts_for(rule.route),
+            &format!("{place}.route: `smarthost` needs [[delivery.smarthosts]]"),
+        );
+        let route = format!("{place}.route");
+        violations.must_with(
+            &[&route],
+            rule.smarthosts.is_empty() || rule.route == Route::Smarthost,
+            &format!("{place}.smarthosts: only with route = \"smarthost\""),
+        );
+        let is_called = |name: &str| self.smarthosts.iter().any(|it| it.name == name);
+        // A name that is unreadable may be the one.
+        let is_unreadable =
+            |index| violations.unreadable.contains(&format!("delivery.smarthosts[{index}].name"));
+        let knows_names = !violations.unreadable.contains("delivery.smarthosts")
+            && !(0..self.smarthosts.len()).any(is_unreadable);
+        for name in rule.smarthosts.iter().filter(|name| knows_names && !is_called(name)) {
+            violations.must(
+                false,
                 &format!(
-                    "delivery.destinations: `{name}` is no registered domain of mail exchangers"
+                    "{place}.smarthosts: no smarthost is called `{name}`; [[delivery.smarthosts]] \
+                     says what they are called"
                 ),
             );
         }
-        for rule in &self.rules {
-            rule.check(&names, violations);
+        for pattern in &rule.recipients {
+            if let Err(error) = pattern.parse::<crate::delivery::routing::route::DomainPattern>() {
+                violations.must(false, &format!("{place}.recipients: {error}"));
+            }
         }
     }
 
-    fn check_bounds(&self, violations: &mut Violations) {
-        let connections = self.smarthosts.iter().filter_map(|it| it.connections);
-        let connections =
-            connections.chain(self.destinations.iter().filter_map(|it| it.connections));
-        violations.must(
-            connections.chain([self.connections]).all(|it| (1..=1_000).contains(&it)),
-            "delivery.connections: 1 to 1000",
-        );
-        let messages = self.smarthosts.iter().filter_map(|it| it.messages_per_connection);
-        let others = self.destinations.iter().filter_map(|it| it.messages_per_connection);
-        violations.must(
-            messages.chain(others).chain([self.messages_per_connection]).all(|it| it >= 1),
-            "delivery.messages_per_connection: at least 1",
-        );
-    }
-
-    fn check_local_addresses(&self, violations: &mut Violations) {
+    fn check_local_addresses(&self, violations: &mut Violations<'_>) {
         let v4 = self.local_addresses.iter().filter(|it| it.is_ipv4()).count();
         let v6 = self.local_addresses.len() - v4;
         violations.must(v4 <= 1 && v6 <= 1, "delivery.local_addresses: at most one of each family");
@@ -230,56 +251,97 @@ impl Delivery {
 }
 
 impl Smarthost {
-    fn check(&self, violations: &mut Violations) {
+    fn check(&self, place: &str, violations: &mut Violations<'_>) {
         let name = &self.name;
-        let mut must = |holds: bool, rule: &str| {
-            violations.must(holds, &format!("delivery.smarthosts `{name}`: {rule}"));
+        let called = violations.called(&format!("{place}.name"), name);
+        let mut must = |holds: bool, key: &str, others: &[&str], rule: &str| {
+            let others: Vec<String> = others.iter().map(|key| format!("{place}.{key}")).collect();
+            let others: Vec<&str> = others.iter().map(String::as_str).collect();
+            violations.must_with(&others, holds, &format!("{place}.{key}{called}: {rule}"));
         };
         let is_word = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
         let is_free = !["", "sandbox", "direct"].contains(&name.as_str());
-        must(is_free && name.chars().all(is_word), "a name of letters, digits and -._");
+        must(
+            is_free && name.chars().all(is_word),
+            "name",
+            &[],
+            "letters, digits and -._, and neither `sandbox` nor `direct`",
+        );
         let is_part = |c: char| !c.is_whitespace() && !":/@".contains(c);
         let is_host = |it: &str| !it.is_empty() && it.chars().all(is_part);
         must(
             self.host.parse::<IpAddr>().is_ok() || is_host(&self.host),
-            "host: a name or an address, without a port; the port stands in `port`",
+            "host",
+            &[],
+            "a name or an address, without a port; the port stands in `port`",
         );
-        must(self.port.is_none_or(|it| it >= 1), "port: at least 1");
-        must((1..=1_000).contains(&self.weight), "weight: 1 to 1000");
-        let passwords =
-            usize::from(self.password.is_some()) + usize::from(self.password_file.is_some());
-        must(passwords <= 1, "password or password_file, not both");
+        must(self.port.is_none_or(|it| it >= 1), "port", &[], "at least 1");
+        must((1..=1_000).contains(&self.weight), "weight", &[], "1 to 1000");
+        must(self.connections.is_none_or(is_connections), "connections", &[], "1 to 1000");
         must(
-            (passwords == 1) == self.user.is_some(),
-            "a user needs a password or a password_file, and the other way round",
+            self.messages_per_connection.is_none_or(|it| it >= 1),
+            "messages_per_connection",
+            &[],
+            "at least 1",
         );
+        let (has_password, has_file) = (self.password.is_some(), self.password_file.is_some());
+        must(!(has_password && has_file), "password_file", &["password"], "not beside `password`");
+        let others = &["password", "password_file"];
+        must(
+            self.user.is_none() || has_password || has_file,
+            "user",
+            others,
+            "needs a `password` or a `password_file`",
+        );
+        let key = if has_password { "password" } else { "password_file" };
+        must(self.user.is_some() || !(has_password || has_file), key, &["user"], "needs a `user`");
         let is_proven = matches!(self.security, Security::Starttls | Security::Tls);
         must(
             self.user.is_none() || is_proven || is_loopback(&self.host),
-            "a password goes only to a proven server: security = \"starttls\" or \"tls\"",
+            "security",
+            &["user", "host"],
+            "\"starttls\" or \"tls\", because a password goes only to a proven server",
         );
     }
 }
 
-impl Rule {
-    fn check(&self, names: &BTreeSet<&str>, violations: &mut Violations) {
-        for name in &self.smarthosts {
-            violations.must(
-                names.contains(name.as_str()),
-                &format!("delivery.rules: no smarthost is called `{name}`"),
-            );
-        }
+impl Destination {
+    fn check(&self, place: &str, violations: &mut Violations<'_>) {
+        let name = &self.exchangers;
         violations.must(
-            self.smarthosts.is_empty() || self.route == Route::Smarthost,
-            "delivery.rules: `smarthosts` is for route = \"smarthost\"",
+            name.split('+').all(|it| it.parse::<DomainName>().is_ok()),
+            &format!(
+                "{place}.exchangers: `{name}` is no registered domain of mail exchangers, as in \
+                 `google.com`"
+            ),
         );
-        for pattern in &self.recipients {
-            let parsed = pattern.parse::<crate::delivery::routing::route::DomainPattern>();
-            if let Err(error) = parsed {
-                violations.must(false, &format!("delivery.rules recipients: {error}"));
-            }
-        }
+        let called = violations.called(&format!("{place}.exchangers"), name);
+        violations.must(
+            self.connections.is_none_or(is_connections),
+            &format!("{place}.connections{called}: 1 to 1000"),
+        );
+        violations.must(
+            self.messages_per_connection.is_none_or(|it| it >= 1),
+            &format!("{place}.messages_per_connection{called}: at least 1"),
+        );
     }
+}
+
+fn is_connections(count: u32) -> bool {
+    (1..=1_000).contains(&count)
+}
+
+/// An empty list reads as "nobody", and the key left out means "everybody": whoever writes it means something else.
+fn at_least_one<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    from: D,
+) -> Result<Vec<T>, D::Error> {
+    let list = Vec::deserialize(from)?;
+    if list.is_empty() {
+        let message =
+            "an empty list matches nothing: name at least one, or leave the key out for all";
+        return Err(D::Error::custom(message));
+    }
+    Ok(list)
 }
 
 fn is_loopback(host: &str) -> bool {

@@ -41,7 +41,7 @@ pub struct InvalidNameServer {
 }
 
 impl Dns {
-    pub(super) fn check(&self, violations: &mut Violations) {
+    pub(super) fn check(&self, violations: &mut Violations<'_>) {
         violations.must((10..=60_000).contains(&self.timeout_ms), "dns.timeout_ms: 10 to 60000");
         violations.must((1..=10).contains(&self.tries), "dns.tries: 1 to 10");
         violations.must((1..=10_000).contains(&self.concurrent), "dns.concurrent: 1 to 10000");

@@ -27,8 +27,21 @@ pub(super) fn insert(table: &mut toml::Table, path: &[String], value: toml::Valu
     }
 }
 
+/// The value at a path.
+pub(super) fn get<'a>(table: &'a toml::Table, path: &[String]) -> Option<&'a toml::Value> {
+    let (first, rest) = path.split_first()?;
+    rest.iter().try_fold(table.get(first)?, |value, key| value.get(key))
+}
+
+/// A variable as a document with one key.
+pub(super) fn document(path: &[String], value: &str) -> String {
+    let keys: Vec<String> =
+        path.iter().map(|key| toml::Value::from(key.as_str()).to_string()).collect();
+    format!("{} = {}", keys.join("."), typed(value))
+}
+
 /// A number, a boolean or an array where it reads as one, else a text.
-pub(super) fn typed(value: &str) -> toml::Value {
+fn typed(value: &str) -> toml::Value {
     let document = toml::from_str::<toml::Table>(&format!("value = {value}"));
     document
         .ok()

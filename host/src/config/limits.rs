@@ -43,7 +43,7 @@ impl Limits {
         self.connections_per_ip.unwrap_or_else(|| self.connections.div_ceil(2))
     }
 
-    pub(super) fn check(&self, violations: &mut Violations) {
+    pub(super) fn check(&self, violations: &mut Violations<'_>) {
         let connections = 1..=1_000_000;
         violations
             .must(connections.contains(&self.connections), "limits.connections: 1 to 1000000");
@@ -56,8 +56,11 @@ impl Limits {
             self.connections_per_ip.is_none_or(|it| it >= 1),
             "limits.connections_per_ip: at least 1",
         );
-        violations.must(
-            (self.body_bytes..=1 << 40).contains(&self.body_memory_bytes),
+        // A bound that is itself broken is named alone.
+        let body_bytes = self.body_bytes.min(64 << 20);
+        violations.must_with(
+            &["limits.body_bytes"],
+            (body_bytes..=1 << 40).contains(&self.body_memory_bytes),
             "limits.body_memory_bytes: at least limits.body_bytes, at most 2^40",
         );
     }

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::Violations;
-use crate::plugin::Limits as PluginLimits;
 use crate::plugin::compiler::CompileLimits;
 use crate::plugin::signature::{PublicKey, SignatureRule};
+use crate::plugin::{Kind, Limits as PluginLimits};
 
 /// `[plugins]`
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
@@ -46,7 +46,16 @@ impl Plugins {
         CompileLimits { memory_bytes: self.compile_memory_bytes, seconds: self.compile_seconds }
     }
 
-    pub(super) fn check(&self, violations: &mut Violations) {
+    pub(super) fn check(&self, violations: &mut Violations<'_>) {
+        for kind in Kind::ALL {
+            for rule in self.limits.of(kind).broken_rules() {
+                violations.must(false, &format!("plugins.limits.{}.{rule}", kind.as_str()));
+            }
+        }
+        violations.must(
+            self.dir.as_ref().is_none_or(|dir| !dir.as_os_str().is_empty()),
+            "plugins.dir: not empty; leave the key out for the directory in the data directory",
+        );
         violations.must(
             (1 << 10..=32 << 20).contains(&self.max_component_bytes),
             "plugins.max_component_bytes: 1024 to 33554432",

@@ -20,7 +20,7 @@ pub struct Retention {
 }
 
 impl Retention {
-    pub(super) fn check(&self, violations: &mut Violations) {
+    pub(super) fn check(&self, violations: &mut Violations<'_>) {
         violations.must(
             self.content_days <= MAX_DAYS,
             "retention.content_days: at most 36500, 0 for ever",

@@ -91,8 +91,9 @@ impl Smtp {
         if self.enabled { self.listen_tls.all() } else { &[] }
     }
 
-    pub(super) fn check(&self, violations: &mut Violations) {
-        violations.must(
+    pub(super) fn check(&self, violations: &mut Violations<'_>) {
+        violations.must_with(
+            &["smtp.private_key"],
             self.certificate.is_some() == self.private_key.is_some(),
             "smtp.certificate and smtp.private_key: both, or neither",
         );
@@ -104,8 +105,11 @@ impl Smtp {
         violations
             .must((1..=1_000_000).contains(&self.connections), "smtp.connections: 1 to 1000000");
         violations.must(self.connections_per_ip >= 1, "smtp.connections_per_ip: at least 1");
-        violations.must(
-            (self.message_bytes..=1 << 40).contains(&self.memory_bytes),
+        // A bound that is itself broken is named alone.
+        let message_bytes = self.message_bytes.min(128 << 20);
+        violations.must_with(
+            &["smtp.message_bytes"],
+            (message_bytes..=1 << 40).contains(&self.memory_bytes),
             "smtp.memory_bytes: at least smtp.message_bytes, at most 2^40",
         );
         let day = 1..=86_400;

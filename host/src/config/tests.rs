@@ -1,5 +1,6 @@
 //! What the file and the environment may say, and what is answered where they are wrong.
 
+mod faults;
 mod reference;
 
 use super::*;
@@ -69,8 +70,8 @@ fn faults_of_the_file_the_environment_and_the_rules_are_named_at_once() {
         "line 2, column 1, at `http.lissten`",
         "at `smtp.recipients`",
         "smtp.connections: 1 to 1000000",
-        "at `delivery.smarthosts.port`",
-        "at `delivery.smarthosts`: missing field `host`",
+        "at `delivery.smarthosts[0].port`",
+        "at `delivery.smarthosts[1]`: missing field `host`",
         "at `delivery.local_addresses`",
         "WAXWING_LIMITS__CONNECTIONS: ",
         "WAXWING_HTP__LISTEN: ",
@@ -149,12 +150,12 @@ fn listeners_of_which_only_one_could_start_are_named_with_their_keys() {
         (
             "SMTP__LISTEN_STARTTLS",
             r#"["127.0.0.1:587", "127.0.0.1:587"]"#,
-            "smtp.listen_starttls = 127.0.0.1:587 and smtp.listen_starttls = 127.0.0.1:587 cannot",
+            "smtp.listen_starttls[0] = 127.0.0.1:587 and smtp.listen_starttls[1] = 127.0.0.1:587 cannot",
         ),
         (
             "SMTP__LISTEN_STARTTLS",
             r#"["0.0.0.0:587", "0.0.0.0:2525"]"#,
-            "smtp.listen_starttls = 0.0.0.0:2525 and inbox.smtp_listen = 127.0.0.1:2525 cannot",
+            "smtp.listen_starttls[1] = 0.0.0.0:2525 and inbox.smtp_listen = 127.0.0.1:2525 cannot",
         ),
         ("HTTP__METRICS_LISTEN", "127.0.0.1:8080", "http.listen = 127.0.0.1:8080 and http.metrics"),
         (
@@ -169,7 +170,7 @@ fn listeners_of_which_only_one_could_start_are_named_with_their_keys() {
     }
     for (key, value) in [
         ("WAXWING_SMTP__LISTEN_STARTTLS", r#"["127.0.0.1:0", "127.0.0.1:0"]"#),
-        ("WAXWING_SMTP__LISTEN_STARTTLS", r#"["127.0.0.1:587", "127.0.0.2:587", "[::]:587"]"#),
+        ("WAXWING_SMTP__LISTEN_STARTTLS", r#"["127.0.0.1:587", "127.0.0.2:587", "[::1]:587"]"#),
     ] {
         assert_eq!(with(&[(key, value)]).err(), None, "{value}");
     }
@@ -250,10 +251,10 @@ fn a_smarthost_has_a_host_without_a_port_and_the_inbox_is_on_loopback() {
         (
             "DELIVERY__SMARTHOSTS",
             r#"[{name="a", host="127.0.0.1:25"}]"#,
-            "host: a name or an address",
+            "delivery.smarthosts[0].host (`a`): a name or an address",
         ),
-        ("DELIVERY__SMARTHOSTS", r#"[{name="a", host="smtp://x/"}]"#, "host: a name or an address"),
-        ("DELIVERY__SMARTHOSTS", r#"[{name="a", host="h", port=0}]"#, "port: at least 1"),
+        ("DELIVERY__SMARTHOSTS", r#"[{name="a", host="smtp://x/"}]"#, "[0].host (`a`): a name"),
+        ("DELIVERY__SMARTHOSTS", r#"[{name="a", host="h", port=0}]"#, "[0].port (`a`): at least 1"),
         ("INBOX__SMTP_LISTEN", "0.0.0.0:2525", "inbox.smtp_listen: a loopback address"),
     ] {
         let pairs = [(format!("WAXWING_{key}"), value.to_owned())];

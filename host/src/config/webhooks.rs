@@ -37,14 +37,17 @@ pub struct Webhooks {
 }
 
 impl Webhooks {
-    pub(super) fn check(&self, violations: &mut Violations) {
+    pub(super) fn check(&self, violations: &mut Violations<'_>) {
         let pauses = self.retry_pauses_s.iter().all(|it| (1..=7 * DAY).contains(it));
         violations.must(pauses, "webhooks.retry_pauses_s: each 1 to 604800");
         violations.must(self.retry_pauses_s.len() <= 100, "webhooks.retry_pauses_s: at most 100");
         violations.must((1..=60).contains(&self.timeout_s), "webhooks.timeout_s: 1 to 60");
         violations.must((1..=1_000).contains(&self.concurrent), "webhooks.concurrent: 1 to 1000");
-        violations.must(
-            (1..=self.concurrent).contains(&self.concurrent_per_webhook),
+        // A bound that is itself broken is named alone.
+        let concurrent = if self.concurrent == 0 { 1_000 } else { self.concurrent };
+        violations.must_with(
+            &["webhooks.concurrent"],
+            (1..=concurrent).contains(&self.concurrent_per_webhook),
             "webhooks.concurrent_per_webhook: 1 to concurrent",
         );
         violations.must(self.per_account >= 1, "webhooks.per_account: at least 1");

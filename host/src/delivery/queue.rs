@@ -1,9 +1,10 @@
 //! The delivery queue: which messages are due, who leases them, and when they are tried again.
 
+pub mod at_lease;
 mod lanes;
+mod requeue;
 pub mod retry_schedule;
 mod settlements;
-mod wake;
 pub mod why;
 pub mod worker;
 

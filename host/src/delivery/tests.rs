@@ -12,3 +12,4 @@ mod recovery;
 mod smarthosts;
 mod time;
 mod verdicts;
+mod why;

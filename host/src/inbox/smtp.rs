@@ -1,6 +1,6 @@
 //! The sandbox inbox's SMTP server: mailin's protocol over connections that the caller accepts.
 //!
-//! It answers 250 only for what the archive holds. It has no TLS and no authentication: it is for this
+//! It answers 250 only for what is stored. It has no TLS and no authentication: it is for this
 //! machine's own processes.
 
 mod session;

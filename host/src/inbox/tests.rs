@@ -13,31 +13,31 @@ use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use super::archive::{Archive, Arrival, Bounds};
 use super::smtp;
+use super::store::{Arrival, Bounds, InboxStore};
 use crate::clock::{Clock, Timestamp};
 use crate::mail::path;
 use crate::message::address::EmailAddress;
 
 const NOON: &str = "2026-11-21T12:00:00Z";
 
-/// An archive in a directory that goes with it.
+/// An inbox in a temporary directory.
 struct Inbox {
-    archive: Archive,
+    store: InboxStore,
     stop: CancellationToken,
     _directory: TempDir,
 }
 
 impl Inbox {
     async fn open() -> Self {
-        Self::open_within(Bounds::default()).await
+        Self::open_with_bounds(Bounds::default()).await
     }
 
-    async fn open_within(bounds: Bounds) -> Self {
+    async fn open_with_bounds(bounds: Bounds) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         let file = directory.path().join("inbox.db");
-        let archive = Archive::open_within(&file, bounds).await.expect("a new archive opens");
-        Self { archive, stop: CancellationToken::new(), _directory: directory }
+        let store = InboxStore::open_with_bounds(&file, bounds).await.expect("a new store opens");
+        Self { store, stop: CancellationToken::new(), _directory: directory }
     }
 
     async fn keep(&self, to: &str, raw: &str) {
@@ -47,13 +47,13 @@ impl Inbox {
             raw: raw.replace('\n', "\r\n").into_bytes(),
             received_at: noon(),
         };
-        self.archive.insert(&arrival).await.expect("kept");
+        self.store.insert(&arrival).await.expect("kept");
     }
 
     async fn listen(&self) -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
         let address = listener.local_addr().expect("an address");
-        let inbox = smtp::Inbox { archive: self.archive.clone(), clock: Clock::manual(noon()) };
+        let inbox = smtp::Inbox { store: self.store.clone(), clock: Clock::manual(noon()) };
         let stop = self.stop.clone();
         tokio::spawn(async move {
             while let Ok((stream, peer)) = listener.accept().await {

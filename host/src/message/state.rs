@@ -31,6 +31,17 @@ pub enum MessageState {
     Canceled,
 }
 
+/// What becomes of a wish to try a message again now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnRetry {
+    /// It is made due.
+    MakeDue,
+    /// It is due, or being sent, already.
+    UnderWay,
+    /// There is no further attempt, or not yet.
+    Refuse,
+}
+
 impl MessageState {
     pub const ALL: [Self; 10] = [
         Self::Scheduled,
@@ -81,6 +92,22 @@ impl MessageState {
             | Self::Failed
             | Self::Suppressed
             | Self::Canceled => false,
+        }
+    }
+
+    /// What a wish for another attempt now means in this state.
+    #[must_use]
+    pub fn on_retry(self) -> OnRetry {
+        match self {
+            Self::Deferred => OnRetry::MakeDue,
+            Self::Queued | Self::Sending => OnRetry::UnderWay,
+            Self::Scheduled
+            | Self::Delivered
+            | Self::Relayed
+            | Self::Bounced
+            | Self::Failed
+            | Self::Suppressed
+            | Self::Canceled => OnRetry::Refuse,
         }
     }
 

@@ -2,10 +2,11 @@
 //! calls, and the shadow of the active version.
 
 pub mod builtin;
-pub mod cases;
+pub mod builtin_cases;
 pub mod comparison;
 pub mod error;
 pub mod evidence;
+pub mod golden_cases;
 pub mod impact;
 pub mod installed;
 pub mod measure;

@@ -8,7 +8,7 @@ mod call;
 mod change_summary;
 pub mod decision;
 mod differences;
-mod form;
+mod json_form;
 pub mod sample;
 pub mod send_outcome;
 

@@ -13,7 +13,7 @@ use crate::id::MessageId;
 use crate::mail::verp::Verp;
 use crate::message::address::EmailAddress;
 
-pub use intake::{Intake, NotTaken, SuppressionSettings};
+pub use intake::{Intake, IntakeError, SuppressionSettings};
 pub use reporters::{InvalidReporter, KeyUnseen, Reporter, Reporters};
 
 /// The addresses for which the listener takes mail.

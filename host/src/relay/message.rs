@@ -158,7 +158,8 @@ fn parse(
 }
 
 /// SHA-256 of the envelope and the message; every part with its length, so that none can pass for
-/// the beginning of the next one.
+/// the beginning of the next one. The order of the recipients does not count: it says nothing, and a client may
+/// name them in another one when it tries again.
 fn digest(mail: &Mail) -> [u8; 32] {
     let mut hash = Sha256::new();
     let mut part = |bytes: &[u8]| {
@@ -167,8 +168,10 @@ fn digest(mail: &Mail) -> [u8; 32] {
     };
     part(mail.sender.as_ref().map(ToString::to_string).unwrap_or_default().as_bytes());
     part(&u64::try_from(mail.recipients.len()).unwrap_or(u64::MAX).to_be_bytes());
-    for recipient in &mail.recipients {
-        part(recipient.to_string().as_bytes());
+    let mut recipients: Vec<String> = mail.recipients.iter().map(ToString::to_string).collect();
+    recipients.sort_unstable();
+    for recipient in &recipients {
+        part(recipient.as_bytes());
     }
     part(&mail.data);
     hash.finalize().into()

@@ -102,13 +102,10 @@ fn message(refusal: &Refusal, unpaid: Unpaid) -> Reply {
 
 /// The words after the code word, at least one line.
 fn words(refusal: &Refusal, reply: Reply) -> Vec<String> {
-    let again = |what: &str| match refusal.retry_after_s() {
-        Some(seconds) => format!("{what}, try again in {seconds} s"),
-        None => what.to_owned(),
-    };
     let line = match refusal {
         Refusal::BadRequest { faults } => return fault_lines(faults),
-        Refusal::Unauthorized | Refusal::IdempotencyConflict | Refusal::IdempotencyInFlight => {
+        // The key is no header field here.
+        Refusal::Unauthorized => {
             reply.text().split_once(' ').map_or("", |(_, words)| words).to_owned()
         }
         Refusal::InsufficientBalance { required, balance } => {
@@ -120,14 +117,18 @@ fn words(refusal: &Refusal, reply: Reply) -> Vec<String> {
         Refusal::DomainNotVerified { domain, progress, missing } => {
             format!("{domain} {progress}% (missing {})", missing.join(", "))
         }
-        Refusal::TooManyFailedLogins { .. } => {
-            again("the API key is not valid, and this address has had too many failed logins")
+        // HTTP says the time in `Retry-After`.
+        Refusal::Forbidden { message, retry_after_s: Some(seconds) } => {
+            format!("{message}; try again in {seconds} s")
         }
-        Refusal::RateLimited { .. } => again("too many messages"),
-        Refusal::Forbidden { message, .. } => again(message),
-        Refusal::RestrictedTemplate { message, .. }
-        | Refusal::Internal { message }
-        | Refusal::Unavailable { message, .. } => message.clone(),
+        Refusal::Forbidden { retry_after_s: None, .. }
+        | Refusal::TooManyFailedLogins { .. }
+        | Refusal::RateLimited { .. }
+        | Refusal::IdempotencyConflict
+        | Refusal::IdempotencyInFlight
+        | Refusal::RestrictedTemplate { .. }
+        | Refusal::Internal { .. }
+        | Refusal::Unavailable { .. } => refusal.message(),
     };
     vec![line]
 }

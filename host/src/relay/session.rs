@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::BytesMut;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::Instant;
 use tokio_rustls::TlsAcceptor;
@@ -19,6 +19,7 @@ use waxwing_smtp::server::reply::Answer;
 
 use super::message;
 use super::reply::{Moment, answer};
+use super::transport::{self, End, Heard};
 use super::{BLOCK, Limits, Relay, UserName};
 use crate::account::key::{ApiKey, Scope};
 use crate::id::RequestId;
@@ -47,24 +48,6 @@ pub enum Entry {
     StartTls,
     /// TLS from the first byte: port 465 (RFC 8314).
     Implicit,
-}
-
-/// Why talking over one transport ended.
-enum End {
-    /// The client wants TLS.
-    Handshake,
-    /// The session is over.
-    Closed,
-}
-
-/// What came of waiting for the client.
-enum Heard {
-    /// More bytes.
-    Input,
-    /// Nothing more will come.
-    End,
-    /// The server must say why it does not wait any longer.
-    Dismissed(Dismissal),
 }
 
 struct Session<'a> {
@@ -248,16 +231,9 @@ impl Session<'_> {
     }
 
     async fn write<S: AsyncWrite + Unpin>(&mut self, stream: &mut S) -> std::io::Result<()> {
-        let output = std::mem::take(self.dialog.output());
-        if output.is_empty() {
-            return Ok(());
-        }
-        let writing = async {
-            stream.write_all(&output).await?;
-            stream.flush().await
-        };
-        tokio::time::timeout(self.limits.bounds.idle, writing).await??;
-        self.answered = Instant::now();
+        let timeout = self.limits.bounds.idle;
+        let written = transport::write(stream, self.dialog.output(), timeout).await?;
+        self.answered = written.unwrap_or(self.answered);
         Ok(())
     }
 
@@ -288,19 +264,9 @@ impl Session<'_> {
             (Stage::Data, Some(since)) => (now + bounds.idle).min(since + bounds.data),
             (Stage::Data | Stage::Idle | Stage::Transaction, _) => command,
         };
-        let drained = self.stopping_since.map(|since| since + TRANSACTION_DRAIN);
+        let drain_end = self.stopping_since.map(|since| since + TRANSACTION_DRAIN);
         self.input.reserve(room);
-        tokio::select! {
-            read = stream.read_buf(&mut self.input) => {
-                Ok(if read? == 0 { Heard::End } else { Heard::Input })
-            }
-            () = tokio::time::sleep_until(drained.map_or(deadline, |it| it.min(deadline))) => {
-                let stopping = drained.is_some_and(|it| it <= deadline);
-                Ok(Heard::Dismissed(if stopping { Dismissal::Stopping } else { Dismissal::Idle }))
-            }
-            // Looked at again from the start, with less time.
-            () = self.stop.cancelled(), if self.stopping_since.is_none() => Ok(Heard::Input),
-        }
+        transport::listen(stream, &mut self.input, deadline, drain_end, &self.stop).await
     }
 
     /// Takes as much of the memory for messages as this one holds, or lets the message go.

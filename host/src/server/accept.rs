@@ -2,7 +2,7 @@
 //! A loop without a pause fills the disk with its log.
 
 use std::io::ErrorKind;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
 use tokio::net::{TcpListener, TcpStream};
@@ -22,11 +22,20 @@ pub struct ListenError {
     pub source: std::io::Error,
 }
 
+/// Whether this machine has an address. Whether the port is free, and may be bound, is known at a start only.
+pub fn check(address: SocketAddr, setting: &'static str) -> Result<(), ListenError> {
+    let any_port = SocketAddr::new(address.ip(), 0);
+    // Nothing is sent from it, and nobody can connect to it.
+    let bound = UdpSocket::bind(any_port).map(drop);
+    bound.map_err(|source| ListenError { address, setting, source })
+}
+
 /// Binds a port; `setting` says how to choose another.
 pub async fn bind(
     address: SocketAddr,
     setting: &'static str,
 ) -> Result<(TcpListener, SocketAddr), ListenError> {
+    check(address, setting)?;
     let failed = |source| ListenError { address, setting, source };
     let listener = TcpListener::bind(address).await.map_err(failed)?;
     let bound = listener.local_addr().map_err(failed)?;

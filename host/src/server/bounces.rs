@@ -61,7 +61,7 @@ impl Port {
             verp: data.verp()?,
             feedback,
             hostname: smtp::hostname(&config.smtp).as_str().to_owned(),
-            return_path_host: domains::rules(config).return_path_host,
+            return_path_host: domains::check_settings(config).return_path_host,
         });
         let reporters = Reporters {
             named: config.bounces.reporters.clone(),

@@ -1,47 +1,64 @@
 //! What a server would stumble over at its start, found without starting one.
 
-use std::error::Error;
-use std::path::Path;
+use std::fmt::Display;
 
 use super::data_dir::DataDir;
+use super::delivery::{DeliverySetupError, routes};
 use super::webhooks::WebhooksError;
-use super::{delivery, domains, tls};
+use super::{accept, delivery, domains, plugins, relay};
 use crate::clock::Clock;
-use crate::config::Config;
+use crate::config::{self, Reading};
 use crate::delivery::smtp::TlsClient;
 use crate::telemetry;
 use crate::trust;
 
-/// Reads every file that a configuration names: the certificate and its key, authorities, passwords of
-/// smarthosts, the directories. Writes nothing, binds no port, asks nobody.
+/// Asks everything that a start asks of the configuration, by the same functions: the certificate and its key,
+/// authorities, passwords of smarthosts, directories, addresses of listeners. Makes nothing, listens nowhere, asks
+/// nobody. What only a start can tell: whether a port is free and may be bound by this user, and whether another
+/// server runs on the data directory.
 ///
 /// Answers every fault, each readable alone.
 #[must_use]
-pub fn check(config: &Config) -> Vec<String> {
-    let clock = Clock::system();
-    let delivery = &config.delivery;
-    let mut faults = Vec::new();
-    let mut note = |result: Result<(), Box<dyn Error>>| {
-        faults.extend(result.err().map(|error| error.to_string()));
-    };
-    note(tls::check(&config.smtp).map_err(Into::into));
-    note(TlsClient::new(delivery.ca_file.as_deref()).map(drop).map_err(Into::into));
-    for smarthost in &delivery.smarthosts {
-        note(delivery::smarthost(delivery, smarthost).map(drop).map_err(Into::into));
+pub fn check(reading: &Reading) -> Vec<String> {
+    let config = &reading.config;
+    let (clock, delivery) = (Clock::system(), &config.delivery);
+    let directory = &config.store.data_dir;
+    let mut faults = Faults::default();
+    if reading.has("store.data_dir") {
+        let found = DataDir::check(directory);
+        // In a directory that cannot be used, the others cannot be either.
+        if found.is_empty() {
+            let data = DataDir::unopened(directory);
+            faults.note(plugins::check_state(&data).err());
+            faults.note(relay::check_self_signed(&config.smtp, &data).err());
+        }
+        faults.note(found);
     }
-    let trusted = trust::https(config.webhooks.ca_file.as_deref());
-    note(trusted.map(drop).map_err(|it| WebhooksError::Trust(it).into()));
-    note(domains::resolver(config, &clock).map(drop).map_err(Into::into));
-    note(telemetry::logs::check(&config.log).map_err(|it| format!("log.filter: {it}").into()));
-    note(DataDir::check(&config.store.data_dir).map_err(Into::into));
-    faults.extend(directory("store.data_dir", Some(&config.store.data_dir)));
-    faults.extend(directory("plugins.dir", config.plugins.dir.as_deref()));
+    faults.note(plugins::check_own_directory(config).err());
+    faults.note(relay::check_certificate(&config.smtp));
     faults
+        .note(TlsClient::new(delivery.ca_file.as_deref()).map_err(DeliverySetupError::from).err());
+    for smarthost in &delivery.smarthosts {
+        faults.note(routes::smarthost(delivery, smarthost).err());
+    }
+    faults.note(delivery::return_path_host(config).err());
+    faults
+        .note(trust::https(config.webhooks.ca_file.as_deref()).map_err(WebhooksError::from).err());
+    faults.note(domains::resolver(config, &clock).err());
+    faults.note(
+        telemetry::logs::check(&config.log).err().map(|error| format!("log.filter: {error}")),
+    );
+    for listener in config::listeners(config).iter().filter(|it| reading.has(it.key)) {
+        faults.note(accept::check(listener.address, listener.key).err());
+    }
+    faults.0
 }
 
-/// A directory may be missing, because the server makes it; a file may not stand in its place.
-fn directory(key: &str, path: Option<&Path>) -> Option<String> {
-    let path = path?;
-    let found = std::fs::metadata(path).ok()?;
-    (!found.is_dir()).then(|| format!("{key}: {} is a file and not a directory", path.display()))
+#[derive(Default)]
+struct Faults(Vec<String>);
+
+impl Faults {
+    fn note<E: Display>(&mut self, found: impl IntoIterator<Item = E>) {
+        self.0.extend(found.into_iter().map(|error| error.to_string()));
+    }
 }

@@ -5,11 +5,19 @@ use std::io::{self, Read, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::Access;
+
+use super::directory::{self, UnusableDirectory};
 use crate::id::fill_random;
 use crate::mail::verp::Verp;
 use crate::store::seal::{Purpose, derived_key};
 
 const DATABASE: &str = "waxwing.db";
+const INBOX: &str = "inbox.db";
+const LOCK: &str = "lock";
+const TLS: &str = "tls";
+const MASTER_KEY: &str = "master.key";
+const CONTROL: &str = "control.json";
 
 /// A data directory.
 #[derive(Debug, Clone)]
@@ -22,13 +30,15 @@ pub struct Lock(#[expect(dead_code, reason = "the lock lives as long as the file
 /// Why a data directory cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum DataDirError {
-    /// It cannot be made, read or written.
-    #[error("the data directory {path} cannot be used: {source}")]
-    Io {
-        /// The file or directory.
-        path: PathBuf,
-        source: io::Error,
-    },
+    /// It cannot be made or written.
+    #[error(transparent)]
+    Directory(#[from] UnusableDirectory),
+    /// A file in it cannot be made, read or written.
+    #[error("the data directory cannot be used: {path}: {source}")]
+    Io { path: PathBuf, source: io::Error },
+    /// Something else stands in the place of a file.
+    #[error("the data directory cannot be used: {path} is not a file; move it away")]
+    NoFile { path: PathBuf },
     /// Another server runs on it.
     #[error("another waxwing runs on the data directory {path}; stop it, or use --data-dir")]
     Locked { path: PathBuf },
@@ -40,6 +50,9 @@ pub enum DataDirError {
 impl DataDir {
     /// Opens the directory, made where it is missing, readable by its owner only.
     pub fn open(path: &Path) -> Result<Self, DataDirError> {
+        if let Some(fault) = Self::faults(path).into_iter().next() {
+            return Err(fault);
+        }
         let mut builder = DirBuilder::new();
         builder.recursive(true);
         #[cfg(unix)]
@@ -48,22 +61,60 @@ impl DataDir {
         Ok(Self(path.to_owned()))
     }
 
-    /// Whether a server could take up the directory as it stands. A directory or a key that is missing is
+    /// The directory as it stands; nothing is made.
+    #[must_use]
+    pub fn unopened(path: &Path) -> Self {
+        Self(path.to_owned())
+    }
+
+    /// Why a server could not take up the directory as it stands. A directory or a key that is missing is
     /// made at the first start, not here.
-    ///
-    /// # Errors
-    /// The master key cannot be read, or is none.
-    pub fn check(path: &Path) -> Result<(), DataDirError> {
+    #[must_use]
+    pub fn check(path: &Path) -> Vec<DataDirError> {
         let data = Self(path.to_owned());
         data.warn_of_readers();
-        let key = data.file("master.key");
-        if key.try_exists().map_err(at(&key))? { data.master_key().map(drop) } else { Ok(()) }
+        let mut faults = Self::faults(path);
+        if data.file(MASTER_KEY).is_file() {
+            faults.extend(data.master_key().err());
+        }
+        faults
+    }
+
+    /// Why the directory, and the files that are there, cannot be used by this user. What is missing can be made.
+    fn faults(path: &Path) -> Vec<DataDirError> {
+        if let Err(fault) = directory::check_writable("store.data_dir", path) {
+            return vec![fault.into()];
+        }
+        let data = Self(path.to_owned());
+        let both = Access::READ_OK | Access::WRITE_OK;
+        let files = [
+            (DATABASE, both),
+            (INBOX, both),
+            (LOCK, Access::WRITE_OK),
+            (MASTER_KEY, Access::READ_OK),
+            // It is replaced, whoever may write it.
+            (CONTROL, Access::EXISTS),
+        ];
+        files.into_iter().filter_map(|(name, access)| data.file_fault(name, access)).collect()
+    }
+
+    fn file_fault(&self, name: &str, access: Access) -> Option<DataDirError> {
+        let path = self.file(name);
+        match std::fs::metadata(&path) {
+            Ok(found) if !found.is_file() => Some(DataDirError::NoFile { path }),
+            // Access is asked for and the file not opened: to close it would take away SQLite's locks.
+            Ok(_) => rustix::fs::access(&path, access)
+                .err()
+                .map(|error| DataDirError::Io { path, source: error.into() }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !path.is_symlink() => None,
+            Err(source) => Some(DataDirError::Io { path, source }),
+        }
     }
 
     /// Warns where others than the owner can read, or replace, the secrets that are kept here. That is
     /// no reason to stop: some platforms widen the permissions of a volume at each start.
     pub fn warn_of_readers(&self) {
-        for name in ["master.key", "control.json"] {
+        for name in [MASTER_KEY, CONTROL] {
             let path = self.file(name);
             let Some(mode) = shared_mode(&path) else { continue };
             tracing::warn!(
@@ -80,7 +131,7 @@ impl DataDir {
     /// # Errors
     /// Another server has it.
     pub fn lock(&self) -> Result<Lock, DataDirError> {
-        let path = self.file("lock");
+        let path = self.file(LOCK);
         let file = File::create(&path).map_err(at(&path))?;
         match file.try_lock() {
             Ok(()) => Ok(Lock(file)),
@@ -96,7 +147,7 @@ impl DataDir {
 
     /// The server's master key, made at the first start.
     pub fn master_key(&self) -> Result<[u8; 32], DataDirError> {
-        let path = self.file("master.key");
+        let path = self.file(MASTER_KEY);
         match File::open(&path) {
             Ok(mut file) => {
                 let mut bytes = Vec::new();
@@ -106,7 +157,7 @@ impl DataDir {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let mut key = [0; 32];
                 fill_random(&mut key);
-                self.write_private("master.key", &key)?;
+                self.write_private(MASTER_KEY, &key)?;
                 Ok(key)
             }
             Err(source) => Err(DataDirError::Io { path, source }),
@@ -130,13 +181,13 @@ impl DataDir {
     /// the secret of this run.
     pub fn write_control(&self, http: SocketAddr, token: &str) -> Result<(), DataDirError> {
         let control = serde_json::json!({"http": format!("http://{http}"), "token": token});
-        self.write_private("control.json", control.to_string().as_bytes())
+        self.write_private(CONTROL, control.to_string().as_bytes())
     }
 
     /// The same, read; none where no server ever ran here.
     #[must_use]
     pub fn control(&self) -> Option<(String, String)> {
-        let bytes = std::fs::read(self.file("control.json")).ok()?;
+        let bytes = std::fs::read(self.file(CONTROL)).ok()?;
         let control: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
         Some((control["http"].as_str()?.to_owned(), control["token"].as_str()?.to_owned()))
     }
@@ -160,7 +211,7 @@ impl DataDir {
 
     /// The sandbox inbox; as for the database.
     pub fn inbox(&self) -> Result<PathBuf, DataDirError> {
-        self.private_file("inbox.db")
+        self.private_file(INBOX)
     }
 
     fn private_file(&self, name: &str) -> Result<PathBuf, DataDirError> {
@@ -180,7 +231,15 @@ impl DataDir {
 
     /// The directory of the self-signed certificate, made where it is missing.
     pub fn tls(&self) -> Result<Self, DataDirError> {
-        Self::open(&self.file("tls"))
+        Self::open(&self.file(TLS))
+    }
+
+    /// Whether it could be made.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn check_tls(&self) -> Result<(), DataDirError> {
+        Ok(directory::check_writable("store.data_dir", &self.file(TLS))?)
     }
 
     #[must_use]
@@ -231,6 +290,19 @@ mod tests {
         assert!(matches!(data.lock(), Err(DataDirError::Locked { .. })));
         drop(first);
         assert!(data.lock().is_ok());
+    }
+
+    #[test]
+    fn a_directory_in_the_place_of_a_file_is_refused_by_check_and_by_a_start() {
+        let directory = tempfile::tempdir().expect("a directory");
+        for name in [DATABASE, LOCK, MASTER_KEY, CONTROL] {
+            std::fs::create_dir(directory.path().join(name)).expect("made");
+        }
+        assert_eq!(DataDir::check(directory.path()).len(), 4);
+        let opened = DataDir::open(directory.path());
+        assert!(matches!(opened, Err(DataDirError::NoFile { .. })), "{opened:?}");
+        let missing = directory.path().join("new");
+        assert!(DataDir::check(&missing).is_empty() && !missing.exists());
     }
 
     #[test]

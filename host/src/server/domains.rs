@@ -1,4 +1,5 @@
-//! What verifies sender domains, by the configuration, and what signs for them.
+//! Builds what verifies sender domains and what signs for them, and hands the settings of a running server to the
+//! command line.
 
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
@@ -6,8 +7,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -24,35 +23,16 @@ use crate::store::seal::{Purpose, Seal};
 use crate::store::{Store, StoreError};
 use crate::upkeep::verify_domains::{AccountPermits, DomainCheckSettings, Verifier};
 
-/// Why nothing can be opened that the server has sealed.
-#[derive(Debug, thiserror::Error)]
-pub enum MasterKeyError {
-    /// The key cannot be read.
-    #[error(transparent)]
-    DataDir(#[from] DataDirError),
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// DKIM keys would not open, and new ones could not be opened with the right key.
-    #[error(
-        "{path} is not the key that this data was made with (a new one is made where it is missing); \
-         restore it from your backup"
-    )]
-    Another { path: PathBuf },
-}
-
-/// Why domains cannot be verified.
+/// Why the verifier cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum VerifierError {
-    /// The master key.
     #[error(transparent)]
     DataDir(#[from] DataDirError),
-    /// The name servers.
     #[error(transparent)]
     Resolver(#[from] ResolverError),
 }
 
-/// What the server does about domains, noted for the command line: it must judge them with the same
-/// eyes and for the same hosts.
+/// The settings of a running server that the command line needs, to judge domains as the server does.
 #[derive(Debug, Deserialize)]
 struct Noted {
     dns: Dns,
@@ -68,14 +48,13 @@ struct NotedPlugins {
 }
 
 const SETTINGS: &str = "settings of sender domains";
-const PROOF: &str = "proof of the master key";
 
 /// Notes the server's settings for the command line.
 ///
 /// # Errors
 /// The database failed.
 pub async fn note_settings(config: &Config, store: &Store) -> Result<(), StoreError> {
-    let rules = rules(config);
+    let rules = check_settings(config);
     let host = |name: &str| name.parse().ok();
     let domains = Domains {
         spf_include: host(&rules.spf_include),
@@ -106,23 +85,6 @@ pub async fn adopt_settings(config: &mut Config, store: &Store) -> Result<(), St
     Ok(())
 }
 
-/// Makes sure that the master key is the one that this database was made with.
-///
-/// # Errors
-/// It is another one, cannot be read, or the database failed.
-pub async fn prove_master_key(data: &DataDir, store: &Store) -> Result<(), MasterKeyError> {
-    let seal = Seal::new(&data.master_key()?, Purpose::DkimKeys);
-    match store.noted(PROOF).await? {
-        Some(noted) => {
-            let sealed = STANDARD.decode(noted).unwrap_or_default();
-            let path = data.file("master.key");
-            seal.open(PROOF, &sealed).map(drop).map_err(|_| MasterKeyError::Another { path })
-        }
-        None => Ok(store.note(PROOF, &STANDARD.encode(seal.seal(PROOF, b"proof"))).await?),
-    }
-}
-
-/// What verifies the sender domains of a server.
 pub fn verifier(
     config: &Config,
     data: &DataDir,
@@ -139,14 +101,10 @@ pub fn verifier(
         samples: Arc::new(Seal::new(&master, Purpose::Samples)),
         clock: clock.clone(),
         permits: AccountPermits::default(),
-        rules: rules(config),
+        rules: check_settings(config),
     }))
 }
 
-/// What signs with the keys of sender domains.
-///
-/// # Errors
-/// The master key cannot be read.
 pub fn dkim_signer(
     data: &DataDir,
     facts: &Arc<Facts>,
@@ -156,20 +114,14 @@ pub fn dkim_signer(
     Ok(DkimSigner::new(Arc::clone(facts), keys, clock.clone()))
 }
 
-/// What asks for the records of sender domains, in bounds.
-///
-/// # Errors
-/// No name server is known.
+/// The resolver for the records of sender domains.
 pub fn resolver(config: &Config, clock: &Clock) -> Result<Resolver, ResolverError> {
-    paced(config, config.dns.concurrent, config.dns.queries_per_second, clock)
+    paced_resolver(config, config.dns.concurrent, config.dns.queries_per_second, clock)
 }
 
-/// A machine that names no server has one of its own, as its C library has it: so a laptop without a
-/// network still starts.
-///
-/// # Errors
-/// No name server is known.
-pub fn paced(
+/// Where the system names no server, 127.0.0.1 is asked, as the C library does: so a laptop without a network
+/// still starts.
+pub fn paced_resolver(
     config: &Config,
     concurrent: usize,
     per_second: NonZeroU32,
@@ -193,9 +145,8 @@ pub fn paced(
     }
 }
 
-/// What the operator decides about sender domains.
 #[must_use]
-pub fn rules(config: &Config) -> DomainCheckSettings {
+pub fn check_settings(config: &Config) -> DomainCheckSettings {
     let domains = &config.domains;
     let hostname = smtp::hostname(&config.smtp);
     let or_below = |name: &Option<Hostname>, label: &str| {
@@ -229,16 +180,6 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn another_master_key_is_noticed_before_anything_is_sealed_with_it() {
-        let (_directory, data, store) = data().await;
-        prove_master_key(&data, &store).await.expect("a new one");
-        prove_master_key(&data, &store).await.expect("the same");
-        std::fs::remove_file(data.file("master.key")).expect("removed");
-        let another = prove_master_key(&data, &store).await;
-        assert!(matches!(another, Err(MasterKeyError::Another { .. })), "{another:?}");
-    }
-
-    #[tokio::test]
     async fn the_command_line_judges_with_the_eyes_of_the_server() {
         let (_directory, _data, store) = data().await;
         let mut server = Config::default();
@@ -248,6 +189,6 @@ mod tests {
         let mut adopted = Config::default();
         adopt_settings(&mut adopted, &store).await.expect("adopted");
         assert_eq!(adopted.dns, server.dns);
-        assert_eq!(rules(&adopted).return_path_host, "bounce.mail.example.net");
+        assert_eq!(check_settings(&adopted).return_path_host, "bounce.mail.example.net");
     }
 }

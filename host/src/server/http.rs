@@ -15,7 +15,7 @@ use super::tasks::Tasks;
 use crate::api::{self, Api};
 use crate::config::{Http, MetricsListen};
 use crate::inbox;
-use crate::inbox::archive::Archive;
+use crate::inbox::store::InboxStore;
 
 /// A scraper and some probes need few connections.
 const METRICS_CONNECTIONS: usize = 64;
@@ -73,7 +73,7 @@ impl Ports {
     pub fn serve(
         self,
         api: &Api,
-        inbox: Option<Archive>,
+        inbox: Option<InboxStore>,
         limits: &LiveLimits,
         (listeners, stop): (&Tasks, &CancellationToken),
     ) {
@@ -88,8 +88,8 @@ impl Ports {
             Metrics::Nowhere | Metrics::At(..) => api::public(api.clone()),
             Metrics::BesideTheApi => api::public_with_metrics(api.clone()),
         };
-        if let Some(archive) = inbox {
-            public = public.merge(inbox::view::router(archive));
+        if let Some(inbox_store) = inbox {
+            public = public.merge(inbox::web::router(inbox_store));
         }
         if let Metrics::At(listener, _) = self.metrics {
             // Connections of its own, so it answers however full the API is.

@@ -12,8 +12,8 @@ use super::start_error::StartError;
 use super::tasks::Tasks;
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::inbox::archive::Archive;
 use crate::inbox::smtp::{self, Inbox, Reach};
+use crate::inbox::store::InboxStore;
 
 /// Sessions at a time; further clients wait for their greeting in the kernel's queue, as with HTTP: a
 /// delivery that waits is not a delivery that failed.
@@ -35,7 +35,7 @@ impl Sandbox {
     /// Other machines could reach the address, or it is taken.
     pub async fn start(
         config: &Config,
-        (archive, clock): (&Archive, &Clock),
+        (inbox_store, clock): (&InboxStore, &Clock),
         tasks: Tasks,
     ) -> Result<Self, StartError> {
         let stop = CancellationToken::new();
@@ -44,7 +44,7 @@ impl Sandbox {
         }
         Reach::Loopback.check(config.inbox.smtp_listen)?;
         let (listener, address) = bind(config.inbox.smtp_listen, "[inbox] smtp_listen").await?;
-        let inbox = Inbox { archive: archive.clone(), clock: clock.clone() };
+        let inbox = Inbox { store: inbox_store.clone(), clock: clock.clone() };
         tasks.start("inbox", serve(listener, inbox, stop.clone()));
         Ok(Self { address: Some(address), tasks, stop })
     }

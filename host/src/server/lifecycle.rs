@@ -45,7 +45,7 @@ async fn reload<E: fmt::Display>(
     let mut hangup = signal(SignalKind::hangup())?;
     while hangup.recv().await.is_some() {
         match configuration() {
-            Ok(config) => running.reloader.take(&config),
+            Ok(config) => running.reloader.apply(&config),
             Err(error) => {
                 tracing::error!(%error, "the configuration is broken; limits, routes and all other settings stay as they were");
             }

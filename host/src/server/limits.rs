@@ -1,5 +1,4 @@
-//! The limits in use, each shared with the place where it is read, so that another configuration can
-//! exchange them.
+//! The limits in use, each shared with the place where it is read, so that a reload can replace them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -66,20 +65,20 @@ impl LiveLimits {
         (Arc::clone(&self.rate_limits), Arc::clone(&self.lists))
     }
 
-    /// Puts those of another configuration in their place. No connection ends for it, and nothing that
-    /// is counted begins anew where its limit stays.
-    pub fn take(&self, config: &Config) {
+    /// Replaces the limits by those of another configuration. It closes no connection, and resets no count
+    /// whose limit stays.
+    pub fn apply(&self, config: &Config) {
         let limits = &config.limits;
         let (a_second, burst) = (limits.sends_per_second, limits.send_burst);
         self.rate_limits.change(a_second, burst, limits.failed_logins);
         self.requests.store(Arc::new(requests(config)));
         self.bodies.memory.resize(limits.body_memory_bytes.div_ceil(KIB));
         self.bodies.arriving.resize(limits.connections);
-        self.lists.change(limits.lists_per_second);
+        self.lists.set_rate(limits.lists_per_second);
         self.slots.set_bounds(bounds(config));
         self.timeouts.store(Arc::new(timeouts(config)));
         if let Some(relay) = &self.relay {
-            relay.take(config);
+            relay.apply(config);
         }
     }
 }

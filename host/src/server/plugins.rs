@@ -10,6 +10,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::data_dir::{DataDir, DataDirError};
+use super::directory::{UnusableDirectory, check_readable, check_writable};
 use super::limits::LiveLimits;
 use super::tasks::Tasks;
 use crate::api::RequestLimits;
@@ -201,12 +202,31 @@ fn this_binary() -> PathBuf {
     std::env::current_exe().unwrap_or_else(|_| PathBuf::from("waxwing"))
 }
 
+/// Whether the operator's own directory of plugins can be used; the one in the data directory is the server's.
+///
+/// # Errors
+/// It cannot be read, or not be made.
+pub fn check_own_directory(config: &Config) -> Result<(), UnusableDirectory> {
+    config.plugins.dir.as_deref().map_or(Ok(()), |path| check_readable("plugins.dir", path))
+}
+
+/// Whether the plugin host could keep its state, and its plugins where they have no directory of their own.
+///
+/// # Errors
+/// A directory cannot be written.
+pub fn check_state(data: &DataDir) -> Result<(), UnusableDirectory> {
+    check_readable("store.data_dir", &data.plugins())?;
+    check_writable("store.data_dir", &data.plugin_state().join("components"))
+}
+
 /// What the plugin host is started with, by the configuration.
 ///
 /// # Errors
 /// The data directory cannot be used.
 pub fn options(config: &Config, data: &DataDir) -> Result<Options, DataDirError> {
     let plugins = &config.plugins;
+    check_own_directory(config)?;
+    check_state(data)?;
     Ok(Options {
         limits: plugins.limits,
         directory: plugins.dir.clone().unwrap_or_else(|| data.plugins()),

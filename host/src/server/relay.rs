@@ -1,5 +1,4 @@
-//! The relay's ports: sockets, certificate, bounds; all of them are there, or the server does
-//! not start.
+//! Opens the ports of the relay, with certificate and limits; the server does not start without one of them.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -13,11 +12,11 @@ use waxwing_smtp::server::dialog::{BareNewline, Dialog, Dismissal, Security, Ter
 
 use super::accept::bind;
 use super::connection_limits::{self, ConnectionSlots, Protocol};
-use super::data_dir::DataDir;
+use super::data_dir::{DataDir, DataDirError};
 use super::smtp::{self, SmtpListener};
 use super::start_error::StartError;
 use super::tasks::Tasks;
-use super::tls::{Certificates, Watch};
+use super::tls::{self, CertificateError, Certificates, Watch};
 use crate::clock::Clock;
 use crate::config::{self, Config, Hostname, InsufficientBalance, Smtp};
 use crate::journey::Journey;
@@ -44,6 +43,25 @@ pub struct LiveRelay {
     hostname: Hostname,
 }
 
+/// Why the certificate that the configuration names cannot be used. Without a port it is not read.
+#[must_use]
+pub fn check_certificate(smtp: &Smtp) -> Vec<CertificateError> {
+    if has_port(smtp) { tls::check(smtp) } else { Vec::new() }
+}
+
+/// Whether a self-signed certificate could be made, where one is needed.
+///
+/// # Errors
+/// Its directory cannot be used.
+pub fn check_self_signed(smtp: &Smtp, data: &DataDir) -> Result<(), DataDirError> {
+    let is_named = smtp.certificate.is_some() || smtp.private_key.is_some();
+    if has_port(smtp) && !is_named { data.check_tls() } else { Ok(()) }
+}
+
+fn has_port(smtp: &Smtp) -> bool {
+    !(smtp.starttls_addresses().is_empty() && smtp.tls_addresses().is_empty())
+}
+
 impl Ports {
     /// Binds what the configuration names, and loads the certificate for it.
     ///
@@ -59,7 +77,7 @@ impl Ports {
             tls.push(bind(*address, "[smtp] listen_tls").await?);
         }
         let (mut certificates, mut watch) = (None, None);
-        if !(starttls.is_empty() && tls.is_empty()) {
+        if has_port(smtp) {
             let opened = Arc::new(Certificates::open(smtp, data, &hostname, clock.clone())?);
             watch = Some(Watch::new(Arc::clone(&opened)).map_err(StartError::Signals)?);
             certificates = Some(opened);
@@ -146,9 +164,8 @@ impl Ports {
 }
 
 impl LiveRelay {
-    /// Puts the limits of a configuration in the place of those in use. Sessions that have begun end as
-    /// they began.
-    pub fn take(&self, config: &Config) {
+    /// Replaces the limits in use. Sessions that have begun keep theirs.
+    pub fn apply(&self, config: &Config) {
         let smtp = &config.smtp;
         self.slots.set_bounds(slots(smtp));
         self.relay.memory.resize(Relay::blocks(smtp.memory_bytes));

@@ -3,10 +3,10 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::delivery::{DeliverySetupError, RouteReloader};
+use super::delivery::routes::{PasswordFileError, RouteReloader, RoutesChange};
 use super::descriptors;
 use super::limits::LiveLimits;
-use crate::config::{Config, Delivery};
+use crate::config::Config;
 
 /// What a reload replaces, and the configuration that holds now.
 #[derive(Debug)]
@@ -16,13 +16,12 @@ pub struct Reloader {
     running: Mutex<Config>,
 }
 
-/// What became of another configuration, by the names of its keys.
+/// The keys of the configuration that have changed.
 #[derive(Debug, PartialEq, Eq)]
-struct Taken {
-    /// Those that hold now.
-    now: Vec<&'static str>,
-    /// Those that hold after a restart.
-    later: Vec<&'static str>,
+struct ChangedKeys {
+    applied: Vec<&'static str>,
+    /// They take effect after a restart.
+    pending: Vec<&'static str>,
 }
 
 impl Reloader {
@@ -32,54 +31,46 @@ impl Reloader {
         Self { limits, routes, running: Mutex::new(config.clone()) }
     }
 
-    /// Takes of another configuration what can be taken, and tells the log what became of it. Routes
-    /// that cannot be used leave everything as it is.
-    pub fn take(&self, new: &Config) {
-        match self.try_to_take(new) {
-            Ok(taken) => taken.tell(),
+    /// Applies what a running server can change, and logs which keys that are. Routes that cannot be used
+    /// leave everything as it is.
+    pub fn apply(&self, new: &Config) {
+        match self.try_to_apply(new) {
+            Ok(changed) => changed.log(),
             Err(error) => {
                 tracing::error!(%error, "the new configuration is not used; everything stays as it was");
             }
         }
     }
 
-    fn try_to_take(&self, new: &Config) -> Result<Taken, DeliverySetupError> {
+    fn try_to_apply(&self, new: &Config) -> Result<ChangedKeys, PasswordFileError> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let next = running.with_limits_and_routes_of(new);
-        let taken = Taken::between(&running, &next, new);
-        // Although they may say the same: passwords stand in files of their own.
-        self.routes.take(&next, goes_another_way(&running.delivery, &next.delivery))?;
-        self.limits.take(&descriptors::fit(&next));
+        let changed = ChangedKeys::between(&running, &next, new);
+        // Also where the keys are the same: passwords stand in files of their own.
+        self.routes.apply(&next, RoutesChange::between(&running.delivery, &next.delivery))?;
+        self.limits.apply(&descriptors::fit(&next));
         *running = next;
-        Ok(taken)
+        Ok(changed)
     }
 }
 
-/// Whether mail may go where it did not go before.
-fn goes_another_way(before: &Delivery, now: &Delivery) -> bool {
-    before.route != now.route
-        || before.port != now.port
-        || before.smarthosts != now.smarthosts
-        || before.rules != now.rules
-}
-
-impl Taken {
+impl ChangedKeys {
     fn between(running: &Config, next: &Config, new: &Config) -> Self {
-        Self { now: running.differing_keys(next), later: next.differing_keys(new) }
+        Self { applied: running.differing_keys(next), pending: next.differing_keys(new) }
     }
 
-    fn tell(&self) {
-        if self.now.is_empty() {
+    fn log(&self) {
+        if self.applied.is_empty() {
             tracing::info!("the configuration was read again; no limit and no route has changed");
         } else {
-            let keys = self.now.join(", ");
+            let keys = self.applied.join(", ");
             tracing::info!(
                 keys,
                 "the configuration was read again; its limits and routes hold now"
             );
         }
-        if !self.later.is_empty() {
-            let keys = self.later.join(", ");
+        if !self.pending.is_empty() {
+            let keys = self.pending.join(", ");
             tracing::warn!(keys, "these keys of the configuration take effect after a restart");
         }
     }

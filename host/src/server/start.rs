@@ -14,7 +14,9 @@ use super::limits::LiveLimits;
 use super::reload::Reloader;
 use super::start_error::StartError;
 use super::tasks::Tasks;
-use super::{bounces, delivery, descriptors, domains, http, memory, plugins, relay, webhooks};
+use super::{
+    bounces, delivery, descriptors, domains, http, master_key, memory, plugins, relay, webhooks,
+};
 use crate::api::Api;
 use crate::api::client::{Forwarding, TrustedProxies};
 use crate::api::lists::ListLimits;
@@ -22,7 +24,8 @@ use crate::api::operator::ControlToken;
 use crate::clock::Clock;
 use crate::config::{Config, ForwardedHeader};
 use crate::credit::Credits;
-use crate::inbox::archive::Archive;
+use crate::delivery::queue::retry_schedule::interrupted;
+use crate::inbox::store::InboxStore;
 use crate::journey::Journey;
 use crate::journey::accept::Accept;
 use crate::journey::accept::rate_limit::RateLimits;
@@ -89,7 +92,7 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
     let (plugins, plugin_manager) = Plugins::start(options, clock.clone()).await?;
     let facts = Arc::new(Facts::open(store.clone(), clock.clone()).await?);
     let verifier = domains::verifier(config, &data, store.clone(), Arc::clone(&plugins), &clock)?;
-    let archive = Archive::open(&data.inbox()?).await?;
+    let inbox_store = InboxStore::open(&data.inbox()?).await?;
 
     let http_ports = http::Ports::open(&config.http).await?;
     let (http, metrics_address) = (http_ports.address(), http_ports.metrics_address());
@@ -103,7 +106,7 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
     let [broken, stop_listeners, stop_core] = [(); 3].map(|()| CancellationToken::new());
     let (listeners, core) = (Tasks::critical(broken.clone()), Tasks::critical(broken.clone()));
     let sandbox =
-        Sandbox::start(config, (&archive, &clock), Tasks::critical(broken.clone())).await?;
+        Sandbox::start(config, (&inbox_store, &clock), Tasks::critical(broken.clone())).await?;
     let (committer, commits) = batch::channel();
     let commits = commits.keeping_samples(config.plugins.samples_kept).deciding_by(rules(config));
     let wake = Arc::new(Notify::new());
@@ -154,7 +157,7 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
     limits.relay = relay.serve(config, journey, &listeners, &stop_listeners);
     http_ports.serve(
         &api,
-        config.inbox.view.then_some(archive),
+        config.inbox.view.then_some(inbox_store),
         &limits,
         (&listeners, &stop_listeners),
     );
@@ -204,7 +207,7 @@ async fn store(config: &Config, data: &DataDir, clock: &Clock) -> Result<Store, 
     let file = data.database()?;
     let store = Store::open(&file).await?;
     store.make_shrinkable(&file).await?;
-    domains::prove_master_key(data, &store).await?;
+    master_key::verify(data, &store).await?;
     domains::note_settings(config, &store).await?;
     let now = clock.now();
     // Before anything is written under the time of now.
@@ -215,7 +218,7 @@ async fn store(config: &Config, data: &DataDir, clock: &Clock) -> Result<Store, 
             "the system clock was ahead in the previous run; due times of queued messages are moved to now or earlier"
         );
     }
-    let released = store.recover_leases(now).await?;
+    let released = store.recover_leases(now, interrupted).await?;
     if released > 0 {
         tracing::info!(
             released,

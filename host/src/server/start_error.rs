@@ -3,6 +3,7 @@
 use super::accept::ListenError;
 use super::data_dir::DataDirError;
 use super::delivery::DeliverySetupError;
+use super::master_key::MasterKeyError;
 use super::tls::CertificateError;
 use super::{domains, webhooks};
 use crate::inbox::InboxError;
@@ -12,30 +13,24 @@ use crate::store::StoreError;
 /// Why the server did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The data directory.
     #[error(transparent)]
     DataDir(#[from] DataDirError),
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
     Plugins(#[from] PluginsError),
-    /// The master key.
     #[error(transparent)]
-    MasterKey(#[from] domains::MasterKeyError),
-    /// The name servers.
+    MasterKey(#[from] MasterKeyError),
     #[error(transparent)]
     Domains(#[from] domains::VerifierError),
     #[error(transparent)]
     Delivery(#[from] DeliverySetupError),
-    /// What posts to webhooks.
     #[error(transparent)]
     Webhooks(#[from] webhooks::WebhooksError),
-    /// The sandbox inbox.
     #[error(transparent)]
     Inbox(#[from] InboxError),
     #[error(transparent)]
     Listen(#[from] ListenError),
-    /// The certificate of the relay.
     #[error(transparent)]
     Certificate(#[from] CertificateError),
     /// The operating system does not give signals.

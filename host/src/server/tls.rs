@@ -112,13 +112,15 @@ pub enum CertificateError {
 #[derive(Debug)]
 struct Live(ArcSwap<Loaded>);
 
-/// Whether the certificate and the key that the configuration names can be used together.
-pub fn check(smtp: &Smtp) -> Result<(), CertificateError> {
-    let (Some(certificate), Some(private_key)) = (&smtp.certificate, &smtp.private_key) else {
-        return Ok(());
-    };
-    let pair = Pair::new(certificate, private_key);
-    pair.load(&pair.read()?).map(drop)
+/// Why the certificate and the key that the configuration names cannot be used together.
+#[must_use]
+pub fn check(smtp: &Smtp) -> Vec<CertificateError> {
+    named(smtp).map(|pair| pair.faults()).unwrap_or_default()
+}
+
+/// The certificate and the key that the configuration names.
+fn named(smtp: &Smtp) -> Option<Pair> {
+    Some(Pair::new(smtp.certificate.as_ref()?, smtp.private_key.as_ref()?))
 }
 
 impl Certificates {
@@ -130,10 +132,8 @@ impl Certificates {
         hostname: &Hostname,
         clock: Clock,
     ) -> Result<Self, CertificateError> {
-        let (pair, self_signed) = if let (Some(certificate), Some(private_key)) =
-            (&smtp.certificate, &smtp.private_key)
-        {
-            (Pair::new(certificate, private_key), None)
+        let (pair, self_signed) = if let Some(pair) = named(smtp) {
+            (pair, None)
         } else {
             let self_signed = SelfSignedCertificate::new(data.tls()?, hostname);
             (self_signed.pair(), Some(self_signed))

@@ -31,7 +31,7 @@ pub enum WebhooksError {
     #[error(transparent)]
     Client(#[from] NoClient),
     /// The certificates that are trusted.
-    #[error("[webhooks] ca_file: {0}")]
+    #[error("webhooks.ca_file: {0}")]
     Trust(#[from] TrustError),
     #[error(transparent)]
     Store(#[from] StoreError),

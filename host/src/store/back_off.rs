@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::Store;
 use super::database::{column, parsed, sql};
-use super::events::{self, Change};
+use super::events::{self, StateChange};
 use super::queue::{correct_lanes, lane};
 use crate::clock::Timestamp;
 use crate::message::state::MessageState;
@@ -69,14 +69,14 @@ impl Store {
         .await?;
         let mut changes = Vec::with_capacity(newly.len());
         for row in &newly {
-            changes.push(Change {
+            changes.push(StateChange {
                 message: parsed(row, "messages", "id")?,
                 account: parsed(row, "messages", "account_id")?,
                 state: MessageState::Deferred,
                 reason: column(row, "reason")?,
             });
         }
-        events::record(&mut tx, changes.into_iter(), now).await?;
+        events::record_changes(&mut tx, changes.into_iter(), now).await?;
         correct_lanes(&mut tx, lanes.iter().collect()).await?;
         tx.commit().await
     }

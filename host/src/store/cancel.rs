@@ -2,7 +2,7 @@
 
 use super::Store;
 use super::database::{Tx, column, inconsistent, parsed, sql};
-use super::events::{self, Change};
+use super::events::{self, StateChange};
 use crate::clock::Timestamp;
 use crate::id::{AccountId, MessageId};
 use crate::message::state::MessageState;
@@ -43,8 +43,9 @@ impl Store {
             return Ok(Cancellation::TooLate(MessageState::Sending));
         }
         write(&mut tx, id, now).await?;
-        let change = Change { message: id, account, state: MessageState::Canceled, reason: REASON };
-        events::record(&mut tx, std::iter::once(change), now).await?;
+        let change =
+            StateChange { message: id, account, state: MessageState::Canceled, reason: REASON };
+        events::record_changes(&mut tx, std::iter::once(change), now).await?;
         tx.commit().await?;
         Ok(Cancellation::Canceled)
     }

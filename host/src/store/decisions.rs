@@ -1,7 +1,8 @@
-//! What the plugins decided, newest first: for messages, and for sends that became none.
+//! Decision records: what the plugins decided about messages and about refused sends.
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -28,6 +29,17 @@ pub struct DecisionRow {
     pub plugins: Value,
     /// RFC 3339.
     pub created_at: String,
+}
+
+/// A refusal, with what the plugins decided.
+#[derive(Debug, Clone)]
+pub struct RefusalRecord {
+    /// Its identifier, which the client is told.
+    pub id: DecisionId,
+    pub account_id: AccountId,
+    pub code: &'static str,
+    /// What each plugin decided, as JSON.
+    pub plugins: Arc<Value>,
 }
 
 /// Some of the decisions; a member that says nothing takes all of them.
@@ -106,6 +118,28 @@ impl Store {
         }
         let stopped = upper.parse().map_err(|_| inconsistent("decisions", "id", &upper))?;
         Ok(DecisionPage { decisions, next: Some(stopped) })
+    }
+
+    /// Records the decisions about sends that were refused.
+    pub async fn record_refusals(
+        &self,
+        refusals: &[RefusalRecord],
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let mut tx = self.db.begin("record_refusals").await?;
+        for refusal in refusals {
+            sql("-- record_refusals
+                 INSERT INTO decisions (id, account_id, message_id, outcome, plugins, created_at)
+                 VALUES ($1, $2, NULL, $3, $4, $5)")
+            .bind(refusal.id.to_string())
+            .bind(refusal.account_id.to_string())
+            .bind(refusal.code)
+            .bind(refusal.plugins.to_string())
+            .bind(now.millis())
+            .run(&mut tx)
+            .await?;
+        }
+        tx.commit().await
     }
 
     /// One decision.

@@ -16,9 +16,9 @@ use crate::id::{DomainId, EventId};
 use crate::store::StoreError;
 use crate::store::records::EventRow;
 
-/// All that is known of a domain.
+/// A domain with its last check and its keys.
 #[derive(Debug, Clone)]
-pub struct DomainFile {
+pub struct DomainDetails {
     /// The domain and its last judgement.
     pub row: DomainRow,
     /// Its last check; none for a sandbox domain.
@@ -72,10 +72,10 @@ pub struct Checked {
 }
 
 impl Store {
-    /// All that is known of a domain; none where there is no such domain.
-    pub async fn domain_file(&self, id: DomainId) -> Result<Option<DomainFile>, StoreError> {
-        let mut tx = self.db.snapshot("domain_file").await?;
-        let row = sql("-- domain_file
+    /// A domain with its last check and its keys; none where there is no such domain.
+    pub async fn domain_details(&self, id: DomainId) -> Result<Option<DomainDetails>, StoreError> {
+        let mut tx = self.db.snapshot("domain_details").await?;
+        let row = sql("-- domain_details
              SELECT d.*, c.number, c.next_at, c.checked_at, c.owned_since, c.owned_at,
                     c.unclear_since, c.findings, c.observations, c.failure
              FROM domains d LEFT JOIN domain_checks c ON c.domain_id = d.id WHERE d.id = $1")
@@ -85,7 +85,7 @@ impl Store {
         let keys = domain_keys::keys(&mut tx, id).await?;
         tx.rollback().await?;
         let Some(row) = row else { return Ok(None) };
-        Ok(Some(DomainFile { row: domain_row(&row)?, check: check_row(&row)?, keys }))
+        Ok(Some(DomainDetails { row: domain_row(&row)?, check: check_row(&row)?, keys }))
     }
 
     /// Takes up to `limit` domains that are due; each is due again at `until` if nothing comes of it.

@@ -33,39 +33,33 @@ pub struct NewDomain {
     pub first_check: Option<Timestamp>,
 }
 
-/// Why a domain was not added.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum NotAdded {
-    /// The account has it.
-    #[error("the account has this domain already")]
-    Exists,
-    /// The account has as many as it may have.
-    #[error("the account has {0} domains, the most that it may have; delete one first")]
-    TooMany(u32),
-    /// It could be taken for a verified domain of somebody else.
-    #[error(
-        "the name looks like a domain that another account of this server has verified; if it is \
-         yours nevertheless, ask the operator of this server to add it"
-    )]
-    LooksLikeAnother,
+/// What stands when a domain is to be added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AddingFacts {
+    /// The account has a domain of this name.
+    pub is_there: bool,
+    /// Domains of the account.
+    pub domains: u64,
+    /// A verified domain of another account looks like it.
+    pub has_look_alike: bool,
 }
 
 impl Store {
-    /// Adds a domain with its keys and its first check, all or nothing.
+    /// Adds a domain with its keys and its first check, all or nothing, unless `decide` refuses it on what
+    /// stands then.
     ///
     /// # Errors
     /// The database failed; nothing was added.
-    pub async fn add_domain(
+    pub async fn add_domain<E>(
         &self,
         new: &NewDomain,
-        most: u32,
         now: Timestamp,
-    ) -> Result<Result<(), NotAdded>, StoreError> {
+        decide: impl Fn(AddingFacts) -> Result<(), E>,
+    ) -> Result<Result<(), E>, StoreError> {
         let mut tx = self.db.begin("add_domain").await?;
         let DomainRow { domain, requirements, decision } = &new.row;
-        let (account, look_alikes) = (domain.account_id, new.look_alikes);
-        if let Some(no) = refuse(&mut tx, account, &domain.name, look_alikes, most).await? {
-            return Ok(Err(no));
+        if let Err(refused) = decide(facts(&mut tx, domain.account_id, &domain.name).await?) {
+            return Ok(Err(refused));
         }
         let id = domain.id.to_string();
         sql(
@@ -164,18 +158,16 @@ impl Store {
             .map(|_| ())
     }
 
-    /// Why a domain would not be added, if it would not: a look before its keys are made.
-    pub async fn would_refuse(
+    /// What adding that domain would see now: a look before its keys are made.
+    pub async fn adding_facts(
         &self,
         account: AccountId,
         name: &DomainName,
-        look_alikes: LookAlikes,
-        most: u32,
-    ) -> Result<Option<NotAdded>, StoreError> {
-        let mut tx = self.db.snapshot("would_refuse").await?;
-        let refused = refuse(&mut tx, account, name, look_alikes, most).await?;
+    ) -> Result<AddingFacts, StoreError> {
+        let mut tx = self.db.snapshot("adding_facts").await?;
+        let facts = facts(&mut tx, account, name).await?;
         tx.rollback().await?;
-        Ok(refused)
+        Ok(facts)
     }
 
     /// The tokens of other accounts whose proof of a domain of this name is there since `since` or
@@ -219,13 +211,11 @@ pub async fn looks_like_another(tx: &mut Tx, id: DomainId) -> Result<bool, Store
     Ok(column::<i64>(&row, "alike")? > 0)
 }
 
-async fn refuse(
+async fn facts(
     tx: &mut Tx,
     account: AccountId,
     name: &DomainName,
-    look_alikes: LookAlikes,
-    most: u32,
-) -> Result<Option<NotAdded>, StoreError> {
+) -> Result<AddingFacts, StoreError> {
     let row = sql("-- add_domain: may it be added
          SELECT (SELECT count(*) FROM domains WHERE account_id = $1 AND name = $2) AS same,
                 (SELECT count(*) FROM domains WHERE account_id = $1) AS have,
@@ -239,14 +229,10 @@ async fn refuse(
     .one(&mut *tx)
     .await?;
     let count = |name| column::<i64>(&row, name);
-    Ok(if count("same")? > 0 {
-        Some(NotAdded::Exists)
-    } else if count("have")? >= i64::from(most) {
-        Some(NotAdded::TooMany(most))
-    } else if look_alikes == LookAlikes::Refused && count("alike")? > 0 {
-        Some(NotAdded::LooksLikeAnother)
-    } else {
-        None
+    Ok(AddingFacts {
+        is_there: count("same")? > 0,
+        domains: u64::try_from(count("have")?).unwrap_or(0),
+        has_look_alike: count("alike")? > 0,
     })
 }
 

@@ -1,4 +1,4 @@
-//! What can go wrong between the server and its data.
+//! Why an operation of the store failed.
 
 use rusqlite::ffi;
 
@@ -54,13 +54,10 @@ pub enum StoreError {
     /// The database's schema could not be brought up to date.
     #[error("the database schema could not be migrated: {0}")]
     Migrate(#[from] sqlx::migrate::MigrateError),
-    /// There is one already.
     #[error("there is already a {noun} `{name}`")]
     Exists { noun: &'static str, name: String },
-    /// There is none.
     #[error("there is no {noun} `{name}`")]
     Missing { noun: &'static str, name: String },
-    /// A change would make a balance negative.
     #[error("the balance cannot go below zero")]
     NegativeBalance,
 }

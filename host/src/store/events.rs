@@ -1,5 +1,4 @@
-//! The record of what happened: one row for each change of a message's or a domain's state, in its
-//! transaction.
+//! Writes events, each in the transaction of the change that it tells of.
 
 use serde_json::Value;
 
@@ -14,17 +13,17 @@ use crate::store::records::{BounceFacts, EventRow};
 
 /// A change of a message's state.
 #[derive(Clone, Copy)]
-pub struct Change<'a> {
+pub struct StateChange<'a> {
     pub message: MessageId,
     pub account: AccountId,
     pub state: MessageState,
     pub reason: &'a str,
 }
 
-/// Records changes.
-pub async fn record<'a>(
+/// Records changes of state.
+pub async fn record_changes<'a>(
     tx: &mut Tx,
-    changes: impl Iterator<Item = Change<'a>>,
+    changes: impl Iterator<Item = StateChange<'a>>,
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let rows = changes.map(|change| {
@@ -47,16 +46,16 @@ pub async fn record<'a>(
     .await
 }
 
-/// Adds to the event of a bounce what is known of it, when the suppression list is written: whether the
-/// recipient stands there now is one of the facts.
-pub async fn tell_bounce(
+/// Adds the facts to the event of a bounce. Called after the suppression list is written, because one fact is whether
+/// the recipient is on it.
+pub async fn add_bounce_facts(
     tx: &mut Tx,
     message: MessageId,
     facts: &BounceFacts,
     now: Timestamp,
 ) -> Result<(), StoreError> {
     sql(
-        "-- tell_bounce
+        "-- add_bounce_facts
          UPDATE events SET facts = json_set($2, '$.suppressed', json(CASE WHEN EXISTS (
              SELECT 1 FROM messages m JOIN suppressions s
                  ON s.account_id = m.account_id AND s.address = $4
@@ -82,9 +81,8 @@ async fn recipient_of(tx: &mut Tx, message: MessageId) -> Result<Option<String>,
     Ok(Some(recipient.folded()))
 }
 
-/// Records something that is neither a message's nor a domain's: who reads it, a webhook, is told the
-/// facts. `account` is empty for what is the server's.
-pub async fn tell(
+/// Records an event that is no change of state, with its facts. `account` is empty for an event of the server.
+pub async fn record_event(
     tx: &mut Tx,
     what: &'static str,
     subject: &str,
@@ -92,7 +90,7 @@ pub async fn tell(
     facts: &Value,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    sql("-- tell
+    sql("-- record_event
          INSERT INTO events (id, subject, account_id, type, detail, created_at)
          VALUES ($1, $2, $3, $4, $5, $6)")
     .bind(EventId::new(now).to_string())
@@ -107,7 +105,7 @@ pub async fn tell(
 }
 
 impl Store {
-    /// Records something that has happened to the server itself, and not to an account.
+    /// Records an event of the server itself.
     pub async fn record_server_event(
         &self,
         what: &'static str,
@@ -116,12 +114,11 @@ impl Store {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let mut tx = self.db.begin("record_server_event").await?;
-        tell(&mut tx, what, subject, "", facts, now).await?;
+        record_event(&mut tx, what, subject, "", facts, now).await?;
         tx.commit().await
     }
 }
 
-/// Reads a row of events.
 pub fn event_row(row: &Row) -> Result<EventRow, StoreError> {
     Ok(EventRow {
         id: column(row, "id")?,

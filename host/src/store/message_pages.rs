@@ -25,7 +25,7 @@ pub const QUEUE: &str = "LEFT JOIN queue q ON q.message_id = m.id AND q.lease_ow
 /// message is rendered.
 const ID_TIME_SLACK_MS: i64 = 60_000;
 
-/// A message on one line of a list.
+/// A message in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MessageRow {
     pub id: MessageId,

@@ -4,20 +4,22 @@
 //! A message that is leased is in no lane. When its lease is over, [`Store::recover_ended_leases`] gives
 //! it back. A worker may only settle what it still holds.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use serde_json::{Value, json};
 
 use super::Store;
 use super::database::{Row, Tx, column, inconsistent, parsed, sql};
-use super::events::Change;
-use super::recheck_at_lease::recheck_at_lease;
+use super::events::StateChange;
+use super::recheck_at_lease::{end, hold_back, lease_facts};
 use super::settle::{give_up, write_states};
 use crate::clock::Timestamp;
-use crate::id::MessageId;
+use crate::id::{AccountId, MessageId};
 use crate::message::state::MessageState;
 use crate::store::StoreError;
-use crate::store::records::{Body, Due, DueLane, Lane, LaneKind, LaneStart, Lease, RouteChoice};
+use crate::store::records::{
+    Body, Due, DueLane, Lane, LaneKind, LaneStart, Lease, LeaseFacts, LeaseVerdict, RouteChoice,
+};
 
 const DUE_LANES: &str = "-- due_lanes
     SELECT due_at, lane, account_id FROM lanes INDEXED BY lanes_by_due
@@ -172,17 +174,19 @@ impl Store {
         .await
     }
 
-    /// Leases those of `wanted` that are still due to `owner` until `until`; each is `sending` from
-    /// now on. Not what may not be sent any more: to suppressed recipients, of suspended accounts.
+    /// Leases those of `wanted` that are still due to `owner` until `until`, and that are sent by `decide`;
+    /// each is `sending` from now on. `decide` sees the facts as they are until its verdict is written; a
+    /// database with several writers may ask it again.
     ///
     /// # Errors
     /// The database failed; nothing is leased then.
-    pub async fn lease(
+    pub async fn lease_decided(
         &self,
         owner: &str,
         wanted: &[MessageId],
         now: Timestamp,
         until: Timestamp,
+        decide: impl Fn(Vec<Lease>, &LeaseFacts) -> LeaseVerdict,
     ) -> Result<Vec<Lease>, StoreError> {
         let mut tx = self.db.begin("lease").await?;
         let claimed = sql("-- lease
@@ -200,25 +204,24 @@ impl Store {
         .await?;
         let lanes: HashSet<Lane> = claimed.iter().map(lane).collect::<Result<_, StoreError>>()?;
         let (leases, unreadable) = read_leases(&mut tx, &claimed).await?;
-        give_up(&mut tx, &unreadable, now).await?;
-        let leases = recheck_at_lease(&mut tx, leases, now).await?;
-        let reasons: Vec<String> =
-            leases.iter().map(|lease| format!("attempt {}", lease.attempt)).collect();
-        let changes: Vec<Change<'_>> = leases
-            .iter()
-            .zip(&reasons)
-            .map(|(lease, reason)| Change {
-                message: lease.message_id,
-                account: lease.account_id,
-                state: MessageState::Sending,
-                reason,
-            })
-            .collect();
-        write_states(&mut tx, &changes, now).await?;
+        let accounts: BTreeSet<AccountId> = leases.iter().map(|it| it.account_id).collect();
+        let addresses: BTreeSet<String> = leases.iter().map(|it| it.recipient.folded()).collect();
+        let facts = lease_facts(&mut tx, &accounts, &addresses, now).await?;
+        let verdict = decide(leases, &facts);
+        give_up(&mut tx, &unreadable, verdict.unreadable, now).await?;
+        hold_back(&mut tx, &verdict.waiting, now).await?;
+        end(&mut tx, &verdict.ended, now).await?;
+        let changes = verdict.sent.iter().map(|(lease, reason)| StateChange {
+            message: lease.message_id,
+            account: lease.account_id,
+            state: MessageState::Sending,
+            reason,
+        });
+        write_states(&mut tx, &changes.collect::<Vec<_>>(), now).await?;
         // Last: what is held back is due again later, in the same lane.
         correct_lanes(&mut tx, lanes.iter().collect()).await?;
         tx.commit().await?;
-        Ok(leases)
+        Ok(verdict.sent.into_iter().map(|(lease, _)| lease).collect())
     }
 
     /// The RFC 5322 message of a lease; none when its stored body is missing or damaged.

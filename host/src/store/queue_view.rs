@@ -5,6 +5,7 @@ use super::database::{Row, column, inconsistent, parsed, sql};
 use super::queue::due;
 use crate::clock::Timestamp;
 use crate::id::MessageId;
+use crate::message::address::EmailAddress;
 use crate::message::state::MessageState;
 use crate::message::waits_for::WaitsFor;
 use crate::store::StoreError;
@@ -12,24 +13,45 @@ use crate::store::records::Due;
 
 /// Messages of one domain that are counted; of more it is only said that there are more.
 pub const MAX_COUNTED: u32 = 20_000;
+/// Octets by which larger messages are told apart.
+const SIZE_STEP: u32 = 1 << 20;
 
+/// Messages of one account that stand alike; those that are due by their size, too.
 const WAITING_IN: &str = "-- waiting_in
-    SELECT g.waits_for, g.is_leased, g.due_at <= $2 AS is_due, m.state, count(*) AS messages,
-           min(g.due_at) AS due_at
-    FROM (SELECT * FROM (SELECT message_id, waits_for, due_at, 0 AS is_leased FROM queue
-                         WHERE lane = $1 AND lease_owner IS NULL LIMIT $3)
+    SELECT g.account_id, g.waits_for, g.is_leased, g.due_at <= $2 AS is_due, m.state,
+           g.due_at <= $2 AND g.is_wanted = TRUE AS is_wanted,
+           CASE WHEN g.due_at > $2 OR coalesce(g.octets, 0) <= $4 THEN 0
+                ELSE 1 + g.octets / $5 END AS size,
+           count(*) AS messages, min(g.message_id) AS message_id, min(g.due_at) AS due_at,
+           max(g.octets) AS octets, max(g.attempts) AS attempts, min(g.first_at) AS first_at, $1 AS lane
+    FROM (SELECT * FROM (SELECT message_id, account_id, waits_for, due_at, is_wanted, octets, attempts,
+                                first_at, 0 AS is_leased
+                         FROM queue WHERE lane = $1 AND lease_owner IS NULL LIMIT $3)
           UNION ALL
-          SELECT message_id, waits_for, due_at, 1 FROM queue
-          WHERE lane = $1 AND lease_owner IS NOT NULL) g
+          SELECT message_id, account_id, waits_for, due_at, is_wanted, octets, attempts, first_at, 1
+          FROM queue WHERE lane = $1 AND lease_owner IS NOT NULL) g
     CROSS JOIN messages m ON m.id = g.message_id
-    GROUP BY 1, 2, 3, 4 ORDER BY messages DESC";
+    GROUP BY 1, 2, 3, 4, 5, 6, 7";
+
+/// The attempt of an expired lease was never written, so that of a message may be the one before.
+const LAST_ATTEMPTS_IN: &str = "-- last_attempts_in
+    SELECT a.route, a.host, a.code, a.enhanced, a.reply, max(a.ended_at) AS ended_at
+    FROM (SELECT * FROM (SELECT message_id, attempts FROM queue
+                         WHERE lane = $1 AND lease_owner IS NULL LIMIT $2)
+          UNION ALL
+          SELECT message_id, attempts FROM queue WHERE lane = $1 AND lease_owner IS NOT NULL) q
+    CROSS JOIN attempts a
+        ON a.message_id = q.message_id AND a.number BETWEEN q.attempts - 1 AND q.attempts
+    GROUP BY a.route";
 
 /// A message that is still to be delivered, as its row says.
 #[derive(Debug, Clone)]
 pub struct Queued {
     pub due: Due,
+    /// None where this version of the server cannot read it.
+    pub recipient: Option<EmailAddress>,
     pub state: MessageState,
-    /// Since when it is in that state, and why.
+    /// When its last event brought it into that state; a back-off that is renewed brings none.
     pub since: Timestamp,
     pub reason: String,
     pub waits_for: Option<WaitsFor>,
@@ -37,22 +59,24 @@ pub struct Queued {
     pub is_leased: bool,
 }
 
-/// Messages to one domain that wait for the same.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Messages of one account to one domain that wait for the same.
+#[derive(Debug, Clone)]
 pub struct WaitingGroup {
-    pub waits_for: Option<WaitsFor>,
+    /// One that stands for all of them: due as the first one, as large as the largest.
+    pub due: Due,
     pub state: MessageState,
+    pub waits_for: Option<WaitsFor>,
+    /// Attempts are under way.
     pub is_leased: bool,
-    pub is_due: bool,
     pub messages: u32,
-    /// When the first of them is due.
-    pub due_at: Timestamp,
 }
 
 /// What the last attempt of a message was answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LastAttempt {
     pub ended_at: Timestamp,
+    /// `sandbox`, `direct`, or the name of a smarthost; empty where the attempt did not come so far.
+    pub route: String,
     pub host: Option<String>,
     pub code: Option<u16>,
     pub enhanced: Option<String>,
@@ -62,90 +86,85 @@ pub struct LastAttempt {
 impl Store {
     /// What the queue holds of one message; none where nothing is left to be delivered.
     pub async fn queued(&self, id: MessageId) -> Result<Option<Queued>, StoreError> {
-        let row = sql("-- queued
+        let row = sql(
+            "-- queued
              SELECT q.message_id, q.account_id, q.lane, q.due_at, q.is_wanted, q.octets, q.attempts,
-                    q.first_at, q.waits_for, q.lease_owner IS NOT NULL AS is_leased, m.state,
-                    m.updated_at, m.reason
-             FROM queue q JOIN messages m ON m.id = q.message_id WHERE q.message_id = $1")
+                    q.first_at, q.waits_for, q.lease_owner IS NOT NULL AS is_leased, m.recipient, m.state,
+                    m.reason, coalesce((SELECT e.created_at FROM events e WHERE e.subject = m.id
+                                        ORDER BY e.sequence DESC LIMIT 1), m.updated_at) AS since
+             FROM queue q JOIN messages m ON m.id = q.message_id WHERE q.message_id = $1",
+        )
         .bind(id.to_string())
         .optional(&self.db.readers)
         .await?;
-        row.map(|row| queued(&row)).transpose()
+        row.map(|row| {
+            Ok(Queued {
+                due: due(&row)?,
+                recipient: column::<&str>(&row, "recipient")?.parse().ok(),
+                state: state(&row)?,
+                since: Timestamp::from_millis(column(&row, "since")?),
+                reason: column(&row, "reason")?,
+                waits_for: waits_for(&row)?,
+                is_leased: column(&row, "is_leased")?,
+            })
+        })
+        .transpose()
     }
 
-    /// The first message of a lane name that nobody has leased, whichever account's.
-    pub async fn first_queued_in(&self, lane: &str) -> Result<Option<Queued>, StoreError> {
-        let row = sql(
-            "-- first_queued_in
-             SELECT q.message_id, q.account_id, q.lane, q.due_at, q.is_wanted, q.octets, q.attempts,
-                    q.first_at, q.waits_for, 0 AS is_leased, m.state,
-                    m.updated_at, m.reason
-             FROM queue q CROSS JOIN messages m ON m.id = q.message_id
-             WHERE q.lane = $1 AND q.lease_owner IS NULL
-               AND q.account_id = (SELECT account_id FROM lanes WHERE lane = $1 ORDER BY due_at LIMIT 1)
-             ORDER BY q.due_at LIMIT 1",
-        )
-        .bind(lane)
-        .optional(&self.db.readers)
-        .await?;
-        row.map(|row| queued(&row)).transpose()
-    }
-
-    /// The messages of a lane name by what they wait for, the most first. At most [`MAX_COUNTED`] and
-    /// those under way are counted.
+    /// The messages of a lane name by account and by what they wait for; those that are due also by their size,
+    /// where they are larger than `small` octets. At most [`MAX_COUNTED`] and those under way are counted.
     pub async fn waiting_in(
         &self,
         lane: &str,
+        small: u32,
         now: Timestamp,
     ) -> Result<Vec<WaitingGroup>, StoreError> {
         let rows = sql(WAITING_IN)
             .bind(lane)
             .bind(now.millis())
             .bind(MAX_COUNTED)
+            .bind(small)
+            .bind(SIZE_STEP)
             .all(&self.db.readers)
             .await?;
         rows.iter()
             .map(|row| {
                 Ok(WaitingGroup {
-                    waits_for: waits_for(row)?,
+                    due: due(row)?,
                     state: state(row)?,
+                    waits_for: waits_for(row)?,
                     is_leased: column(row, "is_leased")?,
-                    is_due: column(row, "is_due")?,
                     messages: column(row, "messages")?,
-                    due_at: Timestamp::from_millis(column(row, "due_at")?),
                 })
             })
             .collect()
     }
 
+    /// The last attempts of the messages of a lane name, one of each route.
+    pub async fn last_attempts_in(&self, lane: &str) -> Result<Vec<LastAttempt>, StoreError> {
+        let rows = sql(LAST_ATTEMPTS_IN).bind(lane).bind(MAX_COUNTED).all(&self.db.readers).await?;
+        rows.iter().map(last_attempt).collect()
+    }
+
     pub async fn last_attempt(&self, id: MessageId) -> Result<Option<LastAttempt>, StoreError> {
         let row = sql("-- last_attempt
-             SELECT ended_at, host, code, enhanced, reply FROM attempts
+             SELECT ended_at, route, host, code, enhanced, reply FROM attempts
              WHERE message_id = $1 ORDER BY number DESC LIMIT 1")
         .bind(id.to_string())
         .optional(&self.db.readers)
         .await?;
-        row.map(|row| {
-            Ok(LastAttempt {
-                ended_at: Timestamp::from_millis(column(&row, "ended_at")?),
-                host: column(&row, "host")?,
-                code: column(&row, "code")?,
-                enhanced: column(&row, "enhanced")?,
-                reply: column(&row, "reply")?,
-            })
-        })
-        .transpose()
+        row.map(|row| last_attempt(&row)).transpose()
     }
 }
 
-fn queued(row: &Row) -> Result<Queued, StoreError> {
-    Ok(Queued {
-        due: due(row)?,
-        state: state(row)?,
-        since: Timestamp::from_millis(column(row, "updated_at")?),
-        reason: column(row, "reason")?,
-        waits_for: waits_for(row)?,
-        is_leased: column(row, "is_leased")?,
+fn last_attempt(row: &Row) -> Result<LastAttempt, StoreError> {
+    Ok(LastAttempt {
+        ended_at: Timestamp::from_millis(column(row, "ended_at")?),
+        route: column(row, "route")?,
+        host: column(row, "host")?,
+        code: column(row, "code")?,
+        enhanced: column(row, "enhanced")?,
+        reply: column(row, "reply")?,
     })
 }
 

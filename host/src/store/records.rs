@@ -2,6 +2,7 @@
 
 mod bounce;
 mod commit;
+mod lease;
 
 use std::sync::Arc;
 
@@ -20,6 +21,7 @@ pub use bounce::{BounceClass, BounceFacts, NewSuppression, Suppresses};
 pub use commit::{
     Accepted, CommitFacts, CreditEvent, CreditEventKind, IdempotencyKey, JobVerdict, Verdict,
 };
+pub use lease::{Ended, HeldBack, Interrupted, LeaseFacts, LeaseVerdict};
 
 /// All that one request commits, in one transaction.
 #[derive(Debug, Clone)]

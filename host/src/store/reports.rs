@@ -2,7 +2,7 @@
 //! the suppression list, in one transaction.
 
 use super::database::{Row, Tx, column, parsed, sql};
-use super::events::{self, Change};
+use super::events::{self, StateChange};
 use super::{Store, suppressions};
 use crate::clock::Timestamp;
 use crate::domain::name::DomainName;
@@ -134,7 +134,7 @@ impl Store {
             suppressions::put(&mut tx, suppression, now).await?;
         }
         if let Some(facts) = &report.facts {
-            events::tell_bounce(&mut tx, report.message_id, facts, now).await?;
+            events::add_bounce_facts(&mut tx, report.message_id, facts, now).await?;
         }
         tx.commit().await?;
         Ok(recorded)
@@ -159,13 +159,13 @@ async fn bounce(tx: &mut Tx, report: &NewReport, now: Timestamp) -> Result<Recor
         .bind(&id)
         .run(&mut *tx)
         .await?;
-    let change = Change {
+    let change = StateChange {
         message: report.message_id,
         account: parsed(&row, "messages", "account_id")?,
         state: MessageState::Bounced,
         reason: &report.reason,
     };
-    events::record(tx, std::iter::once(change), now).await?;
+    events::record_changes(tx, std::iter::once(change), now).await?;
     Ok(Recorded::Now)
 }
 

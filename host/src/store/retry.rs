@@ -7,7 +7,7 @@ use super::cancel::standing;
 use super::database::{Row, column, parsed, sql};
 use crate::clock::Timestamp;
 use crate::id::{AccountId, MessageId};
-use crate::message::state::MessageState;
+use crate::message::state::{MessageState, OnRetry};
 use crate::message::waits_for::WaitsFor;
 use crate::store::StoreError;
 
@@ -64,16 +64,10 @@ impl Store {
     pub async fn retry(&self, id: MessageId, now: Timestamp) -> Result<RetryOutcome, StoreError> {
         let mut tx = self.db.begin("retry").await?;
         let (_, state) = standing(&mut tx, id).await?;
-        match state {
-            MessageState::Deferred => {}
-            MessageState::Queued | MessageState::Sending => return Ok(RetryOutcome::Now),
-            MessageState::Scheduled
-            | MessageState::Delivered
-            | MessageState::Relayed
-            | MessageState::Bounced
-            | MessageState::Failed
-            | MessageState::Suppressed
-            | MessageState::Canceled => return Ok(RetryOutcome::Not(state)),
+        match state.on_retry() {
+            OnRetry::MakeDue => {}
+            OnRetry::UnderWay => return Ok(RetryOutcome::Now),
+            OnRetry::Refuse => return Ok(RetryOutcome::Not(state)),
         }
         sql("-- retry
              UPDATE queue SET due_at = $2, waits_for = NULL, is_wanted = TRUE

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::database::{Tx, parsed, sql};
-use super::events::{self, Change};
+use super::events::{self, StateChange};
 use super::{Store, attempts, suppressions};
 use crate::clock::Timestamp;
 use crate::id::MessageId;
@@ -60,7 +60,7 @@ impl Store {
             .collect::<Result<_, StoreError>>()?;
         let (settled, told_late): (Vec<&Settlement>, Vec<&Settlement>) =
             settlements.iter().partition(|it| held.contains(&it.message_id));
-        let changes: Vec<Change<'_>> = settled.iter().map(|it| change(it)).collect();
+        let changes: Vec<StateChange<'_>> = settled.iter().map(|it| change(it)).collect();
         write_states(&mut tx, &changes, now).await?;
         attempts::put(&mut tx, &settled).await?;
         let told_late = still_kept(&mut tx, told_late).await?;
@@ -75,7 +75,7 @@ impl Store {
                     class: settlement.suppresses.bounce_class(),
                     remote_host: attempt.host.clone(),
                 };
-                events::tell_bounce(&mut tx, settlement.message_id, &facts, now).await?;
+                events::add_bounce_facts(&mut tx, settlement.message_id, &facts, now).await?;
             }
         }
         let failed = settled.iter().filter(|it| it.state == MessageState::Failed);
@@ -111,8 +111,8 @@ async fn suppress(tx: &mut Tx, settlement: &Settlement, now: Timestamp) -> Resul
 }
 
 /// The new state of a settled message.
-pub fn change(settlement: &Settlement) -> Change<'_> {
-    Change {
+pub fn change(settlement: &Settlement) -> StateChange<'_> {
+    StateChange {
         message: settlement.message_id,
         account: settlement.account_id,
         state: settlement.state,
@@ -141,11 +141,15 @@ async fn still_kept<'a>(
 }
 
 /// Ends messages whose rows cannot be read, by their identifiers alone.
-pub async fn give_up(tx: &mut Tx, unreadable: &[String], now: Timestamp) -> Result<(), StoreError> {
+pub async fn give_up(
+    tx: &mut Tx,
+    unreadable: &[String],
+    reason: &str,
+    now: Timestamp,
+) -> Result<(), StoreError> {
     if unreadable.is_empty() {
         return Ok(());
     }
-    let reason = "the stored message cannot be read by this version of the server";
     for statement in [
         "-- give_up: state
          UPDATE messages SET state = 'failed', reason = $2, updated_at = $3
@@ -191,7 +195,7 @@ pub async fn refund<T: Serialize>(
 /// A change of state and its event, for many messages.
 pub async fn write_states(
     tx: &mut Tx,
-    changes: &[Change<'_>],
+    changes: &[StateChange<'_>],
     now: Timestamp,
 ) -> Result<(), StoreError> {
     if changes.is_empty() {
@@ -207,5 +211,5 @@ pub async fn write_states(
     .bind(now.millis())
     .run(&mut *tx)
     .await?;
-    events::record(tx, changes.iter().copied(), now).await
+    events::record_changes(tx, changes.iter().copied(), now).await
 }

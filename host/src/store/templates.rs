@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::Store;
 use super::database::{Row, column, inconsistent, json, parsed, sql};
-use super::events::tell;
+use super::events::record_event;
 use crate::clock::Timestamp;
 use crate::id::{AccountId, TemplateId};
 use crate::store::StoreError;
@@ -72,7 +72,7 @@ impl Store {
         .await?;
         let facts = json!({"templateId": template_id, "slug": slug.as_str(), "revision": revision});
         let (subject, owner) = (template_id.to_string(), account.to_string());
-        tell(&mut tx, "template.published", &subject, &owner, &facts, now).await?;
+        record_event(&mut tx, "template.published", &subject, &owner, &facts, now).await?;
         tx.commit().await?;
         Ok(Published::New(TemplateVersion {
             template_id,

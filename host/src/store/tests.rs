@@ -9,6 +9,7 @@ mod idempotency;
 mod lists;
 mod message_pages;
 mod plans;
+mod queue_view;
 mod cancel;
 mod reports;
 mod retention;
@@ -18,24 +19,21 @@ mod transactions;
 use std::collections::HashSet;
 use std::time::Duration;
 
-use serde_json::{Map, json};
-
 use super::database::{parsed, sql};
-use super::{MessageFilter, Store};
-use crate::account::brand::Brand;
+use super::{MessageFilter, Store, test_data};
 use crate::account::key::Mode;
-use crate::account::plan::Plan;
 use crate::account::{Account, AccountState};
 use crate::clock::Timestamp;
 use crate::credit::{Credits, EntryKind};
-use crate::id::{AccountId, DecisionId, DomainId, KeyId, MessageId};
+use crate::delivery::queue::at_lease;
+use crate::delivery::queue::retry_schedule::interrupted;
+use crate::id::{AccountId, MessageId};
 use crate::journey::commit::decide::{Rules, decide};
 use crate::message::state::MessageState;
 use crate::store::StoreError;
 use crate::store::records::{
-    Acceptance, Answer, AttemptRecord, Body, BodyOf, Due, Idempotency, Job, JobOutcome, Lease,
-    NewMessage, NewSuppression, ReturnPath, RouteChoice, Settlement, Slot, Suppresses,
-    SuppressionKind,
+    Answer, AttemptRecord, Body, BodyOf, Due, Idempotency, Job, JobOutcome, Lease, LeaseFacts,
+    NewMessage, NewSuppression, ReturnPath, Settlement, Slot, Suppresses, SuppressionKind,
 };
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
@@ -50,6 +48,23 @@ impl Store {
         let decide = |jobs, facts| decide(Rules::default(), jobs, facts, now);
         self.commit_decided(jobs, now, decide).await
     }
+
+    /// Leases by the rules of the worker.
+    pub(crate) async fn lease(
+        &self,
+        owner: &str,
+        wanted: &[MessageId],
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Result<Vec<Lease>, StoreError> {
+        let decide = |leases, facts: &LeaseFacts| at_lease::decide(leases, facts, now);
+        self.lease_decided(owner, wanted, now, until, decide).await
+    }
+
+    /// Recovers leases by the rules of the worker.
+    pub(crate) async fn recover(&self, now: Timestamp) -> usize {
+        self.recover_leases(now, interrupted).await.expect("released")
+    }
 }
 
 struct Fixture {
@@ -62,32 +77,14 @@ impl Fixture {
     async fn with_credits(credits: i64) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         let store = Store::open(&directory.path().join("test.db")).await.expect("opens");
-        let account = Account {
-            id: AccountId::new(NOW),
-            name: "test".to_owned(),
-            plan: Plan::named("pro"),
-            state: AccountState::Active,
-            sender: None,
-            brand: Brand::default(),
-            strict: false,
-            created_at: NOW,
-        };
-        store.create_account(&account).await.expect("created");
-        let grant = Credits(credits);
-        store.add_credits(account.id, EntryKind::Grant, grant, "test", NOW).await.expect("granted");
-        Self { store, account: account.id, directory }
+        let account = test_data::open_account(&store, credits, NOW).await;
+        Self { store, account, directory }
     }
 
     async fn job(&self, messages: usize, price: i64) -> Job {
-        Job {
-            revision: self.store.revision().await.expect("readable"),
-            account_id: self.account,
-            key_id: KeyId::new(NOW),
-            mode: Mode::Live,
-            idempotency: None,
-            acceptance: Acceptance::Each,
-            slots: (0..messages).map(|_| Slot::Message(Box::new(message(price)))).collect(),
-        }
+        let revision = self.store.revision().await.expect("readable");
+        let messages = (0..messages).map(|_| message(price)).collect();
+        test_data::job(revision, self.account, messages, NOW)
     }
 
     async fn commit(&self, jobs: &[Job]) -> Vec<JobOutcome> {
@@ -109,26 +106,8 @@ impl Fixture {
 }
 
 fn message(price: i64) -> NewMessage {
-    NewMessage {
-        id: MessageId::new(NOW),
-        channel: "api",
-        template: Some(("welcome".to_owned(), 1)),
-        sender: "a@sandbox.test".parse().expect("valid"),
-        domain: DomainId::new(NOW),
-        return_path: ReturnPath::Author,
-        recipient: "Ada@Example.com".parse().expect("valid"),
-        subject: "Hi".to_owned(),
-        route: RouteChoice::Sandbox,
-        price: Credits(price),
-        tags: Vec::new(),
-        metadata: Map::new(),
-        send_at: None,
-        resent_from: None,
-        body: BodyOf::Own(Body::pack(b"Subject: Hi\r\n\r\nHi\r\n")),
-        blank: Vec::new(),
-        decision_id: DecisionId::new(NOW),
-        decisions: json!([]).into(),
-    }
+    let template = Some(("welcome".to_owned(), 1));
+    NewMessage { price: Credits(price), template, ..test_data::new_message(NOW) }
 }
 
 fn idempotent(mut job: Job, body: u8) -> Job {

@@ -14,13 +14,13 @@ use utoipa::ToSchema;
 
 use super::Store;
 use super::database::{Row, Tx, column, inconsistent, json, parsed, sql, to_json};
-use super::events::tell;
+use super::events::record_event;
 use crate::clock::Timestamp;
 use crate::id::{AccountId, WebhookId};
 use crate::store::StoreError;
 
 pub use deliveries::{DeliveryPage, DeliveryRow, DeliveryState, TestDelivery};
-pub use fan_out::{About, Behind, FannedEvent, MessageAbout, NewDelivery};
+pub use fan_out::{Backlog, EventSubject, MessageSubject, NewDelivery, PublishedEvent};
 pub use tries::{DueDelivery, EndPointHealth, NextTry, Tried, Waiting};
 
 /// A webhook.
@@ -287,7 +287,7 @@ async fn disable(
     let account: Option<String> = column(&row, "account_id")?;
     let detail = json!({"webhookId": id, "url": column::<String>(&row, "url")?, "reason": reason});
     let account = account.unwrap_or_default();
-    tell(tx, "webhook.disabled", &id.to_string(), &account, &detail, now).await
+    record_event(tx, "webhook.disabled", &id.to_string(), &account, &detail, now).await
 }
 
 fn owner(row: &Row) -> Result<WebhookOwner, StoreError> {

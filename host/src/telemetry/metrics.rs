@@ -128,7 +128,7 @@ const METRICS: &[(&str, Kind, &str, &str)] = &[
     ),
     ("waxwing_database_bytes", Gauge, "", "Size of the database without its write-ahead log"),
     ("waxwing_database_free_bytes", Gauge, "", "Bytes of the database that are free to use again"),
-    ("waxwing_dropped_total", Counter, "what", "Records that retention has deleted"),
+    ("waxwing_retention_deleted_total", Counter, "what", "Records that retention has deleted"),
 ];
 
 /// Starts collecting.

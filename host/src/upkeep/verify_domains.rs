@@ -21,10 +21,10 @@ use crate::domain::verification::Schedule;
 use crate::mail::dkim::KeyError;
 use crate::plugin::{CallFailure, Plugins};
 use crate::store::seal::Seal;
-use crate::store::{NotAdded, Store, StoreError};
+use crate::store::{Store, StoreError};
 
 pub use account_permits::{AccountPermit, AccountPermits};
-pub use add::NameRefused;
+pub use add::{NameRefused, NotAdded};
 pub use check::CheckError;
 pub use evaluate::{MAX_NAMES, MAX_RECORDS, MAX_ROUNDS, Unjudged};
 pub use keys::record_name;

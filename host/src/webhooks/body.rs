@@ -4,11 +4,11 @@ use serde_json::{Map, Value, json};
 
 use crate::clock::Timestamp;
 use crate::id::WebhookId;
-use crate::store::{About, FannedEvent, WebhookOwner};
+use crate::store::{EventSubject, PublishedEvent, WebhookOwner};
 
 /// The body for an event.
 #[must_use]
-pub fn of_event(event: &FannedEvent) -> String {
+pub fn of_event(event: &PublishedEvent) -> String {
     let mut data = Map::new();
     let mut put = |name: &str, value: Value| drop(data.insert(name.to_owned(), value));
     let (group, word) = event.r#type.split_once('.').unwrap_or((&event.r#type, ""));
@@ -18,14 +18,17 @@ pub fn of_event(event: &FannedEvent) -> String {
             put("accountId", account(event));
             // A complaint is a mark beside the state.
             let state = match (&event.about, word) {
-                (About::Message(about), "complained") => Some(about.state.as_str()),
-                (About::Domain(_) | About::Nothing, "complained") => None,
-                (About::Message(_) | About::Domain(_) | About::Nothing, word) => Some(word),
+                (EventSubject::Message(about), "complained") => Some(about.state.as_str()),
+                (EventSubject::Domain(_) | EventSubject::Nothing, "complained") => None,
+                (
+                    EventSubject::Message(_) | EventSubject::Domain(_) | EventSubject::Nothing,
+                    word,
+                ) => Some(word),
             };
             put("state", json!(state));
             put("reason", json!(event.detail));
             event.facts.iter().for_each(|(name, value)| put(name, value.clone()));
-            if let About::Message(about) = &event.about {
+            if let EventSubject::Message(about) = &event.about {
                 put("to", json!(about.recipient));
                 put("from", json!(about.sender));
                 put("subject", json!(about.subject));
@@ -39,7 +42,7 @@ pub fn of_event(event: &FannedEvent) -> String {
         "domain" => {
             put("domainId", json!(event.subject));
             put("accountId", account(event));
-            if let About::Domain(name) = &event.about {
+            if let EventSubject::Domain(name) = &event.about {
                 put("name", json!(name));
             }
             put("reason", json!(event.detail));
@@ -70,7 +73,7 @@ fn whole(name: &str, at: Timestamp, data: &Value) -> String {
     json!({"type": name, "timestamp": at.rfc3339(), "data": data}).to_string()
 }
 
-fn account(event: &FannedEvent) -> Value {
+fn account(event: &PublishedEvent) -> Value {
     match event.owner {
         WebhookOwner::Account(id) => json!(id),
         WebhookOwner::Server => Value::Null,

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Webhooks, body, types};
 use crate::id::WebhookId;
-use crate::store::{Behind, FannedEvent, NewDelivery, StoreError};
+use crate::store::{Backlog, NewDelivery, PublishedEvent, StoreError};
 
 /// Events of one read.
 const BATCH: u32 = 500;
@@ -41,11 +41,11 @@ impl Webhooks {
 
     /// Hands out at most `limit` events; answers whether there may be more.
     pub(super) async fn publish_some(&self, limit: u32) -> Result<bool, StoreError> {
-        let Some(behind) = self.store.events_behind(limit).await? else { return Ok(false) };
-        let mut from = behind.from;
-        for batch in batches(&behind) {
+        let Some(backlog) = self.store.webhook_backlog(limit).await? else { return Ok(false) };
+        let mut from = backlog.from;
+        for batch in batches(&backlog) {
             let now = self.clock.now();
-            if !self.store.hand_out((from, batch.to), &batch.deliveries, now).await? {
+            if !self.store.publish_events((from, batch.to), &batch.deliveries, now).await? {
                 break;
             }
             if !batch.deliveries.is_empty() {
@@ -66,8 +66,8 @@ struct Batch {
 
 /// The deliveries of the events behind the cursor, in batches of [`BYTES`] and at least one event.
 /// The iterator is lazy: a batch is made when the one before is written.
-fn batches(behind: &Behind) -> impl Iterator<Item = Batch> {
-    let mut rest = behind.events.iter().filter_map(|event| delivery(behind, event)).peekable();
+fn batches(backlog: &Backlog) -> impl Iterator<Item = Batch> {
+    let mut rest = backlog.events.iter().filter_map(|event| delivery(backlog, event)).peekable();
     let mut is_done = false;
     std::iter::from_fn(move || {
         if is_done {
@@ -80,7 +80,7 @@ fn batches(behind: &Behind) -> impl Iterator<Item = Batch> {
         }
         let to = rest.peek().map(|next| next.sequence - 1);
         is_done = to.is_none();
-        Some(Batch { deliveries, to: to.unwrap_or(behind.to) })
+        Some(Batch { deliveries, to: to.unwrap_or(backlog.to) })
     })
 }
 
@@ -90,8 +90,8 @@ fn size(delivery: &NewDelivery) -> usize {
 }
 
 /// An event for the webhooks that want it; none where nobody does.
-fn delivery(behind: &Behind, event: &FannedEvent) -> Option<NewDelivery> {
-    let wanting = behind.webhooks.iter().filter(|webhook| {
+fn delivery(backlog: &Backlog, event: &PublishedEvent) -> Option<NewDelivery> {
+    let wanting = backlog.webhooks.iter().filter(|webhook| {
         webhook.owner == event.owner
             && webhook.after_sequence < event.sequence
             && types::wants(&webhook.types, &event.r#type)

@@ -113,6 +113,25 @@ async fn a_domain_without_an_mx_answer_and_a_scheduled_message_say_so() {
 }
 
 #[tokio::test]
+async fn a_retried_message_of_a_suspended_account_waits_for_the_account() {
+    let smarthost = MxServer::start(Behaviour::new());
+    let (_dns, server, account) = lab_pausing(&smarthost, HOUR).await;
+    smarthost.stop();
+    let id = send(&server, &account, "a@recipient.example").await;
+    let deferred = until_waits_for(&server, &id, "back_off").await;
+    assert_eq!(server.cli(&["account", "deactivate", &account.id])["state"], "suspended");
+    assert_eq!(server.cli(&["message", "retry", &id]), json!({"due": 1}));
+    let why = server.cli(&["queue", "why", &id]);
+    assert_eq!(why["waitsFor"], "account_suspended", "{why}");
+    assert_eq!(why["until"], Value::Null, "{why}");
+    assert!(why["advice"].as_str().is_some_and(|it| it.contains("account activate")), "{why}");
+    let domain = server.cli(&["queue", "why", "recipient.example"]);
+    assert_eq!(domain["groups"].as_array().map(Vec::len), Some(1), "{domain}");
+    assert_eq!(domain["groups"][0]["waitsFor"], "account_suspended", "{domain}");
+    assert_eq!(domain["lastAttempt"], deferred["lastAttempt"], "{domain}");
+}
+
+#[tokio::test]
 async fn what_is_not_there_is_an_error_and_an_account_sees_its_own_mail_alone() {
     let smarthost = MxServer::start(Behaviour::new());
     let (_dns, server, account) = lab_pausing(&smarthost, HOUR).await;
@@ -131,6 +150,12 @@ async fn what_is_not_there_is_an_error_and_an_account_sees_its_own_mail_alone() 
     }
     let own = get(&server, &account.key, &format!("/v1/messages/{id}/why")).await;
     assert_eq!((own.status, &own.body["waitsFor"]), (200, &json!("back_off")), "{}", own.body);
+    for words in ["explanation", "advice"].map(|it| own.body[it].as_str().unwrap_or_default()) {
+        let is_operators =
+            ["smarthost", "waxwing", "[delivery]"].iter().any(|it| words.contains(it));
+        assert!(!words.is_empty() && !is_operators, "{words}");
+    }
+    assert_eq!(own.body["lastAttempt"]["host"], Value::Null, "the operator's smarthost");
     let stranger = server.open_account("pro", 1);
     let (_, stranger) = server.make_key(&stranger.id, &["--scope", "admin"]);
     let other = get(&server, &stranger, &format!("/v1/messages/{id}/why")).await;

@@ -192,4 +192,13 @@ async fn an_idempotency_key_makes_one_message_of_two_transactions() {
     let other = client.send(FROM, &["ada@example.com"], &message("two")).await;
     other.assert_begins("554 5.6.0 IDEMPOTENCY_CONFLICT");
     assert_eq!(server.messages(server.told("accountId")).len(), 1);
+
+    let send = async |client: &mut Smtp, recipients: &[&str]| {
+        let message = format!("X-Waxwing-Idempotency-Key: k2\r\n{}", super::whole("Hi", "one"));
+        client.send(FROM, recipients, &message).await.message_id()
+    };
+    let first = send(&mut client, &["ada@example.com", "bob@example.com"]).await;
+    let again = send(&mut client, &["bob@example.com", "ada@example.com"]).await;
+    assert_eq!(first, again, "a retry may name its recipients in another order");
+    assert_eq!(server.messages(server.told("accountId")).len(), 3);
 }

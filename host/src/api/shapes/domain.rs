@@ -13,22 +13,22 @@ use crate::domain::name::DomainName;
 use crate::domain::state::{DomainKind, Phase};
 use crate::id::{AccountId, DomainId};
 use crate::store::records::EventRow;
-use crate::store::{CheckRow, DomainFile, DomainRow};
+use crate::store::{self, CheckRow, DomainRow};
 use crate::upkeep::verify_domains::{DomainCheckSettings, RETIRED_KEY_TIME, record_name};
 
 /// A sender domain.
 #[derive(Serialize)]
 pub struct Domain {
     #[serde(flatten)]
-    line: DomainLine,
+    summary: DomainSummary,
     #[serde(flatten)]
     details: DomainDetails,
 }
 
-/// A sender domain on one line of a list.
+/// A sender domain in a list.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct DomainLine {
+pub struct DomainSummary {
     /// `dom_…`
     #[schema(value_type = String)]
     id: DomainId,
@@ -162,7 +162,7 @@ pub struct DeletedDomain {
     pub deleted: bool,
 }
 
-impl DomainLine {
+impl DomainSummary {
     pub fn new(row: &DomainRow, rules: &DomainCheckSettings) -> Self {
         let domain = &row.domain;
         let standing = &domain.standing;
@@ -188,9 +188,13 @@ impl DomainLine {
 }
 
 impl Domain {
-    pub fn new(file: DomainFile, events: Vec<EventRow>, rules: &DomainCheckSettings) -> Self {
-        let line = DomainLine::new(&file.row, rules);
-        let DomainFile { row, check, keys } = file;
+    pub fn new(
+        domain: store::DomainDetails,
+        events: Vec<EventRow>,
+        rules: &DomainCheckSettings,
+    ) -> Self {
+        let summary = DomainSummary::new(&domain.row, rules);
+        let store::DomainDetails { row, check, keys } = domain;
         let at = |at: fn(&CheckRow) -> Option<Timestamp>| {
             check.as_ref().and_then(at).map(Timestamp::rfc3339)
         };
@@ -206,7 +210,7 @@ impl Domain {
             events: events.into_iter().map(Event::from).collect(),
             warnings: Vec::new(),
         };
-        Self { line, details }
+        Self { summary, details }
     }
 
     pub fn with_warnings(mut self, warnings: Vec<String>) -> Self {
@@ -295,7 +299,7 @@ impl DomainKey {
 /// One flat object: a derived schema would refer to the parts.
 impl PartialSchema for Domain {
     fn schema() -> RefOr<Schema> {
-        let (mut domain, details) = (object::<DomainLine>(), object::<DomainDetails>());
+        let (mut domain, details) = (object::<DomainSummary>(), object::<DomainDetails>());
         domain.description = Some("A sender domain.".to_owned());
         domain.properties.extend(details.properties);
         domain.required.extend(details.required);
@@ -305,7 +309,7 @@ impl PartialSchema for Domain {
 
 impl ToSchema for Domain {
     fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
-        DomainLine::schemas(schemas);
+        DomainSummary::schemas(schemas);
         DomainDetails::schemas(schemas);
     }
 }

@@ -9,12 +9,12 @@ use super::page::{Listed, PAGED, Page, PageDoc, WHOLE};
 use crate::id::{AccountId, MessageId};
 use crate::message::state::MessageState;
 use crate::store::records::EventRow;
-use crate::store::{AttemptRow, MessageFile, MessageRow};
+use crate::store::{AttemptRow, MessageDetails, MessageRow};
 
-/// A message on one line of a list.
+/// A message in a list.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct MessageLine {
+pub struct MessageSummary {
     /// `msg_…`
     #[schema(value_type = String)]
     id: MessageId,
@@ -71,7 +71,7 @@ pub struct MessageLine {
 #[serde(rename_all = "camelCase")]
 pub struct Message {
     #[serde(flatten)]
-    line: MessageLine,
+    summary: MessageSummary,
     /// Octets of the content; none where the content is no longer kept.
     size: Option<u32>,
     /// Events, oldest first.
@@ -131,16 +131,16 @@ pub struct Attempt {
     conversation: String,
 }
 
-impl From<MessageFile> for Message {
-    fn from(file: MessageFile) -> Self {
-        let MessageFile { row, size, events, attempts, decisions } = file;
+impl From<MessageDetails> for Message {
+    fn from(details: MessageDetails) -> Self {
+        let MessageDetails { row, size, events, attempts, decisions } = details;
         let events = events.into_iter().map(Event::from).collect();
         let attempts = attempts.into_iter().map(Attempt::from).collect();
-        Self { line: row.into(), size, events, attempts, decisions }
+        Self { summary: row.into(), size, events, attempts, decisions }
     }
 }
 
-from_row!(MessageRow => MessageLine {
+from_row!(MessageRow => MessageSummary {
     id, account_id, key_id, channel, template, template_revision, from, to, subject, state, reason,
     credits, refunded, tags, metadata, next_attempt_at, created_at, updated_at, complained_at, resent_from,
 });
@@ -149,11 +149,11 @@ from_row!(AttemptRow => Attempt {
     number, started_at, ended_at, route, host, address, tls, outcome, code, enhanced, reply, conversation,
 });
 
-pub type MessagePage = Page<MessageLine>;
+pub type MessagePage = Page<MessageSummary>;
 pub type EventList = Page<Event>;
 pub type AttemptList = Page<Attempt>;
 
-impl Listed for MessageLine {
+impl Listed for MessageSummary {
     const PAGE: PageDoc = PageDoc {
         name: "MessagePage",
         about: "Some of the messages.",

@@ -1,16 +1,26 @@
-//! Why mail waits, in words.
+//! Why mail waits, as the API answers it.
+
+mod words;
 
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::clock::Timestamp;
 use crate::delivery::outcome::Backoff;
-use crate::delivery::queue::why::{self, HealthState, HostsHealth, Waiting, WhyRoute};
+use crate::delivery::queue::why::{HealthState, HostsHealth, Waiting, WhyDomain, WhyMessage};
+use crate::delivery::routing::route::SANDBOX;
+use crate::delivery::shaping::admission::DIRECT;
 use crate::delivery::shaping::reason::Reason;
 use crate::id::{AccountId, MessageId};
 use crate::message::state::MessageState;
-use crate::message::waits_for::{Hosts, WaitsFor};
+use crate::message::waits_for::WaitsFor;
 use crate::store::{LastAttempt, MAX_COUNTED, MessageRow};
+use words::{Words, named};
+
+pub use words::Audience;
+
+/// Different words for one reason that an answer has; of more it only says how many there are.
+const MAX_WORDS: usize = 3;
 
 /// Why a message is not on its way to a server now. The list is closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
@@ -44,6 +54,8 @@ pub enum WaitReason {
     Lookup,
     /// All attempts of the server are under way.
     NoFreeAttempt,
+    /// It ends without an attempt: its recipient has been suppressed, or its domain takes no mail.
+    Ending,
     /// Nothing holds the message: the next round starts it.
     Starting,
     /// An attempt is under way.
@@ -65,7 +77,7 @@ pub struct QueuedMessage {
     /// Where it stands.
     #[schema(value_type = MessageState)]
     state: String,
-    /// Since when.
+    /// Since when it is in that state.
     #[schema(format = "date-time")]
     since: String,
     /// Why it stands there, in the words of the server that said it.
@@ -90,7 +102,7 @@ pub struct LastReply {
     /// When it ended.
     #[schema(format = "date-time")]
     at: String,
-    /// The host that answered, or did not.
+    /// The host that answered, or did not; an account is not told the name of a smarthost.
     host: Option<String>,
     /// The SMTP reply code.
     code: Option<u16>,
@@ -110,22 +122,24 @@ pub struct QueuedDomain {
     messages: u32,
     /// Whether there are more: 20,000 are counted.
     has_more: bool,
-    /// What they wait for, the most first.
+    /// What they wait for, the most first; one for each reason. A message whose recipient has been suppressed is
+    /// with those that are not.
     groups: Vec<QueuedGroup>,
     /// Where the mail goes, as the running server knows; empty where it has not looked lately.
     hosts: Vec<QueueHosts>,
     /// Why the MX has no hosts; none where it has, or was not looked up lately.
     unresolved: Option<String>,
-    /// What the last attempt of the longest waiting message was answered.
+    /// What the last attempt of all these messages was answered.
     last_attempt: Option<LastReply>,
 }
 
-/// Messages to one domain that wait for the same.
+/// Messages to one domain that wait for the same. Those of one account, and of about one size, that are due were
+/// judged together.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct QueuedGroup {
     waits_for: WaitReason,
-    /// The same in a sentence.
+    /// The same in a sentence, or in several where accounts or hosts differ.
     explanation: String,
     /// How many.
     messages: u32,
@@ -148,8 +162,12 @@ pub struct QueueHosts {
     until: Option<String>,
     /// Failures in a row.
     failures: u32,
-    /// The last failure.
+    /// The last failure since they accepted or rejected a message. Before the first attempt since the server started
+    /// it is what the last attempt of a message that still waits was answered there.
     last_error: Option<String>,
+    /// When that was.
+    #[schema(format = "date-time")]
+    last_error_at: Option<String>,
 }
 
 /// How hosts take mail.
@@ -158,18 +176,25 @@ pub struct QueueHosts {
 pub enum QueueHealth {
     /// They accepted or rejected a message since the last failure.
     Proven,
-    /// They have no record yet: one probe at a time.
+    /// Since the server started they have accepted or rejected no message, and not failed either.
     Unproven,
+    /// They failed last, and the back-off from them is over: one probe at a time tries them.
+    Failing,
     /// Delivery backs off from them.
     BackingOff,
 }
 
 impl QueuedMessage {
     /// The answer about a message; `why` is none where nothing is left to be delivered.
-    pub fn new(row: MessageRow, why: Option<&why::WhyMessage>, last: Option<LastAttempt>) -> Self {
-        let explanation = match why {
-            Some(why) => explanation(why),
-            None => format!("its state, {}, is final; nothing is left to be delivered", row.state),
+    pub fn new(
+        row: MessageRow,
+        why: Option<&WhyMessage>,
+        last: Option<LastAttempt>,
+        audience: Audience,
+    ) -> Self {
+        let Words { explanation, advice } = match why {
+            Some(why) => Words::of(why, row.id, audience),
+            None => Words::of_final(&row.state),
         };
         Self {
             id: row.id,
@@ -180,60 +205,94 @@ impl QueuedMessage {
             reason: row.reason,
             waits_for: why.map(|it| WaitReason::from(&it.waiting)),
             explanation,
-            until: why.and_then(until),
-            advice: why.and_then(|it| advice(&it.waiting)),
-            last_attempt: last.map(LastReply::from),
+            until: why.and_then(|it| it.until).map(Timestamp::rfc3339),
+            advice,
+            last_attempt: last.map(|it| LastReply::new(it, audience)),
         }
     }
 }
 
 impl QueuedDomain {
-    pub fn new(domain: String, why: why::WhyDomain, last: Option<LastAttempt>) -> Self {
-        let messages = why.groups.iter().map(|(_, messages)| messages).sum();
-        let groups = why.groups.into_iter().map(|(why, messages)| QueuedGroup {
-            waits_for: WaitReason::from(&why.waiting),
-            explanation: explanation(&why),
-            messages,
-            until: until(&why),
-            advice: advice(&why.waiting),
-        });
-        let (hosts, unresolved) = match why.route {
-            WhyRoute::Hosts(hosts) => (hosts.into_iter().map(QueueHosts::from).collect(), None),
-            WhyRoute::Unresolved(reason) => (Vec::new(), Some(reason)),
-            WhyRoute::Unknown => (Vec::new(), None),
-        };
+    pub fn new(domain: String, why: WhyDomain) -> Self {
+        let WhyDomain { groups, hosts, unresolved, last_attempt } = why;
+        let messages = groups.iter().map(|(_, messages)| messages).sum();
         Self {
             domain,
             messages,
             has_more: messages >= MAX_COUNTED,
-            groups: groups.collect(),
-            hosts,
+            groups: by_reason(&groups),
+            hosts: hosts.into_iter().map(QueueHosts::from).collect(),
             unresolved,
-            last_attempt: last.map(LastReply::from),
+            last_attempt: last_attempt.map(|it| LastReply::new(it, Audience::Operator)),
         }
+    }
+}
+
+/// One group for each reason, the most messages first.
+fn by_reason(found: &[(WhyMessage, u32)]) -> Vec<QueuedGroup> {
+    let mut reasons: Vec<(WaitReason, Vec<&WhyMessage>, u32)> = Vec::new();
+    for (why, messages) in found {
+        let reason = WaitReason::from(&why.waiting);
+        match reasons.iter_mut().find(|(other, ..)| *other == reason) {
+            Some((_, whys, sum)) => {
+                whys.push(why);
+                *sum += messages;
+            }
+            None => reasons.push((reason, vec![why], *messages)),
+        }
+    }
+    reasons.sort_by_key(|(_, _, messages)| std::cmp::Reverse(*messages));
+    let groups = reasons.into_iter().map(|(waits_for, whys, messages)| {
+        let until = whys.iter().filter_map(|it| it.until).min();
+        let words: Vec<Words> = whys.into_iter().map(Words::of_group).collect();
+        QueuedGroup {
+            waits_for,
+            explanation: joined(words.iter().map(|it| it.explanation.as_str())).unwrap_or_default(),
+            messages,
+            until: until.map(Timestamp::rfc3339),
+            advice: joined(words.iter().filter_map(|it| it.advice.as_deref())),
+        }
+    });
+    groups.collect()
+}
+
+/// Different texts, each once.
+fn joined<'a>(texts: impl Iterator<Item = &'a str>) -> Option<String> {
+    let texts: std::collections::BTreeSet<&str> = texts.collect();
+    let first: Vec<&str> = texts.iter().copied().take(MAX_WORDS).collect();
+    match texts.len().saturating_sub(MAX_WORDS) {
+        0 if first.is_empty() => None,
+        0 => Some(first.join("; ")),
+        more => Some(format!("{}; and {more} more like these", first.join("; "))),
     }
 }
 
 impl From<HostsHealth> for QueueHosts {
-    fn from(HostsHealth { hosts, state }: HostsHealth) -> Self {
-        let (health, backoff) = match state {
+    fn from(of: HostsHealth) -> Self {
+        let HostsHealth { hosts, state, failures, last_error } = of;
+        let (health, until) = match state {
             HealthState::Proven => (QueueHealth::Proven, None),
             HealthState::Unproven => (QueueHealth::Unproven, None),
-            HealthState::BackingOff(backoff) => (QueueHealth::BackingOff, Some(backoff)),
+            HealthState::Failing => (QueueHealth::Failing, None),
+            HealthState::BackingOff { until } => (QueueHealth::BackingOff, Some(until)),
         };
+        let (last_error, last_error_at) = last_error.map(|it| (it.reason, it.at.rfc3339())).unzip();
         Self {
             hosts: named(&hosts),
             health,
-            until: backoff.as_ref().map(|it| it.until.rfc3339()),
-            failures: backoff.as_ref().map_or(0, |it| it.failures),
-            last_error: backoff.map(|it| it.reason),
+            until: until.map(Timestamp::rfc3339),
+            failures,
+            last_error,
+            last_error_at,
         }
     }
 }
 
-impl From<LastAttempt> for LastReply {
-    fn from(last: LastAttempt) -> Self {
-        let LastAttempt { ended_at, host, code, enhanced, reply } = last;
+impl LastReply {
+    fn new(last: LastAttempt, audience: Audience) -> Self {
+        let LastAttempt { ended_at, route, host, code, enhanced, reply } = last;
+        let is_smarthosts = ![DIRECT, SANDBOX].contains(&route.as_str());
+        let host = host.filter(|_| audience == Audience::Operator || !is_smarthosts);
         Self { at: ended_at.rfc3339(), host, code, enhanced, reply }
     }
 }
@@ -247,6 +306,7 @@ impl From<&Waiting> for WaitReason {
             Waiting::For(WaitsFor::Hosts { account: Some(_), .. }) => Self::AccountBackOff,
             Waiting::For(WaitsFor::Mx(_)) => Self::UnresolvedMx,
             Waiting::For(WaitsFor::Account(_)) => Self::AccountSuspended,
+            Waiting::Ending(_) => Self::Ending,
             Waiting::Starting => Self::Starting,
             Waiting::Sending => Self::Sending,
             Waiting::Held(reason) => match reason {
@@ -265,103 +325,40 @@ impl From<&Waiting> for WaitReason {
     }
 }
 
-fn explanation(why: &why::WhyMessage) -> String {
-    if let Some(Backoff { hosts, account, until, reason, failures, .. }) = &why.backoff {
-        let whose = if account.is_some() { " for this account's mail" } else { "" };
-        let times = if *failures == 1 { "failure" } else { "failures in a row" };
-        return format!(
-            "delivery backs off from {}{whose} until {until}, after {failures} {times}: {reason}",
-            named(hosts)
-        );
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::waits_for::Hosts;
+
+    const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
+
+    fn why(waiting: Waiting, until: Option<Timestamp>) -> WhyMessage {
+        WhyMessage { waiting, until, backoff: None, last_error: None, bounds: None }
     }
-    match &why.waiting {
-        Waiting::For(WaitsFor::Hosts { hosts, .. }) => {
-            format!(
-                "delivery has backed off from {}; it resumes when they accept mail",
-                named(hosts)
-            )
-        }
-        Waiting::For(WaitsFor::Mx(domain)) => {
-            format!(
-                "the MX of {domain} cannot be resolved now; it is looked up again in the background"
-            )
-        }
-        Waiting::For(WaitsFor::Account(account)) => format!("the account {account} is suspended"),
-        Waiting::Scheduled => "its `sendAt` is in the future".to_owned(),
-        Waiting::Retry => "its last attempt failed for now; another one follows".to_owned(),
-        Waiting::Starting => "nothing holds it; the next round of deliveries starts it".to_owned(),
-        Waiting::Sending => "an attempt is under way".to_owned(),
-        Waiting::Held(reason) => held(reason).to_owned(),
-    }
-}
 
-fn held(reason: &Reason) -> &'static str {
-    match reason {
-        Reason::BackOff(_) => "delivery backs off from its destination",
-        Reason::Probing => {
-            "the hosts have no good record yet, and a probe delivery to them is under way"
-        }
-        Reason::DestinationFull => "all slots of the destination are in use",
-        Reason::RateLimit(_) => "the messages a minute of the destination are used up",
-        Reason::OperatorRateLimit(_) => {
-            "the messages a minute of the first host's operator are used up"
-        }
-        Reason::LargeMessages => {
-            "as many large messages to the destination are under way as may be at one time"
-        }
-        Reason::Memory => "no memory is free for a message of this size",
-        Reason::Probation => {
-            "the hosts have no good record yet, and the attempts for such hosts are used up"
-        }
-        Reason::Lookup => "the MX of the domain is being looked up",
-        Reason::NoFreeAttempt => "all attempts of the server are under way",
-    }
-}
-
-/// When the next attempt is due; none where nobody knows: a probe has no set end, and an account is active again when
-/// the operator says so.
-fn until(why: &why::WhyMessage) -> Option<String> {
-    let is_open =
-        matches!(why.waiting, Waiting::Held(Reason::Probing) | Waiting::For(WaitsFor::Account(_)));
-    why.until.filter(|_| !is_open).map(Timestamp::rfc3339)
-}
-
-/// What can be done; none where only time helps.
-fn advice(waiting: &Waiting) -> Option<String> {
-    let advice = match waiting {
-        Waiting::Scheduled => "`waxwing message cancel` cancels it",
-        Waiting::Retry => "`waxwing message retry` tries it now",
-        Waiting::For(WaitsFor::Hosts { .. }) | Waiting::Held(Reason::BackOff(_)) => {
-            "see what the hosts answer, and whether this server reaches them; `waxwing message retry` \
-             tries one message even now"
-        }
-        Waiting::For(WaitsFor::Mx(_)) | Waiting::Held(Reason::Lookup) => {
-            "see whether the name servers of the domain answer, and this server's own ([dns] nameservers)"
-        }
-        Waiting::For(WaitsFor::Account(account)) => {
-            return Some(format!("`waxwing account activate {account}` lets its mail go on"));
-        }
-        Waiting::Held(Reason::DestinationFull) => {
-            "if the hosts can take more, raise `connections` in [delivery] or for this destination"
-        }
-        Waiting::Held(Reason::RateLimit(_) | Reason::OperatorRateLimit(_)) => {
-            "if the hosts can take more, raise `messages_per_minute` in [delivery] or for this destination"
-        }
-        Waiting::Held(Reason::Memory) => "raise [delivery] memory_bytes if the machine has more",
-        Waiting::Held(Reason::Probation | Reason::NoFreeAttempt) => {
-            "raise [delivery] concurrent if the machine has room"
-        }
-        Waiting::Held(Reason::Probing | Reason::LargeMessages)
-        | Waiting::Starting
-        | Waiting::Sending => return None,
-    };
-    Some(advice.to_owned())
-}
-
-fn named(hosts: &Hosts) -> String {
-    match hosts {
-        Hosts::MailExchangers { names, .. } => names.join(", "),
-        Hosts::Smarthost(name) => format!("the smarthost {name}"),
-        Hosts::Sandbox => "the sandbox inbox".to_owned(),
+    #[test]
+    fn a_domain_has_one_group_for_each_reason() {
+        let later = NOW.after(std::time::Duration::from_mins(1));
+        let hosts = Hosts::Smarthost("post".into());
+        let reason = "it answers `554 no`".to_owned();
+        let backoff =
+            Backoff { hosts, account: None, since: NOW, until: later, reason, failures: 1 };
+        let waits_for = Waiting::For(backoff.waits_for());
+        let accounts = [1, 2, 3, 4].map(|at| AccountId::new(Timestamp::from_millis(at)));
+        let suspended = accounts.map(|it| (why(Waiting::For(WaitsFor::Account(it)), None), 1));
+        let found = [
+            (why(waits_for, Some(later)), 2),
+            (why(Waiting::Held(Reason::BackOff(backoff)), Some(NOW)), 3),
+            (why(Waiting::Sending, None), 1),
+        ];
+        let groups = by_reason(&[&suspended[..], &found].concat());
+        let seen: Vec<_> = groups.iter().map(|it| (it.waits_for, it.messages)).collect();
+        let expected =
+            [(WaitReason::BackOff, 5), (WaitReason::AccountSuspended, 4), (WaitReason::Sending, 1)];
+        assert_eq!(seen, expected);
+        assert_eq!(groups[0].until, Some(NOW.rfc3339()), "when the first of them is due");
+        let explanation = &groups[1].explanation;
+        assert!(explanation.ends_with("and 1 more like these"), "{explanation}");
+        assert_eq!(explanation.matches("is suspended").count(), 3, "{explanation}");
     }
 }

@@ -1,4 +1,4 @@
-//! Which messages are listed.
+//! The options of `waxwing message list` that filter.
 
 use clap::Args;
 
@@ -8,7 +8,6 @@ use crate::message::address::EmailAddress;
 use crate::message::state::MessageState;
 use crate::store::MessageFilter;
 
-/// Which messages.
 #[derive(Debug, Args)]
 pub struct Filter {
     /// Only those to this address

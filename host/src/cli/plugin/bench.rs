@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use serde_json::Value;
 
 use super::error::ToolError;
 use super::project::{Subject, Which};
@@ -20,7 +19,7 @@ use crate::plugin::measure::Measured;
 use crate::plugin::records::Call;
 use crate::plugin::renderer::VersionKey;
 use crate::plugin::validation::{Candidate, UNOBSERVED};
-use crate::plugin::{CallFailure, CallLimits, Kind, cases};
+use crate::plugin::{CallFailure, CallLimits, Kind, builtin_cases, golden_cases};
 
 /// Calls before the measured ones of a warm instance.
 const WARM_UP: u32 = 5;
@@ -126,7 +125,7 @@ fn findings(subject: &Subject, validated: &InstalledPlugin, calls: u32) -> Findi
 
 /// The golden cases, or where there are none the inputs that the host tries on every plugin.
 fn inputs(kind: Kind, cases: &Path, only: Option<&str>) -> Result<Vec<Asked>, ToolError> {
-    let golden = cases::read(kind, cases)?;
+    let golden = golden_cases::read(kind, cases)?;
     let names: Vec<String> = golden.iter().map(|case| case.name.clone()).collect();
     let mut asked: Vec<Asked> =
         golden.into_iter().map(|case| Asked { name: case.name, call: case.call }).collect();
@@ -142,12 +141,8 @@ fn inputs(kind: Kind, cases: &Path, only: Option<&str>) -> Result<Vec<Asked>, To
         }
     }
     if asked.is_empty() {
-        let check_builtin_cases = cases::builtin_inputs(kind).into_iter();
-        let call = |(name, input): (&str, Value)| {
-            let call = Call::from_json(kind, &input).ok()?;
-            Some(Asked { name: name.to_owned(), call })
-        };
-        asked = check_builtin_cases.filter_map(call).collect();
+        let calls = builtin_cases::calls(kind).into_iter();
+        asked = calls.map(|(name, call)| Asked { name: name.to_owned(), call }).collect();
     }
     Ok(asked)
 }
@@ -254,7 +249,7 @@ mod tests {
     fn without_golden_cases_the_hosts_own_inputs_are_taken() {
         let dir = tempfile::tempdir().unwrap();
         for kind in Kind::ALL {
-            let known = cases::builtin_inputs(kind).len();
+            let known = builtin_cases::calls(kind).len();
             assert_eq!(inputs(kind, dir.path(), None).unwrap().len(), known, "{kind}");
         }
         let case = dir.path().join("paid");

@@ -121,7 +121,7 @@ pub fn run(build: &Build) -> Result<(), BuildError> {
         "seconds": seconds,
     });
     build.output.one(&value, || {
-        let (kind, lang) = (project.kind.what(), project.lang.name());
+        let (kind, lang) = (project.kind.noun(), project.lang.name());
         let list = if imports.is_empty() { "nothing".to_owned() } else { imports.join("\n  ") };
         format!(
             "{path}: {kind} in {lang}, {} KB, built in {seconds} s\nit asks the server for\n  {list}",

@@ -10,7 +10,7 @@ use super::project::{Subject, Which};
 use super::tried::{Stopwatch, ToolHost, Tools, kilobytes, milliseconds};
 use crate::cli::output;
 use crate::plugin::installed::InstalledPlugin;
-use crate::plugin::{Kind, LoadError, Stage, cases, inspect};
+use crate::plugin::{Kind, LoadError, Stage, golden_cases, inspect};
 
 /// Take a component through all that a server asks of it before it is live
 #[derive(Debug, Args)]
@@ -82,7 +82,7 @@ async fn validate(
     let log = host.validator.log(&candidate.slot);
     let progress = |stage| watch.enter(stage);
     let validated = host.validator.validate(candidate, log, Some(cases), &progress).await?;
-    let golden = cases::read(validated.kind(), cases)?.len();
+    let golden = golden_cases::read(validated.kind(), cases)?.len();
     Ok((validated, golden))
 }
 

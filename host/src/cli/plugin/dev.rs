@@ -163,7 +163,7 @@ impl Loop {
         let component = artifact(&built.component, self.host.largest)?;
         let there = self.plugins.read(&self.slot, self.host.largest)?;
         let config = match &there.config {
-            Some(text) => SlotConfig::read(&self.slot, text)?,
+            Some(text) => SlotConfig::parse(&self.slot, text)?,
             None => SlotConfig::default(),
         };
         let candidate = Candidate {

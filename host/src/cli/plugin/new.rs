@@ -102,7 +102,7 @@ fn next_steps(project: &Project, files: usize) -> String {
          waxwing plugin check    everything that a server asks of it\n\
          waxwing plugin dev      builds on each save and swaps it into a local server\n\n\
          README.md has the rest.",
-        kind.what(),
+        kind.noun(),
         lang.name(),
         dir.display(),
         dir.display(),

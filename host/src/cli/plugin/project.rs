@@ -67,7 +67,7 @@ impl Which {
             (None, None) => slot_named_after(&path),
         };
         let mut config = match &slot_file {
-            Some(file) => SlotConfig::read(&slot, &text(file)?)?,
+            Some(file) => SlotConfig::parse(&slot, &text(file)?)?,
             None => SlotConfig::default(),
         };
         let of_project = || project.as_ref().map(|it| kind(it.kind));

@@ -19,8 +19,8 @@ use crate::config::NameServer;
 use crate::dns::Resolver;
 use crate::domain::name::DomainName;
 use crate::mail::dkim::Algorithm;
-use crate::plugin::cases::MAX_INPUT_BYTES;
 use crate::plugin::domain::{DkimKey, Domain, DomainPolicy, Lookup, Requirement, Verdict};
+use crate::plugin::golden_cases::MAX_INPUT_BYTES;
 use crate::plugin::installed::InstalledPlugin;
 use crate::plugin::records::{Call, Input, answer};
 use crate::plugin::validation::UNOBSERVED;
@@ -126,7 +126,7 @@ impl Record {
         // A case says the same on every machine.
         let nobodys = || PLACEHOLDER_HOSTNAME.parse().expect("a host name");
         config.smtp.hostname.get_or_insert_with(nobodys);
-        let rules = server::domains::rules(&config);
+        let rules = server::domains::check_settings(&config);
         Domain {
             name: self.domain.as_str().to_owned(),
             organizational_domain: self.domain.organizational().to_owned(),

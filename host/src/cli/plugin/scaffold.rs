@@ -66,7 +66,7 @@ fn from_template(project: &Project, path: &Path, file: &File<'_>) -> (PathBuf, V
     let text = String::from_utf8_lossy(file.contents())
         .replace("__NAME__", &project.name)
         .replace("__KIND__", project.kind.name())
-        .replace("__WHAT__", project.kind.what())
+        .replace("__WHAT__", project.kind.noun())
         .replace("__WORLD__", project.kind.world())
         .replace("__TOOLCHAIN__", sdk::toolchain());
     (path, text.into_bytes())
@@ -87,8 +87,7 @@ fn each<'a>(dir: &'a Dir<'a>, seen: &mut impl FnMut(PathBuf, &'a File<'a>)) {
 }
 
 impl ProjectKind {
-    /// What a person calls it.
-    pub fn what(self) -> &'static str {
+    pub fn noun(self) -> &'static str {
         match self {
             Self::Plan => "plan policy",
             Self::Domain => "domain policy",

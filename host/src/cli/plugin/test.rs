@@ -9,7 +9,7 @@ use super::error::ToolError;
 use super::project::{Subject, Which};
 use super::tried::{ToolHost, Tools};
 use crate::cli::output;
-use crate::plugin::cases::{self, Case};
+use crate::plugin::golden_cases::{self, Case};
 use crate::plugin::installed::InstalledPlugin;
 
 /// Run the golden cases of a plugin project on the component that it has built
@@ -55,7 +55,7 @@ pub async fn run(test: Test) -> Result<(), ToolError> {
         .validator
         .validate(&subject.candidate, log, None, crate::plugin::validation::UNOBSERVED)
         .await?;
-    let golden = cases::read(validated.kind(), &subject.cases)?;
+    let golden = golden_cases::read(validated.kind(), &subject.cases)?;
     if golden.is_empty() {
         return Err(ToolError::NoCases { cases: subject.cases });
     }
@@ -100,7 +100,8 @@ async fn outcome(
         (answer, None) => answer,
         (_, Some(failure)) => return Ok(Outcome::NoAnswer(failure.to_string())),
     };
-    let lines = case.expected.as_ref().map(|expected| cases::answer_differences(expected, &answer));
+    let lines =
+        case.expected.as_ref().map(|expected| golden_cases::answer_differences(expected, &answer));
     match lines {
         Some(lines) if lines.is_empty() => return Ok(Outcome::Held),
         Some(_) | None if update => {}

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::Config;
-use crate::written::assert_written;
+use crate::generated_docs::assert_up_to_date;
 
 const INTRODUCTION: &str = "\
 # Configuration
@@ -28,7 +28,7 @@ struct Key {
 
 #[test]
 fn the_reference_is_what_the_code_says() {
-    assert_written("CONFIGURATION.md", &reference(), "config::tests::reference");
+    assert_up_to_date("CONFIGURATION.md", &reference(), "config::tests::reference");
 }
 
 fn reference() -> String {

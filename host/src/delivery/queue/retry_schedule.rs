@@ -7,7 +7,8 @@ use crate::delivery::outcome::{AddressJudgement, Backoff, Contact, Deferral, Out
 use crate::id::MessageId;
 use crate::message::state::MessageState;
 use crate::store::records::{
-    AttemptRecord, BackedOff, Due, Lease, NewSuppression, Settlement, Suppresses, SuppressionKind,
+    AttemptRecord, BackedOff, Due, Interrupted, Lease, NewSuppression, Settlement, Suppresses,
+    SuppressionKind,
 };
 
 const MINUTE: u64 = 60;
@@ -194,6 +195,38 @@ impl RetrySchedule {
 
     fn has_had_its_attempts(&self, attempts: u32) -> bool {
         usize::try_from(attempts).is_ok_and(|it| it >= self.pauses.len())
+    }
+}
+
+/// What is written of an attempt that was under way when the server stopped. Nobody knows how far it came: it
+/// counts, the message is due at once, and its price is not given back.
+#[must_use]
+pub fn interrupted(interrupted: Interrupted, now: Timestamp) -> Settlement {
+    let Interrupted { message_id, account_id, attempt } = interrupted;
+    let reason = "the server was stopped in the middle of this attempt; it may have arrived";
+    Settlement {
+        message_id,
+        account_id,
+        state: MessageState::Deferred,
+        reason: reason.to_owned(),
+        next_attempt: Some(now),
+        waits_for: None,
+        attempt: AttemptRecord {
+            number: attempt,
+            started_at: now,
+            ended_at: now,
+            route: String::new(),
+            host: None,
+            address: None,
+            tls: None,
+            outcome: MessageState::Deferred,
+            code: None,
+            enhanced: None,
+            reply: reason.to_owned(),
+            conversation: String::new(),
+            is_uncertain: true,
+        },
+        suppresses: Suppresses::Nobody,
     }
 }
 

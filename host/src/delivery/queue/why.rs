@@ -1,15 +1,22 @@
 //! Why mail waits: what the queue says of a message or a domain, and what admission would decide now.
 
+use std::collections::BTreeSet;
+
+use super::at_lease::{AtLease, recheck};
 use crate::clock::Timestamp;
-use crate::delivery::outcome::Backoff;
+use crate::delivery::outcome::{Backoff, Deferral, Outcome};
 use crate::delivery::routing::mx::MxResolution;
-use crate::delivery::shaping::admission::{Admission, AdmissionControl};
-use crate::delivery::shaping::memory_budget::Reputation;
+use crate::delivery::routing::route::SANDBOX;
+use crate::delivery::shaping::admission::{Admission, AdmissionControl, BoundsOf, DIRECT};
+use crate::delivery::shaping::backoff::HostError;
+use crate::delivery::shaping::memory_budget::SMALL_MESSAGE;
 use crate::delivery::shaping::reason::Reason;
 use crate::id::{AccountId, MessageId};
+use crate::message::address::EmailAddress;
 use crate::message::state::MessageState;
 use crate::message::waits_for::{Hosts, WaitsFor};
-use crate::store::{Queued, WaitingGroup};
+use crate::store::records::{Due, LeaseFacts};
+use crate::store::{LastAttempt, Queued, WaitingGroup};
 use crate::store::{Store, StoreError};
 
 /// Every reason why a message of the queue is not on its way to a server now.
@@ -23,6 +30,8 @@ pub enum Waiting {
     For(WaitsFor),
     /// It is due, and admission has no room for it.
     Held(Reason),
+    /// What was learnt since it was accepted ends it without an attempt, in these words.
+    Ending(String),
     /// It is due, and the next round of the worker starts it.
     Starting,
     /// An attempt is under way.
@@ -36,76 +45,80 @@ pub struct WhyMessage {
     pub until: Option<Timestamp>,
     /// The back-off of what it waits for, as the running server knows it.
     pub backoff: Option<Backoff>,
+    /// The last failure of the hosts that it waits for; of a back-off, what it says itself.
+    pub last_error: Option<HostError>,
+    /// Where the bound is set that it waits behind.
+    pub bounds: Option<BoundsOf>,
 }
 
 /// What is known of a domain.
 #[derive(Debug)]
 pub struct WhyDomain {
-    /// What its messages wait for, the most first.
+    /// What its messages wait for, each with their number. Messages of one account, and of about one size, that are
+    /// due were judged together; two entries may have the same reason.
     pub groups: Vec<(WhyMessage, u32)>,
-    pub route: WhyRoute,
-    /// The message that is due first.
-    pub first: Option<MessageId>,
+    /// Hosts that fail and recover together: the mail exchangers of the domain, or smarthosts. None where no mail
+    /// was on its way there lately.
+    pub hosts: Vec<HostsHealth>,
+    /// Why the MX was looked up without hosts.
+    pub unresolved: Option<String>,
+    /// The last attempt of all its messages.
+    pub last_attempt: Option<LastAttempt>,
 }
 
-/// Where a domain's mail goes, as the running server knows.
-#[derive(Debug)]
-pub enum WhyRoute {
-    /// Each of the hosts that share one health: the mail exchangers of the domain, or smarthosts.
-    Hosts(Vec<HostsHealth>),
-    /// The MX was looked up without a result, or with one that takes no mail.
-    Unresolved(String),
-    /// Nothing is cached: no mail was on its way there lately.
-    Unknown,
-}
-
-#[derive(Debug)]
+/// How hosts take mail, as the running server knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostsHealth {
     pub hosts: Hosts,
     pub state: HealthState,
+    /// Failures in a row.
+    pub failures: u32,
+    /// The last failure since a message was accepted or rejected. Before the first attempt since the start it is
+    /// that of the messages which wait still.
+    pub last_error: Option<HostError>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HealthState {
     /// A message was accepted or rejected since the last failure.
     Proven,
-    /// No message has been accepted or rejected yet.
+    /// No message has been accepted or rejected, and there was no failure, since the server started.
     Unproven,
-    BackingOff(Backoff),
+    /// They failed, and the back-off is over: one probe at a time tries them.
+    Failing,
+    BackingOff {
+        until: Timestamp,
+    },
 }
 
-/// Why that message waits.
-#[must_use]
-pub fn message(queued: &Queued, admission: &AdmissionControl) -> WhyMessage {
-    let (due, now) = (&queued.due, admission.clock.now());
-    if queued.is_leased || due.due_at > now {
-        let waits_for = queued.waits_for.as_ref();
-        return of_row(queued.state, waits_for, queued.is_leased, due.due_at, admission);
+impl WhyMessage {
+    fn new(waiting: Waiting, until: Option<Timestamp>) -> Self {
+        Self { waiting, until, backoff: None, last_error: None, bounds: None }
     }
-    match admission.look(due) {
-        Admission::Start(_) | Admission::Over(_) => {
-            WhyMessage { waiting: Waiting::Starting, until: None, backoff: None }
-        }
-        Admission::Wait(reason, _) => {
-            let backoff = match &reason {
-                Reason::BackOff(backoff) => Some(backoff.clone()),
-                Reason::Probing
-                | Reason::DestinationFull
-                | Reason::RateLimit(_)
-                | Reason::OperatorRateLimit(_)
-                | Reason::LargeMessages
-                | Reason::Memory
-                | Reason::Probation
-                | Reason::Lookup
-                | Reason::NoFreeAttempt => None,
-            };
-            let until = match &backoff {
-                Some(backoff) => Some(backoff.until),
-                None => reason.wait().map(|wait| now.after(wait)),
-            };
-            WhyMessage { waiting: Waiting::Held(reason), until, backoff }
-        }
-    }
+}
+
+/// Why that message waits, with what the queue holds of it; none where nothing is left to be delivered.
+///
+/// # Errors
+/// The database failed.
+pub async fn message(
+    id: MessageId,
+    store: &Store,
+    admission: &AdmissionControl,
+) -> Result<Option<(Queued, WhyMessage)>, StoreError> {
+    let Some(queued) = store.queued(id).await? else { return Ok(None) };
+    let account = BTreeSet::from([queued.due.account_id]);
+    let address = queued.recipient.iter().map(EmailAddress::folded).collect();
+    let facts = store.lease_facts(&account, &address, admission.clock.now()).await?;
+    let row = Row {
+        due: &queued.due,
+        recipient: queued.recipient.as_ref(),
+        state: queued.state,
+        waits_for: queued.waits_for.as_ref(),
+        is_leased: queued.is_leased,
+    };
+    let why = why(&row, &facts, admission);
+    Ok(Some((queued, why)))
 }
 
 /// Why mail to that domain waits; none where nothing waits and the server knows nothing of it.
@@ -118,73 +131,180 @@ pub async fn domain(
     admission: &AdmissionControl,
 ) -> Result<Option<WhyDomain>, StoreError> {
     let now = admission.clock.now();
-    let first = store.first_queued_in(domain).await?;
-    let groups = store.waiting_in(domain, now).await?;
-    let groups = groups.into_iter().map(|group| {
-        let WaitingGroup { waits_for, state, is_leased, is_due, messages, due_at } = group;
-        let why = match &first {
-            Some(first) if is_due && !is_leased => message(first, admission),
-            Some(_) | None => of_row(state, waits_for.as_ref(), is_leased, due_at, admission),
-        };
-        (why, messages)
-    });
-    let groups: Vec<_> = groups.collect();
-    let (first, account) = first.map(|it| (it.due.message_id, it.due.account_id)).unzip();
-    let route = route(domain, account, admission);
-    let is_known = !groups.is_empty() || !matches!(route, WhyRoute::Unknown);
-    Ok(is_known.then_some(WhyDomain { groups, route, first }))
-}
-
-/// What the row of a message says that is not due, or whose attempt is under way.
-fn of_row(
-    state: MessageState,
-    waits_for: Option<&WaitsFor>,
-    is_leased: bool,
-    due_at: Timestamp,
-    admission: &AdmissionControl,
-) -> WhyMessage {
-    let (now, mut backoff) = (admission.clock.now(), None);
-    let waiting = match waits_for {
-        _ if is_leased => Waiting::Sending,
-        None if state == MessageState::Scheduled => Waiting::Scheduled,
-        None if due_at <= now => Waiting::Starting,
-        None => Waiting::Retry,
-        Some(waits_for) => {
-            if let WaitsFor::Hosts { hosts, account } = waits_for {
-                let health = admission.destinations.health_of(hosts);
-                backoff = health.and_then(|it| it.backoff(*account, now));
-            }
-            Waiting::For(waits_for.clone())
+    let groups = store.waiting_in(domain, SMALL_MESSAGE, now).await?;
+    let accounts: BTreeSet<AccountId> = groups.iter().map(|it| it.due.account_id).collect();
+    let facts = store.lease_facts(&accounts, &BTreeSet::new(), now).await?;
+    let last_attempts = store.last_attempts_in(domain).await?;
+    let (mut hosts, unresolved) = routes(domain, &accounts, admission);
+    for group in &groups {
+        if let Some(WaitsFor::Hosts { hosts: waited_for, .. }) = &group.waits_for
+            && !hosts.contains(waited_for)
+        {
+            hosts.push(waited_for.clone());
         }
-    };
-    let until = (due_at > now && !is_leased).then_some(due_at);
-    WhyMessage { waiting, until, backoff }
+    }
+    if groups.is_empty() && hosts.is_empty() && unresolved.is_none() {
+        return Ok(None);
+    }
+    let hosts = hosts.into_iter().map(|it| health(it, &last_attempts, admission));
+    let groups = groups.iter().map(|group| {
+        let WaitingGroup { due, state, waits_for, is_leased, messages } = group;
+        let (state, waits_for, is_leased) = (*state, waits_for.as_ref(), *is_leased);
+        (
+            why(&Row { due, recipient: None, state, waits_for, is_leased }, &facts, admission),
+            *messages,
+        )
+    });
+    Ok(Some(WhyDomain {
+        groups: groups.collect(),
+        hosts: hosts.collect(),
+        unresolved,
+        last_attempt: last_attempts.into_iter().max_by_key(|it| it.ended_at),
+    }))
 }
 
-fn route(domain: &str, account: Option<AccountId>, admission: &AdmissionControl) -> WhyRoute {
-    let now = admission.clock.now();
-    let hosts = match account.and_then(|it| admission.smarthosts_of(it, domain)) {
-        Some(smarthosts) => smarthosts,
-        None => match admission.mx.known(domain).as_deref() {
-            Some(MxResolution::Hosts(hosts)) => vec![hosts.with_one_health.clone()],
-            Some(
-                MxResolution::PermanentFailure { reason, .. }
-                | MxResolution::TemporaryFailure { reason },
-            ) => return WhyRoute::Unresolved(reason.clone()),
-            None => return WhyRoute::Unknown,
-        },
+/// A row of the queue, or one that stands for many.
+struct Row<'a> {
+    due: &'a Due,
+    /// None where it is nobody's alone.
+    recipient: Option<&'a EmailAddress>,
+    state: MessageState,
+    waits_for: Option<&'a WaitsFor>,
+    is_leased: bool,
+}
+
+fn why(row: &Row<'_>, facts: &LeaseFacts, admission: &AdmissionControl) -> WhyMessage {
+    let (due, now) = (row.due, admission.clock.now());
+    if row.is_leased {
+        return WhyMessage::new(Waiting::Sending, None);
+    }
+    let until = (due.due_at > now).then_some(due.due_at);
+    match recheck(due.account_id, row.recipient, facts) {
+        AtLease::Send => {}
+        // It goes on when somebody says so.
+        AtLease::Wait { waits_for, .. } => return WhyMessage::new(Waiting::For(waits_for), None),
+        AtLease::End { reason, .. } => {
+            return WhyMessage::new(Waiting::Ending(reason.to_owned()), until);
+        }
+    }
+    if until.is_some() { of_row(row, until, admission) } else { of_admission(due, admission) }
+}
+
+/// What the row of a message says that is not due.
+fn of_row(row: &Row<'_>, until: Option<Timestamp>, admission: &AdmissionControl) -> WhyMessage {
+    let Some(waits_for) = row.waits_for else {
+        let is_scheduled = row.state == MessageState::Scheduled;
+        let waiting = if is_scheduled { Waiting::Scheduled } else { Waiting::Retry };
+        return WhyMessage::new(waiting, until);
     };
-    let with_health = hosts.into_iter().map(|hosts| {
-        let health = admission.destinations.health_of(&hosts);
-        let state = match health {
-            None => HealthState::Unproven,
-            Some(health) => match health.backoff(None, now) {
-                Some(backoff) => HealthState::BackingOff(backoff),
-                None if health.repute() == Reputation::Known => HealthState::Proven,
-                None => HealthState::Unproven,
-            },
-        };
-        HostsHealth { hosts, state }
-    });
-    WhyRoute::Hosts(with_health.collect())
+    let mut why = WhyMessage::new(Waiting::For(waits_for.clone()), until);
+    if let WaitsFor::Hosts { hosts, account } = waits_for
+        && let Some(health) = admission.destinations.health_of(hosts)
+    {
+        why.backoff = health.backoff(*account, admission.clock.now());
+        why.last_error = health.record().last_error;
+    }
+    why
+}
+
+/// What admission would decide of a message that is due.
+fn of_admission(due: &Due, admission: &AdmissionControl) -> WhyMessage {
+    let reason = match admission.look(due) {
+        Admission::Start(_) => return WhyMessage::new(Waiting::Starting, None),
+        Admission::Over(report) => {
+            let waiting = match report.outcome {
+                Outcome::Failed(_) | Outcome::Bounced(..) => Waiting::Ending(report.words),
+                Outcome::Deferred(Deferral::UnresolvedMx(domain)) => {
+                    Waiting::For(WaitsFor::Mx(domain))
+                }
+                Outcome::Deferred(_) | Outcome::Delivered(_) | Outcome::Relayed(_) => {
+                    Waiting::Starting
+                }
+            };
+            return WhyMessage::new(waiting, None);
+        }
+        Admission::Wait(reason, _) => reason,
+    };
+    let now = admission.clock.now();
+    let (until, backoff) = match &reason {
+        Reason::BackOff(backoff) => (Some(backoff.until), Some(backoff.clone())),
+        // Nobody knows when it ends.
+        Reason::Probing => (None, None),
+        Reason::DestinationFull
+        | Reason::RateLimit(_)
+        | Reason::OperatorRateLimit(_)
+        | Reason::LargeMessages
+        | Reason::Memory
+        | Reason::Probation
+        | Reason::Lookup
+        | Reason::NoFreeAttempt => (reason.wait().map(|wait| now.after(wait)), None),
+    };
+    let bounds = admission.bounds_of(due, &reason);
+    WhyMessage { backoff, bounds, ..WhyMessage::new(Waiting::Held(reason), until) }
+}
+
+/// The hosts that take the mail of these accounts to the domain, and why its MX has none.
+fn routes(
+    domain: &str,
+    accounts: &BTreeSet<AccountId>,
+    admission: &AdmissionControl,
+) -> (Vec<Hosts>, Option<String>) {
+    let (mut hosts, mut is_direct) = (Vec::new(), accounts.is_empty());
+    for account in accounts {
+        match admission.smarthosts_of(*account, domain) {
+            Some(smarthosts) => {
+                for smarthost in smarthosts {
+                    if !hosts.contains(&smarthost) {
+                        hosts.push(smarthost);
+                    }
+                }
+            }
+            None => is_direct = true,
+        }
+    }
+    let resolution = if is_direct { admission.mx.usable(domain) } else { None };
+    let unresolved = match resolution.as_deref() {
+        Some(MxResolution::Hosts(found)) => {
+            hosts.push(found.with_one_health.clone());
+            None
+        }
+        Some(
+            MxResolution::PermanentFailure { reason, .. }
+            | MxResolution::TemporaryFailure { reason },
+        ) => Some(reason.clone()),
+        None => None,
+    };
+    (hosts, unresolved)
+}
+
+fn health(hosts: Hosts, attempts: &[LastAttempt], admission: &AdmissionControl) -> HostsHealth {
+    let now = admission.clock.now();
+    let health = admission.destinations.health_of(&hosts);
+    let record = health.as_ref().map(|it| it.record()).unwrap_or_default();
+    let state = match health.and_then(|it| it.backoff(None, now)) {
+        Some(backoff) => HealthState::BackingOff { until: backoff.until },
+        None if record.failures > 0 => HealthState::Failing,
+        None if record.has_succeeded => HealthState::Proven,
+        None => HealthState::Unproven,
+    };
+    let last_error = match (&state, record.last_error) {
+        (HealthState::Unproven, None) => {
+            let attempts = attempts.iter().filter(|it| is_of(it, &hosts));
+            let last = attempts.max_by_key(|it| it.ended_at);
+            last.map(|it| HostError { at: it.ended_at, reason: it.reply.clone() })
+        }
+        (_, last_error) => last_error,
+    };
+    HostsHealth { hosts, state, failures: record.failures, last_error }
+}
+
+/// Whether an attempt ended at one of these hosts.
+fn is_of(attempt: &LastAttempt, hosts: &Hosts) -> bool {
+    match hosts {
+        Hosts::MailExchangers { names, .. } => {
+            attempt.route == DIRECT && attempt.host.as_ref().is_some_and(|it| names.contains(it))
+        }
+        Hosts::Smarthost(name) => attempt.route == **name,
+        Hosts::Sandbox => attempt.route == SANDBOX,
+    }
 }

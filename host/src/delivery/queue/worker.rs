@@ -12,11 +12,11 @@ use futures_util::FutureExt;
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
-use super::Spawner;
 use super::lanes::{BATCH, Lanes};
+use super::requeue::requeue_waiting;
 use super::retry_schedule::{RetrySchedule, WhileBackedOff};
 use super::settlements::{DATABASE_RETRY, LEASE, MAX_GROUP, SettlementWriter};
-use super::wake::wake;
+use super::{Spawner, at_lease};
 use crate::clock::watch::Watch;
 use crate::clock::{Clock, Timestamp};
 use crate::delivery::attempt::Attempts;
@@ -29,7 +29,9 @@ use crate::delivery::shaping::round_skips::{Bottleneck, RoundSkips};
 use crate::delivery::shaping::unresolved_domains::UnresolvedDomains;
 use crate::id::{AccountId, MessageId};
 use crate::message::waits_for::{Hosts, WaitsFor};
-use crate::store::records::{BackedOff, Due, Lane, LaneKind, LaneStart, Lease, Settlement};
+use crate::store::records::{
+    BackedOff, Due, Lane, LaneKind, LaneStart, Lease, LeaseFacts, Settlement,
+};
 use crate::store::{Store, StoreError};
 
 /// How often a round reads further lanes where those before had no slot.
@@ -143,7 +145,7 @@ impl Worker {
             let pause = if is_stopping {
                 IDLE_PAUSE
             } else {
-                wake(&self.store, &self.admission, self.clock.now()).await;
+                requeue_waiting(&self.store, &self.admission, self.clock.now()).await;
                 self.fill(&mut under_way).await
             };
             tokio::select! {
@@ -259,7 +261,9 @@ impl Worker {
             return self.pause(now, &skips, under_way).await;
         }
         let ids: Vec<MessageId> = chosen.keys().copied().collect();
-        let leases = self.store.lease(&self.owner, &ids, now, now.after(LEASE)).await?;
+        let until = now.after(LEASE);
+        let decide = |leases, facts: &LeaseFacts| at_lease::decide(leases, facts, now);
+        let leases = self.store.lease_decided(&self.owner, &ids, now, until, decide).await?;
         self.attempts.signer.refresh().await;
         for lease in leases {
             if let Some(chosen) = chosen.remove(&lease.message_id) {

@@ -39,6 +39,15 @@ pub struct AdmissionControl {
     pub clock: Clock,
 }
 
+/// Where the configuration bounds the mail of a destination.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BoundsOf {
+    /// At smarthosts of these names.
+    Smarthosts(Vec<String>),
+    /// At the operator of mail exchangers.
+    Operator(String),
+}
+
 /// The routes and the bounds of mail exchangers.
 #[derive(Debug, Clone)]
 pub struct RoutingTable {
@@ -184,6 +193,40 @@ impl AdmissionControl {
             Route::Sandbox => Some(vec![Hosts::Sandbox]),
             Route::Smarthosts(smarthosts) => Some(smarthosts.iter().map(hosts_of).collect()),
             Route::Direct => None,
+        }
+    }
+
+    /// Where the bound is set that a message waits behind for that reason; none where it waits behind no
+    /// destination's, and for the sandbox inbox, whose bounds are fixed.
+    #[must_use]
+    pub fn bounds_of(&self, due: &Due, reason: &Reason) -> Option<BoundsOf> {
+        let is_first_hosts = match reason {
+            Reason::OperatorRateLimit(_) => true,
+            Reason::DestinationFull | Reason::RateLimit(_) => false,
+            Reason::BackOff(_)
+            | Reason::Probing
+            | Reason::LargeMessages
+            | Reason::Memory
+            | Reason::Probation
+            | Reason::Lookup
+            | Reason::NoFreeAttempt => return None,
+        };
+        match self.routes.load().routes.select(due.account_id, &due.lane).1 {
+            Route::Sandbox => None,
+            Route::Smarthosts(smarthosts) => {
+                let names = smarthosts.iter().map(|it| it.name.clone());
+                Some(BoundsOf::Smarthosts(names.collect()))
+            }
+            Route::Direct => match self.mx.usable(&due.lane).as_deref() {
+                Some(MxResolution::Hosts(hosts)) if is_first_hosts => {
+                    hosts.hosts.first().map(|it| BoundsOf::Operator(operator(&it.name)))
+                }
+                Some(MxResolution::Hosts(hosts)) => Some(BoundsOf::Operator(hosts.group.clone())),
+                Some(
+                    MxResolution::PermanentFailure { .. } | MxResolution::TemporaryFailure { .. },
+                )
+                | None => None,
+            },
         }
     }
 

@@ -42,12 +42,31 @@ pub struct Health {
     requeue: Arc<Requeue>,
 }
 
+/// A failure of hosts, whichever account's message met it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostError {
+    pub at: Timestamp,
+    pub reason: String,
+}
+
+/// How hosts took mail since the server started.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Record {
+    /// A message was accepted or rejected since the last failure.
+    pub has_succeeded: bool,
+    /// Failures in a row that caused a back-off from them, also where it is over.
+    pub failures: u32,
+    /// The last failure, or stall, or deferral of an account, since a message was accepted or rejected.
+    pub last_error: Option<HostError>,
+}
+
 #[derive(Debug, Default)]
 struct State {
     /// A message was accepted or rejected since the last failure.
     is_proven: bool,
     succeeded_at: Option<Timestamp>,
     failures: u32,
+    last_error: Option<HostError>,
     /// Stalled attempts in a row, and the time of the last.
     stalls: u32,
     stalled_at: Option<Timestamp>,
@@ -121,6 +140,17 @@ impl Health {
         if lock(&self.state).is_proven { Reputation::Known } else { Reputation::Unknown }
     }
 
+    #[must_use]
+    pub fn record(&self) -> Record {
+        let state = lock(&self.state);
+        Record {
+            // The operator's own smarthosts are trusted before the first message.
+            has_succeeded: state.is_proven && state.succeeded_at.is_some(),
+            failures: state.failures,
+            last_error: state.last_error.clone(),
+        }
+    }
+
     /// Records that a message of the account was accepted or rejected: the hosts work.
     pub fn record_success(&self, account: AccountId, now: Timestamp) {
         let mut state = lock(&self.state);
@@ -129,7 +159,7 @@ impl Health {
             state.recovery = Some(Recovery::default());
         }
         (state.is_proven, state.failures, state.stalls, state.backoff) = (true, 0, 0, None);
-        (state.succeeded_at, state.stalled_at) = (Some(now), None);
+        (state.succeeded_at, state.stalled_at, state.last_error) = (Some(now), None, None);
         let woken = state.recovery.as_mut().and_then(Recovery::record_success);
         let own = state
             .accounts
@@ -192,6 +222,7 @@ impl Health {
         if state.is_outdated(begun, now) {
             return None;
         }
+        state.note_error(reason, now);
         if let Some(backoff) = state.backoff.as_mut().filter(|it| is_on(it, now)) {
             backoff.since = backoff.since.max(now);
             return Some(backoff.clone());
@@ -221,6 +252,7 @@ impl Health {
         if state.is_outdated(begun, now) {
             return;
         }
+        state.note_error(reason, now);
         (state.stalls, state.stalled_at) = (state.stalls.saturating_add(1), Some(now));
         let is_enough = state.stalls >= MAX_STALLS;
         drop(state);
@@ -234,6 +266,7 @@ impl Health {
     /// this one may be meant.
     pub fn record_transient_failure(&self, account: AccountId, reason: &str, now: Timestamp) {
         let mut state = lock(&self.state);
+        state.note_error(reason, now);
         let paused = state.accounts.entry(account).or_insert_with(|| AccountBackoff::new(now));
         (paused.in_a_row, paused.last) = (paused.in_a_row.saturating_add(1), now);
         if let Some(backoff) = paused.backoff.as_mut().filter(|it| is_on(it, now)) {
@@ -344,6 +377,10 @@ fn is_on(backoff: &Backoff, now: Timestamp) -> bool {
 }
 
 impl State {
+    fn note_error(&mut self, reason: &str, at: Timestamp) {
+        self.last_error = Some(HostError { at, reason: reason.to_owned() });
+    }
+
     /// Whether the hosts have succeeded since the attempt began, so that its failure says nothing
     /// about now.
     fn is_outdated(&self, begun: Timestamp, now: Timestamp) -> bool {

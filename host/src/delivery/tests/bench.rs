@@ -7,7 +7,6 @@ use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use serde_json::{Map, json};
 use tempfile::TempDir;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
@@ -15,19 +14,16 @@ use tokio_util::sync::CancellationToken;
 use waxwing_dns::DnsServer;
 use waxwing_mx::{Behaviour, MxServer, Received};
 
-use parts::{add_domain, open_account, worker};
+use parts::{add_domain, worker};
 
-use crate::account::key::Mode;
 use crate::clock::{Clock, Timestamp};
-use crate::credit::Credits;
 use crate::delivery::limits::Limits;
 use crate::delivery::routing::route::{Route, Rule, Smarthost};
+use crate::delivery::shaping::admission::AdmissionControl;
 use crate::delivery::smtp::{Security, Timeouts};
-use crate::id::{AccountId, DecisionId, DomainId, KeyId, MessageId};
-use crate::store::records::{
-    Acceptance, Answer, Body, BodyOf, Job, JobOutcome, NewMessage, ReturnPath, RouteChoice, Slot,
-};
-use crate::store::{MessageFile, Store};
+use crate::id::{AccountId, DomainId, MessageId};
+use crate::store::records::{Answer, Body, BodyOf, JobOutcome, NewMessage, RouteChoice};
+use crate::store::{MessageDetails, Store, test_data};
 
 /// When every test begins.
 pub const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
@@ -107,6 +103,8 @@ pub struct Bench {
     pub clock: Clock,
     pub dns: DnsServer,
     pub account: AccountId,
+    /// What the worker has learnt.
+    pub admission: Arc<AdmissionControl>,
     domain: DomainId,
     wake: Arc<Notify>,
     stop: CancellationToken,
@@ -120,16 +118,18 @@ impl Bench {
         let (data, dns) = (tempfile::tempdir().expect("a directory"), DnsServer::start().await);
         let clock = Clock::manual(NOW);
         let store = Store::open(&data.path().join("test.db")).await.expect("opens");
-        let account = open_account(&store).await;
+        let account = test_data::open_account(&store, GRANT, NOW).await;
         let domain = add_domain(&store, account).await;
         let (wake, stop) = (Arc::new(Notify::new()), CancellationToken::new());
         let worker = worker(setup, &store, &clock, &dns, &wake, data.path()).await;
+        let admission = Arc::clone(&worker.admission);
         let worker = tokio::spawn(worker.run(stop.clone()));
         Self {
             store,
             clock,
             dns,
             account,
+            admission,
             domain,
             wake,
             stop,
@@ -158,33 +158,15 @@ impl Bench {
     pub async fn accept(&self, id: MessageId, to: &str, body: Body) {
         let message = NewMessage {
             id,
-            channel: "api",
-            template: None,
             sender: format!("a@{SENDER}").parse().expect("valid"),
             domain: self.domain,
-            return_path: ReturnPath::Author,
             recipient: to.parse().expect("valid"),
-            subject: "Hi".to_owned(),
             route: RouteChoice::Configured,
-            price: Credits(1),
-            tags: Vec::new(),
-            metadata: Map::new(),
-            send_at: None,
-            resent_from: None,
             body: BodyOf::Own(body),
-            blank: Vec::new(),
-            decision_id: DecisionId::new(NOW),
-            decisions: json!([]).into(),
+            ..test_data::new_message(NOW)
         };
-        let job = Job {
-            revision: self.store.revision().await.expect("readable"),
-            account_id: self.account,
-            key_id: KeyId::new(NOW),
-            mode: Mode::Live,
-            idempotency: None,
-            acceptance: Acceptance::Each,
-            slots: vec![Slot::Message(Box::new(message))],
-        };
+        let revision = self.store.revision().await.expect("readable");
+        let job = test_data::job(revision, self.account, vec![message], NOW);
         let outcomes = self.store.commit(&[job], self.clock.now()).await.expect("commits");
         let [JobOutcome::Answered(answers)] = outcomes.as_slice() else { panic!("{outcomes:?}") };
         assert!(matches!(answers[0], Answer::Accepted { .. }), "{answers:?}");
@@ -201,7 +183,7 @@ impl Bench {
         ids
     }
 
-    pub async fn message(&self, id: MessageId) -> MessageFile {
+    pub async fn message(&self, id: MessageId) -> MessageDetails {
         self.store.message(id).await.expect("it is there")
     }
 
@@ -210,7 +192,7 @@ impl Bench {
     }
 
     /// A message after so many attempts, when nobody works on it.
-    pub async fn after_attempts(&self, id: MessageId, attempts: usize) -> MessageFile {
+    pub async fn after_attempts(&self, id: MessageId, attempts: usize) -> MessageDetails {
         let ask = || async {
             // First the attempts, and then what they have led to.
             let made = self.store.message_attempts(id).await.expect("readable").len() >= attempts;
@@ -224,7 +206,7 @@ impl Bench {
     }
 
     /// Waits until a message is in that state.
-    pub async fn until_state(&self, id: MessageId, state: &str) -> MessageFile {
+    pub async fn until_state(&self, id: MessageId, state: &str) -> MessageDetails {
         let ask = || async { Some(self.message(id).await).filter(|it| it.row.state == state) };
         self.until(state, ask).await
     }
@@ -237,13 +219,13 @@ impl Bench {
     }
 
     /// Moves the clock to the next attempt of a message. How far, and the message after it.
-    pub async fn retry(&self, id: MessageId) -> (Duration, MessageFile) {
-        let file = self.message(id).await;
-        let next = file.row.next_attempt_at.as_deref().expect("there is another attempt");
+    pub async fn retry(&self, id: MessageId) -> (Duration, MessageDetails) {
+        let details = self.message(id).await;
+        let next = details.row.next_attempt_at.as_deref().expect("there is another attempt");
         let next = Timestamp::parse_rfc3339(next).expect("a moment");
         let pause = self.clock.now().until(next);
         self.advance(pause);
-        (pause, self.after_attempts(id, file.attempts.len() + 1).await)
+        (pause, self.after_attempts(id, details.attempts.len() + 1).await)
     }
 
     /// Moves the clock, and lets the worker notice.
@@ -314,12 +296,12 @@ impl Bench {
         let ids = self.sent().clone();
         let mut story = format!("it is {}\n", self.clock.now());
         for id in ids {
-            let file = self.message(id).await;
-            let row = &file.row;
+            let details = self.message(id).await;
+            let row = &details.row;
             let next = row.next_attempt_at.as_deref().unwrap_or("never");
             writeln!(story, "{} {} ({}), next {next}", row.to, row.state, row.reason)
                 .expect("text");
-            for it in &file.attempts {
+            for it in &details.attempts {
                 let (at, route, outcome) = (&it.started_at, &it.route, &it.outcome);
                 writeln!(story, "  {at} {route} {outcome}: {}", it.reply).expect("text");
             }
@@ -327,16 +309,23 @@ impl Bench {
         story
     }
 
+    /// Ends the worker: nothing is leased any more.
+    pub async fn halt(&mut self) {
+        self.stop.cancel();
+        if let Some(worker) = self.worker.take() {
+            worker.await.expect("the worker does not panic");
+        }
+    }
+
     /// Ends the worker and holds every message and the money against the rules.
     pub async fn finish(mut self) {
-        self.stop.cancel();
-        self.worker.take().expect("it runs").await.expect("the worker does not panic");
+        self.halt().await;
         let mut spent = 0;
         let ids = self.sent().clone();
         for id in ids {
-            let file = self.message(id).await;
-            assert_legal(&file);
-            spent += file.row.credits - file.row.refunded;
+            let details = self.message(id).await;
+            assert_legal(&details);
+            spent += details.row.credits - details.row.refunded;
         }
         let row = self.store.account(self.account, NOW).await.expect("there");
         let ledger = self.store.ledger(self.account, 10_000).await.expect("readable");
@@ -350,8 +339,8 @@ impl Bench {
 }
 
 /// The types of its events, without `message.`.
-pub fn events(file: &MessageFile) -> Vec<&str> {
-    file.events.iter().map(|it| it.r#type.trim_start_matches("message.")).collect()
+pub fn events(details: &MessageDetails) -> Vec<&str> {
+    details.events.iter().map(|it| it.r#type.trim_start_matches("message.")).collect()
 }
 
 /// The Message-ID of a message as it stands in its header.
@@ -365,10 +354,10 @@ pub fn message_ids(messages: &[Received]) -> Vec<String> {
 
 /// Each state follows from the one before it, each has a reason, and only what never left is given
 /// back.
-fn assert_legal(file: &MessageFile) {
-    let events = events(file);
+fn assert_legal(details: &MessageDetails) {
+    let events = events(details);
     assert_eq!(events.first(), Some(&"queued"), "{events:?}");
-    assert_eq!(events.last().copied(), Some(file.row.state.as_str()), "{events:?}");
+    assert_eq!(events.last().copied(), Some(details.row.state.as_str()), "{events:?}");
     for pair in events.windows(2) {
         let is_legal = match pair[0] {
             // It is not offered while its destination is backed off from.
@@ -380,10 +369,10 @@ fn assert_legal(file: &MessageFile) {
         };
         assert!(is_legal, "{events:?}");
     }
-    assert!(file.events.iter().all(|it| !it.detail.is_empty()), "{:?}", file.events);
+    assert!(details.events.iter().all(|it| !it.detail.is_empty()), "{:?}", details.events);
     // What may have arrived is not given back.
-    let is_uncertain = file.attempts.iter().any(|it| it.reply.contains("may have arrived"));
-    let is_given_back = file.row.state == "failed" && !is_uncertain;
-    let given_back = if is_given_back { file.row.credits } else { 0 };
-    assert_eq!(file.row.refunded, given_back, "{}", file.row.state);
+    let is_uncertain = details.attempts.iter().any(|it| it.reply.contains("may have arrived"));
+    let is_given_back = details.row.state == "failed" && !is_uncertain;
+    let given_back = if is_given_back { details.row.credits } else { 0 };
+    assert_eq!(details.row.refunded, given_back, "{}", details.row.state);
 }

@@ -24,9 +24,9 @@ async fn hosts_are_tried_in_their_order_within_one_attempt() {
         bench.dns.mx("example.com", preference, &name);
     }
     let id = bench.send("ada@example.com").await;
-    let file = bench.until_state(id, "delivered").await;
-    assert_eq!(file.attempts.len(), 1);
-    let attempt = &file.attempts[0];
+    let details = bench.until_state(id, "delivered").await;
+    assert_eq!(details.attempts.len(), 1);
+    let attempt = &details.attempts[0];
     assert_eq!((attempt.route.as_str(), attempt.host.as_deref()), ("direct", Some("b.mx.example")));
     first.start_again();
     // It did not answer a moment ago.
@@ -45,9 +45,9 @@ async fn a_domain_without_mx_is_its_own_host_by_ipv6_or_ipv4() {
     bench.dns.ip("example.com", std::net::Ipv6Addr::LOCALHOST.into());
     bench.dns.ip("example.com", [127, 0, 0, 2].into());
     let id = bench.send("ada@example.com").await;
-    let file = bench.until_state(id, "delivered").await;
-    assert_eq!(file.attempts.len(), 1);
-    assert_eq!(file.attempts[0].host.as_deref(), Some("example.com"));
+    let details = bench.until_state(id, "delivered").await;
+    assert_eq!(details.attempts.len(), 1);
+    assert_eq!(details.attempts[0].host.as_deref(), Some("example.com"));
     assert_eq!(server.messages().len(), 1);
     bench.finish().await;
 }
@@ -59,9 +59,9 @@ async fn a_host_with_an_ipv6_address_alone_gets_its_mail() {
     bench.dns.mx("example.com", 10, "six.mx.example");
     bench.dns.ip("six.mx.example", std::net::Ipv6Addr::LOCALHOST.into());
     let id = bench.send("ada@example.com").await;
-    let file = bench.until_state(id, "delivered").await;
+    let details = bench.until_state(id, "delivered").await;
     let address = server.address().to_string();
-    assert_eq!(file.attempts[0].address.as_deref(), Some(address.as_str()));
+    assert_eq!(details.attempts[0].address.as_deref(), Some(address.as_str()));
     bench.finish().await;
 }
 
@@ -73,9 +73,9 @@ async fn a_domain_that_takes_no_mail_fails_at_once_and_is_given_back() {
     bench.dns.ip("null.example", [127, 0, 0, 2].into());
     for (domain, enhanced) in [("null.example", "5.1.10"), ("nothing.example", "5.1.2")] {
         let id = bench.send(&format!("ada@{domain}")).await;
-        let file = bench.until_state(id, "failed").await;
-        assert_eq!((file.row.refunded, file.attempts.len()), (1, 1), "{domain}");
-        assert_eq!(file.attempts[0].enhanced.as_deref(), Some(enhanced), "{domain}");
+        let details = bench.until_state(id, "failed").await;
+        assert_eq!((details.row.refunded, details.attempts.len()), (1, 1), "{domain}");
+        assert_eq!(details.attempts[0].enhanced.as_deref(), Some(enhanced), "{domain}");
     }
     assert_eq!(server.connections(), 0);
     bench.finish().await;
@@ -177,14 +177,14 @@ async fn under_an_enforced_policy_only_a_valid_certificate_gets_the_mail() {
         (Behaviour::new().start_tls(authority.issue(&["mx.example.net"])), "good"),
     ] {
         let attempts = bench.message(id).await.attempts.len().max(1);
-        let file = bench.after_attempts(id, attempts).await;
-        assert_eq!(file.row.state, "deferred", "before {what}: {}", file.row.reason);
+        let details = bench.after_attempts(id, attempts).await;
+        assert_eq!(details.row.state, "deferred", "before {what}: {}", details.row.reason);
         assert!(!server.commands().iter().any(|it| it.starts_with("MAIL")), "before {what}");
         server.set(behaviour);
         bench.retry(id).await;
     }
-    let file = bench.message(id).await;
-    assert_eq!(file.row.state, "delivered", "{}", file.row.reason);
+    let details = bench.message(id).await;
+    assert_eq!(details.row.state, "delivered", "{}", details.row.reason);
     assert!(server.messages()[0].tls);
     assert_eq!(server.messages()[0].server_name.as_deref(), Some("mx.example.net"));
     bench.finish().await;
@@ -199,9 +199,9 @@ async fn a_host_that_an_enforced_policy_does_not_name_gets_nothing() {
     let bench = Bench::new(Setup { port, ca, ..Setup::route(Route::Direct) }).await;
     enforced(&bench, "mx.other.example").await;
     let id = bench.send("ada@example.com").await;
-    let file = bench.after_attempts(id, 1).await;
-    assert_eq!(file.row.state, "deferred");
-    assert!(file.row.reason.contains("MTA-STS"), "{}", file.row.reason);
+    let details = bench.after_attempts(id, 1).await;
+    assert_eq!(details.row.state, "deferred");
+    assert!(details.row.reason.contains("MTA-STS"), "{}", details.row.reason);
     assert_eq!(server.connections(), 0);
     bench.finish().await;
 }

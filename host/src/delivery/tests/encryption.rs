@@ -53,16 +53,16 @@ async fn where_tls_is_demanded_nothing_ever_goes_without() {
         ids.push(bench.send(&format!("ada@{name}.example")).await);
     }
     for ((name, server), id) in servers.iter().zip(&ids) {
-        let file = bench.after_attempts(*id, 1).await;
-        assert_eq!(file.row.state, "deferred", "{name}: {}", file.row.reason);
+        let details = bench.after_attempts(*id, 1).await;
+        assert_eq!(details.row.state, "deferred", "{name}: {}", details.row.reason);
         let told = server.commands().iter().any(|it| it.starts_with("MAIL"));
         assert!(!told && server.message_count() == 0, "{name}: nothing of the message is said");
         server.set(Behaviour::new().start_tls(authority.issue(&["127.0.0.1"])));
     }
     bench.live_until(NOW.after(MINUTE * 10)).await;
     for ((name, server), id) in servers.iter().zip(&ids) {
-        let file = bench.until_state(*id, "relayed").await;
-        let tls = file.attempts.last().and_then(|it| it.tls.clone()).unwrap_or_default();
+        let details = bench.until_state(*id, "relayed").await;
+        let tls = details.attempts.last().and_then(|it| it.tls.clone()).unwrap_or_default();
         assert!(tls.ends_with("verified") && !tls.contains("unverified"), "{name}: {tls}");
         assert!(server.messages()[0].tls, "{name}");
     }
@@ -79,10 +79,10 @@ async fn where_tls_is_welcome_mail_goes_in_one_attempt_whatever_fails() {
     let bench = bench(&servers, Security::Opportunistic, authority.pem()).await;
     for ((name, server), expected) in servers.iter().zip(expected) {
         let id = bench.send(&format!("ada@{name}.example")).await;
-        let file = bench.after_attempts(id, 1).await;
-        assert_eq!(file.row.state, "relayed", "{name}: {}", file.row.reason);
+        let details = bench.after_attempts(id, 1).await;
+        assert_eq!(details.row.state, "relayed", "{name}: {}", details.row.reason);
         assert_eq!(server.messages()[0].tls, expected == Tls::Unverified, "{name}");
-        let tls = file.attempts[0].tls.clone().unwrap_or_default();
+        let tls = details.attempts[0].tls.clone().unwrap_or_default();
         assert_eq!(tls.contains("unverified"), expected == Tls::Unverified, "{name}: {tls}");
     }
     bench.finish().await;
@@ -120,13 +120,13 @@ async fn a_password_is_said_under_tls_only_and_stands_in_no_record() {
     let bench = Bench::new(setup).await;
     for (name, server, _, state, security) in &servers {
         let id = bench.send(&format!("ada@{name}.example")).await;
-        let file = bench.after_attempts(id, 1).await;
-        assert_eq!(file.row.state, *state, "{name}: {}", file.row.reason);
+        let details = bench.after_attempts(id, 1).await;
+        assert_eq!(details.row.state, *state, "{name}: {}", details.row.reason);
         let users: Vec<_> = server.messages().into_iter().filter_map(|it| it.user).collect();
         assert_eq!(users.len(), usize::from(*state == "relayed"), "{name}");
         let in_clear = server.commands().iter().any(|it| it.starts_with("AUTH"));
         assert!(*security != opportunistic || !in_clear, "{name}: no login without encryption");
-        let conversation = &file.attempts[0].conversation;
+        let conversation = &details.attempts[0].conversation;
         for secret in ["pa55word", "AHVzZXIAcGE1NXdvcmQ=", "cGE1NXdvcmQ="] {
             assert!(!conversation.contains(secret), "{name}: {conversation}");
         }

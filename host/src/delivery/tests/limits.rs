@@ -143,8 +143,8 @@ async fn a_damaged_message_is_given_up_alone_and_given_back() {
     bench.accept(damaged, "poison@example.com", Body::from_stored(vec![1, 2, 3])).await;
     let ids = bench.send_many(10, "example.com").await;
     bench.until_all(&ids, "relayed").await;
-    let file = bench.until_state(damaged, "failed").await;
-    assert_eq!((file.row.refunded, file.attempts.len()), (1, 1));
+    let details = bench.until_state(damaged, "failed").await;
+    assert_eq!((details.row.refunded, details.attempts.len()), (1, 1));
     assert_eq!(server.messages().len(), 10);
     bench.finish().await;
 }
@@ -174,9 +174,9 @@ async fn a_message_that_kills_every_connection_holds_up_no_other() {
         let ids = bench.send_many(20, "example.com").await;
         bench.live_until(NOW.after(HOUR * 8)).await;
         for id in ids {
-            let file = bench.message(id).await;
-            assert_eq!(file.row.state, "relayed", "{stage:?}: {}", file.row.reason);
-            assert!(file.attempts.len() <= 3, "{stage:?}: {} attempts", file.attempts.len());
+            let details = bench.message(id).await;
+            assert_eq!(details.row.state, "relayed", "{stage:?}: {}", details.row.reason);
+            assert!(details.attempts.len() <= 3, "{stage:?}: {} attempts", details.attempts.len());
         }
         assert_eq!(bench.state(marked).await, "deferred", "{stage:?}");
         bench.live_until(NOW.after(DAY * 3)).await;

@@ -24,16 +24,16 @@ async fn who_is_greylisted_comes_again_and_holds_up_nobody() {
     let grey = bench.send("grey@example.com").await;
     let others = bench.send_many(10, "example.com").await;
     bench.until_all(&others, "relayed").await;
-    let file = bench.after_attempts(grey, 1).await;
-    assert_eq!(file.row.state, "deferred");
-    let attempt = &file.attempts[0];
+    let details = bench.after_attempts(grey, 1).await;
+    assert_eq!(details.row.state, "deferred");
+    let attempt = &details.attempts[0];
     assert_eq!((attempt.code, attempt.enhanced.as_deref()), (Some(451), Some("4.7.1")));
     assert!(attempt.reply.contains("greylisted, come again"), "{}", attempt.reply);
     assert_eq!(bench.retry(grey).await.1.row.state, "deferred");
-    let (_, file) = bench.retry(grey).await;
-    assert_eq!((file.row.state.as_str(), file.attempts.len()), ("relayed", 3));
+    let (_, details) = bench.retry(grey).await;
+    assert_eq!((details.row.state.as_str(), details.attempts.len()), ("relayed", 3));
     let expected = "queued sending deferred sending deferred sending relayed";
-    assert_eq!(events(&file).join(" "), expected);
+    assert_eq!(events(&details).join(" "), expected);
     bench.finish().await;
 }
 
@@ -74,10 +74,10 @@ async fn a_connection_that_is_cut_before_the_final_dot_is_tried_again() {
         let server = MxServer::start(Behaviour::new().cut_data_when(cut));
         let bench = bench(&server).await;
         let id = bench.send("ada@example.com").await;
-        let file = bench.after_attempts(id, 1).await;
-        assert_eq!(file.row.state, "deferred", "{octets}: {}", file.row.reason);
-        let (_, file) = bench.retry(id).await;
-        assert_eq!((file.row.state.as_str(), file.attempts.len()), ("relayed", 2));
+        let details = bench.after_attempts(id, 1).await;
+        assert_eq!(details.row.state, "deferred", "{octets}: {}", details.row.reason);
+        let (_, details) = bench.retry(id).await;
+        assert_eq!((details.row.state.as_str(), details.attempts.len()), ("relayed", 2));
         assert_eq!(message_ids(&server.messages()), [message_id(id)]);
         bench.finish().await;
     }
@@ -96,11 +96,11 @@ async fn a_connection_that_is_cut_after_the_final_dot_may_double_a_message_under
         let timeouts = Timeouts { end_of_data, ..setup.timeouts };
         let bench = Bench::new(Setup { timeouts, ..setup }).await;
         let id = bench.send("ada@example.com").await;
-        let file = bench.after_attempts(id, 1).await;
-        assert_eq!(file.row.state, "deferred", "{name}");
-        assert!(file.row.reason.contains("may have arrived"), "{name}: {}", file.row.reason);
-        let (_, file) = bench.retry(id).await;
-        assert_eq!((file.row.state.as_str(), file.attempts.len()), ("relayed", 2), "{name}");
+        let details = bench.after_attempts(id, 1).await;
+        assert_eq!(details.row.state, "deferred", "{name}");
+        assert!(details.row.reason.contains("may have arrived"), "{name}: {}", details.row.reason);
+        let (_, details) = bench.retry(id).await;
+        assert_eq!((details.row.state.as_str(), details.attempts.len()), ("relayed", 2), "{name}");
         let messages = server.messages();
         let count = if name == "cut" { 2 } else { 1 };
         assert_eq!(message_ids(&messages), vec![message_id(id); count], "{name}");
@@ -159,9 +159,9 @@ async fn whoever_breaks_the_protocol_gets_the_message_later() {
         ids.push(bench.send(&format!("ada@{name}.example")).await);
     }
     for ((name, server), id) in servers.iter().zip(&ids) {
-        let file = bench.after_attempts(*id, 1).await;
-        assert_eq!(file.row.state, "deferred", "{name}: {}", file.row.reason);
-        let attempt = &file.attempts[0];
+        let details = bench.after_attempts(*id, 1).await;
+        assert_eq!(details.row.state, "deferred", "{name}: {}", details.row.reason);
+        let attempt = &details.attempts[0];
         assert!(attempt.conversation.len() <= 20_000, "{name}: {}", attempt.conversation.len());
         assert!(attempt.reply.chars().all(|it| !it.is_control()), "{name}: {:?}", attempt.reply);
         server.set(Behaviour::new());
@@ -182,8 +182,8 @@ async fn slow_and_verbose_servers_are_understood() {
     let server = MxServer::start(behaviour);
     let bench = bench(&server).await;
     let id = bench.send("ada@example.com").await;
-    let file = bench.until_state(id, "relayed").await;
-    assert!(file.row.reason.contains("thank you"), "{}", file.row.reason);
+    let details = bench.until_state(id, "relayed").await;
+    assert!(details.row.reason.contains("thank you"), "{}", details.row.reason);
     bench.finish().await;
 }
 

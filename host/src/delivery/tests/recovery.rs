@@ -82,15 +82,15 @@ async fn a_back_off_of_the_destination_is_no_attempt() {
     bench.live_until(NOW.after(MINUTE * 58)).await;
     let (mut attempts, mut unoffered) = (0, 0);
     for id in &ids {
-        let file = bench.message(*id).await;
-        assert_eq!(file.row.state, "deferred");
-        attempts += file.attempts.len();
-        if file.attempts.is_empty() {
+        let details = bench.message(*id).await;
+        assert_eq!(details.row.state, "deferred");
+        attempts += details.attempts.len();
+        if details.attempts.is_empty() {
             unoffered += 1;
-            let reason = &file.row.reason;
+            let reason = &details.row.reason;
             assert!(reason.starts_with("backing off from its destination until"), "{reason}");
             assert!(reason.contains("while connecting"), "{reason}");
-            assert_eq!(super::bench::events(&file), ["queued", "deferred"], "told once");
+            assert_eq!(super::bench::events(&details), ["queued", "deferred"], "told once");
         }
     }
     // Back-offs of 15 s to 10 min: one of all messages tries after each.
@@ -110,9 +110,13 @@ async fn a_message_that_waits_is_told_what_its_destination_said() {
     let first = bench.send("ada@example.com").await;
     bench.after_attempts(first, 1).await;
     let second = bench.send("bob@example.com").await;
-    let file = bench.until_state(second, "deferred").await;
-    assert_eq!(file.attempts.len(), 0);
-    assert!(file.row.reason.contains("554 5.7.1 blocked, see example.org"), "{}", file.row.reason);
+    let details = bench.until_state(second, "deferred").await;
+    assert_eq!(details.attempts.len(), 0);
+    assert!(
+        details.row.reason.contains("554 5.7.1 blocked, see example.org"),
+        "{}",
+        details.row.reason
+    );
     bench.finish().await;
 }
 
@@ -184,9 +188,9 @@ async fn a_message_that_is_wanted_is_tried_at_once_and_a_dead_host_is_not_hammer
     bench.quiet().await;
     let mut tried = 0;
     for id in &ids {
-        let file = bench.message(*id).await;
-        assert_eq!(file.row.state, "deferred");
-        tried += file.attempts.len();
+        let details = bench.message(*id).await;
+        assert_eq!(details.row.state, "deferred");
+        tried += details.attempts.len();
     }
     assert_eq!(tried - before, 1, "one alone tries it for the others");
 

@@ -12,17 +12,17 @@ async fn a_smarthost_that_is_down_for_an_hour_costs_time_and_nothing_else() {
     server.stop();
     let bench = Bench::new(Setup::smarthosts(&[smarthost("post", &server)])).await;
     let id = bench.send("ada@example.com").await;
-    let mut file = bench.after_attempts(id, 1).await;
-    assert_eq!(file.row.state, "deferred");
+    let mut details = bench.after_attempts(id, 1).await;
+    assert_eq!(details.row.state, "deferred");
     for (attempt, minutes) in [1, 5, 15, 30].into_iter().enumerate() {
         let (pause, after) = bench.retry(id).await;
         let expected = MINUTE * minutes;
         assert!(pause >= expected && pause <= expected + expected / 10, "{attempt}: {pause:?}");
         assert_eq!(after.row.state, "deferred");
-        file = after;
+        details = after;
     }
-    assert_eq!(file.attempts.len(), 5);
-    for attempt in &file.attempts {
+    assert_eq!(details.attempts.len(), 5);
+    for attempt in &details.attempts {
         assert_eq!((attempt.route.as_str(), attempt.outcome.as_str()), ("post", "deferred"));
         let address = server.address().to_string();
         assert_eq!(attempt.address.as_deref(), Some(address.as_str()));
@@ -30,13 +30,13 @@ async fn a_smarthost_that_is_down_for_an_hour_costs_time_and_nothing_else() {
     }
     server.start_again();
     bench.set_clock(NOW.after(HOUR));
-    let (_, file) = bench.retry(id).await;
-    assert_eq!((file.row.state.as_str(), file.attempts.len()), ("relayed", 6));
-    let last = &file.attempts[5];
+    let (_, details) = bench.retry(id).await;
+    assert_eq!((details.row.state.as_str(), details.attempts.len()), ("relayed", 6));
+    let last = &details.attempts[5];
     assert_eq!((last.code, last.enhanced.as_deref()), (Some(250), Some("2.0.0")));
     assert!(last.conversation.contains("RCPT TO:<ada@example.com>"), "{}", last.conversation);
-    assert_eq!(events(&file).iter().filter(|it| **it == "deferred").count(), 5);
-    assert_eq!((file.row.credits, file.row.refunded), (1, 0));
+    assert_eq!(events(&details).iter().filter(|it| **it == "deferred").count(), 5);
+    assert_eq!((details.row.credits, details.row.refunded), (1, 0));
     assert_eq!(server.messages().len(), 1);
     bench.finish().await;
 }
@@ -89,13 +89,13 @@ async fn another_smarthost_takes_over_in_the_same_attempt() {
     smarthosts[0].weight = 1_000;
     let bench = Bench::new(Setup::smarthosts(&smarthosts)).await;
     let first = bench.send("first@example.com").await;
-    let file = bench.until_state(first, "relayed").await;
-    assert_eq!((file.attempts.len(), file.attempts[0].route.as_str()), (1, "up"));
+    let details = bench.until_state(first, "relayed").await;
+    assert_eq!((details.attempts.len(), details.attempts[0].route.as_str()), (1, "up"));
     let ids = bench.send_many(20, "example.com").await;
     bench.until_all(&ids, "relayed").await;
     for id in ids {
-        let file = bench.message(id).await;
-        assert_eq!((file.attempts.len(), file.attempts[0].route.as_str()), (1, "up"));
+        let details = bench.message(id).await;
+        assert_eq!((details.attempts.len(), details.attempts[0].route.as_str()), (1, "up"));
     }
     down.start_again();
     bench.advance(HOUR);
@@ -115,8 +115,8 @@ async fn a_smarthost_that_says_no_to_a_message_has_decided_it() {
     let mut bounced = 0;
     for n in 0..5 {
         let id = bench.send(&format!("n{n}@example.com")).await;
-        let file = bench.after_attempts(id, 1).await;
-        bounced += usize::from(file.row.state == "bounced");
+        let details = bench.after_attempts(id, 1).await;
+        bounced += usize::from(details.row.state == "bounced");
     }
     assert!(bounced >= 4, "a 550 is not shopped around: {bounced}");
     assert_eq!(lax.message_count(), 5 - bounced);
@@ -128,8 +128,8 @@ async fn a_smarthost_that_wants_another_login_is_no_end_of_a_message() {
     let server = MxServer::start(Behaviour::new().login("user", "new password"));
     let bench = Bench::new(Setup::smarthosts(&[smarthost("post", &server)])).await;
     let id = bench.send("ada@example.com").await;
-    let file = bench.after_attempts(id, 1).await;
-    assert_eq!((file.row.state.as_str(), file.attempts[0].code), ("deferred", Some(530)));
+    let details = bench.after_attempts(id, 1).await;
+    assert_eq!((details.row.state.as_str(), details.attempts[0].code), ("deferred", Some(530)));
     server.set(Behaviour::new());
     bench.live_until(NOW.after(DAY)).await;
     assert_eq!(bench.state(id).await, "relayed");
@@ -160,8 +160,8 @@ async fn a_kept_connection_that_was_closed_meanwhile_costs_no_attempt() {
     let bench = Bench::new(Setup::smarthosts(&[smarthost("post", &server)])).await;
     for turn in 0..4 {
         let id = bench.send("ada@example.com").await;
-        let file = bench.until_state(id, "relayed").await;
-        assert_eq!(file.attempts.len(), 1, "turn {turn}");
+        let details = bench.until_state(id, "relayed").await;
+        assert_eq!(details.attempts.len(), 1, "turn {turn}");
         if turn % 2 == 0 {
             server.cut_connections();
         }

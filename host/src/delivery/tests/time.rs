@@ -15,15 +15,15 @@ async fn after_two_days_a_message_has_failed_and_is_given_back_once() {
     let server = MxServer::start(Behaviour::new().reject(Stage::Mail, 451, "4.3.0 not today"));
     let bench = bench(&server).await;
     let id = bench.send("ada@example.com").await;
-    let mut file = bench.after_attempts(id, 1).await;
-    while file.row.state == "deferred" {
-        file = bench.retry(id).await.1;
+    let mut details = bench.after_attempts(id, 1).await;
+    while details.row.state == "deferred" {
+        details = bench.retry(id).await.1;
     }
     let life = NOW.until(bench.clock.now());
     assert!(life > HOUR * 43 && life <= HOUR * 48, "{life:?}");
-    assert_eq!((file.row.state.as_str(), file.row.refunded), ("failed", 1));
-    assert!(file.row.reason.contains("48 hours") && file.row.reason.contains("not today"));
-    let attempts = file.attempts.len();
+    assert_eq!((details.row.state.as_str(), details.row.refunded), ("failed", 1));
+    assert!(details.row.reason.contains("48 hours") && details.row.reason.contains("not today"));
+    let attempts = details.attempts.len();
     assert!((15..=20).contains(&attempts), "{attempts}");
     bench.live_until(NOW.after(DAY * 10)).await;
     assert_eq!(bench.message(id).await.attempts.len(), attempts, "it rests");
@@ -45,8 +45,8 @@ async fn a_clock_that_jumps_three_days_ahead_gives_nothing_up() {
     bench.quiet().await;
     assert!(bench.states().await.iter().all(|it| it == "deferred"), "{:?}", bench.states().await);
     for id in &ids {
-        let file = bench.message(*id).await;
-        let next = file.row.next_attempt_at.as_deref().and_then(Timestamp::parse_rfc3339);
+        let details = bench.message(*id).await;
+        let next = details.row.next_attempt_at.as_deref().and_then(Timestamp::parse_rfc3339);
         let pause = bench.clock.now().until(next.expect("a moment"));
         assert!(pause <= MINUTE * 16, "soon again: {pause:?}");
     }

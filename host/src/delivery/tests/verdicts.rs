@@ -57,10 +57,10 @@ async fn each_refusal_at_each_stage_has_its_meaning() {
         server.set(Behaviour::new().reject(stage, code, text));
         let to = format!("n{number}@example.com");
         let id = bench.send(&to).await;
-        let file = bench.after_attempts(id, 1).await;
-        let what = format!("{stage:?} {code} {text}: {}", file.row.reason);
-        assert_eq!(file.row.state, state, "{what}");
-        let attempt = &file.attempts[0];
+        let details = bench.after_attempts(id, 1).await;
+        let what = format!("{stage:?} {code} {text}: {}", details.row.reason);
+        assert_eq!(details.row.state, state, "{what}");
+        let attempt = &details.attempts[0];
         assert_eq!(attempt.code, Some(code), "{what}");
         assert!(attempt.reply.contains(text), "{what}");
         // One that contradicts the reply's code says nothing.

@@ -1,5 +1,5 @@
 //! One client of the sandbox inbox. mailin reads the commands and says what is answered; this reads the
-//! lines, bounds them, and answers the end of a message itself, once the archive holds it.
+//! lines, bounds them, and answers the end of a message itself, once the store holds it.
 
 use std::io;
 use std::mem;
@@ -14,7 +14,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio_util::sync::CancellationToken;
 
 use crate::clock::Clock;
-use crate::inbox::archive::{Archive, Arrival};
+use crate::inbox::store::{Arrival, InboxStore};
 use crate::mail::path;
 
 const NAME: &str = "sandbox.localhost";
@@ -29,7 +29,7 @@ const IDLE_TIMEOUT: Duration = Duration::from_mins(5);
 /// Where mail is kept, and by which clock.
 #[derive(Debug, Clone)]
 pub struct Inbox {
-    pub archive: Archive,
+    pub store: InboxStore,
     pub clock: Clock,
 }
 
@@ -157,14 +157,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
     }
 }
 
-/// Puts a message into the archive; answers the reply to it.
+/// Stores a message; returns the reply to it.
 async fn keep(inbox: &Inbox, mail: Mail) -> &'static str {
     let Mail { return_path, recipients, body, .. } = mail;
     let Body::Fits(raw) = body else {
         return "552 5.3.4 Message too large, at most 32 MiB\r\n";
     };
     let arrival = Arrival { recipients, return_path, raw, received_at: inbox.clock.now() };
-    match inbox.archive.insert(&arrival).await {
+    match inbox.store.insert(&arrival).await {
         Ok(()) => "250 2.0.0 Ok: kept in the inbox\r\n",
         Err(error) => {
             tracing::warn!(%error, "a message to the sandbox inbox was not kept");
@@ -222,7 +222,7 @@ impl Handler for Envelope {
         Ok(())
     }
 
-    /// What this answers is never said: the reply comes when the archive has the message.
+    /// What this answers is never said: the reply comes when the message is stored.
     fn data_end(&mut self) -> Response {
         self.with(|mail| mail.ended = true);
         OK

@@ -1,4 +1,4 @@
-//! What a client sends is what the archive holds, and 250 is said only then.
+//! The store holds what a client sent, and 250 is answered only then.
 
 use std::net::SocketAddr;
 
@@ -6,18 +6,18 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::{Inbox, connect, envelope, noon};
 use crate::inbox::InboxError;
-use crate::inbox::archive::Stored;
 use crate::inbox::smtp::Reach;
+use crate::inbox::store::StoredMessage;
 use crate::mail::path;
 
 /// lettre always ends a message with CRLF, so what is handed to it must not end with one.
 const MESSAGE: &str = "From: Ada <ada@sandbox.example>\r\nSubject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=\r\n\
                        \r\n.\r\n..\r\n.hidden\r\nafter.\r\n\r\n\u{fc}\u{20ac}\u{1f600}\r\n\r\n\r\nend";
 
-async fn newest(inbox: &Inbox) -> Stored {
-    let page = inbox.archive.list(1, None, None).await.expect("listed");
+async fn newest(inbox: &Inbox) -> StoredMessage {
+    let page = inbox.store.list(1, None, None).await.expect("listed");
     let id = page.rows.first().expect("a message").id;
-    inbox.archive.get(id).await.expect("read").expect("still there")
+    inbox.store.get(id).await.expect("read").expect("still there")
 }
 
 #[tokio::test]
@@ -86,16 +86,16 @@ async fn each_recipient_of_a_message_gets_a_row() {
     client.command("RCPT TO:<two@example.com>\r\n").await.expect("RCPT");
     client.command("DATA\r\n").await.expect("DATA");
     client.message(b"Subject: hi\r\n\r\nhi").await.expect("250");
-    let page = inbox.archive.list(9, None, None).await.expect("listed");
+    let page = inbox.store.list(9, None, None).await.expect("listed");
     let to: Vec<&str> = page.rows.iter().map(|row| row.to.as_str()).collect();
     assert_eq!(to, ["two@example.com", "one@example.com"]);
 }
 
 #[tokio::test]
-async fn a_stopped_archive_answers_451_and_the_session_goes_on() {
+async fn a_closed_store_answers_451_and_the_session_goes_on() {
     let inbox = Inbox::open().await;
     let mut client = connect(inbox.listen().await).await;
-    inbox.archive.close().await;
+    inbox.store.close().await;
     for _ in 0..2 {
         envelope(&mut client, "a@sandbox.example", "grace@example.com").await;
         let refused = client.message(b"Subject: hi\r\n\r\nhi").await.expect_err("not kept");
@@ -124,7 +124,7 @@ async fn what_stands_behind_a_bare_line_feed_is_no_command() {
     let smuggled = "MAIL FROM:<eve@example.com>\r\nRCPT TO:<bob@example.com>\r\nDATA\r\nhi\r\n";
     let message = format!("Subject: first\r\n\r\nhi\n.\r\n{smuggled}");
     client.message(message.as_bytes()).await.expect("250");
-    assert_eq!(inbox.archive.count().await.expect("counted"), 1);
+    assert_eq!(inbox.store.count().await.expect("counted"), 1);
 }
 
 #[tokio::test]

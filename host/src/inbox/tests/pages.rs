@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tower::ServiceExt;
 
 use super::Inbox;
-use crate::inbox::view::router;
+use crate::inbox::web::router;
 
 const RICH: &str = "From: \"Waxwing\" <hello@sandbox.example>
 To: Grace <grace@example.com>
@@ -52,7 +52,7 @@ async fn ask(inbox: &Inbox, path: &str, accept: &str) -> Response<Body> {
 async fn ask_host(inbox: &Inbox, path: &str, accept: &str, host: &str) -> Response<Body> {
     let request = Request::get(path).header(HOST, host).header(ACCEPT, accept);
     let request = request.body(Body::empty()).expect("a request");
-    router(inbox.archive.clone()).oneshot(request).await.expect("the router never fails")
+    router(inbox.store.clone()).oneshot(request).await.expect("the router never fails")
 }
 
 async fn text(response: Response<Body>) -> String {

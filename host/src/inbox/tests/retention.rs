@@ -1,32 +1,32 @@
-//! The archive is bounded, and what it says it holds survives its process.
+//! The store is bounded, and what it has acknowledged survives its process.
 
 use super::{Inbox, noon};
-use crate::inbox::archive::{Archive, Arrival, Bounds};
+use crate::inbox::store::{Arrival, Bounds, InboxStore};
 
-async fn subjects(archive: &Archive) -> Vec<String> {
-    let page = archive.list(200, None, None).await.expect("listed");
+async fn subjects(store: &InboxStore) -> Vec<String> {
+    let page = store.list(200, None, None).await.expect("listed");
     page.rows.into_iter().map(|row| row.subject).collect()
 }
 
 #[tokio::test]
 async fn the_oldest_messages_make_room() {
-    let inbox = Inbox::open_within(Bounds { messages: 3, bytes: i64::MAX }).await;
+    let inbox = Inbox::open_with_bounds(Bounds { messages: 3, bytes: i64::MAX }).await;
     for number in 1..=5 {
         inbox.keep("grace@example.com", &format!("Subject: {number}\n\nhi\n")).await;
     }
-    assert_eq!(subjects(&inbox.archive).await, ["5", "4", "3"]);
-    assert_eq!(inbox.archive.count().await.expect("counted"), 3);
+    assert_eq!(subjects(&inbox.store).await, ["5", "4", "3"]);
+    assert_eq!(inbox.store.count().await.expect("counted"), 3);
 }
 
 #[tokio::test]
 async fn one_large_message_makes_many_small_ones_go() {
-    let inbox = Inbox::open_within(Bounds { messages: 1_000, bytes: 10_000 }).await;
+    let inbox = Inbox::open_with_bounds(Bounds { messages: 1_000, bytes: 10_000 }).await;
     for number in 0..200 {
         inbox.keep("grace@example.com", &format!("Subject: {number}\n\nhi\n")).await;
     }
     let large = format!("Subject: large\n\n{}", "x".repeat(9_900));
     inbox.keep("grace@example.com", &large).await;
-    let left = subjects(&inbox.archive).await;
+    let left = subjects(&inbox.store).await;
     assert_eq!(left.first().map(String::as_str), Some("large"));
     assert!((2..10).contains(&left.len()), "{left:?}");
 }
@@ -42,10 +42,10 @@ async fn a_second_opening_finds_everything_and_goes_on_counting() {
         received_at: noon(),
     };
     let bounds = Bounds { messages: 2, bytes: i64::MAX };
-    let abandoned = Archive::open_within(&file, bounds).await.expect("opens");
+    let abandoned = InboxStore::open_with_bounds(&file, bounds).await.expect("opens");
     abandoned.insert(&arrival("one")).await.expect("kept");
     abandoned.insert(&arrival("two")).await.expect("kept");
-    let archive = Archive::open_within(&file, bounds).await.expect("opens again");
-    archive.insert(&arrival("three")).await.expect("kept");
-    assert_eq!(subjects(&archive).await, ["three", "two"]);
+    let store = InboxStore::open_with_bounds(&file, bounds).await.expect("opens again");
+    store.insert(&arrival("three")).await.expect("kept");
+    assert_eq!(subjects(&store).await, ["three", "two"]);
 }

@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use super::refusal::{Outage, Refusal, Refused};
 use crate::plugin::decision::Decision;
-use crate::store::StoreError;
 use crate::store::facts::{FactError, Facts, Snapshot};
 
 /// How long a decision is made again because accounts, keys, domains or templates keep changing.
@@ -75,7 +74,7 @@ impl From<FactError> for Abort {
     fn from(error: FactError) -> Self {
         match error {
             FactError::Stale => Self::Stale,
-            FactError::Store(error) => Self::request(unreachable_store(&error)),
+            FactError::Store(error) => Self::request(Refusal::store_outage(&error)),
         }
     }
 }
@@ -91,17 +90,11 @@ where
 {
     let start = Instant::now();
     while start.elapsed() < STALE_RETRIES {
-        let snapshot = facts.current().await.map_err(|error| unreachable_store(&error))?;
+        let snapshot = facts.current().await.map_err(|error| Refusal::store_outage(&error))?;
         match decide(snapshot).await {
             Err(Abort::Stale) => {}
             decided => return decided.map_err(Abort::into_refused),
         }
     }
     Err(Abort::Stale.into_refused())
-}
-
-/// The refusal of a request that needs the database, which fails; the log has the error.
-pub fn unreachable_store(error: &StoreError) -> Refusal {
-    tracing::error!(%error, "the database failed; the request is answered 503 and nothing is charged");
-    Refusal::unavailable(Outage::Store, "the store cannot be reached")
 }

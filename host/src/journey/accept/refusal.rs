@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::account::brand::BrandField;
 use crate::credit::Credits;
 use crate::id::DecisionId;
+use crate::store::StoreError;
 use crate::template::version::WrongType;
 
 /// Faults that are named one by one.
@@ -78,7 +79,7 @@ pub enum Refusal {
     },
     /// The idempotency key was used for another request.
     IdempotencyConflict,
-    /// An equal request is still running.
+    /// Another request with the idempotency key, equal or not, is still running.
     IdempotencyInFlight,
     /// The published template or a setting is wrong: the operator's or the author's fault.
     Internal {
@@ -157,6 +158,13 @@ impl Refusal {
         Self::Unavailable { outage, message: message.to_owned(), retry_after_s: 5 }
     }
 
+    /// The database failed. What it said goes to the log and not to the client.
+    #[must_use]
+    pub fn store_outage(error: &StoreError) -> Self {
+        tracing::error!(%error, "the database failed; the request is refused for now and nothing is charged");
+        Self::unavailable(Outage::Store, "the store cannot be reached")
+    }
+
     /// The code word of the contract.
     #[must_use]
     pub fn code(&self) -> &'static str {
@@ -175,7 +183,8 @@ impl Refusal {
         }
     }
 
-    /// What happened, why, and what to do, in one or two sentences.
+    /// What happened, why, and what to do, in one or two sentences, for HTTP and, where the contract says no other
+    /// words, for SMTP.
     #[must_use]
     pub fn message(&self) -> String {
         match self {
@@ -214,11 +223,10 @@ impl Refusal {
                 whole_seconds(*retry_after)
             ),
             Self::IdempotencyConflict => {
-                "this Idempotency-Key was used for another request; use a new key".to_owned()
+                "this idempotency key was used for another request; use a new key".to_owned()
             }
             Self::IdempotencyInFlight => {
-                "a request with this Idempotency-Key is still running; try again in a second"
-                    .to_owned()
+                "a request with this idempotency key is under way; try again in 1 s".to_owned()
             }
         }
     }

@@ -5,7 +5,7 @@ use super::receipt::Reply;
 use crate::account::key::ApiKey;
 use crate::id::MessageId;
 use crate::journey::accept::Accept;
-use crate::journey::accept::abort::{on_current_facts, unreachable_store};
+use crate::journey::accept::abort::on_current_facts;
 use crate::journey::accept::authenticate::{Caller, recheck_caller};
 use crate::journey::accept::refusal::{Refusal, Refused};
 use crate::journey::accept::request::Request;
@@ -25,7 +25,7 @@ pub async fn kept_reply(
     let Some(idempotency) = &request.idempotency else { return Ok(None) };
     let (key, now) = (&caller.key, accept.clock.now());
     let kept = store.kept_answer(key.account_id, key.mode, idempotency, now).await;
-    let Some(kept) = kept.map_err(|error| unreachable_store(&error))? else { return Ok(None) };
+    let Some(kept) = kept.map_err(|error| Refusal::store_outage(&error))? else { return Ok(None) };
     // No commit follows that would notice a key which was switched off in the meantime.
     let sender = on_current_facts(&accept.facts, |snapshot| async move {
         recheck_caller(&snapshot, caller, now).await
@@ -33,7 +33,7 @@ pub async fn kept_reply(
     .await?;
     let Some(answers) = kept else { return Err(Refusal::IdempotencyConflict.into()) };
     let answers = covered(store, &sender.key, answers).await;
-    let answers = answers.map_err(|error| unreachable_store(&error))?;
+    let answers = answers.map_err(|error| Refusal::store_outage(&error))?;
     Ok(Some(Reply::new(answers, request, true)))
 }
 

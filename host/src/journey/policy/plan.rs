@@ -1,4 +1,4 @@
-//! The plan policy's word on one send: allowed at a price, or denied.
+//! Asks the plan policy about one send: it is allowed at a price, or denied.
 
 use super::super::accept::abort::Abort;
 use super::super::accept::authenticate::Sender;
@@ -21,8 +21,8 @@ pub(in crate::journey) async fn check(
     submission: &Submission,
     substance: &Substance<'_>,
 ) -> Result<(Credits, Vec<Decision>), Abort> {
-    let uses = [the_use(submission, substance)];
-    let called = plugins.check(scope, context, &who(sender), &uses).await;
+    let uses = [use_request(submission, substance)];
+    let called = plugins.check(scope, context, &plan_account(sender), &uses).await;
     let Called { result, decision, failed } = called;
     let decisions = failed.into_iter().chain([decision]).collect();
     let refusal = match result.map(|verdicts| verdicts.into_iter().next()) {
@@ -46,7 +46,7 @@ pub(in crate::journey) fn failed_closed(kind: Kind, failure: &CallFailure) -> Re
     )
 }
 
-fn who(sender: &Sender) -> plan::Account {
+fn plan_account(sender: &Sender) -> plan::Account {
     let account = &sender.account.account;
     plan::Account {
         id: account.id.to_string(),
@@ -60,7 +60,7 @@ fn who(sender: &Sender) -> plan::Account {
     }
 }
 
-fn the_use(submission: &Submission, substance: &Substance<'_>) -> plan::UseRequest {
+fn use_request(submission: &Submission, substance: &Substance<'_>) -> plan::UseRequest {
     let (template, size) = match substance {
         Substance::Template(template, filled) => {
             (Some(template), filled.attachments.iter().map(|it| it.content.len()).sum())

@@ -1,7 +1,7 @@
 //! The sender: which address, and whether its domain is verified. The verdict was made in the
 //! background by the domain policy; here it is only read.
 
-use super::super::accept::abort::{Abort, unreachable_store};
+use super::super::accept::abort::Abort;
 use super::super::accept::authenticate::Sender;
 use super::super::accept::refusal::Refusal;
 use super::Substance;
@@ -109,7 +109,7 @@ pub(in crate::journey) async fn check_address(
     let decision = serde_json::from_value(row.decision.clone()).map_err(|_| {
         let value = row.decision.to_string();
         let error = StoreError::Inconsistent { table: "domains", column: "decision", value };
-        Abort::request(unreachable_store(&error))
+        Abort::request(Refusal::store_outage(&error))
     })?;
     let route = match row.domain.kind {
         DomainKind::Sandbox => RouteChoice::Sandbox,

@@ -1,5 +1,5 @@
-//! A slot: one place for a plugin, named after its files, with what the operator says of it in
-//! `<slot>.toml`.
+//! The configuration of a slot, from `<slot>.toml`: its kind, its binding, limits, activation rules and settings. A
+//! slot runs one plugin at a time and is named after its files.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::binding::Binding;
 use crate::plugin::runtime::kind::Kind;
-use crate::plugin::runtime::limits::{CallLimits, Limits, Partial};
+use crate::plugin::runtime::limits::{CallLimits, LimitOverrides, Limits};
 use crate::plugin::runtime::pool::Instances;
 
 /// The name of a slot: 1 to 64 of `a-z`, `0-9` and `-`.
@@ -24,49 +24,46 @@ pub struct SlotName(String);
 )]
 pub struct BadSlotName(String);
 
-/// What `<slot>.toml` says. Every key has a default.
+/// A parsed `<slot>.toml`. Every key has a default.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SlotConfig {
-    /// The kind. Needed only where there is no `<slot>.wasm`: then it is the built-in plugin of
-    /// the kind, with these settings.
+    /// Needed only where there is no `<slot>.wasm`: the built-in plugin of the kind then runs with these settings.
     pub kind: Option<Kind>,
-    /// What happens to a send when the plugin fails.
     pub on_failure: OnFailure,
-    /// Whether every call gets an instance of its own.
+    /// Fresh or warm instances, where the default for the kind does not fit.
     pub instances: Option<Instances>,
-    /// Whose calls come here; all, where it is left out.
+    /// Whose calls the slot answers; the whole server's by default.
     pub binding: Binding,
-    /// What a call may use, where it differs from the server's limits for the kind.
-    pub limits: Partial,
-    /// What must be seen before a new plugin is live.
+    /// Limits of a call that override the server's for the kind.
+    pub limits: LimitOverrides,
+    /// Checks of a new version before it becomes active.
     pub activation: Activation,
-    /// The plugin's own settings.
+    /// Settings that the plugin itself reads.
     pub settings: toml::Table,
 }
 
-/// What happens to a send when the plugin gives no answer.
+/// What happens to a send when the plugin fails.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnFailure {
-    /// It is refused; nothing is charged.
+    /// The send is refused; nothing is charged.
     #[default]
     Closed,
     /// The built-in plugin of the kind decides. For plan policies.
     Builtin,
 }
 
-/// What must be seen before a new plugin is live.
+/// Checks of a new version before it becomes active.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Activation {
-    /// What to do with the answers that would change.
     pub impact: ImpactRule,
-    /// Calls that are also made to the new plugin before it is live; 0 for none.
+    /// Calls that the new version answers in shadow first; 0 for none.
     pub shadow_calls: u32,
 }
 
-/// How many recorded calls may be answered in another way.
+/// How many answers to recorded calls may change for a version to become active by itself.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ImpactRule {
@@ -116,11 +113,11 @@ impl Kind {
 }
 
 impl SlotConfig {
-    /// Reads a slot's file.
+    /// Parses `<slot>.toml`.
     ///
     /// # Errors
     /// What is wrong, with line and column.
-    pub fn read(slot: &SlotName, text: &str) -> Result<Self, BadSlotConfig> {
+    pub fn parse(slot: &SlotName, text: &str) -> Result<Self, BadSlotConfig> {
         let wrong = |message| BadSlotConfig { slot: slot.clone(), message };
         // The line itself is not repeated: it may hold a secret.
         let config: Self = toml::from_str(text).map_err(|error| {
@@ -129,35 +126,36 @@ impl SlotConfig {
             let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
             wrong(format!("line {line}, column {column}: {}", error.message()))
         })?;
-        config.limits.check().map_err(wrong)?;
+        let mut faults: Vec<String> =
+            config.limits.broken_rules().iter().map(|rule| format!("limits.{rule}")).collect();
         if let (Some(kind), Some(builtin)) = (config.kind, slot.builtin_kind())
             && kind != builtin
         {
-            return Err(wrong(format!(
+            faults.push(format!(
                 "this slot replaces the built-in {builtin}, so its kind cannot be a {kind}; give the \
                  plugin a slot of another name"
-            )));
+            ));
         }
         match &config.binding {
             Binding::Plan(name) | Binding::Account(name) | Binding::Domain(name)
                 if name.is_empty() =>
             {
-                Err(wrong("[binding] names nothing; leave it out for the whole server".to_owned()))
+                faults
+                    .push("[binding] names nothing; leave it out for the whole server".to_owned());
             }
-            Binding::Server | Binding::Plan(_) | Binding::Account(_) | Binding::Domain(_) => {
-                Ok(config)
-            }
+            Binding::Server | Binding::Plan(_) | Binding::Account(_) | Binding::Domain(_) => {}
         }
+        if faults.is_empty() { Ok(config) } else { Err(wrong(faults.join("; "))) }
     }
 
-    /// The plugin's settings as JSON text.
+    /// The plugin's settings as JSON.
     #[must_use]
     pub fn settings(&self) -> Value {
         to_json(toml::Value::Table(self.settings.clone()))
     }
 
-    /// The limits of the slot: its own over those of the server for the kind. An interpreter in a
-    /// component needs more memory than a policy in Rust, so large components start from more.
+    /// The limits of the slot over those of the server for the kind. A component with an interpreter in it starts from
+    /// more memory.
     #[must_use]
     pub fn limits(&self, server: &Limits, kind: Kind, embeds_an_interpreter: bool) -> CallLimits {
         let mut limits = server.of(kind);
@@ -212,7 +210,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<SlotConfig, BadSlotConfig> {
-        SlotConfig::read(&"pro-prices".parse().expect("a name"), text)
+        SlotConfig::parse(&"pro-prices".parse().expect("a name"), text)
     }
 
     #[test]
@@ -245,9 +243,22 @@ mod tests {
     #[test]
     fn the_slot_of_a_built_in_plugin_is_of_its_kind() {
         let slot = Kind::Plan.builtin_slot();
-        let error = SlotConfig::read(&slot, "kind = 'renderer'\n").expect_err("another kind");
+        let error = SlotConfig::parse(&slot, "kind = 'renderer'\n").expect_err("another kind");
         assert!(error.to_string().contains("another name"), "{error}");
-        assert!(SlotConfig::read(&slot, "kind = 'plan'\n").is_ok());
+        assert!(SlotConfig::parse(&slot, "kind = 'plan'\n").is_ok());
+    }
+
+    #[test]
+    fn faults_beyond_the_grammar_are_named_at_once() {
+        let text =
+            "kind = 'renderer'\n[binding]\nplan = ''\n[limits]\ncall_ms = 0\nmemory_bytes = 1\n";
+        let error = SlotConfig::parse(&Kind::Plan.builtin_slot(), text).expect_err("four faults");
+        let said = error.to_string();
+        for words in
+            ["limits.call_ms: 1 to 60000", "limits.memory_bytes: ", "another name", "names nothing"]
+        {
+            assert!(said.contains(words), "{words}: {said}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::evidence::EvidenceError;
 use crate::plugin::config::binding::Binding;
 use crate::plugin::config::slot::{BadSlotConfig, SlotName};
-use crate::plugin::runtime::error::{CallFailure, ComponentError};
+use crate::plugin::runtime::error::ComponentError;
 use crate::plugin::runtime::inspect::InspectError;
 use crate::plugin::runtime::kind::Kind;
 use crate::plugin::runtime::signature::SignatureError;
@@ -67,11 +67,6 @@ impl From<InspectError> for LoadError {
 }
 
 impl LoadError {
-    /// The failure of a call, as a fault of what is validated.
-    pub(in crate::plugin) fn of_case(plugin: &str, case: &str, failure: &CallFailure) -> Self {
-        Self::Case { name: plugin.to_owned(), case: case.to_owned(), detail: failure.to_string() }
-    }
-
     /// A newer file came while this one was looked at.
     pub(in crate::plugin) fn superseded() -> Self {
         Self::Component(ComponentError::Superseded)

@@ -9,7 +9,7 @@ use wasmtime::component::Component;
 
 use super::error::LoadError;
 use super::installed::{CallStats, Installed, InstalledPlugin};
-use super::{builtin, cases};
+use super::{builtin, builtin_cases, golden_cases};
 use crate::clock::Clock;
 use crate::plugin::config::slot::{BadSlotConfig, OnFailure, SlotConfig, SlotName};
 use crate::plugin::kinds::domain::DomainPolicy;
@@ -187,16 +187,17 @@ impl Validator {
             }
         };
         let validated = make(settings).await?;
-        cases::check_builtin_cases(&validated).await?;
+        builtin_cases::check(&validated).await?;
         if let Some(directory) = cases {
             let directory = directory.to_owned();
-            let read = tokio::task::spawn_blocking(move || cases::read(kind, &directory)).await;
+            let read =
+                tokio::task::spawn_blocking(move || golden_cases::read(kind, &directory)).await;
             let read = read.map_err(|panicked| LoadError::File(panicked.to_string()))??;
             for case in read {
                 // A case with settings of its own is asked of a generation with those.
                 match case.call.settings.clone() {
-                    Some(settings) => cases::hold(&make(settings).await?, &case).await?,
-                    None => cases::hold(&validated, &case).await?,
+                    Some(settings) => golden_cases::check(&make(settings).await?, &case).await?,
+                    None => golden_cases::check(&validated, &case).await?,
                 }
             }
         }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::form::{Charge, Denial, Diagnostic, Form, Judgement, Lookup, Requirement};
+use super::json_form::{Charge, Denial, Diagnostic, JsonForm, Judgement, Lookup, Requirement};
 use crate::plugin::kinds::{domain, plan, renderer};
 use crate::plugin::runtime::bindings::types::{Diagnostic as WitDiagnostic, Failure};
 
@@ -63,9 +63,9 @@ pub fn failed(text: &str) -> Value {
     json!({ "trap": text })
 }
 
-fn answered<T>(answer: &Result<T, Failure>, form: impl FnOnce(&T) -> Value) -> Value {
+fn answered<T>(answer: &Result<T, Failure>, to_json: impl FnOnce(&T) -> Value) -> Value {
     match answer {
-        Ok(answer) => form(answer),
+        Ok(answer) => to_json(answer),
         Err(failure) => json!({ "failure": reason(failure) }),
     }
 }
@@ -79,6 +79,6 @@ fn reason(failure: &Failure) -> Value {
     }
 }
 
-fn value<F: Form<Of: Clone> + Serialize>(it: &F::Of) -> Value {
+fn value<F: JsonForm<Of: Clone> + Serialize>(it: &F::Of) -> Value {
     serde_json::to_value(F::of(it.clone())).expect("an answer has string keys only")
 }

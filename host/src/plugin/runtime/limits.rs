@@ -16,58 +16,42 @@ const MIB: usize = 1 << 20;
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
     /// Template rendering.
-    #[serde(deserialize_with = "Partial::of_renderer")]
+    #[serde(deserialize_with = "LimitOverrides::of_renderer")]
     pub renderer: CallLimits,
     /// Plan restriction and price.
-    #[serde(deserialize_with = "Partial::of_plan")]
+    #[serde(deserialize_with = "LimitOverrides::of_plan")]
     pub plan: CallLimits,
     /// Domain verification.
-    #[serde(deserialize_with = "Partial::of_domain")]
+    #[serde(deserialize_with = "LimitOverrides::of_domain")]
     pub domain: CallLimits,
 }
 
-/// Some limits; the others stay as they are.
+/// Limits of calls that are set; the others stay as they are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Partial {
+pub struct LimitOverrides {
     call_ms: Option<u64>,
     prepare_ms: Option<u64>,
     memory_bytes: Option<usize>,
     output_bytes: Option<usize>,
 }
 
-impl Partial {
-    fn checked<'de, D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let limits = Self::deserialize(from)?;
-        limits.check().map_err(serde::de::Error::custom)?;
-        Ok(limits)
-    }
-
+impl LimitOverrides {
     fn of_renderer<'de, D: Deserializer<'de>>(from: D) -> Result<CallLimits, D::Error> {
-        Self::checked(from).map(|it| it.over(Limits::default().renderer))
+        Self::deserialize(from).map(|it| it.over(Limits::default().renderer))
     }
 
     fn of_plan<'de, D: Deserializer<'de>>(from: D) -> Result<CallLimits, D::Error> {
-        Self::checked(from).map(|it| it.over(Limits::default().plan))
+        Self::deserialize(from).map(|it| it.over(Limits::default().plan))
     }
 
     fn of_domain<'de, D: Deserializer<'de>>(from: D) -> Result<CallLimits, D::Error> {
-        Self::checked(from).map(|it| it.over(Limits::default().domain))
+        Self::deserialize(from).map(|it| it.over(Limits::default().domain))
     }
 
-    /// Whether the engine can keep them.
-    pub(in crate::plugin) fn check(&self) -> Result<(), String> {
-        let within = |name: &str, value: Option<u64>, from: u64, to: u64| match value {
-            Some(value) if !(from..=to).contains(&value) => {
-                Err(format!("{name} is {value}, and it can be {from} to {to}"))
-            }
-            Some(_) | None => Ok(()),
-        };
-        let bytes = |value: Option<usize>| value.map(|it| u64::try_from(it).unwrap_or(u64::MAX));
-        within("call_ms", self.call_ms, 1, 60_000)?;
-        within("prepare_ms", self.prepare_ms, 1, 60_000)?;
-        within("memory_bytes", bytes(self.memory_bytes), 64 << 10, 128 << 20)?;
-        within("output_bytes", bytes(self.output_bytes), 1 << 10, 64 << 20)
+    /// As [`CallLimits::broken_rules`], of the limits that these say.
+    pub(in crate::plugin) fn broken_rules(self) -> Vec<&'static str> {
+        self.over(Limits::default().renderer).broken_rules()
     }
 
     /// These limits where they say something, else the others.
@@ -96,6 +80,21 @@ pub struct CallLimits {
 }
 
 impl CallLimits {
+    /// What the engine cannot keep, each with its key.
+    #[must_use]
+    pub fn broken_rules(&self) -> Vec<&'static str> {
+        let rules = [
+            ((1..=60_000).contains(&self.call_ms), "call_ms: 1 to 60000"),
+            ((1..=60_000).contains(&self.prepare_ms), "prepare_ms: 1 to 60000"),
+            (
+                (64 << 10..=128 << 20).contains(&self.memory_bytes),
+                "memory_bytes: 65536 to 134217728",
+            ),
+            ((1 << 10..=64 << 20).contains(&self.output_bytes), "output_bytes: 1024 to 67108864"),
+        ];
+        rules.into_iter().filter(|(holds, _)| !holds).map(|(_, rule)| rule).collect()
+    }
+
     /// Running time of one call.
     #[must_use]
     pub fn call(&self) -> Duration {

@@ -1,5 +1,4 @@
-//! What the plugins of a slot said last, for `waxwing plugin logs`: bounded in lines, in length
-//! and in lines a second.
+//! The log of a plugin slot, for `waxwing plugin logs`: bounded in lines, in length and in lines a second.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,11 +7,11 @@ use serde::Serialize;
 
 use super::bindings::types::CallContext;
 use super::counts::SlotCounts;
-use crate::clock::{Clock, Timestamp};
+use crate::clock::Clock;
 
 const MAX_KEPT_LINES: usize = 500;
 const MAX_LINES_PER_SECOND: u32 = 100;
-const CHARACTERS: usize = 1_024;
+const MAX_LINE_CHARACTERS: usize = 1_024;
 
 /// The log of one slot. Cheap to clone; all generations of the slot write into the same one.
 #[derive(Debug, Clone)]
@@ -127,7 +126,7 @@ impl SlotLog {
             state.lines.pop_front();
         }
         state.lines.push_back(Line {
-            at: at(now),
+            at: now.rfc3339(),
             level,
             plugin: plugin.to_owned(),
             call_id: call_id.to_owned(),
@@ -155,16 +154,13 @@ pub fn printable(text: &str) -> String {
     // The last ones turn the direction of what follows them.
     let steers =
         |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    text.chars().map(|c| if steers(c) { ' ' } else { c }).take(CHARACTERS).collect()
-}
-
-fn at(now: Timestamp) -> String {
-    now.rfc3339()
+    text.chars().map(|c| if steers(c) { ' ' } else { c }).take(MAX_LINE_CHARACTERS).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::Timestamp;
 
     #[test]
     fn a_flood_is_bounded_and_counted() {

@@ -188,7 +188,7 @@ impl Plugins {
             slot: slot.clone(),
             component,
             signature: stored.signature.clone(),
-            config: Arc::new(SlotConfig::read(slot, &stored.config)?),
+            config: Arc::new(SlotConfig::parse(slot, &stored.config)?),
             settings_revision: stored.settings_revision,
         };
         self.validator.validate(&candidate, self.log(slot), None, UNOBSERVED).await

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::platform::{PLAN, RENDERER, candidate};
 use super::{plugins, still_renders};
 use crate::plugin::Plugins;
-use crate::plugin::promotion::cases;
+use crate::plugin::promotion::golden_cases;
 use crate::plugin::promotion::validation::UNOBSERVED;
 use crate::plugin::runtime::limits::Limits;
 
@@ -22,7 +22,7 @@ async fn answers_as_it_did(plugins: &Plugins, slot: &str, fixture: &str, config:
     let log = plugins.validator.log(&candidate.slot);
     let validated = plugins.validator.validate(&candidate, log, Some(&folder), UNOBSERVED).await;
     let validated = validated.unwrap_or_else(|error| panic!("{fixture}: {error}"));
-    let cases = cases::read(validated.kind(), &folder).expect("its cases");
+    let cases = golden_cases::read(validated.kind(), &folder).expect("its cases");
     assert!(!cases.is_empty(), "{fixture} has cases");
     for case in cases {
         assert!(case.expected.is_some(), "{fixture}/{} says what comes out", case.name);

@@ -228,7 +228,7 @@ pub fn name(slot: &str) -> SlotName {
 /// A component in a slot, with the text of the slot's file.
 pub fn candidate(slot: &str, component: Option<Vec<u8>>, config: &str) -> Candidate {
     let slot = name(slot);
-    let config = SlotConfig::read(&slot, config).expect("a slot's file");
+    let config = SlotConfig::parse(&slot, config).expect("a slot's file");
     Candidate {
         slot,
         component: component.map(Artifact::new),

@@ -16,7 +16,8 @@ use waxwing_smtp::server::reply::{Answer, Reply};
 use super::{Mail, Recipient};
 use crate::message::address::EmailAddress;
 
-pub use step::{Dismissal, Protection, Step, StoreUnavailable, Terms};
+pub use step::{Protection, Step, StoreUnavailable, Terms};
+pub use waxwing_smtp::server::dialog::Dismissal;
 
 /// Replies that gather before they are written although more input is there.
 const FLUSH: usize = 8 << 10;
@@ -50,8 +51,8 @@ enum State {
     Data(Receiver),
     /// None yet: the driver shakes hands.
     Handshake,
-    /// None yet: the driver writes a report down.
-    Taking,
+    /// None yet: the driver stores a message.
+    Storing,
     Closed,
 }
 
@@ -106,11 +107,7 @@ impl Dialog {
     /// Ends the session: the reason goes to the output, the next step is [`Step::Close`].
     pub fn dismiss(&mut self, why: Dismissal) {
         if !matches!(self.state, State::Closed) {
-            self.say(match why {
-                Dismissal::Stopping => Reply::Stopping,
-                Dismissal::Idle => Reply::Idle,
-                Dismissal::TooManyConnections => Reply::TooManyConnections,
-            });
+            self.say(Reply::from(why));
         }
     }
 
@@ -125,12 +122,12 @@ impl Dialog {
         }
     }
 
-    /// What became of [`Step::Take`]: it is written down, or it cannot be now.
-    pub fn taken(&mut self, written: Result<(), StoreUnavailable>) {
-        if matches!(self.state, State::Taking) {
+    /// The result of [`Step::Store`].
+    pub fn stored(&mut self, written: Result<(), StoreUnavailable>) {
+        if matches!(self.state, State::Storing) {
             self.state = State::Command;
             match written {
-                Ok(()) => self.say(Reply::ReportTaken),
+                Ok(()) => self.say(Reply::ReportAccepted),
                 Err(StoreUnavailable) => self.say(Reply::StoreOutage),
             }
         }
@@ -140,7 +137,7 @@ impl Dialog {
     fn advance(&mut self, input: &mut BytesMut) -> Option<Step> {
         match &mut self.state {
             State::Closed => Some(Step::Close),
-            State::Handshake | State::Taking => Some(Step::Wait),
+            State::Handshake | State::Storing => Some(Step::Wait),
             State::Data(receiver) => match receiver.receive(input) {
                 Progress::More => Some(Step::Wait),
                 Progress::Flood => {
@@ -185,9 +182,9 @@ impl Dialog {
         };
         match receiver.into_content().into_report() {
             Ok(data) => {
-                self.state = State::Taking;
+                self.state = State::Storing;
                 let Envelope { sender, recipients, .. } = envelope;
-                Some(Step::Take(Box::new(Mail { sender, recipients, data })))
+                Some(Step::Store(Box::new(Mail { sender, recipients, data })))
             }
             Err(answer) => {
                 let is_ambiguous = answer.reply == Reply::BareLineEnding;

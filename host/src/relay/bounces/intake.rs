@@ -1,5 +1,5 @@
-//! What becomes of mail for the listener: a report changes the message that it is about, everything
-//! else is counted and let go.
+//! Processes mail for the listener: a report changes the message that it is about, everything else is
+//! counted and discarded.
 //!
 //! The return path tells which message it is; a report's own words only tell what happened to it. Who could
 //! forge a report, and what that would change: `REPORTS.md`.
@@ -31,7 +31,7 @@ pub struct SuppressionSettings {
     pub complaint_suppression: Option<Duration>,
 }
 
-/// Who takes reports.
+/// Processes reports about the messages of a store.
 #[derive(Debug)]
 pub struct Intake {
     store: Store,
@@ -41,9 +41,9 @@ pub struct Intake {
     rules: SuppressionSettings,
 }
 
-/// Why a report is not written down; it must come again, and may.
+/// Why a message could not be processed; its sender is told to retry.
 #[derive(Debug, thiserror::Error)]
-pub enum NotTaken {
+pub enum IntakeError {
     /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -77,7 +77,6 @@ impl Proof {
 const COMPLAINTS: [ComplaintKind; 2] = [ComplaintKind::Abuse, ComplaintKind::Fraud];
 
 impl Intake {
-    /// Takes reports about the messages of a store.
     #[must_use]
     pub fn new(
         store: Store,
@@ -89,8 +88,8 @@ impl Intake {
         Self { store, clock, addresses, reporters, rules }
     }
 
-    /// Takes a message that came from that address: when this answers, all that it reports is written down.
-    pub async fn take(&self, mail: &Mail, peer: IpAddr) -> Result<(), NotTaken> {
+    /// Records what a message from that address reports; all of it is stored when this returns.
+    pub async fn process(&self, mail: &Mail, peer: IpAddr) -> Result<(), IntakeError> {
         let report = report::parse(&mail.data, mail.sender.as_ref());
         for recipient in &mail.recipients {
             match (recipient, &report) {
@@ -205,7 +204,7 @@ impl Intake {
         mail: &Mail,
         complaint: &Complaint,
         peer: IpAddr,
-    ) -> Result<(), NotTaken> {
+    ) -> Result<(), IntakeError> {
         let mut paths = complaint.return_paths.iter();
         if let Some(id) = paths.find_map(|it| self.addresses.verp.read(it.local())) {
             let reported = self.store.reported(id).await?;

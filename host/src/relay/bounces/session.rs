@@ -6,13 +6,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::BytesMut;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::time::Instant;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
 use super::Intake;
 use super::dialog::{Dialog, Dismissal, Protection, Step, StoreUnavailable, Terms};
+use crate::relay::transport::{self, End, Heard};
 
 #[cfg(test)]
 mod tests;
@@ -39,18 +40,12 @@ pub struct Bounds {
 pub struct Listener {
     /// What a session is held under.
     pub terms: Arc<Terms>,
-    /// Who takes reports.
+    /// Processes the reports.
     pub intake: Intake,
     /// How long a session may take.
     pub bounds: Bounds,
     /// The certificate for STARTTLS.
     pub tls: Option<Arc<rustls::ServerConfig>>,
-}
-
-/// Why talking over one transport ended.
-enum End {
-    Handshake,
-    Closed,
 }
 
 struct Session<'a> {
@@ -120,60 +115,44 @@ impl Session<'_> {
                 }
                 Step::Wait => {
                     self.write(stream).await?;
-                    if !self.listen(stream).await? {
-                        return Ok(End::Closed);
+                    match self.listen(stream).await? {
+                        Heard::Input => {}
+                        Heard::End => return Ok(End::Closed),
+                        Heard::Dismissed(why) => self.dialog.dismiss(why),
                     }
                 }
-                Step::Take(mail) => {
-                    let taken = Box::pin(self.listener.intake.take(&mail, self.peer)).await;
-                    let taken = taken.map_err(|error| {
+                Step::Store(mail) => {
+                    let stored = Box::pin(self.listener.intake.process(&mail, self.peer)).await;
+                    let stored = stored.map_err(|error| {
                         tracing::error!(%error, "cannot store a bounce or complaint report; answered 4xx, so the sending server retries");
                         StoreUnavailable
                     });
                     self.receiving_since = None;
-                    self.dialog.taken(taken);
+                    self.dialog.stored(stored);
                 }
             }
         }
     }
 
     async fn write<S: AsyncWrite + Unpin>(&mut self, stream: &mut S) -> std::io::Result<()> {
-        let output = std::mem::take(self.dialog.output());
-        if output.is_empty() {
-            return Ok(());
-        }
-        let writing = async {
-            stream.write_all(&output).await?;
-            stream.flush().await
-        };
-        tokio::time::timeout(self.listener.bounds.idle, writing).await??;
-        self.answered = Instant::now();
+        let timeout = self.listener.bounds.idle;
+        let written = transport::write(stream, self.dialog.output(), timeout).await?;
+        self.answered = written.unwrap_or(self.answered);
         Ok(())
     }
 
-    /// Waits for the client, as long as where the session stands allows; false when nothing more comes.
-    async fn listen<S: AsyncRead + Unpin>(&mut self, stream: &mut S) -> std::io::Result<bool> {
+    /// Waits for the client, as long as where the session stands allows.
+    async fn listen<S: AsyncRead + Unpin>(&mut self, stream: &mut S) -> std::io::Result<Heard> {
         if self.stop.is_cancelled() {
             if self.dialog.is_idle() {
-                self.dialog.dismiss(Dismissal::Stopping);
-                return Ok(true);
+                return Ok(Heard::Dismissed(Dismissal::Stopping));
             }
             self.stopping_since.get_or_insert_with(Instant::now);
         }
         let deadline = self.deadline();
-        let drained = self.stopping_since.map(|since| since + MESSAGE_DRAIN);
+        let drain_end = self.stopping_since.map(|since| since + MESSAGE_DRAIN);
         self.input.reserve(READ_BYTES);
-        tokio::select! {
-            read = stream.read_buf(&mut self.input) => Ok(read? > 0),
-            () = tokio::time::sleep_until(drained.map_or(deadline, |it| it.min(deadline))) => {
-                let stopping = drained.is_some_and(|it| it <= deadline);
-                let why = if stopping { Dismissal::Stopping } else { Dismissal::Idle };
-                self.dialog.dismiss(why);
-                Ok(true)
-            }
-            // Looked at again from the start, with less time.
-            () = self.stop.cancelled(), if self.stopping_since.is_none() => Ok(true),
-        }
+        transport::listen(stream, &mut self.input, deadline, drain_end, &self.stop).await
     }
 
     fn deadline(&mut self) -> Instant {

@@ -102,9 +102,10 @@ fn the_idempotency_key_is_bound_to_envelope_and_content() {
     fewer.recipients.truncate(1);
     let mut swapped = mail(text);
     swapped.recipients.reverse();
+    assert_eq!(key_of(swapped).body_hash, key.body_hash, "the order of RCPT says nothing");
     let bounce = Mail { sender: None, ..mail(text) };
     let longer = mail(&format!("{text}\n"));
-    for other in [fewer, swapped, bounce, longer] {
+    for other in [fewer, bounce, longer] {
         assert_ne!(key_of(other).body_hash, key.body_hash);
     }
     assert!(read_mail(mail("From: a@example.com\n\n")).expect("readable").1.is_none());

@@ -7,7 +7,7 @@ use waxwing_smtp::server::reply::Answer;
 use super::manual::manual;
 use super::*;
 use crate::credit::Credits;
-use crate::written::assert_written;
+use crate::generated_docs::assert_up_to_date;
 
 fn written(answer: &Answer) -> String {
     let mut output = Vec::new();
@@ -87,6 +87,40 @@ fn the_code_word_stands_first() {
 }
 
 #[test]
+fn a_cause_has_the_same_words_over_http_and_smtp() {
+    let own_words = |refusal: &Refusal| match refusal {
+        // Each fault has its line, the key is no header field, and the contract gives the words of the others.
+        Refusal::BadRequest { .. }
+        | Refusal::Unauthorized
+        | Refusal::InsufficientBalance { .. }
+        | Refusal::DomainNotVerified { .. } => true,
+        Refusal::RestrictedTemplate { .. }
+        | Refusal::Forbidden { .. }
+        | Refusal::RateLimited { .. }
+        | Refusal::TooManyFailedLogins { .. }
+        | Refusal::IdempotencyConflict
+        | Refusal::IdempotencyInFlight
+        | Refusal::Internal { .. }
+        | Refusal::Unavailable { .. } => false,
+    };
+    let too_many = Refusal::TooManyFailedLogins { retry_after: Duration::from_mins(1) };
+    let same = all().into_iter().chain([too_many]).filter(|refusal| !own_words(refusal));
+    for refusal in same {
+        let wanted = format!("{} {}", refusal.code(), refusal.message());
+        let answer = answer(Moment::End, &refusal, Unpaid::Temporary);
+        assert!(written(&answer).contains(&wanted), "{wanted} in {}", written(&answer));
+        let is_example = matches!(
+            answer.reply,
+            Reply::InFlight
+                | Reply::IdempotencyConflict
+                | Reply::RateLimited
+                | Reply::TooManyLogins
+        );
+        assert!(!is_example || answer.reply.text() == wanted, "the manual says {wanted}");
+    }
+}
+
+#[test]
 fn refused_logins_have_their_own_codes() {
     let refusals = [
         Refusal::Unauthorized,
@@ -141,5 +175,5 @@ fn texts_from_elsewhere_cannot_leave_their_line() {
 
 #[test]
 fn the_manual_is_what_the_code_says() {
-    assert_written("src/relay/REPLIES.md", &manual(), "relay::reply");
+    assert_up_to_date("src/relay/REPLIES.md", &manual(), "relay::reply");
 }

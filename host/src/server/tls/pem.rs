@@ -50,6 +50,9 @@ pub(super) struct Files {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Digest([u8; 32]);
 
+/// A certificate with its issuers, and when it ends.
+type Chain = (Vec<CertificateDer<'static>>, Timestamp);
+
 /// A certificate that handshakes can show.
 #[derive(Debug)]
 pub(super) struct Loaded {
@@ -72,12 +75,24 @@ impl Pair {
     }
 
     pub fn load(&self, files: &Files) -> Result<Loaded, CertificateError> {
-        let chain = self.chain(&files.certificate)?;
-        let key = self.key(&files.private_key)?;
-        let malformed = || CertificateError::Malformed(self.certificate.clone());
-        let first = chain.first().ok_or_else(malformed)?;
-        ParsedCertificate::try_from(first).map_err(|_| malformed())?;
-        let expires_at = expiry::not_after(first).ok_or_else(malformed)?;
+        self.join(self.chain(&files.certificate)?, self.key(&files.private_key)?)
+    }
+
+    /// Why they cannot be used: what is wrong with each, or that they do not belong together.
+    pub fn faults(&self) -> Vec<CertificateError> {
+        let chain = self.certificate.read().and_then(|text| self.chain(&text));
+        let key = self.private_key.read().and_then(|text| self.key(&text));
+        match (chain, key) {
+            (Ok(chain), Ok(key)) => self.join(chain, key).err().into_iter().collect(),
+            (chain, key) => chain.err().into_iter().chain(key.err()).collect(),
+        }
+    }
+
+    fn join(
+        &self,
+        (chain, expires_at): Chain,
+        key: PrivateKeyDer<'static>,
+    ) -> Result<Loaded, CertificateError> {
         let key = CertifiedKey::from_der(chain, key, &provider()).map_err(|source| {
             let (certificate, private_key) = (self.certificate.clone(), self.private_key.clone());
             if source == Error::InconsistentKeys(InconsistentKeys::KeyMismatch) {
@@ -89,14 +104,18 @@ impl Pair {
         Ok(Loaded { key: Arc::new(key), expires_at })
     }
 
-    fn chain(&self, text: &[u8]) -> Result<Vec<CertificateDer<'static>>, CertificateError> {
+    fn chain(&self, text: &[u8]) -> Result<Chain, CertificateError> {
         let file = || self.certificate.clone();
         let chain = CertificateDer::pem_slice_iter(text).collect::<Result<Vec<_>, _>>();
         let chain = chain.map_err(|source| CertificateError::Garbled { file: file(), source })?;
         if chain.is_empty() {
             return Err(CertificateError::NoCertificate(file()));
         }
-        Ok(chain)
+        let malformed = || CertificateError::Malformed(file());
+        let first = chain.first().ok_or_else(malformed)?;
+        ParsedCertificate::try_from(first).map_err(|_| malformed())?;
+        let expires_at = expiry::not_after(first).ok_or_else(malformed)?;
+        Ok((chain, expires_at))
     }
 
     fn key(&self, text: &[u8]) -> Result<PrivateKeyDer<'static>, CertificateError> {

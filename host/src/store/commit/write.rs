@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use serde_json::json;
 
 use super::super::database::{Tx, args, inconsistent, inserts, sql, to_json};
-use super::super::events::{self, Change, tell};
+use super::super::events::{self, StateChange, record_event};
 use crate::clock::Timestamp;
 use crate::id::{AccountId, KeyId, MessageId};
 use crate::store::StoreError;
@@ -24,13 +24,13 @@ pub async fn write(
     write_messages(tx, accepted, now).await?;
     write_bodies(tx, accepted).await?;
     write_queue(tx, accepted).await?;
-    let changes = accepted.iter().map(|row| Change {
+    let changes = accepted.iter().map(|row| StateChange {
         message: row.message.id,
         account: row.account,
         state: row.state,
         reason: &row.reason,
     });
-    events::record(tx, changes, now).await?;
+    events::record_changes(tx, changes, now).await?;
     write_decisions(tx, accepted, now).await?;
     write_debits(tx, accepted, now).await?;
     write_usage(tx, accepted, now).await?;
@@ -44,7 +44,7 @@ pub async fn write(
     for event in &verdict.credit_events {
         let subject = event.account.to_string();
         let facts = json!({"balance": event.balance, "threshold": event.threshold});
-        tell(tx, event.kind.as_str(), &subject, &subject, &facts, now).await?;
+        record_event(tx, event.kind.as_str(), &subject, &subject, &facts, now).await?;
     }
     Ok(())
 }

@@ -3,18 +3,13 @@
 use serde_json::json;
 
 use super::super::database::{column, sql};
+use super::super::test_data::{self, open_account};
 use super::super::{RefusalRecord, Store};
 use super::{DecisionFilter, DecisionPage, DecisionRef};
-use crate::account::key::Mode;
-use crate::account::plan::Plan;
-use crate::account::{Account, AccountState};
 use crate::clock::Timestamp;
-use crate::credit::{Credits, EntryKind};
-use crate::id::{AccountId, DecisionId, DomainId, KeyId, MessageId};
+use crate::id::{AccountId, DecisionId, MessageId};
 use crate::store::StoreError;
-use crate::store::records::{
-    Acceptance, Body, BodyOf, Job, NewMessage, ReturnPath, RouteChoice, Slot,
-};
+use crate::store::records::NewMessage;
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
@@ -35,18 +30,11 @@ impl Fixture {
     async fn new() -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         let store = Store::open(&directory.path().join("test.db")).await.expect("opens");
-        let accounts = [account(&store).await, account(&store).await];
+        let accounts = [open_account(&store, 5, NOW).await, open_account(&store, 5, NOW).await];
         let (decision, message) = (DecisionId::new(at(0)), MessageId::new(NOW));
-        let slots = vec![Slot::Message(Box::new(new_message(decision, message)))];
-        let job = Job {
-            revision: store.revision().await.expect("readable"),
-            account_id: accounts[0],
-            key_id: KeyId::new(NOW),
-            mode: Mode::Live,
-            idempotency: None,
-            acceptance: Acceptance::Each,
-            slots,
-        };
+        let revision = store.revision().await.expect("readable");
+        let messages = vec![new_message(decision, message)];
+        let job = test_data::job(revision, accounts[0], messages, NOW);
         store.commit(&[job], NOW).await.expect("commits");
         let mut decisions = [decision; 3];
         let refusals = [
@@ -75,46 +63,9 @@ impl Fixture {
     }
 }
 
-async fn account(store: &Store) -> AccountId {
-    let account = Account {
-        id: AccountId::new(NOW),
-        name: "test".to_owned(),
-        plan: Plan::named("pro"),
-        state: AccountState::Active,
-        sender: None,
-        brand: crate::account::brand::Brand::default(),
-        strict: false,
-        created_at: NOW,
-    };
-    store.create_account(&account).await.expect("created");
-    store
-        .add_credits(account.id, EntryKind::Grant, Credits(5), "test", NOW)
-        .await
-        .expect("granted");
-    account.id
-}
-
 fn new_message(decision_id: DecisionId, id: MessageId) -> NewMessage {
-    NewMessage {
-        id,
-        channel: "api",
-        template: None,
-        sender: "a@sandbox.test".parse().expect("valid"),
-        domain: DomainId::new(NOW),
-        return_path: ReturnPath::Author,
-        recipient: "ada@example.com".parse().expect("valid"),
-        subject: "Hi".to_owned(),
-        route: RouteChoice::Sandbox,
-        price: Credits(1),
-        tags: Vec::new(),
-        metadata: serde_json::Map::new(),
-        send_at: None,
-        resent_from: None,
-        body: BodyOf::Own(Body::pack(b"Subject: Hi\r\n\r\nHi\r\n")),
-        blank: Vec::new(),
-        decision_id,
-        decisions: json!([{ "name": "plan-policy", "slot": "plan", "digest": "sha256:p" }]).into(),
-    }
+    let decisions = json!([{ "name": "plan-policy", "slot": "plan", "digest": "sha256:p" }]).into();
+    NewMessage { id, decision_id, decisions, ..test_data::new_message(NOW) }
 }
 
 #[tokio::test]

@@ -2,8 +2,8 @@ use std::time::Duration;
 
 use super::super::domain_keys;
 use super::*;
+use crate::account::Account;
 use crate::account::plan::Plan;
-use crate::account::{Account, AccountState};
 use crate::store::records::{BounceClass, SuppressionKind};
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
@@ -20,16 +20,7 @@ impl Fixture {
     async fn in_state(state: &str) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         let store = Store::open(&directory.path().join("test.db")).await.expect("opens");
-        let account = Account {
-            id: AccountId::new(NOW),
-            name: "test".to_owned(),
-            plan: Plan::named("pro"),
-            state: AccountState::Active,
-            sender: None,
-            brand: crate::account::brand::Brand::default(),
-            strict: false,
-            created_at: NOW,
-        };
+        let account = Account::new("test", Plan::named("pro"), NOW);
         store.create_account(&account).await.expect("created");
         let message = MessageId::new(NOW);
         sql(
@@ -177,7 +168,7 @@ async fn an_attempt_that_is_under_way_does_not_undo_a_bounce() {
     let leases = store.lease("one", &[fixture.message], NOW, until).await.expect("leases");
     assert_eq!(leases.len(), 1);
     assert_eq!(fixture.record(ReportKind::Bounce).await, Recorded::Now);
-    store.recover_leases(NOW).await.expect("released");
+    store.recover(NOW).await;
     assert_eq!(store.first_due().await.expect("readable"), None);
     assert_eq!(fixture.state().await, "bounced");
 }

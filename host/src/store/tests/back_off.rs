@@ -37,6 +37,8 @@ async fn what_waits_for_a_destination_is_not_due_and_costs_no_attempt() {
         assert_eq!(events, ["message.queued", "message.deferred"], "told once");
         assert_eq!((file.row.state.as_str(), file.attempts.len()), ("deferred", 0));
         assert_eq!(file.row.reason, format!("not before {latest}"));
+        let queued = store.queued(it.message_id).await.expect("readable").expect("it waits");
+        assert_eq!(queued.since, NOW, "since when it is deferred, and not only longer");
     }
     let hosts = ["mx.example".parse().expect("reads")].into();
     assert_eq!(store.wake(&hosts, 10, later).await.expect("works"), 2, "when it recovers");

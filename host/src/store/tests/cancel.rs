@@ -52,7 +52,7 @@ async fn what_is_being_sent_or_has_left_is_not_called_back_and_a_deferred_one_is
 
     let id = waiting(&fixture, None).await;
     let leases = lease(store, "one", NOW).await;
-    store.recover_leases(NOW).await.expect("released");
+    store.recover(NOW).await;
     let file = store.message(id).await.expect("there");
     assert_eq!((file.row.state.as_str(), file.attempts.len()), ("deferred", 1), "after a crash");
     let leases = [leases, lease(store, "two", NOW).await].concat();
@@ -71,14 +71,14 @@ async fn what_was_under_way_when_the_server_was_killed_may_have_arrived_and_is_n
     let id = waiting(&fixture, None).await;
     let price = 10 - fixture.balance().await;
     lease(store, "one", NOW).await;
-    assert_eq!(store.recover_leases(NOW).await.expect("released"), 1);
+    assert_eq!(store.recover(NOW).await, 1);
     let file = store.message(id).await.expect("there");
     assert!(file.attempts[0].reply.contains("may have arrived"), "{}", file.attempts[0].reply);
     let events: Vec<&str> = file.events.iter().map(|it| it.r#type.as_str()).collect();
     assert_eq!(events, ["message.queued", "message.sending", "message.deferred"]);
     assert_eq!(store.cancel(id, NOW).await.expect("works"), Cancellation::Canceled);
     assert_eq!(fixture.balance().await, 10 - price);
-    assert_eq!(store.recover_leases(NOW).await.expect("released"), 0);
+    assert_eq!(store.recover(NOW).await, 0);
 }
 
 #[tokio::test]

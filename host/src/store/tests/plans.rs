@@ -7,7 +7,7 @@ use super::*;
 use crate::store::database::{column, sql};
 
 /// Statements that go through all rows of a table or of an index, each with what makes that harmless.
-const SCANS: [(&str, &str); 18] = [
+const SCANS: [(&str, &str); 19] = [
     ("accounts", "lists all accounts for the command line, on a connection for lists"),
     ("wake_one_of_each: look", "walks over names that it finds one by one in the index"),
     ("commit: revision", "the table has one row"),
@@ -15,14 +15,15 @@ const SCANS: [(&str, &str); 18] = [
     ("gauges: queue", "walks over the 100 oldest lanes, which it finds by an index"),
     ("gauges: waiting", "counts the queue for the metrics, on a connection for lists"),
     ("is_ahead_of", "reads one row: the end of the primary key"),
+    ("last_attempts_in", "walks over a bounded number of messages, which it finds by indexes"),
     ("mend_due_times", "changes the queue after the clock was set back"),
     ("passed", "reads one row, which it makes of the active webhooks"),
     ("sampled_components", "samples are bounded by their number and their age"),
     ("recover_leases", "the index holds leased messages alone"),
-    ("events_behind: how far", "the table has one row"),
-    ("events_behind: webhooks", "an account has few webhooks"),
-    ("hand_out", "walks over the events that it is given"),
-    ("hand_out: bodies", "walks over the events that it is given"),
+    ("webhook_backlog: how far", "the table has one row"),
+    ("webhook_backlog: webhooks", "an account has few webhooks"),
+    ("publish_events", "walks over the events that it is given"),
+    ("publish_events: bodies", "walks over the events that it is given"),
     ("waiting_in", "walks over a bounded number of messages, which it finds by indexes"),
     ("waiting_webhooks", "walks over webhooks that it finds one by one in the index"),
     ("revision", "the table has one row"),

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::id::WebhookId;
-use crate::store::{Behind, NewWebhook, WebhookOwner};
+use crate::store::{Backlog, NewWebhook, WebhookOwner};
 
 const FAR: Timestamp = Timestamp::from_millis(1_900_000_000_000);
 
@@ -143,8 +143,15 @@ async fn events_stay_until_webhooks_have_been_told() {
     let drop_events = async || fixture.store.drop_events(FAR, 0, 100).await.expect("drops").dropped;
     assert_eq!((fixture.drop_messages().await, drop_events().await), (0, 0), "not told yet");
 
-    let behind: Behind = fixture.store.events_behind(100).await.expect("readable").expect("some");
-    assert!(fixture.store.hand_out((behind.from, behind.to), &[], NOW).await.expect("handed out"));
+    let backlog: Backlog =
+        fixture.store.webhook_backlog(100).await.expect("readable").expect("some");
+    assert!(
+        fixture
+            .store
+            .publish_events((backlog.from, backlog.to), &[], NOW)
+            .await
+            .expect("handed out")
+    );
     assert_eq!((fixture.drop_messages().await, drop_events().await), (1, 1));
     assert_eq!(fixture.count("events").await, 0);
 }

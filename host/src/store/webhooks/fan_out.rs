@@ -1,5 +1,5 @@
-//! From events to deliveries: what happened behind the cursor is read in its order, and handed to the
-//! webhooks in the transaction that moves the cursor.
+//! Turns events into deliveries: reads events after the cursor in order, and writes deliveries to webhooks in the
+//! transaction that moves the cursor.
 
 use futures_util::TryStreamExt as _;
 use serde_json::{Map, Value, json};
@@ -16,22 +16,22 @@ const EVENTS_SCANNED: i64 = 20_000;
 /// Bytes of events, as they are read, after which no more are: a message has up to 100 KiB of facts.
 const MAX_EVENT_BYTES: usize = 4 << 20;
 
-/// What is behind the cursor.
+/// The next events after the cursor, and the webhooks that may want them.
 #[derive(Debug)]
-pub struct Behind {
+pub struct Backlog {
     /// Where the cursor stands.
     pub from: i64,
-    /// Where it stands when all of this is handed out.
+    /// Where it stands when all of these are published.
     pub to: i64,
     /// The active webhooks.
     pub webhooks: Vec<WebhookRow>,
     /// The events of their owners, in their order.
-    pub events: Vec<FannedEvent>,
+    pub events: Vec<PublishedEvent>,
 }
 
-/// An event, with what is known of its subject.
+/// An event with its subject, as webhooks are told of it.
 #[derive(Debug, Clone)]
-pub struct FannedEvent {
+pub struct PublishedEvent {
     /// Its place in the order of all events.
     pub sequence: i64,
     pub id: EventId,
@@ -45,14 +45,13 @@ pub struct FannedEvent {
     /// What is told besides the reason.
     pub facts: Map<String, Value>,
     pub at: Timestamp,
-    /// What is known of the subject.
-    pub about: About,
+    pub about: EventSubject,
 }
 
-/// What is known of an event's subject.
+/// The subject of an event.
 #[derive(Debug, Clone)]
-pub enum About {
-    Message(Box<MessageAbout>),
+pub enum EventSubject {
+    Message(Box<MessageSubject>),
     /// The name of a domain.
     Domain(String),
     /// All is in the detail, or the subject is gone.
@@ -61,7 +60,7 @@ pub enum About {
 
 /// A message, as webhooks are told of it.
 #[derive(Debug, Clone)]
-pub struct MessageAbout {
+pub struct MessageSubject {
     pub recipient: String,
     pub sender: String,
     pub subject: String,
@@ -91,11 +90,11 @@ pub struct NewDelivery {
 }
 
 impl Store {
-    /// Up to `limit` events behind the cursor for webhooks that are active, fewer where they are large;
-    /// none where there is nothing behind it, or no webhook at all.
-    pub async fn events_behind(&self, limit: u32) -> Result<Option<Behind>, StoreError> {
-        let mut tx = self.db.snapshot("events_behind").await?;
-        let heads = sql("-- events_behind: how far
+    /// Up to `limit` events after the cursor for webhooks that are active, fewer where they are large;
+    /// none where there is nothing after it, or no webhook at all.
+    pub async fn webhook_backlog(&self, limit: u32) -> Result<Option<Backlog>, StoreError> {
+        let mut tx = self.db.snapshot("webhook_backlog").await?;
+        let heads = sql("-- webhook_backlog: how far
              SELECT (SELECT sequence FROM webhook_cursor) AS cursor,
                     (SELECT min(after_sequence) FROM webhooks WHERE state = 'active') AS first,
                     (SELECT coalesce(max(sequence), 0) FROM events) AS last")
@@ -108,7 +107,7 @@ impl Store {
             return Ok(None);
         }
         let rows = sql(
-            "-- events_behind: webhooks
+            "-- webhook_backlog: webhooks
              SELECT id, account_id, url, description, types, secret, earlier_secret, earlier_until, state,
                     reason, since, after_sequence, succeeded_at, failing_since, created_at
              FROM webhooks WHERE state = 'active'",
@@ -122,7 +121,7 @@ impl Store {
         owners.dedup();
         let mut to = last.min(begin + EVENTS_SCANNED);
         let mut rows = sql(
-            "-- events_behind
+            "-- webhook_backlog
              SELECT e.sequence, e.id, e.subject, e.account_id, e.type, e.detail, e.facts, e.created_at,
                     m.recipient, m.sender, m.subject AS title, m.template_slug, m.tags, m.metadata, m.credits,
                     m.state, d.name AS domain,
@@ -149,23 +148,23 @@ impl Store {
         }
         drop(rows);
         tx.rollback().await?;
-        Ok(Some(Behind { from, to, webhooks, events }))
+        Ok(Some(Backlog { from, to, webhooks, events }))
     }
 
-    /// Hands events out and moves the cursor `from` one place `to` another, in one transaction. Answers
-    /// whether it was done: it is not when the cursor stands elsewhere. A webhook that is not active any
+    /// Writes the deliveries and moves the cursor `from` one place `to` another, in one transaction. False, and nothing
+    /// is written, when the cursor stands elsewhere. A webhook that is not active any
     /// more gets nothing.
     ///
     /// # Errors
-    /// The database failed; nothing was handed out.
-    pub async fn hand_out(
+    /// The database failed; nothing was written.
+    pub async fn publish_events(
         &self,
         (from, to): (i64, i64),
         deliveries: &[NewDelivery],
         now: Timestamp,
     ) -> Result<bool, StoreError> {
-        let mut tx = self.db.begin("hand_out").await?;
-        let moved = sql("-- hand_out: the cursor
+        let mut tx = self.db.begin("publish_events").await?;
+        let moved = sql("-- publish_events: the cursor
              UPDATE webhook_cursor SET sequence = $2 WHERE id = 1 AND sequence = $1")
         .bind(from)
         .bind(to)
@@ -188,7 +187,7 @@ async fn insert(tx: &mut Tx, deliveries: &[NewDelivery], now: Timestamp) -> Resu
         json!({"webhooks": it.webhooks, "sequence": it.sequence, "event": it.event, "type": it.r#type})
     });
     sql(
-        "-- hand_out
+        "-- publish_events
          WITH told AS MATERIALIZED (
              SELECT value ->> 'sequence' AS sequence, value ->> 'event' AS event, value ->> 'type' AS type,
                     value -> 'webhooks' AS webhooks
@@ -208,7 +207,7 @@ async fn insert(tx: &mut Tx, deliveries: &[NewDelivery], now: Timestamp) -> Resu
         .iter()
         .map(|it| json!({"webhooks": it.webhooks, "event": it.event, "body": it.body}));
     sql(
-        "-- hand_out: bodies
+        "-- publish_events: bodies
          WITH told AS MATERIALIZED (
              SELECT value ->> 'event' AS event, value ->> 'body' AS body, value -> 'webhooks' AS webhooks
              FROM json_each($1))
@@ -238,7 +237,7 @@ fn size(row: &Row) -> Result<usize, StoreError> {
     Ok(size)
 }
 
-fn event(row: &Row) -> Result<FannedEvent, StoreError> {
+fn event(row: &Row) -> Result<PublishedEvent, StoreError> {
     let account: String = column(row, "account_id")?;
     let owner = if account.is_empty() {
         WebhookOwner::Server
@@ -246,7 +245,7 @@ fn event(row: &Row) -> Result<FannedEvent, StoreError> {
         WebhookOwner::Account(parsed::<AccountId>(row, "events", "account_id")?)
     };
     let domain: Option<String> = column(row, "domain")?;
-    Ok(FannedEvent {
+    Ok(PublishedEvent {
         sequence: column(row, "sequence")?,
         id: parsed(row, "events", "id")?,
         owner,
@@ -259,7 +258,7 @@ fn event(row: &Row) -> Result<FannedEvent, StoreError> {
         },
         at: Timestamp::from_millis(column(row, "created_at")?),
         about: match (column::<Option<String>>(row, "recipient")?, domain) {
-            (Some(recipient), _) => About::Message(Box::new(MessageAbout {
+            (Some(recipient), _) => EventSubject::Message(Box::new(MessageSubject {
                 recipient,
                 sender: column(row, "sender")?,
                 subject: column(row, "title")?,
@@ -270,8 +269,8 @@ fn event(row: &Row) -> Result<FannedEvent, StoreError> {
                 attempt: column(row, "attempt")?,
                 state: column(row, "state")?,
             })),
-            (None, Some(name)) => About::Domain(name),
-            (None, None) => About::Nothing,
+            (None, Some(name)) => EventSubject::Domain(name),
+            (None, None) => EventSubject::Nothing,
         },
     })
 }

@@ -11,7 +11,7 @@ use crate::account::Account;
 use crate::account::plan::Plan;
 use crate::id::EventId;
 use crate::store::{
-    Behind, DeliveryState, NewDelivery, NextTry, Store, TestDelivery, Tried, WebhookState,
+    Backlog, DeliveryState, NewDelivery, NextTry, Store, TestDelivery, Tried, WebhookState,
 };
 use crate::webhooks::health::reason_to_disable;
 
@@ -52,25 +52,30 @@ impl Bench {
     async fn happens(&self, what: &'static str) {
         let mut tx = self.store.db.begin("test").await.expect("begins");
         let account = self.account.to_string();
-        tell(&mut tx, what, "subject", &account, &json!({"n": 1}), self.now).await.expect("told");
+        record_event(&mut tx, what, "subject", &account, &json!({"n": 1}), self.now)
+            .await
+            .expect("told");
         tx.commit().await.expect("committed");
     }
 
     async fn happens_at_length(&self, bytes: usize) {
         let mut tx = self.store.db.begin("test").await.expect("begins");
         let (account, facts) = (self.account.to_string(), json!({"long": "a".repeat(bytes)}));
-        let told = tell(&mut tx, "credits.low", "subject", &account, &facts, self.now).await;
+        let told =
+            record_event(&mut tx, "credits.low", "subject", &account, &facts, self.now).await;
         told.expect("told");
         tx.commit().await.expect("committed");
     }
 
     /// Hands out what is behind the cursor to all webhooks; answers how many events.
-    async fn hand_out(&self, limit: u32) -> usize {
-        let Some(behind) = self.store.events_behind(limit).await.expect("read") else { return 0 };
-        let deliveries = all(&behind);
-        let places = (behind.from, behind.to);
-        assert!(self.store.hand_out(places, &deliveries, self.now).await.expect("written"));
-        behind.events.len()
+    async fn publish_events(&self, limit: u32) -> usize {
+        let Some(backlog) = self.store.webhook_backlog(limit).await.expect("read") else {
+            return 0;
+        };
+        let deliveries = all(&backlog);
+        let places = (backlog.from, backlog.to);
+        assert!(self.store.publish_events(places, &deliveries, self.now).await.expect("written"));
+        backlog.events.len()
     }
 
     async fn log(&self, id: WebhookId) -> Vec<(String, DeliveryState)> {
@@ -100,22 +105,22 @@ fn account_of(id: AccountId, now: Timestamp) -> Account {
     Account { id, ..Account::new("Test", Plan::named("pro"), now) }
 }
 
-fn all(behind: &Behind) -> Vec<NewDelivery> {
-    let each = |event: &FannedEvent| NewDelivery {
-        webhooks: behind.webhooks.iter().map(|it| it.id).collect(),
+fn all(backlog: &Backlog) -> Vec<NewDelivery> {
+    let each = |event: &PublishedEvent| NewDelivery {
+        webhooks: backlog.webhooks.iter().map(|it| it.id).collect(),
         sequence: event.sequence,
         event: event.id,
         r#type: event.r#type.clone(),
         body: "{}".to_owned(),
     };
-    behind.events.iter().map(each).collect()
+    backlog.events.iter().map(each).collect()
 }
 
 #[tokio::test]
 async fn without_a_webhook_nothing_is_read_or_written() {
     let bench = Bench::new().await;
     bench.happens("credits.low").await;
-    assert!(bench.store.events_behind(500).await.expect("read").is_none());
+    assert!(bench.store.webhook_backlog(500).await.expect("read").is_none());
 }
 
 #[tokio::test]
@@ -125,14 +130,14 @@ async fn a_webhook_is_told_what_happens_after_it_was_made_once_and_in_order() {
         bench.happens("credits.low").await;
     }
     let id = bench.webhook().await;
-    assert_eq!(bench.hand_out(500).await, 0, "that was before");
+    assert_eq!(bench.publish_events(500).await, 0, "that was before");
     for what in ["credits.low", "credits.exhausted", "template.published"] {
         bench.happens(what).await;
     }
-    assert_eq!(bench.hand_out(2).await, 2, "a batch");
+    assert_eq!(bench.publish_events(2).await, 2, "a batch");
     let second = bench.webhook().await;
-    assert_eq!(bench.hand_out(2).await, 1, "and the rest");
-    assert_eq!(bench.hand_out(2).await, 0);
+    assert_eq!(bench.publish_events(2).await, 1, "and the rest");
+    assert_eq!(bench.publish_events(2).await, 0);
     assert_eq!(bench.log(id).await.len(), 3);
     assert!(bench.log(second).await.is_empty(), "made after the third");
     assert_eq!(bench.due(id).await.len(), 3);
@@ -146,7 +151,7 @@ async fn large_events_are_read_a_few_at_a_time_and_none_is_left_out() {
         bench.happens_at_length(bytes).await;
     }
     for events in [3, 1, 2, 0] {
-        assert_eq!(bench.hand_out(500).await, events);
+        assert_eq!(bench.publish_events(500).await, events);
     }
     assert_eq!(bench.log(id).await.len(), 6);
 }
@@ -168,10 +173,10 @@ async fn what_was_interrupted_is_handed_out_once_and_not_twice() {
     let bench = Bench::new().await;
     let id = bench.webhook().await;
     bench.happens("credits.low").await;
-    let behind = bench.store.events_behind(500).await.expect("read").expect("some");
-    let (places, deliveries) = ((behind.from, behind.to), all(&behind));
-    assert!(bench.store.hand_out(places, &deliveries, bench.now).await.expect("written"));
-    let again = bench.store.hand_out(places, &deliveries, bench.now).await.expect("read");
+    let backlog = bench.store.webhook_backlog(500).await.expect("read").expect("some");
+    let (places, deliveries) = ((backlog.from, backlog.to), all(&backlog));
+    assert!(bench.store.publish_events(places, &deliveries, bench.now).await.expect("written"));
+    let again = bench.store.publish_events(places, &deliveries, bench.now).await.expect("read");
     assert!(!again, "the cursor stands elsewhere");
     assert_eq!(bench.log(id).await.len(), 1);
 }
@@ -181,18 +186,18 @@ async fn a_webhook_that_is_disabled_or_gone_in_the_meantime_gets_nothing() {
     let bench = Bench::new().await;
     let (off, gone, on) = (bench.webhook().await, bench.webhook().await, bench.webhook().await);
     bench.happens("credits.low").await;
-    let behind = bench.store.events_behind(500).await.expect("read").expect("some");
+    let backlog = bench.store.webhook_backlog(500).await.expect("read").expect("some");
     let change = WebhookChange {
         state: Some((WebhookState::Disabled, "by a test".to_owned())),
         ..WebhookChange::default()
     };
     assert!(bench.store.change_webhook(off, &change, bench.now).await.expect("changed"));
     bench.store.remove_webhook(gone, 1, bench.now).await.expect("removed");
-    let places = (behind.from, behind.to);
-    assert!(bench.store.hand_out(places, &all(&behind), bench.now).await.expect("written"));
+    let places = (backlog.from, backlog.to);
+    assert!(bench.store.publish_events(places, &all(&backlog), bench.now).await.expect("written"));
     assert!(bench.log(off).await.is_empty() && bench.log(gone).await.is_empty());
     assert_eq!(bench.log(on).await.len(), 1);
-    bench.hand_out(500).await;
+    bench.publish_events(500).await;
     let log = bench.log(on).await;
     assert!(log.iter().any(|it| it.0 == "webhook.disabled"), "the others hear of it");
     let change = WebhookChange {
@@ -200,7 +205,7 @@ async fn a_webhook_that_is_disabled_or_gone_in_the_meantime_gets_nothing() {
         ..WebhookChange::default()
     };
     assert!(bench.store.change_webhook(off, &change, bench.now).await.expect("changed"));
-    assert_eq!(bench.hand_out(500).await, 0, "what happened while it was off is not told");
+    assert_eq!(bench.publish_events(500).await, 0, "what happened while it was off is not told");
 }
 
 #[tokio::test]
@@ -208,7 +213,7 @@ async fn a_delivery_is_tried_until_it_is_taken_or_its_tries_are_used_up() {
     let bench = Bench::new().await;
     let id = bench.webhook().await;
     bench.happens("credits.low").await;
-    bench.hand_out(500).await;
+    bench.publish_events(500).await;
     let event = bench.due(id).await[0];
     let later = bench.now.after(Duration::from_secs(5));
     bench.settle(id, event, NextTry::At(later), bench.now).await;
@@ -242,7 +247,7 @@ async fn a_webhook_that_takes_nothing_for_five_days_is_disabled_by_a_spent_deliv
     for _ in 0..3 {
         bench.happens("credits.low").await;
     }
-    bench.hand_out(500).await;
+    bench.publish_events(500).await;
     let due = bench.due(id).await;
     let at = |days: u32| bench.now.after(DAY * days);
     bench.settle(id, due[0], NextTry::Spent, at(0)).await;
@@ -261,7 +266,7 @@ async fn a_delivery_that_has_waited_too_long_disables_a_webhook_that_takes_nothi
     let bench = Bench::new().await;
     let id = bench.webhook().await;
     bench.happens("credits.low").await;
-    bench.hand_out(500).await;
+    bench.publish_events(500).await;
     let (event, late) = (bench.due(id).await[0], NextTry::Late(bench.now.after(DAY)));
     bench.settle(id, event, late, bench.now).await;
     bench.settle(id, event, late, bench.now.after(4 * DAY)).await;
@@ -278,7 +283,7 @@ async fn an_end_point_that_is_gone_is_disabled_and_what_waits_for_it_fails() {
     for _ in 0..3 {
         bench.happens("credits.low").await;
     }
-    bench.hand_out(500).await;
+    bench.publish_events(500).await;
     assert_eq!(bench.store.end_deliveries(id, 500).await.expect("ended"), 0, "it is active");
     let due = bench.due(id).await;
     bench.settle(id, due[0], NextTry::Gone, bench.now).await;
@@ -326,7 +331,7 @@ async fn the_log_goes_when_its_time_is_over_and_with_its_webhook() {
     let bench = Bench::new().await;
     let id = bench.webhook().await;
     bench.happens("credits.low").await;
-    bench.hand_out(500).await;
+    bench.publish_events(500).await;
     let log = json!({"status": 200});
     for at in [bench.now, bench.now, bench.now, bench.now.after(DAY)] {
         let (event, state) = (EventId::new(at), DeliveryState::Delivered);
@@ -353,16 +358,16 @@ async fn what_was_written_under_a_clock_that_was_ahead_is_due_earlier() {
     let id = bench.webhook().await;
     let (now, latest) = (bench.now, bench.now.after(DAY));
     bench.happens("credits.low").await;
-    bench.hand_out(500).await;
+    bench.publish_events(500).await;
     let timely = bench.due(id).await[0];
     bench.settle(id, timely, NextTry::At(now.after(DAY / 2)), now).await;
     bench.now = now.after(DAY / 4);
     bench.happens("credits.low").await;
-    bench.hand_out(500).await;
+    bench.publish_events(500).await;
     let untried = bench.due(id).await[0];
     bench.now = now.after(DAY * 365);
     bench.happens("credits.low").await;
-    bench.hand_out(500).await;
+    bench.publish_events(500).await;
     let tried = bench.due(id).await.into_iter().find(|it| ![timely, untried].contains(it));
     let tried = tried.expect("a third one");
     bench.settle(id, tried, NextTry::At(bench.now.after(DAY)), bench.now).await;
@@ -384,7 +389,7 @@ async fn no_webhook_fails_since_a_day_that_is_to_come() {
     for _ in 0..2 {
         bench.happens("credits.low").await;
     }
-    bench.hand_out(500).await;
+    bench.publish_events(500).await;
     let due = bench.due(id).await;
     bench.settle(id, due[0], NextTry::At(bench.now), bench.now.after(DAY * 365)).await;
     bench.settle(id, due[1], NextTry::At(bench.now), bench.now).await;

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use super::METRICS;
-use crate::written::assert_written;
+use crate::generated_docs::assert_up_to_date;
 
 const INTRODUCTION: &str = "\
 # Metrics
@@ -25,7 +25,7 @@ fn the_list_of_metrics_is_what_the_code_counts() {
         format!("| `{name}` | {} | {labels} | {meaning} |\n", format!("{kind:?}").to_lowercase())
     });
     let list = INTRODUCTION.to_owned() + &rows.collect::<String>();
-    assert_written("METRICS.md", &list, "telemetry::metrics");
+    assert_up_to_date("METRICS.md", &list, "telemetry::metrics");
 }
 
 #[test]

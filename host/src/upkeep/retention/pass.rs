@@ -85,7 +85,7 @@ impl<'a> Pass<'a> {
             match self.delete_all(kind).await {
                 Ok(0) => {}
                 Ok(dropped) => {
-                    metrics::counter!("waxwing_dropped_total", "what" => kind.as_str())
+                    metrics::counter!("waxwing_retention_deleted_total", "what" => kind.as_str())
                         .increment(dropped);
                     tracing::info!(dropped, kind = kind.as_str(), "expired records deleted");
                 }

@@ -13,7 +13,7 @@ use crate::domain::look_alike::{LookAlikes, mixes_scripts};
 use crate::domain::name::DomainName;
 use crate::domain::state::{DomainKind, Phase, SenderDomain, Standing};
 use crate::id::{DomainId, fill_random};
-use crate::store::{DomainRow, NewDomain};
+use crate::store::{AddingFacts, DomainRow, NewDomain};
 
 /// Of 253 octets of a name (RFC 1035 section 2.3.4), what a DKIM key's record needs before it.
 const MAX_NAME_OCTETS: usize = 253 - "wx00000000r._domainkey.".len();
@@ -40,6 +40,23 @@ pub enum NameRefused {
     MixedScripts,
 }
 
+/// Why a domain is not added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NotAdded {
+    /// The account has it.
+    #[error("the account has this domain already")]
+    Exists,
+    /// The account has as many as it may have.
+    #[error("the account has {0} domains, the most that it may have; delete one first")]
+    TooMany(u32),
+    /// It could be taken for a verified domain of somebody else.
+    #[error(
+        "the name looks like a domain that another account of this server has verified; if it is \
+         yours nevertheless, ask the operator of this server to add it"
+    )]
+    LooksLikeAnother,
+}
+
 impl Verifier {
     /// Adds a domain to an account. Nothing of it was seen in DNS yet, so one that needs records
     /// starts at 0 %; its first check is a little later, so that no resolver remembers the absence
@@ -56,9 +73,8 @@ impl Verifier {
         if kind == DomainKind::Dns {
             admit(&name, look_alikes)?;
         }
-        let most = self.rules.per_account;
-        let refused = self.store.would_refuse(account.id, &name, look_alikes, most).await?;
-        refused.map_or(Ok(()), Err)?;
+        let decide = |facts| may_be_added(facts, look_alikes, self.rules.per_account);
+        decide(self.store.adding_facts(account.id, &name).await?)?;
         let (keys, first_check) = match kind {
             DomainKind::Sandbox => (Vec::new(), None),
             DomainKind::Dns => {
@@ -106,7 +122,7 @@ impl Verifier {
             domain,
         };
         let new = NewDomain { row, look_alikes, keys, first_check };
-        self.store.add_domain(&new, most, now).await??;
+        self.store.add_domain(&new, now, decide).await??;
         Ok(id)
     }
 }
@@ -121,6 +137,19 @@ fn admit(name: &DomainName, look_alikes: LookAlikes) -> Result<(), NameRefused> 
     match look_alikes {
         LookAlikes::Refused if mixes_scripts(name) => Err(NameRefused::MixedScripts),
         LookAlikes::Refused | LookAlikes::Allowed => Ok(()),
+    }
+}
+
+/// Whether an account that may have `most` domains gets this one: pure, on facts that the store read.
+fn may_be_added(facts: AddingFacts, look_alikes: LookAlikes, most: u32) -> Result<(), NotAdded> {
+    if facts.is_there {
+        Err(NotAdded::Exists)
+    } else if facts.domains >= u64::from(most) {
+        Err(NotAdded::TooMany(most))
+    } else if facts.has_look_alike && look_alikes == LookAlikes::Refused {
+        Err(NotAdded::LooksLikeAnother)
+    } else {
+        Ok(())
     }
 }
 

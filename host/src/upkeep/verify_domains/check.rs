@@ -21,7 +21,7 @@ use crate::mail::dkim::KeyError;
 use crate::plugin::decision::Decision;
 use crate::plugin::domain::{Finding, Requirement, Status};
 use crate::store::{
-    CheckRow, Checked, DomainFile, DomainRow, SampleOutcome, SampleRecord, StoreError,
+    CheckRow, Checked, DomainDetails, DomainRow, SampleOutcome, SampleRecord, StoreError,
     sample_identity,
 };
 
@@ -41,24 +41,25 @@ pub enum CheckError {
 
 impl Verifier {
     /// Looks at a domain now. Answers what is known of it then; none if there is no such domain.
-    pub async fn check(&self, id: DomainId) -> Result<Option<DomainFile>, CheckError> {
+    pub async fn check(&self, id: DomainId) -> Result<Option<DomainDetails>, CheckError> {
         self.examine(id).await?;
-        Ok(self.store.domain_file(id).await?)
+        Ok(self.store.domain_details(id).await?)
     }
 
     /// Looks at a domain now, if there is such a domain and it has records.
     pub(super) async fn examine(&self, id: DomainId) -> Result<(), CheckError> {
-        let Some(mut file) = self.store.domain_file(id).await? else { return Ok(()) };
-        let Some(check) = file.check.clone() else { return Ok(()) };
-        let keyless = file.keys.is_empty();
+        let Some(mut details) = self.store.domain_details(id).await? else { return Ok(()) };
+        let Some(check) = details.check.clone() else { return Ok(()) };
+        let keyless = details.keys.is_empty();
         if keyless {
-            file.keys = self.pair(id, KeyPhase::Signing, self.clock.now()).await?;
+            details.keys = self.pair(id, KeyPhase::Signing, self.clock.now()).await?;
         }
-        let domain = &file.row.domain;
+        let domain = &details.row.domain;
         let account = self.store.account(domain.account_id, self.clock.now()).await?.account;
-        let checked = self.made(&file, check, &account).await?;
+        let checked = self.made(&details, check, &account).await?;
         let checked = if keyless {
-            let (row, keys) = (checked.row.or(Some(file.row.clone())), Some(file.keys.clone()));
+            let (row, keys) =
+                (checked.row.or(Some(details.row.clone())), Some(details.keys.clone()));
             Checked { row, keys, ..checked }
         } else {
             checked
@@ -72,24 +73,25 @@ impl Verifier {
 
     async fn made(
         &self,
-        file: &DomainFile,
+        details: &DomainDetails,
         check: CheckRow,
         account: &Account,
     ) -> Result<Checked, CheckError> {
         let mut lookups = Lookups::begin();
-        let domain = &file.row.domain;
+        let domain = &details.row.domain;
         let Evaluation { requirements, judged, decisions } =
-            self.evaluate(account, domain, &file.keys, DnsLookups::Query, &mut lookups).await;
+            self.evaluate(account, domain, &details.keys, DnsLookups::Query, &mut lookups).await;
         self.keep_samples(&decisions).await;
         // What the host itself decides by, it looks at itself, whatever the policy asks for.
-        let own = known_proofs(&file.row).into_iter().chain(next_keys(&domain.name, &file.keys));
+        let own =
+            known_proofs(&details.row).into_iter().chain(next_keys(&domain.name, &details.keys));
         let unseen = own.filter(|it| lookups.of(&it.name, it.record_type).is_none()).collect();
         lookups.make(&self.resolver, unseen).await;
         let now = self.clock.now();
         let check = CheckRow { observations: lookups.to_json(), checked_at: Some(now), ..check };
         match judged {
-            Ok(judged) => self.conclude(file, check, requirements, judged, &lookups, now).await,
-            Err(unjudged) => self.without_judgement(file, check, &unjudged, &lookups, now).await,
+            Ok(judged) => self.conclude(details, check, requirements, judged, &lookups, now).await,
+            Err(unjudged) => self.without_judgement(details, check, &unjudged, &lookups, now).await,
         }
     }
 
@@ -97,16 +99,16 @@ impl Verifier {
     /// the policy may fail as it likes.
     async fn without_judgement(
         &self,
-        file: &DomainFile,
+        details: &DomainDetails,
         mut check: CheckRow,
         unjudged: &Unjudged,
         lookups: &Lookups,
         now: Timestamp,
     ) -> Result<Checked, CheckError> {
-        let domain = &file.row.domain;
+        let domain = &details.row.domain;
         tracing::warn!(domain = %domain.name, reason = %unjudged, "a domain could not be judged");
         let mut judgement = Judgement::unchanged(&domain.standing);
-        judgement.disown(&file.row, lookups);
+        judgement.disown(&details.row, lookups);
         let shown = if judgement.lacks {
             self.shown(domain, &check, lookups, &mut judgement).await?
         } else {
@@ -118,19 +120,19 @@ impl Verifier {
         }
         check.unclear_since = check.unclear_since.or(Some(now));
         check.failure = Some(unjudged.for_client());
-        check.next_at = self.next(&step, &check, &file.keys, None, now);
+        check.next_at = self.next(&step, &check, &details.keys, None, now);
         let event =
             step.event.map(|event| (event, self.told(event, &judgement, shown, step.since)));
         let row = (shown != Shown::Unclear).then(|| DomainRow {
             domain: SenderDomain { standing: stands(&step, judgement), ..domain.clone() },
-            ..file.row.clone()
+            ..details.row.clone()
         });
         Ok(Checked { row, check, keys: None, event })
     }
 
     async fn conclude(
         &self,
-        file: &DomainFile,
+        details: &DomainDetails,
         mut check: CheckRow,
         requirements: Vec<Requirement>,
         judged: Judged,
@@ -138,13 +140,13 @@ impl Verifier {
         now: Timestamp,
     ) -> Result<Checked, CheckError> {
         let Judged { findings, mut decision, recheck_after } = judged;
-        let domain = &file.row.domain;
+        let domain = &details.row.domain;
         let all = (requirements.as_slice(), findings.as_slice());
-        let keys = rotate::advance(&domain.name, &file.keys, lookups, all, now);
-        let current = keys.as_ref().unwrap_or(&file.keys);
+        let keys = rotate::advance(&domain.name, &details.keys, lookups, all, now);
+        let current = keys.as_ref().unwrap_or(&details.keys);
         let before = satisfied_before(&check.findings);
         let mut judgement = judge(domain, current, &requirements, &findings, lookups, &before);
-        judgement.disown(&file.row, lookups);
+        judgement.disown(&details.row, lookups);
         let shown = self.shown(domain, &check, lookups, &mut judgement).await?;
         let step = self.rules.schedule.step(&domain.standing, shown, now);
 
@@ -176,7 +178,7 @@ impl Verifier {
             requirements: requirements_json(&requirements),
             decision: decision_json(&decision),
         };
-        let row = is_other(&row, &file.row).then_some(row);
+        let row = is_other(&row, &details.row).then_some(row);
         Ok(Checked { row, check, keys, event })
     }
 
@@ -293,9 +295,9 @@ pub fn requirements_json(requirements: &[Requirement]) -> Value {
     let requirement = |it: &Requirement| {
         json!({
             "id": it.id,
-            "purpose": wire_types::purpose(it.purpose),
+            "purpose": wire_types::purpose_name(it.purpose),
             "required": it.required,
-            "type": wire_types::record_type(it.record_type),
+            "type": wire_types::record_type_name(it.record_type),
             "name": it.name,
             "value": it.suggested_value,
             "help": it.help,
@@ -335,7 +337,7 @@ fn findings_json(
         };
         json!({
             "id": requirement.id,
-            "status": wire_types::status(counted),
+            "status": wire_types::status_name(counted),
             "wasSatisfied": counted == Status::Satisfied
                 || counted == Status::Unknown && before.contains(&requirement.id),
             "found": of_it.map(|it| it.found.as_slice()).unwrap_or_default(),

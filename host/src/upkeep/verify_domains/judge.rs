@@ -94,7 +94,7 @@ impl Judgement {
         self.progress = self.progress.min(99);
         (self.lacks, self.lacks_ownership) = (true, true);
         let proof =
-            |it: Lookup| format!("{} ({})", wire_types::purpose(Purpose::Ownership), it.name);
+            |it: Lookup| format!("{} ({})", wire_types::purpose_name(Purpose::Ownership), it.name);
         self.missing.extend(known_proofs(row).into_iter().map(proof));
     }
 }
@@ -129,11 +129,11 @@ pub fn standing(
 pub fn known_proofs(row: &DomainRow) -> Vec<Lookup> {
     let known = row.requirements.as_array().map(Vec::as_slice).unwrap_or_default();
     let is_proof = |it: &&Value| {
-        it["required"] == true && it["purpose"] == wire_types::purpose(Purpose::Ownership)
+        it["required"] == true && it["purpose"] == wire_types::purpose_name(Purpose::Ownership)
     };
     let look_up = |it: &Value| {
         let [id, name] = ["id", "name"].map(|member| it[member].as_str().map(str::to_owned));
-        let record_type = wire_types::parsed_type(it["type"].as_str()?)?;
+        let record_type = wire_types::record_type_named(it["type"].as_str()?)?;
         Some(Lookup { id: id?, name: name?, record_type })
     };
     known.iter().filter(is_proof).filter_map(look_up).collect()
@@ -182,7 +182,7 @@ fn counts(requirement: &Requirement, domain: &SenderDomain, keys: &[DkimKey]) ->
 }
 
 fn named(requirement: &Requirement) -> String {
-    format!("{} ({})", wire_types::purpose(requirement.purpose), requirement.name)
+    format!("{} ({})", wire_types::purpose_name(requirement.purpose), requirement.name)
 }
 
 #[cfg(test)]

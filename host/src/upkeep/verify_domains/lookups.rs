@@ -55,7 +55,7 @@ impl Lookups {
             let seen = if let Some(seen) = known {
                 seen
             } else {
-                let look_up = resolver.look_up(&it.name, wire_types::asked(it.record_type));
+                let look_up = resolver.look_up(&it.name, wire_types::dns_type(it.record_type));
                 timeout_at(until, look_up).await.unwrap_or_else(|_| resolver.unseen())
             };
             MadeLookup { id: it.id, name: it.name, record_type: it.record_type, seen }
@@ -98,8 +98,8 @@ impl Lookups {
             json!({
                 "id": made.id,
                 "name": made.name,
-                "type": wire_types::record_type(made.record_type),
-                "outcome": wire_types::outcome(&made.seen.outcome),
+                "type": wire_types::record_type_name(made.record_type),
+                "outcome": wire_types::outcome_name(&made.seen.outcome),
                 "answers": kept,
                 "tooLargeToKeep": !fits,
                 "cnameChain": made.seen.cname_chain,

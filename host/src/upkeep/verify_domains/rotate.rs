@@ -12,7 +12,7 @@ use crate::domain::key::{DkimKey, KeyPhase};
 use crate::domain::name::DomainName;
 use crate::domain::state::{DomainKind, Phase};
 use crate::plugin::domain::{Finding, Requirement};
-use crate::store::{Checked, DomainFile};
+use crate::store::{Checked, DomainDetails};
 
 /// How often a rotation is begun again beside checks that are written at the same time.
 const MAX_TRIES: usize = 5;
@@ -25,35 +25,35 @@ pub const RETIRED_KEY_TIME: Duration = Duration::from_hours(7 * 24);
 impl Verifier {
     /// Begins a rotation. One that has begun goes on with the same keys. A domain that does not send
     /// signs nothing meanwhile, so its new keys sign at once when it does.
-    pub async fn rotate(&self, file: DomainFile) -> Result<DomainFile, DomainError> {
-        let domain = file.row.domain.clone();
+    pub async fn rotate(&self, details: DomainDetails) -> Result<DomainDetails, DomainError> {
+        let domain = details.row.domain.clone();
         if domain.kind == DomainKind::Sandbox {
             return Err(DomainError::Sandbox);
         }
         let now = self.clock.now();
         let pair = self.pair(domain.id, KeyPhase::Next, now).await?;
-        let mut current = Some(file);
+        let mut current = Some(details);
         for _ in 0..MAX_TRIES {
-            let Some(file) = current else { break };
-            if file.keys.iter().any(|key| key.phase == KeyPhase::Next) {
-                return Ok(file);
+            let Some(details) = current else { break };
+            if details.keys.iter().any(|key| key.phase == KeyPhase::Next) {
+                return Ok(details);
             }
-            let retired = file.keys.iter().filter(|key| key.phase == KeyPhase::Retired);
+            let retired = details.keys.iter().filter(|key| key.phase == KeyPhase::Retired);
             if retired.count() >= MAX_RETIRED_KEYS {
                 return Err(DomainError::RotatedTooOften);
             }
-            let Some(check) = file.check.clone() else { break };
-            let standing = &file.row.domain.standing;
+            let Some(check) = details.check.clone() else { break };
+            let standing = &details.row.domain.standing;
             let mut keys = pair.clone();
             if standing.may_send() {
-                keys.extend(file.keys);
+                keys.extend(details.keys);
             } else {
                 for key in &mut keys {
                     key.phase = KeyPhase::Signing;
                 }
                 // One that was never verified has signed nothing.
                 if standing.phase != Phase::Pending {
-                    keys.extend(file.keys.iter().map(|key| retire(key, now)));
+                    keys.extend(details.keys.iter().map(|key| retire(key, now)));
                 }
             }
             let checked = Checked { row: None, check, keys: Some(keys), event: None };
@@ -63,7 +63,7 @@ impl Verifier {
                 return self.check(domain.id).await?.ok_or(DomainError::Busy);
             }
             // A check was written meanwhile.
-            current = self.store.domain_file(domain.id).await?;
+            current = self.store.domain_details(domain.id).await?;
         }
         Err(DomainError::Busy)
     }

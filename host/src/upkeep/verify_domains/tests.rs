@@ -13,18 +13,18 @@ use tempfile::TempDir;
 use waxwing_dns::DnsServer;
 
 use super::{AccountPermits, DomainCheckSettings, DomainError, Verifier};
+use crate::account::Account;
 use crate::account::plan::Plan;
-use crate::account::{Account, AccountState};
 use crate::clock::{Clock, Timestamp};
 use crate::dns::{Resolver, Settings};
 use crate::domain::look_alike::LookAlikes;
 use crate::domain::state::{DomainKind, Phase};
 use crate::domain::verification::Schedule;
-use crate::id::{AccountId, DomainId};
+use crate::id::DomainId;
 use crate::plugin::Plugins;
 use crate::plugin::tests::platform::Home;
 use crate::store::seal::{Purpose, Seal};
-use crate::store::{DomainFile, Store};
+use crate::store::{DomainDetails, Store};
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 const HOUR: Duration = Duration::from_hours(1);
@@ -82,33 +82,33 @@ impl Bench {
         Self { verifier, dns, clock, account, _home: home, _data: data }
     }
 
-    async fn add(&self, name: &str) -> DomainFile {
+    async fn add(&self, name: &str) -> DomainDetails {
         self.add_to(&self.account, name).await.expect("added")
     }
 
-    async fn add_to(&self, account: &Account, name: &str) -> Result<DomainFile, DomainError> {
+    async fn add_to(&self, account: &Account, name: &str) -> Result<DomainDetails, DomainError> {
         let (kind, look_alikes) = (DomainKind::Dns, LookAlikes::Refused);
         let name = name.parse().expect("a name");
         let id = self.verifier.add(account, name, kind, look_alikes).await?;
-        Ok(self.verifier.store.domain_file(id).await?.expect("it is there"))
+        Ok(self.verifier.store.domain_details(id).await?.expect("it is there"))
     }
 
     /// A domain whose records are all there.
-    async fn verified(&self, name: &str) -> DomainFile {
-        let file = self.add(name).await;
-        self.publish(&file, |_| true);
-        let file = self.check(file.row.domain.id).await;
-        assert_eq!(phase(&file), Phase::Verified, "{:?}", file.row.domain.standing);
-        file
+    async fn verified(&self, name: &str) -> DomainDetails {
+        let details = self.add(name).await;
+        self.publish(&details, |_| true);
+        let details = self.check(details.row.domain.id).await;
+        assert_eq!(phase(&details), Phase::Verified, "{:?}", details.row.domain.standing);
+        details
     }
 
-    async fn check(&self, id: DomainId) -> DomainFile {
+    async fn check(&self, id: DomainId) -> DomainDetails {
         self.verifier.check(id).await.expect("checked").expect("it is there")
     }
 
     /// Publishes the records whose purpose is wanted.
-    fn publish(&self, file: &DomainFile, wanted: impl Fn(&str) -> bool) {
-        for record in file.row.requirements.as_array().expect("records") {
+    fn publish(&self, details: &DomainDetails, wanted: impl Fn(&str) -> bool) {
+        for record in details.row.requirements.as_array().expect("records") {
             let [name, value, purpose, kind] =
                 ["name", "value", "purpose", "type"].map(|it| record[it].as_str().expect("text"));
             if wanted(purpose) && kind == "CNAME" {
@@ -126,30 +126,21 @@ impl Bench {
 }
 
 async fn open_account(store: &Store) -> Account {
-    let account = Account {
-        id: AccountId::new(NOW),
-        name: "test".to_owned(),
-        plan: Plan::named("pro"),
-        state: AccountState::Active,
-        sender: None,
-        brand: crate::account::brand::Brand::default(),
-        strict: false,
-        created_at: NOW,
-    };
+    let account = Account::new("test", Plan::named("pro"), NOW);
     store.create_account(&account).await.expect("created");
     account
 }
 
-fn phase(file: &DomainFile) -> Phase {
-    file.row.domain.standing.phase
+fn phase(details: &DomainDetails) -> Phase {
+    details.row.domain.standing.phase
 }
 
-fn progress(file: &DomainFile) -> u8 {
-    file.row.domain.standing.progress
+fn progress(details: &DomainDetails) -> u8 {
+    details.row.domain.standing.progress
 }
 
 /// How long until the next check.
-fn pause(bench: &Bench, file: &DomainFile) -> Option<Duration> {
-    let next = file.check.as_ref().expect("it is checked").next_at;
+fn pause(bench: &Bench, details: &DomainDetails) -> Option<Duration> {
+    let next = details.check.as_ref().expect("it is checked").next_at;
     next.map(|next| bench.clock.now().until(next))
 }

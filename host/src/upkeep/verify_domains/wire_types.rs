@@ -1,15 +1,13 @@
-//! The policy's types in the words of answers, and DNS's facts in the policy's types.
+//! Converts the types of the domain policy's interface: to names in the API and the store, and from and to DNS.
 
 use crate::dns;
 use crate::plugin::domain::{Answer, Observation, Outcome, Purpose, RecordType, Status};
 
-/// The type as DNS writes it.
-pub fn record_type(record_type: RecordType) -> &'static str {
-    asked(record_type).as_str()
+pub fn record_type_name(record_type: RecordType) -> &'static str {
+    dns_type(record_type).as_str()
 }
 
-/// From the type as DNS writes it.
-pub fn parsed_type(word: &str) -> Option<RecordType> {
+pub fn record_type_named(word: &str) -> Option<RecordType> {
     const ALL: [RecordType; 10] = [
         RecordType::A,
         RecordType::Aaaa,
@@ -22,11 +20,10 @@ pub fn parsed_type(word: &str) -> Option<RecordType> {
         RecordType::Tlsa,
         RecordType::Txt,
     ];
-    ALL.into_iter().find(|it| record_type(*it) == word)
+    ALL.into_iter().find(|it| record_type_name(*it) == word)
 }
 
-/// What the resolver is asked for.
-pub fn asked(record_type: RecordType) -> dns::RecordType {
+pub fn dns_type(record_type: RecordType) -> dns::RecordType {
     match record_type {
         RecordType::A => dns::RecordType::A,
         RecordType::Aaaa => dns::RecordType::Aaaa,
@@ -41,8 +38,7 @@ pub fn asked(record_type: RecordType) -> dns::RecordType {
     }
 }
 
-/// What a record is for.
-pub fn purpose(purpose: Purpose) -> &'static str {
+pub fn purpose_name(purpose: Purpose) -> &'static str {
     match purpose {
         Purpose::Ownership => "ownership",
         Purpose::Spf => "SPF",
@@ -57,8 +53,7 @@ pub fn purpose(purpose: Purpose) -> &'static str {
     }
 }
 
-/// How a record stands.
-pub fn status(status: Status) -> &'static str {
+pub fn status_name(status: Status) -> &'static str {
     match status {
         Status::Satisfied => "satisfied",
         Status::Missing => "missing",
@@ -68,8 +63,7 @@ pub fn status(status: Status) -> &'static str {
     }
 }
 
-/// How a look-up ended.
-pub fn outcome(outcome: &dns::Outcome) -> &'static str {
+pub fn outcome_name(outcome: &dns::Outcome) -> &'static str {
     match outcome {
         dns::Outcome::Answers(_) => "answers",
         dns::Outcome::NoData => "no data",
@@ -80,7 +74,7 @@ pub fn outcome(outcome: &dns::Outcome) -> &'static str {
     }
 }
 
-/// What the policy is shown of a look-up.
+/// A look-up as the policy gets it.
 pub fn observation(id: &str, seen: &dns::Observation) -> Observation {
     let answer = |it: &dns::Answer| Answer { data: it.data.clone(), ttl: it.ttl };
     Observation {

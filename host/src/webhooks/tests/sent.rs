@@ -10,10 +10,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::end_point::{EndPoint, Heard, Say, status};
 use super::*;
-use crate::account::brand::Brand;
+use crate::account::Account;
 use crate::account::plan::Plan;
-use crate::account::{Account, AccountState};
-use crate::id::{AccountId, EventId, WebhookId};
+use crate::id::{EventId, WebhookId};
 use crate::store::{DeliveryState, WebhookOwner, WebhookState};
 use crate::webhooks::manage::{Wanted, WebhookError};
 use crate::webhooks::signature::Secret;
@@ -60,16 +59,7 @@ async fn create_for(webhooks: &Webhooks, owner: WebhookOwner, url: &str) -> (Web
 /// An account that has just been made.
 async fn account(webhooks: &Webhooks) -> WebhookOwner {
     let now = webhooks.clock.now();
-    let account = Account {
-        id: AccountId::new(now),
-        name: "Test".to_owned(),
-        plan: Plan::named("pro"),
-        state: AccountState::Active,
-        sender: None,
-        brand: Brand::default(),
-        strict: false,
-        created_at: now,
-    };
+    let account = Account::new("Test", Plan::named("pro"), now);
     webhooks.store.create_account(&account).await.expect("created");
     WebhookOwner::Account(account.id)
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::expr::Cursor;
+use super::expr::{Cursor, verbatim};
 use super::lexer::place;
 use super::scan::{Piece, split_name};
 use super::{MAX_FAULTS, MAX_NESTING};
@@ -62,10 +62,10 @@ impl<'s> Parser<'s, '_> {
                 Piece::Text(range) => {
                     out.push(Node::Text(self.source.get(range).unwrap_or_default().into()));
                 }
-                Piece::Raw(range) => out.push(Node::Output(super::tags::verbatim(
-                    self.source.get(range).unwrap_or_default(),
-                    self.mode,
-                ))),
+                Piece::Raw(range) => {
+                    let text = self.source.get(range).unwrap_or_default();
+                    out.push(Node::Output(verbatim(text, self.mode)));
+                }
                 Piece::Output { at, inside } => {
                     let tag = Tag { at, name: "", inside };
                     match self.output(&tag) {

@@ -24,6 +24,13 @@ pub struct Cursor<'s> {
 
 type Parsed<T> = Result<T, Fault>;
 
+/// Text that is printed as it is and counts as output.
+pub fn verbatim(text: &str, mode: Mode) -> Expr {
+    let literal =
+        if mode == Mode::Html { Literal::Markup(text.into()) } else { Literal::Str(text.into()) };
+    Expr { value: Primary::Literal(literal), filters: Vec::new() }
+}
+
 impl<'s> Cursor<'s> {
     pub fn new(source: &'s str, start: usize, end: usize, mode: Mode) -> Parsed<Self> {
         let tokens = tokens(source, start, end)?;

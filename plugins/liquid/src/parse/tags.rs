@@ -4,19 +4,11 @@ use super::block::{Parser, Tag, drop_blank};
 use super::expr::Cursor;
 use super::lexer::{Token, place};
 use crate::ast::{
-    Arm, Block, Bound, Call, CallScope, CycleName, Expr, For, Literal, Node, Offset, Primary, Sense,
+    Arm, Block, Bound, Call, CallScope, CycleName, For, Literal, Node, Offset, Primary, Sense,
 };
 use crate::fault::Fault;
-use crate::mode::Mode;
 
 type Parsed<T> = Result<T, Fault>;
-
-/// Text that is printed as it is and counts as output.
-pub fn verbatim(text: &str, mode: Mode) -> Expr {
-    let literal =
-        if mode == Mode::Html { Literal::Markup(text.into()) } else { Literal::Str(text.into()) };
-    Expr { value: Primary::Literal(literal), filters: Vec::new() }
-}
 
 impl<'s> Parser<'s, '_> {
     /// Parses one tag and, for a block, its bodies. What it calls is not inlined: this recurses

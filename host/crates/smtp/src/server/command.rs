@@ -1,4 +1,4 @@
-//! Command lines: the verb, and what follows it (RFC 5321 section 4.1).
+//! Parses command lines: the verb and its argument (RFC 5321 section 4.1).
 
 pub mod bdat;
 pub mod mail;
@@ -9,7 +9,7 @@ pub mod rcpt;
 use crate::server::reply::{Answer, Reply};
 
 /// What a client names itself with, at most, in octets (RFC 5321 section 4.5.3.1.2).
-const LONGEST_NAME: usize = 255;
+const MAX_CLIENT_NAME_OCTETS: usize = 255;
 
 /// The commands that have an answer of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,11 +61,11 @@ const VERBS: [(&str, Verb); 14] = [
     ("QUIT", Verb::Quit),
 ];
 
-/// The verb of a line, and what follows it without the blanks around.
+/// Splits a command line into its verb and its argument, without the blanks around it.
 ///
 /// # Errors
 /// No such command.
-pub fn split(line: &[u8]) -> Result<(Verb, &[u8]), Answer> {
+pub fn split_verb(line: &[u8]) -> Result<(Verb, &[u8]), Answer> {
     let end = line.iter().position(|byte| *byte == b' ').unwrap_or(line.len());
     let (word, rest) = line.split_at_checked(end).unwrap_or((line, b""));
     VERBS
@@ -75,19 +75,11 @@ pub fn split(line: &[u8]) -> Result<(Verb, &[u8]), Answer> {
         .ok_or(Reply::UnknownCommand.into())
 }
 
-/// An argument as text.
+/// Checks a command that takes no argument.
 ///
 /// # Errors
-/// It is not UTF-8.
-pub fn text(argument: &[u8]) -> Result<&str, Answer> {
-    str::from_utf8(argument).map_err(|_| Reply::BadLine.into())
-}
-
-/// For commands that take no argument.
-///
-/// # Errors
-/// There is one.
-pub fn nothing(argument: &[u8]) -> Result<(), Answer> {
+/// It has one.
+pub fn expect_no_argument(argument: &[u8]) -> Result<(), Answer> {
     if argument.is_empty() {
         Ok(())
     } else {
@@ -100,8 +92,9 @@ pub fn nothing(argument: &[u8]) -> Result<(), Answer> {
 /// # Errors
 /// It is empty, too long, or holds a control character.
 pub fn client_name(argument: &[u8]) -> Result<&str, Answer> {
-    let name = text(argument)?;
-    if name.is_empty() || name.len() > LONGEST_NAME || name.chars().any(char::is_control) {
+    let name = str::from_utf8(argument).map_err(|_| Answer::from(Reply::BadLine))?;
+    if name.is_empty() || name.len() > MAX_CLIENT_NAME_OCTETS || name.chars().any(char::is_control)
+    {
         return Err(Reply::BadArgument.with("name the client: EHLO client.example.com"));
     }
     Ok(name)

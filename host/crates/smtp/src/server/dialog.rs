@@ -31,9 +31,9 @@ pub use step::{Accepted, BareNewline, Dismissal, Mail, Security, Stage, Step, Te
 /// Replies that gather before they are written although more input is there.
 const FLUSH: usize = 8 * 1024;
 /// Errors between two accepted messages.
-const MOST_ERRORS: u32 = 20;
+const MAX_ERRORS: u32 = 20;
 /// Failed logins in a session.
-const MOST_FAILED_LOGINS: u32 = 3;
+const MAX_FAILED_LOGINS: u32 = 3;
 
 /// One session: the driver calls [`Dialog::next`] and does what the [`Step`] says, again and again.
 #[derive(Debug)]
@@ -180,11 +180,7 @@ impl Dialog {
     /// Ends the session: the reason goes to the output, the next step is [`Step::Close`].
     pub fn dismiss(&mut self, why: Dismissal) {
         if !self.is_closed() {
-            self.say(match why {
-                Dismissal::Stopping => Reply::Stopping,
-                Dismissal::Idle => Reply::Idle,
-                Dismissal::TooManyConnections => Reply::TooManyConnections,
-            });
+            self.say(Reply::from(why));
             // The end of a session refuses no login and no message.
             self.refused.clear();
         }
@@ -259,7 +255,7 @@ impl Dialog {
         }
         if answer.reply.closes() {
             self.close();
-        } else if self.errors >= MOST_ERRORS {
+        } else if self.errors >= MAX_ERRORS {
             self.say(Reply::TooManyErrors);
         }
     }

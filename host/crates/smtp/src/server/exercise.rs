@@ -15,7 +15,7 @@ const MESSAGE_BYTES: usize = 4096;
 const RECIPIENTS: usize = 3;
 /// Octets of replies that may gather: what is flushed at, and the longest reply after it.
 const MOST_OUTPUT: usize = 8 * 1024 + 20 * 512;
-const LONGEST_LINE: usize = 2048;
+const MAX_LINE_OCTETS: usize = 2048;
 
 /// What a session came to.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -111,7 +111,7 @@ impl Player {
             assert!(self.dialog.held_bytes() <= 2 * MESSAGE_BYTES, "a message is bounded");
             match &step {
                 Step::Wait => {
-                    assert!(self.input.len() < LONGEST_LINE, "input is not kept");
+                    assert!(self.input.len() < MAX_LINE_OCTETS, "input is not kept");
                     self.write();
                     return;
                 }

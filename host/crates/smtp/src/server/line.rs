@@ -3,10 +3,10 @@
 use bytes::{Bytes, BytesMut};
 
 /// Octets of a command line with its CRLF; RFC 5321 wants 512 and what the extensions add.
-pub const LONGEST_LINE: usize = 2048;
+pub const MAX_LINE_OCTETS: usize = 2048;
 
 /// Octets after which the end of a line is not looked for any more.
-pub const ENDLESS_LINE: usize = 64 << 10;
+pub const MAX_DISCARDED_OCTETS: usize = 64 << 10;
 
 /// What the input begins with.
 #[derive(Debug, PartialEq, Eq)]
@@ -17,9 +17,9 @@ pub enum Line {
     Incomplete,
     /// A line that ends in a bare LF, or holds a CR or a NUL: it must not be executed.
     Broken,
-    /// A line over [`LONGEST_LINE`], the whole of it discarded.
+    /// A line over [`MAX_LINE_OCTETS`], the whole of it discarded.
     TooLong,
-    /// A line over [`ENDLESS_LINE`], whose end nobody waits for.
+    /// A line over [`MAX_DISCARDED_OCTETS`], whose end nobody waits for.
     Endless,
 }
 
@@ -33,18 +33,22 @@ impl Lines {
     /// Takes one line from the input, where a whole one is there.
     pub fn next(&mut self, input: &mut BytesMut) -> Line {
         let Some(end) = input.iter().position(|byte| *byte == b'\n') else {
-            if self.discarded > 0 || input.len() >= LONGEST_LINE {
+            if self.discarded > 0 || input.len() >= MAX_LINE_OCTETS {
                 self.discarded += input.len();
                 input.clear();
             }
-            return if self.discarded > ENDLESS_LINE { Line::Endless } else { Line::Incomplete };
+            return if self.discarded > MAX_DISCARDED_OCTETS {
+                Line::Endless
+            } else {
+                Line::Incomplete
+            };
         };
         let line = input.split_to(end + 1).freeze();
         let length = std::mem::take(&mut self.discarded) + line.len();
-        if length > ENDLESS_LINE {
+        if length > MAX_DISCARDED_OCTETS {
             return Line::Endless;
         }
-        if length > LONGEST_LINE {
+        if length > MAX_LINE_OCTETS {
             return Line::TooLong;
         }
         match line.strip_suffix(b"\r\n") {
@@ -92,13 +96,13 @@ mod tests {
 
     #[test]
     fn a_long_line_is_discarded_to_its_end_in_bounded_memory() {
-        let longest = [vec![b'a'; LONGEST_LINE - 2], b"\r\n".to_vec()].concat();
+        let longest = [vec![b'a'; MAX_LINE_OCTETS - 2], b"\r\n".to_vec()].concat();
         assert!(matches!(lines(&longest).as_slice(), [Line::Whole(_)]));
         let longer = [b"a".to_vec(), longest, b"QUIT\r\n".to_vec()].concat();
         assert_eq!(lines(&longer), [Line::TooLong, whole("QUIT")]);
 
         let mut lines = Lines::default();
-        let mut input = BytesMut::from(&vec![b'a'; ENDLESS_LINE][..]);
+        let mut input = BytesMut::from(&vec![b'a'; MAX_DISCARDED_OCTETS][..]);
         assert_eq!(lines.next(&mut input), Line::Incomplete);
         input.extend_from_slice(b"a");
         assert_eq!(lines.next(&mut input), Line::Endless, "nobody waits for its end");
@@ -111,7 +115,7 @@ mod tests {
                 assert_eq!(&input[..], b"QUIT\r\n");
                 return;
             }
-            assert!(input.len() < LONGEST_LINE);
+            assert!(input.len() < MAX_LINE_OCTETS);
         }
         unreachable!("the line has an end");
     }

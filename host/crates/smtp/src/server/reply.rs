@@ -7,7 +7,7 @@ mod list;
 pub use list::{Reply, Topic};
 
 /// Octets of a line with its CRLF (RFC 5321 section 4.5.3.1.5).
-const LONGEST_LINE: usize = 512;
+const MAX_LINE_OCTETS: usize = 512;
 
 /// One of the closed list of replies, and the words that it is said with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,17 +39,33 @@ impl Answer {
             output.extend_from_slice(enhanced.as_bytes());
             output.push(b' ');
         }
-        let room = LONGEST_LINE - 2 - (output.len() - start);
-        let ascii = |c: char| u8::try_from(c).ok().filter(|it| matches!(it, b' '..=b'~'));
-        let printable = text.chars().map(|c| ascii(c).unwrap_or(b'?'));
-        if text.chars().count() <= room {
-            output.extend(printable);
+        let room = MAX_LINE_OCTETS - 2 - (output.len() - start);
+        let printable = ascii(text);
+        if printable.len() <= room {
+            output.extend_from_slice(printable.as_bytes());
         } else {
-            output.extend(printable.take(room - 3));
+            output.extend(printable.bytes().take(room - 3));
             output.extend_from_slice(b"...");
         }
         output.extend_from_slice(b"\r\n");
     }
+}
+
+/// Punctuation as a typewriter has it, and a question mark for what has no such form.
+fn ascii(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            ' '..='~' => line.push(c),
+            '…' => line.push_str("..."),
+            '‘' | '’' => line.push('\''),
+            '“' | '”' | '„' => line.push('"'),
+            '‐' | '‑' | '–' | '—' => line.push('-'),
+            '\u{a0}' => line.push(' '),
+            _ => line.push('?'),
+        }
+    }
+    line
 }
 
 impl Reply {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::dns::ResolverError;
 use crate::plugin::Kind;
-use crate::plugin::cases::MAX_INPUT_BYTES;
+use crate::plugin::golden_cases::MAX_INPUT_BYTES;
 use crate::upkeep::verify_domains::Unjudged;
 
 /// Why nothing was recorded.

@@ -1,48 +1,18 @@
 use std::collections::{HashMap, HashSet};
 
-use serde_json::{Map, json};
-
 use super::*;
-use crate::account::key::Mode;
-use crate::id::{DecisionId, DomainId, KeyId, MessageId};
-use crate::store::records::{Body, BodyOf, Idempotency, ReturnPath, RouteChoice};
+use crate::store::records::Idempotency;
+use crate::store::test_data;
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 const RULES: Rules = Rules { credits_low: Credits(2) };
 
 fn message(price: i64) -> NewMessage {
-    NewMessage {
-        id: MessageId::new(NOW),
-        channel: "api",
-        template: None,
-        sender: "a@sandbox.test".parse().expect("valid"),
-        domain: DomainId::new(NOW),
-        return_path: ReturnPath::Author,
-        recipient: "Ada@Example.com".parse().expect("valid"),
-        subject: "Hi".to_owned(),
-        route: RouteChoice::Sandbox,
-        price: Credits(price),
-        tags: Vec::new(),
-        metadata: Map::new(),
-        send_at: None,
-        resent_from: None,
-        body: BodyOf::Own(Body::pack(b"Subject: Hi\r\n\r\nHi\r\n")),
-        blank: Vec::new(),
-        decision_id: DecisionId::new(NOW),
-        decisions: json!([]).into(),
-    }
+    NewMessage { price: Credits(price), ..test_data::new_message(NOW) }
 }
 
-fn job(account_id: AccountId, messages: Vec<NewMessage>) -> Job {
-    Job {
-        revision: 7,
-        account_id,
-        key_id: KeyId::new(NOW),
-        mode: Mode::Live,
-        idempotency: None,
-        acceptance: Acceptance::Each,
-        slots: messages.into_iter().map(|it| Slot::Message(Box::new(it))).collect(),
-    }
+fn job(account: AccountId, messages: Vec<NewMessage>) -> Job {
+    test_data::job(7, account, messages, NOW)
 }
 
 fn facts(account: AccountId, balance: i64) -> CommitFacts {

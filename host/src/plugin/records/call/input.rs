@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 
 use super::{Call, Input, RecordError};
 use crate::plugin::kinds::{domain, plan, renderer};
-use crate::plugin::records::form::{
-    Account, Form, Observation, Pairs, SenderDomain, Template, UseRequest, only_from_objects,
+use crate::plugin::records::json_form::{
+    Account, JsonForm, Observation, Pairs, SenderDomain, Template, UseRequest, only_from_objects,
 };
 use crate::plugin::runtime::bindings::types::CallContext;
 
@@ -77,7 +77,7 @@ impl PlanInput {
         who: plan::Account,
         uses: Vec<plan::UseRequest>,
     ) -> Self {
-        let (account, uses) = (Form::of(who), Form::of(uses));
+        let (account, uses) = (JsonForm::of(who), JsonForm::of(uses));
         Self { account, uses, ..Self::common(context, settings) }
     }
 
@@ -93,7 +93,7 @@ impl DomainInput {
         domain: domain::Domain,
         seen: Option<Vec<domain::Observation>>,
     ) -> Self {
-        let (domain, seen) = (Form::of(domain), Form::of(seen));
+        let (domain, seen) = (JsonForm::of(domain), JsonForm::of(seen));
         Self { domain, seen, ..Self::common(context, settings) }
     }
 
@@ -123,7 +123,7 @@ impl RendererInput {
             }
             Some(_) | None => (None, Some(text)),
         };
-        let template = Form::of(template);
+        let template = JsonForm::of(template);
         Self { template, data, data_json, ..Self::common(context, settings) }
     }
 

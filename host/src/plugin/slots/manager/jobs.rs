@@ -162,7 +162,7 @@ impl CandidateLoad {
         let digest = contents.component.as_ref().map(|it| it.digest().to_owned());
         self.statuses.candidate(&self.slot, |it| it.digest.clone_from(&digest));
         let text = contents.config.unwrap_or_default();
-        let config = Arc::new(SlotConfig::read(&self.slot, &text)?);
+        let config = Arc::new(SlotConfig::parse(&self.slot, &text)?);
         let settings_revision = self.state.revision_of(&config.settings());
         self.refuse_quarantined(digest.as_deref(), config.kind, settings_revision)?;
         let candidate = Candidate {

@@ -1,6 +1,8 @@
 //! The commands of the listener for reports (RFC 5321 section 4.1).
 
-use waxwing_smtp::server::command::{Verb, client_name, mail, nothing, rcpt, split};
+use waxwing_smtp::server::command::{
+    Verb, client_name, expect_no_argument, mail, rcpt, split_verb,
+};
 use waxwing_smtp::server::data::{BareNewline, Receiver};
 use waxwing_smtp::server::reply::{Answer, Reply};
 
@@ -12,7 +14,7 @@ pub(super) const MAX_RECIPIENTS: usize = 20;
 
 impl Dialog {
     pub(super) fn command(&mut self, line: &[u8]) -> Result<(), Answer> {
-        let (verb, argument) = split(line)?;
+        let (verb, argument) = split_verb(line)?;
         match verb {
             Verb::Ehlo => self.ehlo(argument)?,
             Verb::Helo => {
@@ -30,12 +32,12 @@ impl Dialog {
                 self.say(Reply::LostTrack);
             }
             Verb::Rset => {
-                nothing(argument)?;
+                expect_no_argument(argument)?;
                 self.envelope = None;
                 self.say(Reply::Done);
             }
             Verb::Quit => {
-                nothing(argument)?;
+                expect_no_argument(argument)?;
                 self.say(Reply::Bye);
             }
             Verb::Noop => self.say(Reply::Done),
@@ -65,7 +67,7 @@ impl Dialog {
     }
 
     fn start_tls(&mut self, argument: &[u8]) -> Result<(), Answer> {
-        nothing(argument)?;
+        expect_no_argument(argument)?;
         match self.protection {
             Protection::None => Err(Reply::NotOffered.into()),
             Protection::Tls => Err(Reply::OutOfOrder.with("the session is encrypted already")),
@@ -84,7 +86,7 @@ impl Dialog {
         if self.envelope.is_some() {
             return Err(Reply::OutOfOrder.with("a message is under way; end it or send RSET"));
         }
-        let mail::From { sender, utf8 } = mail::parse(argument, self.terms.message_bytes)?;
+        let mail::MailFrom { sender, utf8 } = mail::parse(argument, self.terms.message_bytes)?;
         self.envelope = Some(Envelope { sender, utf8, recipients: Vec::new(), refused: 0 });
         self.say(Reply::SenderOk);
         Ok(())
@@ -110,7 +112,7 @@ impl Dialog {
     }
 
     fn data(&mut self, argument: &[u8]) -> Result<(), Answer> {
-        nothing(argument)?;
+        expect_no_argument(argument)?;
         match &self.envelope {
             None => Err(Reply::OutOfOrder.with("send MAIL first")),
             Some(it) if it.recipients.is_empty() && it.refused > 0 => {

@@ -34,23 +34,12 @@ pub enum Step {
     Flush,
     /// Write the output, shake hands, then [`super::Dialog::secured`].
     StartTls,
-    /// A message is whole; then [`super::Dialog::taken`].
-    Take(Box<Mail>),
+    /// A message is whole; then [`super::Dialog::stored`].
+    Store(Box<Mail>),
     /// Write the output, then close.
     Close,
 }
 
-/// Why the server ends a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Dismissal {
-    /// The server is shutting down.
-    Stopping,
-    /// The client was silent, or slow, for too long.
-    Idle,
-    /// There are too many sessions.
-    TooManyConnections,
-}
-
-/// A report that cannot be written down now; it is brought again.
+/// A report that cannot be stored now: the client is told to retry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StoreUnavailable;

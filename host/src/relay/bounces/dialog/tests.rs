@@ -89,9 +89,9 @@ impl Session {
                     self.handshakes += 1;
                     self.dialog.secured(&mut self.input);
                 }
-                Step::Take(mail) => {
+                Step::Store(mail) => {
                     self.mails.push(*mail);
-                    self.dialog.taken(self.written);
+                    self.dialog.stored(self.written);
                 }
             }
         }

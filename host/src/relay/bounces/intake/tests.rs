@@ -2,24 +2,14 @@
 
 use std::net::Ipv4Addr;
 
-use serde_json::{Map, json};
-
 use super::*;
-use crate::account::brand::Brand;
-use crate::account::key::Mode;
-use crate::account::plan::Plan;
-use crate::account::{Account, AccountState};
 use crate::clock::Timestamp;
-use crate::credit::{Credits, EntryKind};
-use crate::id::{AccountId, DecisionId, DomainId, KeyId};
+use crate::id::AccountId;
 use crate::mail::verp::Verp;
 use crate::message::state::MessageState;
 use crate::relay::bounces::reporters::tests::unasked;
-use crate::store::MessageRow;
-use crate::store::records::{
-    Acceptance, AttemptRecord, Body, BodyOf, Job, NewMessage, ReturnPath, RouteChoice, Settlement,
-    Slot, Suppresses,
-};
+use crate::store::records::{AttemptRecord, NewMessage, RouteChoice, Settlement, Suppresses};
+use crate::store::{MessageRow, test_data};
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 const PEER: IpAddr = IpAddr::V4(Ipv4Addr::new(198, 51, 100, 7));
@@ -35,24 +25,10 @@ struct Fixture {
 
 fn new_message() -> NewMessage {
     NewMessage {
-        id: MessageId::new(NOW),
-        channel: "api",
-        template: None,
         sender: "shop@sender.example".parse().expect("valid"),
-        domain: DomainId::new(NOW),
-        return_path: ReturnPath::Author,
         recipient: "Ada@Recipient.example".parse().expect("valid"),
-        subject: "Hi".to_owned(),
         route: RouteChoice::Configured,
-        price: Credits(1),
-        tags: Vec::new(),
-        metadata: Map::new(),
-        send_at: None,
-        resent_from: None,
-        body: BodyOf::Own(Body::pack(b"Subject: Hi\r\n\r\nHi\r\n")),
-        blank: Vec::new(),
-        decision_id: DecisionId::new(NOW),
-        decisions: json!([]).into(),
+        ..test_data::new_message(NOW)
     }
 }
 
@@ -61,35 +37,13 @@ impl Fixture {
     async fn new() -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         let store = Store::open(&directory.path().join("test.db")).await.expect("opens");
-        let account = Account {
-            id: AccountId::new(NOW),
-            name: "test".to_owned(),
-            plan: Plan::named("pro"),
-            state: AccountState::Active,
-            sender: None,
-            brand: Brand::default(),
-            strict: false,
-            created_at: NOW,
-        };
-        store.create_account(&account).await.expect("created");
-        let credits = Credits(5);
-        store
-            .add_credits(account.id, EntryKind::Grant, credits, "test", NOW)
-            .await
-            .expect("granted");
+        let account = test_data::open_account(&store, 5, NOW).await;
         let new = new_message();
         let message = new.id;
-        let job = Job {
-            revision: store.revision().await.expect("readable"),
-            account_id: account.id,
-            key_id: KeyId::new(NOW),
-            mode: Mode::Live,
-            idempotency: None,
-            acceptance: Acceptance::Each,
-            slots: vec![Slot::Message(Box::new(new))],
-        };
+        let revision = store.revision().await.expect("readable");
+        let job = test_data::job(revision, account, vec![new], NOW);
         store.commit(&[job], NOW).await.expect("commits");
-        deliver(&store, account.id, message).await;
+        deliver(&store, account, message).await;
         let rules =
             SuppressionSettings { bounce_suppression: Some(90 * DAY), complaint_suppression: None };
         let feedback = vec!["fbl@mail.example.com".parse().expect("valid")];
@@ -108,12 +62,12 @@ impl Fixture {
             clock: clock.clone(),
         };
         let intake = Intake::new(store.clone(), clock, addresses, reporters, rules);
-        Self { store, intake, account: account.id, message, _directory: directory }
+        Self { store, intake, account, message, _directory: directory }
     }
 
     async fn takes(&self, recipient: Recipient, raw: String) {
         let mail = Mail { sender: None, recipients: vec![recipient], data: raw.into_bytes() };
-        self.intake.take(&mail, PEER).await.expect("written");
+        self.intake.process(&mail, PEER).await.expect("written");
     }
 
     async fn reports(&self, raw: String) {
@@ -302,7 +256,7 @@ async fn a_store_that_fails_is_said_so_and_the_report_is_taken_later() {
     let recipients = vec![Recipient::ReturnPath(fixture.message)];
     let mail = Mail { sender: None, recipients, data: report.into_bytes() };
     fixture.store.close().await;
-    assert!(fixture.intake.take(&mail, PEER).await.is_err());
+    assert!(fixture.intake.process(&mail, PEER).await.is_err());
 }
 
 #[tokio::test]
@@ -321,7 +275,7 @@ async fn a_complaint_from_a_network_that_the_operator_names_counts() {
     let ulid = fixture.message.ulid();
     let data = arf("fraud", "", &format!("Message-ID: <{ulid}@sender.example>")).into_bytes();
     let mail = Mail { sender: None, recipients: vec![Recipient::Feedback], data };
-    let from = |address: [u8; 4]| fixture.intake.take(&mail, address.into());
+    let from = |address: [u8; 4]| fixture.intake.process(&mail, address.into());
     from([192, 0, 3, 1]).await.expect("taken");
     assert!(fixture.events().await.is_empty());
     from([192, 0, 2, 1]).await.expect("taken");

@@ -28,7 +28,7 @@ async fn a_body_is_kept_once_for_all_webhooks_and_goes_with_the_last_delivery() 
     let (first, second, third) =
         (bench.webhook().await, bench.webhook().await, bench.webhook().await);
     bench.happens("credits.low").await;
-    bench.hand_out(500).await;
+    bench.publish_events(500).await;
     assert_eq!(bench.bodies().await, 1);
     for id in [first, second, third] {
         let due = bench.store.due_deliveries(id, 9, bench.now).await.expect("read");
@@ -51,10 +51,10 @@ async fn what_nobody_gets_has_no_body() {
     let bench = Bench::new().await;
     let off = bench.webhook().await;
     bench.happens("credits.low").await;
-    let behind = bench.store.events_behind(500).await.expect("read").expect("some");
+    let backlog = bench.store.webhook_backlog(500).await.expect("read").expect("some");
     bench.disable(off).await;
-    let places = (behind.from, behind.to);
-    assert!(bench.store.hand_out(places, &all(&behind), bench.now).await.expect("written"));
+    let places = (backlog.from, backlog.to);
+    assert!(bench.store.publish_events(places, &all(&backlog), bench.now).await.expect("written"));
     let (event, log) = (EventId::new(bench.now), json!({"status": 200}));
     let test = |webhook| TestDelivery {
         webhook,

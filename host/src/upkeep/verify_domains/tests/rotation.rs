@@ -4,13 +4,13 @@ use super::*;
 use crate::domain::key::KeyPhase;
 
 /// How many keys wait, sign and have signed.
-fn keys(file: &DomainFile) -> [usize; 3] {
+fn keys(details: &DomainDetails) -> [usize; 3] {
     [KeyPhase::Next, KeyPhase::Signing, KeyPhase::Retired]
-        .map(|phase| file.keys.iter().filter(|key| key.phase == phase).count())
+        .map(|phase| details.keys.iter().filter(|key| key.phase == phase).count())
 }
 
-fn signing(file: &DomainFile) -> Vec<String> {
-    let signing = file.keys.iter().filter(|key| key.phase == KeyPhase::Signing);
+fn signing(details: &DomainDetails) -> Vec<String> {
+    let signing = details.keys.iter().filter(|key| key.phase == KeyPhase::Signing);
     signing.map(|key| key.selector.clone()).collect()
 }
 
@@ -46,9 +46,9 @@ async fn new_keys_sign_only_after_both_were_seen_and_old_ones_stay_for_a_week() 
     for selector in signing(&before) {
         bench.dns.remove_all(&format!("{selector}._domainkey.example.com"));
     }
-    let file = bench.check(id).await;
+    let details = bench.check(id).await;
     assert_eq!(
-        (phase(&file), progress(&file)),
+        (phase(&details), progress(&details)),
         (Phase::Verified, 100),
         "the old ones do not count"
     );
@@ -59,33 +59,33 @@ async fn new_keys_sign_only_after_both_were_seen_and_old_ones_stay_for_a_week() 
 #[tokio::test]
 async fn a_domain_that_does_not_send_gets_its_new_keys_at_once() {
     let bench = Bench::new().await;
-    let file = bench.add("example.com").await;
-    let rotated = bench.verifier.rotate(file.clone()).await.expect("rotated");
+    let details = bench.add("example.com").await;
+    let rotated = bench.verifier.rotate(details.clone()).await.expect("rotated");
     assert_eq!(keys(&rotated), [0, 2, 0]);
-    assert_ne!(signing(&rotated), signing(&file));
+    assert_ne!(signing(&rotated), signing(&details));
 }
 
 #[tokio::test]
 async fn a_holder_never_has_to_keep_more_than_five_old_pairs() {
     let bench = Bench::new().await;
-    let mut file = bench.verified("example.com").await;
+    let mut details = bench.verified("example.com").await;
     for _ in 0..5 {
-        file = bench.verifier.rotate(file).await.expect("begun");
-        bench.publish(&file, |it| it == "DKIM");
-        for key in &file.keys {
+        details = bench.verifier.rotate(details).await.expect("begun");
+        bench.publish(&details, |it| it == "DKIM");
+        for key in &details.keys {
             // What was there already would stand twice.
             let name = format!("{}._domainkey.example.com", key.selector);
             bench.dns.remove_all(&name);
         }
-        bench.publish(&file, |it| it == "DKIM");
-        file = bench.check(file.row.domain.id).await;
-        assert_eq!(keys(&file)[0], 0, "the new pair signs");
+        bench.publish(&details, |it| it == "DKIM");
+        details = bench.check(details.row.domain.id).await;
+        assert_eq!(keys(&details)[0], 0, "the new pair signs");
     }
-    let refused = bench.verifier.rotate(file.clone()).await;
+    let refused = bench.verifier.rotate(details.clone()).await;
     assert!(matches!(refused, Err(DomainError::RotatedTooOften)), "{refused:?}");
     bench.clock.advance(8 * DAY);
-    let file = bench.check(file.row.domain.id).await;
-    assert_eq!(keys(&bench.verifier.rotate(file).await.expect("begun again")), [2, 2, 0]);
+    let details = bench.check(details.row.domain.id).await;
+    assert_eq!(keys(&bench.verifier.rotate(details).await.expect("begun again")), [2, 2, 0]);
 }
 
 #[tokio::test]
@@ -106,8 +106,8 @@ async fn mail_that_a_degraded_domain_has_signed_can_be_verified_after_a_rotation
 #[tokio::test]
 async fn a_rotation_is_looked_at_as_often_as_a_new_domain() {
     let bench = Bench::new().await;
-    let file = bench.verified("example.com").await;
-    assert!(pause(&bench, &file).expect("looked at") > HOUR);
-    let begun = bench.verifier.rotate(file).await.expect("begun");
+    let details = bench.verified("example.com").await;
+    assert!(pause(&bench, &details).expect("looked at") > HOUR);
+    let begun = bench.verifier.rotate(details).await.expect("begun");
     assert!(pause(&bench, &begun).expect("looked at") < 2 * Duration::from_mins(1));
 }

@@ -1,8 +1,7 @@
 //! Who may hold which name.
 
 use super::*;
-use crate::store::NotAdded;
-use crate::upkeep::verify_domains::NameRefused;
+use crate::upkeep::verify_domains::{NameRefused, NotAdded};
 
 #[tokio::test]
 async fn whoever_proves_a_domain_ends_the_grace_of_one_who_cannot_any_more() {
@@ -94,8 +93,12 @@ async fn a_name_that_looks_like_a_verified_one_of_another_account_is_not_added()
         "{refused:?}"
     );
     bench.publish(&early, |_| true);
-    let file = bench.check(early.row.domain.id).await;
-    assert_eq!((phase(&file), progress(&file)), (Phase::Pending, 99), "nor is it verified later");
+    let details = bench.check(early.row.domain.id).await;
+    assert_eq!(
+        (phase(&details), progress(&details)),
+        (Phase::Pending, 99),
+        "nor is it verified later"
+    );
     let own = bench.add("paypaI.example").await;
     assert_eq!(phase(&own), Phase::Pending, "the same account may have both");
 }
@@ -127,9 +130,9 @@ async fn a_domain_that_comes_back_has_a_new_proof_and_new_keys() {
     let before = bench.verified("example.com").await;
     bench.verifier.store.remove_domain(before.row.domain.id).await.expect("removed");
     let after = bench.add("example.com").await;
-    let file = bench.check(after.row.domain.id).await;
+    let details = bench.check(after.row.domain.id).await;
     assert_eq!(
-        (phase(&file), progress(&file)),
+        (phase(&details), progress(&details)),
         (Phase::Pending, 25),
         "the old records do not count"
     );

@@ -8,19 +8,19 @@ use super::*;
 #[tokio::test]
 async fn a_domain_goes_from_0_to_100_percent_record_by_record() {
     let bench = Bench::new().await;
-    let file = bench.add("example.com").await;
-    let id = file.row.domain.id;
-    assert_eq!((phase(&file), progress(&file)), (Phase::Pending, 0));
-    assert_eq!(pause(&bench, &file), Some(Duration::from_mins(1)));
+    let details = bench.add("example.com").await;
+    let id = details.row.domain.id;
+    assert_eq!((phase(&details), progress(&details)), (Phase::Pending, 0));
+    assert_eq!(pause(&bench, &details), Some(Duration::from_mins(1)));
     for (purpose, percent) in [("ownership", 25), ("DKIM", 75), ("return path", 100)] {
-        bench.publish(&file, |it| it == purpose);
+        bench.publish(&details, |it| it == purpose);
         assert_eq!(progress(&bench.check(id).await), percent, "with {purpose}");
     }
-    let file = bench.check(id).await;
-    assert_eq!(phase(&file), Phase::Verified);
-    assert!(file.row.domain.standing.missing.is_empty());
+    let details = bench.check(id).await;
+    assert_eq!(phase(&details), Phase::Verified);
+    assert!(details.row.domain.standing.missing.is_empty());
     // The policy wants another look at what is only advised, within the host's bounds.
-    let pause = pause(&bench, &file).expect("checked from time to time");
+    let pause = pause(&bench, &details).expect("checked from time to time");
     assert!((DAY / 5..=DAY * 11 / 10).contains(&pause), "{pause:?}");
     assert_eq!(bench.events(id).await, ["domain.verified"]);
 }
@@ -31,15 +31,15 @@ async fn a_verified_domain_that_fails_is_warned_sends_on_and_is_degraded_after_i
     let id = bench.verified("example.com").await.row.domain.id;
     let return_path = "bounce.example.com";
     bench.dns.remove_all(return_path);
-    let file = bench.check(id).await;
-    assert_eq!((phase(&file), progress(&file)), (Phase::Warned, 75));
-    assert!(file.row.domain.standing.may_send());
+    let details = bench.check(id).await;
+    assert_eq!((phase(&details), progress(&details)), (Phase::Warned, 75));
+    assert!(details.row.domain.standing.may_send());
     bench.clock.advance(71 * HOUR);
     assert_eq!(phase(&bench.check(id).await), Phase::Warned);
     bench.clock.advance(2 * HOUR);
-    let file = bench.check(id).await;
-    assert_eq!(phase(&file), Phase::Degraded);
-    assert!(!file.row.domain.standing.may_send());
+    let details = bench.check(id).await;
+    assert_eq!(phase(&details), Phase::Degraded);
+    assert!(!details.row.domain.standing.may_send());
     bench.dns.cname(return_path, "bounce.mail.example.net");
     assert_eq!(phase(&bench.check(id).await), Phase::Verified);
     let events = ["domain.verified", "domain.warning", "domain.degraded", "domain.verified"];
@@ -55,9 +55,9 @@ async fn a_dead_resolver_never_degrades_a_domain() {
         let soon = bench.check(id).await;
         assert!(pause(&bench, &soon).expect("looked at again") < HOUR, "{fault:?}");
         bench.clock.advance(100 * DAY);
-        let file = bench.check(id).await;
-        assert_eq!((phase(&file), progress(&file)), (Phase::Verified, 100), "{fault:?}");
-        assert!(file.check.expect("it is checked").unclear_since.is_some());
+        let details = bench.check(id).await;
+        assert_eq!((phase(&details), progress(&details)), (Phase::Verified, 100), "{fault:?}");
+        assert!(details.check.expect("it is checked").unclear_since.is_some());
         bench.dns.fault_everything(None);
         let seen = bench.check(id).await;
         assert!(seen.check.expect("it is checked").unclear_since.is_none());
@@ -74,14 +74,14 @@ async fn a_dead_resolver_never_degrades_a_domain() {
 #[tokio::test]
 async fn a_domain_that_is_never_proven_is_given_up_and_still_answers_when_asked() {
     let bench = Bench::new().await;
-    let file = bench.add("example.com").await;
-    let id = file.row.domain.id;
+    let details = bench.add("example.com").await;
+    let id = details.row.domain.id;
     bench.clock.advance(29 * DAY);
     assert_eq!(phase(&bench.check(id).await), Phase::Pending);
     bench.clock.advance(2 * DAY);
     let given_up = bench.check(id).await;
     assert_eq!((phase(&given_up), pause(&bench, &given_up)), (Phase::Failed, None));
-    bench.publish(&file, |_| true);
+    bench.publish(&details, |_| true);
     assert_eq!(phase(&bench.check(id).await), Phase::Verified);
     assert_eq!(bench.events(id).await, ["domain.failed", "domain.verified"]);
 }
@@ -91,9 +91,9 @@ async fn more_checks_than_there_are_places_are_made_without_being_asked_for() {
     let bench = Bench::new().await;
     let mut ids = Vec::new();
     for number in 0..24 {
-        let file = bench.add(&format!("d{}.example", "x".repeat(number))).await;
-        bench.publish(&file, |_| true);
-        ids.push(file.row.domain.id);
+        let details = bench.add(&format!("d{}.example", "x".repeat(number))).await;
+        bench.publish(&details, |_| true);
+        ids.push(details.row.domain.id);
     }
     bench.clock.advance(Duration::from_mins(2));
     let stop = CancellationToken::new();
@@ -101,7 +101,7 @@ async fn more_checks_than_there_are_places_are_made_without_being_asked_for() {
     let store = &bench.verifier.store;
     let all_verified = async {
         for id in ids {
-            while phase(&store.domain_file(id).await.expect("readable").expect("there"))
+            while phase(&store.domain_details(id).await.expect("readable").expect("there"))
                 != Phase::Verified
             {
                 tokio::time::sleep(Duration::from_millis(20)).await;
@@ -124,8 +124,8 @@ async fn another_policy_judges_all_domains_soon() {
     let sweep = tokio::spawn(Arc::clone(&bench.verifier).run(stop.clone()));
     let judged_again = async {
         let number = || async {
-            let file = store.domain_file(id).await.expect("readable").expect("there");
-            file.check.expect("it is checked").number
+            let details = store.domain_details(id).await.expect("readable").expect("there");
+            details.check.expect("it is checked").number
         };
         let before = number().await;
         while number().await == before {
@@ -141,16 +141,16 @@ async fn another_policy_judges_all_domains_soon() {
 #[tokio::test]
 async fn what_a_pending_domain_has_come_to_is_not_lost_while_dns_cannot_be_seen() {
     let bench = Bench::new().await;
-    let file = bench.add("example.com").await;
-    let id = file.row.domain.id;
-    bench.publish(&file, |it| it == "ownership" || it == "DKIM");
+    let details = bench.add("example.com").await;
+    let id = details.row.domain.id;
+    bench.publish(&details, |it| it == "ownership" || it == "DKIM");
     assert_eq!(progress(&bench.check(id).await), 75);
     bench.dns.fault_everything(Some(Fault::ServFail));
     for _ in 0..3 {
-        let file = bench.check(id).await;
-        assert_eq!((phase(&file), progress(&file)), (Phase::Pending, 75));
+        let details = bench.check(id).await;
+        assert_eq!((phase(&details), progress(&details)), (Phase::Pending, 75));
     }
     bench.dns.fault_everything(None);
-    bench.publish(&file, |it| it == "return path");
+    bench.publish(&details, |it| it == "return path");
     assert_eq!(phase(&bench.check(id).await), Phase::Verified);
 }

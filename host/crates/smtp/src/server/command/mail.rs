@@ -7,9 +7,9 @@ use super::path::Path;
 use crate::server::data::too_large;
 use crate::server::reply::{Answer, Reply};
 
-/// What MAIL says.
+/// A parsed MAIL command.
 #[derive(Debug, PartialEq, Eq)]
-pub struct From {
+pub struct MailFrom {
     /// None is the empty path, `<>`.
     pub sender: Option<EmailAddress>,
     /// Whether SMTPUTF8 is among the parameters.
@@ -20,11 +20,11 @@ pub struct From {
 ///
 /// # Errors
 /// Something in it is wrong, or the message would be too large.
-pub fn parse(argument: &[u8], limit: usize) -> Result<From, Answer> {
+pub fn parse(argument: &[u8], limit: usize) -> Result<MailFrom, Answer> {
     let text = str::from_utf8(argument).map_err(|_| bad_sender("it is not UTF-8"))?;
     let path = super::after_keyword(text, "FROM:")
         .ok_or_else(|| Reply::BadArgument.with("write MAIL FROM:<user@example.com>"))?;
-    let (path, rest) = Path::split(path).map_err(bad_sender)?;
+    let (path, rest) = Path::take_from(path).map_err(bad_sender)?;
     let mut utf8 = false;
     for parameter in parameters::parse(rest)? {
         read(parameter, limit, &mut utf8)?;
@@ -33,7 +33,7 @@ pub fn parse(argument: &[u8], limit: usize) -> Result<From, Answer> {
         return Err(Reply::Utf8NotAnnounced.into());
     }
     let sender = if path.is_empty() { None } else { Some(path.address().map_err(bad_sender)?) };
-    Ok(From { sender, utf8 })
+    Ok(MailFrom { sender, utf8 })
 }
 
 fn bad_sender(why: impl std::fmt::Display) -> Answer {

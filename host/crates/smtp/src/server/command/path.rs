@@ -24,11 +24,11 @@ pub enum InvalidPath {
 }
 
 impl<'a> Path<'a> {
-    /// Splits a path from what follows it.
+    /// Reads the path at the beginning of a text; gives it with what follows it.
     ///
     /// # Errors
     /// There is no path.
-    pub fn split(text: &'a str) -> Result<(Self, &'a str), InvalidPath> {
+    pub fn take_from(text: &'a str) -> Result<(Self, &'a str), InvalidPath> {
         let inside = text.strip_prefix('<').ok_or(InvalidPath::Brackets)?;
         let end = closing_bracket(inside).ok_or(InvalidPath::Brackets)?;
         let (inside, rest) = inside.split_at_checked(end).ok_or(InvalidPath::Brackets)?;

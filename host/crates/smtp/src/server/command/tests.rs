@@ -4,11 +4,11 @@ use super::*;
 
 #[test]
 fn verbs_are_read_in_any_case_and_with_any_blanks() {
-    assert_eq!(split(b"QUIT"), Ok((Verb::Quit, &b""[..])));
-    assert_eq!(split(b"quit  "), Ok((Verb::Quit, &b""[..])));
-    assert_eq!(split(b"mAiL  FROM:<> "), Ok((Verb::Mail, &b"FROM:<>"[..])));
+    assert_eq!(split_verb(b"QUIT"), Ok((Verb::Quit, &b""[..])));
+    assert_eq!(split_verb(b"quit  "), Ok((Verb::Quit, &b""[..])));
+    assert_eq!(split_verb(b"mAiL  FROM:<> "), Ok((Verb::Mail, &b"FROM:<>"[..])));
     for line in [&b""[..], b" QUIT", b"QUITE", b"QUIT\tnow", b"DATA\xc2\xa0", b"MAILFROM:<>"] {
-        assert_eq!(split(line), Err(Reply::UnknownCommand.into()), "{}", line.escape_ascii());
+        assert_eq!(split_verb(line), Err(Reply::UnknownCommand.into()), "{}", line.escape_ascii());
     }
 }
 
@@ -38,7 +38,7 @@ proptest! {
 
     #[test]
     fn no_line_is_read_into_an_address_that_could_break_out(line in "FROM:<\\PC{0,40}>\\PC{0,20}") {
-        if let Ok(mail::From { sender: Some(sender), utf8 }) = mail::parse(line.as_bytes(), 10) {
+        if let Ok(mail::MailFrom { sender: Some(sender), utf8 }) = mail::parse(line.as_bytes(), 10) {
             let text = sender.to_string();
             prop_assert!(!text.chars().any(char::is_control));
             prop_assert!(utf8 || !sender.needs_smtputf8());

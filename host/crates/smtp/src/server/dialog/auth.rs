@@ -1,6 +1,6 @@
 //! AUTH (RFC 4954).
 
-use super::{Dialog, Login, MOST_FAILED_LOGINS, Outcome, Question, Security, State, Step};
+use super::{Dialog, Login, MAX_FAILED_LOGINS, Outcome, Question, Security, State, Step};
 use crate::server::reply::{Answer, Reply};
 use crate::server::sasl::{Exchange, Progress};
 
@@ -19,7 +19,7 @@ impl Dialog {
             Err(refusal) => {
                 self.failed_logins += u32::from(refusal.reply.is_failed_login());
                 self.say(refusal);
-                if self.failed_logins >= MOST_FAILED_LOGINS && !self.is_closed() {
+                if self.failed_logins >= MAX_FAILED_LOGINS && !self.is_closed() {
                     self.say(Reply::TooManyFailedLogins);
                 }
             }

@@ -1,12 +1,12 @@
 //! Commands: each goes to its handler; those that need none are answered here.
 
 use super::{Dialog, Outcome};
-use crate::server::command::{Verb, nothing, split};
+use crate::server::command::{Verb, expect_no_argument, split_verb};
 use crate::server::reply::Reply;
 
 impl Dialog {
     pub(super) fn command(&mut self, line: &[u8]) -> Outcome {
-        let (verb, argument) = split(line)?;
+        let (verb, argument) = split_verb(line)?;
         let reply = match verb {
             Verb::Ehlo => return self.ehlo(argument),
             Verb::Helo => return self.helo(argument),
@@ -20,12 +20,12 @@ impl Dialog {
                 return Ok(None);
             }
             Verb::Rset => {
-                nothing(argument)?;
+                expect_no_argument(argument)?;
                 self.envelope = None;
                 Reply::Done
             }
             Verb::Quit => {
-                nothing(argument)?;
+                expect_no_argument(argument)?;
                 Reply::Bye
             }
             Verb::Noop => Reply::Done,

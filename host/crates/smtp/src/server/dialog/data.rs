@@ -3,7 +3,7 @@
 use bytes::BytesMut;
 
 use super::{Accepted, Dialog, Mail, Outcome, Question, Rest, State, Step};
-use crate::server::command::nothing;
+use crate::server::command::expect_no_argument;
 use crate::server::data::{Content, Progress, Receiver};
 use crate::server::envelope::Envelope;
 use crate::server::reply::{Answer, Reply};
@@ -26,7 +26,7 @@ impl Dialog {
     }
 
     pub(super) fn data(&mut self, argument: &[u8]) -> Outcome {
-        nothing(argument)?;
+        expect_no_argument(argument)?;
         let envelope = ready(self.envelope.as_ref())?;
         if envelope.chunks.is_some() {
             return Err(Reply::OutOfOrder.with("the message comes by BDAT; end it or send RSET"));

@@ -3,7 +3,7 @@
 use bytes::BytesMut;
 
 use super::{Dialog, Login, Outcome, Question, Security, State, Step};
-use crate::server::command::{client_name, nothing};
+use crate::server::command::{client_name, expect_no_argument};
 use crate::server::reply::{Answer, Reply};
 
 impl Dialog {
@@ -48,7 +48,7 @@ impl Dialog {
     }
 
     pub(super) fn start_tls(&mut self, argument: &[u8]) -> Outcome {
-        nothing(argument)?;
+        expect_no_argument(argument)?;
         match self.security {
             Security::Tls => Err(Reply::OutOfOrder.with("the session is encrypted already")),
             Security::Plain => {

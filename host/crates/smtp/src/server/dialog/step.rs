@@ -2,6 +2,7 @@
 
 pub use crate::server::data::BareNewline;
 use crate::server::dialog::Credentials;
+use crate::server::reply::Reply;
 use waxwing_mail::address::EmailAddress;
 
 /// What a session is held under.
@@ -94,4 +95,14 @@ pub enum Dismissal {
     Idle,
     /// The client's address has too many sessions, or the server has.
     TooManyConnections,
+}
+
+impl From<Dismissal> for Reply {
+    fn from(why: Dismissal) -> Self {
+        match why {
+            Dismissal::Stopping => Self::Stopping,
+            Dismissal::Idle => Self::Idle,
+            Dismissal::TooManyConnections => Self::TooManyConnections,
+        }
+    }
 }

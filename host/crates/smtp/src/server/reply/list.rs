@@ -96,7 +96,7 @@ Login {
     TlsRequired = 538 "5.7.11" "UNAUTHORIZED encryption is needed first: STARTTLS, or the port with implicit TLS", "AUTH",
         "The program logs in over a connection that is not encrypted.",
         "Switch on STARTTLS for port 587 or 2587, or SSL/TLS for port 465 or 2465. The key has crossed the network in clear text: make a new one.";
-    TooManyLogins = 421 "4.7.0" "RATE_LIMITED the API key is not valid, and this address has had too many failed logins, try again in 60 s", "AUTH",
+    TooManyLogins = 421 "4.7.0" "RATE_LIMITED the API key is not valid, and this IP address has had too many failed logins; a valid key works at once, this one may be tried again in 60 s", "AUTH",
         "The API key is not valid, and too many failed logins came from this address, over SMTP or HTTP.",
         "Correct the key in all programs behind this address; the right one is taken at once. Only wrong ones are slowed down.";
     TooManyFailedLogins = 421 "4.7.0" "RATE_LIMITED three failed logins in one session", "AUTH",
@@ -131,7 +131,7 @@ Message {
     Forbidden = 550 "5.7.1" "FORBIDDEN the key may not send from example.com", "MAIL, RCPT, end of data",
         "The key, the account or the server's policy does not allow this message; the text says why.",
         "Do what the text says, or ask the operator of the server.";
-    ForbiddenForNow = 451 "4.7.1" "FORBIDDEN no messages at night, try again in 3600 s", "MAIL, RCPT, end of data",
+    ForbiddenForNow = 451 "4.7.1" "FORBIDDEN no messages at night; try again in 3600 s", "MAIL, RCPT, end of data",
         "The server's policy does not allow this message at this time.",
         "Nothing: a client with a queue tries again.";
     BadContent = 554 "5.6.0" "BAD_REQUEST From: is required", "end of data",
@@ -140,16 +140,16 @@ Message {
     BareLineEnding = 550 "5.6.11" "BAD_REQUEST the message has a CR or an LF that stands alone; lines end in CRLF", "end of data",
         "A CR stands alone in the message; or an LF does, on a server that is set to refuse those (`bare_newline = \"refuse\"`; by default an LF becomes CRLF). Servers differ in how they read these, and messages have been smuggled in by it.",
         "Let the program end each line with CRLF. In scripts, pipe the message through `unix2dos`.";
-    IdempotencyConflict = 554 "5.6.0" "IDEMPOTENCY_CONFLICT the idempotency key was used for another message", "end of data",
+    IdempotencyConflict = 554 "5.6.0" "IDEMPOTENCY_CONFLICT this idempotency key was used for another request; use a new key", "end of data",
         "The idempotency key in the header was used for another message in the last 24 hours.",
         "Use a new key for each message.";
-    InFlight = 451 "4.7.0" "CONFLICT a message with this idempotency key is being sent", "end of data",
-        "The same message is being accepted on another connection.",
+    InFlight = 451 "4.7.0" "CONFLICT a request with this idempotency key is under way; try again in 1 s", "end of data",
+        "A message with this idempotency key is being accepted on another connection; it may be another message.",
         "Nothing: try again in a second.";
     KeyGone = 451 "4.7.0" "UNAUTHORIZED the API key has become invalid since the login", "MAIL, RCPT, end of data",
         "The API key was switched off, or expired, while the session was open.",
         "Log in with a valid key. A client with a queue keeps the message until then.";
-    RateLimited = 452 "4.4.5" "RATE_LIMITED too many messages, try again in 2 s", "MAIL, RCPT, end of data",
+    RateLimited = 452 "4.4.5" "RATE_LIMITED too many requests; try again in 2 s", "MAIL, RCPT, end of data",
         "The key or the account sends faster than it may.",
         "Nothing: a client with a queue tries again. Send more slowly, or ask for a higher limit.";
 }
@@ -243,7 +243,7 @@ Report {
     NoReturnPath = 550 "5.1.1" "no such address here; only reports about this server's messages are taken", "RCPT",
         "The address is no return path that this server has made.",
         "Nothing: mail for people goes elsewhere. If it was a report, its address was changed on the way.";
-    ReportTaken = 250 "2.0.0" "Ok: taken", "end of data",
+    ReportAccepted = 250 "2.0.0" "Ok: taken", "end of data",
         "What the report says is on disk.", "Nothing.";
 }
 Success {

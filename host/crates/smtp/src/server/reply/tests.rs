@@ -41,6 +41,11 @@ fn long_and_foreign_texts_are_cut_and_masked() {
     let line = written(&Reply::Forbidden.with(format!("ü\r\n\0{}", "a".repeat(600))));
     assert_eq!(line.len(), 512);
     assert!(line.starts_with("550 5.7.1 ????aaa") && line.ends_with("a...\r\n"), "{line}");
+    let written_well = "“key”… isn’t 1–2\u{a0}long";
+    assert_eq!(
+        written(&Reply::Forbidden.with(written_well)),
+        "550 5.7.1 \"key\"... isn't 1-2 long\r\n"
+    );
     let fits = "a".repeat(512 - 2 - "550 5.7.1 ".len());
     assert!(written(&Reply::Forbidden.with(fits)).ends_with("aa\r\n"));
 }

@@ -93,7 +93,7 @@ fn refused_logins_have_their_own_codes() {
         Reply::LoginOutage.with("UNAVAILABLE the store cannot be reached"),
         Reply::Stopping.with("UNAVAILABLE the server is shutting down"),
         Reply::TooManyLogins.with(
-            "RATE_LIMITED the API key is not valid, and this address has had too many failed logins, try again in 2 s",
+            "RATE_LIMITED the API key is not valid, and this IP address has had too many failed logins; a valid key works at once, this one may be tried again in 2 s",
         ),
     ];
     let mut transcript = String::new();

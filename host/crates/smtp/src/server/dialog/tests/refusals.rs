@@ -9,7 +9,7 @@ use crate::server::reply::Reply;
 fn a_refused_sender_begins_no_transaction() {
     let refusals = [
         Reply::DomainNotVerified.with("DOMAIN_NOT_VERIFIED example.com 75% (missing DKIM)"),
-        Reply::RateLimited.with("RATE_LIMITED too many messages, try again in 2 s"),
+        Reply::RateLimited.with("RATE_LIMITED too many requests; try again in 2 s"),
         Reply::KeyGone.into(),
         Reply::Forbidden.with("FORBIDDEN no messages at night"),
     ];

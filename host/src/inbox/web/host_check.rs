@@ -9,7 +9,7 @@ use axum::http::uri::Authority;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use super::answer::ResponseFormat;
+use super::response::ResponseFormat;
 
 /// Refuses every host but `localhost`, `*.localhost` and loopback addresses.
 pub async fn only_this_machine(request: Request, next: Next) -> Response {

@@ -1,9 +1,9 @@
-//! What is inside a message: its texts, its header and its attachments.
+//! Parses a stored message into its texts, header fields and attachments.
 
 use mail_parser::{Address, Message, MessageParser, MessagePart, MimeHeaders, PartType};
 use serde::Serialize;
 
-use crate::inbox::archive::{Stored, Summary};
+use crate::inbox::store::{StoredMessage, Summary};
 
 /// Words `multipart` in a message whose parts are shown.
 const MAX_MULTIPARTS: usize = 50;
@@ -44,7 +44,7 @@ pub struct Attachment {
 /// A message as JSON. It is part of the contract.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Full<'a> {
+pub struct MessageJson<'a> {
     #[serde(flatten)]
     summary: &'a Summary,
     envelope_from: &'a str,
@@ -55,9 +55,9 @@ pub struct Full<'a> {
     raw: String,
 }
 
-impl<'a> Full<'a> {
+impl<'a> MessageJson<'a> {
     /// All that is known of a message.
-    pub fn new(stored: &'a Stored, content: &'a Content) -> Self {
+    pub fn new(stored: &'a StoredMessage, content: &'a Content) -> Self {
         Self {
             summary: &stored.summary,
             envelope_from: &stored.return_path,
@@ -73,7 +73,7 @@ impl<'a> Full<'a> {
 impl Content {
     /// Takes a message apart.
     pub fn of(raw: &[u8]) -> Self {
-        let Some(message) = taken_apart(raw) else { return Self::default() };
+        let Some(message) = parsed(raw) else { return Self::default() };
         Self {
             from: message.from().map(mailboxes),
             to: message.to().map(mailboxes),
@@ -106,12 +106,12 @@ impl Attachment {
 
 /// A message with its parts; of one that holds messages, or very many parts, only the header is
 /// read: mail-parser's tree of those grows without bound, and takes the process with it.
-pub fn taken_apart(raw: &[u8]) -> Option<Message<'_>> {
+pub fn parsed(raw: &[u8]) -> Option<Message<'_>> {
     let parser = MessageParser::default();
-    if is_intricate(raw) { parser.parse_headers(raw) } else { parser.parse(raw) }
+    if overwhelms_the_parser(raw) { parser.parse_headers(raw) } else { parser.parse(raw) }
 }
 
-fn is_intricate(raw: &[u8]) -> bool {
+fn overwhelms_the_parser(raw: &[u8]) -> bool {
     let lower = raw.to_ascii_lowercase();
     let count = |word: &[u8]| lower.windows(word.len()).filter(|it| it == &word).count();
     let holds_messages =

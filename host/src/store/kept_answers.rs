@@ -1,30 +1,16 @@
-//! Answers that are kept for a client that asks again, and decisions about sends that became none.
+//! Answers kept under idempotency keys, and the origins of their messages: a restricted key may see its own only.
 
 use std::collections::HashMap;
-use std::sync::Arc;
-
-use serde_json::Value;
 
 use super::Store;
 use super::database::{column, json, parsed, sql};
 use crate::account::key::Mode;
 use crate::clock::Timestamp;
-use crate::id::{AccountId, DecisionId, MessageId};
+use crate::id::{AccountId, MessageId};
 use crate::store::StoreError;
 use crate::store::records::{Answer, Idempotency};
 
-/// A refusal, with what the plugins decided.
-#[derive(Debug, Clone)]
-pub struct RefusalRecord {
-    /// Its identifier, which the client is told.
-    pub id: DecisionId,
-    pub account_id: AccountId,
-    pub code: &'static str,
-    /// What each plugin decided, as JSON.
-    pub plugins: Arc<Value>,
-}
-
-/// What a restricted key is held against.
+/// The sender domain and the template of a message, which a restricted key must be allowed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
     /// The domain of the author.
@@ -79,27 +65,5 @@ impl Store {
                 Ok((parsed(row, "messages", "id")?, Origin { domain, template }))
             })
             .collect()
-    }
-
-    /// Records refusals.
-    pub async fn record_refusals(
-        &self,
-        refusals: &[RefusalRecord],
-        now: Timestamp,
-    ) -> Result<(), StoreError> {
-        let mut tx = self.db.begin("record_refusals").await?;
-        for refusal in refusals {
-            sql("-- record_refusals
-                 INSERT INTO decisions (id, account_id, message_id, outcome, plugins, created_at)
-                 VALUES ($1, $2, NULL, $3, $4, $5)")
-            .bind(refusal.id.to_string())
-            .bind(refusal.account_id.to_string())
-            .bind(refusal.code)
-            .bind(refusal.plugins.to_string())
-            .bind(now.millis())
-            .run(&mut tx)
-            .await?;
-        }
-        tx.commit().await
     }
 }

@@ -1,4 +1,4 @@
-//! Requeues messages that waited for a destination or a domain.
+//! Requeues messages that waited for a destination, for the MX of a domain or for new routes.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ const MAX_DESTINATIONS_PER_ROUND: usize = 16;
 const MIN_WAITING_FOR_PROBE: u32 = 5;
 
 /// Requeues the messages that were requested since the last round.
-pub async fn wake(store: &Store, admission: &AdmissionControl, now: Timestamp) {
+pub async fn requeue_waiting(store: &Store, admission: &AdmissionControl, now: Timestamp) {
     let RequeueRequests { one_per_destination, all, most, probes } =
         admission.destinations.take_requeue_requests();
     if let Some(after) = one_per_destination {

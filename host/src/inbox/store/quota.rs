@@ -1,4 +1,4 @@
-//! How much the archive keeps: the oldest messages make room, a few at a time.
+//! Bounds the inbox: the oldest messages are deleted, a few at a time.
 
 use sqlx::SqlitePool;
 
@@ -7,7 +7,7 @@ use crate::store::embedded::{cut, excess};
 /// Free pages that one arrival gives back to the disk at most, when it made older messages go.
 const MAX_FREED_PAGES: u32 = 500;
 
-/// The most that is kept. The totals are counted by triggers, never by a walk over the table.
+/// At most this much is kept. The totals are counted by triggers, never by a walk over the table.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
     pub messages: i64,
@@ -27,12 +27,12 @@ pub async fn trim(writer: &SqlitePool, bounds: Bounds) -> Result<(), sqlx::Error
     if !is_over(writer, bounds).await? {
         return Ok(());
     }
-    drop_oldest(writer, bounds).await?;
+    delete_oldest(writer, bounds).await?;
     let excess = excess(writer).await?;
     if excess > 0 { cut(writer, excess.min(MAX_FREED_PAGES)).await } else { Ok(()) }
 }
 
-async fn drop_oldest(writer: &SqlitePool, bounds: Bounds) -> Result<(), sqlx::Error> {
+async fn delete_oldest(writer: &SqlitePool, bounds: Bounds) -> Result<(), sqlx::Error> {
     while is_over(writer, bounds).await? {
         let deleted = sqlx::query(
             "-- inbox_trim

@@ -1,4 +1,4 @@
-//! The links of a message. The sandboxed preview opens none, and a magic link wants to be clicked.
+//! Lists the links of a message: the sandboxed preview opens none, and a login link has to be clicked.
 
 use super::content::Content;
 

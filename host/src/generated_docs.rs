@@ -1,4 +1,4 @@
-//! For tests: a document that is written from the code is what the code says.
+//! For tests: checks that a document which is generated from the code is up to date.
 
 use std::path::Path;
 use std::{env, fs};
@@ -8,7 +8,7 @@ use std::{env, fs};
 ///
 /// # Panics
 /// The file is out of date.
-pub fn assert_written(file: &str, text: &str, filter: &str) {
+pub fn assert_up_to_date(file: &str, text: &str, filter: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
     if env::var_os("WAXWING_WRITE").is_some() {
         fs::write(&path, text).expect("the document can be written");

@@ -1,11 +1,11 @@
-//! What the pages show. askama escapes every value; nothing is marked as safe.
+//! The data of the HTML templates. askama escapes every value; nothing is marked as safe.
 
 use askama::Template;
 
 use super::content::{Attachment, Content};
-use super::{Wanted, links};
+use super::{ListFilter, links};
 use crate::clock::Timestamp;
-use crate::inbox::archive::{Page, Stored, Summary};
+use crate::inbox::store::{Page, StoredMessage, Summary};
 
 /// Of a longer source only the beginning is put into the page; the raw link has the rest.
 const SHOWN_SOURCE: usize = 256 * 1_024;
@@ -52,11 +52,17 @@ struct File<'a> {
 
 impl<'a> List<'a> {
     /// The list as of `now`, for a browser that reached the inbox at `host`.
-    pub fn new(page: Page, kept: i64, wanted: Wanted<'a>, host: &'a str, now: Timestamp) -> Self {
+    pub fn new(
+        page: Page,
+        kept: i64,
+        wanted: ListFilter<'a>,
+        host: &'a str,
+        now: Timestamp,
+    ) -> Self {
         let to = wanted.to;
         let last = page.rows.last().map(|row| row.id).filter(|_| page.has_more);
-        let newest = wanted.after.map(|_| link(Wanted { after: None, ..wanted }));
-        let older = last.map(|last| link(Wanted { after: Some(last), ..wanted }));
+        let newest = wanted.after.map(|_| link(ListFilter { after: None, ..wanted }));
+        let older = last.map(|last| link(ListFilter { after: Some(last), ..wanted }));
         let rows = page.rows.into_iter().map(|mail| Row::new(mail, now)).collect();
         Self { rows, kept, to, newest, older, host }
     }
@@ -64,14 +70,14 @@ impl<'a> List<'a> {
 
 impl Row {
     fn new(mail: Summary, now: Timestamp) -> Self {
-        let all_to = link(Wanted { to: Some(&mail.to), ..Wanted::default() });
+        let all_to = link(ListFilter { to: Some(&mail.to), ..ListFilter::default() });
         Self { age: age(mail.received_at, now), all_to, mail }
     }
 }
 
 impl<'a> Message<'a> {
     /// A message and what is inside it.
-    pub fn new(stored: &'a Stored, content: &'a Content) -> Self {
+    pub fn new(stored: &'a StoredMessage, content: &'a Content) -> Self {
         let shown = stored.raw.get(..SHOWN_SOURCE).unwrap_or(&stored.raw);
         let files = content.attachments.iter().enumerate();
         Self {
@@ -91,12 +97,12 @@ impl<'a> Message<'a> {
 }
 
 /// The address of a list.
-fn link(wanted: Wanted<'_>) -> String {
+fn link(wanted: ListFilter<'_>) -> String {
     let mut query = Vec::new();
     if let Some(to) = wanted.to {
         query.push(format!("to={}", percent_encoded(to)));
     }
-    if wanted.limit != Wanted::default().limit {
+    if wanted.limit != ListFilter::default().limit {
         query.push(format!("limit={}", wanted.limit));
     }
     if let Some(after) = wanted.after {
@@ -146,7 +152,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::inbox::archive::MailId;
+    use crate::inbox::store::MailId;
 
     #[test]
     fn ages_and_sizes_read_well() {
@@ -169,8 +175,8 @@ mod tests {
     #[test]
     fn a_link_keeps_the_filter() {
         let after = "in_7".parse::<MailId>().ok();
-        let wanted = Wanted { limit: 10, after, to: Some("a+b@example.com") };
+        let wanted = ListFilter { limit: 10, after, to: Some("a+b@example.com") };
         assert_eq!(link(wanted), "/inbox?to=a%2Bb%40example.com&limit=10&after=in_7");
-        assert_eq!(link(Wanted::default()), "/inbox");
+        assert_eq!(link(ListFilter::default()), "/inbox");
     }
 }

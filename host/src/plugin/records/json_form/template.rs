@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Form, Pairs, only_from_objects};
+use super::{JsonForm, Pairs, only_from_objects};
 use crate::plugin::kinds::renderer::{Part, Source, Template as Wit};
 
 /// A template by its parts, as its author wrote them.
@@ -37,28 +37,28 @@ impl Default for Template {
     }
 }
 
-impl Form for Template {
+impl JsonForm for Template {
     type Of = Wit;
 
     fn of(it: Wit) -> Self {
         let Wit { slug, revision, sources, partials, layout } = it;
-        let mut form = Self {
+        let mut template = Self {
             slug,
             revision,
             subject: None,
             layout,
-            partials: Form::of(partials),
+            partials: JsonForm::of(partials),
             ..Self::default()
         };
         for Source { part, text } in sources {
             match part {
-                Part::Subject => form.subject = Some(text),
-                Part::Preheader => form.preheader = Some(text),
-                Part::Html => form.html = Some(text),
-                Part::Text => form.text = Some(text),
+                Part::Subject => template.subject = Some(text),
+                Part::Preheader => template.preheader = Some(text),
+                Part::Html => template.html = Some(text),
+                Part::Text => template.text = Some(text),
             }
         }
-        form
+        template
     }
 
     fn back(self) -> Wit {

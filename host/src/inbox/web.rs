@@ -1,12 +1,12 @@
-//! The sandbox inbox in a browser, and as JSON for tests.
+//! Web pages of the sandbox inbox, and the same as JSON for tests.
 //!
 //! What it shows was written by others: every text is escaped, the HTML part runs in a sandboxed
 //! frame without scripts or remote content, and only names of this machine are answered, so that
 //! no web site can read the mail by rebinding its own name.
 
-mod answer;
+mod response;
 mod content;
-mod guard;
+mod host_check;
 mod links;
 mod page;
 mod part;
@@ -21,15 +21,15 @@ use axum::routing::get;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::archive::{Archive, MailId, NoMailId, Stored};
+use super::store::{InboxStore, InvalidMailId, MailId, StoredMessage};
 use crate::clock::Clock;
-use answer::{Problem, ResponseFormat, html};
 use content::Content;
+use response::{Problem, ResponseFormat, html};
 
 const MAX_LIMIT: u16 = 200;
 
 /// The routes `/inbox` and below.
-pub fn router(archive: Archive) -> Router {
+pub fn router(store: InboxStore) -> Router {
     Router::new()
         .route("/inbox", get(list))
         .route("/inbox/list.js", get(script))
@@ -37,14 +37,14 @@ pub fn router(archive: Archive) -> Router {
         .route("/inbox/{id}/raw", get(raw))
         .route("/inbox/{id}/html", get(preview))
         .route("/inbox/{id}/attachments/{number}", get(attachment))
-        .route_layer(from_fn(guard::only_this_machine))
-        .route_layer(map_response(answer::seal))
-        .with_state(archive)
+        .route_layer(from_fn(host_check::only_this_machine))
+        .route_layer(map_response(response::add_security_headers))
+        .with_state(store)
 }
 
 /// The query as it was sent.
 #[derive(Debug, Deserialize)]
-struct Sent {
+struct ListQuery {
     limit: Option<String>,
     after: Option<String>,
     to: Option<String>,
@@ -52,21 +52,21 @@ struct Sent {
 
 /// Which messages a list shows.
 #[derive(Debug, Clone, Copy)]
-struct Wanted<'a> {
+struct ListFilter<'a> {
     limit: u16,
     after: Option<MailId>,
     to: Option<&'a str>,
 }
 
-impl Default for Wanted<'_> {
+impl Default for ListFilter<'_> {
     fn default() -> Self {
         Self { limit: 50, after: None, to: None }
     }
 }
 
-impl Sent {
-    fn wanted(&self, form: ResponseFormat) -> Result<Wanted<'_>, Problem> {
-        let mut wanted = Wanted::default();
+impl ListQuery {
+    fn wanted(&self, form: ResponseFormat) -> Result<ListFilter<'_>, Problem> {
+        let mut wanted = ListFilter::default();
         if let Some(limit) = &self.limit {
             wanted.limit = match limit.parse() {
                 Ok(limit @ 1..=MAX_LIMIT) => limit,
@@ -76,7 +76,8 @@ impl Sent {
             };
         }
         if let Some(after) = &self.after {
-            let id = after.parse().map_err(|it: NoMailId| form.bad_request(&it.to_string()))?;
+            let id =
+                after.parse().map_err(|it: InvalidMailId| form.bad_request(&it.to_string()))?;
             wanted.after = Some(id);
         }
         wanted.to = self.to.as_deref().filter(|to| !to.is_empty());
@@ -85,16 +86,16 @@ impl Sent {
 }
 
 async fn list(
-    State(archive): State<Archive>,
+    State(store): State<InboxStore>,
     headers: HeaderMap,
-    query: Result<Query<Sent>, QueryRejection>,
+    query: Result<Query<ListQuery>, QueryRejection>,
 ) -> Result<Response, Problem> {
     let form = ResponseFormat::wanted(&headers);
     let Ok(Query(sent)) = query else {
         return Err(form.bad_request("limit, after and to may each be given once"));
     };
     let wanted = sent.wanted(form)?;
-    let page = archive.list(wanted.limit, wanted.after, wanted.to);
+    let page = store.list(wanted.limit, wanted.after, wanted.to);
     let page = page.await.map_err(|error| form.failed(&error))?;
     match form {
         ResponseFormat::Json => {
@@ -105,11 +106,11 @@ async fn list(
             Ok(axum::Json(body).into_response())
         }
         ResponseFormat::Html => {
-            let kept = archive.count().await.map_err(|error| form.failed(&error))?;
+            let kept = store.count().await.map_err(|error| form.failed(&error))?;
             let host = headers.get(header::HOST).and_then(|it| it.to_str().ok());
             let now = Clock::system().now();
             let list = page::List::new(page, kept, wanted, host.unwrap_or("localhost"), now);
-            let policy = HeaderValue::from_static(answer::LIST);
+            let policy = HeaderValue::from_static(response::LIST_PAGE_POLICY);
             Ok(([(header::CONTENT_SECURITY_POLICY, policy)], html(&list)?).into_response())
         }
     }
@@ -122,47 +123,47 @@ async fn script() -> Response {
 }
 
 async fn message(
-    State(archive): State<Archive>,
+    State(store): State<InboxStore>,
     headers: HeaderMap,
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
     let form = ResponseFormat::wanted(&headers);
-    let stored = find(&archive, form, &id).await?;
+    let stored = find(&store, form, &id).await?;
     let content = Content::of(&stored.raw);
     match form {
         ResponseFormat::Json => {
-            Ok(axum::Json(content::Full::new(&stored, &content)).into_response())
+            Ok(axum::Json(content::MessageJson::new(&stored, &content)).into_response())
         }
         ResponseFormat::Html => html(&page::Message::new(&stored, &content)),
     }
 }
 
 async fn raw(
-    State(archive): State<Archive>,
+    State(store): State<InboxStore>,
     headers: HeaderMap,
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
-    let stored = find(&archive, ResponseFormat::wanted(&headers), &id).await?;
+    let stored = find(&store, ResponseFormat::wanted(&headers), &id).await?;
     Ok(([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], stored.raw).into_response())
 }
 
 async fn preview(
-    State(archive): State<Archive>,
+    State(store): State<InboxStore>,
     headers: HeaderMap,
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
     let form = ResponseFormat::wanted(&headers);
-    let stored = find(&archive, form, &id).await?;
+    let stored = find(&store, form, &id).await?;
     part::preview(&stored.raw).ok_or_else(|| form.not_found("the message has no HTML part"))
 }
 
 async fn attachment(
-    State(archive): State<Archive>,
+    State(store): State<InboxStore>,
     headers: HeaderMap,
     Path((id, number)): Path<(String, String)>,
 ) -> Result<Response, Problem> {
     let form = ResponseFormat::wanted(&headers);
-    let stored = find(&archive, form, &id).await?;
+    let stored = find(&store, form, &id).await?;
     number
         .parse()
         .ok()
@@ -170,8 +171,12 @@ async fn attachment(
         .ok_or_else(|| form.not_found("the message has no such attachment"))
 }
 
-async fn find(archive: &Archive, form: ResponseFormat, id: &str) -> Result<Stored, Problem> {
+async fn find(
+    store: &InboxStore,
+    form: ResponseFormat,
+    id: &str,
+) -> Result<StoredMessage, Problem> {
     let missing = || form.not_found("there is no such message in the inbox");
     let id = id.parse::<MailId>().map_err(|_| missing())?;
-    archive.get(id).await.map_err(|error| form.failed(&error))?.ok_or_else(missing)
+    store.get(id).await.map_err(|error| form.failed(&error))?.ok_or_else(missing)
 }

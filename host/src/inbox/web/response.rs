@@ -1,4 +1,4 @@
-//! Answers: HTML or JSON as the client prefers, what stands in every header, and refusals.
+//! Responses as HTML or JSON, as the client prefers; their security headers, and refusals.
 
 use askama::Template;
 use axum::Json;
@@ -15,10 +15,10 @@ const PAGE_POLICY: &str = "default-src 'none'; style-src 'self' 'unsafe-inline';
                      img-src 'self' data:; base-uri 'none'; form-action 'none'; \
                      frame-ancestors 'self'";
 /// The list alone runs a script: its own, which asks for the list again.
-pub const LIST: &str = "default-src 'none'; script-src 'self'; connect-src 'self'; \
+pub const LIST_PAGE_POLICY: &str = "default-src 'none'; script-src 'self'; connect-src 'self'; \
                         style-src 'self' 'unsafe-inline'; img-src 'self' data:; base-uri 'none'; \
                         form-action 'none'; frame-ancestors 'self'";
-const EVERYWHERE: [(HeaderName, &str); 4] = [
+const SECURITY_HEADERS: [(HeaderName, &str); 4] = [
     (CACHE_CONTROL, "no-store"),
     (X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (REFERRER_POLICY, "no-referrer"),
@@ -115,10 +115,10 @@ pub fn html(page: &impl Template) -> Result<Response, Problem> {
     }
 }
 
-/// Adds what belongs on every answer; a policy that a handler has set stays.
-pub async fn seal(mut response: Response) -> Response {
+/// Adds the headers of every response; a content security policy that a handler has set stays.
+pub async fn add_security_headers(mut response: Response) -> Response {
     let headers = response.headers_mut();
-    for (name, value) in EVERYWHERE {
+    for (name, value) in SECURITY_HEADERS {
         headers.insert(name, HeaderValue::from_static(value));
     }
     headers.entry(CONTENT_SECURITY_POLICY).or_insert(HeaderValue::from_static(PAGE_POLICY));

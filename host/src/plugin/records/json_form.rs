@@ -15,7 +15,7 @@ pub use pairs::Pairs;
 pub use template::Template;
 
 /// The JSON form of a type of the interface.
-pub trait Form: Sized {
+pub trait JsonForm: Sized {
     /// The interface's type.
     type Of;
     /// From the interface's type.
@@ -26,7 +26,7 @@ pub trait Form: Sized {
 
 macro_rules! plain {
     ($($name:ty),*) => {$(
-        impl Form for $name {
+        impl JsonForm for $name {
             type Of = Self;
 
             fn of(it: Self) -> Self {
@@ -77,21 +77,21 @@ macro_rules! only_from_objects {
 pub(super) use only_from_objects;
 
 macro_rules! records {
-    ($($(#[$meta:meta])* $name:ident = $of:ty { $($field:ident: $form:ty),* $(,)? })*) => {$(
+    ($($(#[$meta:meta])* $name:ident = $of:ty { $($field:ident: $json_form:ty),* $(,)? })*) => {$(
         #[derive(Debug, Serialize, Deserialize)]
         #[serde(rename_all = "camelCase", deny_unknown_fields, remote = "Self")]
         $(#[$meta])*
         pub struct $name {
-            $(pub $field: $form,)*
+            $(pub $field: $json_form,)*
         }
 
         only_from_objects!($name);
 
-        impl Form for $name {
+        impl JsonForm for $name {
             type Of = $of;
 
             fn of(it: $of) -> Self {
-                Self { $($field: Form::of(it.$field),)* }
+                Self { $($field: JsonForm::of(it.$field),)* }
             }
 
             fn back(self) -> $of {
@@ -111,7 +111,7 @@ macro_rules! words {
             $($(#[$from_name])* $word,)*
         }
 
-        impl Form for $name {
+        impl JsonForm for $name {
             type Of = $of;
 
             fn of(it: $of) -> Self {
@@ -133,7 +133,7 @@ macro_rules! words {
 
 plain!(String, bool, u32, u64, i64);
 
-impl<T: Form> Form for Option<T> {
+impl<T: JsonForm> JsonForm for Option<T> {
     type Of = Option<T::Of>;
 
     fn of(it: Self::Of) -> Self {
@@ -145,7 +145,7 @@ impl<T: Form> Form for Option<T> {
     }
 }
 
-impl<T: Form> Form for Vec<T> {
+impl<T: JsonForm> JsonForm for Vec<T> {
     type Of = Vec<T::Of>;
 
     fn of(it: Self::Of) -> Self {
@@ -269,12 +269,12 @@ pub enum Outcome {
     TimedOut,
 }
 
-impl Form for Outcome {
+impl JsonForm for Outcome {
     type Of = domain::Outcome;
 
     fn of(it: domain::Outcome) -> Self {
         match it {
-            domain::Outcome::Answers(answers) => Self::Answers(Form::of(answers)),
+            domain::Outcome::Answers(answers) => Self::Answers(JsonForm::of(answers)),
             domain::Outcome::NoData => Self::NoData,
             domain::Outcome::NxDomain => Self::NxDomain,
             domain::Outcome::ServFail => Self::ServFail,

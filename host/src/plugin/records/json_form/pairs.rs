@@ -5,14 +5,14 @@ use std::fmt;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::Form;
+use super::JsonForm;
 use crate::plugin::runtime::bindings::types::Pair;
 
 /// A list of pairs as an object; its order stays.
 #[derive(Debug, Default)]
 pub struct Pairs(Vec<Pair>);
 
-impl Form for Pairs {
+impl JsonForm for Pairs {
     type Of = Vec<Pair>;
 
     fn of(it: Vec<Pair>) -> Self {

@@ -1,4 +1,4 @@
-//! A single part of a message, served so that a browser runs nothing of it.
+//! Serves one part of a message (the HTML, an attachment) so that a browser runs none of its scripts.
 
 use axum::http::HeaderValue;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
@@ -7,7 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use mail_parser::{Message, MimeHeaders};
 
-use super::content::{Attachment, html_text, taken_apart};
+use super::content::{Attachment, html_text, parsed};
 use super::page::percent_encoded;
 
 const PREVIEW: &str = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; \
@@ -16,7 +16,7 @@ const DOWNLOAD: &str = "sandbox; default-src 'none'";
 
 /// The HTML part for a frame, with the images that it brings along.
 pub fn preview(raw: &[u8]) -> Option<Response> {
-    let message = taken_apart(raw)?;
+    let message = parsed(raw)?;
     let html = with_own_images(html_text(&message)?, &message);
     let headers = [(CONTENT_TYPE, "text/html; charset=utf-8"), (CONTENT_SECURITY_POLICY, PREVIEW)];
     Some((headers, html).into_response())
@@ -24,7 +24,7 @@ pub fn preview(raw: &[u8]) -> Option<Response> {
 
 /// An attachment, to be saved and never to be shown in place.
 pub fn attachment(raw: &[u8], number: usize) -> Option<Response> {
-    let message = taken_apart(raw)?;
+    let message = parsed(raw)?;
     let part = message.attachments().nth(number)?;
     let about = Attachment::of((number, part));
     let content_type = HeaderValue::from_str(&about.content_type)

@@ -1,4 +1,4 @@
-//! The archive's table: its rows, and the statements that write and read them.
+//! The table `inbox`: its rows, and the statements that write and read them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -46,7 +46,7 @@ pub struct MailId(i64);
 /// A text that names no message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a message in the inbox is named in_ and a number, such as in_17")]
-pub struct NoMailId;
+pub struct InvalidMailId;
 
 /// What a list shows of a message. Its JSON is part of the contract.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -72,7 +72,7 @@ pub struct Summary {
 
 /// A whole message.
 #[derive(Debug, Clone)]
-pub struct Stored {
+pub struct StoredMessage {
     /// What a list shows of it.
     pub summary: Summary,
     /// The envelope's sender; empty for the null sender.
@@ -82,13 +82,13 @@ pub struct Stored {
 }
 
 /// What is read from a message's header for the list.
-pub struct Heading {
+pub struct ListedHeaders {
     sender: String,
     sender_name: String,
     subject: String,
 }
 
-impl Heading {
+impl ListedHeaders {
     /// Reads the header; a message without one has no subject and is from its return path.
     pub fn of(arrival: &Arrival) -> Self {
         let parsed = MessageParser::default().parse_headers(&arrival.raw);
@@ -105,7 +105,7 @@ impl Heading {
 pub async fn insert(
     connection: &mut SqliteConnection,
     recipient: &str,
-    heading: &Heading,
+    heading: &ListedHeaders,
     arrival: &Arrival,
 ) -> Result<(), sqlx::Error> {
     sqlx::query(
@@ -155,7 +155,7 @@ pub async fn list(
 }
 
 /// Reads a whole message.
-pub async fn find(readers: &SqlitePool, id: MailId) -> Result<Option<Stored>, sqlx::Error> {
+pub async fn find(readers: &SqlitePool, id: MailId) -> Result<Option<StoredMessage>, sqlx::Error> {
     sqlx::query_as(
         "-- inbox_find
          SELECT id, recipient, sender, sender_name, return_path, subject, received_at, size, raw
@@ -180,7 +180,7 @@ impl<'r> FromRow<'r, SqliteRow> for Summary {
     }
 }
 
-impl<'r> FromRow<'r, SqliteRow> for Stored {
+impl<'r> FromRow<'r, SqliteRow> for StoredMessage {
     fn from_row(row: &'r SqliteRow) -> Result<Self, sqlx::Error> {
         Ok(Self {
             summary: Summary::from_row(row)?,
@@ -197,12 +197,12 @@ impl fmt::Display for MailId {
 }
 
 impl FromStr for MailId {
-    type Err = NoMailId;
+    type Err = InvalidMailId;
 
-    fn from_str(text: &str) -> Result<Self, NoMailId> {
-        let digits = text.strip_prefix("in_").ok_or(NoMailId)?;
-        let number = digits.parse().map_err(|_| NoMailId)?;
-        if format!("{number}") == digits { Ok(Self(number)) } else { Err(NoMailId) }
+    fn from_str(text: &str) -> Result<Self, InvalidMailId> {
+        let digits = text.strip_prefix("in_").ok_or(InvalidMailId)?;
+        let number = digits.parse().map_err(|_| InvalidMailId)?;
+        if format!("{number}") == digits { Ok(Self(number)) } else { Err(InvalidMailId) }
     }
 }
 

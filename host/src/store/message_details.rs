@@ -1,4 +1,4 @@
-//! All that is known of one message.
+//! Reads one message with its events, attempts and decisions, or what a resend needs of it.
 
 use serde_json::{Map, Value};
 
@@ -12,9 +12,9 @@ use crate::message::address::EmailAddress;
 use crate::store::StoreError;
 use crate::store::records::{Body, EventRow, ReturnPath};
 
-/// A message with its timeline.
+/// A message with its events, attempts and decisions.
 #[derive(Debug, Clone)]
-pub struct MessageFile {
+pub struct MessageDetails {
     /// What lists show.
     pub row: MessageRow,
     /// Octets of its content; none where that is no longer kept.
@@ -83,11 +83,11 @@ impl Store {
         statement.optional(&self.db.readers).await?.map(|row| message_row(&row)).transpose()
     }
 
-    /// All that is known of one message.
+    /// One message with its events, attempts and decisions.
     ///
     /// # Errors
     /// The database failed, or there is no such message.
-    pub async fn message(&self, id: MessageId) -> Result<MessageFile, StoreError> {
+    pub async fn message(&self, id: MessageId) -> Result<MessageDetails, StoreError> {
         let missing = || StoreError::Missing { noun: "message", name: id.to_string() };
         let row = self.message_row(id).await?.ok_or_else(missing)?;
         let further = sql(
@@ -101,7 +101,7 @@ impl Store {
         .one(&self.db.readers)
         .await?;
         let size: Option<Vec<u8>> = column(&further, "size")?;
-        Ok(MessageFile {
+        Ok(MessageDetails {
             row,
             size: size.and_then(|it| Body::from_stored(it).octets()),
             events: self.message_events(id).await?,

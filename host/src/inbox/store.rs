@@ -1,4 +1,4 @@
-//! The messages of the sandbox inbox, in an `SQLite` file of their own.
+//! Stores the messages of the sandbox inbox, in an `SQLite` file of their own.
 //!
 //! Write-ahead log with `synchronous=NORMAL`: a killed process loses nothing, a power cut may lose
 //! the last few messages, and no message waits for the disk. Bounded by [`Bounds`].
@@ -17,14 +17,14 @@ use super::InboxError;
 use crate::clock::Timestamp;
 use crate::store::embedded::{begin_immediate, begin_shrinkable, convert_to_shrinkable};
 pub use quota::Bounds;
-pub use row::{MailId, NoMailId, Stored, Summary};
+pub use row::{InvalidMailId, MailId, StoredMessage, Summary};
 
 const READER_CONNECTIONS: u32 = 3;
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The archive. Cheap to clone; all clones share its connections.
+/// Cheap to clone; all clones share its connections.
 #[derive(Debug, Clone)]
-pub struct Archive {
+pub struct InboxStore {
     writer: SqlitePool,
     readers: SqlitePool,
     bounds: Bounds,
@@ -51,20 +51,20 @@ pub struct Page {
     pub has_more: bool,
 }
 
-impl Archive {
-    /// Opens the file, and makes it where it is missing.
+impl InboxStore {
+    /// Opens the file, or creates it.
     ///
     /// # Errors
-    /// It cannot be opened, or is no archive.
+    /// It cannot be opened, or is no database of an inbox.
     pub async fn open(file: &Path) -> Result<Self, InboxError> {
-        Self::open_within(file, Bounds::default()).await
+        Self::open_with_bounds(file, Bounds::default()).await
     }
 
-    /// Opens the file with other bounds than the usual ones.
+    /// Opens the file with other bounds than the default.
     ///
     /// # Errors
-    /// It cannot be opened, or is no archive.
-    pub async fn open_within(file: &Path, bounds: Bounds) -> Result<Self, InboxError> {
+    /// It cannot be opened, or is no database of an inbox.
+    pub async fn open_with_bounds(file: &Path, bounds: Bounds) -> Result<Self, InboxError> {
         let options = SqliteConnectOptions::new()
             .filename(file)
             .create_if_missing(true)
@@ -90,13 +90,13 @@ impl Archive {
         Ok(Self { writer, readers, bounds })
     }
 
-    /// Keeps a message: one row for each recipient, all or none. Makes room afterwards.
+    /// Stores a message, a row for each recipient, all or none; then deletes the oldest messages beyond the bounds.
     ///
     /// # Errors
-    /// The file failed; nothing was kept.
+    /// The file failed; nothing was stored.
     pub async fn insert(&self, arrival: &Arrival) -> Result<(), InboxError> {
         let during = || InboxError::during("insert");
-        let heading = row::Heading::of(arrival);
+        let heading = row::ListedHeaders::of(arrival);
         let mut tx = begin_immediate(&self.writer).await.map_err(during())?;
         for recipient in &arrival.recipients {
             row::insert(&mut tx, recipient, &heading, arrival).await.map_err(during())?;
@@ -130,7 +130,7 @@ impl Archive {
     ///
     /// # Errors
     /// The file failed.
-    pub async fn get(&self, id: MailId) -> Result<Option<Stored>, InboxError> {
+    pub async fn get(&self, id: MailId) -> Result<Option<StoredMessage>, InboxError> {
         row::find(&self.readers, id).await.map_err(InboxError::during("get"))
     }
 
