@@ -3,7 +3,7 @@
 use crate::sources::{host_and_crates, none};
 
 /// What may stand only in some files, or in none: a text, and the beginnings of their paths.
-const HOMES: [(&str, &[&str]); 12] = [
+const HOMES: [(&str, &[&str]); 13] = [
     ("tokio::spawn", &[]),
     (".spawn(", &["server/tasks.rs", "plugin/runtime/engine.rs", "plugin/runtime/compiler"]),
     ("SystemTime::now", &["clock.rs"]),
@@ -11,6 +11,7 @@ const HOMES: [(&str, &[&str]); 12] = [
     ("println!", &["cli"]),
     // Which database there is. The sandbox inbox has a file of its own.
     ("sqlx::", &["store/database", "store/embedded.rs", "store/error.rs", "inbox"]),
+    ("rusqlite::", &["store/database", "store/error.rs"]),
     ("Sqlite", &["store/database", "store/embedded.rs", "inbox/store"]),
     ("store::embedded", &["store/database", "inbox/store"]),
     ("lettre::", &["delivery/"]),

@@ -6,10 +6,12 @@ mod commit;
 mod content;
 mod native;
 mod plugins;
+mod process_time;
 mod sample;
 mod sign;
 
-use criterion::{criterion_group, criterion_main};
+use criterion::{Criterion, criterion_group, criterion_main};
+use process_time::ProcessTime;
 
 criterion_group!(
     journey,
@@ -19,7 +21,11 @@ criterion_group!(
     native::render,
     content::accept,
     content::compose,
-    commit::commit,
     sign::signatures
 );
-criterion_main!(journey);
+criterion_group! {
+    name = stored;
+    config = Criterion::default().with_measurement(ProcessTime);
+    targets = commit::commit
+}
+criterion_main!(journey, stored);

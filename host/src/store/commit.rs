@@ -1,7 +1,7 @@
 //! One transaction for many sends: debit, message, body, queue row, event, decision, idempotency.
 //!
 //! What is accepted is decided above the store, on facts that are read here under the write lock. The rows
-//! are then written table by table, many a statement.
+//! are then written table by table.
 
 mod facts;
 mod write;

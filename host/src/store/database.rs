@@ -2,6 +2,7 @@
 //! what is read. No other file of the store knows which database there is; a second one is added here.
 
 mod arg;
+mod inline;
 mod row;
 mod sqlite;
 mod statement;
@@ -10,22 +11,24 @@ use sqlx::sqlite::SqlitePool;
 use sqlx::{Sqlite as Driver, Transaction};
 
 use super::StoreError;
+use super::error::DriverError;
 pub(super) use arg::{IntoArg, args, to_json};
+use inline::{Held, Inline};
 pub(super) use row::{Row, column, inconsistent, json, parsed};
 #[cfg(test)]
 pub(super) use sqlite::{PAGE_READERS, READERS, page_readers};
-pub(super) use sqlite::{check, open};
+pub(super) use sqlite::{check, open, rebuilder};
 pub(super) use statement::{Statement, inserts, sql};
 
 /// What the store holds open, by purpose.
 #[derive(Debug, Clone)]
 pub(super) struct Database {
     /// One connection: whoever writes is alone, so what a transaction reads stays true until it commits.
-    pub writer: Connections,
+    pub writer: Inline,
     pub readers: Connections,
     /// One connection that only ever reads the revision: a request that is to be authenticated never
     /// waits for long queries on `readers`.
-    pub revisions: Connections,
+    pub revisions: Inline,
     /// For lists: what an operator or an account looks through holds up nobody's send.
     pub pages: Connections,
 }
@@ -47,13 +50,20 @@ pub(super) enum Purpose {
 /// A transaction. It is rolled back where it is dropped before [`Tx::commit`].
 #[derive(Debug)]
 pub(super) struct Tx {
-    inner: Transaction<'static, Driver>,
+    inner: Inner,
     name: &'static str,
+}
+
+#[derive(Debug)]
+enum Inner {
+    Writing(Held),
+    Reading(Transaction<'static, Driver>),
 }
 
 /// What runs a statement.
 #[derive(Debug)]
 pub(super) enum On<'a> {
+    Inline(&'a Inline),
     Connections(&'a Connections),
     Tx(&'a mut Tx),
 }
@@ -62,20 +72,23 @@ impl Database {
     /// Begins a transaction that writes. It holds the write lock from its start: what it reads stays true
     /// until it commits. `TRANSACTIONS.md` says for each name why it relies on that.
     pub async fn begin(&self, name: &'static str) -> Result<Tx, StoreError> {
-        let begun = sqlite::begin_immediate(&self.writer.pool).await;
-        Ok(Tx { inner: begun.map_err(StoreError::during(name))?, name })
+        let held = self.writer.hold().await.map_err(StoreError::during(name))?;
+        held.begin().map_err(StoreError::during(name))?;
+        Ok(Tx { inner: Inner::Writing(held), name })
     }
 
     /// Begins a transaction that only reads: all of its statements see one state of the database.
     pub async fn snapshot(&self, name: &'static str) -> Result<Tx, StoreError> {
         let begun = self.readers.pool.begin().await;
-        Ok(Tx { inner: begun.map_err(StoreError::during(name))?, name })
+        Ok(Tx { inner: Inner::Reading(begun.map_err(StoreError::during(name))?), name })
     }
 
     pub async fn close(&self) {
-        for connections in [&self.revisions, &self.pages, &self.readers, &self.writer] {
-            connections.pool.close().await;
-        }
+        self.revisions.close().await;
+        self.pages.pool.close().await;
+        self.readers.pool.close().await;
+        // The last one folds the write-ahead log into the file.
+        self.writer.close().await;
     }
 }
 
@@ -92,24 +105,43 @@ impl Connections {
 
 impl Tx {
     pub async fn commit(self) -> Result<(), StoreError> {
-        self.inner.commit().await.map_err(StoreError::during(self.name))
+        match self.inner {
+            Inner::Writing(held) => held.commit(),
+            Inner::Reading(tx) => tx.commit().await.map_err(DriverError::Pooled),
+        }
+        .map_err(StoreError::during(self.name))
     }
 
     /// Ends a transaction that has written nothing.
     pub async fn rollback(self) -> Result<(), StoreError> {
-        self.inner.rollback().await.map_err(StoreError::during(self.name))
+        match self.inner {
+            Inner::Writing(held) => drop(held),
+            Inner::Reading(tx) => tx.rollback().await.map_err(StoreError::during(self.name))?,
+        }
+        Ok(())
     }
 }
 
 impl On<'_> {
     /// What to make of an error of the driver.
-    fn error(&self, operation: &'static str) -> impl FnOnce(sqlx::Error) -> StoreError + use<> {
+    fn error(&self, operation: &'static str) -> impl FnOnce(DriverError) -> StoreError + use<> {
         let is_list =
             matches!(self, Self::Connections(Connections { purpose: Purpose::Lists, .. }));
-        move |error| match error {
-            error if is_list && sqlite::is_out_of_time(&error) => StoreError::Busy { operation },
-            source => StoreError::Database { operation, source },
+        move |source| {
+            if let DriverError::Pooled(error) = &source
+                && is_list
+                && sqlite::is_out_of_time(error)
+            {
+                return StoreError::Busy { operation };
+            }
+            StoreError::Database { operation, source }
         }
+    }
+}
+
+impl<'a> From<&'a Inline> for On<'a> {
+    fn from(connection: &'a Inline) -> Self {
+        Self::Inline(connection)
     }
 }
 

@@ -7,6 +7,7 @@ use std::path::Path;
 use sqlx::sqlite::{SqliteAutoVacuum, SqliteConnectOptions};
 use sqlx::{ConnectOptions, Connection, Row, Sqlite, SqlitePool, Transaction};
 
+use super::database::{rebuilder, sql};
 use super::{Store, StoreError};
 
 const IMMEDIATE: &str = "BEGIN IMMEDIATE";
@@ -149,18 +150,21 @@ impl Store {
     /// Rebuilds a file of an earlier version so that it can give disk space back; see [`Conversion`]. For
     /// a server that starts: nobody else may be using the file.
     pub async fn make_shrinkable(&self, file: &Path) -> Result<Conversion, StoreError> {
-        convert_to_shrinkable(self.db.writer.pool(), file)
-            .await
-            .map_err(StoreError::during("make_shrinkable"))
+        let during = || StoreError::during("make_shrinkable");
+        let rebuilder = rebuilder(file).await.map_err(during())?;
+        let converted = convert_to_shrinkable(&rebuilder, file).await.map_err(during());
+        rebuilder.close().await;
+        converted
     }
 
     /// Cuts at most `pages` of the free pages off the file that are more than it will soon use again.
     /// Answers how many were left to cut.
     pub async fn shrink(&self, pages: u32) -> Result<u32, StoreError> {
-        let during = || StoreError::during("shrink");
-        let excess = excess(self.db.readers.pool()).await.map_err(during())?;
+        let excess = excess(self.db.readers.pool()).await.map_err(StoreError::during("shrink"))?;
         if excess > 0 {
-            cut(self.db.writer.pool(), pages.min(excess)).await.map_err(during())?;
+            let mut cut = sql("PRAGMA incremental_vacuum(");
+            cut.push(&pages.min(excess).to_string()).push(")");
+            cut.run(&self.db.writer).await?;
         }
         Ok(excess)
     }
@@ -168,8 +172,7 @@ impl Store {
     /// Folds the write-ahead log into the file as far as readers allow, which waits for nobody: only then
     /// the file becomes shorter on the disk.
     pub async fn fold(&self) -> Result<(), StoreError> {
-        let folded = sqlx::query("PRAGMA wal_checkpoint(PASSIVE)").execute(self.db.writer.pool());
-        folded.await.map(|_| ()).map_err(StoreError::during("fold"))
+        sql("PRAGMA wal_checkpoint(PASSIVE)").run(&self.db.writer).await.map(|_| ())
     }
 }
 

@@ -1,6 +1,40 @@
 //! Why an operation of the store failed.
 
+use rusqlite::ffi;
 use sqlx::migrate::MigrateError;
+
+/// Codes of SQLite for a row that its table does not allow. A trigger's own refusal is none of them.
+const CONSTRAINTS: [i32; 5] = [
+    ffi::SQLITE_CONSTRAINT_UNIQUE,
+    ffi::SQLITE_CONSTRAINT_PRIMARYKEY,
+    ffi::SQLITE_CONSTRAINT_FOREIGNKEY,
+    ffi::SQLITE_CONSTRAINT_NOTNULL,
+    ffi::SQLITE_CONSTRAINT_CHECK,
+];
+
+/// What a driver said, or why it was not asked.
+#[derive(Debug, thiserror::Error)]
+pub enum DriverError {
+    /// A connection that runs its statements on the thread that asks.
+    #[error(transparent)]
+    Inline(#[from] rusqlite::Error),
+    /// A connection of a pool.
+    #[error(transparent)]
+    Pooled(#[from] sqlx::Error),
+    #[error("the one connection that writes was not free in time")]
+    Waited,
+    #[error("the database is closed")]
+    Closed,
+    /// A full disk, or an I/O error, which an earlier statement met.
+    #[error("the database has rolled the transaction back")]
+    RolledBack,
+    #[error("this transaction only reads")]
+    ReadsOnly,
+    #[error("there is no row")]
+    NoRow,
+    #[error("column {name} does not hold what it should")]
+    Column { name: String },
+}
 
 /// The database did not do, or does not hold, what it should.
 #[derive(Debug, thiserror::Error)]
@@ -10,7 +44,7 @@ pub enum StoreError {
     Database {
         operation: &'static str,
         /// What the database said.
-        source: sqlx::Error,
+        source: DriverError,
     },
     /// A list took too long, or found no connection in time: those that sends need are never taken.
     #[error("{operation} took too long, or too many lists are read at this time")]
@@ -46,8 +80,8 @@ impl From<MigrateError> for StoreError {
 
 impl StoreError {
     /// Adds what was being done to what the database said.
-    pub fn during(operation: &'static str) -> impl FnOnce(sqlx::Error) -> Self {
-        move |source| Self::Database { operation, source }
+    pub fn during<E: Into<DriverError>>(operation: &'static str) -> impl FnOnce(E) -> Self {
+        move |source| Self::Database { operation, source: source.into() }
     }
 
     /// Whether a list could not be read in time, although the store is well.
@@ -65,9 +99,7 @@ impl StoreError {
     /// Whether a constraint of the database, and not its health, is what refused.
     #[must_use]
     pub fn is_constraint(&self) -> bool {
-        if let Self::Database { source: sqlx::Error::Database(error), .. } = self {
-            return !matches!(error.kind(), sqlx::error::ErrorKind::Other);
-        }
-        false
+        let Self::Database { source: DriverError::Inline(error), .. } = self else { return false };
+        error.sqlite_error().is_some_and(|error| CONSTRAINTS.contains(&error.extended_code))
     }
 }

@@ -40,7 +40,16 @@ impl Store {
     /// Counts the steps of all statements but those of lists from now on.
     pub(crate) async fn count_steps(&self) -> Steps {
         let steps = Steps::default();
-        let mut connections = vec![self.db.writer.pool().acquire().await.expect("a connection")];
+        let writer = self.db.writer.hold().await.expect("a connection");
+        let counted = steps.clone();
+        let count = move || {
+            counted.0.fetch_add(1, Ordering::Relaxed);
+            false
+        };
+        let connection = writer.connection().expect("it is open");
+        connection.progress_handler(1, Some(count)).expect("a handler");
+        drop(writer);
+        let mut connections = Vec::new();
         for _ in 0..READERS {
             connections.push(self.db.readers.pool().acquire().await.expect("a connection"));
         }

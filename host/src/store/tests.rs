@@ -334,7 +334,8 @@ async fn after_a_full_disk_the_store_writes_again_without_a_restart() {
     let refused = fixture.store.commit(std::slice::from_ref(&job), NOW).await;
     assert!(refused.is_err_and(|error| error.to_string().contains("full")), "nothing fits");
     assert_eq!((fixture.balance().await, fixture.stored().await), (5, 0));
-    // The connection that is made anew has no such bound: there is room again.
+    let room = "PRAGMA max_page_count = 1000000";
+    sql(room).run(&fixture.store.db.writer).await.expect("there is room again");
     assert_eq!(accepted(&fixture.commit(&[job]).await[0]), 1);
     assert_eq!((fixture.balance().await, fixture.stored().await), (4, 1));
 }
@@ -376,10 +377,11 @@ async fn a_database_of_a_newer_version_is_refused_by_name_and_left_as_it_is() {
     let fixture = Fixture::with_credits(0).await;
     let file = fixture.directory.path().join("test.db");
     Store::check(&file).await.expect("open, and of this version");
-    sqlx::query("INSERT INTO _sqlx_migrations SELECT 9999, 'later', installed_on, TRUE, checksum, 1 FROM _sqlx_migrations LIMIT 1")
-        .execute(fixture.store.db.writer.pool())
-        .await
-        .expect("written");
+    sql("INSERT INTO _sqlx_migrations
+         SELECT 9999, 'later', installed_on, TRUE, checksum, 1 FROM _sqlx_migrations LIMIT 1")
+    .run(&fixture.store.db.writer)
+    .await
+    .expect("written");
     for is_closed in [false, true] {
         if is_closed {
             fixture.store.close().await;

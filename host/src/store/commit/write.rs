@@ -1,4 +1,4 @@
-//! Writes what was accepted, table by table, many rows a statement.
+//! Writes what was accepted, table by table.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -12,9 +12,6 @@ use crate::store::StoreError;
 use crate::store::records::{
     Accepted, Answer, BodyOf, Idempotency, Job, JobOutcome, ReturnPath, Verdict,
 };
-
-/// A body is copied to be bound: so many at a time.
-const BODIES_COPIED: usize = 100;
 
 /// Writes what was decided of `jobs`.
 pub async fn write(
@@ -128,16 +125,13 @@ async fn write_messages(
 }
 
 async fn write_bodies(tx: &mut Tx, accepted: &[Accepted<'_>]) -> Result<(), StoreError> {
-    for accepted in accepted.chunks(BODIES_COPIED) {
-        let rows = accepted.iter().filter_map(|row| match &row.message.body {
-            BodyOf::Own(body) => Some(args![row.message.id.to_string(), "lz4", body.bytes()]),
-            BodyOf::Message(_) => None,
-        });
-        inserts("-- commit: bodies\nINSERT INTO bodies (message_id, codec, bytes)", rows, "")
-            .run(tx)
-            .await?;
-    }
-    Ok(())
+    let rows = accepted.iter().filter_map(|row| match &row.message.body {
+        BodyOf::Own(body) => Some(args![row.message.id.to_string(), "lz4", body.bytes()]),
+        BodyOf::Message(_) => None,
+    });
+    inserts("-- commit: bodies\nINSERT INTO bodies (message_id, codec, bytes)", rows, "")
+        .run(tx)
+        .await
 }
 
 async fn write_queue(tx: &mut Tx, accepted: &[Accepted<'_>]) -> Result<(), StoreError> {

@@ -1,52 +1,107 @@
 //! From columns to types: a value that does not convert names its table and column.
 
 use std::str::FromStr;
+use std::sync::Arc;
 
+use rusqlite::types::{Value, ValueRef};
 use serde::de::DeserializeOwned;
 use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
 
 use crate::store::StoreError;
+use crate::store::error::DriverError;
 
 /// A row that a statement has found.
-pub type Row = SqliteRow;
+#[derive(Debug)]
+pub enum Row {
+    Inline(InlineRow),
+    Pooled(SqliteRow),
+}
+
+/// A row of an inline connection.
+#[derive(Debug)]
+pub struct InlineRow {
+    names: Arc<[Box<str>]>,
+    values: Box<[Value]>,
+}
+
+impl InlineRow {
+    pub fn read(names: &Arc<[Box<str>]>, row: &rusqlite::Row<'_>) -> Result<Self, DriverError> {
+        let value = |(index, name): (usize, &str)| match row.get_ref(index)? {
+            ValueRef::Null => Ok(Value::Null),
+            ValueRef::Integer(value) => Ok(Value::Integer(value)),
+            ValueRef::Real(value) => Ok(Value::Real(value)),
+            ValueRef::Blob(value) => Ok(Value::Blob(value.to_vec())),
+            ValueRef::Text(value) => match str::from_utf8(value) {
+                Ok(text) => Ok(Value::Text(text.to_owned())),
+                Err(_) => Err(unreadable(name)),
+            },
+        };
+        let values =
+            names.iter().map(|it| &**it).enumerate().map(value).collect::<Result<_, _>>()?;
+        Ok(Self { names: Arc::clone(names), values })
+    }
+
+    fn value(&self, name: &str) -> Result<&Value, DriverError> {
+        let found = self.names.iter().position(|it| &**it == name);
+        found.map(|index| &self.values[index]).ok_or_else(|| unreadable(name))
+    }
+}
 
 /// What a column can be read as: an integer, a flag, a text or bytes.
 pub trait Column<'r>: Sized {
-    fn read(row: &'r Row, name: &str) -> Result<Self, sqlx::Error>;
+    fn read(row: &'r Row, name: &str) -> Result<Self, DriverError>;
 }
 
 macro_rules! as_stored {
-    ($($type:ty),+) => {$(
+    ($($type:ty: $kind:pat => $value:expr;)+) => {$(
         impl<'r> Column<'r> for $type {
-            fn read(row: &'r Row, name: &str) -> Result<Self, sqlx::Error> {
-                row.try_get(name)
+            fn read(row: &'r Row, name: &str) -> Result<Self, DriverError> {
+                Option::read(row, name)?.ok_or_else(|| unreadable(name))
             }
         }
 
         impl<'r> Column<'r> for Option<$type> {
-            fn read(row: &'r Row, name: &str) -> Result<Self, sqlx::Error> {
-                row.try_get(name)
+            fn read(row: &'r Row, name: &str) -> Result<Self, DriverError> {
+                match row {
+                    Row::Pooled(row) => Ok(row.try_get(name)?),
+                    Row::Inline(row) => {
+                        let value = row.value(name)?;
+                        if let $kind = value {
+                            Ok(Some($value))
+                        } else if *value == Value::Null {
+                            Ok(None)
+                        } else {
+                            Err(unreadable(name))
+                        }
+                    }
+                }
             }
         }
     )+};
 }
 
-as_stored!(i64, bool, String, &'r str, Vec<u8>);
+as_stored! {
+    i64: Value::Integer(it) => *it;
+    bool: Value::Integer(it) => *it != 0;
+    String: Value::Text(it) => it.clone();
+    &'r str: Value::Text(it) => it.as_str();
+    Vec<u8>: Value::Blob(it) => it.clone();
+}
 
 /// Databases have one type for integers.
 macro_rules! narrowed {
     ($($type:ty),+) => {$(
         impl Column<'_> for $type {
-            fn read(row: &Row, name: &str) -> Result<Self, sqlx::Error> {
-                row.try_get::<i64, _>(name)?.try_into().map_err(|error| undecodable(name, error))
+            fn read(row: &Row, name: &str) -> Result<Self, DriverError> {
+                i64::read(row, name)?.try_into().map_err(|_| unreadable(name))
             }
         }
 
         impl Column<'_> for Option<$type> {
-            fn read(row: &Row, name: &str) -> Result<Self, sqlx::Error> {
-                let value: Option<i64> = row.try_get(name)?;
-                value.map(TryInto::try_into).transpose().map_err(|error| undecodable(name, error))
+            fn read(row: &Row, name: &str) -> Result<Self, DriverError> {
+                let value: Option<i64> = Option::read(row, name)?;
+                value.map(TryInto::try_into).transpose().map_err(|_| unreadable(name))
             }
         }
     )+};
@@ -54,10 +109,9 @@ macro_rules! narrowed {
 
 narrowed!(u16, u32);
 
-fn undecodable(name: &str, error: std::num::TryFromIntError) -> sqlx::Error {
-    sqlx::Error::ColumnDecode { index: name.to_owned(), source: error.into() }
+fn unreadable(name: &str) -> DriverError {
+    DriverError::Column { name: name.to_owned() }
 }
-
 /// Reads a column as it is stored.
 pub fn column<'r, T: Column<'r>>(row: &'r Row, name: &'static str) -> Result<T, StoreError> {
     T::read(row, name).map_err(StoreError::during("read a column"))

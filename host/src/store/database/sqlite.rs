@@ -4,13 +4,14 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use sqlx::migrate::{MigrateError, Migrator};
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{ConnectOptions as _, Row as _, SqliteConnection};
+use sqlx::sqlite::{
+    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
+};
+use sqlx::{ConnectOptions, Connection, Row, SqliteConnection};
 
+use super::inline::{Access, Inline};
 use super::{Connections, Database, Purpose};
 use crate::store::{StoreError, embedded};
-
-pub(super) use embedded::begin_immediate;
 
 pub const READERS: u32 = 4;
 /// Connections that read lists, two of them at one time, and the metrics: never those that sends need.
@@ -25,28 +26,24 @@ static MIGRATIONS: Migrator = sqlx::migrate!("../migrations/sqlite");
 /// `SQLITE_INTERRUPT`: the time of a list is over.
 const INTERRUPTED: &str = "9";
 
+/// What else a connection that writes is told. Without the last one SQLite keeps in a file what a statement that
+/// fails would undo.
+const WRITING: &str = "PRAGMA foreign_keys = ON;
+    PRAGMA synchronous = FULL;
+    PRAGMA journal_size_limit = 67108864;
+    PRAGMA wal_autocheckpoint = 4000;
+    PRAGMA temp_store = MEMORY;";
+
 /// Opens the file, makes it where it is missing, and brings its schema up to date.
 pub async fn open(file: &Path) -> Result<Database, StoreError> {
     let during = || StoreError::during("open");
-    let options = SqliteConnectOptions::new()
-        .filename(file)
-        .create_if_missing(true)
-        .journal_mode(SqliteJournalMode::Wal)
-        .synchronous(SqliteSynchronous::Full)
-        .foreign_keys(true)
-        .busy_timeout(Duration::from_secs(10))
-        .pragma("journal_size_limit", "67108864")
-        .pragma("wal_autocheckpoint", "4000")
-        .statement_cache_capacity(256);
+    let options = options(file);
     embedded::begin_shrinkable(&options, file).await.map_err(during())?;
-    let writer = SqlitePoolOptions::new()
-        .max_connections(1)
-        .acquire_timeout(Duration::from_secs(30))
-        .test_before_acquire(false)
-        .connect_with(options.clone())
-        .await
-        .map_err(during())?;
-    MIGRATIONS.run(&writer).await?;
+    migrate(&options).await?;
+    let inline =
+        |access, pragmas| Inline::open(file, access, pragmas).map_err(StoreError::during("open"));
+    let writer = inline(Access::Write, WRITING)?;
+    let revisions = inline(Access::Read, "")?;
     let options = options.read_only(true).create_if_missing(false);
     let pool = |connections| {
         SqlitePoolOptions::new()
@@ -56,12 +53,11 @@ pub async fn open(file: &Path) -> Result<Database, StoreError> {
             .connect_with(options.clone())
     };
     let readers = pool(READERS).await.map_err(during())?;
-    let revisions = pool(1).await.map_err(during())?;
     let pages = page_readers(PAGE_TIME).connect_lazy_with(options);
     Ok(Database {
-        writer: Connections::new(writer, Purpose::Work),
+        writer,
         readers: Connections::new(readers, Purpose::Work),
-        revisions: Connections::new(revisions, Purpose::Work),
+        revisions,
         pages: Connections::new(pages, Purpose::Lists),
     })
 }
@@ -89,6 +85,32 @@ pub async fn check(file: &Path) -> Result<(), StoreError> {
         }
     }
     Ok(())
+}
+
+fn options(file: &Path) -> SqliteConnectOptions {
+    SqliteConnectOptions::new()
+        .filename(file)
+        .create_if_missing(true)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Full)
+        .foreign_keys(true)
+        .busy_timeout(Duration::from_secs(10))
+        .pragma("journal_size_limit", "67108864")
+        .pragma("wal_autocheckpoint", "4000")
+        .statement_cache_capacity(256)
+}
+
+/// On a connection of its own: a new index is sorted in files, whatever its size, and not in memory.
+async fn migrate(options: &SqliteConnectOptions) -> Result<(), StoreError> {
+    let during = || StoreError::during("migrate");
+    let mut connection = options.connect().await.map_err(during())?;
+    MIGRATIONS.run(&mut connection).await?;
+    connection.close().await.map_err(during())
+}
+
+/// A connection for what rebuilds the file: it keeps its temporary data in files as well.
+pub async fn rebuilder(file: &Path) -> Result<SqlitePool, sqlx::Error> {
+    SqlitePoolOptions::new().max_connections(1).connect_with(options(file)).await
 }
 
 /// Whether a list took too long, or found no connection in time.

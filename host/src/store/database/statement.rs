@@ -3,18 +3,18 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use futures_util::{Stream, TryStreamExt as _};
+use futures_util::{Stream, StreamExt as _, TryStreamExt as _, stream};
+use rusqlite::Connection;
 use serde::Serialize;
 use sqlx::query::Query;
-use sqlx::sqlite::SqliteArguments;
-use sqlx::{Arguments as _, AssertSqlSafe, Sqlite as Driver};
+use sqlx::sqlite::{SqliteArguments, SqliteRow};
+use sqlx::{AssertSqlSafe, Sqlite as Driver};
 
 use super::arg::{Arg, IntoArg, to_json};
-use super::{On, Row, Tx};
+use super::inline::{self, Text};
+use super::{Inner, On, Row, Tx};
 use crate::store::StoreError;
-
-/// Values bound to one statement of [`inserts`]; SQLite takes up to 32,766.
-const INSERTED_VALUES: usize = 3_000;
+use crate::store::error::DriverError;
 
 /// A statement, ready to run.
 #[derive(Debug)]
@@ -22,12 +22,12 @@ const INSERTED_VALUES: usize = 3_000;
 pub struct Statement {
     name: &'static str,
     text: Cow<'static, str>,
-    arguments: SqliteArguments,
+    arguments: Vec<Arg>,
 }
 
 /// A statement. Its first line, `-- name`, names it in errors and in the tests of the query plans.
 pub fn sql(text: &'static str) -> Statement {
-    Statement { name: name(text), text: text.into(), arguments: SqliteArguments::default() }
+    Statement { name: name(text), text: text.into(), arguments: Vec::new() }
 }
 
 fn name(text: &'static str) -> &'static str {
@@ -37,7 +37,7 @@ fn name(text: &'static str) -> &'static str {
 impl Statement {
     /// Binds the next value: `$1`, `$2`, ….
     pub fn bind(mut self, value: impl IntoArg) -> Self {
-        value.into_arg().add_to(&mut self.arguments);
+        self.arguments.push(value.into_arg());
         self
     }
 
@@ -60,7 +60,7 @@ impl Statement {
 
     /// Adds the next parameter to the text, and binds it.
     pub fn push_bind(&mut self, value: impl IntoArg) -> &mut Self {
-        value.into_arg().add_to(&mut self.arguments);
+        self.arguments.push(value.into_arg());
         let number = self.arguments.len();
         write!(self.text.to_mut(), "${number}").expect("a string takes everything");
         self
@@ -71,21 +71,25 @@ impl Statement {
         let on = on.into();
         let error = on.error(self.name);
         match on {
-            On::Connections(it) => self.query().fetch_all(&it.pool).await,
-            On::Tx(it) => self.query().fetch_all(&mut *it.inner).await,
+            On::Inline(it) => match it.hold().await {
+                Ok(held) => held.alone(|it| self.rows(it, usize::MAX)),
+                Err(error) => Err(error),
+            },
+            On::Tx(Tx { inner: Inner::Writing(it), .. }) => {
+                it.within().and_then(|it| self.rows(it, usize::MAX))
+            }
+            On::Connections(it) => pooled(self.query().fetch_all(&it.pool).await),
+            On::Tx(Tx { inner: Inner::Reading(it), .. }) => {
+                pooled(self.query().fetch_all(&mut **it).await)
+            }
         }
         .map_err(error)
     }
 
     /// The only row.
     pub async fn one(self, on: impl Into<On<'_>>) -> Result<Row, StoreError> {
-        let on = on.into();
-        let error = on.error(self.name);
-        match on {
-            On::Connections(it) => self.query().fetch_one(&it.pool).await,
-            On::Tx(it) => self.query().fetch_one(&mut *it.inner).await,
-        }
-        .map_err(error)
+        let none = StoreError::Database { operation: self.name, source: DriverError::NoRow };
+        self.optional(on).await?.ok_or(none)
     }
 
     /// The only row, where there is one.
@@ -93,8 +97,21 @@ impl Statement {
         let on = on.into();
         let error = on.error(self.name);
         match on {
-            On::Connections(it) => self.query().fetch_optional(&it.pool).await,
-            On::Tx(it) => self.query().fetch_optional(&mut *it.inner).await,
+            On::Inline(it) => match it.hold().await {
+                Ok(held) => held.alone(|it| self.rows(it, 1)).map(|mut rows| rows.pop()),
+                Err(error) => Err(error),
+            },
+            On::Tx(Tx { inner: Inner::Writing(it), .. }) => {
+                it.within().and_then(|it| self.rows(it, 1)).map(|mut rows| rows.pop())
+            }
+            On::Connections(it) => {
+                let row = self.query().fetch_optional(&it.pool).await;
+                row.map(|row| row.map(Row::Pooled)).map_err(DriverError::Pooled)
+            }
+            On::Tx(Tx { inner: Inner::Reading(it), .. }) => {
+                let row = self.query().fetch_optional(&mut **it).await;
+                row.map(|row| row.map(Row::Pooled)).map_err(DriverError::Pooled)
+            }
         }
         .map_err(error)
     }
@@ -102,8 +119,19 @@ impl Statement {
     /// Rows one by one: whoever has enough of them stops.
     pub fn stream(self, tx: &mut Tx) -> impl Stream<Item = Result<Row, StoreError>> {
         let name = self.name;
-        let rows = self.query().fetch(&mut *tx.inner);
-        rows.map_err(move |source| StoreError::Database { operation: name, source })
+        match &mut tx.inner {
+            Inner::Writing(held) => {
+                let rows = held.within().and_then(|it| self.rows(it, usize::MAX));
+                let (rows, error) = rows.map_or_else(|it| (Vec::new(), Some(it)), |it| (it, None));
+                let rows = rows.into_iter().map(Ok).chain(error.into_iter().map(Err));
+                stream::iter(rows).left_stream()
+            }
+            Inner::Reading(tx) => {
+                let rows = self.query().fetch(&mut **tx);
+                rows.map_ok(Row::Pooled).map_err(DriverError::Pooled).right_stream()
+            }
+        }
+        .map_err(move |source| StoreError::Database { operation: name, source })
     }
 
     /// Answers how many rows it has written.
@@ -111,61 +139,79 @@ impl Statement {
         let on = on.into();
         let error = on.error(self.name);
         match on {
-            On::Connections(it) => self.query().execute(&it.pool).await,
-            On::Tx(it) => self.query().execute(&mut *it.inner).await,
+            On::Inline(it) => match it.hold().await {
+                Ok(held) => held.alone(|it| inline::run(it, &self.text(), &self.arguments)),
+                Err(error) => Err(error),
+            },
+            On::Tx(Tx { inner: Inner::Writing(it), .. }) => {
+                it.within().and_then(|it| inline::run(it, &self.text(), &self.arguments))
+            }
+            On::Connections(_) | On::Tx(_) => Err(DriverError::ReadsOnly),
         }
-        .map(|done| done.rows_affected())
         .map_err(error)
+    }
+
+    fn rows(&self, connection: &Connection, most: usize) -> Result<Vec<Row>, DriverError> {
+        inline::rows(connection, &self.text(), &self.arguments, most)
+    }
+
+    fn text(&self) -> Text<'_> {
+        match &self.text {
+            Cow::Borrowed(text) => Text::Constant(text),
+            Cow::Owned(text) => Text::Composed(text),
+        }
     }
 
     /// A text that was put together is not kept prepared: the next one is another one.
     fn query(self) -> Query<'static, Driver, SqliteArguments> {
+        let mut arguments = SqliteArguments::default();
+        for argument in self.arguments {
+            argument.add_to(&mut arguments);
+        }
         match self.text {
-            Cow::Borrowed(text) => sqlx::query_with(text, self.arguments),
-            Cow::Owned(text) => {
-                sqlx::query_with(AssertSqlSafe(text), self.arguments).persistent(false)
-            }
+            Cow::Borrowed(text) => sqlx::query_with(text, arguments),
+            Cow::Owned(text) => sqlx::query_with(AssertSqlSafe(text), arguments).persistent(false),
         }
     }
 }
 
-/// Statements that insert rows, many each. `into` is all up to the values, `then` what follows them.
-pub fn inserts<const COLUMNS: usize>(
+fn pooled(rows: Result<Vec<SqliteRow>, sqlx::Error>) -> Result<Vec<Row>, DriverError> {
+    Ok(rows?.into_iter().map(Row::Pooled).collect())
+}
+
+/// A statement that inserts rows. `into` is all up to the values, `then` what follows them.
+pub fn inserts<const COLUMNS: usize, R>(
     into: &'static str,
-    rows: impl IntoIterator<Item = [Arg; COLUMNS]>,
+    rows: R,
     then: &'static str,
-) -> Inserts {
-    let most = INSERTED_VALUES / COLUMNS;
-    // Without numbers: SQLite looks a numbered parameter up in all that came before it.
-    let values = format!("({})", ["?"; COLUMNS].join(", "));
-    let mut rows = rows.into_iter().peekable();
-    let mut statements = Vec::new();
-    while rows.peek().is_some() {
-        let mut statement = sql(into);
-        let text = statement.text.to_mut();
-        for (index, row) in rows.by_ref().take(most).enumerate() {
-            text.push_str(if index == 0 { " VALUES " } else { ", " });
-            text.push_str(&values);
-            for value in row {
-                value.add_to(&mut statement.arguments);
-            }
-        }
-        text.push_str(then);
-        statements.push(statement);
-    }
-    Inserts(statements)
+) -> Inserts<COLUMNS, R::IntoIter>
+where
+    R: IntoIterator<Item = [Arg; COLUMNS]>,
+{
+    Inserts { into, rows: rows.into_iter(), then }
 }
 
-/// See [`inserts`]: none where there are no rows.
+/// See [`inserts`].
 #[derive(Debug)]
 #[must_use = "statements do nothing before they are run"]
-pub struct Inserts(Vec<Statement>);
+pub struct Inserts<const COLUMNS: usize, R> {
+    into: &'static str,
+    rows: R,
+    then: &'static str,
+}
 
-impl Inserts {
+impl<const COLUMNS: usize, R: Iterator<Item = [Arg; COLUMNS]>> Inserts<COLUMNS, R> {
+    /// Row by row: a statement of many rows is another text for each number of them, and had to be prepared
+    /// each time.
+    #[expect(clippy::unused_async, reason = "a database behind a network answers later")]
     pub async fn run(self, tx: &mut Tx) -> Result<(), StoreError> {
-        for statement in self.0 {
-            statement.run(&mut *tx).await?;
+        // Without numbers: SQLite looks a numbered parameter up in all that came before it.
+        let values = ["?"; COLUMNS].join(", ");
+        let text = format!("{} VALUES ({values}){}", self.into, self.then);
+        match &tx.inner {
+            Inner::Writing(it) => it.within().and_then(|it| inline::run_each(it, &text, self.rows)),
+            Inner::Reading(_) => Err(DriverError::ReadsOnly),
         }
-        Ok(())
+        .map_err(StoreError::during(name(self.into)))
     }
 }

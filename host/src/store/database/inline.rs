@@ -1,0 +1,264 @@
+//! A connection whose statements run on the thread that asks for them: no other thread is woken and none is waited
+//! for. Where a statement may wait for the disk or for another process, the runtime gives the thread's other
+//! work to another one.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::{CachedStatement, Connection, ErrorCode, OpenFlags, Statement, ToSql};
+use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::sync::{Mutex, OwnedMutexGuard};
+use tokio::time::timeout;
+
+use super::arg::Arg;
+use super::row::{InlineRow, Row};
+use crate::store::error::DriverError;
+
+/// How long a statement waits for the connection.
+const CONNECTION_WAIT: Duration = Duration::from_secs(30);
+/// How long it waits for another process that writes.
+const LOCK_WAIT: Duration = Duration::from_secs(10);
+/// Statements that stay prepared.
+const PREPARED: usize = 256;
+
+/// One connection. Cheap to clone; whoever holds it is alone.
+#[derive(Debug, Clone)]
+pub struct Inline {
+    connection: Arc<Mutex<Option<Connection>>>,
+    access: Access,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub enum Access {
+    Read,
+    Write,
+}
+
+/// The connection in one hand. A transaction that is still open is rolled back where it is let go.
+#[derive(Debug)]
+pub struct Held {
+    connection: OwnedMutexGuard<Option<Connection>>,
+    access: Access,
+}
+
+impl Inline {
+    /// Opens a file that exists.
+    pub fn open(file: &Path, access: Access, pragmas: &str) -> Result<Self, DriverError> {
+        let flags = match access {
+            Access::Read => OpenFlags::SQLITE_OPEN_READ_ONLY,
+            Access::Write => OpenFlags::SQLITE_OPEN_READ_WRITE,
+        };
+        let connection =
+            Connection::open_with_flags(file, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+        connection.busy_timeout(LOCK_WAIT)?;
+        connection.set_prepared_statement_cache_capacity(PREPARED);
+        connection.execute_batch(pragmas)?;
+        Ok(Self { connection: Arc::new(Mutex::new(Some(connection))), access })
+    }
+
+    pub async fn hold(&self) -> Result<Held, DriverError> {
+        let lock = Arc::clone(&self.connection).lock_owned();
+        let connection = timeout(CONNECTION_WAIT, lock).await.map_err(|_| DriverError::Waited)?;
+        Ok(Held { connection, access: self.access })
+    }
+
+    /// Closes the connection; further statements are refused.
+    pub async fn close(&self) {
+        let Some(connection) = self.connection.lock().await.take() else { return };
+        if let Err((_, error)) = waiting(|| connection.close()) {
+            tracing::warn!(%error, "a connection to the database could not be closed");
+        }
+    }
+}
+
+impl Held {
+    /// The driver's own connection.
+    pub fn connection(&self) -> Result<&Connection, DriverError> {
+        self.connection.as_ref().ok_or(DriverError::Closed)
+    }
+
+    /// Begins a transaction that writes: it has the write lock from its start.
+    pub fn begin(&self) -> Result<(), DriverError> {
+        let connection = self.connection()?;
+        let immediate = || connection.prepare_cached("BEGIN IMMEDIATE")?.raw_execute();
+        connection.busy_timeout(Duration::ZERO)?;
+        let begun = immediate();
+        connection.busy_timeout(LOCK_WAIT)?;
+        match begun {
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => {
+                waiting(immediate)?;
+            }
+            begun => {
+                begun?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Commits, which waits for the disk.
+    pub fn commit(self) -> Result<(), DriverError> {
+        let connection = self.within()?;
+        waiting(|| connection.prepare_cached("COMMIT")?.raw_execute())?;
+        Ok(())
+    }
+
+    /// The connection inside of a transaction. After a full disk or an I/O error SQLite has rolled it back by
+    /// itself: what came now would be written outside of it.
+    pub fn within(&self) -> Result<&Connection, DriverError> {
+        let connection = self.connection()?;
+        if connection.is_autocommit() { Err(DriverError::RolledBack) } else { Ok(connection) }
+    }
+
+    /// Runs one statement that is a transaction by itself.
+    pub fn alone<T>(
+        &self,
+        run: impl FnOnce(&Connection) -> Result<T, DriverError>,
+    ) -> Result<T, DriverError> {
+        let connection = self.connection()?;
+        match self.access {
+            Access::Read => run(connection),
+            Access::Write => waiting(|| run(connection)),
+        }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let Some(connection) = self.connection.as_ref().filter(|it| !it.is_autocommit()) else {
+            return;
+        };
+        if let Err(error) = connection.execute_batch("ROLLBACK") {
+            tracing::warn!(%error, "a transaction of the database could not be rolled back");
+        }
+    }
+}
+
+/// Does what may wait, on a thread that has nothing else to do meanwhile.
+fn waiting<T>(work: impl FnOnce() -> T) -> T {
+    match Handle::try_current().map(|it| it.runtime_flavor()) {
+        Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
+        Ok(_) | Err(_) => work(),
+    }
+}
+
+/// Runs a statement and answers at most `most` rows.
+pub fn rows(
+    connection: &Connection,
+    text: &Text<'_>,
+    arguments: &[Arg],
+    most: usize,
+) -> Result<Vec<Row>, DriverError> {
+    let mut statement = text.prepare(connection)?;
+    bind(&mut statement, arguments)?;
+    let names: Arc<[Box<str>]> = statement.column_names().into_iter().map(Box::from).collect();
+    let reads = statement.readonly();
+    let mut found = statement.raw_query();
+    let mut rows = Vec::new();
+    while let Some(row) = found.next()? {
+        if rows.len() < most {
+            rows.push(Row::Inline(InlineRow::read(&names, row)?));
+        } else if reads {
+            break;
+        }
+    }
+    Ok(rows)
+}
+
+/// Runs a statement and answers how many rows it has written.
+pub fn run(
+    connection: &Connection,
+    text: &Text<'_>,
+    arguments: &[Arg],
+) -> Result<u64, DriverError> {
+    let mut statement = text.prepare(connection)?;
+    bind(&mut statement, arguments)?;
+    let mut found = statement.raw_query();
+    while found.next()?.is_some() {}
+    Ok(connection.changes())
+}
+
+/// Runs a statement once for each row of values.
+pub fn run_each<const COLUMNS: usize>(
+    connection: &Connection,
+    text: &str,
+    rows: impl Iterator<Item = [Arg; COLUMNS]>,
+) -> Result<(), DriverError> {
+    let mut statement = connection.prepare_cached(text)?;
+    for row in rows {
+        for (index, value) in row.iter().enumerate() {
+            statement.raw_bind_parameter(index + 1, value)?;
+        }
+        statement.raw_execute()?;
+    }
+    Ok(())
+}
+
+/// A statement's text: one that was put together is not kept prepared, for the next one is another one.
+#[derive(Debug)]
+pub enum Text<'a> {
+    Constant(&'a str),
+    Composed(&'a str),
+}
+
+enum Prepared<'a> {
+    Kept(CachedStatement<'a>),
+    Once(Statement<'a>),
+}
+
+impl Text<'_> {
+    fn prepare<'a>(&self, connection: &'a Connection) -> rusqlite::Result<Prepared<'a>> {
+        match self {
+            Self::Constant(text) => connection.prepare_cached(text).map(Prepared::Kept),
+            Self::Composed(text) => connection.prepare(text).map(Prepared::Once),
+        }
+    }
+}
+
+impl<'a> std::ops::Deref for Prepared<'a> {
+    type Target = Statement<'a>;
+
+    fn deref(&self) -> &Self::Target {
+        match self {
+            Self::Kept(it) => it,
+            Self::Once(it) => it,
+        }
+    }
+}
+
+impl std::ops::DerefMut for Prepared<'_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        match self {
+            Self::Kept(it) => it,
+            Self::Once(it) => it,
+        }
+    }
+}
+
+/// Binds `$n` to the nth value; SQLite itself numbers such names by their first place in the text. What has no
+/// value is null.
+fn bind(statement: &mut Statement<'_>, arguments: &[Arg]) -> rusqlite::Result<()> {
+    for index in 1..=statement.parameter_count() {
+        let number = statement.parameter_name(index).and_then(|name| name.get(1..)?.parse().ok());
+        if let Some(value) = arguments.get(number.unwrap_or(index) - 1) {
+            statement.raw_bind_parameter(index, value)?;
+        }
+    }
+    Ok(())
+}
+
+impl ToSql for Arg {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        let value = match self {
+            Self::Integer(value) => value.map(ValueRef::Integer),
+            Self::Flag(value) => value.map(|it| ValueRef::Integer(it.into())),
+            Self::Text(value) => value.as_ref().map(|it| ValueRef::Text(it.as_bytes())),
+            Self::Bytes(value) => value.as_ref().map(|it| ValueRef::Blob(it)),
+        };
+        Ok(ToSqlOutput::Borrowed(value.unwrap_or(ValueRef::Null)))
+    }
+}
+
+#[cfg(test)]
+mod tests;
