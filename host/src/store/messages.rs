@@ -3,8 +3,6 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use super::Store;
 use super::database::{column, json, parsed, sql};
 use crate::account::key::Mode;
@@ -20,8 +18,8 @@ pub struct RefusalRecord {
     pub id: DecisionId,
     pub account_id: AccountId,
     pub code: &'static str,
-    /// What each plugin decided, as JSON.
-    pub plugins: Arc<Value>,
+    /// What each plugin decided, as JSON text.
+    pub plugins: Arc<str>,
 }
 
 /// What a restricted key is held against.
@@ -95,7 +93,7 @@ impl Store {
             .bind(refusal.id.to_string())
             .bind(refusal.account_id.to_string())
             .bind(refusal.code)
-            .bind(refusal.plugins.to_string())
+            .bind(&*refusal.plugins)
             .bind(now.millis())
             .run(&mut tx)
             .await?;

@@ -7,7 +7,7 @@ use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use serde_json::{Map, json};
+use serde_json::Map;
 use tempfile::TempDir;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
@@ -174,7 +174,7 @@ impl Bench {
             body: BodyOf::Own(body),
             blank: Vec::new(),
             decision_id: DecisionId::new(NOW),
-            decisions: json!([]).into(),
+            decisions: "[]".into(),
         };
         let job = Job {
             revision: self.store.revision().await.expect("readable"),

@@ -1,4 +1,4 @@
-use serde_json::{Map, json};
+use serde_json::Map;
 
 use super::*;
 use crate::account::key::Mode;
@@ -111,7 +111,7 @@ fn slot(to: &str, body: Body, now: Timestamp) -> Slot {
         body: BodyOf::Own(body),
         blank: Vec::new(),
         decision_id: DecisionId::new(now),
-        decisions: json!([]).into(),
+        decisions: "[]".into(),
     }))
 }
 

@@ -1,6 +1,6 @@
 //! Commit: groups of sends in one transaction, on a file that syncs.
 
-use serde_json::{Map, json};
+use serde_json::Map;
 use tokio::runtime::Runtime;
 use waxwing::account::Account;
 use waxwing::account::key::Mode;
@@ -19,9 +19,11 @@ use crate::sample;
 
 const CREDITS: Credits = Credits(1_000_000_000);
 /// What a decision record says of one plugin.
-pub const DECISION: &str = r#"{"kind":"domain","slot":"domain-policy","name":"waxwing:domain-policy",
-    "version":"0.1.0","digest":"sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-    "settingsRevision":0,"verdict":"judged","reason":null,"micros":20}"#;
+pub const DECISION: &str = concat!(
+    r#"{"kind":"domain","slot":"domain-policy","name":"waxwing:domain-policy","version":"0.1.0","#,
+    r#""digest":"sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08","#,
+    r#""settingsRevision":0,"verdict":"judged","reason":null,"micros":20}"#,
+);
 
 pub fn commit(rounds: &mut Rounds, runtime: &Runtime, clock: &Clock) {
     let directory = tempfile::tempdir().expect("a directory");
@@ -62,7 +64,6 @@ pub async fn account(store: &Store, now: Timestamp) -> Account {
 }
 
 fn job(revision: i64, account_id: AccountId, body: &Body, number: u32, now: Timestamp) -> Job {
-    let decision: serde_json::Value = serde_json::from_str(DECISION).expect("JSON");
     let recipient = format!("customer{number}@example.com");
     Job {
         revision,
@@ -89,7 +90,7 @@ fn job(revision: i64, account_id: AccountId, body: &Body, number: u32, now: Time
             body: BodyOf::Own(body.clone()),
             blank: Vec::new(),
             decision_id: DecisionId::new(now),
-            decisions: json!([decision, decision, decision]).into(),
+            decisions: format!("[{DECISION},{DECISION},{DECISION}]").into(),
         }))],
     }
 }

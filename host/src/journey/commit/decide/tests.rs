@@ -1,6 +1,6 @@
 use std::collections::{HashMap, HashSet};
 
-use serde_json::{Map, json};
+use serde_json::Map;
 
 use super::*;
 use crate::account::key::Mode;
@@ -29,7 +29,7 @@ fn message(price: i64) -> NewMessage {
         body: BodyOf::Own(Body::pack(b"Subject: Hi\r\n\r\nHi\r\n")),
         blank: Vec::new(),
         decision_id: DecisionId::new(NOW),
-        decisions: json!([]).into(),
+        decisions: "[]".into(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use serde_json::{Map, json};
+use serde_json::Map;
 
 use super::*;
 use crate::account::brand::Brand;
@@ -52,7 +52,7 @@ fn new_message() -> NewMessage {
         body: BodyOf::Own(Body::pack(b"Subject: Hi\r\n\r\nHi\r\n")),
         blank: Vec::new(),
         decision_id: DecisionId::new(NOW),
-        decisions: json!([]).into(),
+        decisions: "[]".into(),
     }
 }
 
