@@ -14,6 +14,6 @@ pub fn accept(rounds: &mut Rounds) {
 
 /// The submission in a request's body.
 pub fn parse(body: &[u8]) -> Submission {
-    let body = json::parse(body).expect("the sample is JSON");
+    let body = json::parse_body(body).expect("the sample is JSON");
     Submission::parse(Channel::Api, body, NOW).expect("the sample is valid")
 }
