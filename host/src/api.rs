@@ -24,6 +24,7 @@ pub(crate) mod shapes;
 mod suppressions;
 mod webhooks;
 
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -57,9 +58,13 @@ pub use body::BodyLimits;
 /// JSON from that size on is compressed for clients that take it.
 const COMPRESSED_BYTES: u64 = 8 << 10;
 
-/// All that the handlers need.
+/// All that the handlers need. Every request clones it, so its parts are shared as one.
 #[derive(Debug, Clone)]
-pub struct Api {
+pub struct Api(Arc<ApiParts>);
+
+/// What the handlers find in [`Api`].
+#[derive(Debug)]
+pub struct ApiParts {
     /// Where sends go.
     pub journey: Arc<Journey>,
     /// Whose word about the origin of a request counts.
@@ -94,6 +99,20 @@ pub struct Api {
     pub readiness: Arc<Readiness>,
     /// Renders `/metrics`.
     pub metrics: PrometheusHandle,
+}
+
+impl From<ApiParts> for Api {
+    fn from(parts: ApiParts) -> Self {
+        Self(Arc::new(parts))
+    }
+}
+
+impl Deref for Api {
+    type Target = ApiParts;
+
+    fn deref(&self) -> &ApiParts {
+        &self.0
+    }
 }
 
 /// What a request may be.

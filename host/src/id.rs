@@ -1,5 +1,6 @@
 //! Identifiers: a prefix that names the noun, and a ULID (128 bits, ordered by time).
 
+use std::cell::RefCell;
 use std::fmt;
 use std::str::FromStr;
 
@@ -106,14 +107,39 @@ pub fn fill_random(bytes: &mut [u8]) {
     getrandom::fill(bytes).expect("the operating system gives random bytes");
 }
 
+/// Random bytes that this thread has fetched for identifiers, and how many of them are used up.
+struct Fetched {
+    bytes: [u8; FETCHED_BYTES],
+    used: usize,
+}
+
+/// Those of 32 identifiers: each fetch is a system call.
+const FETCHED_BYTES: usize = 512;
+
+thread_local! {
+    static FETCHED: RefCell<Fetched> =
+        const { RefCell::new(Fetched { bytes: [0; FETCHED_BYTES], used: FETCHED_BYTES }) };
+}
+
+/// For identifiers only: a secret is fetched for itself, and stays nowhere else.
 fn random_u128() -> u128 {
-    let mut bytes = [0; 16];
-    fill_random(&mut bytes);
-    u128::from_be_bytes(bytes)
+    FETCHED.with_borrow_mut(|fetched| {
+        if fetched.used == FETCHED_BYTES {
+            fill_random(&mut fetched.bytes);
+            fetched.used = 0;
+        }
+        let mut random = [0; 16];
+        let next = fetched.bytes.iter_mut().skip(fetched.used).map(std::mem::take);
+        random.iter_mut().zip(next).for_each(|(to, from)| *to = from);
+        fetched.used += random.len();
+        u128::from_be_bytes(random)
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
@@ -121,5 +147,13 @@ mod tests {
         let id = MessageId::new(Timestamp::from_millis(1));
         assert_eq!(id.to_string().parse::<MessageId>(), Ok(id));
         assert!(id.to_string().parse::<AccountId>().is_err());
+    }
+
+    #[test]
+    fn no_identifier_comes_twice() {
+        let made = || (0..1_000).map(|_| MessageId::new(Timestamp::from_millis(1)));
+        let elsewhere = std::thread::spawn(move || made().collect::<Vec<_>>());
+        let all: BTreeSet<MessageId> = made().chain(elsewhere.join().expect("it ends")).collect();
+        assert_eq!(all.len(), 2_000);
     }
 }

@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 
-use crate::accept::json::{canonical, parse};
+use crate::accept::json::{Body, Item, canonical, parse, parse_body};
 
 pub fn check(input: &[u8]) {
+    same_by_either_way(input);
     match parse(input) {
         Ok(value) => {
             assert!(!holds_nul(&value));
@@ -23,6 +24,26 @@ pub fn check(input: &[u8]) {
                 assert!(!fault.field.contains('\0'));
             }
         }
+    }
+}
+
+/// The body of a send is read into fields and a text; what is wrong with it does not depend on the way.
+fn same_by_either_way(input: &[u8]) {
+    let told = |faults: Vec<crate::accept::refusal::Fault>| format!("{faults:?}");
+    match (parse(input), parse_body(input)) {
+        (Ok(value), Ok(body)) => {
+            let wanted = value.get("data").filter(|it| it.is_object()).map(Value::to_string);
+            let data = match body {
+                Body::One(Item::Object { data: Some(data), .. }) => {
+                    assert_eq!(data.members().count(), data.parsed().len());
+                    Some(data.text().clone())
+                }
+                Body::One(_) | Body::Many(_) => None,
+            };
+            assert_eq!(data, wanted);
+        }
+        (Err(wanted), Err(found)) => assert_eq!(told(found), told(wanted)),
+        (wanted, found) => panic!("{wanted:?}, but {found:?}"),
     }
 }
 

@@ -5,12 +5,12 @@ use std::num::NonZeroU32;
 use axum::Json;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
-use serde_json::Value;
 
 use super::problem::Problem;
 use super::send::{Accepted, Limited, accept, mark_replayed, with_allowance};
 use super::shapes::{BatchResponse, BatchResult, SendResponse};
 use super::{Api, request};
+use crate::journey::accept::json::{Body, Item};
 use crate::journey::accept::rate_limit::Allowance;
 use crate::journey::accept::refusal::Refusal;
 use crate::journey::accept::submission::{Channel, Submission};
@@ -73,17 +73,15 @@ async fn many(
     (allowance, reply.map(answer).map_err(Problem::from))
 }
 
-fn items(body: Value) -> Result<Vec<Value>, Refusal> {
+fn items(body: Body) -> Result<Vec<Item>, Refusal> {
     let wanted = format!("a batch is a JSON array of 1 to {MAX_BATCH_MESSAGES} messages");
     match body {
-        Value::Array(items) if items.is_empty() => Err(Refusal::fault("", "empty", wanted)),
-        Value::Array(items) if items.len() > MAX_BATCH_MESSAGES => {
+        Body::Many(items) if items.is_empty() => Err(Refusal::fault("", "empty", wanted)),
+        Body::Many(items) if items.len() > MAX_BATCH_MESSAGES => {
             Err(Refusal::fault("", "too_many", wanted))
         }
-        Value::Array(items) => Ok(items),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Object(_) => {
-            Err(Refusal::fault("", "type", wanted))
-        }
+        Body::Many(items) => Ok(items),
+        Body::One(_) => Err(Refusal::fault("", "type", wanted)),
     }
 }
 

@@ -18,7 +18,7 @@ use super::Api;
 use super::problem::Problem;
 use crate::journey::accept::fair_share::{FairShare, Share, Tenant};
 use crate::journey::accept::json;
-use crate::journey::accept::refusal::{Outage, Refusal};
+use crate::journey::accept::refusal::{Fault, Outage, Refusal};
 
 /// What an early refusal still reads, so that its client gets to see the answer.
 const MAX_DRAINED_BYTES: usize = 32 << 20;
@@ -186,15 +186,18 @@ async fn collect(
     Ok((bytes, Memory(share)))
 }
 
-/// Parses a body. A large one is parsed where no other request waits for the thread.
+/// Parses a body by `parse`. A large one is parsed where no other request waits for the thread.
 ///
 /// # Errors
 /// It is not JSON.
-pub async fn parse(bytes: BytesMut) -> Result<Value, Refusal> {
+pub async fn parse<T: Send + 'static>(
+    bytes: BytesMut,
+    parse: fn(&[u8]) -> Result<T, Vec<Fault>>,
+) -> Result<T, Refusal> {
     let parsed = if bytes.len() < LARGE_BODY_BYTES {
-        json::parse(&bytes)
+        parse(&bytes)
     } else {
-        let parsing = tokio::task::spawn_blocking(move || json::parse(&bytes)).await;
+        let parsing = tokio::task::spawn_blocking(move || parse(&bytes)).await;
         parsing
             .map_err(|_| Refusal::Internal { message: "the body cannot be parsed".to_owned() })?
     };

@@ -8,7 +8,6 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use http::request::Parts;
 use http::{HeaderValue, StatusCode};
-use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::admin::authenticated;
@@ -30,7 +29,7 @@ pub struct Accepted {
     /// Who sends.
     pub caller: Caller,
     /// The parsed body.
-    pub body: Value,
+    pub body: json::Body,
     /// The client's own key for the request.
     pub idempotency: Option<Idempotency>,
     _memory: body::Memory,
@@ -122,10 +121,14 @@ async fn read(
 ) -> Result<Accepted, Problem> {
     let key = idempotency_key(&parts)?;
     let (bytes, memory) = body::read(body, caller.key.account_id, api).await?;
-    let body = body::parse(bytes).await?;
-    let idempotency = key
-        .map(|key| Idempotency { key, body_hash: Sha256::digest(json::canonical(&body)).into() });
-    Ok(Accepted { caller, body, idempotency, _memory: memory })
+    let Some(key) = key else {
+        let body = body::parse(bytes, json::parse_body).await?;
+        return Ok(Accepted { caller, body, idempotency: None, _memory: memory });
+    };
+    // The canonical text needs the whole body as values.
+    let body = body::parse(bytes, json::parse).await?;
+    let idempotency = Idempotency { key, body_hash: Sha256::digest(json::canonical(&body)).into() };
+    Ok(Accepted { caller, body: body.into(), idempotency: Some(idempotency), _memory: memory })
 }
 
 /// 1-256 visible ASCII characters.

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use super::error::CliError;
 use crate::clock::Timestamp;
 use crate::id::AccountId;
+use crate::journey::accept::json::object::ObjectText;
 use crate::journey::accept::refusal::Refusal;
 use crate::journey::accept::variables::Variables;
 use crate::journey::render::template::{for_plugin, parts};
@@ -124,8 +125,8 @@ pub async fn publish(
                 format!("[example] {} must be of the type {}", it.path, it.wanted.as_str())
             }),
         );
-        let data = serde_json::to_string(&Variables::new(example, &owner.brand))
-            .expect("a JSON object has string keys only");
+        let data = ObjectText::from(example);
+        let data = Variables::new(&data, &owner.brand).to_json();
         let context = plugins.context(format!("publish {slug}"));
         match table.preview(&scope, &template, &context, &data).await? {
             Ok(output) => faults.extend(as_lines(parts(output.bodies, &output.missing).err())),

@@ -10,8 +10,6 @@ mod sample;
 
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use super::accept::submission::{Channel, Content, Submission};
 use super::render::Rendered;
 use crate::clock::Clock;
@@ -57,7 +55,7 @@ impl Commit {
             body: rendered.body,
             blank: blank(&rendered.decisions),
             decision_id,
-            decisions: to_json(&rendered.decisions).into(),
+            decisions: to_json(&rendered.decisions),
         };
         log_blanks(&message, submission.channel);
         message
@@ -77,8 +75,8 @@ fn blank(decisions: &[Decision]) -> Vec<String> {
 }
 
 /// Decisions as the store keeps them.
-fn to_json(decisions: &[Decision]) -> Value {
-    serde_json::to_value(decisions).expect("a decision has string keys only")
+fn to_json(decisions: &[Decision]) -> Arc<str> {
+    serde_json::to_string(decisions).expect("a decision has string keys only").into()
 }
 
 /// A client of the relay has no answer that warnings could stand in, so the log has them.

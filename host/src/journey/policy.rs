@@ -143,8 +143,10 @@ async fn faults_by_template(
     };
     let Some(data) = &faulty.data else { return Ok(Vec::new()) };
     let brand = &sender.account.account.brand;
-    let wrong = template.wrong_types(data);
-    let missing = Variables::new(data, brand).missing(&template).map(Fault::missing_variable);
+    let values = data.parsed();
+    let wrong = template.wrong_types(&values);
+    let variables = Variables::new(data, brand);
+    let missing = variables.missing(&template, &values).map(Fault::missing_variable);
     Ok(wrong.iter().map(Fault::wrong_type).chain(missing).collect())
 }
 

@@ -18,6 +18,7 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::domain::name::DomainName;
 use crate::id::AccountId;
+use crate::journey::accept::json::object::ObjectText;
 use crate::journey::accept::variables::Variables;
 use crate::journey::render::template::for_plugin;
 use crate::plugin::binding::Binding;
@@ -103,11 +104,10 @@ impl Evidence for Remembered {
             let brand = account.account.brand;
             let versions = it.store.templates(id).await.map_err(EvidenceError::new)?;
             let published = versions.into_iter().map(|version| {
-                let data = version.trial_data();
-                let trial_data = serde_json::to_string(&Variables::new(&data, &brand));
+                let data = ObjectText::from(&version.trial_data());
                 Published {
                     template: for_plugin(version.slug.as_str(), version.revision, &version.source),
-                    trial_data: trial_data.expect("a JSON object has string keys only"),
+                    trial_data: Variables::new(&data, &brand).to_json(),
                 }
             });
             Ok(published.collect())

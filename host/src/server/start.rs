@@ -17,10 +17,10 @@ use super::tasks::Tasks;
 use super::{
     bounces, delivery, descriptors, domains, http, master_key, memory, plugins, relay, webhooks,
 };
-use crate::api::Api;
 use crate::api::client::{Forwarding, TrustedProxies};
 use crate::api::lists::ListLimits;
 use crate::api::operator::ControlToken;
+use crate::api::{Api, ApiParts};
 use crate::clock::Clock;
 use crate::config::{Config, ForwardedHeader};
 use crate::credit::Credits;
@@ -135,7 +135,7 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
     if let Some(reports) = reports {
         reports.serve(config, relay.tls(), &listeners, &stop_listeners);
     }
-    let api = Api {
+    let api = Api::from(ApiParts {
         journey: Arc::clone(&journey),
         proxies: proxies(config),
         store: store.clone(),
@@ -153,7 +153,7 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
         lists: Arc::clone(&limits.lists),
         readiness: Arc::default(),
         metrics,
-    };
+    });
     limits.relay = relay.serve(config, journey, &listeners, &stop_listeners);
     http_ports.serve(
         &api,

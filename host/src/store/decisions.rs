@@ -38,8 +38,8 @@ pub struct RefusalRecord {
     pub id: DecisionId,
     pub account_id: AccountId,
     pub code: &'static str,
-    /// What each plugin decided, as JSON.
-    pub plugins: Arc<Value>,
+    /// What each plugin decided, as JSON text.
+    pub plugins: Arc<str>,
 }
 
 /// Some of the decisions; a member that says nothing takes all of them.
@@ -134,7 +134,7 @@ impl Store {
             .bind(refusal.id.to_string())
             .bind(refusal.account_id.to_string())
             .bind(refusal.code)
-            .bind(refusal.plugins.to_string())
+            .bind(&*refusal.plugins)
             .bind(now.millis())
             .run(&mut tx)
             .await?;

@@ -100,8 +100,8 @@ pub struct NewMessage {
     pub blank: Vec<String>,
     /// The identifier of its decision record.
     pub decision_id: DecisionId,
-    /// What each plugin decided, as JSON.
-    pub decisions: Arc<Value>,
+    /// What each plugin decided, as JSON text.
+    pub decisions: Arc<str>,
 }
 
 /// Where bounces of a message go.

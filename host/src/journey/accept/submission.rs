@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+use super::json::Item;
+use super::json::object::ObjectText;
 use super::refusal::Fault;
 use crate::clock::Timestamp;
 use crate::id::MessageId;
@@ -62,7 +64,7 @@ pub enum Content {
 #[derive(Debug, Clone)]
 pub struct Filled {
     pub template: Slug,
-    pub data: Map<String, Value>,
+    pub data: ObjectText,
     /// The sender's display name.
     pub from_name: Option<String>,
     /// The sender's address.
@@ -113,7 +115,7 @@ pub struct Faulty {
     /// The template, if that field is valid.
     pub template: Option<Slug>,
     /// The variables, if that field is valid.
-    pub data: Option<Map<String, Value>>,
+    pub data: Option<ObjectText>,
 }
 
 impl Submission {
@@ -121,17 +123,20 @@ impl Submission {
     ///
     /// # Errors
     /// All faults of its fields at once.
-    pub fn parse(channel: Channel, value: Value, now: Timestamp) -> Result<Self, Faulty> {
-        let Value::Object(body) = value else {
+    pub fn parse(channel: Channel, item: impl Into<Item>, now: Timestamp) -> Result<Self, Faulty> {
+        let Item::Object { fields, data } = item.into() else {
             let fault = Fault::new("", "type", "a message is a JSON object");
             return Err(Faulty { faults: vec![fault], template: None, data: None });
         };
-        let mut fields = Fields::new(body);
+        let mut fields = Fields::new(fields);
         let to = fields.required("to", Fields::address);
         fields.required("type", |it, value| it.exactly(value, "type", "EMAIL"));
         let template =
             fields.required("template", |it, value| it.parsed::<Slug>(value, "template"));
-        let data = fields.required("data", |it, value| it.object(value, "data"));
+        let data = data.or_else(|| {
+            let object = fields.required("data", |it, value| it.object(value, "data"));
+            object.map(|it| ObjectText::from(&it))
+        });
         let from_name =
             fields.optional("fromName", |it, value| it.line(value, "fromName", MAX_NAME));
         let from = fields.optional("from", |it, value| it.parsed(value, "from"));

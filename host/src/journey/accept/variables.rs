@@ -1,76 +1,86 @@
 //! What a template is rendered with: the sender's data, and the account's brand where the data says
 //! nothing. `null` says nothing; an empty string does.
 
-use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
+use super::json::object::ObjectText;
 use crate::account::brand::{Brand, BrandField};
 use crate::template::version::TemplateVersion;
 
 /// The sender's data over the account's brand.
 #[derive(Debug, Clone, Copy)]
 pub struct Variables<'a> {
-    data: &'a Map<String, Value>,
+    data: &'a ObjectText,
     brand: &'a Brand,
 }
 
 impl<'a> Variables<'a> {
     /// The data of one send of an account with that brand.
     #[must_use]
-    pub fn new(data: &'a Map<String, Value>, brand: &'a Brand) -> Self {
+    pub fn new(data: &'a ObjectText, brand: &'a Brand) -> Self {
         Self { data, brand }
     }
 
     /// What the sender gave.
     #[must_use]
-    pub fn data(self) -> &'a Map<String, Value> {
+    pub fn data(self) -> &'a ObjectText {
         self.data
     }
 
     /// Other data over the same brand.
     #[must_use]
-    pub fn with<'b>(self, data: &'b Map<String, Value>) -> Variables<'b>
+    pub fn with<'b>(self, data: &'b ObjectText) -> Variables<'b>
     where
         'a: 'b,
     {
         Variables { data, brand: self.brand }
     }
 
-    /// The required variables of a template that are plainly absent.
-    pub fn missing(self, version: &'a TemplateVersion) -> impl Iterator<Item = &'a str> {
+    /// The required variables of a template that are plainly absent from the sender's data, which are `data`.
+    pub fn missing(
+        self,
+        version: &'a TemplateVersion,
+        data: &'a Map<String, Value>,
+    ) -> impl Iterator<Item = &'a str> {
         let brand = self.brand;
         let offered = move |path: &str| {
             BrandField::of_variable(path).is_some_and(|it| brand.value(it).is_some())
         };
-        version.missing(self.data).filter(move |path| !offered(path))
+        version.missing(data).filter(move |path| !offered(path))
     }
 
-    /// Whether the data leaves a variable to the brand.
-    fn is_open(&self, name: &str) -> bool {
-        self.data.get(name).is_none_or(Value::is_null)
+    /// All of them as one JSON object.
+    #[must_use]
+    pub fn to_json(self) -> String {
+        self.merged().unwrap_or_else(|| self.data.text().clone())
+    }
+
+    /// The same where the brand adds something; else it is the text of the data.
+    #[must_use]
+    pub fn merged(self) -> Option<String> {
+        let is_open = |(name, _): &(&str, &str)| {
+            self.data.members().all(|(given, value)| unquoted(given) != *name || value == "null")
+        };
+        let offered: Vec<(&str, &str)> = self.brand.variables().filter(is_open).collect();
+        if offered.is_empty() {
+            return None;
+        }
+        let is_given =
+            |(name, _): &(&str, &str)| offered.iter().all(|(it, _)| *it != unquoted(name));
+        let mut members: Vec<String> = Vec::new();
+        for (name, value) in self.data.members().filter(is_given) {
+            members.push(format!("{name}:{value}"));
+        }
+        for (name, value) in &offered {
+            members.push(format!("{}:{}", Value::from(*name), Value::from(*value)));
+        }
+        Some(format!("{{{}}}", members.join(",")))
     }
 }
 
-impl Serialize for Variables<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let offered = |(name, _): &(&str, &str)| self.is_open(name);
-        let offered: Vec<(&str, &str)> = self.brand.variables().filter(offered).collect();
-        let given = self
-            .data
-            .iter()
-            .filter(|(name, _)| offered.iter().all(|(offered, _)| offered != &name.as_str()));
-        // A map of values borrowed from both: the data of a send may be large, and is not cloned.
-        let given = given.map(|(name, value)| (name.as_str(), Either::Given(value)));
-        let offered = offered.iter().map(|(name, value)| (*name, Either::Offered(value)));
-        serializer.collect_map(given.chain(offered))
-    }
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Either<'a> {
-    Given(&'a Value),
-    Offered(&'a str),
+/// A name that is printed without escapes, as those of the brand's variables are, without its quotes.
+fn unquoted(name: &str) -> &str {
+    name.strip_prefix('"').and_then(|it| it.strip_suffix('"')).unwrap_or(name)
 }
 
 #[cfg(test)]
@@ -82,8 +92,8 @@ mod tests {
     fn merged(data: &Value, brand: &[(BrandField, &str)]) -> Value {
         let brand =
             Brand::stored(brand.iter().map(|(it, value)| (*it, (*value).to_owned())).collect());
-        let data = data.as_object().expect("an object");
-        serde_json::to_value(Variables::new(data, &brand)).expect("JSON")
+        let data = ObjectText::from(data.as_object().expect("an object"));
+        serde_json::from_str(&Variables::new(&data, &brand).to_json()).expect("JSON")
     }
 
     #[test]

@@ -4,8 +4,6 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use serde_json::Value;
-
 use super::Commit;
 use super::batch::CommitError;
 use super::receipt::Reply;
@@ -71,7 +69,7 @@ impl<'a> Draft<'a> {
                 id,
                 account_id: self.sender.key.account_id,
                 code: refusal.code(),
-                plugins: super::to_json(&decisions).into(),
+                plugins: super::to_json(&decisions),
             });
         }
         Refused { refusal, decision }
@@ -140,7 +138,7 @@ fn follow(
     commit: &Commit,
     sender: &Sender,
     answers: &[Answer],
-    decided: Vec<Option<(DecisionId, Arc<Value>)>>,
+    decided: Vec<Option<(DecisionId, Arc<str>)>>,
 ) -> Vec<Option<DecisionId>> {
     let unpaid = answers.iter().zip(decided).map(|(answer, decided)| match (answer, decided) {
         (Answer::Accepted { credits_remaining, .. }, _) => {

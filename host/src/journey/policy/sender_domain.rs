@@ -1,6 +1,8 @@
 //! The sender: which address, and whether its domain is verified. The verdict was made in the
 //! background by the domain policy; here it is only read.
 
+use serde::Deserialize as _;
+
 use super::super::accept::abort::Abort;
 use super::super::accept::authenticate::Sender;
 use super::super::accept::refusal::Refusal;
@@ -106,7 +108,7 @@ pub(in crate::journey) async fn check_address(
             missing: standing.missing.clone(),
         }));
     }
-    let decision = serde_json::from_value(row.decision.clone()).map_err(|_| {
+    let decision = Decision::deserialize(&row.decision).map_err(|_| {
         let value = row.decision.to_string();
         let error = StoreError::Inconsistent { table: "domains", column: "decision", value };
         Abort::request(Refusal::store_outage(&error))

@@ -1,5 +1,6 @@
 //! A published template and the sender's data, through the renderer plugin.
 
+use super::super::accept::json::object::ObjectText;
 use super::super::accept::refusal::{Fault, Refusal};
 use super::super::accept::variables::Variables;
 use super::super::policy::plan::failed_closed;
@@ -40,13 +41,15 @@ pub(in crate::journey) async fn render(
 ) -> (Result<Parts, Refusal>, Decision) {
     let key = VersionKey { template: version.template_id, revision: version.revision };
     let template = || for_plugin(version.slug.as_str(), version.revision, &version.source);
-    let data = serde_json::to_string(&variables).expect("a JSON object has string keys only");
-    let example = || serde_json::to_string(&variables.with(&version.source.example));
-    let example = || example().expect("a JSON object has string keys only");
+    let merged = variables.merged();
+    let data = merged.as_ref().unwrap_or(variables.data().text());
+    let example = || {
+        let example = ObjectText::from(&version.source.example);
+        variables.with(&example).to_json()
+    };
     let Called { result, decision, failed: _ } =
-        plugins.render(scope, key, template, example, context, &data).await;
-    let mut faults: Vec<Fault> =
-        version.wrong_types(variables.data()).iter().map(Fault::wrong_type).collect();
+        plugins.render(scope, key, template, example, context, data).await;
+    let mut faults: Vec<Fault> = wrong_types(version, variables.data());
     let rendered = match result {
         Ok(Ok(output)) => {
             if blanks == Blanks::Refused {
@@ -86,6 +89,14 @@ pub(in crate::journey) async fn render(
         Err(failure) => Err(failed_closed(Kind::Renderer, &failure)),
     };
     (rendered, decision)
+}
+
+/// Only a version that declares types needs the data as values.
+fn wrong_types(version: &TemplateVersion, data: &ObjectText) -> Vec<Fault> {
+    if version.variables.iter().all(|it| it.value_type.is_none()) {
+        return Vec::new();
+    }
+    version.wrong_types(&data.parsed()).iter().map(Fault::wrong_type).collect()
 }
 
 /// A template as the renderer's interface has it.

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use super::x_waxwing_headers::{XWaxwingHeaders, text};
 use super::{attachments, data, each, parse, unfit};
 use crate::clock::Timestamp;
+use crate::journey::accept::json::object::ObjectText;
 use crate::journey::accept::refusal::Fault;
 use crate::journey::accept::submission::{Content, Faulty, Submission};
 use crate::mail::field::Message;
@@ -84,7 +85,8 @@ impl Asked {
                 template
             }
         };
-        vec![Err(Faulty { faults, template, data: self.data })]
+        let data = self.data.as_ref().map(ObjectText::from);
+        vec![Err(Faulty { faults, template, data })]
     }
 }
 

@@ -174,7 +174,7 @@ async fn write_decisions(
             row.account.to_string(),
             row.message.id.to_string(),
             "accepted",
-            row.message.decisions.to_string(),
+            &*row.message.decisions,
             now.millis(),
         ]
     });

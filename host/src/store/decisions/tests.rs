@@ -44,7 +44,8 @@ impl Fixture {
         for (index, (account_id, code, plugins)) in refusals.into_iter().enumerate() {
             let id = DecisionId::new(at(i64::try_from(index).expect("small") + 1));
             decisions[index + 1] = id;
-            let refusal = RefusalRecord { id, account_id, code, plugins: plugins.into() };
+            let refusal =
+                RefusalRecord { id, account_id, code, plugins: plugins.to_string().into() };
             store.record_refusals(&[refusal], NOW).await.expect("recorded");
         }
         Self { store, accounts, decisions, message, _directory: directory }
@@ -64,7 +65,7 @@ impl Fixture {
 }
 
 fn new_message(decision_id: DecisionId, id: MessageId) -> NewMessage {
-    let decisions = json!([{ "name": "plan-policy", "slot": "plan", "digest": "sha256:p" }]).into();
+    let decisions = json!([{ "name": "plan-policy", "slot": "plan", "digest": "sha256:p" }]).to_string().into();
     NewMessage { id, decision_id, decisions, ..test_data::new_message(NOW) }
 }
 

@@ -57,7 +57,7 @@ fn octets_that_are_no_text_are_refused_and_not_replaced() {
         );
     }
     let kept = with("X-Waxwing-Data: {\"a\":\"\u{fffd}\"}");
-    assert_eq!(filled(&kept).1.data["a"], "\u{fffd}");
+    assert_eq!(filled(&kept).1.data.parsed()["a"], "\u{fffd}");
 }
 
 #[test]

@@ -1,0 +1,317 @@
+//! An object as text: read once under the rules of all JSON here, and printed without white space as a
+//! [`Value`] would be.
+
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::collections::HashSet;
+use std::fmt;
+use std::ops::Range;
+
+use serde::Serialize;
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Value};
+
+use super::{Kind, Nul, Scalar, Strict, Tree, note_nul, stands_twice};
+
+/// Names of one object that are compared one by one; more of them are hashed.
+const COMPARED_NAMES: usize = 16;
+
+/// A JSON object, as text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ObjectText {
+    text: String,
+    members: Vec<Member>,
+}
+
+/// Where a member of the object stands in the text, without commas.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Member {
+    /// With its quotes.
+    name: Range<usize>,
+    value: Range<usize>,
+}
+
+impl ObjectText {
+    /// The whole object.
+    #[must_use]
+    pub fn text(&self) -> &String {
+        &self.text
+    }
+
+    /// The object as values.
+    ///
+    /// # Panics
+    /// The text is no object; it was printed from one.
+    #[must_use]
+    pub fn parsed(&self) -> Map<String, Value> {
+        serde_json::from_str(&self.text).expect("it was printed from an object")
+    }
+
+    /// The members in their order: each name and value as JSON text.
+    pub fn members(&self) -> impl Iterator<Item = (&str, &str)> {
+        let at = |range: &Range<usize>| self.text.get(range.clone()).unwrap_or_default();
+        self.members.iter().map(move |it| (at(&it.name), at(&it.value)))
+    }
+}
+
+impl From<&Map<String, Value>> for ObjectText {
+    fn from(map: &Map<String, Value>) -> Self {
+        let mut printer = Printer::default();
+        printer.push("{");
+        let mut members = Vec::with_capacity(map.len());
+        for (name, value) in map {
+            if !members.is_empty() {
+                printer.push(",");
+            }
+            let start = printer.len();
+            printer.print(name);
+            let end = printer.len();
+            printer.push(":");
+            printer.print(value);
+            members.push(Member { name: start..end, value: end + 1..printer.len() });
+        }
+        printer.push("}");
+        Self { text: printer.finish(), members }
+    }
+}
+
+/// Reads an object as text; what is no object as a value.
+pub(super) struct Printed;
+
+impl Kind for Printed {
+    type Made = Result<ObjectText, Value>;
+
+    fn scalar(self, scalar: Scalar<'_>) -> Self::Made {
+        Err(Tree.scalar(scalar))
+    }
+
+    fn list<'de, A: SeqAccess<'de>>(
+        self,
+        items: A,
+        nul: &Cell<Nul>,
+    ) -> Result<Self::Made, A::Error> {
+        Tree.list(items, nul).map(Err)
+    }
+
+    fn object<'de, A: MapAccess<'de>>(
+        self,
+        entries: A,
+        nul: &Cell<Nul>,
+    ) -> Result<Self::Made, A::Error> {
+        let mut printer = Printer::default();
+        let mut members = Vec::new();
+        print_object(&mut printer, entries, nul, |member| members.push(member))?;
+        Ok(Ok(ObjectText { text: printer.finish(), members }))
+    }
+}
+
+/// Text that is being printed.
+#[derive(Default)]
+struct Printer(Vec<u8>);
+
+impl Printer {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn push(&mut self, text: &str) {
+        self.0.extend_from_slice(text.as_bytes());
+    }
+
+    fn print(&mut self, value: &(impl Serialize + ?Sized)) {
+        serde_json::to_writer(&mut self.0, value).expect("a vector takes everything");
+    }
+
+    fn finish(self) -> String {
+        String::from_utf8(self.0).expect("JSON is printed as UTF-8")
+    }
+}
+
+impl Kind for &mut Printer {
+    type Made = ();
+
+    fn scalar(self, scalar: Scalar<'_>) {
+        match scalar {
+            Scalar::Null => self.push("null"),
+            Scalar::Bool(value) => self.print(&value),
+            Scalar::Integer(value) => self.print(&value),
+            Scalar::Float(value) => self.print(&value),
+            Scalar::Text(value) => self.print(&*value),
+        }
+    }
+
+    fn list<'de, A: SeqAccess<'de>>(self, mut items: A, nul: &Cell<Nul>) -> Result<(), A::Error> {
+        self.push("[");
+        let first = self.len();
+        while items.next_element_seed(ListItem { printer: &mut *self, first, nul })?.is_some() {}
+        self.push("]");
+        Ok(())
+    }
+
+    fn object<'de, A: MapAccess<'de>>(self, entries: A, nul: &Cell<Nul>) -> Result<(), A::Error> {
+        print_object(self, entries, nul, |_| {})
+    }
+}
+
+/// An item of a list, which knows only now that it is there.
+struct ListItem<'a> {
+    printer: &'a mut Printer,
+    first: usize,
+    nul: &'a Cell<Nul>,
+}
+
+impl<'de> DeserializeSeed<'de> for ListItem<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        if self.printer.len() > self.first {
+            self.printer.push(",");
+        }
+        Strict { kind: self.printer, nul: self.nul }.deserialize(deserializer)
+    }
+}
+
+fn print_object<'de, A: MapAccess<'de>>(
+    printer: &mut Printer,
+    mut entries: A,
+    nul: &Cell<Nul>,
+    mut note: impl FnMut(Member),
+) -> Result<(), A::Error> {
+    printer.push("{");
+    let mut names = Names::default();
+    while let Some(name) = entries.next_key_seed(Name)? {
+        note_nul(&name, nul);
+        if !names.is_empty() {
+            printer.push(",");
+        }
+        let start = printer.len();
+        printer.print(&*name);
+        let end = printer.len();
+        printer.push(":");
+        entries.next_value_seed(Strict { kind: &mut *printer, nul })?;
+        note(Member { name: start..end, value: end + 1..printer.len() });
+        names.add(name).map_err(|name| stands_twice::<A::Error>(&name))?;
+    }
+    printer.push("}");
+    Ok(())
+}
+
+/// The names of one object so far.
+#[derive(Default)]
+struct Names<'de> {
+    compared: Vec<Cow<'de, str>>,
+    hashed: HashSet<Cow<'de, str>>,
+}
+
+impl<'de> Names<'de> {
+    fn is_empty(&self) -> bool {
+        self.compared.is_empty()
+    }
+
+    /// Gives the name back if it is there already.
+    fn add(&mut self, name: Cow<'de, str>) -> Result<(), Cow<'de, str>> {
+        if self.compared.contains(&name) || self.hashed.contains(&name) {
+            return Err(name);
+        }
+        if self.compared.len() < COMPARED_NAMES {
+            self.compared.push(name);
+        } else {
+            self.hashed.insert(name);
+        }
+        Ok(())
+    }
+}
+
+/// A name, borrowed from the body where it stands there as it is.
+struct Name;
+
+impl<'de> DeserializeSeed<'de> for Name {
+    type Value = Cow<'de, str>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Cow<'de, str>, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Name {
+    type Value = Cow<'de, str>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_borrowed_str<E>(self, name: &'de str) -> Result<Cow<'de, str>, E> {
+        Ok(name.into())
+    }
+
+    fn visit_str<E>(self, name: &str) -> Result<Cow<'de, str>, E> {
+        Ok(Cow::Owned(name.to_owned()))
+    }
+
+    fn visit_string<E>(self, name: String) -> Result<Cow<'de, str>, E> {
+        Ok(name.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Body, parse, parse_body};
+    use super::*;
+
+    fn data(object: &str) -> Result<ObjectText, String> {
+        let body = format!("{{\"data\":{object}}}");
+        match parse_body(body.as_bytes()) {
+            Ok(Body::One(super::super::Item::Object { data: Some(data), .. })) => Ok(data),
+            Ok(other) => unreachable!("{other:?}"),
+            Err(faults) => Err(faults[0].message.clone()),
+        }
+    }
+
+    #[test]
+    fn an_object_is_printed_as_its_value_would_be() {
+        let many: Vec<String> = (0..40).map(|it| format!("\"n{it}\":[{it},{{}}]")).collect();
+        for object in [
+            "{}",
+            "{ \"a\" : 1 , \"b\\u0041\\n\" : [ ] , \"c\":[null, true ,false,[[]], {}] }",
+            "{\"f\":1.50,\"g\":1e2,\"h\":-0,\"i\":-0.0,\"j\":9223372036854775807,\"k\":0.1e-7}",
+            "{\"s\":\"\\u00e9\\ud83d\\ude00 é \\\"\\\\\\/\\b\\u001f\\u007f\",\"\":\"\"}",
+            &format!("{{{}}}", many.join(", ")),
+        ] {
+            let value = parse(object.as_bytes()).expect("valid");
+            let text = data(object).expect("valid");
+            assert_eq!(*text.text(), value.to_string());
+            assert_eq!(text, ObjectText::from(value.as_object().expect("an object")));
+            assert_eq!(Value::Object(text.parsed()), value);
+        }
+    }
+
+    #[test]
+    fn a_fault_in_the_data_is_named_as_in_a_value() {
+        let last_twice: Vec<String> = (0..40).map(|it| format!("\"n{}\":1", it % 39)).collect();
+        for object in [
+            "{\"a\":1,\"a\":2}",
+            "{\"a\":{\"b\":1,\"\\u0062\":2}}",
+            &format!("{{{}}}", last_twice.join(",")),
+            "{\"a\":\"x\\u0000y\"}",
+            "{\"a\":[{\"b\\u0000\":1}]}",
+            "{\"a\":1e300}",
+            "{\"a\":9223372036854775808}",
+            "{\"a\":\"\\ud800\"}",
+            "{\"a\":1,}",
+            "{\"a\"",
+        ] {
+            let body = format!("{{\"data\":{object}}}");
+            let wanted = parse(body.as_bytes()).expect_err("faulty");
+            assert_eq!(parse_body(body.as_bytes()).expect_err("faulty"), wanted, "{object}");
+        }
+        let twice = parse_body(br#"{"data":{},"data":{}}"#).expect_err("faulty");
+        assert_eq!(twice, parse(br#"{"data":{},"data":{}}"#).expect_err("faulty"));
+        let twice = parse_body(br#"{"data":1,"data":{}}"#).expect_err("faulty");
+        assert_eq!(twice, parse(br#"{"data":1,"data":{}}"#).expect_err("faulty"));
+        let deep = "[".repeat(200);
+        assert_eq!(
+            parse_body(format!("{{\"data\":{{\"a\":{deep}").as_bytes()).expect_err("faulty"),
+            parse(format!("{{\"data\":{{\"a\":{deep}").as_bytes()).expect_err("faulty"),
+        );
+    }
+}

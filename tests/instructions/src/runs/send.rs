@@ -1,0 +1,141 @@
+//! A whole send, from the key and the body of its request to the receipt: all but HTTP.
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use serde_json::json;
+use tokio::runtime::Runtime;
+use tokio_util::sync::CancellationToken;
+use waxwing::account::Account;
+use waxwing::account::key::{ApiKey, KeyState, Mode, PresentedKey, Scope};
+use waxwing::clock::Clock;
+use waxwing::domain::look_alike::LookAlikes;
+use waxwing::domain::state::{DomainKind, Phase, SenderDomain, Standing};
+use waxwing::id::{DomainId, KeyId, RequestId};
+use waxwing::journey::accept::Accept;
+use waxwing::journey::accept::rate_limit::RateLimits;
+use waxwing::journey::commit::Commit;
+use waxwing::journey::commit::batch;
+use waxwing::journey::{Journey, Reply, Request};
+use waxwing::plugin::Plugins;
+use waxwing::plugin::binding;
+use waxwing::store::facts::Facts;
+use waxwing::store::records::Acceptance;
+use waxwing::store::seal::{Purpose, Seal};
+use waxwing::store::{DomainRow, NewDomain, Store};
+use waxwing::template::version::{TemplateSource, Variable};
+
+use super::{accept, commit};
+use crate::rounds::Rounds;
+use crate::sample;
+
+const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+const MANY: NonZeroU32 = NonZeroU32::MAX;
+
+pub fn send(rounds: &mut Rounds, runtime: &Runtime, clock: &Clock, plugins: Arc<Plugins>) {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("counted.db");
+    let store = runtime.block_on(Store::open(&file)).expect("a database");
+    let stop = CancellationToken::new();
+    let (committer, commits) = batch::channel();
+    let committing = commits.run(store.clone(), clock.clone(), || (), stop.clone());
+    let committing = runtime.spawn(committing);
+    let presented = PresentedKey::generate(Mode::Live);
+    let journey = runtime.block_on(async {
+        let account = commit::account(&store, clock.now()).await;
+        prepare(&store, clock, &plugins, &account, &presented).await;
+        let facts = Facts::open(store.clone(), clock.clone()).await.expect("the facts");
+        let rate_limits = Arc::new(RateLimits::new(MANY, MANY, MANY));
+        let accept = Accept { facts: Arc::new(facts), clock: clock.clone(), rate_limits };
+        let seal = Arc::new(Seal::new(b"counted", Purpose::Samples));
+        let commit = Commit { clock: clock.clone(), committer, seal };
+        Journey::new(accept, plugins, commit, store.clone())
+    });
+    let (body, key) = (sample::body(), presented.reveal());
+    let advance = || clock.advance(std::time::Duration::from_millis(1));
+    rounds.run("send", advance, |()| {
+        let reply = runtime.block_on(one(&journey, clock, &key, &body));
+        assert!(reply.items.iter().all(Result::is_ok), "it is accepted: {reply:?}");
+    });
+    drop(journey);
+    stop.cancel();
+    runtime.block_on(committing).expect("the commits end");
+    runtime.block_on(store.close());
+}
+
+async fn one(journey: &Journey, clock: &Clock, key: &str, body: &[u8]) -> Reply {
+    let caller = journey.accept.log_in(Some(key), LOOPBACK, Scope::Send).await.expect("a key");
+    journey.accept.take_sends(&caller, NonZeroU32::MIN).expect("within the rate");
+    let request = Request {
+        id: RequestId::new(clock.now()),
+        idempotency: None,
+        acceptance: Acceptance::Each,
+        items: vec![Ok(accept::parse(body))],
+    };
+    journey.submit(&caller, &request).await.expect("the request is accepted")
+}
+
+/// A key, a sandbox domain and the published template.
+async fn prepare(
+    store: &Store,
+    clock: &Clock,
+    plugins: &Plugins,
+    account: &Account,
+    presented: &PresentedKey,
+) {
+    let now = clock.now();
+    let key = ApiKey {
+        id: KeyId::new(now),
+        account_id: account.id,
+        name: "counted".to_owned(),
+        mode: presented.mode(),
+        lookup: presented.lookup().to_owned(),
+        hash: presented.hash(),
+        scopes: vec![Scope::Send],
+        domains: Vec::new(),
+        templates: Vec::new(),
+        networks: Vec::new(),
+        state: KeyState::Active,
+        expires_at: None,
+        last_used_at: None,
+        created_at: now,
+    };
+    store.create_key(&key).await.expect("a key");
+    let standing =
+        Standing { phase: Phase::Verified, since: now, progress: 100, missing: Vec::new() };
+    let domain = SenderDomain {
+        id: DomainId::new(now),
+        account_id: account.id,
+        name: "sandbox.test".parse().expect("a domain"),
+        kind: DomainKind::Sandbox,
+        verification_token: "counted".to_owned(),
+        standing,
+        created_at: now,
+    };
+    let decision = serde_json::from_str(commit::DECISION).expect("JSON");
+    let row = DomainRow { domain, requirements: json!([]), decision };
+    let look_alikes = LookAlikes::Allowed;
+    let new = NewDomain { row, look_alikes, keys: Vec::new(), first_check: None };
+    store.add_domain(&new, 10, now).await.expect("stored").expect("added");
+    publish(store, clock, plugins, account).await;
+}
+
+async fn publish(store: &Store, clock: &Clock, plugins: &Plugins, account: &Account) {
+    let scope = binding::Scope { plan: "pro", account: "acc_bench", domain: None };
+    let found = plugins.table().variables(&scope, &sample::template()).await;
+    let found = found.expect("it answers").expect("the sample compiles");
+    let variables: Vec<Variable> = found
+        .into_iter()
+        .map(|it| Variable { path: it.path, required: it.required, value_type: None })
+        .collect();
+    let source = TemplateSource {
+        subject: sample::SUBJECT.to_owned(),
+        html: Some(sample::HTML.to_owned()),
+        text: Some(sample::TEXT.to_owned()),
+        ..TemplateSource::default()
+    };
+    let slug = "invoice".parse().expect("a slug");
+    let published = store.publish_template(account.id, &slug, &source, &variables, clock.now());
+    published.await.expect("published");
+}
