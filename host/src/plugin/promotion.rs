@@ -10,4 +10,5 @@ pub mod impact;
 pub mod installed;
 pub mod measure;
 pub mod shadow;
+pub mod stateless;
 pub mod validation;

@@ -4,11 +4,9 @@ mod report;
 
 use std::num::NonZeroU32;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use serde_json::Value;
 
 use super::error::ToolError;
 use super::project::{Subject, Which};
@@ -19,7 +17,7 @@ use crate::plugin::installed::InstalledPlugin;
 use crate::plugin::measure::Measured;
 use crate::plugin::records::Call;
 use crate::plugin::renderer::VersionKey;
-use crate::plugin::validation::{Candidate, UNOBSERVED};
+use crate::plugin::validation::UNOBSERVED;
 use crate::plugin::{CallFailure, CallLimits, Kind, cases};
 
 /// Calls before the measured ones of a warm instance.
@@ -105,9 +103,7 @@ pub async fn run(bench: Bench) -> Result<(), ToolError> {
 }
 
 fn findings(subject: &Subject, validated: &InstalledPlugin, calls: u32) -> Findings {
-    let interpreted = subject.artifact.embeds_an_interpreter();
-    let is_kept = interpreted || validated.kind() == Kind::Renderer;
-    let usual = if is_kept { Instances::Warm } else { Instances::Fresh };
+    let usual = Instances::usual(validated.kind(), &subject.artifact);
     Findings {
         name: validated.identity().name.clone(),
         version: validated.identity().version.clone(),
@@ -142,12 +138,7 @@ fn inputs(kind: Kind, cases: &Path, only: Option<&str>) -> Result<Vec<Asked>, To
         }
     }
     if asked.is_empty() {
-        let check_builtin_cases = cases::builtin_inputs(kind).into_iter();
-        let call = |(name, input): (&str, Value)| {
-            let call = Call::from_json(kind, &input).ok()?;
-            Some(Asked { name: name.to_owned(), call })
-        };
-        asked = check_builtin_cases.filter_map(call).collect();
+        asked = cases::builtin_calls(kind).map(|(name, call)| Asked { name, call }).collect();
     }
     Ok(asked)
 }
@@ -163,7 +154,7 @@ async fn costs(
     let settings =
         asked.call.settings.clone().unwrap_or_else(|| validated.recipe().settings.clone());
     let with = |instances| {
-        let candidate = with_instances(&subject.candidate, validated.kind(), instances);
+        let candidate = subject.candidate.with_instances(instances);
         let settings = settings.clone();
         async move { host.validator.validate_with(&candidate, settings).await }
     };
@@ -209,14 +200,6 @@ async fn measure(
 }
 
 /// Only policies can be told how to use their instances.
-fn with_instances(candidate: &Candidate, kind: Kind, instances: Instances) -> Candidate {
-    let mut candidate = candidate.clone();
-    if kind != Kind::Renderer {
-        Arc::make_mut(&mut candidate.config).instances = Some(instances);
-    }
-    candidate
-}
-
 impl Times {
     fn new(mut times: Vec<Duration>) -> Self {
         times.sort_unstable();

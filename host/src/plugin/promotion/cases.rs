@@ -129,23 +129,29 @@ pub fn builtin_inputs(kind: Kind) -> Vec<(&'static str, Value)> {
     }
 }
 
+/// [`builtin_inputs`] as calls with their names.
+///
+/// # Panics
+/// Never: each of them is the input of a call.
+pub fn builtin_calls(kind: Kind) -> impl Iterator<Item = (String, Call)> {
+    builtin_inputs(kind).into_iter().map(move |(name, input)| {
+        let call = Call::from_json(kind, &input).expect("each is the input of a call");
+        (name.to_owned(), call)
+    })
+}
+
 /// What no plugin of a kind may fail: calls at the edges, and the shape of the answers.
 ///
 /// # Errors
 /// It fails one.
 pub async fn check_builtin_cases(validated: &InstalledPlugin) -> Result<(), LoadError> {
-    for (name, input) in builtin_inputs(validated.kind()) {
-        let call = Call::from_json(validated.kind(), &input).map_err(|error| LoadError::Case {
-            name: validated.identity().name.clone(),
-            case: name.to_owned(),
-            detail: error.to_string(),
-        })?;
+    for (name, call) in builtin_calls(validated.kind()) {
         let (answer, failure) = validated.answer(&call).await;
         if let Some(failure) = failure {
-            return Err(LoadError::of_case(&validated.identity().name, name, &failure));
+            return Err(LoadError::of_case(&validated.identity().name, &name, &failure));
         }
         if let Some(fault) = answer_fault(validated.kind(), &answer) {
-            return Err(case_failed(validated, name, fault));
+            return Err(case_failed(validated, &name, fault));
         }
     }
     Ok(())
