@@ -11,4 +11,5 @@ pub mod impact;
 pub mod installed;
 pub mod measure;
 pub mod shadow;
+pub mod stateless;
 pub mod validation;

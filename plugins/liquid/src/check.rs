@@ -12,7 +12,7 @@ pub fn check(uses: &[Use], data: &Object<'_>) -> Vec<Diagnostic> {
     let mut check = Check { faults: Vec::new() };
     for it in uses.iter().filter(|it| it.required) {
         if let Some((Step::Key(root), rest)) = it.steps.split_first() {
-            check.follow(it, data.get(root), rest, root.clone());
+            check.follow(it, data.get(root), rest, &Trail::Root(root));
         }
     }
     check.faults
@@ -22,63 +22,85 @@ struct Check {
     faults: Vec<Diagnostic>,
 }
 
+/// How a value was come to; only of a fault it is written down.
+enum Trail<'t> {
+    Root(&'t str),
+    Step(&'t Self, &'t Step),
+    Item(&'t Self, usize),
+}
+
+impl Trail<'_> {
+    /// As people write it.
+    fn path(&self) -> String {
+        match self {
+            Self::Root(root) => (*root).to_owned(),
+            Self::Step(before, step) => with(before.path(), step),
+            Self::Item(before, index) => format!("{}[{index}]", before.path()),
+        }
+    }
+}
+
 impl Check {
-    fn follow(&mut self, it: &Use, value: Option<&Value<'_>>, steps: &[Step], path: String) {
+    fn follow(&mut self, it: &Use, value: Option<&Value<'_>>, steps: &[Step], trail: &Trail<'_>) {
         let value = value.unwrap_or(&Value::Nil);
         let Some((step, rest)) = steps.split_first() else {
-            return self.end(it, value, path);
+            return self.end(it, value, trail);
         };
         if matches!(value, Value::Nil) {
             // The elements of an absent list are reported with the list.
             if !steps.contains(&Step::Each) {
-                steps_missing(self, path, steps);
+                self.missing(steps.iter().fold(trail.path(), with));
             }
             return;
         }
+        let next_trail = Trail::Step(trail, step);
         match step {
-            Step::Each => self.each(it, value, rest, &path),
+            Step::Each => self.each(it, value, rest, trail),
             Step::Key(key) => match value.property(key) {
-                Some(next) => self.follow(it, Some(&next), rest, with(path, step)),
+                Some(next) => self.follow(it, Some(&next), rest, &next_trail),
                 // The first of an empty list is absent, as a key of an object may be.
                 None if matches!(value, Value::Object(_))
                     || (matches!(value, Value::Array(_)) && matches!(&**key, "first" | "last")) =>
                 {
-                    self.follow(it, None, rest, with(path, step));
+                    self.follow(it, None, rest, &next_trail);
                 }
                 None => {
+                    let path = trail.path();
                     let message = format!("`{path}` is {}, but its `{key}` is read", kind(value));
                     self.fault("wrong_type", path, message);
                 }
             },
             Step::Index(index) => {
                 let next = value.element(*index);
-                self.follow(it, next.as_ref(), rest, with(path, step));
+                self.follow(it, next.as_ref(), rest, &next_trail);
             }
         }
     }
 
-    fn each(&mut self, it: &Use, value: &Value<'_>, rest: &[Step], path: &str) {
+    fn each(&mut self, it: &Use, value: &Value<'_>, rest: &[Step], trail: &Trail<'_>) {
         // A loop over an object sees pairs, which are never absent.
         let Value::Array(items) = value else { return };
         for (i, item) in items.iter().enumerate() {
             if self.faults.len() >= MAX_FAULTS {
                 return;
             }
-            self.follow(it, Some(item), rest, format!("{path}[{i}]"));
+            self.follow(it, Some(item), rest, &Trail::Item(trail, i));
         }
     }
 
-    fn end(&mut self, it: &Use, value: &Value<'_>, path: String) {
+    fn end(&mut self, it: &Use, value: &Value<'_>, trail: &Trail<'_>) {
         let scalar = matches!(
             value,
             Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) | Value::Safe(_)
         );
         if matches!(value, Value::Nil) {
-            self.missing(path);
+            self.missing(trail.path());
         } else if it.looped && scalar {
+            let path = trail.path();
             let message = format!("`{path}` is {}, but a loop goes over it", kind(value));
             self.fault("wrong_type", path, message);
         } else if it.printed && !scalar {
+            let path = trail.path();
             let message = format!("`{path}` is {}, but it is printed", kind(value));
             self.fault("wrong_type", path, message);
         }
@@ -95,10 +117,6 @@ impl Check {
             self.faults.push(Diagnostic::at(path, code, message));
         }
     }
-}
-
-fn steps_missing(check: &mut Check, path: String, steps: &[Step]) {
-    check.missing(steps.iter().fold(path, with));
 }
 
 fn with(mut path: String, step: &Step) -> String {

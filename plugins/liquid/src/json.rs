@@ -102,7 +102,7 @@ impl<'de> Visitor<'de> for Reader {
     }
 
     fn visit_str<E>(self, it: &str) -> Result<Value<'de>, E> {
-        Ok(Value::Str(Str::Shared(it.into())))
+        Ok(Value::Str(it.to_owned().into()))
     }
 
     fn visit_borrowed_str<E>(self, it: &'de str) -> Result<Value<'de>, E> {
@@ -140,7 +140,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Key<'a> {
             }
 
             fn visit_str<E>(self, it: &str) -> Result<Key<'de>, E> {
-                Ok(Key(Str::Shared(it.into())))
+                Ok(Key(it.to_owned().into()))
             }
 
             fn visit_borrowed_str<E>(self, it: &'de str) -> Result<Key<'de>, E> {

@@ -94,6 +94,8 @@ pub struct Machine<'a> {
     /// Print objects and arrays; otherwise they are of the wrong type.
     lenient: bool,
     pub missing: Vec<String>,
+    /// How many conditions around ask for a value that they do not print.
+    unprinted: u32,
     pub wrong: Vec<WrongType>,
 }
 
@@ -119,6 +121,7 @@ impl<'a> Machine<'a> {
             now_unix_ms,
             lenient,
             missing: Vec::new(),
+            unprinted: 0,
             wrong: Vec::new(),
         }
     }

@@ -81,7 +81,7 @@ fn in_layout<'a>(
     let Some(layout) = layout else {
         return Ok(content);
     };
-    let content = Str::Shared(content.into());
+    let content: Str<'a> = content.into();
     given[0].1 =
         if layout.mode == Mode::Derived { Value::Str(content) } else { Value::Safe(content) };
     machine.run(layout, given)

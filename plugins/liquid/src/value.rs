@@ -8,13 +8,13 @@ mod compare;
 mod object;
 
 pub use compare::{Incomparable, order};
-pub use object::Object;
+pub use object::{Object, is_same};
 
 /// A string that is a slice of the data or of the template, or was made while rendering.
 #[derive(Clone, Debug)]
 pub enum Str<'a> {
     Borrowed(&'a str),
-    Shared(Rc<str>),
+    Shared(Rc<String>),
 }
 
 /// Any Liquid value. Copying one never copies its contents.
@@ -52,7 +52,7 @@ impl Deref for Str<'_> {
 
 impl From<String> for Str<'_> {
     fn from(it: String) -> Self {
-        Self::Shared(it.into())
+        Self::Shared(Rc::new(it))
     }
 }
 
@@ -112,7 +112,7 @@ impl<'a> Value<'a> {
         match self {
             Self::Nil | Self::Blank | Self::Empty | Self::Loop(_) => {}
             Self::Bool(it) => out.push_str(if *it { "true" } else { "false" }),
-            Self::Int(it) => put!(out, "{it}"),
+            Self::Int(it) => out.push_str(itoa::Buffer::new().format(*it)),
             Self::Float(it) => print_float(*it, out),
             Self::Str(it) | Self::Safe(it) => out.push_str(it),
             Self::Array(items) => items.iter().for_each(|it| it.print(out)),

@@ -4,7 +4,6 @@ mod report;
 
 use std::num::NonZeroU32;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
@@ -18,7 +17,7 @@ use crate::plugin::installed::InstalledPlugin;
 use crate::plugin::measure::Measured;
 use crate::plugin::records::Call;
 use crate::plugin::renderer::VersionKey;
-use crate::plugin::validation::{Candidate, UNOBSERVED};
+use crate::plugin::validation::UNOBSERVED;
 use crate::plugin::{CallFailure, CallLimits, Kind, builtin_cases, golden_cases};
 
 /// Calls before the measured ones of a warm instance.
@@ -104,9 +103,7 @@ pub async fn run(bench: Bench) -> Result<(), ToolError> {
 }
 
 fn findings(subject: &Subject, validated: &InstalledPlugin, calls: u32) -> Findings {
-    let interpreted = subject.artifact.embeds_an_interpreter();
-    let is_kept = interpreted || validated.kind() == Kind::Renderer;
-    let usual = if is_kept { Instances::Warm } else { Instances::Fresh };
+    let usual = Instances::usual(validated.kind(), &subject.artifact);
     Findings {
         name: validated.identity().name.clone(),
         version: validated.identity().version.clone(),
@@ -158,7 +155,7 @@ async fn costs(
     let settings =
         asked.call.settings.clone().unwrap_or_else(|| validated.recipe().settings.clone());
     let with = |instances| {
-        let candidate = with_instances(&subject.candidate, validated.kind(), instances);
+        let candidate = subject.candidate.with_instances(instances);
         let settings = settings.clone();
         async move { host.validator.validate_with(&candidate, settings).await }
     };
@@ -204,14 +201,6 @@ async fn measure(
 }
 
 /// Only policies can be told how to use their instances.
-fn with_instances(candidate: &Candidate, kind: Kind, instances: Instances) -> Candidate {
-    let mut candidate = candidate.clone();
-    if kind != Kind::Renderer {
-        Arc::make_mut(&mut candidate.config).instances = Some(instances);
-    }
-    candidate
-}
-
 impl Times {
     fn new(mut times: Vec<Duration>) -> Self {
         times.sort_unstable();

@@ -34,6 +34,12 @@ pub enum LoadError {
     /// One of the operator's golden cases, or of the host's own.
     #[error("the plugin {name} did not pass {case}: {detail}")]
     Case { name: String, case: String, detail: String },
+    /// It was declared stateless, and is not.
+    #[error(
+        "the plugin {name} keeps state: after other calls it answers {case} otherwise than a fresh \
+         instance ({detail}); take `instances = \"stateless\"` out of its slot's file, or mend it"
+    )]
+    KeepsState { name: String, case: String, detail: String },
     /// A slot with such a binding is there already.
     #[error(
         "the slot {other} answers the calls of {binding} for this kind already; give this one a \

@@ -9,7 +9,8 @@ use wasmtime::component::Component;
 
 use super::error::LoadError;
 use super::installed::{CallStats, Installed, InstalledPlugin};
-use super::{builtin, builtin_cases, golden_cases};
+use super::stateless::NamedCall;
+use super::{builtin, builtin_cases, golden_cases, stateless};
 use crate::clock::Clock;
 use crate::plugin::config::slot::{BadSlotConfig, OnFailure, SlotConfig, SlotName};
 use crate::plugin::kinds::domain::DomainPolicy;
@@ -144,7 +145,7 @@ impl Validator {
         progress: Progress<'_>,
     ) -> Result<InstalledPlugin, LoadError> {
         self.signed(candidate)?;
-        self.validated(candidate, log, cases, progress).await
+        Box::pin(self.validated(candidate, log, cases, progress)).await
     }
 
     /// Proves once more what ran once, for a replay: its signature was checked then.
@@ -156,7 +157,7 @@ impl Validator {
         candidate: &Candidate,
         log: SlotLog,
     ) -> Result<InstalledPlugin, LoadError> {
-        self.validated(candidate, log, None, UNOBSERVED).await
+        Box::pin(self.validated(candidate, log, None, UNOBSERVED)).await
     }
 
     async fn validated(
@@ -188,6 +189,7 @@ impl Validator {
         };
         let validated = make(settings).await?;
         builtin_cases::check(&validated).await?;
+        let mut calls = Vec::new();
         if let Some(directory) = cases {
             let directory = directory.to_owned();
             let read =
@@ -199,9 +201,37 @@ impl Validator {
                     Some(settings) => golden_cases::check(&make(settings).await?, &case).await?,
                     None => golden_cases::check(&validated, &case).await?,
                 }
+                calls.push((format!("the case `{}`", case.name), case.call));
             }
         }
+        if kind != Kind::Renderer && candidate.instances(kind, &artifact) == Instances::Stateless {
+            let builtin = builtin_cases::calls(kind).into_iter();
+            calls.extend(builtin.map(|(name, call)| (name.to_owned(), call)));
+            self.prove_stateless(candidate, kind, &artifact, &component, calls).await?;
+        }
         Ok(validated)
+    }
+
+    /// Proves it on instances that are dropped afterwards, and that nobody hears.
+    async fn prove_stateless(
+        &self,
+        candidate: &Candidate,
+        kind: Kind,
+        artifact: &Artifact,
+        component: &Component,
+        calls: Vec<NamedCall>,
+    ) -> Result<(), LoadError> {
+        let make = |instances| {
+            let candidate = candidate.with_instances(instances);
+            let settings = candidate.config.settings();
+            let slot = candidate.slot.as_str();
+            let log = SlotLog::new(slot, self.clock.clone(), Audience::Nobody);
+            async move {
+                self.make(&candidate, kind, artifact, component, settings, log, UNOBSERVED).await
+            }
+        };
+        let (fresh, kept) = (make(Instances::Fresh).await?, make(Instances::Stateless).await?);
+        stateless::prove(&fresh, &kept, calls).await
     }
 
     /// A log for what is proven outside of any slot.
@@ -256,9 +286,7 @@ impl Validator {
         progress: Progress<'_>,
     ) -> Result<InstalledPlugin, LoadError> {
         let recipe = self.recipe(candidate, kind, artifact, settings, log);
-        let interpreted = artifact.embeds_an_interpreter();
-        let usual = if interpreted { Instances::Warm } else { Instances::Fresh };
-        let instances = candidate.config.instances.unwrap_or(usual);
+        let instances = candidate.instances(kind, artifact);
         let loader = &self.loader;
         Ok(match kind {
             Kind::Renderer => {
@@ -314,6 +342,20 @@ impl Candidate {
             config: Arc::default(),
             settings_revision: 0,
         }
+    }
+
+    /// The same with other instances than its slot's file says.
+    #[must_use]
+    pub fn with_instances(&self, instances: Instances) -> Self {
+        let mut candidate = self.clone();
+        Arc::make_mut(&mut candidate.config).instances = Some(instances);
+        candidate
+    }
+
+    /// How its instances are used.
+    #[must_use]
+    pub fn instances(&self, kind: Kind, artifact: &Artifact) -> Instances {
+        self.config.instances.unwrap_or_else(|| Instances::usual(kind, artifact))
     }
 }
 

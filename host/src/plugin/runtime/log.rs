@@ -151,6 +151,9 @@ impl SlotLog {
 
 /// A guest's text on one line and of a bounded length: it may hold anything.
 pub fn printable(text: &str) -> String {
+    if text.len() <= CHARACTERS && text.bytes().all(|it| matches!(it, b' '..=b'~')) {
+        return text.to_owned();
+    }
     // The last ones turn the direction of what follows them.
     let steers =
         |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');

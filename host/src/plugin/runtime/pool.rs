@@ -1,19 +1,19 @@
 //! The pool of WebAssembly instances of one plugin generation, with a bound on parallel calls: a fresh instance for
-//! every call, or warm ones for interpreters.
+//! every call, or warm ones for interpreters and for plugins that keep no state.
 
 use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
+use super::artifact::Artifact;
 use super::error::CallFailure;
 use super::generation::Generation;
 use super::instance::Instance;
+use super::kind::Kind;
 use super::log::CallPurpose;
 use super::world::World;
 
-/// Calls of a warm instance before it makes room for a fresh one.
-const MAX_CALLS_PER_INSTANCE: u32 = 1_000;
 /// Calls of one generation that run at a time; more wait.
 const MAX_PARALLEL_CALLS: usize = 32;
 /// Warm instances that are kept idle.
@@ -27,6 +27,32 @@ pub enum Instances {
     Fresh,
     /// Kept warm, and recycled after 1,000 calls and after any trap: for interpreters.
     Warm,
+    /// Declared to keep no state, and proven before it is live; kept warm, and recycled after 250 calls and
+    /// after any trap.
+    Stateless,
+}
+
+impl Instances {
+    /// How the instances of a plugin are used where its slot's file does not say.
+    #[must_use]
+    pub fn usual(kind: Kind, artifact: &Artifact) -> Self {
+        match kind {
+            Kind::Renderer => Self::Warm,
+            Kind::Plan if artifact.is_builtin() => Self::Stateless,
+            Kind::Plan | Kind::Domain if artifact.embeds_an_interpreter() => Self::Warm,
+            Kind::Plan | Kind::Domain => Self::Fresh,
+        }
+    }
+
+    /// Calls of one instance before it makes room for a fresh one.
+    #[must_use]
+    pub const fn calls_per_instance(self) -> u32 {
+        match self {
+            Self::Fresh => 1,
+            Self::Warm => 1_000,
+            Self::Stateless => 250,
+        }
+    }
 }
 
 /// The generation, and its instances that wait for a call.
@@ -90,7 +116,7 @@ impl<W: World> BorrowedInstance<'_, W> {
     pub fn give_back(self) {
         let Self { mut pooled, pool, .. } = self;
         pooled.calls += 1;
-        if pool.instances == Instances::Fresh || pooled.calls >= MAX_CALLS_PER_INSTANCE {
+        if pooled.calls >= pool.instances.calls_per_instance() {
             return;
         }
         let mut idle = pool.idle.lock().unwrap_or_else(PoisonError::into_inner);

@@ -68,3 +68,36 @@ async fn a_policy_sees_nothing_of_the_call_before_unless_it_is_kept_warm() {
     let (first, second) = answers("instances = 'warm'").await;
     assert_ne!(first, second, "the same instance, which remembers");
 }
+
+const STATELESS: &str = "instances = 'stateless'";
+
+/// Each of them answers every call well that is the first of its instance.
+#[tokio::test]
+async fn a_plugin_that_says_it_keeps_no_state_and_lies_is_refused() {
+    let plugins = plugins(Limits::default()).await;
+    let refused = async |guest| {
+        let component = waxwing_guests::component(guest);
+        assert!(plugins.try_out(&candidate(PLAN, Some(component.clone()), "")).await.is_ok());
+        let lies = plugins.try_out(&candidate(PLAN, Some(component), STATELESS)).await;
+        lies.expect_err("it keeps state").to_string()
+    };
+    let text = refused("remembers-account").await;
+    assert!(text.starts_with("the plugin remembers-account keeps state: after other "), "{text}");
+    assert!(text.contains("after acc_test"), "{text}");
+    assert!(text.contains("`instances = \"stateless\"`"), "{text}");
+    for guest in ["counts-calls", "reads-clock"] {
+        let text = refused(guest).await;
+        assert!(text.starts_with(&format!("the plugin {guest} keeps state")), "{text}");
+    }
+}
+
+/// An instance that trapped cannot be entered again.
+#[tokio::test]
+async fn a_stateless_plugin_gets_a_new_instance_after_a_trap() {
+    let plugins = live("panic-on-poison", PLAN, STATELESS).await;
+    for _ in 0..3 {
+        assert_eq!(reason(&check(&plugins, &[use_of("welcome")]).await), "panic-on-poison");
+        check(&plugins, &[use_of("poison")]).await.result.expect_err("a panic");
+    }
+    assert_eq!(reason(&check(&plugins, &[use_of("welcome")]).await), "panic-on-poison");
+}

@@ -7,14 +7,33 @@ use crate::value::{Str, Value};
 
 /// Writes `text` with `& < > " '` as entities.
 pub fn escape_into(text: &str, out: &mut String) {
-    let mut from = 0;
-    for (i, byte) in text.bytes().enumerate() {
-        let Some(entity) = entity(byte) else { continue };
-        out.push_str(text.get(from..i).unwrap_or_default());
+    let mut rest = text;
+    while let Some((at, entity)) = first_entity(rest.as_bytes()) {
+        out.push_str(rest.get(..at).unwrap_or_default());
         out.push_str(entity);
-        from = i + 1;
+        rest = rest.get(at + 1..).unwrap_or_default();
     }
-    out.push_str(text.get(from..).unwrap_or_default());
+    out.push_str(rest);
+}
+
+/// The first character that is written as an entity; eight are looked at in one step, because most texts
+/// have none.
+fn first_entity(text: &[u8]) -> Option<(usize, &'static str)> {
+    let (words, _) = text.as_chunks::<8>();
+    let plain = words.iter().take_while(|it| !has_entity(u64::from_le_bytes(**it))).count() * 8;
+    let rest = text.get(plain..).unwrap_or_default();
+    rest.iter().enumerate().find_map(|(i, byte)| Some((plain + i, entity(*byte)?)))
+}
+
+/// Whether one of eight bytes is `& < > " '`. Of two that differ in one bit, that bit is set first.
+const fn has_entity(word: u64) -> bool {
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
+    const fn has_zero(word: u64) -> bool {
+        word.wrapping_sub(ONES) & !word & (ONES << 7) != 0
+    }
+    has_zero((word | (ONES * 0x04)) ^ (ONES * 0x26))
+        || has_zero((word | (ONES * 0x02)) ^ (ONES * 0x3E))
+        || has_zero(word ^ (ONES * 0x27))
 }
 
 const fn entity(byte: u8) -> Option<&'static str> {
@@ -147,4 +166,26 @@ pub fn newline_to_br<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
 
 pub fn strip_html<'a>(it: Value<'a>, _: &Args<'_, 'a>) -> Outcome<'a> {
     Ok(if let Value::Safe(markup) = &it { plain(markup) } else { strip_tags(&it.to_text()) }.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{entity, escape_into};
+
+    /// Every byte at every place of a word, and after it.
+    #[test]
+    fn each_special_character_is_found_wherever_it_stands() {
+        for special in (1..=127_u8).map(char::from) {
+            for before in 0..20 {
+                let plain = "ä.".repeat(before);
+                let (mut out, mut wanted) = (String::new(), String::new());
+                escape_into(&format!("{plain}{special}{plain}"), &mut out);
+                let byte = u8::try_from(special).expect("ASCII");
+                let own = special.to_string();
+                let written = entity(byte).unwrap_or(&own);
+                put!(wanted, "{plain}{written}{plain}");
+                assert_eq!(out, wanted);
+            }
+        }
+    }
 }

@@ -68,7 +68,7 @@ pub fn rstrip<'a>(it: Value<'a>, _: &Args<'_, 'a>) -> Outcome<'a> {
 fn cut(it: Value<'_>, rule: fn(&str) -> &str) -> Value<'_> {
     let text = match it.to_text() {
         Str::Borrowed(it) => Str::Borrowed(rule(it)),
-        Str::Shared(it) => Str::Shared(rule(&it).into()),
+        Str::Shared(it) => rule(&it).to_owned().into(),
     };
     if matches!(it, Value::Safe(_)) { Value::Safe(text) } else { Value::Str(text) }
 }

@@ -10,7 +10,7 @@ use crate::ast::{
 use crate::check::kind;
 use crate::filter::Args;
 use crate::filters::{DIVIDED_BY_0, Number};
-use crate::value::{Incomparable, Str, Value, order};
+use crate::value::{Incomparable, Str, Value, is_same, order};
 
 impl<'a> Machine<'a> {
     pub(super) fn expr(&mut self, it: &'a Expr) -> Result<Value<'a>, Stopped> {
@@ -75,7 +75,7 @@ impl<'a> Machine<'a> {
             };
             value = next.unwrap_or(Value::Nil);
         }
-        if matches!(value, Value::Nil) {
+        if matches!(value, Value::Nil) && self.unprinted == 0 {
             self.note_missing(path);
         }
         value
@@ -93,7 +93,7 @@ impl<'a> Machine<'a> {
 
     fn binding(&self, name: &str) -> Option<&Binding<'a>> {
         let scopes = self.scopes.iter().rev();
-        scopes.chain(&self.locals).find(|it| it.name == name)
+        scopes.chain(&self.locals).find(|it| is_same(it.name, name))
     }
 
     fn note_missing(&mut self, path: &Path) {
@@ -133,9 +133,9 @@ impl<'a> Machine<'a> {
 
     /// A condition prints nothing, so what it finds absent goes out blank nowhere.
     pub(super) fn holds(&mut self, it: &'a Condition) -> Result<bool, Stopped> {
-        let noted = self.missing.len();
+        self.unprinted += 1;
         let holds = self.all_hold(it);
-        self.missing.truncate(noted);
+        self.unprinted -= 1;
         holds
     }
 

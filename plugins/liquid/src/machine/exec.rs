@@ -124,17 +124,17 @@ impl<'a> Machine<'a> {
     /// Every value that matches runs its block, as in Ruby; an `else` runs if none matched before.
     #[inline(never)]
     fn case(&mut self, subject: &'a Primary, arms: &'a [Arm]) -> Result<Flow, Stopped> {
-        let noted = self.missing.len();
+        self.unprinted += 1;
         let subject = self.primary(subject);
-        self.missing.truncate(noted);
+        self.unprinted -= 1;
         let mut matched = false;
         for Arm { values, body } in arms {
             let times = match values {
                 None => usize::from(!matched),
                 Some(values) => {
-                    let noted = self.missing.len();
+                    self.unprinted += 1;
                     let times = values.iter().filter(|it| self.primary(it) == subject).count();
-                    self.missing.truncate(noted);
+                    self.unprinted -= 1;
                     matched |= times > 0;
                     times
                 }

@@ -3,7 +3,7 @@
 use super::{Str, Value};
 
 /// Above this many keys a sorted index is cheaper than looking at each.
-const INDEX_FROM: usize = 16;
+const INDEX_FROM: usize = 32;
 
 /// Keys and values in the order of the data. Of duplicate keys the last value wins.
 #[derive(Debug, Default)]
@@ -30,7 +30,7 @@ impl<'a> Object<'a> {
 
     pub fn get(&self, key: &str) -> Option<&Value<'a>> {
         if self.sorted.is_empty() {
-            return self.entries.iter().find(|(it, _)| **it == *key).map(|(_, value)| value);
+            return self.entries.iter().find(|(it, _)| is_same(it, key)).map(|(_, value)| value);
         }
         let at =
             self.sorted.binary_search_by(|it| (*self.entries[*it as usize].0).cmp(key)).ok()?;
@@ -38,8 +38,23 @@ impl<'a> Object<'a> {
     }
 }
 
+/// Whether two names are equal, in words of eight bytes: `==` compares byte by byte in WebAssembly. Most names
+/// differ in their length or in their last character.
+pub fn is_same(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    if a.len() != b.len() || a.last() != b.last() {
+        return false;
+    }
+    let ((words, rest), (other_words, other_rest)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
+    let words = words
+        .iter()
+        .zip(other_words)
+        .map(|(a, b)| (u64::from_le_bytes(*a), u64::from_le_bytes(*b)));
+    words.map(|(a, b)| a ^ b).all(|it| it == 0) && rest.iter().zip(other_rest).all(|(a, b)| a == b)
+}
+
 fn few_without_duplicates<'a>(entries: Vec<(Str<'a>, Value<'a>)>) -> Vec<(Str<'a>, Value<'a>)> {
-    let unique = |i: usize| entries.iter().take(i).all(|(it, _)| **it != *entries[i].0);
+    let unique = |i: usize| !entries.iter().take(i).any(|(it, _)| is_same(it, &entries[i].0));
     if (1..entries.len()).all(unique) {
         return entries;
     }

@@ -69,6 +69,7 @@ pub fn lines(findings: &Findings) -> String {
     let kept = match findings.instances {
         Instances::Fresh => "a fresh one for each call",
         Instances::Warm => "kept warm",
+        Instances::Stateless => "kept warm: it keeps no state",
     };
     let mut lines = vec![
         format!("{name} {version}, {kind}; {calls} calls of each sort"),
@@ -99,7 +100,7 @@ fn distances(findings: &Findings) -> Vec<Distance> {
     let limits = findings.limits;
     let (call, what) = match findings.instances {
         Instances::Fresh => (worst(|it| it.cold.p99()), "a call, p99, with its instance"),
-        Instances::Warm => (worst(|it| it.warm.p99()), "a call, p99"),
+        Instances::Warm | Instances::Stateless => (worst(|it| it.warm.p99()), "a call, p99"),
     };
     let answer = findings.costs.iter().map(|it| it.answer_bytes).max().unwrap_or_default();
     let mut distances = vec![
