@@ -1,6 +1,6 @@
 //! An account, a message and a job for tests; a test changes what it is about.
 
-use serde_json::{Map, json};
+use serde_json::Map;
 
 use super::Store;
 use super::records::{Acceptance, Body, BodyOf, Job, NewMessage, ReturnPath, RouteChoice, Slot};

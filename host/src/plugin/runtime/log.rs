@@ -151,7 +151,7 @@ impl SlotLog {
 
 /// A guest's text on one line and of a bounded length: it may hold anything.
 pub fn printable(text: &str) -> String {
-    if text.len() <= CHARACTERS && text.bytes().all(|it| matches!(it, b' '..=b'~')) {
+    if text.len() <= MAX_LINE_CHARACTERS && text.bytes().all(|it| matches!(it, b' '..=b'~')) {
         return text.to_owned();
     }
     // The last ones turn the direction of what follows them.

@@ -65,7 +65,8 @@ impl Fixture {
 }
 
 fn new_message(decision_id: DecisionId, id: MessageId) -> NewMessage {
-    let decisions = json!([{ "name": "plan-policy", "slot": "plan", "digest": "sha256:p" }]).to_string().into();
+    let decisions =
+        json!([{ "name": "plan-policy", "slot": "plan", "digest": "sha256:p" }]).to_string().into();
     NewMessage { id, decision_id, decisions, ..test_data::new_message(NOW) }
 }
 
