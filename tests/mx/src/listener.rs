@@ -65,7 +65,7 @@ async fn serve(
                 None => return,
                 Some(Order::Stop(done)) => {
                     drop(port);
-                    port = Port::Held(bind(address).expect("its port is its own"));
+                    port = Port::Held(bind_again(address).await);
                     connections.shutdown().await;
                     drop(done);
                 }
@@ -96,6 +96,17 @@ async fn serve(
             Some(_) = alarms.join_next() => {}
         }
     }
+}
+
+/// Until it executes its program, a process that another thread starts has a copy of the listener that was closed here.
+async fn bind_again(address: SocketAddr) -> TcpSocket {
+    for _ in 0..500 {
+        if let Ok(socket) = bind(address) {
+            return socket;
+        }
+        sleep(Duration::from_millis(10)).await;
+    }
+    bind(address).expect("its port is its own")
 }
 
 async fn accept(port: &Port) -> TcpStream {
