@@ -217,7 +217,7 @@ impl Config {
 }
 
 impl Reading {
-    /// Whether a key holds what the operator wrote, or its default where nothing was written.
+    /// Whether the value of a key is valid: false where a stand-in replaces a value that could not be read.
     #[must_use]
     pub fn has(&self, key: &str) -> bool {
         !self.unreadable.contains(key)

@@ -16,8 +16,7 @@ const BEGINNING: &str = "[inbox]\nsmtp_listen = \"127.0.0.1:0\"\n\
                          header_seconds = 600\n";
 const READ: &str = "the configuration was read again";
 const LATER: &str = "these keys of the configuration take effect after a restart";
-const BROKEN: &str =
-    "the configuration is broken; limits, routes and all other settings stay as they were";
+const BROKEN: &str = "the configuration was not reloaded because it has faults; limits, routes and all other settings stay as they were";
 
 /// A server with a file of configuration, and the relay at a free port.
 fn server() -> (Server, Account) {

@@ -86,7 +86,7 @@ impl From<Refusal> for Problem {
 impl From<&StoreError> for Problem {
     fn from(error: &StoreError) -> Self {
         if error.is_busy() {
-            tracing::warn!(%error, "list query refused: its time-out or the bound of parallel lists is reached; answered 503");
+            tracing::warn!(%error, "a list request got 503: the list took too long to read, or too many lists were being read");
             let message = "the list took too long, or too many lists are read now; sending is not affected. Try again later, \
                            with fewer lists at one time or a narrower filter";
             return Refusal::unavailable(Outage::Busy, message).into();

@@ -33,7 +33,7 @@ pub fn check_writable(setting: &'static str, path: &Path) -> Result<(), Unusable
     })
 }
 
-/// The same for a directory that is only read where it is there.
+/// As [`check_writable`], but a directory that exists needs only to be readable.
 pub fn check_readable(setting: &'static str, path: &Path) -> Result<(), UnusableDirectory> {
     if !path.is_dir() {
         return check_writable(setting, path);

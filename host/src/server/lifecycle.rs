@@ -47,7 +47,7 @@ async fn reload<E: fmt::Display>(
         match configuration() {
             Ok(config) => running.reloader.apply(&config),
             Err(error) => {
-                tracing::error!(%error, "the configuration is broken; limits, routes and all other settings stay as they were");
+                tracing::error!(%error, "the configuration was not reloaded because it has faults; limits, routes and all other settings stay as they were");
             }
         }
     }

@@ -22,7 +22,7 @@ struct Check {
     faults: Vec<Diagnostic>,
 }
 
-/// How a value was come to; only of a fault it is written down.
+/// The path to a value, borrowed step by step: its text is made for a fault only.
 enum Trail<'t> {
     Root(&'t str),
     Step(&'t Self, &'t Step),

@@ -25,7 +25,7 @@ pub struct Domain {
     details: DomainDetails,
 }
 
-/// A sender domain in a list.
+/// A sender domain, without its DNS records and keys.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DomainSummary {

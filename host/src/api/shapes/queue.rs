@@ -139,7 +139,7 @@ pub struct QueuedDomain {
 #[serde(rename_all = "camelCase")]
 pub struct QueuedGroup {
     waits_for: WaitReason,
-    /// The same in a sentence, or in several where accounts or hosts differ.
+    /// Why these messages wait, in a sentence, or in several where accounts or hosts differ.
     explanation: String,
     /// How many.
     messages: u32,
@@ -256,7 +256,7 @@ fn by_reason(found: &[(WhyMessage, u32)]) -> Vec<QueuedGroup> {
     groups.collect()
 }
 
-/// Different texts, each once.
+/// Joins texts without duplicates; beyond [`MAX_WORDS`] only their number is told.
 fn joined<'a>(texts: impl Iterator<Item = &'a str>) -> Option<String> {
     let texts: std::collections::BTreeSet<&str> = texts.collect();
     let first: Vec<&str> = texts.iter().copied().take(MAX_WORDS).collect();

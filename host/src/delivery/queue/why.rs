@@ -30,7 +30,8 @@ pub enum Waiting {
     For(WaitsFor),
     /// It is due, and admission has no room for it.
     Held(Reason),
-    /// What was learnt since it was accepted ends it without an attempt, in these words.
+    /// The next round ends the message without an attempt, for this reason: its recipient was suppressed, say, after
+    /// it was accepted.
     Ending(String),
     /// It is due, and the next round of the worker starts it.
     Starting,

@@ -161,7 +161,7 @@ impl Refusal {
     /// The database failed. What it said goes to the log and not to the client.
     #[must_use]
     pub fn store_outage(error: &StoreError) -> Self {
-        tracing::error!(%error, "the database failed; the request is refused for now and nothing is charged");
+        tracing::error!(%error, "a request was refused because the database failed; nothing was charged, and the client may repeat it");
         Self::unavailable(Outage::Store, "the store cannot be reached")
     }
 

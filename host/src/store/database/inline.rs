@@ -68,7 +68,7 @@ impl Inline {
     pub async fn close(&self) {
         let Some(connection) = self.connection.lock().await.take() else { return };
         if let Err((_, error)) = waiting(|| connection.close()) {
-            tracing::warn!(%error, "a connection to the database could not be closed");
+            tracing::warn!(%error, "cannot close a connection to the database");
         }
     }
 }
@@ -130,7 +130,7 @@ impl Drop for Held {
             return;
         };
         if let Err(error) = connection.execute_batch("ROLLBACK") {
-            tracing::warn!(%error, "a transaction of the database could not be rolled back");
+            tracing::warn!(%error, "cannot roll a database transaction back");
         }
     }
 }

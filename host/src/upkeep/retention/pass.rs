@@ -87,10 +87,14 @@ impl<'a> Pass<'a> {
                 Ok(dropped) => {
                     metrics::counter!("waxwing_retention_deleted_total", "what" => kind.as_str())
                         .increment(dropped);
-                    tracing::info!(dropped, kind = kind.as_str(), "expired records deleted");
+                    tracing::info!(
+                        dropped,
+                        kind = kind.as_str(),
+                        "retention deleted expired records"
+                    );
                 }
                 Err(error) => {
-                    tracing::error!(%error, kind = kind.as_str(), "expired records could not be deleted; retrying in the next run");
+                    tracing::error!(%error, kind = kind.as_str(), "retention cannot delete expired records; the next run tries again");
                 }
             }
         }

@@ -51,7 +51,7 @@ impl Answer {
     }
 }
 
-/// Punctuation as a typewriter has it, and a question mark for what has no such form.
+/// ASCII: typographic quotes, dashes and ellipses become their plain forms, every other character a question mark.
 fn ascii(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for c in text.chars() {
