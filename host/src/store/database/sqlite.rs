@@ -1,13 +1,15 @@
 //! SQLite: one file in WAL mode, `synchronous=FULL`, one writer, many readers.
 
 use std::path::Path;
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-use sqlx::migrate::{MigrateError, Migrator};
+use include_dir::{Dir, File, include_dir};
+use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
 };
-use sqlx::{ConnectOptions, Connection, Row, SqliteConnection};
+use sqlx::{ConnectOptions, Connection, Row, SqlSafeStr, SqliteConnection};
 
 use super::inline::{Access, Inline};
 use super::{Connections, Database, Purpose};
@@ -22,7 +24,11 @@ const PAGE_WAIT: Duration = Duration::from_secs(2);
 const PAGE_TIME: Duration = Duration::from_secs(5);
 /// SQLite asks every so many steps of a statement whether the time is over.
 const STEPS_BETWEEN_CHECKS: i32 = 1_000;
-static MIGRATIONS: Migrator = sqlx::migrate!("../migrations/sqlite");
+static MIGRATION_FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../migrations/sqlite");
+/// Read here and not by `sqlx::migrate!`: sqlx's macros build tokio, sqlx and SQLite a second time, for the compiler.
+static MIGRATIONS: LazyLock<Migrator> = LazyLock::new(|| {
+    Migrator::with_migrations(MIGRATION_FILES.files().filter_map(migration).collect())
+});
 /// `SQLITE_INTERRUPT`: the time of a list is over.
 const INTERRUPTED: &str = "9";
 
@@ -85,6 +91,18 @@ pub async fn check(file: &Path) -> Result<(), StoreError> {
         }
     }
     Ok(())
+}
+
+/// The migration in a file named `<version>_<description>.sql`.
+fn migration(file: &'static File<'_>) -> Option<Migration> {
+    let (version, description) = file.path().file_stem()?.to_str()?.split_once('_')?;
+    Some(Migration::new(
+        version.parse().ok()?,
+        description.replace('_', " ").into(),
+        MigrationType::Simple,
+        file.contents_utf8()?.into_sql_str(),
+        false,
+    ))
 }
 
 fn options(file: &Path) -> SqliteConnectOptions {
