@@ -102,7 +102,7 @@ impl Database {
 pub async fn assert_unharmed(server: &Server, accepted: usize) {
     server.send(server.key(), &message("good@example.com")).await.message_id();
     server.wait_for_mail_to("good@example.com").await;
-    assert_eq!(server.messages(server.told("accountId")).len(), accepted + 1);
+    assert_eq!(server.messages(server.dev_output("accountId")).len(), accepted + 1);
     Database::of(server).await.assert_sound().await;
 }
 

@@ -105,7 +105,7 @@ async fn a_policy_that_gives_no_answer_is_told_as_the_servers_fault() {
             answer.body
         );
     }
-    let list = server.cli(&["domain", "list", "--account", server.told("accountId")]);
+    let list = server.cli(&["domain", "list", "--account", server.dev_output("accountId")]);
     assert_eq!(list.as_array().map(Vec::len), Some(1), "nothing was added: {list}");
     let greedy = added_and_checked(&server, "greedy.example").await;
     let failure = greedy.text("failure");

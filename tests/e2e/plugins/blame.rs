@@ -10,7 +10,7 @@ use crate::fixture::{Template, publish, with};
 /// `poison-renderer` panics on the text `POISON`.
 fn publish_text(server: &Server, slug: &str, text: &str) {
     let template = Template { subject: "A subject", text: Some(text), ..Template::default() };
-    drop(publish(server, server.told("accountId"), slug, &template, &[]));
+    drop(publish(server, server.dev_output("accountId"), slug, &template, &[]));
 }
 
 async fn send(server: &Server, slug: &str) -> Answer {
