@@ -1,4 +1,4 @@
-//! What an end point answers, and what the server makes of it.
+//! What an endpoint answers, and what the server makes of it.
 
 use std::time::Duration;
 
