@@ -1,4 +1,4 @@
-//! What waits can be canceled: then it is not sent, and its price is given back, once.
+//! What waits can be canceled: then it is not sent, and its price is refunded, once.
 
 use std::collections::BTreeSet;
 
