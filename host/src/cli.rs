@@ -58,7 +58,7 @@ enum Command {
     /// Add sender domains, see what to publish, look at DNS, rotate keys
     #[command(subcommand)]
     Domain(domain::DomainCommand),
-    /// Make, prove, install and watch plugins
+    /// Create, validate, install and monitor plugins
     #[command(subcommand)]
     Plugin(plugin::PluginCommand),
     /// List, show, cancel and resend messages; suppress an address

@@ -17,7 +17,7 @@ pub enum EntryKind {
     Grant,
     /// The price of a message.
     Debit,
-    /// The price of a message that never left, given back once.
+    /// The price of a message that never left, refunded once.
     Refund,
     /// A correction by the operator.
     Adjustment,

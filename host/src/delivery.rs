@@ -1,6 +1,6 @@
 //! Delivery: find a place, lease, sign, attempt, settle. At least once, with a stable Message-ID.
 //!
-//! The rooms stand in their order: none imports one that stands below it here.
+//! The submodules stand in their order: none imports one that stands below it here.
 
 pub(crate) mod limits;
 mod lock;

@@ -44,7 +44,7 @@ pub struct Settings {
     pub timeout: Duration,
     /// Rounds over all servers before a question is given up; at least 1.
     pub tries: u32,
-    /// Look-ups at one time; at least 1. The others wait.
+    /// Lookups at one time; at least 1. The others wait.
     pub concurrent: usize,
     /// Queries a second, over all servers; a tenth of them may go out at once. The others wait.
     pub per_second: NonZeroU32,
@@ -67,7 +67,7 @@ pub struct Resolver(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     dispatch: Dispatch,
-    look_ups: Semaphore,
+    lookups: Semaphore,
     clock: Clock,
 }
 
@@ -83,7 +83,7 @@ impl Resolver {
         };
         Ok(Self(Arc::new(Inner {
             dispatch: Dispatch::new(servers, settings),
-            look_ups: Semaphore::new(settings.concurrent.clamp(1, Semaphore::MAX_PERMITS)),
+            lookups: Semaphore::new(settings.concurrent.clamp(1, Semaphore::MAX_PERMITS)),
             clock,
         })))
     }
@@ -107,7 +107,7 @@ impl Resolver {
             };
         };
         // Nobody closes it; were it closed, there would be no limit.
-        let _turn = inner.look_ups.acquire().await;
+        let _turn = inner.lookups.acquire().await;
         let mut chain = Chain::of(asked);
         loop {
             let asked = chain.last().clone();
@@ -126,7 +126,7 @@ impl Resolver {
 }
 
 impl Resolver {
-    /// What is said of a look-up that was given up while it waited.
+    /// What is said of a lookup that was given up while it waited.
     #[must_use]
     pub fn unseen(&self) -> Observation {
         Observation {

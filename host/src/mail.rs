@@ -7,4 +7,4 @@ pub mod mime;
 pub mod raw;
 pub mod verp;
 
-pub use waxwing_mail::{encoded_header, field, mailbox, mta_sts, path, report, seven_bit};
+pub use waxwing_mail::{encoded_header, field, mailbox, mta_sts, report, sandbox_path, seven_bit};

@@ -1,4 +1,4 @@
-//! A message to one recipient: its address, its states, its events.
+//! The states of a message and what it waits for; addresses and status codes come from `waxwing_mail`.
 
 pub mod state;
 pub mod waits_for;

@@ -67,7 +67,7 @@ pub trait DomainPolicy: Plugin {
         Reading::of_suggested_value(requirement, records)
     }
 
-    /// Judges what was seen, or asks for further look-ups (at most 3 rounds, 20 names). By default
+    /// Judges what was seen, or asks for further lookups (at most 3 rounds, 20 names). By default
     /// [`read`](Self::read) for each requirement, by [`judge_each`].
     ///
     /// # Errors

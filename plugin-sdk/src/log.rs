@@ -58,7 +58,7 @@ macro_rules! warn {
     ($($line:tt)*) => { $crate::__log!(Warn, $($line)*) };
 }
 
-/// Logs what an operator must mend: `error!(field = value, "message {x}")`.
+/// Logs what an operator must fix: `error!(field = value, "message {x}")`.
 #[macro_export]
 macro_rules! error {
     ($($line:tt)*) => { $crate::__log!(Error, $($line)*) };

@@ -31,7 +31,7 @@ pub trait Plugin: Sized + 'static {
     }
 }
 
-/// One fault that a person can mend, without a place: `code` is for programs, `message` for them.
+/// One fault that a person can fix, without a place: `code` is for programs, `message` for them.
 #[must_use]
 pub fn fault(code: &str, message: impl Into<String>) -> Diagnostic {
     Diagnostic {

@@ -121,14 +121,14 @@ pub fn domain(name: &str) -> Domain {
     }
 }
 
-/// What one resolver answered to one look-up; several values are several records.
+/// What one resolver answered to one lookup; several values are several records.
 #[must_use]
 pub fn answered(lookup_id: &str, values: &[&str]) -> Observation {
     let answers = values.iter().map(|it| Answer { data: (*it).to_owned(), ttl: 300 }).collect();
     observed(lookup_id, Outcome::Answers(answers))
 }
 
-/// Any other outcome of one look-up.
+/// Any other outcome of one lookup.
 #[must_use]
 pub fn observed(lookup_id: &str, outcome: Outcome) -> Observation {
     Observation {

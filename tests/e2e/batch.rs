@@ -49,7 +49,7 @@ async fn results_stand_in_order_and_a_fault_is_its_own_messages_only() {
         assert_eq!(server.message(id)["to"], to, "the result {index} is that of its message");
     }
     assert_eq!(server.wait_for_mails(3).await.len(), 3);
-    assert_eq!(server.balance(server.told("accountId")), 1_000_000 - 3);
+    assert_eq!(server.balance(server.dev_output("accountId")), 1_000_000 - 3);
 }
 
 #[tokio::test]
@@ -67,7 +67,7 @@ async fn five_hundred_are_sent_and_five_hundred_and_one_are_refused() {
     assert_eq!(sent.status, 200);
     assert_eq!(sent.body["success"], true);
     assert_eq!(sent.body["data"].as_array().map(Vec::len), Some(500));
-    assert_eq!(server.balance(server.told("accountId")), 1_000_000 - 500);
+    assert_eq!(server.balance(server.dev_output("accountId")), 1_000_000 - 500);
     let mails = server.wait_for_mails(500).await;
     assert_eq!(mails.len(), 500, "and nothing of what was refused");
     Database::of(&server).await.assert_sound().await;
@@ -109,7 +109,7 @@ async fn every_message_of_a_batch_counts_for_the_rate_limit() {
     ten.assert_refused(429, "RATE_LIMITED");
     let eleven = server.send_batch(server.key(), &batch(11)).await;
     assert!(matches!(eleven.status, 400 | 429), "{}", eleven.body);
-    assert_eq!(server.messages(server.told("accountId")).len(), 4);
+    assert_eq!(server.messages(server.dev_output("accountId")).len(), 4);
 }
 
 #[tokio::test]

@@ -17,7 +17,7 @@ fn note(to: &str, data: &Value) -> Value {
 }
 
 fn published(server: &Server, arguments: &[&str]) {
-    drop(publish(server, server.told("accountId"), "note", &NOTE, arguments));
+    drop(publish(server, server.dev_output("accountId"), "note", &NOTE, arguments));
 }
 
 fn warnings(body: &Value) -> Vec<&str> {
@@ -75,7 +75,7 @@ async fn a_batch_and_a_message_over_smtp_name_their_blanks_too() {
     assert!(warnings(&results[0]).is_empty(), "{}", results[0]);
     assert!(warnings(&results[1]).iter().any(|it| it.contains("data.total")), "{}", results[1]);
 
-    let from = server.told("from");
+    let from = server.dev_output("from");
     let mut client = Smtp::authenticated(&server, Port::StartTls).await;
     let message = format!(
         "From: {from}\r\nX-Waxwing-Template: note\r\nX-Waxwing-Data: {{\"show\": true}}\r\n\r\n\r\n"
@@ -92,7 +92,7 @@ async fn a_batch_and_a_message_over_smtp_name_their_blanks_too() {
 #[tokio::test]
 async fn a_strict_template_or_account_refuses_what_would_go_out_blank() {
     let server = Server::dev();
-    let account = server.told("accountId");
+    let account = server.dev_output("accountId");
     let body = note("ada@example.com", &json!({"show": true}));
     published(&server, &["--strict"]);
     server.send(server.key(), &body).await.assert_faults(&["data.total"]);
@@ -111,7 +111,7 @@ async fn a_strict_template_or_account_refuses_what_would_go_out_blank() {
 #[tokio::test]
 async fn a_message_without_a_subject_or_with_nothing_to_see_is_refused() {
     let server = Server::dev();
-    let account = server.told("accountId");
+    let account = server.dev_output("accountId");
     let template = Template {
         subject: "{% if title %}{{ title }}{% endif %}",
         html: Some(

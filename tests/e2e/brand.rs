@@ -143,7 +143,7 @@ async fn every_brand_value_that_is_not_of_its_type_is_named() {
     spelled.assert_faults(&["product_name"]);
     assert!(spelled.body["message"].as_str().is_some_and(|it| it.contains("productName")));
     brand(&server, server.key(), Some(&json!([1]))).await.assert_refused(400, "BAD_REQUEST");
-    let account = server.told("accountId");
+    let account = server.dev_output("accountId");
     let error = server.cli_fails(&[
         "account",
         "brand",

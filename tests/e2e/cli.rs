@@ -110,7 +110,7 @@ fn a_command_in_a_mistyped_directory_says_so_and_makes_no_store() {
 fn what_cannot_be_done_says_why() {
     let server = Server::dev();
     let nobody = "acc_01ARZ3NDEKTSV4RRFFQ69G5FAV";
-    let account = server.told("accountId");
+    let account = server.dev_output("accountId");
     for (arguments, words) in [
         (vec!["account", "show", nobody], nobody),
         (vec!["key", "create", "--account", nobody], nobody),
@@ -147,7 +147,7 @@ fn what_cannot_be_done_says_why() {
 #[test]
 fn a_template_with_faults_is_not_published_and_each_fault_has_its_place() {
     let server = Server::dev();
-    let account = server.told("accountId");
+    let account = server.dev_output("accountId");
     let folder = server.scratch("broken");
     std::fs::create_dir(&folder).expect("a folder");
     for (name, source) in [
@@ -172,7 +172,7 @@ fn a_template_with_faults_is_not_published_and_each_fault_has_its_place() {
 #[tokio::test]
 async fn a_key_works_from_the_moment_it_is_made_to_the_moment_it_is_switched_off() {
     let server = Server::dev();
-    let account = server.told("accountId").to_owned();
+    let account = server.dev_output("accountId").to_owned();
     for _ in 0..5 {
         let (id, key) = server.make_key(&account, &[]);
         server.send(&key, &message("a@example.com")).await.message_id();
@@ -187,7 +187,7 @@ async fn a_key_works_from_the_moment_it_is_made_to_the_moment_it_is_switched_off
 #[tokio::test]
 async fn a_key_stops_working_when_its_time_is_over_and_tells_when_it_was_used() {
     let server = Server::dev();
-    let account = server.told("accountId").to_owned();
+    let account = server.dev_output("accountId").to_owned();
     let database = Database::of(&server).await;
     let soon = "SELECT strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '+10 seconds')";
     let soon = database.texts(soon).await.remove(0);
@@ -211,7 +211,7 @@ async fn a_key_stops_working_when_its_time_is_over_and_tells_when_it_was_used() 
 #[tokio::test]
 async fn a_new_version_of_a_template_is_sent_at_once() {
     let server = Server::dev();
-    let account = server.told("accountId");
+    let account = server.dev_output("accountId");
     let body = with(message("a@example.com"), "template", json!("news"));
     server.send(server.key(), &body).await.assert_faults(&["template"]);
     for version in 1..=5 {
@@ -258,7 +258,7 @@ fn a_plan_that_is_a_typing_error_is_refused() {
     let with = |further: &[&'static str]| [&create, further].concat();
     let said = server.cli_fails(&with(&["por"]));
     assert!(said.contains("`por` is not known") && said.contains("pro, business"), "{said}");
-    let account = server.told("accountId");
+    let account = server.dev_output("accountId");
     let update = ["account", "update", account, "--plan", "gold"];
     assert!(server.cli_fails(&update).contains("--own-plan"));
     assert_eq!(server.cli(&with(&["gold", "--own-plan"]))["plan"], "gold");
@@ -270,7 +270,7 @@ fn a_plan_that_is_a_typing_error_is_refused() {
 fn every_command_and_the_server_warn_of_a_master_key_that_others_can_read() {
     use std::os::unix::fs::PermissionsExt;
     let mut server = Server::dev();
-    let account = server.told("accountId").to_owned();
+    let account = server.dev_output("accountId").to_owned();
     let commands = [
         vec!["account", "list"],
         vec!["key", "list", "--account", &account],
@@ -293,7 +293,7 @@ fn every_command_and_the_server_warn_of_a_master_key_that_others_can_read() {
 #[tokio::test]
 async fn a_new_domain_and_a_suppression_hold_at_once() {
     let server = Server::dev();
-    let account = server.told("accountId");
+    let account = server.dev_output("accountId");
     let from = with(message("a@example.com"), "from", json!("me@new.test"));
     server.send(server.key(), &from).await.assert_refused(403, "DOMAIN_NOT_VERIFIED");
     drop(server.cli(&["domain", "add", "--account", account, "new.test", "--sandbox"]));

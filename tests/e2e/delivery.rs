@@ -91,7 +91,7 @@ async fn while_the_inbox_is_down_messages_wait_and_then_all_arrive() {
     assert_eq!(events(&shown).get(..4), Some(&expected[..]));
     let database = Database::of(&server).await;
     assert_eq!(database.number("SELECT count(*) FROM queue WHERE due_at > 0").await, 5);
-    assert_eq!(server.balance(server.told("accountId")), 1_000_000 - 5);
+    assert_eq!(server.balance(server.dev_output("accountId")), 1_000_000 - 5);
 
     server.terminate();
     server.restart_as(Launch::dev());
@@ -101,7 +101,7 @@ async fn while_the_inbox_is_down_messages_wait_and_then_all_arrive() {
     assert_eq!(events(&server.message(&ids[0])).last(), Some(&"message.delivered"));
     let database = Database::of(&server).await;
     assert_eq!(database.number("SELECT count(*) FROM queue").await, 0);
-    assert_eq!(server.balance(server.told("accountId")), 1_000_000 - 5, "tries cost nothing");
+    assert_eq!(server.balance(server.dev_output("accountId")), 1_000_000 - 5, "tries cost nothing");
     database.assert_sound().await;
 }
 

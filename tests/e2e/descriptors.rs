@@ -23,10 +23,10 @@ fn may_open(server: &Server, files: &str) {
 async fn listeners_wait_for_descriptors_and_say_so_once() {
     let server = Server::start(Launch::dev().with("bounces", "listen", "127.0.0.1:0"));
     let listeners = [
-        ("sandbox inbox", server.told("inboxSmtp")),
+        ("sandbox inbox", server.dev_output("inboxSmtp")),
         ("SMTP with STARTTLS", server.smtp_starttls()),
         ("SMTP with TLS", server.smtp_tls()),
-        ("reports", server.told("bounces")),
+        ("reports", server.dev_output("bounces")),
         ("HTTP", server.address()),
     ];
     may_open(&server, "3");

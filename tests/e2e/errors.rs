@@ -66,7 +66,7 @@ async fn an_unknown_template_is_a_bad_request_that_names_the_field() {
 #[tokio::test]
 async fn all_that_is_wrong_with_a_key_has_one_text() {
     let server = Server::dev();
-    let account = server.told("accountId").to_owned();
+    let account = server.dev_output("accountId").to_owned();
     let (off_id, off) = server.make_key(&account, &[]);
     assert_eq!(server.cli(&["key", "deactivate", &off_id])["state"], "deactivated");
     let (_, expired) = server.make_key(&account, &["--expires", "2020-01-01T00:00:00Z"]);
@@ -107,7 +107,7 @@ async fn an_insufficient_balance_says_what_is_needed_and_what_is_there() {
 #[tokio::test]
 async fn a_domain_that_is_not_verified_says_how_far_it_is_and_what_is_missing() {
     let server = Server::dev();
-    let account = server.told("accountId");
+    let account = server.dev_output("accountId");
     let unproven = "unproven.example.com";
     let added = server.cli(&["domain", "add", "--account", account, unproven]);
     assert_eq!(added["verified"], false, "{added}");
@@ -142,7 +142,7 @@ async fn a_restricted_template_says_which_plan_would_do() {
 #[tokio::test]
 async fn a_key_may_do_only_what_it_is_for() {
     let server = Server::dev();
-    let account = server.told("accountId").to_owned();
+    let account = server.dev_output("accountId").to_owned();
     let to = message("ada@example.com");
     for limits in [
         &["--ip", "192.0.2.1"][..],
@@ -216,7 +216,7 @@ async fn a_body_over_the_limit_is_413_and_one_below_it_is_read() {
 async fn a_key_that_sends_too_fast_is_told_when_to_go_on() {
     let launch = Launch::dev().with("limits", "sends_per_second", "1");
     let server = Server::start(launch.with("limits", "send_burst", "3"));
-    let (_, other) = server.make_key(server.told("accountId"), &[]);
+    let (_, other) = server.make_key(server.dev_output("accountId"), &[]);
     let mut remaining = Vec::new();
     let refused = loop {
         let answer = server.send(server.key(), &message("a@example.com")).await;
@@ -231,7 +231,7 @@ async fn a_key_that_sends_too_fast_is_told_when_to_go_on() {
     refused.assert_refused(429, "RATE_LIMITED");
     assert_eq!(remaining.first(), Some(&Some("2".to_owned())));
     assert_eq!(remaining.last(), Some(&Some("0".to_owned())));
-    let stored = server.messages(server.told("accountId")).len();
+    let stored = server.messages(server.dev_output("accountId")).len();
     assert_eq!(stored, remaining.len() - 1, "what was refused is not stored");
 
     // The account has a bucket of its own: another of its keys does not help.

@@ -21,7 +21,7 @@ async fn the_curl_that_dev_prints_puts_an_email_into_the_inbox_that_it_names() {
         return;
     }
     let server = Server::start(Launch::plain_dev());
-    let welcome = server.told("welcome");
+    let welcome = server.dev_output("welcome");
     let (_, rest) = welcome.split_once("terminal:\n\n").expect("a curl is announced");
     let (curl, _) = rest.split_once("\n\n").expect("the curl ends with an empty line");
 
@@ -39,7 +39,7 @@ async fn the_curl_that_dev_prints_puts_an_email_into_the_inbox_that_it_names() {
 
     let mail = server.wait_for_mail_to("ada@example.com").await;
     assert_eq!(mail.subject, "481 902 is your Tern & Co code");
-    let page = page_in_a_browser(server.told("inbox"));
+    let page = page_in_a_browser(server.dev_output("inbox"));
     assert!(page.contains("<html") && page.contains("481 902 is your Tern"), "{page}");
 }
 
@@ -69,10 +69,10 @@ fn the_line_of_dev_json_has_every_key_of_the_contract() {
     }
     assert!(server.url().starts_with("http://127.0.0.1:"), "{line}");
     assert!(server.key().starts_with("wx_live_") && server.key().len() == 49, "{line}");
-    assert!(server.told("from").contains("@sandbox."), "{line}");
+    assert!(server.dev_output("from").contains("@sandbox."), "{line}");
     assert!(line["exampleData"].is_object(), "{line}");
-    assert!(fs::metadata(server.told("pluginsDir")).is_ok_and(|it| it.is_dir()), "{line}");
-    let keys = server.cli(&["key", "list", "--account", server.told("accountId")]);
+    assert!(fs::metadata(server.dev_output("pluginsDir")).is_ok_and(|it| it.is_dir()), "{line}");
+    let keys = server.cli(&["key", "list", "--account", server.dev_output("accountId")]);
     assert_eq!(keys[0]["scopes"], serde_json::json!(["send", "admin", "operator"]));
 }
 
@@ -93,14 +93,14 @@ async fn a_second_start_goes_on_with_the_same_data_key_and_template() {
     let mails = server.wait_for_mails(2).await;
     let to: Vec<&str> = mails.iter().map(|mail| mail.to.as_str()).collect();
     assert_eq!(to, ["one@example.com", "two@example.com"]);
-    assert_eq!(server.balance(server.told("accountId")), 1_000_000 - 2);
+    assert_eq!(server.balance(server.dev_output("accountId")), 1_000_000 - 2);
 }
 
 #[tokio::test]
 async fn a_start_after_its_key_was_switched_off_makes_a_new_one() {
     let mut server = Server::dev();
     let old = server.key().to_owned();
-    let keys = server.cli(&["key", "list", "--account", server.told("accountId")]);
+    let keys = server.cli(&["key", "list", "--account", server.dev_output("accountId")]);
     let id = keys[0]["id"].as_str().expect("an id");
     assert_eq!(server.cli(&["key", "deactivate", id])["state"], "deactivated");
     server.restart();
@@ -154,7 +154,7 @@ async fn a_request_in_flight_is_answered_when_the_server_is_told_to_stop() {
     let mut answer = String::new();
     client.read_to_string(&mut answer).await.expect("answered");
     assert!(answer.starts_with("HTTP/1.1 201 "), "{answer}");
-    assert!(server.ended().success(), "a drained server ends well");
+    assert!(server.wait_for_exit().success(), "a drained server ends well");
 
     server.restart();
     server.wait_for_mail_to("late@example.com").await;
@@ -174,7 +174,7 @@ async fn a_second_signal_does_not_wait_for_anything() {
 
     let start = Instant::now();
     server.ask_to_stop();
-    server.ended();
+    server.wait_for_exit();
     let took = start.elapsed();
     assert!(took < Duration::from_secs(10), "it waited {took:?} for a client that says nothing");
 }

@@ -102,7 +102,7 @@ impl Database {
 pub async fn assert_unharmed(server: &Server, accepted: usize) {
     server.send(server.key(), &message("good@example.com")).await.message_id();
     server.wait_for_mail_to("good@example.com").await;
-    assert_eq!(server.messages(server.told("accountId")).len(), accepted + 1);
+    assert_eq!(server.messages(server.dev_output("accountId")).len(), accepted + 1);
     Database::of(server).await.assert_sound().await;
 }
 
@@ -156,13 +156,13 @@ const UNSOUND: [(&str, &str); 12] = [
          WHERE state NOT IN ('scheduled', 'queued', 'sending', 'deferred')",
     ),
     (
-        "a canceled message whose price was not given back",
+        "a canceled message that was not refunded",
         "SELECT count(*) FROM messages m WHERE state = 'canceled' AND credits <>
            (SELECT coalesce(sum(amount), 0) FROM ledger l
             WHERE l.message_id = m.id AND kind = 'refund')",
     ),
     (
-        "a price given back of a message that has left",
+        "a refund of a message that has left",
         "SELECT count(*) FROM messages m JOIN ledger l ON l.message_id = m.id AND kind = 'refund'
          WHERE state IN ('delivered', 'relayed')",
     ),

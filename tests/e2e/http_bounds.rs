@@ -192,6 +192,6 @@ async fn a_stop_does_not_wait_for_a_body_that_does_not_end() {
     server.ask_to_stop();
     let answer = read_until(&mut client, "requestId").await;
     assert!(answer.contains("HTTP/1.1 503 "), "{answer}");
-    assert!(server.ended().success());
+    assert!(server.wait_for_exit().success());
     assert!(!server.log().contains("cut off"), "{}", server.log());
 }

@@ -20,8 +20,8 @@ async fn the_same_request_gets_the_first_answer_again_and_is_sent_once() {
         assert_eq!(again.header("idempotency-replayed"), Some("true"));
         assert_eq!(again.body, first.body);
     }
-    assert_eq!(server.messages(server.told("accountId")).len(), 2);
-    assert_eq!(server.balance(server.told("accountId")), 1_000_000 - 2);
+    assert_eq!(server.messages(server.dev_output("accountId")).len(), 2);
+    assert_eq!(server.balance(server.dev_output("accountId")), 1_000_000 - 2);
     assert_eq!(server.wait_for_mails(2).await.len(), 2);
 }
 
@@ -35,7 +35,7 @@ async fn another_body_with_the_same_key_is_a_conflict() {
     let headers = [("idempotency-key", "one")];
     let batch = server.post("/messages/send/batch", server.key(), &batch, &headers).await;
     batch.assert_refused(422, "IDEMPOTENCY_CONFLICT");
-    assert_eq!(server.messages(server.told("accountId")).len(), 1);
+    assert_eq!(server.messages(server.dev_output("accountId")).len(), 1);
 }
 
 #[tokio::test]
@@ -154,7 +154,7 @@ async fn thirty_two_at_once_make_one_message() {
         let again = server.send_once(server.key(), &body, &key).await;
         assert_eq!(again.message_id(), ids[0]);
     }
-    assert_eq!(server.messages(server.told("accountId")).len(), 5);
+    assert_eq!(server.messages(server.dev_output("accountId")).len(), 5);
     assert_eq!(server.wait_for_mails(5).await.len(), 5);
     Database::of(&server).await.assert_sound().await;
 }
@@ -166,7 +166,7 @@ async fn while_the_first_still_runs_the_second_is_told_to_wait() {
     let server = Server::start(Launch::dev().with("plugins", "limits", limits));
     let slow = "{% for i in (1..3000000) %}{% assign x = i %}{% endfor %}done";
     let slow = Template { subject: "s", text: Some(slow), ..Template::default() };
-    publish(&server, server.told("accountId"), "slow", &slow, &[]);
+    publish(&server, server.dev_output("accountId"), "slow", &slow, &[]);
     let body = with(message("a@example.com"), "template", json!("slow"));
     let send = || server.send_once(server.key(), &body, "k");
     let (one, two) = futures_util::future::join(send(), send()).await;
@@ -191,7 +191,7 @@ async fn an_answer_is_remembered_across_a_kill_and_a_restart() {
     let other = server.send_once(server.key(), &message("b@example.com"), "one").await;
     other.assert_refused(422, "IDEMPOTENCY_CONFLICT");
     server.wait_for_mails(1).await;
-    assert_eq!(server.messages(server.told("accountId")).len(), 1);
+    assert_eq!(server.messages(server.dev_output("accountId")).len(), 1);
 }
 
 #[tokio::test]
@@ -228,5 +228,5 @@ async fn a_batch_is_replayed_as_a_whole_with_its_refusals() {
         assert_eq!(first.body["data"][one], again.body["data"][two]);
     }
     assert_eq!(first.body["data"][1]["errors"], again.body["data"][1]["errors"]);
-    assert_eq!(server.messages(server.told("accountId")).len(), 2);
+    assert_eq!(server.messages(server.dev_output("accountId")).len(), 2);
 }

@@ -8,7 +8,7 @@ use crate::fixture::{Database, Template, message, publish, with};
 
 /// Publishes templates, sends each three times, and asserts that each is refused for good, with the limit.
 async fn assert_stopped(server: &Server, harmful: &[(&str, Template<'_>, &str)]) {
-    let account = server.told("accountId").to_owned();
+    let account = server.dev_output("accountId").to_owned();
     for (slug, template, _) in harmful {
         publish(server, &account, slug, template, &[]);
     }
@@ -70,7 +70,7 @@ async fn a_template_that_writes_without_end_is_stopped() {
 #[tokio::test]
 async fn a_harmful_template_does_not_hold_up_the_others() {
     let server = Server::dev();
-    let account = server.told("accountId").to_owned();
+    let account = server.dev_output("accountId").to_owned();
     let endless = "{% for i in (1..9000000000000) %}{% endfor %}";
     publish(&server, &account, "endless", &text(endless), &[]);
     let harmful = with(message("a@example.com"), "template", json!("endless"));
@@ -86,7 +86,7 @@ async fn a_harmful_template_does_not_hold_up_the_others() {
 #[tokio::test]
 async fn data_can_not_make_a_good_template_harmful() {
     let server = Server::dev();
-    let account = server.told("accountId").to_owned();
+    let account = server.dev_output("accountId").to_owned();
     let counted = "{% for i in (1..n) %}{{ i }}{% endfor %}";
     publish(&server, &account, "counted", &text(counted), &[]);
     let send = async |n: serde_json::Value| {

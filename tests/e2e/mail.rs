@@ -152,7 +152,7 @@ async fn data_is_escaped_in_html_and_left_as_it_is_in_text_and_subject() {
         html: Some("<p title=\"{{ name }}\">Hello {{ name }}</p>"),
         text: Some("Hello {{ name }}"),
     };
-    publish(&server, server.told("accountId"), "greeting", &template, &[]);
+    publish(&server, server.dev_output("accountId"), "greeting", &template, &[]);
     let name = "<script>alert(\"1\")</script> & O'Brien {{ x }} =3D ünï ≠ 🐦";
     let body = with(message("ada@example.com"), "template", json!("greeting"));
     server.send(server.key(), &with(body, "data", json!({"name": name}))).await.message_id();
@@ -170,7 +170,7 @@ async fn data_is_escaped_in_html_and_left_as_it_is_in_text_and_subject() {
 async fn a_subject_of_any_language_and_length_comes_back_as_it_was() {
     let server = Server::dev();
     let template = Template { subject: "{{ s }}", text: Some("t"), ..Template::default() };
-    publish(&server, server.told("accountId"), "subject", &template, &[]);
+    publish(&server, server.dev_output("accountId"), "subject", &template, &[]);
     let long = "Ein sehr langer Betreff, der gefaltet werden muss, weil er so lang ist ".repeat(5);
     for (index, subject) in [
         "plain",
@@ -199,7 +199,7 @@ async fn a_subject_of_any_language_and_length_comes_back_as_it_was() {
 async fn files_arrive_octet_for_octet_and_inline_ones_beside_the_html() {
     let server = Server::dev();
     let template = Template { subject: "s", html: Some("<img src=\"cid:logo\">"), text: Some("t") };
-    publish(&server, server.told("accountId"), "picture", &template, &[]);
+    publish(&server, server.dev_output("accountId"), "picture", &template, &[]);
     let octets: Vec<u8> = (0..=255).cycle().take(100_000).collect();
     let files = [
         ("Rechnung März 2026.pdf", "application/pdf", octets.clone(), None),
@@ -256,7 +256,7 @@ async fn lines_of_any_length_and_dots_survive() {
         html: Some("<p>{{ long }}</p>"),
         text: Some("{{ long }}\n.\n..dots\nFrom here\n-- \ntrailing  \nend"),
     };
-    publish(&server, server.told("accountId"), "long", &template, &[]);
+    publish(&server, server.dev_output("accountId"), "long", &template, &[]);
     for (to, long) in
         [("x@example.com", "x".repeat(20_000)), ("y@example.com", "äß ".repeat(5_000))]
     {
@@ -276,7 +276,7 @@ async fn a_text_part_is_made_from_the_html_where_the_template_has_none() {
     let html =
         "<h1>Hello {{ name }}</h1><p>See <a href=\"https://example.org/x\">this page</a>.</p>";
     let template = Template { subject: "s", html: Some(html), ..Template::default() };
-    publish(&server, server.told("accountId"), "html-only", &template, &[]);
+    publish(&server, server.dev_output("accountId"), "html-only", &template, &[]);
     let body = with(message("ada@example.com"), "template", json!("html-only"));
     server
         .send(server.key(), &with(body, "data", json!({"name": "<Ada> & co"})))
@@ -292,7 +292,7 @@ async fn a_text_part_is_made_from_the_html_where_the_template_has_none() {
 #[tokio::test]
 async fn every_starter_template_renders_with_its_example_and_without_its_optional_variables() {
     let server = Server::dev();
-    let account = server.told("accountId");
+    let account = server.dev_output("accountId");
     let list = server.cli(&["template", "list", "--account", account]);
     let templates = list.as_array().expect("a list");
     let slugs: BTreeSet<&str> = templates.iter().filter_map(|it| it["slug"].as_str()).collect();

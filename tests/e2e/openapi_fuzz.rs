@@ -33,7 +33,7 @@ async fn schemathesis_finds_nothing() {
     // Whatever was deleted, disabled and rolled back: it still sends, and all of it adds up.
     let mut server = server;
     server.restart();
-    let account = server.told("accountId").to_owned();
+    let account = server.dev_output("accountId").to_owned();
     let domain = ["domain", "add", "--account", &account, "after.test", "--sandbox"];
     drop(server.cli(&domain));
     let after = with(message("after@example.com"), "from", json!("me@after.test"));

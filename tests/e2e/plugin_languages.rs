@@ -111,7 +111,7 @@ fn started(language: Language) -> Server {
         html: Some("<p>To <b>{{ name }}</b>, number {{ n }}.</p>"),
         text: None,
     };
-    drop(publish(&server, server.told("accountId"), "note", &template, &[]));
+    drop(publish(&server, server.dev_output("accountId"), "note", &template, &[]));
     server
 }
 
@@ -144,7 +144,7 @@ async fn until_live(server: &Server, slot: &str, digest: &str, settings: &Value)
 }
 
 async fn a_send_is_decided(server: &Server, plan: &Proven, renderer: &Proven) {
-    let account = server.told("accountId");
+    let account = server.dev_output("accountId");
     let before = server.balance(account);
     let to = "ada@example.com";
     let data = json!({"n": 7, "name": "Ada & Bo"});
@@ -174,7 +174,7 @@ async fn a_send_is_decided(server: &Server, plan: &Proven, renderer: &Proven) {
 fn a_domain_is_judged(server: &Server, domain: &Proven) {
     let added = answer_of(
         waxwing()
-            .args(["domain", "add", "--account", server.told("accountId"), "example.com"])
+            .args(["domain", "add", "--account", server.dev_output("accountId"), "example.com"])
             .arg("--json")
             .arg("--data-dir")
             .arg(server.data_dir())

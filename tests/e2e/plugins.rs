@@ -65,7 +65,7 @@ fn server() -> Server {
 }
 
 fn with_note(server: Server) -> Server {
-    publish_note(&server, server.told("accountId"), "note");
+    publish_note(&server, server.dev_output("accountId"), "note");
     server
 }
 

@@ -71,12 +71,12 @@ async fn every_client_tells_of_a_wrong_key() {
     for client in ALL.into_iter().filter(|it| it.is_here()) {
         for port in Port::ALL {
             let endpoint = Endpoint::of(&server, port).with_wrong_key();
-            let said = (client.send)(&endpoint, &letters::bare(server.told("from"), port));
+            let said = (client.send)(&endpoint, &letters::bare(server.dev_output("from"), port));
             let told = said.text.contains("535") && said.text.contains(client.denied);
             assert!(!said.ok && told, "{} over {port:?}: {}", client.name, said.text);
         }
     }
-    assert_eq!(server.messages(server.told("accountId")).len(), 0, "nothing was accepted");
+    assert_eq!(server.messages(server.dev_output("accountId")).len(), 0, "nothing was accepted");
 }
 
 #[tokio::test]
@@ -85,12 +85,12 @@ async fn every_client_refuses_a_certificate_that_it_does_not_know() {
     for client in ALL.into_iter().filter(|it| it.is_here()) {
         for port in Port::ALL {
             let endpoint = Endpoint::of(&server, port).of_a_stranger();
-            let said = (client.send)(&endpoint, &letters::bare(server.told("from"), port));
+            let said = (client.send)(&endpoint, &letters::bare(server.dev_output("from"), port));
             let told = said.text.contains(client.distrusts);
             assert!(!said.ok && told, "{} over {port:?}: {}", client.name, said.text);
         }
     }
-    assert_eq!(server.messages(server.told("accountId")).len(), 0, "nothing was accepted");
+    assert_eq!(server.messages(server.dev_output("accountId")).len(), 0, "nothing was accepted");
 }
 
 #[tokio::test]
@@ -105,7 +105,7 @@ async fn every_client_shows_why_a_letter_was_refused() {
             assert!(!said.ok && told, "{} over {port:?}: {}", client.name, said.text);
         }
     }
-    assert_eq!(server.messages(server.told("accountId")).len(), 0, "nothing was accepted");
+    assert_eq!(server.messages(server.dev_output("accountId")).len(), 0, "nothing was accepted");
 }
 
 #[tokio::test]
@@ -115,7 +115,7 @@ async fn an_application_sends_a_hundred_letters_over_the_connections_that_it_kee
         let server = Server::dev();
         let mut recipients = Vec::new();
         for port in Port::ALL {
-            let letter = letters::hundred(server.told("from"), port);
+            let letter = letters::hundred(server.dev_output("from"), port);
             let said = send_each(&Endpoint::of(&server, port), &letter);
             arrive(&server, client, &letter, &said).await;
             recipients.extend(letter.to);
@@ -147,7 +147,7 @@ async fn letters_arrive(client: &Client) {
         return;
     }
     let server = Server::dev();
-    let from = server.told("from");
+    let from = server.dev_output("from");
     let mut recipients = Vec::new();
     for port in Port::ALL {
         let endpoint = Endpoint::of(&server, port);
@@ -187,7 +187,7 @@ async fn arrive(server: &Server, client: &Client, letter: &Letter, said: &Said) 
 
 /// The account has accepted one message for each of these recipients, and each was delivered once.
 async fn assert_one_each(server: &Server, mut recipients: Vec<String>) {
-    let rows = server.messages(server.told("accountId"));
+    let rows = server.messages(server.dev_output("accountId"));
     let mut kept: Vec<&str> = rows.iter().filter_map(|row| row["to"].as_str()).collect();
     let mut delivered: Vec<String> = server.inbox().await.into_iter().map(|it| it.to).collect();
     kept.sort_unstable();
@@ -204,7 +204,7 @@ fn as_delivered(to: &str) -> String {
 
 fn composition(server: &Server, client: &Client, port: Port) -> Composition {
     let name = client.name.rsplit(' ').next().unwrap_or_default();
-    let from = server.told("from").to_owned();
+    let from = server.dev_output("from").to_owned();
     Composition {
         from,
         to: format!("{name}.{}@example.com", port.as_str()),

@@ -59,7 +59,7 @@ async fn dev_says_what_it_is_doing_and_what_a_stop_waits_for() {
     let mut server = Server::start(Launch::plain_dev());
     let log = server.log();
     assert!(log.starts_with("Starting in ") && log.contains("compiling the plugins"), "{log}");
-    let welcome = server.told("welcome").to_owned();
+    let welcome = server.dev_output("welcome").to_owned();
     assert!(welcome.starts_with("Waxwing is listening"), "stdout is for pasting: {welcome}");
     let key = welcome.split("x-api-key: ").nth(1).and_then(|rest| rest.split('\'').next());
 
@@ -81,7 +81,7 @@ async fn dev_says_what_it_is_doing_and_what_a_stop_waits_for() {
         until_async(words, Duration::from_secs(30), said).await;
     }
     drop(client);
-    assert!(server.ended().success());
+    assert!(server.wait_for_exit().success());
 }
 
 #[test]

@@ -38,7 +38,7 @@ async fn an_address_holds_from_the_answer_on_and_mail_flows_again_from_its_remov
     let ann = holder(&server);
     for round in 0..3 {
         assert_eq!(state(&server, &ann.key, "Ada@example.com").await, "queued", "{round}");
-        // A message that still waits when its address is suppressed is paid back.
+        // A message that still waits when its address is suppressed is refunded.
         server.wait_for_mails(round + 1).await;
         let body = json!({"address": "ADA@Example.com", "reason": "moved away"});
         let added = add(&server, &ann.key, &body).await;

@@ -46,7 +46,7 @@ fn create<'a>(account: &'a str, folder: &'a str) -> [&'a str; 8] {
 #[test]
 fn an_example_that_the_template_refuses_is_not_published() {
     let server = Server::dev();
-    let account = server.told("accountId");
+    let account = server.dev_output("accountId");
     for (example, words) in [
         ("[example]\nitems = [{ count = 1 }]\n", vec!["leaves out `total`"]),
         (
@@ -71,7 +71,7 @@ fn every_fault_of_the_declared_variables_is_told_at_once() {
     let twice = "[[variable]]\npath = \"total\"\ntype = \"string\"\nrequired = true\n\
                  description = \"d\"\n";
     let path = folder(&server, &format!("{wrong}{twice}"));
-    let error = server.cli_fails(&create(server.told("accountId"), &path));
+    let error = server.cli_fails(&create(server.dev_output("accountId"), &path));
     for words in ["`text`", "`int`", "string, number, boolean, array, object", "`total` twice"] {
         assert!(error.contains(words), "{words}: {error}");
     }
@@ -80,7 +80,7 @@ fn every_fault_of_the_declared_variables_is_told_at_once() {
 #[tokio::test]
 async fn data_of_another_type_than_declared_is_refused_with_every_fault() {
     let server = Server::dev();
-    drop(server.cli(&create(server.told("accountId"), &folder(&server, DECLARED))));
+    drop(server.cli(&create(server.dev_output("accountId"), &folder(&server, DECLARED))));
     let send = |data: Value| {
         let body =
             json!({"to": "a@example.com", "type": "EMAIL", "template": "note", "data": data});
@@ -96,7 +96,7 @@ async fn data_of_another_type_than_declared_is_refused_with_every_fault() {
 #[tokio::test]
 async fn publishing_what_is_published_already_makes_no_new_version() {
     let server = Server::dev();
-    let account = server.told("accountId");
+    let account = server.dev_output("accountId");
     let first = server.cli(&create(account, &folder(&server, DECLARED)));
     assert_eq!((&first["revision"], &first["unchanged"]), (&json!(1), &json!(false)));
     let same = server.cli(&create(account, &folder(&server, DECLARED)));

@@ -1,5 +1,5 @@
-//! Webhooks, from what happens in the server to an end point that checks what it is sent: with the
-//! official libraries, under load, over kills, and with end points as bad as real ones.
+//! Webhooks, from what happens in the server to an endpoint that checks what it is sent: with the
+//! official libraries, under load, over kills, and with endpoints as bad as real ones.
 
 mod api;
 mod events;
@@ -29,7 +29,7 @@ async fn until_deliveries(server: &Server, id: &str, query: &str, count: usize) 
     until_async(&format!("{count} deliveries {query}"), BOUND, ask).await
 }
 
-/// A server that posts to end points on this machine, and one that takes everything.
+/// A server that posts to endpoints on this machine, and one that takes everything.
 async fn lab() -> (Receiver, Server) {
     (Receiver::start().await, Server::start(waxwing_tests::Launch::posting_here()))
 }

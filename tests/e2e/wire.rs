@@ -74,7 +74,7 @@ async fn a_body_that_breaks_off_is_not_a_message() {
     assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 400 "), "{answer}");
     let half = exchange_and_end(&server, format!("{head}{{\"to\":").as_bytes()).await;
     assert!(half.is_empty() || half.starts_with("HTTP/1.1 400 "), "{half}");
-    assert!(server.messages(server.told("accountId")).is_empty());
+    assert!(server.messages(server.dev_output("accountId")).is_empty());
     still_serves(&server, "whole@example.com").await;
 }
 

@@ -19,7 +19,7 @@ impl Server {
     /// The account that `dev` has made: plan `pro`, a million credits, all starter templates.
     #[must_use]
     pub fn dev_account(&self) -> Account {
-        let id = self.told("accountId").to_owned();
+        let id = self.dev_output("accountId").to_owned();
         Account { id, key_id: String::new(), key: self.key().to_owned() }
     }
 

@@ -201,7 +201,7 @@ impl Domain {
         self.records().into_iter().find(is_it).expect("there is such a record")
     }
 
-    /// The look-up of the last check for a name and type.
+    /// The lookup of the last check for a name and type.
     ///
     /// # Panics
     /// There was none.

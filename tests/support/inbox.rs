@@ -33,7 +33,7 @@ impl Server {
         let mut mails = Vec::new();
         let mut after = String::new();
         loop {
-            let url = format!("{}?limit=200{after}", self.told("inbox"));
+            let url = format!("{}?limit=200{after}", self.dev_output("inbox"));
             let page: Value = self.inbox_get(&url).await.json().await.expect("JSON");
             let rows = page["data"].as_array().expect("the inbox lists data");
             mails.extend(rows.iter().map(Mail::of));
@@ -72,7 +72,7 @@ impl Server {
     /// # Panics
     /// The inbox does not have it.
     pub async fn raw_mail(&self, mail: &Mail) -> Vec<u8> {
-        let url = format!("{}/{}/raw", self.told("inbox"), mail.id);
+        let url = format!("{}/{}/raw", self.dev_output("inbox"), mail.id);
         self.inbox_get(&url).await.bytes().await.expect("the message comes").to_vec()
     }
 

@@ -34,7 +34,7 @@ impl Launch {
         Self { command: Kind::Dev, environment: Vec::new(), open_files: None }
     }
 
-    /// `waxwing dev`, as a newcomer types it. [`crate::Server::told`] then knows `http`, `inbox`
+    /// `waxwing dev`, as a newcomer types it. [`crate::Server::dev_output`] then knows `http`, `inbox`
     /// and `welcome`, which is the whole text that it has printed.
     #[must_use]
     pub fn plain_dev() -> Self {

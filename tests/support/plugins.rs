@@ -21,7 +21,7 @@ impl Server {
     /// The system has no current directory.
     #[must_use]
     pub fn plugins_dir(&self) -> PathBuf {
-        std::path::absolute(self.told("pluginsDir")).expect("a path")
+        std::path::absolute(self.dev_output("pluginsDir")).expect("a path")
     }
 
     /// Renames a file into its place among the plugins, as `plan-policy.wasm`.

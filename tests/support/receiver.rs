@@ -1,4 +1,4 @@
-//! An end point of webhooks: it hears everything, answers as it is told, and can be as bad as real ones.
+//! An endpoint of webhooks: it hears everything, answers as it is told, and can be as bad as real ones.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -14,7 +14,7 @@ use crate::wait::until_async;
 
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// What an end point does with a request.
+/// What an endpoint does with a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Conduct {
     /// It answers with a status and further header lines.
@@ -42,7 +42,7 @@ pub struct Posted {
     pub at: Instant,
 }
 
-/// An end point that runs; it ends when it is dropped.
+/// An endpoint that runs; it ends when it is dropped.
 #[derive(Debug)]
 pub struct Receiver {
     address: SocketAddr,
@@ -169,7 +169,7 @@ impl Posted {
         self.headers.get(name).expect("the header is there")
     }
 
-    /// Whether it was taken as far as the end point knows.
+    /// Whether it was taken as far as the endpoint knows.
     #[must_use]
     pub fn was_taken(&self) -> bool {
         match self.conduct {

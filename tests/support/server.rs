@@ -58,19 +58,19 @@ impl Server {
         &self.line
     }
 
-    /// A text of that line, as in `apiKey`.
+    /// A text of the JSON line that `dev --json` printed, as in `apiKey`.
     ///
     /// # Panics
     /// The line does not have it.
     #[must_use]
-    pub fn told(&self, name: &str) -> &str {
+    pub fn dev_output(&self, name: &str) -> &str {
         self.line[name].as_str().expect("dev --json tells it")
     }
 
     /// Where HTTP listens, as in `http://127.0.0.1:8080`.
     #[must_use]
     pub fn url(&self) -> &str {
-        self.told("http")
+        self.dev_output("http")
     }
 
     /// The same for a TCP client.
@@ -82,25 +82,25 @@ impl Server {
     /// The key that `dev` has made; it may do everything.
     #[must_use]
     pub fn key(&self) -> &str {
-        self.told("apiKey")
+        self.dev_output("apiKey")
     }
 
     /// Where the relay listens with STARTTLS, as in `127.0.0.1:2587`.
     #[must_use]
     pub fn smtp_starttls(&self) -> &str {
-        self.told("smtpStarttls")
+        self.dev_output("smtpStarttls")
     }
 
     /// Where the relay listens with TLS from the first byte.
     #[must_use]
     pub fn smtp_tls(&self) -> &str {
-        self.told("smtpTls")
+        self.dev_output("smtpTls")
     }
 
     /// What a client of the relay has to trust.
     #[must_use]
     pub fn ca_file(&self) -> PathBuf {
-        PathBuf::from(self.told("caFile"))
+        PathBuf::from(self.dev_output("caFile"))
     }
 
     /// The data directory.
@@ -166,14 +166,14 @@ impl Server {
     /// It does not end in time.
     pub fn terminate(&mut self) -> ExitStatus {
         self.ask_to_stop();
-        self.ended()
+        self.wait_for_exit()
     }
 
     /// Waits for its end.
     ///
     /// # Panics
     /// It does not end in time.
-    pub fn ended(&mut self) -> ExitStatus {
+    pub fn wait_for_exit(&mut self) -> ExitStatus {
         let child = self.child.as_mut().expect("the server runs");
         let ended = || child.try_wait().expect("the process can be watched");
         let status = until("the server ends", STOP, ended);

@@ -33,7 +33,7 @@ impl Port {
     /// Where it is.
     #[must_use]
     pub fn address(self, server: &Server) -> &str {
-        server.told(match self {
+        server.dev_output(match self {
             Self::StartTls => "smtpStarttls",
             Self::Implicit => "smtpTls",
         })
@@ -106,7 +106,7 @@ impl Smtp {
     /// # Panics
     /// Nobody listens.
     pub async fn reports(server: &Server) -> Self {
-        let stream = TcpStream::connect(server.told("bounces")).await;
+        let stream = TcpStream::connect(server.dev_output("bounces")).await;
         Self::over(stream.expect("the listener for reports listens"))
     }
 
@@ -264,7 +264,7 @@ impl SmtpReply {
 /// What trusts nobody but the server's own authority.
 fn tls(server: &Server) -> Arc<rustls::ClientConfig> {
     let mut roots = rustls::RootCertStore::empty();
-    let file = CertificateDer::from_pem_file(server.told("caFile")).expect("a certificate");
+    let file = CertificateDer::from_pem_file(server.dev_output("caFile")).expect("a certificate");
     roots.add(file).expect("an authority");
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let builder = rustls::ClientConfig::builder_with_provider(provider)

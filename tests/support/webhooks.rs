@@ -21,7 +21,7 @@ pub struct Webhook {
 }
 
 impl Launch {
-    /// `dev` that posts to end points on this machine, over HTTP.
+    /// `dev` that posts to endpoints on this machine, over HTTP.
     #[must_use]
     pub fn posting_here() -> Self {
         Self::dev().with("webhooks", "allow_http", "true").with(

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::sources::{host, none};
+use crate::sources::{assert_no_violations, host};
 
 /// The modules by rank, lowest first. A module may import those of lower ranks only; modules of one
 /// rank never see each other.
@@ -21,9 +21,9 @@ const RANKS: [&[&str]; 12] = [
     &["cli"],
 ];
 
-/// The rooms of three modules by rank, lowest first: the steps of the journey, and the parts of delivery and of
-/// the plugin host. A room may name lower ones only; rooms of one rank never see each other.
-const ROOMS: [(&str, &[&[&str]]); 3] = [
+/// The submodules of three modules by rank, lowest first: the steps of the journey, and the parts of delivery and
+/// of the plugin host. A submodule imports from lower ones only, and never from one of its own rank.
+const SUBMODULES: [(&str, &[&[&str]]); 3] = [
     ("journey", &[&["accept"], &["policy"], &["render"], &["commit"]]),
     (
         "delivery",
@@ -76,53 +76,56 @@ fn every_module_has_a_rank_and_imports_only_lower_ones() {
             }
         }
     }
-    none(&broken, "these imports do not go downwards");
+    assert_no_violations(&broken, "these imports do not go downwards");
 }
 
 #[test]
-fn no_room_sees_a_higher_one() {
+fn no_submodule_imports_a_higher_one() {
     let mut broken = Vec::new();
     for source in host() {
         let Some((module, inside)) = source.path.split_once('/') else { continue };
-        let Some((_, ranks)) = ROOMS.iter().find(|(name, _)| *name == module) else { continue };
-        let rank = |room: &str| ranks.iter().position(|rooms| rooms.contains(&room));
-        let room = inside.split(['/', '.']).next().unwrap_or_default();
-        // The tests drive all rooms together.
-        if room == "tests" {
+        let Some((_, ranks)) = SUBMODULES.iter().find(|(name, _)| *name == module) else {
+            continue;
+        };
+        let rank = |submodule: &str| ranks.iter().position(|same| same.contains(&submodule));
+        let submodule = inside.split(['/', '.']).next().unwrap_or_default();
+        // The tests drive all submodules together.
+        if submodule == "tests" {
             continue;
         }
-        let Some(own) = rank(room) else {
-            broken.push(format!("{}: `{room}` has no rank in tests/tidy", source.path));
+        let Some(own) = rank(submodule) else {
+            broken.push(format!("{}: `{submodule}` has no rank in tests/tidy", source.path));
             continue;
         };
         let (whole, within) = (format!("crate::{module}::"), format!("{module}::"));
         for (number, line) in &source.lines {
-            let is_lower = |it: &str| it == room || rank(it).is_some_and(|other| other < own);
+            let is_lower = |it: &str| it == submodule || rank(it).is_some_and(|other| other < own);
             let mut seen = names(line, "super::").chain(names(line, &within));
-            // What a module shows to the outside, its rooms do not import from there.
+            // What a module shows to the outside, its submodules do not import from there.
             let sees_more = names(line, &whole).any(|it| !is_lower(it));
             if sees_more || seen.any(|it| rank(it).is_some() && !is_lower(it)) {
                 broken.push(format!("{}:{number}: {line}", source.path));
             }
         }
     }
-    none(&broken, "these rooms see a higher one");
+    assert_no_violations(&broken, "these submodules import a higher one");
 }
 
-/// A file of the plugin host as `room/file`; its child modules are a part of it. Tests may see all.
+/// A file of the plugin host as `submodule/file`; its child modules are a part of it. Tests may see all.
 fn plugin_file(path: &str) -> Option<(&str, &str)> {
-    let (room, inside) = path.strip_prefix("plugin/")?.split_once('/')?;
-    (room != "tests").then_some((room, inside.split(['/', '.']).next().unwrap_or_default()))
+    let (submodule, inside) = path.strip_prefix("plugin/")?.split_once('/')?;
+    (submodule != "tests")
+        .then_some((submodule, inside.split(['/', '.']).next().unwrap_or_default()))
 }
 
 #[test]
-fn no_files_of_one_room_of_the_plugin_host_import_each_other() {
+fn no_files_of_one_submodule_of_the_plugin_host_import_each_other() {
     let mut imports: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
     for source in host() {
-        let Some((room, file)) = plugin_file(&source.path) else { continue };
+        let Some((submodule, file)) = plugin_file(&source.path) else { continue };
         let up = "super::".repeat(source.path.matches('/').count() - 1);
-        let within = format!("crate::plugin::{room}::");
-        let seen = imports.entry((room.to_owned(), file.to_owned())).or_default();
+        let within = format!("crate::plugin::{submodule}::");
+        let seen = imports.entry((submodule.to_owned(), file.to_owned())).or_default();
         for (_, line) in &source.lines {
             let line = line.trim_start();
             for prefix in [&format!("use {up}"), &within] {
@@ -137,17 +140,17 @@ fn no_files_of_one_room_of_the_plugin_host_import_each_other() {
     // Files that import nothing that is left are taken away until none is: what stays is a circle and what imports it.
     loop {
         let left: BTreeSet<(String, String)> = imports.keys().cloned().collect();
-        let is_free = |room: &str, names: &BTreeSet<String>| {
-            !names.iter().any(|name| left.contains(&(room.to_owned(), name.clone())))
+        let is_free = |submodule: &str, names: &BTreeSet<String>| {
+            !names.iter().any(|name| left.contains(&(submodule.to_owned(), name.clone())))
         };
-        imports.retain(|(room, _), names| !is_free(room, names));
+        imports.retain(|(submodule, _), names| !is_free(submodule, names));
         if imports.len() == left.len() {
             break;
         }
     }
     let circle: Vec<String> =
-        imports.keys().map(|(room, file)| format!("plugin/{room}/{file}")).collect();
-    none(&circle, "these files import each other, or a file that does");
+        imports.keys().map(|(submodule, file)| format!("plugin/{submodule}/{file}")).collect();
+    assert_no_violations(&circle, "these files import each other, or a file that does");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// One source file.
 pub struct Source {
-    /// Below `host/src`, with forward slashes.
+    /// Relative to `host/src`, or `crates/…` for the crates; with forward slashes.
     pub path: String,
     /// Its lines of code, with their numbers from 1.
     pub lines: Vec<(usize, String)>,
@@ -40,8 +40,8 @@ fn sources(root: &Path) -> Vec<Source> {
     files.iter().map(|file| read(root, file)).collect()
 }
 
-/// Fails with the list of what breaks a rule.
-pub fn none(broken: &[String], rule: &str) {
+/// Panics with every violation of a rule.
+pub fn assert_no_violations(broken: &[String], rule: &str) {
     assert!(broken.is_empty(), "{rule}:\n  {}", broken.join("\n  "));
 }
 
@@ -71,7 +71,7 @@ fn read(root: &Path, file: &Path) -> Source {
     let path = file.strip_prefix(root).unwrap_or(file).display().to_string();
     let is_test = path.ends_with("tests.rs") || path.contains("/tests/");
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
-    // `#[cfg(test)] mod tests;` may stand among the imports: only a body of tests ends the code.
+    // Only an inline test module ends the code: `#[cfg(test)] mod tests;` may stand among the imports.
     let begins_tests = |pair: &[&str]| matches!(pair, [first, next] if first.starts_with("#[cfg(test)]") && !next.ends_with(';'));
     let end = lines.windows(2).position(begins_tests).unwrap_or(lines.len());
     let code = lines

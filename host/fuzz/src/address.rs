@@ -3,7 +3,7 @@
 use waxwing_mail::address::EmailAddress;
 use waxwing_mail::domain_name::DomainName;
 use waxwing_mail::mailbox::mailboxes;
-use waxwing_mail::path;
+use waxwing_mail::sandbox_path;
 
 pub fn check(input: &[u8]) {
     let Ok(text) = str::from_utf8(input) else { return };
@@ -23,7 +23,7 @@ pub fn check(input: &[u8]) {
             assert!(!name.chars().any(char::is_control), "{name:?}");
         }
     }
-    let _path = path::decode(text);
+    let _path = sandbox_path::decode(text);
 }
 
 fn holds(address: &EmailAddress) {
@@ -32,6 +32,6 @@ fn holds(address: &EmailAddress) {
     assert!(!text.chars().any(char::is_control), "{text:?}");
     assert_eq!(text.parse().as_ref(), Ok(address), "an address reads as it is written");
     assert_eq!(address.needs_smtputf8(), !text.is_ascii());
-    assert_eq!(path::decode(&path::encode(address)), text, "a path comes back");
+    assert_eq!(sandbox_path::decode(&sandbox_path::encode(address)), text, "a path comes back");
     assert_eq!(address.folded(), address.folded().to_lowercase());
 }

@@ -1,6 +1,6 @@
 //! What another server says, read by the client. The first octet says how the stream is cut into pieces.
 
-use waxwing_mail::status::{EnhancedCode, Said, Stage, judge};
+use waxwing_mail::status::{EnhancedCode, ServerReply, Stage, classify};
 use waxwing_smtp::client::extensions::Extensions;
 use waxwing_smtp::client::reader::{Lines, Reader};
 use waxwing_smtp::client::reply::Reply;
@@ -56,6 +56,7 @@ fn replied(lines: Lines) {
         code
     });
     for stage in [Stage::Session, Stage::Recipient, Stage::Later] {
-        let _judgement = judge(Said { code: Some(reply.code), enhanced, text: &reply.text, stage });
+        let _class =
+            classify(ServerReply { code: Some(reply.code), enhanced, text: &reply.text, stage });
     }
 }

@@ -14,7 +14,7 @@ pub fn check(input: &[u8]) {
                 assert!(!reason.is_empty() && !reason.chars().any(char::is_control), "{reason:?}");
                 assert!(reason.chars().count() <= 1_000);
                 assert!(status.code().is_none_or(|it| it < 1_000));
-                let _judgement = status.judgement();
+                let _class = status.reply_class();
             }
             let failed = statuses.iter().any(|it| it.action == report::Action::Failed);
             assert!(failed || report::failure(&statuses, &recipient).is_none());

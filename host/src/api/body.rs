@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Api;
 use super::problem::Problem;
-use crate::journey::accept::fair_share::{FairShare, Share, Tenant};
+use crate::journey::accept::fair_share::{FairShare, Share, ShareOwner};
 use crate::journey::accept::json;
 use crate::journey::accept::refusal::{Fault, Outage, Refusal};
 
@@ -78,7 +78,7 @@ pub fn check(parts: &Parts, api: &Api) -> Result<(), Problem> {
 /// The client is not admitted, or its body is not JSON, too large, too slow or broken off.
 pub async fn json_of<T>(
     admitted: Result<T, Problem>,
-    tenant: impl FnOnce(&T) -> Tenant,
+    owner: impl FnOnce(&T) -> ShareOwner,
     api: &Api,
     request: Request,
 ) -> Result<(T, Value, Memory), Problem> {
@@ -91,23 +91,23 @@ pub async fn json_of<T>(
             return Err(problem);
         }
     };
-    let (bytes, memory) = read(body, tenant(&admitted), api).await?;
+    let (bytes, memory) = read(body, owner(&admitted), api).await?;
     let json = json::parse(&bytes).map_err(Refusal::bad_request)?;
     Ok((admitted, json, memory))
 }
 
-/// Reads a body of a tenant.
+/// Reads a body of an owner.
 ///
 /// # Errors
-/// It is too large, too slow, or broke off; or the tenant has its share of bodies, or of the memory for
+/// It is too large, too slow, or broke off; or the owner has its share of bodies, or of the memory for
 /// them, already.
 pub async fn read(
     body: Body,
-    tenant: impl Into<Tenant>,
+    owner: impl Into<ShareOwner>,
     api: &Api,
 ) -> Result<(BytesMut, Memory), Problem> {
     let most = api.limits.load().body_bytes;
-    read_up_to(most, body, tenant, api).await
+    read_up_to(most, body, owner, api).await
 }
 
 /// Reads a body of another size than that of a send.
@@ -117,11 +117,11 @@ pub async fn read(
 pub async fn read_up_to(
     limit: usize,
     body: Body,
-    tenant: impl Into<Tenant>,
+    owner: impl Into<ShareOwner>,
     api: &Api,
 ) -> Result<(BytesMut, Memory), Problem> {
-    let (tenant, limits) = (tenant.into(), &api.bodies);
-    let Some(_arriving) = limits.arriving.try_take(tenant, 1) else {
+    let (owner, limits) = (owner.into(), &api.bodies);
+    let Some(_arriving) = limits.arriving.try_take(owner, 1) else {
         return Err(Refusal::RateLimited { retry_after: RETRY_AFTER }.into());
     };
     let time = api.limits.load().body_time;
@@ -130,7 +130,7 @@ pub async fn read_up_to(
         tokio::time::sleep(SHUTDOWN_GRACE).await;
     };
     tokio::select! {
-        collected = collect(limit, body, tenant, &limits.memory) => collected,
+        collected = collect(limit, body, owner, &limits.memory) => collected,
         () = tokio::time::sleep(time) => {
             let seconds = time.as_secs();
             let message = format!("the body did not arrive within {seconds} s");
@@ -148,7 +148,7 @@ pub async fn read_up_to(
 async fn collect(
     limit: usize,
     mut body: Body,
-    tenant: Tenant,
+    owner: ShareOwner,
     memory: &Arc<FairShare>,
 ) -> Result<(BytesMut, Memory), Problem> {
     let announced = body.size_hint().exact().and_then(|it| usize::try_from(it).ok());
@@ -171,7 +171,7 @@ async fn collect(
                 let first = announced.map_or(INITIAL_KIB.max(length.div_ceil(KIB)), |announced| {
                     announced.clamp(length, limit).div_ceil(KIB)
                 });
-                share = Some(memory.take(tenant, first, MEMORY_WAIT).await.ok_or_else(no_memory)?);
+                share = Some(memory.take(owner, first, MEMORY_WAIT).await.ok_or_else(no_memory)?);
                 bytes.reserve(announced.map_or(0, |announced| announced.min(limit)));
             }
             Some(share) => {

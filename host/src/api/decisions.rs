@@ -11,7 +11,7 @@ use super::problem::Problem;
 use super::shapes::{DecisionRecord, Listing, Page};
 use super::{Api, lists, query};
 use crate::id::{AccountId, DecisionId, MessageId};
-use crate::journey::accept::fair_share::Tenant;
+use crate::journey::accept::fair_share::ShareOwner;
 use crate::journey::accept::refusal::Refusal;
 use crate::plugin::Artifact;
 use crate::store::{DecisionFilter, DecisionRef, DecisionRow, StoreError};
@@ -66,7 +66,7 @@ pub async fn list(
         only_refusals: query.refusals,
     };
     let limit = query::limit(query.limit)?;
-    let _page = lists::admit(&api, Tenant::Operator).await?;
+    let _page = lists::admit(&api, ShareOwner::Operator).await?;
     let page = api.store.decisions(&filter, query.after, limit).await;
     let page = page.map_err(|error| not_read(&error))?;
     Ok(Json(Page::new(page.decisions, page.next)))

@@ -11,7 +11,7 @@ use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 
 use super::Api;
 use super::problem::Problem;
-use crate::journey::accept::fair_share::{FairShare, Share, Tenant};
+use crate::journey::accept::fair_share::{FairShare, Share, ShareOwner};
 use crate::journey::accept::refusal::{Outage, Refusal};
 
 /// Pages that are read at one time: as many as the store has connections for them. An account alone reads
@@ -29,11 +29,11 @@ pub struct ListLimits {
 #[derive(Debug)]
 struct Rate {
     a_second: NonZeroU32,
-    tenants: DefaultKeyedRateLimiter<Tenant>,
+    owners: DefaultKeyedRateLimiter<ShareOwner>,
 }
 
 impl ListLimits {
-    /// So many pages a second for each tenant, and twice as many at once.
+    /// So many pages a second for each owner, and twice as many at once.
     #[must_use]
     pub fn new(a_second: NonZeroU32) -> Self {
         let rate = ArcSwap::from_pointee(Rate::new(a_second));
@@ -49,15 +49,15 @@ impl ListLimits {
 
     /// Forgets the buckets that are full again.
     pub fn tidy(&self) {
-        self.rate.load().tenants.retain_recent();
+        self.rate.load().owners.retain_recent();
     }
 
-    async fn take(&self, tenant: Tenant) -> Result<Share, Refusal> {
-        if let Err(not_until) = self.rate.load().tenants.check_key(&tenant) {
+    async fn take(&self, owner: ShareOwner) -> Result<Share, Refusal> {
+        if let Err(not_until) = self.rate.load().owners.check_key(&owner) {
             let retry_after = not_until.wait_time_from(self.clock.now());
             return Err(Refusal::RateLimited { retry_after });
         }
-        self.pages.take(tenant, 1, PAGE_WAIT).await.ok_or_else(|| {
+        self.pages.take(owner, 1, PAGE_WAIT).await.ok_or_else(|| {
             Refusal::unavailable(Outage::Busy, "other lists are being read; read fewer at one time")
         })
     }
@@ -66,18 +66,18 @@ impl ListLimits {
 impl Rate {
     fn new(a_second: NonZeroU32) -> Self {
         let quota = Quota::per_second(a_second).allow_burst(a_second.saturating_mul(BURST_SECONDS));
-        Self { a_second, tenants: RateLimiter::keyed(quota) }
+        Self { a_second, owners: RateLimiter::keyed(quota) }
     }
 }
 
 const BURST_SECONDS: NonZeroU32 = NonZeroU32::new(2).expect("not zero");
 
-/// Lets a tenant read a page; to be kept while it is read.
+/// Lets an owner read a page; to be kept while it is read.
 ///
 /// # Errors
-/// The tenant reads too many.
-pub async fn admit(api: &Api, tenant: impl Into<Tenant>) -> Result<Share, Problem> {
-    Ok(api.lists.take(tenant.into()).await?)
+/// The owner reads too many.
+pub async fn admit(api: &Api, owner: impl Into<ShareOwner>) -> Result<Share, Problem> {
+    Ok(api.lists.take(owner.into()).await?)
 }
 
 #[cfg(test)]
@@ -88,7 +88,7 @@ mod tests {
     use crate::clock::Timestamp;
     use crate::id::AccountId;
 
-    fn tenant(n: i64) -> Tenant {
+    fn owner(n: i64) -> ShareOwner {
         AccountId::first_of(Timestamp::from_millis(n)).into()
     }
 
@@ -99,7 +99,7 @@ mod tests {
     #[tokio::test]
     async fn an_account_that_reads_many_lists_leaves_connections_to_others() {
         let limits = limits(100);
-        let read = |n| limits.take(tenant(n)).now_or_never();
+        let read = |n| limits.take(owner(n)).now_or_never();
         let [first, second] = [read(1), read(1)];
         assert!(matches!(first, Some(Ok(_))), "{first:?}");
         assert!(second.is_none(), "it waits: {second:?}");
@@ -111,7 +111,7 @@ mod tests {
     #[tokio::test]
     async fn an_account_that_reads_too_often_is_told_when_to_come_again() {
         let limits = limits(1);
-        let read = |n| limits.take(tenant(n)).now_or_never().map(|it| it.map(drop));
+        let read = |n| limits.take(owner(n)).now_or_never().map(|it| it.map(drop));
         assert_eq!([read(1), read(1)], [Some(Ok(())), Some(Ok(()))]);
         let refused = read(1).and_then(Result::err).expect("refused");
         assert_eq!(refused.code(), "RATE_LIMITED");

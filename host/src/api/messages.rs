@@ -139,7 +139,7 @@ pub async fn why(
     why_message(&api, row, Audience::AccountHolder).await
 }
 
-/// Calls a message back that waits: it is not sent, and its price is given back. One that is canceled
+/// Calls a message back that waits: it is not sent, and its price is refunded. One that is canceled
 /// already stays so.
 #[utoipa::path(post, path = "/v1/messages/{id}/cancel", operation_id = "cancel_message",
     tag = "messages", security(("apiKey" = [])),
@@ -161,8 +161,8 @@ pub async fn cancel(
     }
 }
 
-/// Tries a deferred message again now, also where its destination is left alone for a while; without
-/// effect on one that is queued or being sent.
+/// Tries a deferred message again now, also during a back-off of its destination; without effect on
+/// one that is queued or being sent.
 #[utoipa::path(post, path = "/v1/messages/{id}/retry", operation_id = "retry_message",
     tag = "messages", security(("apiKey" = [])),
     params(("id" = String, Path, description = "`msg_…`")),
@@ -294,7 +294,7 @@ fn too_late(state: MessageState) -> &'static str {
             "the message has left; nothing can be canceled any more"
         }
         MessageState::Bounced => "the message was refused by the recipient's server already",
-        MessageState::Failed => "the message has failed already, and its price was given back",
+        MessageState::Failed => "the message has failed already, and its price was refunded",
         MessageState::Suppressed => {
             "the message was never to be sent: its recipient is on the suppression list"
         }

@@ -10,7 +10,7 @@ use super::operator::{Operator, with_body};
 use super::problem::Problem;
 use super::shapes::{Impact, Installed, Listing, LogPage, Page, Slot};
 use super::{Api, body};
-use crate::journey::accept::fair_share::Tenant;
+use crate::journey::accept::fair_share::ShareOwner;
 use crate::journey::accept::refusal::{Outage, Refusal};
 use crate::plugin::manager::{Order, OrderError};
 use crate::plugin::slot::{Activation, ImpactRule, SlotName};
@@ -70,7 +70,7 @@ pub async fn show(
     Ok(Json(view(&api, slot)?))
 }
 
-/// Puts a component into a slot; it is proven, and then becomes live by the slot's rules.
+/// Puts a component into a slot; it is validated, then goes live by the slot's rules.
 #[utoipa::path(put, path = "/v1/plugins/{slot}/component", tag = "plugins",
     security(("apiKey" = [])),
     params(("slot" = inline(super::shapes::SlotRef), Path, description = "The slot's name"),
@@ -78,7 +78,7 @@ pub async fn show(
            ("shadow" = inline(Option<super::shapes::Count>), Query, description = "live calls that are also made to it first"),
            ("signature" = Option<String>, Query, description = "wxsig_…")),
     request_body(content = inline(super::shapes::Component), content_type = "application/wasm"),
-    responses((status = 202, description = "It is being proven", body = Installed),
+    responses((status = 202, description = "It is being validated", body = Installed),
               super::shapes::OperatorRefusals))]
 pub async fn install(
     operator: Result<Operator, Problem>,
@@ -201,7 +201,7 @@ pub async fn logs(
 /// Reads a component from a body.
 pub async fn component(api: &Api, request: Request) -> Result<Bytes, Problem> {
     let limit = usize::try_from(api.plugins.max_component_bytes()).unwrap_or(usize::MAX);
-    let read = body::read_up_to(limit, request.into_body(), Tenant::Operator, api).await;
+    let read = body::read_up_to(limit, request.into_body(), ShareOwner::Operator, api).await;
     let (bytes, _memory) = read.map_err(|problem| {
         problem.instead(StatusCode::PAYLOAD_TOO_LARGE, || {
             format!(

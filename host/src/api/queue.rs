@@ -11,7 +11,7 @@ use super::shapes::{Audience, QueuedDomain, QueuedMessage};
 use super::{Api, lists};
 use crate::delivery::queue::why;
 use crate::id::MessageId;
-use crate::journey::accept::fair_share::Tenant;
+use crate::journey::accept::fair_share::ShareOwner;
 use crate::message::address::EmailAddress;
 use crate::store::MessageRow;
 use crate::store::records::RouteChoice;
@@ -46,7 +46,7 @@ pub async fn domain(
     State(api): State<Api>,
     Path(domain): Path<String>,
 ) -> Result<Json<QueuedDomain>, Problem> {
-    let _page = lists::admit(&api, Tenant::Operator).await?;
+    let _page = lists::admit(&api, ShareOwner::Operator).await?;
     let lane = lane(&domain)?;
     let why = why::domain(&lane, &api.store, &api.admission).await?;
     let why = why.ok_or_else(|| {

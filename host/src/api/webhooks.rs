@@ -21,7 +21,7 @@ use super::shapes::{
 use super::{Api, body, lists, query};
 use crate::clock::Timestamp;
 use crate::id::{EventId, WebhookId};
-use crate::journey::accept::fair_share::Tenant;
+use crate::journey::accept::fair_share::ShareOwner;
 use crate::journey::accept::refusal::{Fault, Refusal};
 use crate::store::{DeliveryState, WebhookOwner, WebhookRow, WebhookState};
 use crate::webhooks::manage::{Wanted, WebhookError};
@@ -106,7 +106,7 @@ pub async fn list(
 ) -> Result<Json<WebhookList>, Problem> {
     let query = query::read(query)?;
     let limit = query::limit(query.limit)?;
-    let _page = lists::admit(&api, tenant(owner)).await?;
+    let _page = lists::admit(&api, share_owner(owner)).await?;
     let mut rows = api.store.webhooks(owner, query.after, limit + 1).await?;
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let has_more = rows.len() > limit;
@@ -258,7 +258,7 @@ pub async fn deliveries(
     let state = state.transpose()?;
     let id = find(&api, &holder, &webhook).await?.id;
     let limit = query::limit(query.limit)?;
-    let _page = lists::admit(&api, tenant(holder.0)).await?;
+    let _page = lists::admit(&api, share_owner(holder.0)).await?;
     let page = api.store.webhook_deliveries(id, state, query.after, limit).await?;
     Ok(Json(Page::new(page.deliveries, page.next)))
 }
@@ -314,17 +314,18 @@ async fn with_body(
     api: &Api,
     request: Request,
 ) -> Result<(Holder, Value), Problem> {
-    let (holder, value, _memory) = body::json_of(holder, |it| tenant(it.0), api, request).await?;
+    let (holder, value, _memory) =
+        body::json_of(holder, |it| share_owner(it.0), api, request).await?;
     if !value.is_object() {
         return Err(Refusal::fault("", "invalid", "the body must be an object").into());
     }
     Ok((holder, value))
 }
 
-fn tenant(owner: WebhookOwner) -> Tenant {
+fn share_owner(owner: WebhookOwner) -> ShareOwner {
     match owner {
         WebhookOwner::Account(account) => account.into(),
-        WebhookOwner::Server => Tenant::Operator,
+        WebhookOwner::Server => ShareOwner::Operator,
     }
 }
 

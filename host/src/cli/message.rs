@@ -70,14 +70,14 @@ pub enum MessageCommand {
         #[command(flatten)]
         target: Target,
     },
-    /// Call back a message that waits: it is not sent, and its price is given back
+    /// Call back a message that waits: it is not sent, and its price is refunded
     Cancel {
         /// `msg_…`
         id: MessageId,
         #[command(flatten)]
         target: Target,
     },
-    /// Try deferred messages again now, also where their destination is left alone for a while
+    /// Try deferred messages again now, also during a back-off of their destination
     Retry(Retry),
     /// Send the content of a message once more, as a new one; asks the running server, with a key of
     /// the account and the scope `admin`

@@ -22,7 +22,7 @@ pub use online::{OnlineError, Server as OnlineServer};
 
 use online::{decisions, install, slots};
 
-/// Make, prove, install and watch plugins.
+/// Create, validate, install and monitor plugins.
 #[derive(Debug, Subcommand)]
 pub enum PluginCommand {
     /// Make a project for a plugin, in Rust, JavaScript or Python
@@ -47,7 +47,7 @@ pub enum PluginCommand {
     Verify(sign::Verify),
     /// Build a project on each save and swap it into a server on this machine
     Dev(dev::Dev),
-    /// Put a component into a slot of a running server; it is proven, and then it is live
+    /// Put a component into a slot of a running server; it goes live once it is validated
     Install(install::Install),
     /// List the slots: what runs, what is on its way, what was refused and why
     List(slots::List),

@@ -18,9 +18,9 @@ pub struct Dns {
     pub nameservers: Vec<NameServer>,
     /// Milliseconds that one server has for one answer.
     pub timeout_ms: u64,
-    /// How often all servers are asked before a look-up is given up.
+    /// How often all servers are asked before a lookup is given up.
     pub tries: u32,
-    /// Look-ups at one time, of the checks of sender domains.
+    /// Lookups at one time, of the checks of sender domains.
     pub concurrent: usize,
     /// Queries a second, of the checks of sender domains.
     pub queries_per_second: NonZeroU32,

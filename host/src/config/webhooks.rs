@@ -22,7 +22,7 @@ pub struct Webhooks {
     pub ca_file: Option<PathBuf>,
     /// Seconds between tries; the last pause is followed by the last try. Empty: 5 s to 24 h, ten tries.
     pub retry_pauses_s: Vec<u64>,
-    /// Seconds that an end point has to answer.
+    /// Seconds that an endpoint has to answer.
     pub timeout_s: u64,
     /// Most requests at one time.
     pub concurrent: usize,

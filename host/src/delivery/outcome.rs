@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use crate::clock::Timestamp;
 use crate::id::AccountId;
-use crate::message::status::{EnhancedCode, Judgement, Said, Stage, judge};
+use crate::message::status::{EnhancedCode, ReplyClass, ServerReply, Stage, classify};
 use crate::message::waits_for::{Hosts, WaitsFor};
 
 /// How an attempt ended, and what led to that.
@@ -112,11 +112,11 @@ impl Outcome {
     #[must_use]
     pub fn refused(stage: Stage, reply: ReplyCode, text: &str) -> Self {
         let enhanced = reply.enhanced.as_deref().and_then(|it| it.parse::<EnhancedCode>().ok());
-        match judge(Said { code: Some(reply.code), enhanced, text, stage }) {
-            Judgement::Hard => Self::Bounced(reply, AddressJudgement::Dead),
-            Judgement::Suspect => Self::Bounced(reply, AddressJudgement::Suspect),
-            Judgement::Refused => Self::Bounced(reply, AddressJudgement::Unjudged),
-            Judgement::Temporary => Self::Deferred(Deferral::Refused(reply)),
+        match classify(ServerReply { code: Some(reply.code), enhanced, text, stage }) {
+            ReplyClass::DeadAddress => Self::Bounced(reply, AddressJudgement::Dead),
+            ReplyClass::SuspectAddress => Self::Bounced(reply, AddressJudgement::Suspect),
+            ReplyClass::Rejected => Self::Bounced(reply, AddressJudgement::Unjudged),
+            ReplyClass::Transient => Self::Deferred(Deferral::Refused(reply)),
         }
     }
 

@@ -2,7 +2,7 @@
 //! worker, servers that misbehave on loopback, and a clock that is moved by hand.
 
 mod backlog;
-mod bench;
+mod fixture;
 mod direct;
 mod encryption;
 mod fairness;

@@ -9,11 +9,11 @@ use super::text::presentation;
 
 /// The most CNAMEs that are followed.
 const MAX_ALIASES: usize = 8;
-/// The most answers of one look-up, and the most bytes of their data. The first is kept whole.
+/// The most answers of one lookup, and the most bytes of their data. The first is kept whole.
 const MAX_ANSWERS: usize = 64;
 const MAX_ANSWER_BYTES: usize = 64 << 10;
 
-/// The names of one look-up so far: the asked one and the targets of CNAMEs after it.
+/// The names of one lookup so far: the asked one and the targets of CNAMEs after it.
 #[derive(Debug)]
 pub(super) struct Chain {
     asked: Name,
@@ -26,7 +26,7 @@ pub(super) struct Chain {
 pub(super) enum Step {
     /// Its CNAMEs lead on: the last of the names is to be asked for.
     Asks,
-    /// The look-up ends.
+    /// The lookup ends.
     Ends(Outcome),
 }
 

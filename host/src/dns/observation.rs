@@ -29,7 +29,7 @@ pub enum RecordType {
     Txt,
 }
 
-/// One look-up and what came of it.
+/// One lookup and what came of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Observation {
     /// `ip:port` of the server that answered; where none did, all that were asked, by commas.
@@ -45,7 +45,7 @@ pub struct Observation {
     pub at: Timestamp,
 }
 
-/// What a look-up found.
+/// What a lookup found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     /// Records of the type: sorted by data, at most 64 and 64 KiB of data; the rest is left out.

@@ -49,7 +49,7 @@ pub enum Phase {
     Failed,
 }
 
-/// The last judgement of a domain: the policy's findings under the host's floors.
+/// The last judgement of a domain: the policy's findings under the host's minimum rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Standing {
     /// Where it stands.

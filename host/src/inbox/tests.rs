@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::smtp;
 use super::store::{Arrival, Bounds, InboxStore};
 use crate::clock::{Clock, Timestamp};
-use crate::mail::path;
+use crate::mail::sandbox_path;
 use crate::message::address::EmailAddress;
 
 const NOON: &str = "2026-11-21T12:00:00Z";
@@ -80,6 +80,6 @@ async fn connect(server: SocketAddr) -> AsyncSmtpConnection {
 async fn envelope(client: &mut AsyncSmtpConnection, from: &str, to: &str) {
     client.command(format!("MAIL FROM:<{from}>\r\n")).await.expect("MAIL");
     let to: EmailAddress = to.parse().expect("valid");
-    client.command(format!("RCPT TO:<{}>\r\n", path::encode(&to))).await.expect("RCPT");
+    client.command(format!("RCPT TO:<{}>\r\n", sandbox_path::encode(&to))).await.expect("RCPT");
     client.command(Data).await.expect("DATA");
 }

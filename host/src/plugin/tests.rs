@@ -1,4 +1,4 @@
-//! The platform with real components: good ones that are swapped, and bad ones that it survives.
+//! The plugin host with real components: good ones that are swapped, and bad ones that it survives.
 
 mod activation;
 mod bindings;
@@ -12,7 +12,7 @@ mod hostile;
 mod interfaces;
 mod kept_cases;
 mod memory;
-pub(crate) mod platform;
+pub(crate) mod fixture;
 mod policies;
 mod refused;
 mod rollback;
@@ -33,7 +33,7 @@ use crate::plugin::runtime::error::CallFailure;
 use crate::plugin::runtime::limits::Limits;
 use crate::plugin::slots::table::Unrendered;
 use crate::plugin::{Options, Plugins};
-use platform::Home;
+use fixture::TestDirs;
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 const ANYBODY: Scope<'static> = Scope { plan: "free", account: "acc_1", domain: None };
@@ -44,10 +44,10 @@ fn cache() -> std::path::PathBuf {
     executable.parent().expect("it is in a folder").join("compiled-plugins-for-tests")
 }
 
-/// The platform without its manager: nobody swaps a plugin.
+/// A plugin host without its manager: nobody swaps a plugin.
 async fn plugins(limits: Limits) -> Arc<Plugins> {
-    let home = Home::new();
-    let options = Options { limits, ..home.options() };
+    let dirs = TestDirs::new();
+    let options = Options { limits, ..dirs.options() };
     let started = Plugins::start(options, Clock::manual(NOW)).await;
     started.expect("the built-ins start").0
 }

@@ -39,7 +39,7 @@ use crate::store::facts::Facts;
 use crate::trust::TrustError;
 use routes::{PasswordFileError, RouteReloader};
 
-/// DNS look-ups for deliveries at one time.
+/// DNS lookups for deliveries at one time.
 const MAX_PARALLEL_LOOKUPS: usize = 512;
 
 /// Why the delivery worker cannot be set up.

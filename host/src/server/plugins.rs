@@ -37,7 +37,7 @@ const MAX_WAITING_EVENTS: usize = 256;
 
 /// What a new plugin is compared on, out of the store.
 #[derive(Clone)]
-struct Remembered {
+struct StoreEvidence {
     store: Store,
     /// Opens recorded calls.
     seal: Arc<Seal>,
@@ -54,7 +54,7 @@ pub fn evidence(
     clock: &Clock,
     limits: &LiveLimits,
 ) -> Arc<dyn Evidence> {
-    Arc::new(Remembered {
+    Arc::new(StoreEvidence {
         store: store.clone(),
         seal: Arc::clone(seal),
         clock: clock.clone(),
@@ -62,7 +62,7 @@ pub fn evidence(
     })
 }
 
-impl Evidence for Remembered {
+impl Evidence for StoreEvidence {
     fn calls(&self, kind: Kind, slot: SlotName) -> BoxFuture<'static, Found<Vec<Call>>> {
         let it = self.clone();
         Box::pin(async move {
@@ -115,7 +115,7 @@ impl Evidence for Remembered {
     }
 }
 
-impl Remembered {
+impl StoreEvidence {
     async fn has_domain(&self, account: AccountId, name: &str) -> Found<bool> {
         let Ok(name) = name.parse::<DomainName>() else { return Ok(false) };
         let row = self.store.domain_named(account, &name).await.map_err(EvidenceError::new)?;
@@ -123,9 +123,9 @@ impl Remembered {
     }
 }
 
-impl fmt::Debug for Remembered {
+impl fmt::Debug for StoreEvidence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Remembered")
+        f.write_str("StoreEvidence")
     }
 }
 

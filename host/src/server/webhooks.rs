@@ -51,7 +51,7 @@ pub fn webhooks(
         schemes: if settings.allow_http { Schemes::HttpToo } else { Schemes::Https },
         allowed: settings.allow_private.clone(),
     });
-    // Look-ups of its own: an end point must not use up those of sender domains.
+    // Lookups of its own: an endpoint must not use up those of sender domains.
     let resolver = domains::resolver(config, clock)?;
     let time = Duration::from_secs(settings.timeout_s);
     let tls = trust::https(settings.ca_file.as_deref())?;

@@ -1,5 +1,5 @@
-//! Sender domains: added with their keys, looked at in DNS, judged by the domain policy under floors
-//! that no policy can lift, and moved from one standing to the next. `TAKEOVER.md` beside this says
+//! Sender domains: added with their keys, looked at in DNS, judged by the domain policy under minimum
+//! rules that no policy can lift, and moved from one standing to the next. `TAKEOVER.md` beside this says
 //! who may hold which name.
 
 mod add;

@@ -1,14 +1,14 @@
-//! When a webhook is disabled for what its end point does.
+//! When a webhook is disabled for what its endpoint does.
 
 use crate::clock::Timestamp;
 use crate::store::EndPointHealth;
 
-/// Why a webhook is disabled, if it is: its end point says that it is gone, or it has taken nothing since
+/// Why a webhook is disabled, if it is: its endpoint says that it is gone, or it has taken nothing since
 /// `failing_before` although a delivery has used up its tries or its time.
 #[must_use]
 pub fn reason_to_disable(health: EndPointHealth, failing_before: Timestamp) -> Option<String> {
     if health.is_gone {
-        return Some("the end point answered 410: it is gone".to_owned());
+        return Some("the endpoint answered 410: it is gone".to_owned());
     }
     let since = health.failing_since.filter(|since| *since <= failing_before)?;
     health.has_given_up.then(|| format!("it has taken nothing since {}", since.rfc3339()))

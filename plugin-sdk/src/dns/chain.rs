@@ -34,7 +34,7 @@ pub fn dangling(requirement: &Requirement, links: &[String]) -> Reading {
     )
 }
 
-/// The look-up failed. A chain that comes back to itself was seen, and will never be answered.
+/// The lookup failed. A chain that comes back to itself was seen, and will never be answered.
 pub fn failed(requirement: &Requirement, links: &[String], why: &str) -> Reading {
     let Requirement { name, suggested_value, .. } = requirement;
     let kind = kind(requirement);

@@ -9,14 +9,14 @@ use super::text::unquoted;
 pub enum NoRecords {
     /// There are none at the name.
     Absent,
-    /// The look-up failed, and why.
+    /// The lookup failed, and why.
     Failed(&'static str),
 }
 
 /// The data of an answer's records, out of their quotes.
 ///
 /// # Errors
-/// There are none, or the look-up failed.
+/// There are none, or the lookup failed.
 pub fn records(outcome: &Outcome) -> Result<Vec<String>, NoRecords> {
     match outcome {
         Outcome::Answers(answers) if !answers.is_empty() => {

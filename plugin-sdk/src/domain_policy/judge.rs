@@ -3,9 +3,9 @@
 use super::{Finding, Judgement, Observation, Requirement, Status};
 use crate::dns::{Reading, read_each};
 
-/// Some resolvers see the record and others do not, or a look-up failed: soon.
+/// Some resolvers see the record and others do not, or a lookup failed: soon.
 const RECHECK_MOVING_S: u32 = 300;
-/// A required record that its owner has yet to publish or mend.
+/// A required record that its owner has yet to publish or fix.
 const RECHECK_REQUIRED_S: u32 = 900;
 /// The domain can send; only advice is open.
 const RECHECK_ADVISED_S: u32 = 21_600;
@@ -14,7 +14,7 @@ const RECHECK_SATISFIED_S: u32 = 86_400;
 
 /// Reads every resolver's records for every requirement with `read`.
 ///
-/// A failed look-up is unknown, nothing at the name is missing, and resolvers that disagree are
+/// A failed lookup is unknown, nothing at the name is missing, and resolvers that disagree are
 /// between the old record and the new. The most urgent finding decides when to look again.
 pub fn judge_each(
     requirements: &[Requirement],

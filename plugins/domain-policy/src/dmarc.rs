@@ -8,7 +8,7 @@ use waxwing_plugin::domain_policy::{Requirement, Status};
 
 use crate::seen::{Further, Seen};
 
-/// The further look-up of the organizational domain's record, which its subdomains inherit.
+/// The further lookup of the organizational domain's record, which its subdomains inherit.
 pub const INHERITED: &str = "dmarc:organizational";
 
 /// The value that changes nothing but makes the domain's mail count as having a policy.

@@ -1,4 +1,4 @@
-//! A finding for every requirement, or the look-ups that a finding still waits for.
+//! A finding for every requirement, or the lookups that a finding still waits for.
 
 use waxwing_plugin::dns::{Reading, read_each};
 use waxwing_plugin::domain_policy::{Finding, Judgement, Observation, Status, Verdict};
@@ -7,9 +7,9 @@ use crate::requirements::{Need, Rule};
 use crate::seen::Seen;
 use crate::{dkim, dmarc, ownership, return_path, spf};
 
-/// A record that some resolvers see, or whose look-up failed: soon.
+/// A record that some resolvers see, or whose lookup failed: soon.
 const RECHECK_MOVING_S: u32 = 300;
-/// A required record that its owner has yet to publish or mend.
+/// A required record that its owner has yet to publish or fix.
 const RECHECK_REQUIRED_S: u32 = 900;
 /// The domain can send; only advice is open.
 const RECHECK_ADVISED_S: u32 = 21_600;

@@ -55,7 +55,7 @@ fn judge_records(
     follow(requirement, target, found, seen)
 }
 
-/// Where `first`, which the record points to, leads: the look-up of SPF at the same name is led over
+/// Where `first`, which the record points to, leads: the lookup of SPF at the same name is led over
 /// all of the chain, and tells it.
 fn follow(requirement: &Requirement, target: &str, first: &str, seen: &mut Seen<'_>) -> Reading {
     let name = &requirement.name;
@@ -119,7 +119,7 @@ mod tests {
         answered("return-path", values)
     }
 
-    /// The look-up of SPF at the same name, and what it was led over.
+    /// The lookup of SPF at the same name, and what it was led over.
     fn led(links: &[&str], outcome: Outcome) -> Observation {
         let cname_chain = links.iter().map(|it| (*it).to_owned()).collect();
         Observation { cname_chain, ..observed(THROUGH_RETURN_PATH, outcome) }

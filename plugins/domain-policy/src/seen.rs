@@ -13,18 +13,18 @@ const MOST_FURTHER: usize = 12;
 /// Names that SPF records include.
 const MOST_INCLUDES: usize = 10;
 
-/// How the ids of look-ups for includes begin.
+/// How the ids of lookups for includes begin.
 const INCLUDE: &str = "include:";
 
-/// The observations of one judgement, and the look-ups that it still wants.
+/// The observations of one judgement, and the lookups that it still wants.
 pub struct Seen<'a> {
     observations: &'a [Observation],
     further: Vec<Lookup>,
-    /// Further look-ups of earlier rounds: those that belong to no requirement.
+    /// Further lookups of earlier rounds: those that belong to no requirement.
     asked: Vec<&'a str>,
 }
 
-/// What a further look-up brought.
+/// What a further lookup brought.
 pub enum Further {
     Records(Vec<String>),
     Absent,
@@ -45,7 +45,7 @@ impl<'a> Seen<'a> {
         Self { observations, further: Vec::new(), asked }
     }
 
-    /// All observations of one look-up, one for each resolver.
+    /// All observations of one lookup, one for each resolver.
     pub fn of(&self, id: &str) -> impl Iterator<Item = &'a Observation> + use<'a> {
         let id = id.to_owned();
         self.observations.iter().filter(move |it| it.lookup_id == id)

@@ -32,7 +32,7 @@ pub fn run(settings: &Settings) -> Vec<SelfTestResult> {
             all(&made_up, &all_published, Status::Satisfied),
         ),
         self_check("no records are missing", all(&made_up, &nothing, Status::Missing)),
-        self_check("a failed look-up is unknown", all(&made_up, &no_answer, Status::Unknown)),
+        self_check("a failed lookup is unknown", all(&made_up, &no_answer, Status::Unknown)),
         self_check("what was not looked up is unknown", all(&made_up, &[], Status::Unknown)),
         self_check("other records never satisfy", others(&made_up)),
         self_check("a sandbox domain needs nothing", sandbox(settings)),

@@ -8,9 +8,9 @@ use waxwing_plugin::domain_policy::{Outcome, Requirement, Status};
 
 use crate::seen::{Further, Seen};
 use record::{Record, is_spf, resembles_spf};
-use walk::{MOST_LOOK_UPS, Sending, sending};
+use walk::{MAX_LOOKUPS, Sending, sending};
 
-/// The further look-up of the SPF record that the return path's CNAME leads to.
+/// The further lookup of the SPF record that the return path's CNAME leads to.
 pub const THROUGH_RETURN_PATH: &str = "spf:return-path";
 
 /// The longest record that a hint repeats with the include in it.
@@ -48,7 +48,7 @@ pub fn judge(
     }
 }
 
-/// The domain's own name is not there, so it is the registration that is amiss.
+/// The domain's own name is not there, so the registration is at fault.
 fn nothing_at_all(requirement: &Requirement) -> String {
     let Requirement { name, suggested_value, .. } = requirement;
     format!(
@@ -72,7 +72,7 @@ fn through_return_path(own: Reading, name: &str, seen: &mut Seen<'_>) -> Reading
     if !usable {
         let hint = format!(
             "{} (The return path {name} leads to this server, but has no SPF record that lets it \
-             send; that is for the operator of this server to mend.)",
+             send; the operator of this server must fix that.)",
             own.hint
         );
         return Reading { hint, ..own };
@@ -136,7 +136,7 @@ fn none_of(requirement: &Requirement, records: &[String]) -> Reading {
     if let Some(meant) = records.iter().find(|it| resembles_spf(it)) {
         let found = quoted(std::slice::from_ref(meant));
         let hint = format!(
-            "The TXT record {found} at {name} is passed over by receivers: an SPF record must begin \
+            "The TXT record {found} at {name} is ignored by receivers: an SPF record must begin \
              with exactly `v=spf1` and a space. Set it to `{suggested_value}`."
         );
         return Reading::wrong(records, hint);
@@ -174,7 +174,7 @@ fn judge_policy(
         Sending::Everybody => Reading::satisfied(
             records,
             format!(
-                "The SPF record lets this server send, and everybody else in your name too: it has \
+                "The SPF record lets this server send in your name, and everybody else too: it has \
                  an `all` without `~` or `-`. Better is `{}`.",
                 requirement.suggested_value
             ),
@@ -193,8 +193,8 @@ fn judge_policy(
         Sending::AfterAll => wrong(format!(
             "has `include:{include}` after `all`, where receivers never come. Move it before `all`."
         )),
-        Sending::TooManyLookUps => wrong(format!(
-            "needs more than {MOST_LOOK_UPS} look-ups before receivers come to this server, so they \
+        Sending::TooManyLookups => wrong(format!(
+            "needs more than {MAX_LOOKUPS} lookups before receivers come to this server, so they \
              ignore it all. Remove what is no longer used, or place `include:{include}` first."
         )),
         Sending::Broken(other, broken) => wrong(format!(

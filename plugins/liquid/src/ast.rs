@@ -2,8 +2,8 @@
 
 use crate::filter::Filter;
 
-/// A byte position in the source of a unit.
-pub type At = u32;
+/// A byte offset in the source of a unit.
+pub type SourceOffset = u32;
 
 /// A sequence of nodes.
 pub type Block = Vec<Node>;
@@ -36,7 +36,7 @@ pub struct Expr {
 
 #[derive(Debug)]
 pub struct FilterCall {
-    pub at: At,
+    pub at: SourceOffset,
     pub filter: &'static Filter,
     pub args: Vec<Primary>,
     pub named: Vec<(Box<str>, Primary)>,
@@ -106,7 +106,7 @@ pub enum Logic {
 
 #[derive(Debug)]
 pub struct Comparison {
-    pub at: At,
+    pub at: SourceOffset,
     pub left: Primary,
     pub right: Option<(Operator, Primary)>,
 }
@@ -131,7 +131,7 @@ pub struct Arm {
 
 #[derive(Debug)]
 pub struct For {
-    pub at: At,
+    pub at: SourceOffset,
     pub variable: Box<str>,
     pub collection: Primary,
     /// `variable-collection`, as written.
@@ -161,7 +161,7 @@ pub enum CycleName {
 /// `render` or `include`.
 #[derive(Debug)]
 pub struct Call {
-    pub at: At,
+    pub at: SourceOffset,
     pub scope: CallScope,
     pub partial: Primary,
     pub bound: Option<Bound>,

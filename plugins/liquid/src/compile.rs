@@ -155,7 +155,7 @@ impl Compiler<'_> {
         let text = match plaintext::derive(source) {
             Ok(it) => it,
             Err(fault) => {
-                self.faults.push(fault.in_source(label, source));
+                self.faults.push(fault.into_diagnostic(label, source));
                 return None;
             }
         };
@@ -176,14 +176,14 @@ impl Compiler<'_> {
                 calls_in(&block, &mut calls);
                 for call in calls {
                     if let Err(fault) = self.partial(call, mode, callers) {
-                        self.faults.push(fault.in_source(label, &source));
+                        self.faults.push(fault.into_diagnostic(label, &source));
                     }
                 }
                 let label = label.to_owned();
                 Some(Unit { label, source, mode, block, last_size: Cell::new(0) })
             }
             Err(faults) => {
-                self.faults.extend(faults.into_iter().map(|it| it.in_source(label, &source)));
+                self.faults.extend(faults.into_iter().map(|it| it.into_diagnostic(label, &source)));
                 None
             }
         }
@@ -235,7 +235,7 @@ impl Compiler<'_> {
             match plaintext::derive(&source) {
                 Ok(it) => source = it,
                 Err(fault) => {
-                    self.faults.push(fault.in_source(&label, &source));
+                    self.faults.push(fault.into_diagnostic(&label, &source));
                     return Ok(());
                 }
             }

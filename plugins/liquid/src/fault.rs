@@ -1,23 +1,23 @@
-//! Faults with a place in a source, and how they become diagnostics.
+//! Template errors with their position, and how they become diagnostics.
 
-use crate::ast::At;
+use crate::ast::SourceOffset;
 use crate::template::Diagnostic;
 
-/// What is wrong, at a byte position of the source at hand.
+/// An error at a byte offset of the source.
 #[derive(Debug)]
 pub struct Fault {
     pub code: &'static str,
     pub message: String,
-    pub at: At,
+    pub at: SourceOffset,
 }
 
 impl Fault {
-    pub fn new(code: &'static str, at: At, message: impl Into<String>) -> Self {
+    pub fn new(code: &'static str, at: SourceOffset, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), at }
     }
 
     /// Adds the place: which part, line, column and the line's text.
-    pub fn in_source(self, part: &str, source: &str) -> Diagnostic {
+    pub fn into_diagnostic(self, part: &str, source: &str) -> Diagnostic {
         let (line, column, snippet) = place(source, self.at as usize);
         let (snippet, part) = (Some(snippet), Some(part.to_owned()));
         Diagnostic { line, column, snippet, part, ..Diagnostic::new(self.code, self.message) }

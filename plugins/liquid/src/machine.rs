@@ -7,7 +7,7 @@ mod iterate;
 
 use std::rc::Rc;
 
-use crate::ast::At;
+use crate::ast::SourceOffset;
 use crate::mode::Mode;
 use crate::plaintext::of_markup;
 use crate::unit::{Partials, Unit};
@@ -27,7 +27,7 @@ const MAX_MISSING: usize = 256;
 pub struct Stopped {
     pub code: &'static str,
     pub message: String,
-    pub at: At,
+    pub at: SourceOffset,
     pub whose: Whose,
     /// Label and source of the unit; set where the unit is left.
     pub unit: Option<(String, String)>,
@@ -41,7 +41,7 @@ pub enum Whose {
 }
 
 impl Stopped {
-    fn new(code: &'static str, at: At, message: impl Into<String>) -> Self {
+    fn new(code: &'static str, at: SourceOffset, message: impl Into<String>) -> Self {
         let whose = if code == "render_error" { Whose::Data } else { Whose::Template };
         Self { code, message: message.into(), at, whose, unit: None }
     }

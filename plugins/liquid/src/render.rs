@@ -108,7 +108,7 @@ fn object(data: &str) -> Result<Rc<Object<'_>>, RenderError> {
 fn failure(it: Stopped) -> RenderError {
     let fault = Fault::new(it.code, it.at, it.message);
     let (label, source) = it.unit.unwrap_or_default();
-    let diagnostics = vec![fault.in_source(&label, &source)];
+    let diagnostics = vec![fault.into_diagnostic(&label, &source)];
     match it.whose {
         Whose::Data => RenderError::Data(diagnostics),
         Whose::Template => RenderError::Template(diagnostics),

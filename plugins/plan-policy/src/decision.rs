@@ -2,7 +2,7 @@
 
 use waxwing_plugin::plan_policy::{Account, Charge, Decision, Denial, UseRequest};
 
-use crate::ladder::{Ladder, Standing};
+use crate::plans::{Plans, Rank};
 use crate::settings::ANY_PAID_PLAN;
 
 /// The windows of the limits slide, and the host gives sums only; so these say when to ask again,
@@ -11,11 +11,11 @@ const RETRY_DAILY_S: u32 = 3_600;
 const RETRY_MONTHLY_S: u32 = 86_400;
 
 /// Decides every use; what is allowed counts against the limits of those that follow it.
-pub fn decide(ladder: &Ladder, who: &Account, uses: &[UseRequest]) -> Vec<Decision> {
-    let standing = ladder.standing(who);
+pub fn decide(plans: &Plans, who: &Account, uses: &[UseRequest]) -> Vec<Decision> {
+    let rank = plans.rank(who);
     let mut allowed = 0;
     uses.iter()
-        .map(|it| match admit(ladder, who, &standing, allowed, it) {
+        .map(|it| match admit(plans, who, &rank, allowed, it) {
             Ok(charge) => {
                 allowed += u64::from(it.recipients);
                 Decision::Allow(charge)
@@ -26,29 +26,29 @@ pub fn decide(ladder: &Ladder, who: &Account, uses: &[UseRequest]) -> Vec<Decisi
 }
 
 fn admit(
-    ladder: &Ladder,
+    plans: &Plans,
     who: &Account,
-    standing: &Standing<'_>,
+    rank: &Rank<'_>,
     allowed: u64,
     r#use: &UseRequest,
 ) -> Result<Charge, Denial> {
     if let Some(required) = &r#use.template_required_plan
-        && !ladder.meets(who, standing, required)
+        && !plans.meets(who, rank, required)
     {
-        return Err(restricted(ladder, who, r#use, required));
+        return Err(restricted(plans, who, r#use, required));
     }
-    within_limits(who, standing, allowed, r#use.recipients)?;
-    price(who, standing, r#use.recipients)
+    within_limits(who, rank, allowed, r#use.recipients)?;
+    price(who, rank, r#use.recipients)
 }
 
-fn restricted(ladder: &Ladder, who: &Account, r#use: &UseRequest, required: &str) -> Denial {
+fn restricted(plans: &Plans, who: &Account, r#use: &UseRequest, required: &str) -> Denial {
     let what = match &r#use.template_slug {
         Some(slug) => format!("template `{slug}`"),
         None => "this message".to_owned(),
     };
     let needs = if required == ANY_PAID_PLAN {
         "a paid plan".to_owned()
-    } else if ladder.lists(required) {
+    } else if plans.contains(required) {
         format!("plan `{required}` or a higher one")
     } else {
         format!("plan `{required}`")
@@ -64,11 +64,11 @@ fn restricted(ladder: &Ladder, who: &Account, r#use: &UseRequest, required: &str
 /// The longer window first, so that the answer names the longer wait.
 fn within_limits(
     who: &Account,
-    standing: &Standing<'_>,
+    rank: &Rank<'_>,
     allowed: u64,
     recipients: u32,
 ) -> Result<(), Denial> {
-    let terms = &standing.rung.terms;
+    let terms = &rank.plan.terms;
     let windows = [
         (terms.monthly_limit, who.sent_last_month, "month", RETRY_MONTHLY_S),
         (terms.daily_limit, who.sent_last_day, "day", RETRY_DAILY_S),
@@ -94,18 +94,20 @@ fn within_limits(
     Ok(())
 }
 
-fn price(who: &Account, standing: &Standing<'_>, recipients: u32) -> Result<Charge, Denial> {
-    let each = standing.rung.terms.credits_per_recipient;
+fn price(who: &Account, rank: &Rank<'_>, recipients: u32) -> Result<Charge, Denial> {
+    let each = rank.plan.terms.credits_per_recipient;
     let Some(credits) = each.checked_mul(recipients) else {
         return Err(Denial {
             code: "price-overflow".to_owned(),
-            message: format!("{recipients} recipients at {each} credits each is past any balance"),
+            message: format!(
+                "{recipients} recipients at {each} credits each exceeds any possible balance"
+            ),
             required_plan: None,
             retry_after_s: None,
         });
     };
-    let mut reason = standing.rung.reason.clone();
-    if !standing.listed {
+    let mut reason = rank.plan.reason.clone();
+    if !rank.listed {
         reason = format!("{reason}, because plan {} is not in the policy's settings", who.plan);
     }
     Ok(Charge { credits, reason: Some(reason) })

@@ -4,30 +4,30 @@
 //! is not looked at here, the host refuses an empty one whatever a policy says.
 
 mod decision;
-mod ladder;
+mod plans;
 mod self_test;
 mod settings;
 
 use waxwing_plugin::plan_policy::{Account, Decision, PlanPolicy, UseRequest};
 use waxwing_plugin::{CallContext, Diagnostic, Failure, Plugin, SelfTestResult};
 
-use ladder::Ladder;
+use plans::Plans;
 use settings::Settings;
 
 /// The policy over the operator's plans.
 struct PlanRules {
-    ladder: Ladder,
+    plans: Plans,
 }
 
 impl Plugin for PlanRules {
     type Settings = Settings;
 
     fn configure(settings: Settings) -> Result<Self, Vec<Diagnostic>> {
-        Ok(Self { ladder: Ladder::new(settings)? })
+        Ok(Self { plans: Plans::new(settings)? })
     }
 
     fn self_test(&self, _: &CallContext) -> Vec<SelfTestResult> {
-        self_test::run(&self.ladder)
+        self_test::run(&self.plans)
     }
 }
 
@@ -38,7 +38,7 @@ impl PlanPolicy for PlanRules {
         who: &Account,
         uses: &[UseRequest],
     ) -> Result<Vec<Decision>, Failure> {
-        Ok(decision::decide(&self.ladder, who, uses))
+        Ok(decision::decide(&self.plans, who, uses))
     }
 }
 

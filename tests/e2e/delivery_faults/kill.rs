@@ -77,7 +77,7 @@ async fn kill_9_between_any_two_steps_of_a_delivery_loses_nothing() {
         let _perhaps_answered = accept(&server, &account, &name).await;
         let ask = || async { killed.load(Ordering::SeqCst).then_some(()) };
         until_async(&format!("{step:?} is reached"), BOUND, ask).await;
-        server.ended();
+        server.wait_for_exit();
         post.forget_hooks();
         Database::of(&server).await.assert_sound().await;
         server.restart();
@@ -120,7 +120,7 @@ async fn kill_9_in_the_middle_of_a_large_message_sends_all_of_it_again() {
     post.start_again();
     let ask = || async { killed.load(Ordering::SeqCst).then_some(()) };
     until_async("it is on its way", BOUND, ask).await;
-    server.ended();
+    server.wait_for_exit();
     post.forget_hooks();
     assert_eq!(post.message_count(), 0, "it was in the middle");
     server.restart();

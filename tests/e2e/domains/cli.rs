@@ -7,7 +7,7 @@ use super::{assert_not_verified, lab, send};
 
 /// A command about one domain of the account of `dev`.
 fn domain(server: &Server, verb: &str, name: &str) -> Domain {
-    Domain(server.cli(&["domain", verb, "--account", server.told("accountId"), name]))
+    Domain(server.cli(&["domain", verb, "--account", server.dev_output("accountId"), name]))
 }
 
 #[tokio::test]
@@ -34,7 +34,7 @@ async fn a_domain_is_added_published_checked_rotated_and_deleted_by_commands() {
     assert_eq!(domain(&server, "show", name), verified);
     // It holds for the very next request of the server that runs.
     send(&server, key, name, "ada@example.com").await;
-    let list = server.cli(&["domain", "list", "--account", server.told("accountId")]);
+    let list = server.cli(&["domain", "list", "--account", server.dev_output("accountId")]);
     let line = list.as_array().expect("a list").iter().find(|it| it["name"] == name);
     let line = line.expect("it is listed").as_object().expect("an object");
     assert!(line.iter().all(|(field, value)| verified.0[field] == *value), "{line:?}");
@@ -54,7 +54,7 @@ async fn a_domain_is_added_published_checked_rotated_and_deleted_by_commands() {
     let gone = domain(&server, "delete", name);
     assert_eq!(gone.0, json!({"id": added.0["id"], "name": name, "deleted": true}));
     super::assert_unknown(&server, key, name).await;
-    let account = server.told("accountId");
+    let account = server.dev_output("accountId");
     for verb in ["show", "records", "check", "rotate", "delete"] {
         let error = server.cli_fails(&["domain", verb, "--account", account, name]);
         assert!(error.starts_with("error: ") && error.contains(name), "{verb}: {error}");
@@ -64,7 +64,7 @@ async fn a_domain_is_added_published_checked_rotated_and_deleted_by_commands() {
 #[tokio::test]
 async fn people_are_told_what_to_publish_and_what_is_amiss() {
     let (dns, server) = lab().await;
-    let account = server.told("accountId");
+    let account = server.dev_output("accountId");
     let say = |verb| server.cli_text(&["domain", verb, "--account", account, "words.example"]);
     let added = say("add");
     assert!(added.contains("words.example  pending  0% verified"), "{added}");
@@ -91,7 +91,7 @@ async fn people_are_told_what_to_publish_and_what_is_amiss() {
 #[tokio::test]
 async fn what_a_command_cannot_do_it_says() {
     let (_dns, server) = lab().await;
-    let account = server.told("accountId").to_owned();
+    let account = server.dev_output("accountId").to_owned();
     drop(domain(&server, "add", "here.example"));
     for (arguments, words) in [
         (vec!["add", "--account", &account, "here.example"], "already"),
@@ -116,7 +116,7 @@ async fn commands_and_the_server_may_check_a_domain_at_the_same_time() {
     let (key, name) = (server.key(), "together.example");
     server.add_domain(key, name).await.publish(&dns);
     let by_command = || {
-        let (account, server) = (server.told("accountId").to_owned(), &server);
+        let (account, server) = (server.dev_output("accountId").to_owned(), &server);
         move || server.cli(&["domain", "check", "--account", &account, name])
     };
     let commands: Vec<Value> = std::thread::scope(|scope| {

@@ -263,7 +263,7 @@ async fn kill_9_in_the_middle_of_checks_loses_nothing() {
             server.signal("KILL");
         };
         join(checks, kill).await;
-        server.ended();
+        server.wait_for_exit();
         Database::of(&server).await.assert_sound().await;
         server.restart();
         for domain in &before {

@@ -255,7 +255,7 @@ async fn other_records_beside_the_right_one_do_not_matter_however_odd() {
 }
 
 #[tokio::test]
-async fn the_look_ups_are_kept_with_data_resolver_and_time() {
+async fn the_lookups_are_kept_with_data_resolver_and_time() {
     let (dns, server) = patient_lab().await;
     let domain = server.add_domain(server.key(), "kept.example").await;
     assert_eq!(domain.0["lookups"], json!([]));

@@ -19,7 +19,7 @@ fn count(server: &Server, account: &str) -> usize {
 #[tokio::test]
 async fn a_public_suffix_is_nobodys() {
     let (_dns, server) = lab().await;
-    let account = server.told("accountId");
+    let account = server.dev_output("accountId");
     for name in ["co.uk", "github.io", "CO.UK", "xn--55qx5d.cn", "公司.cn"] {
         let answer = server.try_add_domain(server.key(), name).await;
         assert_refused(&answer, "public suffix");
@@ -34,7 +34,7 @@ async fn a_public_suffix_is_nobodys() {
 #[tokio::test]
 async fn a_word_of_two_scripts_is_refused_unless_the_operator_has_looked() {
     let (_dns, server) = lab().await;
-    let account = server.told("accountId");
+    let account = server.dev_output("accountId");
     // The first letter is Cyrillic.
     let name = "\u{430}pple.example";
     assert_refused(&server.try_add_domain(server.key(), name).await, "mixes scripts");

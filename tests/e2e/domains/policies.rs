@@ -105,14 +105,14 @@ async fn a_policy_that_gives_no_answer_is_told_as_the_servers_fault() {
             answer.body
         );
     }
-    let list = server.cli(&["domain", "list", "--account", server.told("accountId")]);
+    let list = server.cli(&["domain", "list", "--account", server.dev_output("accountId")]);
     assert_eq!(list.as_array().map(Vec::len), Some(1), "nothing was added: {list}");
     let greedy = added_and_checked(&server, "greedy.example").await;
     let failure = greedy.text("failure");
-    assert!(failure.contains("goes on asking for look-ups"), "{failure}");
+    assert!(failure.contains("goes on asking for lookups"), "{failure}");
     assert_eq!((greedy.state(), greedy.progress()), ("pending", 0));
     assert!(greedy.0["checkedAt"].is_string());
-    let asked = greedy.0["lookups"].as_array().expect("look-ups").len();
+    let asked = greedy.0["lookups"].as_array().expect("lookups").len();
     assert!((3..=22).contains(&asked), "bounded: {asked}");
 }
 

@@ -62,7 +62,7 @@ async fn a_domain_that_nobody_publishes_is_given_up_and_comes_back_when_it_is_as
 async fn what_was_added_by_a_command_or_before_a_crash_is_looked_at_too() {
     let dns = name_server().await;
     let mut server = Server::start(eager(&dns));
-    let (key, account) = (server.key().to_owned(), server.told("accountId").to_owned());
+    let (key, account) = (server.key().to_owned(), server.dev_output("accountId").to_owned());
     let added = server.cli(&["domain", "add", "--account", &account, "command.example"]);
     Domain(added).publish(&dns);
     drop(server.until_domain(&key, "command.example", "it is verified", is("verified")).await);

@@ -105,7 +105,7 @@ fn a_private_key_would_be_found_however_it_is_written() {
 async fn a_private_key_is_in_no_answer_no_log_and_no_file() {
     let (dns, mut server) = lab().await;
     let (key, name) = (server.key().to_owned(), "secret.example");
-    let account = server.told("accountId").to_owned();
+    let account = server.dev_output("accountId").to_owned();
     let mut said = String::new();
     let added = server.add_domain(&key, name).await;
     added.publish(&dns);

@@ -55,16 +55,16 @@ async fn a_record_that_names_the_server_is_right_and_others_say_what_to_change()
 }
 
 #[tokio::test]
-async fn more_than_ten_look_ups_are_counted_as_receivers_count_them() {
+async fn more_than_ten_lookups_are_counted_as_receivers_count_them() {
     let (dns, server) = lab().await;
     let ten = (0..9).map(|n| format!("a:h{n}.example.net ")).collect::<Vec<_>>().concat();
     let domain = alone(&dns, &server, "ten.example", &[&format!("v=spf1 {ten}{OURS} -all")]).await;
     assert_says(&domain.record("spf"), "satisfied", &[]);
     let eleven = format!("v=spf1 {ten}mx {OURS} -all");
     let domain = alone(&dns, &server, "eleven.example", &[&eleven]).await;
-    let words = ["more than 10 look-ups", "place `include:spf.mail.waxwing.example` first"];
+    let words = ["more than 10 lookups", "place `include:spf.mail.waxwing.example` first"];
     assert_says(&domain.record("spf"), "wrong", &words);
-    // Counted over all that is included: four records with three look-ups, and four themselves.
+    // Counted over all that is included: four records with three lookups, and four themselves.
     for n in 0..4 {
         dns.txt(&format!("s{n}.example.net"), "v=spf1 a:a.example a:b.example mx ~all");
     }
@@ -82,7 +82,7 @@ async fn more_than_ten_look_ups_are_counted_as_receivers_count_them() {
 }
 
 #[tokio::test]
-async fn includes_are_followed_over_further_rounds_of_look_ups() {
+async fn includes_are_followed_over_further_rounds_of_lookups() {
     let (dns, server) = lab().await;
     dns.txt("one.deep.example.net", "v=spf1 ip4:192.0.2.7 include:two.deep.example.net -all");
     dns.txt("two.deep.example.net", &format!("v=spf1 {OURS} -all"));
@@ -127,5 +127,5 @@ async fn the_return_path_carries_spf_whatever_the_domain_itself_has() {
     dns.remove_all("bounce.mail.waxwing.example");
     let domain = server.check_domain(server.key(), "carried.example").await;
     assert_eq!(domain.state(), "verified");
-    assert_says(&domain.record("spf"), "wrong", &["for the operator of this server to mend"]);
+    assert_says(&domain.record("spf"), "wrong", &["the operator of this server must fix that"]);
 }

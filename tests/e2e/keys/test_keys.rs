@@ -107,7 +107,7 @@ async fn what_a_test_key_sends_again_stays_in_the_sandbox_and_costs_nothing() {
 #[tokio::test]
 async fn no_command_makes_a_test_key_for_operators() {
     let server = Server::dev();
-    let account = server.told("accountId");
+    let account = server.dev_output("accountId");
     let key = ["key", "create", "--account", account, "--test", "--scope", "operator"];
     let said = server.cli_fails(&key);
     assert!(said.contains("a test key cannot have the scope operator"), "{said}");

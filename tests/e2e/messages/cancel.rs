@@ -1,4 +1,4 @@
-//! What waits can be canceled: then it is not sent, and its price is given back, once.
+//! What waits can be canceled: then it is not sent, and its price is refunded, once.
 
 use std::collections::BTreeSet;
 
@@ -35,7 +35,7 @@ async fn a_scheduled_message_is_called_back_and_refunded_once() {
 async fn a_deferred_message_is_called_back_and_never_arrives() {
     let down = Launch::dev().with("inbox", "enabled", "false");
     let mut server = Server::start(down.with("delivery", "retry_pauses_s", "[3]"));
-    let before = server.balance(server.told("accountId"));
+    let before = server.balance(server.dev_output("accountId"));
     let kept = server.send(server.key(), &message("kept@example.com")).await.message_id();
     let id = server.send(server.key(), &message("gone@example.com")).await.message_id();
     let cancel = || async {
@@ -48,7 +48,7 @@ async fn a_deferred_message_is_called_back_and_never_arrives() {
     server.wait_for_mail_to("kept@example.com").await;
     until_state(&server, server.key(), &kept, "delivered").await;
     assert_eq!(server.inbox().await.len(), 1);
-    assert_eq!(server.balance(server.told("accountId")), before - 1);
+    assert_eq!(server.balance(server.dev_output("accountId")), before - 1);
     Database::of(&server).await.assert_sound().await;
 }
 

@@ -96,7 +96,7 @@ async fn in_the_shadow_callers_are_answered_by_the_live_one_and_differences_are_
     let server = server();
     let (one, two) = (Component::guest("price-one"), Component::guest("price-two"));
     server.swap(PLAN, &one.bytes, &one.digest).await;
-    let account = server.told("accountId").to_owned();
+    let account = server.dev_output("accountId").to_owned();
     let before = server.balance(&account);
     server.install(PLAN, "?shadow=20&impact=ask", &two.bytes).await;
     server.at_stage(PLAN, "shadow").await;
@@ -188,7 +188,7 @@ async fn a_slot_without_samples_of_its_own_is_compared_on_those_of_the_slot_it_n
         sent(&server, n).await;
     }
     recorded(&server, 3).await;
-    let account = server.told("accountId");
+    let account = server.dev_output("accountId");
     let binding = format!("[binding]\naccount = \"{account}\"\n");
     server.place("house-prices.toml", format!("{binding}[activation]\nimpact = \"ask\"\n"));
     server.place("house-prices.wasm", &two.bytes);
@@ -209,7 +209,7 @@ async fn a_plugin_that_traps_in_the_shadow_harms_nobody_and_is_counted() {
     let server = server();
     let (a, bad) = (Component::guest("visible-a"), Component::guest("poison-renderer"));
     server.swap(RENDERER, &a.bytes, &a.digest).await;
-    let account = server.told("accountId").to_owned();
+    let account = server.dev_output("accountId").to_owned();
     let template = crate::fixture::Template {
         subject: "A subject",
         text: Some("POISON"),

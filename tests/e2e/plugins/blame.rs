@@ -10,7 +10,7 @@ use crate::fixture::{Template, publish, with};
 /// `poison-renderer` panics on the text `POISON`.
 fn publish_text(server: &Server, slug: &str, text: &str) {
     let template = Template { subject: "A subject", text: Some(text), ..Template::default() };
-    drop(publish(server, server.told("accountId"), slug, &template, &[]));
+    drop(publish(server, server.dev_output("accountId"), slug, &template, &[]));
 }
 
 async fn send(server: &Server, slug: &str) -> Answer {
@@ -58,7 +58,7 @@ async fn a_template_that_two_renderers_trap_on_is_in_quarantine_and_the_renderer
         answer.assert_refused(500, "INTERNAL");
         let words = answer.body["message"].as_str().expect("a message");
         assert!(words.contains("template bad-one is in quarantine"), "{words}");
-        assert!(words.contains("publish a mended version"), "what to do: {words}");
+        assert!(words.contains("publish a fixed version"), "what to do: {words}");
         refused(&server, &answer, 500).await;
     }
     let view = server.slot(RENDERER).await;
@@ -66,7 +66,7 @@ async fn a_template_that_two_renderers_trap_on_is_in_quarantine_and_the_renderer
     assert_eq!(view["active"]["trapped"], 1, "and is not called with it again");
     let decision = sent(&server, 1).await;
     assert_eq!(of_kind(&decision, "renderer")["digest"], second.digest);
-    // A mended version is another input.
+    // A fixed version is another input.
     publish_text(&server, "bad-one", "All is well.");
     send(&server, "bad-one").await.message_id();
 }

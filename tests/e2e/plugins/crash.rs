@@ -230,7 +230,7 @@ async fn a_start_survives_a_state_that_was_damaged_while_nothing_ran() {
     let one = Component::guest("price-one");
     server.terminate();
     let state = server.data_dir().join("plugin-state");
-    // Half a state: the slot's file is proven anew.
+    // Half a state: the slot's file is validated anew.
     fs::write(state.join("plan-policy.json"), "{\"active\":").expect("written");
     server.restart();
     server.live(PLAN, &one.digest).await;

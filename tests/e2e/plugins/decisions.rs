@@ -200,7 +200,7 @@ async fn a_failure_in_live_calls_only_is_seen_again_in_a_replay() {
 async fn a_trap_is_always_recorded_and_a_replay_proves_its_mending() {
     let mut server =
         Server::start(waxwing_tests::Launch::dev().with("plugins", "sample_every", "1000000"));
-    super::publish_note(&server, server.told("accountId"), "note");
+    super::publish_note(&server, server.dev_output("accountId"), "note");
     let (bad, one) = (Component::guest("panic-on-poison"), Component::guest("price-one"));
     server.swap(PLAN, &bad.bytes, &bad.digest).await;
     // Past the first calls of a generation, which are all recorded.

@@ -166,7 +166,7 @@ async fn hold_each_to_its_generations(
             combinations.keys().map(|it| if index == 0 { it.0 } else { it.1 }).collect();
         assert_eq!(used.len(), 2, "both generations of the {what} were used: {combinations:?}");
     }
-    assert_eq!(server.balance(server.told("accountId")), 1_000_000 - spent);
+    assert_eq!(server.balance(server.dev_output("accountId")), 1_000_000 - spent);
 }
 
 const ROWS: &str = "SELECT json_object('id', m.id, 'recipient', m.recipient,

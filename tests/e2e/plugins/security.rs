@@ -42,7 +42,7 @@ async fn without_an_operators_key_nothing_is_shown_and_nothing_is_done() {
     let (one, two) = (Component::guest("price-one"), Component::guest("price-two"));
     server.swap(PLAN, &one.bytes, &one.digest).await;
     let id = sent(&server, 1).await["id"].as_str().expect("an id").to_owned();
-    let account = server.told("accountId").to_owned();
+    let account = server.dev_output("accountId").to_owned();
     let (_, sender) = server.make_key(&account, &[]);
     server.send(&sender, &note(2)).await.message_id();
     for (method, path) in ROUTES {

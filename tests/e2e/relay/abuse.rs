@@ -66,7 +66,7 @@ async fn no_other_end_of_a_message_is_one_and_nothing_is_smuggled() {
         assert!(silent || end.contains('\0'), "{end:?}: {rest}");
     }
     assert_eq!(accepted, 9);
-    let messages = server.messages(server.told("accountId"));
+    let messages = server.messages(server.dev_output("accountId"));
     assert!(messages.iter().all(|it| it["to"] == "ada@example.com"), "{messages:?}");
     assert_unharmed(&server, accepted).await;
 }

@@ -13,7 +13,7 @@ const SOON: Duration = Duration::from_mins(1);
 async fn a_certificate_is_exchanged_and_sessions_live_on() {
     let server = Server::dev();
     let mut old = Smtp::authenticated(&server, Port::StartTls).await;
-    let authority = server.told("caFile");
+    let authority = server.dev_output("caFile");
     let before = fs::read(authority).expect("an authority");
     let folder = server.data_dir().join("tls");
     for file in fs::read_dir(&folder).expect("a folder") {

@@ -57,7 +57,7 @@ async fn kill_9_under_load_loses_no_250() {
             server.signal("KILL");
         };
         join(join_all(clients), killer).await;
-        server.ended();
+        server.wait_for_exit();
         Database::of(&server).await.assert_sound().await;
         all.extend(accepted.into_inner().expect("no client panicked"));
         server.restart();
@@ -89,8 +89,8 @@ async fn a_server_that_stops_lets_a_transaction_finish_and_says_goodbye() {
     let sent = busy.content(&whole("Hi", "Hi")).await.message_id();
     let said = busy.end().await.expect("the session ends");
     assert!(said.starts_with("421 4.3.2"), "{said}");
-    server.ended();
+    server.wait_for_exit();
     server.restart();
     server.wait_for_mail_to("ada@example.com").await;
-    assert_eq!(server.messages(server.told("accountId"))[0]["id"], sent.as_str());
+    assert_eq!(server.messages(server.dev_output("accountId"))[0]["id"], sent.as_str());
 }

@@ -157,7 +157,7 @@ async fn each_mode_can_listen_at_several_addresses() {
 #[tokio::test]
 async fn another_user_name_than_the_key_works_by_a_setting_alone() {
     let server = Server::dev();
-    for user in ["apikey", server.told("from")] {
+    for user in ["apikey", server.dev_output("from")] {
         let mut client = Smtp::secured(&server, Port::Implicit).await;
         log_in_as(&mut client, user, server.key()).await.assert(535);
     }
@@ -169,7 +169,7 @@ async fn another_user_name_than_the_key_works_by_a_setting_alone() {
     ] {
         let launch = Launch::dev().with("smtp", "user_names", names);
         let server = Server::start(launch.with("limits", "failed_logins", "1000"));
-        let (key, from) = (server.key(), server.told("from").to_uppercase());
+        let (key, from) = (server.key(), server.dev_output("from").to_uppercase());
         let other = server.open_account("pro", 10);
         for (user, password, code) in [
             (key, key, 235),

@@ -47,7 +47,7 @@ async fn what_cannot_be_encoded_is_refused_at_the_end_of_data() {
         let message = format!("From: {FROM}\r\n{header}\r\n\r\nHi\r\n");
         client.send(FROM, &["ada@example.com"], &message).await.assert_begins(reply);
     }
-    assert_eq!(server.messages(server.told("accountId")).len(), 0);
+    assert_eq!(server.messages(server.dev_output("accountId")).len(), 0);
 }
 
 #[tokio::test]

@@ -38,11 +38,11 @@ async fn a_refused_login_over_smtp_is_one_line_of_the_log() {
 #[tokio::test]
 async fn a_key_that_was_switched_off_is_named_in_the_log() {
     let server = Server::dev();
-    let (id, key) = server.make_key(server.told("accountId"), &[]);
+    let (id, key) = server.make_key(server.dev_output("accountId"), &[]);
     drop(server.cli(&["key", "deactivate", &id]));
     Smtp::secured(&server, Port::Implicit).await.log_in(&key).await.assert(535);
     let lines = refusals(&server);
-    let account = format!("account={}", server.told("accountId"));
+    let account = format!("account={}", server.dev_output("accountId"));
     assert_holds(lines.last().expect("a line"), &[&format!("key={id}"), &account]);
 }
 
@@ -55,7 +55,7 @@ async fn a_refused_message_is_one_line_with_its_account_and_why() {
     client.send(FROM, &["grace.hopper@example.com"], &message).await.assert(554);
     let lines = refusals(&server);
     let [sender, content] = &lines[..] else { unreachable!("two lines: {lines:?}") };
-    let account = format!("account={}", server.told("accountId"));
+    let account = format!("account={}", server.dev_output("accountId"));
     let common = ["peer=127.0.0.1", "key=key_", &account];
     assert_holds(sender, &common);
     assert_holds(sender, &["reply=550", "refusal=DOMAIN_NOT_VERIFIED", "elsewhere.example"]);
@@ -78,7 +78,7 @@ async fn a_refusal_over_http_names_key_account_code_and_peer() {
         let line = log.lines().find(|it| it.contains("/messages/send") && it.contains(&wanted));
         line.expect("a line of the request").to_owned()
     };
-    let account = format!("account={}", server.told("accountId"));
+    let account = format!("account={}", server.dev_output("accountId"));
     let known = ["peer=127.0.0.1", "key=key_", &account, "refusal=BAD_REQUEST"];
     assert_holds(&line("400"), &known);
     assert_holds(&line("401"), &["peer=127.0.0.1", "refusal=UNAUTHORIZED"]);

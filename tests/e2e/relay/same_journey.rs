@@ -43,7 +43,7 @@ fn row(server: &Server, account: &str, to: &str) -> Value {
 #[tokio::test]
 async fn a_template_gives_the_same_message_row_and_price_through_both_doors() {
     let server = Server::dev();
-    let account = server.told("accountId");
+    let account = server.dev_output("accountId");
     let data = json!({"code": "Ü 481 902", "product_name": "Tërn"});
     let body = json!({
         "to": "http@example.com", "type": "EMAIL", "template": "verification-code", "data": data,
@@ -191,7 +191,7 @@ async fn an_idempotency_key_makes_one_message_of_two_transactions() {
     assert_eq!(first, again);
     let other = client.send(FROM, &["ada@example.com"], &message("two")).await;
     other.assert_begins("554 5.6.0 IDEMPOTENCY_CONFLICT");
-    assert_eq!(server.messages(server.told("accountId")).len(), 1);
+    assert_eq!(server.messages(server.dev_output("accountId")).len(), 1);
 
     let send = async |client: &mut Smtp, recipients: &[&str]| {
         let message = format!("X-Waxwing-Idempotency-Key: k2\r\n{}", super::whole("Hi", "one"));
@@ -200,5 +200,5 @@ async fn an_idempotency_key_makes_one_message_of_two_transactions() {
     let first = send(&mut client, &["ada@example.com", "bob@example.com"]).await;
     let again = send(&mut client, &["bob@example.com", "ada@example.com"]).await;
     assert_eq!(first, again, "a retry may name its recipients in another order");
-    assert_eq!(server.messages(server.told("accountId")).len(), 3);
+    assert_eq!(server.messages(server.dev_output("accountId")).len(), 3);
 }

@@ -16,9 +16,9 @@ async fn every_byte_that_may_stay_stays_and_every_recipient_has_a_row() {
     let message = format!("bcc: secret@example.com\r\n{rest}");
     let to: Vec<String> = (0..100).map(|n| format!("n{n}@example.com")).collect();
     let to: Vec<&str> = to.iter().map(String::as_str).collect();
-    let before = server.balance(server.told("accountId"));
+    let before = server.balance(server.dev_output("accountId"));
     let id = client.send(FROM, &to, &message).await.message_id();
-    assert_eq!(before - server.balance(server.told("accountId")), 100);
+    assert_eq!(before - server.balance(server.dev_output("accountId")), 100);
     let mails = server.wait_for_mails(100).await;
     for mail in [&mails[0], &mails[99]] {
         let raw = String::from_utf8(server.raw_mail(mail).await).expect("UTF-8");
@@ -75,7 +75,7 @@ async fn who_wrote_a_message_and_where_it_bounces_to_are_at_verified_domains() {
     // The empty envelope sender is everybody's.
     drop(client.send("", &["ada@example.com"], &whole("Auto-reply", "Hi")).await.message_id());
     server.wait_for_mail_to("ada@example.com").await;
-    assert_eq!(server.messages(server.told("accountId")).len(), 1);
+    assert_eq!(server.messages(server.dev_output("accountId")).len(), 1);
 }
 
 #[tokio::test]

@@ -42,7 +42,7 @@ async fn a_webhook_is_made_shown_changed_and_removed() {
     let shown = server.webhook(key, id).await;
     assert!(id.starts_with("whk_") && shown.get("secret").is_none(), "{shown}");
     for (field, value) in [
-        ("accountId", json!(server.told("accountId"))),
+        ("accountId", json!(server.dev_output("accountId"))),
         ("url", json!(receiver.url())),
         ("description", json!("Orders")),
         ("types", json!(["message.*"])),
@@ -180,7 +180,7 @@ async fn another_accounts_webhook_is_not_there() {
 async fn a_key_for_some_of_the_account_neither_sees_nor_changes_webhooks() {
     let (receiver, server) = lab().await;
     let webhook = server.make_webhook(server.key(), &receiver, &[]).await;
-    let account = server.told("accountId");
+    let account = server.dev_output("accountId");
     let domain = ["--scope", "admin", "--domain", "sandbox.test"];
     let template = ["--scope", "admin", "--template", "verification-code"];
     for restriction in [domain, template] {
@@ -272,7 +272,7 @@ async fn a_test_says_what_came_of_it() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_command_line_does_the_same() {
     let (receiver, server) = lab().await;
-    let account = server.told("accountId");
+    let account = server.dev_output("accountId");
     let made = server.cli(&[
         "webhook",
         "create",

@@ -21,7 +21,7 @@ async fn a_message_is_told_from_its_acceptance_to_its_delivery() {
     let data = &delivered["data"];
     assert_eq!(
         (&data["messageId"], &data["accountId"]),
-        (&json!(id), &json!(server.told("accountId")))
+        (&json!(id), &json!(server.dev_output("accountId")))
     );
     assert_eq!(
         (&data["to"], &data["from"]),
@@ -101,7 +101,7 @@ async fn a_published_template_and_a_verified_domain_are_told() {
         r#"["127.0.0.1"]"#,
     );
     let server = Server::start(launch);
-    let (key, account) = (server.key(), server.told("accountId"));
+    let (key, account) = (server.key(), server.dev_output("accountId"));
     drop(server.make_webhook(key, &receiver, &["template.published", "domain.*"]).await);
     let template = Template { subject: "Hello", text: Some("Hello."), ..Template::default() };
     drop(publish(&server, account, "greeting", &template, &[]));

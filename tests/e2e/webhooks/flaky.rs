@@ -1,4 +1,4 @@
-//! No event is lost and none is invented: end points that fail in every way, a server that is killed in
+//! No event is lost and none is invented: endpoints that fail in every way, a server that is killed in
 //! the middle, and in the end exactly what has happened was taken.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +13,7 @@ use crate::fixture::{Database, message};
 const SEED: u64 = 20_261_122;
 const MESSAGES: usize = 300;
 const KILLS: [usize; 3] = [40, 350, 700];
-/// After so many tries of one event the end point is good.
+/// After so many tries of one event the endpoint is good.
 const WORST: u32 = 5;
 
 /// Bad, by chance, in a way that is the same in every run for the same event and try.
@@ -120,6 +120,6 @@ async fn what_was_taken_is_what_has_happened_under_load_and_over_kills() {
         let first = bodies.entry(it.header("webhook-id")).or_insert(&it.body);
         assert_eq!(*first, it.body, "the same identifier, the same body");
     }
-    assert!(posted.len() > bodies.len() * 5 / 4, "it was a bad end point: {}", posted.len());
+    assert!(posted.len() > bodies.len() * 5 / 4, "it was a bad endpoint: {}", posted.len());
     database.assert_sound().await;
 }

@@ -1,4 +1,4 @@
-//! What an end point answers, and what the server makes of it.
+//! What an endpoint answers, and what the server makes of it.
 
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ async fn an_end_point_that_says_410_is_disabled_and_the_others_hear_of_it() {
     let gone = Receiver::behaving(|_| Conduct::Answer(410, String::new())).await;
     let good = Receiver::start().await;
     let server = quick(3);
-    let (key, account) = (server.key(), server.told("accountId"));
+    let (key, account) = (server.key(), server.dev_output("accountId"));
     let webhook = server.make_webhook(key, &gone, &["message.delivered"]).await;
     drop(server.make_webhook(key, &good, &["webhook.*"]).await);
     server.send(key, &message("a@example.com")).await.message_id();

@@ -1,6 +1,6 @@
-//! The texts of e-mail: addresses, header fields, status codes, reports, MTA-STS policies.
+//! Parsers and writers of e-mail formats: addresses, header fields, status codes, reports, MTA-STS policies.
 //!
-//! Pure: bytes in, facts or bytes out. Nothing here knows the time, a key, an account or the network, so that a
+//! Pure: bytes in, values or bytes out. Nothing here knows the time, a key, an account or the network, so that a
 //! fuzz target builds without the server.
 
 pub mod address;
@@ -11,6 +11,6 @@ pub mod encoded_header;
 pub mod field;
 pub mod mailbox;
 pub mod mta_sts;
-pub mod path;
 pub mod report;
+pub mod sandbox_path;
 pub mod seven_bit;

@@ -1,5 +1,5 @@
-//! Reports about messages that were sent: delivery reports (RFC 3464), also in the forms of servers
-//! that know no standard, and complaints (RFC 5965).
+//! Reports about sent messages: delivery status notifications (RFC 3464), non-standard bounces, and
+//! abuse complaints (ARF, RFC 5965).
 //!
 //! Pure: bytes in, facts out. What is quoted in a report is not believed; which message it is about is
 //! for the caller to know.
@@ -12,14 +12,14 @@ mod tests;
 mod text;
 
 use crate::address::EmailAddress;
-use crate::status::{EnhancedCode, Judgement, Said, Stage, judge};
+use crate::status::{EnhancedCode, ReplyClass, ServerReply, Stage, classify};
 use part::Parts;
 
 pub use arf::{Complaint, ComplaintKind};
 
-/// Letters of words without any code that are taken for a verdict.
+/// Longest text without a code that is classified, in characters.
 const MAX_PROSE_CHARS: usize = 200;
-/// Letters of a diagnostic that are kept.
+/// Longest diagnostic that is kept, in characters.
 const MAX_DIAGNOSTIC_CHARS: usize = 1_000;
 
 /// What a message reports.
@@ -35,16 +35,16 @@ pub enum Report {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecipientStatus {
     /// The recipient that the sender gave.
-    pub original: Option<EmailAddress>,
-    /// The recipient that the reporting server had in the end.
-    pub last: Option<EmailAddress>,
+    pub original_recipient: Option<EmailAddress>,
+    /// The recipient to whom the reporting server tried to deliver, after aliases.
+    pub final_recipient: Option<EmailAddress>,
     pub action: Action,
     /// The status code.
     pub status: Option<EnhancedCode>,
-    /// The words of the server that said no, in one line without control characters.
+    /// The refusing server's reply, on one line without control characters.
     pub diagnostic: Option<String>,
-    /// The server that said no.
-    pub remote: Option<String>,
+    /// The server that refused.
+    pub remote_mta: Option<String>,
 }
 
 /// What happened to a message (RFC 3464 section 2.3.3).
@@ -64,8 +64,8 @@ pub enum Action {
 
 /// Reads a report; none for any other message.
 ///
-/// `sender` is the envelope's: only a message from nobody, or from a mail system itself, is read as one
-/// of the forms that no standard knows.
+/// `sender` is the envelope sender: non-standard bounces are read only from the null sender or a mail
+/// system.
 #[must_use]
 pub fn parse(raw: &[u8], sender: Option<&EmailAddress>) -> Option<Report> {
     let parts = Parts::of(raw);
@@ -88,18 +88,18 @@ pub fn parse(raw: &[u8], sender: Option<&EmailAddress>) -> Option<Report> {
 pub fn failure<'a>(
     statuses: &'a [RecipientStatus],
     recipient: &EmailAddress,
-) -> Option<(&'a RecipientStatus, Judgement)> {
+) -> Option<(&'a RecipientStatus, ReplyClass)> {
     let failed = |it: &&RecipientStatus| it.action == Action::Failed;
     let own = statuses.iter().find(|it| it.is_of(recipient));
     if let Some(own) = own {
-        return Some(own).filter(failed).map(|it| (it, it.judgement()));
+        return Some(own).filter(failed).map(|it| (it, it.reply_class()));
     }
     match statuses {
-        [only] => Some(only).filter(failed).map(|it| (it, it.judgement())),
+        [only] => Some(only).filter(failed).map(|it| (it, it.reply_class())),
         several => {
             let all = several.iter().all(|it| failed(&it));
             // Which of the addresses behind it is dead says nothing of the one in front.
-            several.first().filter(|_| all).map(|it| (it, Judgement::Refused))
+            several.first().filter(|_| all).map(|it| (it, ReplyClass::Rejected))
         }
     }
 }
@@ -107,15 +107,22 @@ pub fn failure<'a>(
 impl RecipientStatus {
     /// A status of which nothing is known but what happened.
     fn of(action: Action) -> Self {
-        Self { original: None, last: None, action, status: None, diagnostic: None, remote: None }
+        Self {
+            original_recipient: None,
+            final_recipient: None,
+            action,
+            status: None,
+            diagnostic: None,
+            remote_mta: None,
+        }
     }
 
     /// What it means for the address if it has failed. Whoever reports a failure has given up, also
     /// over something temporary.
     #[must_use]
-    pub fn judgement(&self) -> Judgement {
+    pub fn reply_class(&self) -> ReplyClass {
         let (code, inner, text) = reply(self.diagnostic.as_deref().unwrap_or_default());
-        // What the refusing server itself said comes first; `5.0.0` is written by those who have not looked.
+        // The refusing server's own code comes first; `5.0.0` says nothing.
         let specific = |it: &EnhancedCode| !it.is_general();
         let own = inner.filter(specific).or_else(|| self.status.filter(specific));
         let enhanced = own.or(inner).or(self.status);
@@ -124,9 +131,9 @@ impl RecipientStatus {
             (None, None) => Some(550).filter(|_| text.chars().count() <= MAX_PROSE_CHARS),
             (code, _) => code,
         };
-        match judge(Said { code, enhanced, text, stage: Stage::Later }) {
-            Judgement::Temporary | Judgement::Suspect => Judgement::Refused,
-            judgement @ (Judgement::Hard | Judgement::Refused) => judgement,
+        match classify(ServerReply { code, enhanced, text, stage: Stage::Later }) {
+            ReplyClass::Transient | ReplyClass::SuspectAddress => ReplyClass::Rejected,
+            class @ (ReplyClass::DeadAddress | ReplyClass::Rejected) => class,
         }
     }
 
@@ -141,8 +148,8 @@ impl RecipientStatus {
     pub fn reason(&self) -> String {
         match (&self.diagnostic, self.status) {
             (Some(diagnostic), _) => diagnostic.clone(),
-            (None, Some(status)) => format!("{status} was reported, without words"),
-            (None, None) => "a failure was reported, without a reason".to_owned(),
+            (None, Some(status)) => format!("reported as {status}, without an explanation"),
+            (None, None) => "a failure was reported without a reason".to_owned(),
         }
     }
 
@@ -150,7 +157,7 @@ impl RecipientStatus {
         let same = |it: &Option<EmailAddress>| {
             it.as_ref().is_some_and(|it| it.folded() == recipient.folded())
         };
-        same(&self.original) || same(&self.last)
+        same(&self.original_recipient) || same(&self.final_recipient)
     }
 }
 

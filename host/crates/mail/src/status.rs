@@ -1,6 +1,6 @@
 //! Status codes of mail systems (RFC 3463), and what a refusal means for the address that it names.
 //!
-//! Only a refusal of the address itself is `Hard`: whoever is suppressed by mistake gets no mail.
+//! Only a refusal of the address itself is `DeadAddress`: whoever is suppressed by mistake gets no mail.
 
 use std::fmt;
 use std::str::FromStr;
@@ -33,9 +33,9 @@ pub enum Class {
 #[error("an enhanced status code is 2, 4 or 5 and two numbers of at most three digits, with dots")]
 pub struct InvalidCode;
 
-/// What a server said about a message, or a report about it.
+/// A server's reply about a message, or the part of a report that quotes one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Said<'a> {
+pub struct ServerReply<'a> {
     /// The reply's code; none in a report without one.
     pub code: Option<u16>,
     /// The enhanced status code.
@@ -58,44 +58,44 @@ pub enum Stage {
 
 /// What a refusal means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Judgement {
+pub enum ReplyClass {
     /// The address takes no mail for good: it goes on the suppression list.
-    Hard,
+    DeadAddress,
     /// The address was refused for good, and nothing says why: it goes on the list if a later message is
     /// refused too.
-    Suspect,
+    SuspectAddress,
     /// This message was refused for good; another one may be taken.
-    Refused,
+    Rejected,
     /// It may be taken later.
-    Temporary,
+    Transient,
 }
 
-/// What was said, in three kinds.
+/// Classifies a reply.
 ///
 /// The reply's code decides between now and for good; it is the enhanced code and, where that is missing
 /// or says nothing, the words that tell a dead address from a refused message.
 #[must_use]
-pub fn judge(said: Said<'_>) -> Judgement {
+pub fn classify(said: ServerReply<'_>) -> ReplyClass {
     let class = match (said.code, said.enhanced) {
         (Some(code), _) => Class::of_reply(code),
         (None, Some(enhanced)) => Some(enhanced.class),
         (None, None) => None,
     };
     if class != Some(Class::Permanent) {
-        return Judgement::Temporary;
+        return ReplyClass::Transient;
     }
     if dead(said) {
-        Judgement::Hard
+        ReplyClass::DeadAddress
     } else if is_bare(said) {
-        Judgement::Suspect
+        ReplyClass::SuspectAddress
     } else {
-        Judgement::Refused
+        ReplyClass::Rejected
     }
 }
 
 /// Whether a reply to RCPT is one of the codes for mailboxes and gives no reason: neither the address nor
 /// us. `KumoMTA` classifies such a reply as nothing, Postal suppresses at the second one.
-fn is_bare(said: Said<'_>) -> bool {
+fn is_bare(said: ServerReply<'_>) -> bool {
     said.stage == Stage::Recipient
         && said.enhanced.is_none()
         && matches!(said.code, Some(550 | 551 | 553))
@@ -103,7 +103,7 @@ fn is_bare(said: Said<'_>) -> bool {
 }
 
 /// Whether a permanent refusal is one of the address.
-fn dead(said: Said<'_>) -> bool {
+fn dead(said: ServerReply<'_>) -> bool {
     if said.stage == Stage::Session {
         return false;
     }

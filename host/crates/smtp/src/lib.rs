@@ -1,9 +1,8 @@
-//! SMTP without I/O: bytes go in, replies, questions and facts come out.
+//! SMTP without I/O (sans-I/O): bytes go in; replies and events come out.
 //!
-//! [`server`] is the session of a submission server (RFC 5321, 6409) as a value that tests, a fuzzer and a socket
-//! drive alike; the parts that it is made of serve other listeners too. [`client`] reads what servers say, and
-//! writes a message as it goes over the wire. What a refusal means, which key is good and when to try again is
-//! decided by others.
+//! [`server`] is a submission server's session (RFC 5321, 6409); other listeners reuse its parts. [`client`]
+//! reads replies and writes a message for the wire. Authentication, retries and the meaning of a refusal are
+//! the caller's.
 
 pub mod client;
 pub mod server;

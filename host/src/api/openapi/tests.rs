@@ -1,4 +1,4 @@
-//! The document goes out compressed, and `host/API.md` is its table of end points and codes.
+//! The document goes out compressed, and `host/API.md` is its table of endpoints and codes.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -18,7 +18,7 @@ one flat `application/problem+json` with a `code`, all faults at once (`errors`)
 
 This file is written by `WAXWING_WRITE=1 cargo test --workspace --lib api::openapi`.
 
-## End points
+## Endpoints
 
 | request | what it does | statuses |
 |---|---|---|
@@ -29,7 +29,7 @@ const CODES: [(&str, &str, &str, &str); 16] = [
         "BAD_REQUEST",
         "400",
         "The request has faults; `errors` names each with its field.",
-        "Mend them; the same request fails again.",
+        "Fix them; the same request fails again.",
     ),
     (
         "UNAUTHORIZED",

@@ -77,7 +77,7 @@ struct DomainDetails {
     unclear_since: Option<String>,
     /// Why the last check came to no judgement.
     failure: Option<String>,
-    /// The look-ups of the last check: exact data, resolver, time.
+    /// The lookups of the last check: exact data, resolver, time.
     #[schema(value_type = Vec<Object>)]
     lookups: Value,
     /// The record of the judgement.

@@ -15,7 +15,7 @@ pub fn line(value: &Value) -> String {
 pub fn whole(value: &Value) -> String {
     let mut lines = vec![line(value), format!("  from {}", text(value, "from"))];
     let credits = [text(value, "credits"), text(value, "refunded")];
-    lines.push(format!("  credits {}, given back {}", credits[0], credits[1]));
+    lines.push(format!("  credits {}, refunded {}", credits[0], credits[1]));
     if let Some(first) = value["resentFrom"].as_str() {
         lines.push(format!("  resent from {first}"));
     }

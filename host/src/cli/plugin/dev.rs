@@ -1,4 +1,4 @@
-//! `waxwing plugin dev`: builds on each save, proves, and swaps into a local server.
+//! `waxwing plugin dev`: builds on each save, validates, and swaps into a local server.
 
 mod source;
 
@@ -30,7 +30,7 @@ const SETTLES: Duration = Duration::from_millis(200);
   waxwing plugin dev quiet-hours --data-dir waxwing-data
 
 On each save the project is built and checked, with its golden cases and under the settings of the
-slot, and put into the server's plugins. The server proves it once more and swaps it in; `waxwing
+slot, and put into the server's plugins. The server validates it once more and swaps it in; `waxwing
 plugin list` shows it. If the build or the check fails, what ran before runs on. Ctrl-C ends it;
 the last good component stays.")]
 pub struct Dev {
@@ -55,7 +55,7 @@ pub struct Dev {
 }
 
 /// A round that ended well: the component lies where the server finds it.
-struct Placed {
+struct Installed {
     digest: String,
     file: PathBuf,
     is_new: bool,
@@ -85,7 +85,7 @@ pub async fn run(dev: Dev) -> Result<(), ToolError> {
     };
     let rounds = Loop { host, dir: dev.dir, slot, plugins };
     let output = dev.tools.output;
-    let say = |round: &Result<Placed, ToolError>| match round {
+    let say = |round: &Result<Installed, ToolError>| match round {
         Ok(placed) => output.one(&placed.to_json(), || placed.line()),
         Err(error) => output.one(&json!({"ok": false, "reason": error.to_string()}), || {
             format!("failed   {error}\n         what ran before runs on")
@@ -153,8 +153,8 @@ fn usual_slot(project: &Project, plugins: &Directory) -> Result<SlotName, ToolEr
 }
 
 impl Loop {
-    /// Builds, proves as the server will, and renames into place.
-    async fn round(&self) -> Result<Placed, ToolError> {
+    /// Builds, validates as the server will, and renames into place.
+    async fn round(&self) -> Result<Installed, ToolError> {
         let begun = Instant::now();
         let project = Project::read(&self.dir)?;
         let cases = project.cases();
@@ -185,11 +185,11 @@ impl Loop {
         }
         let warning = self.host.too_large(component.bytes().len() as u64);
         let digest = component.digest().to_owned();
-        Ok(Placed { digest, file, is_new, building, checking, warning })
+        Ok(Installed { digest, file, is_new, building, checking, warning })
     }
 }
 
-impl Placed {
+impl Installed {
     fn line(&self) -> String {
         let (build, check) = (milliseconds(self.building), milliseconds(self.checking));
         let what = if self.is_new { "placed  " } else { "the same" };

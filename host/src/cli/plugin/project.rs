@@ -36,7 +36,7 @@ pub struct Subject {
     /// The component's file.
     pub path: PathBuf,
     pub artifact: Artifact,
-    /// What is to be proven.
+    /// What is to be validated.
     pub candidate: Candidate,
     /// Where its golden cases are, if it has any.
     pub cases: PathBuf,

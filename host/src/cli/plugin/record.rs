@@ -184,7 +184,7 @@ impl Asked<'_> {
             }
             looks.make(resolver, further).await;
         }
-        Err(Unjudged::TooManyLookUps { plugin })
+        Err(Unjudged::TooManyLookups { plugin })
     }
 
     /// The call as a case has it: what is null or empty is left out.
@@ -256,7 +256,7 @@ fn without_empty(value: Value) -> Value {
     }
 }
 
-/// Each look-up with what became of its record, and where the case is.
+/// Each lookup with what became of its record, and where the case is.
 fn lines(value: &Value, folder: &Path) -> String {
     let findings = value["answer"]["findings"].as_array().map(Vec::as_slice).unwrap_or_default();
     let line = |look: &Value| {

@@ -1,4 +1,4 @@
-//! Plugins on the command line without a server: proven by the server's own code, under its limits.
+//! Plugins on the command line without a server: validated by the server's own code, under its limits.
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -30,7 +30,7 @@ pub struct Tools {
     pub output: Output,
 }
 
-/// What plugins are proven with.
+/// What plugins are validated with.
 #[derive(Debug)]
 pub struct ToolHost {
     /// The server's own validator.

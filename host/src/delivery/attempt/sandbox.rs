@@ -15,7 +15,7 @@ use tokio::net::TcpStream;
 use crate::delivery::lock::lock;
 use crate::delivery::outcome::{AddressJudgement, Contact, Outcome, ReplyCode, Report};
 use crate::delivery::routing::route::SANDBOX;
-use crate::mail::path;
+use crate::mail::sandbox_path;
 use crate::message::address::EmailAddress;
 use crate::store::records::Lease;
 
@@ -96,7 +96,9 @@ impl Sandbox {
         lease: &Lease,
         raw: &[u8],
     ) -> Result<Response, AttemptError> {
-        connection.command(format!("RCPT TO:<{}>\r\n", path::encode(&lease.recipient))).await?;
+        connection
+            .command(format!("RCPT TO:<{}>\r\n", sandbox_path::encode(&lease.recipient)))
+            .await?;
         connection.command("DATA\r\n").await?;
         // lettre ends every message with a line break of its own.
         let response = connection.message(raw.strip_suffix(b"\r\n").unwrap_or(raw)).await?;
@@ -136,7 +138,7 @@ async fn begin(
     connection: &mut AsyncSmtpConnection,
     sender: Option<&EmailAddress>,
 ) -> Result<Response, Error> {
-    let from = sender.map_or_else(|| path::EMPTY.to_owned(), path::encode);
+    let from = sender.map_or_else(|| sandbox_path::EMPTY.to_owned(), sandbox_path::encode);
     connection.command(format!("MAIL FROM:<{from}> BODY=8BITMIME\r\n")).await
 }
 

@@ -199,7 +199,7 @@ impl RetrySchedule {
 }
 
 /// What is written of an attempt that was under way when the server stopped. Nobody knows how far it came: it
-/// counts, the message is due at once, and its price is not given back.
+/// counts, the message is due at once, and its price is not refunded.
 #[must_use]
 pub fn interrupted(interrupted: Interrupted, now: Timestamp) -> Settlement {
     let Interrupted { message_id, account_id, attempt } = interrupted;

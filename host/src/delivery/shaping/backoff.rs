@@ -63,7 +63,7 @@ pub struct Record {
 #[derive(Debug, Default)]
 struct State {
     /// A message was accepted or rejected since the last failure.
-    is_proven: bool,
+    is_trusted: bool,
     succeeded_at: Option<Timestamp>,
     failures: u32,
     last_error: Option<HostError>,
@@ -130,14 +130,14 @@ impl Health {
     /// New hosts start on probation; the operator's own smarthosts do not.
     pub(super) fn new(hosts: Hosts, is_ours: bool, requeue: Arc<Requeue>) -> Self {
         let recovery = Some(Recovery::default());
-        let state = State { is_proven: is_ours, recovery, ..State::default() };
+        let state = State { is_trusted: is_ours, recovery, ..State::default() };
         Self { hosts, state: Mutex::new(state), requeue }
     }
 
     /// `Known` once a message was accepted or rejected, until the next failure.
     #[must_use]
     pub fn repute(&self) -> Reputation {
-        if lock(&self.state).is_proven { Reputation::Known } else { Reputation::Unknown }
+        if lock(&self.state).is_trusted { Reputation::Known } else { Reputation::Unknown }
     }
 
     #[must_use]
@@ -145,7 +145,7 @@ impl Health {
         let state = lock(&self.state);
         Record {
             // The operator's own smarthosts are trusted before the first message.
-            has_succeeded: state.is_proven && state.succeeded_at.is_some(),
+            has_succeeded: state.is_trusted && state.succeeded_at.is_some(),
             failures: state.failures,
             last_error: state.last_error.clone(),
         }
@@ -158,7 +158,7 @@ impl Health {
             tracing::info!(hosts = %self.hosts, "destination recovered; resuming delivery");
             state.recovery = Some(Recovery::default());
         }
-        (state.is_proven, state.failures, state.stalls, state.backoff) = (true, 0, 0, None);
+        (state.is_trusted, state.failures, state.stalls, state.backoff) = (true, 0, 0, None);
         (state.succeeded_at, state.stalled_at, state.last_error) = (Some(now), None, None);
         let woken = state.recovery.as_mut().and_then(Recovery::record_success);
         let own = state
@@ -193,7 +193,7 @@ impl Health {
     pub(super) fn note_waiting(&self, account: Option<AccountId>, now: Timestamp) {
         let mut state = lock(&self.state);
         let is_backing_off = match account {
-            None => !state.is_proven,
+            None => !state.is_trusted,
             Some(account) => {
                 let own = state.accounts.get(&account).and_then(|it| it.backoff.as_ref());
                 own.is_some_and(|it| is_on(it, now))
@@ -232,7 +232,7 @@ impl Health {
         state.failures = state.failures.saturating_add(1);
         let failures = state.failures;
         let backoff = self.begun_backoff(None, reason, (now, until), failures);
-        (state.is_proven, state.is_probe_requested, state.stalls) = (false, false, 0);
+        (state.is_trusted, state.is_probe_requested, state.stalls) = (false, false, 0);
         state.recovery = None;
         tracing::warn!(
             hosts = %self.hosts,
@@ -296,7 +296,7 @@ impl Health {
         state.backoff.as_ref().filter(is_on).or(own.filter(is_on)).cloned()
     }
 
-    /// Admits an attempt. While the hosts are not proven it is a probe, one at a time; none while
+    /// Admits an attempt. While the hosts are on probation it is a probe, one at a time; none while
     /// that is under way and not overdue.
     #[expect(clippy::option_option, reason = "no attempt, any attempt, the attempt that tries")]
     pub(super) fn probe(
@@ -305,7 +305,7 @@ impl Health {
         purpose: Purpose,
     ) -> Option<Option<Probe>> {
         let mut state = lock(&self.state);
-        if state.is_proven {
+        if state.is_trusted {
             return Some(None);
         }
         let takes_long =
@@ -342,7 +342,7 @@ impl Health {
     /// Whether the hosts' record is worth keeping while there is room.
     pub(super) fn succeeded_recently(&self, now: Timestamp) -> bool {
         let state = lock(&self.state);
-        state.is_proven && state.succeeded_at.is_some_and(|at| now < at.after(FAILURES_REMEMBERED))
+        state.is_trusted && state.succeeded_at.is_some_and(|at| now < at.after(FAILURES_REMEMBERED))
     }
 
     /// Whether the hosts have failures or stalls to remember.

@@ -1,5 +1,5 @@
 //! The memory that messages under way share. Large messages never use the part of small ones, and
-//! messages to unproven hosts leave half to the others.
+//! messages to hosts on probation leave half to the others.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub enum Reputation {
 pub struct MemoryBudget {
     small: Pool,
     large: Pool,
-    /// The part of the large messages' memory that unproven hosts may use.
+    /// The part of the large messages' memory that hosts on probation may use.
     unknown: Pool,
 }
 

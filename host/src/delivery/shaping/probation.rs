@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use crate::delivery::lock::lock;
 use crate::id::AccountId;
 
-/// Quarters of all attempts that may go to unproven hosts, in all and for one account.
+/// Quarters of all attempts that may go to hosts on probation, in all and for one account.
 const QUARTERS_OF_ALL: usize = 3;
 const QUARTERS_OF_ACCOUNT: usize = 1;
 

@@ -2,7 +2,7 @@
 
 use waxwing_mx::{Behaviour, MxServer, Reply, Stage};
 
-use super::bench::{Bench, MINUTE, Setup, server_on, smarthost};
+use super::fixture::{Fixture, MINUTE, Setup, server_on, smarthost};
 use crate::delivery::routing::route::Route;
 use crate::store::meter::Backlog;
 
@@ -13,7 +13,7 @@ const DELIVERED: usize = 200;
 
 /// A queue, and the server that is to get some of it.
 struct Plan<'a> {
-    bench: Bench,
+    fixture: Fixture,
     well: &'a MxServer,
     /// What waits: how many, to whom, by which route. The last of them can be delivered.
     backlogs: Vec<(u32, &'a str, &'a str)>,
@@ -22,19 +22,19 @@ struct Plan<'a> {
 impl Plan<'_> {
     /// The steps in which the server gets its messages out of that queue.
     async fn steps(self) -> u64 {
-        let Self { bench, well, backlogs } = self;
-        let first = bench.send("first@first.example").await;
-        bench.after_attempts(first, 1).await;
+        let Self { fixture, well, backlogs } = self;
+        let first = fixture.send("first@first.example").await;
+        fixture.after_attempts(first, 1).await;
         let before = well.message_count();
         for (messages, recipients, route) in backlogs {
-            let due_at = bench.clock.now().after(MINUTE);
+            let due_at = fixture.clock.now().after(MINUTE);
             let backlog = Backlog { of: first, messages, recipients, route, due_at };
-            bench.store.add_backlog(&backlog).await;
+            fixture.store.add_backlog(&backlog).await;
         }
-        let steps = bench.store.count_steps().await;
-        bench.advance(MINUTE * 2);
+        let steps = fixture.store.count_steps().await;
+        fixture.advance(MINUTE * 2);
         let ask = || async { (well.message_count() >= before + DELIVERED).then_some(()) };
-        bench.until("messages are delivered", ask).await;
+        fixture.until("messages are delivered", ask).await;
         steps.count()
     }
 }
@@ -46,8 +46,8 @@ fn assert_the_same(short: u64, long: u64) {
 
 async fn through_a_smarthost(backlogs: Vec<(u32, &str, &str)>) -> u64 {
     let well = MxServer::start(Behaviour::sink());
-    let setup = Setup { inbox: well.address(), ..Setup::smarthosts(&[smarthost("post", &well)]) };
-    Plan { bench: Bench::new(setup).await, well: &well, backlogs }.steps().await
+    let setup = Setup { inbox: well.address(), ..Setup::smarthosts(&[smarthost("relay", &well)]) };
+    Plan { fixture: Fixture::new(setup).await, well: &well, backlogs }.steps().await
 }
 
 #[tokio::test]
@@ -74,17 +74,17 @@ async fn behind_a_domain_that_hangs(messages: u32) -> u64 {
         server_on("127.0.0.2", 0, Behaviour::new().answer(Stage::Connect, Reply::silence()));
     let well = server_on("127.0.0.3", hanging.address().port(), Behaviour::sink());
     let setup = Setup { port: hanging.address().port(), ..Setup::route(Route::Direct) };
-    let bench = Bench::new(setup).await;
+    let fixture = Fixture::new(setup).await;
     for (domain, last) in [("hanging", 2), ("well", 3)] {
         let (name, host) = (format!("{domain}.example"), format!("mx.{domain}.example"));
-        bench.dns.ip(&host, [127, 0, 0, last].into());
-        bench.dns.mx(&name, 10, &host);
+        fixture.dns.ip(&host, [127, 0, 0, last].into());
+        fixture.dns.mx(&name, 10, &host);
     }
     let backlogs = vec![
         (messages, "n%d@hanging.example", "configured"),
         (LONG, "n%d@well.example", "configured"),
     ];
-    Plan { bench, well: &well, backlogs }.steps().await
+    Plan { fixture, well: &well, backlogs }.steps().await
 }
 
 #[tokio::test]
@@ -98,18 +98,18 @@ async fn a_claim_costs_the_same_behind_a_domain_that_takes_nothing() {
 async fn what_waits_for_a_destination_that_is_down_costs_nothing_until_it_is_due_again() {
     let server = MxServer::start(Behaviour::new());
     server.stop();
-    let bench = Bench::new(Setup::smarthosts(&[smarthost("post", &server)])).await;
-    let first = bench.send("first@first.example").await;
-    bench.after_attempts(first, 1).await;
-    let (recipients, route, due_at) = ("n%d@example.com", "configured", bench.clock.now());
+    let fixture = Fixture::new(Setup::smarthosts(&[smarthost("relay", &server)])).await;
+    let first = fixture.send("first@first.example").await;
+    fixture.after_attempts(first, 1).await;
+    let (recipients, route, due_at) = ("n%d@example.com", "configured", fixture.clock.now());
     let backlog = Backlog { of: first, messages: LONG, recipients, route, due_at };
-    bench.store.add_backlog(&backlog).await;
-    bench.quiet().await;
-    let steps = bench.store.count_steps().await;
+    fixture.store.add_backlog(&backlog).await;
+    fixture.until_idle().await;
+    let steps = fixture.store.count_steps().await;
     for _ in 0..20 {
-        bench.quiet().await;
+        fixture.until_idle().await;
     }
     let steps = steps.count();
     assert!(steps < u64::from(LONG), "{steps} steps in 20 rounds while {LONG} wait");
-    bench.finish().await;
+    fixture.finish().await;
 }

@@ -2,7 +2,7 @@
 
 use waxwing_mx::{Authority, Behaviour, Certificate, MxServer, StartTlsFault};
 
-use super::bench::{Bench, MINUTE, NOW, Setup, smarthost};
+use super::fixture::{Fixture, MINUTE, NOW, Setup, smarthost};
 use crate::delivery::routing::route::{Route, Rule, Smarthost};
 use crate::delivery::smtp::{Login, Password, Security};
 
@@ -31,7 +31,7 @@ enum Tls {
 }
 
 /// Each server for the mail to the domain of its name.
-async fn bench(servers: &[(&str, MxServer)], security: Security, ca: &str) -> Bench {
+async fn fixture(servers: &[(&str, MxServer)], security: Security, ca: &str) -> Fixture {
     let rule = |(name, server): &(&str, MxServer)| {
         let only = Smarthost { security, ..smarthost(name, server) };
         let recipients = vec![format!("{name}.example").parse().expect("a domain")];
@@ -39,7 +39,7 @@ async fn bench(servers: &[(&str, MxServer)], security: Security, ca: &str) -> Be
     };
     let rules = servers.iter().map(rule).collect();
     let setup = Setup::route(Route::Smarthosts([].into()));
-    Bench::new(Setup { rules, ca: Some(ca), ..setup }).await
+    Fixture::new(Setup { rules, ca: Some(ca), ..setup }).await
 }
 
 #[tokio::test]
@@ -47,26 +47,26 @@ async fn where_tls_is_demanded_nothing_ever_goes_without() {
     let authority = Authority::new();
     let started = failing(&authority).into_iter();
     let servers: Vec<_> = started.map(|(name, it, _)| (name, MxServer::start(it))).collect();
-    let bench = bench(&servers, Security::Verified, authority.pem()).await;
+    let fixture = fixture(&servers, Security::Verified, authority.pem()).await;
     let mut ids = Vec::new();
     for (name, _) in &servers {
-        ids.push(bench.send(&format!("ada@{name}.example")).await);
+        ids.push(fixture.send(&format!("ada@{name}.example")).await);
     }
     for ((name, server), id) in servers.iter().zip(&ids) {
-        let details = bench.after_attempts(*id, 1).await;
+        let details = fixture.after_attempts(*id, 1).await;
         assert_eq!(details.row.state, "deferred", "{name}: {}", details.row.reason);
         let told = server.commands().iter().any(|it| it.starts_with("MAIL"));
         assert!(!told && server.message_count() == 0, "{name}: nothing of the message is said");
         server.set(Behaviour::new().start_tls(authority.issue(&["127.0.0.1"])));
     }
-    bench.live_until(NOW.after(MINUTE * 10)).await;
+    fixture.run_until(NOW.after(MINUTE * 10)).await;
     for ((name, server), id) in servers.iter().zip(&ids) {
-        let details = bench.until_state(*id, "relayed").await;
+        let details = fixture.until_state(*id, "relayed").await;
         let tls = details.attempts.last().and_then(|it| it.tls.clone()).unwrap_or_default();
         assert!(tls.ends_with("verified") && !tls.contains("unverified"), "{name}: {tls}");
         assert!(server.messages()[0].tls, "{name}");
     }
-    bench.finish().await;
+    fixture.finish().await;
 }
 
 #[tokio::test]
@@ -76,16 +76,16 @@ async fn where_tls_is_welcome_mail_goes_in_one_attempt_whatever_fails() {
     let servers: Vec<_> =
         started.map(|(name, it, tls)| ((name, MxServer::start(it)), tls)).collect();
     let (servers, expected): (Vec<_>, Vec<_>) = servers.into_iter().unzip();
-    let bench = bench(&servers, Security::Opportunistic, authority.pem()).await;
+    let fixture = fixture(&servers, Security::Opportunistic, authority.pem()).await;
     for ((name, server), expected) in servers.iter().zip(expected) {
-        let id = bench.send(&format!("ada@{name}.example")).await;
-        let details = bench.after_attempts(id, 1).await;
+        let id = fixture.send(&format!("ada@{name}.example")).await;
+        let details = fixture.after_attempts(id, 1).await;
         assert_eq!(details.row.state, "relayed", "{name}: {}", details.row.reason);
         assert_eq!(server.messages()[0].tls, expected == Tls::Unverified, "{name}");
         let tls = details.attempts[0].tls.clone().unwrap_or_default();
         assert_eq!(tls.contains("unverified"), expected == Tls::Unverified, "{name}: {tls}");
     }
-    bench.finish().await;
+    fixture.finish().await;
 }
 
 #[tokio::test]
@@ -117,10 +117,10 @@ async fn a_password_is_said_under_tls_only_and_stands_in_no_record() {
     };
     let rules = servers.iter().map(rule).collect();
     let setup = Setup { rules, ca: Some(authority.pem()), ..Setup::route(Route::Direct) };
-    let bench = Bench::new(setup).await;
+    let fixture = Fixture::new(setup).await;
     for (name, server, _, state, security) in &servers {
-        let id = bench.send(&format!("ada@{name}.example")).await;
-        let details = bench.after_attempts(id, 1).await;
+        let id = fixture.send(&format!("ada@{name}.example")).await;
+        let details = fixture.after_attempts(id, 1).await;
         assert_eq!(details.row.state, *state, "{name}: {}", details.row.reason);
         let users: Vec<_> = server.messages().into_iter().filter_map(|it| it.user).collect();
         assert_eq!(users.len(), usize::from(*state == "relayed"), "{name}");
@@ -131,5 +131,5 @@ async fn a_password_is_said_under_tls_only_and_stands_in_no_record() {
             assert!(!conversation.contains(secret), "{name}: {conversation}");
         }
     }
-    bench.finish().await;
+    fixture.finish().await;
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use waxwing_mx::{Behaviour, MxServer, Reply, Situation, Stage};
 
-use super::bench::{Bench, MINUTE, NOW, Setup, server_on, smarthost};
+use super::fixture::{Fixture, MINUTE, NOW, Setup, server_on, smarthost};
 use crate::delivery::limits::Limits;
 use crate::delivery::routing::route::Route;
 use crate::delivery::smtp::Timeouts;
@@ -28,23 +28,23 @@ fn impatient(setup: Setup<'_>) -> Setup<'_> {
 }
 
 /// The domain's first host is at 127.0.0.2, and its second one at 127.0.0.3.
-fn name_two_hosts(bench: &Bench) {
+fn name_two_hosts(fixture: &Fixture) {
     for (host, last, preference) in [("a", 2, 10), ("b", 3, 20)] {
         let name = format!("{host}.mx.example");
-        bench.dns.ip(&name, [127, 0, 0, last].into());
-        bench.dns.mx("example.com", preference, &name);
+        fixture.dns.ip(&name, [127, 0, 0, last].into());
+        fixture.dns.mx("example.com", preference, &name);
     }
 }
 
 /// A message that counts as large.
-async fn send_large(bench: &Bench, to: &str) -> MessageId {
-    let id = MessageId::new(bench.clock.now());
+async fn send_large(fixture: &Fixture, to: &str) -> MessageId {
+    let id = MessageId::new(fixture.clock.now());
     let line = "large ".repeat(12) + "\r\n";
     let content = format!(
         "From: a@sender.example\r\nTo: {to}\r\nSubject: Hi\r\nMessage-ID: <{id}@sender.example>\r\n\r\n{}",
         line.repeat(5_000)
     );
-    bench.accept(id, to, Body::pack(content.as_bytes())).await;
+    fixture.accept(id, to, Body::pack(content.as_bytes())).await;
     id
 }
 
@@ -55,25 +55,25 @@ async fn small_messages_pass_large_ones_that_wait_for_each_other() {
         (it.stage == Stage::EndOfData && is_large).then(Reply::silence)
     };
     let server = MxServer::start(Behaviour::new().script(large));
-    let mut post = smarthost("post", &server);
+    let mut relay = smarthost("relay", &server);
     // What waits does not count against the rate again and again.
-    post.limits.per_minute = NonZeroU32::new(130);
-    let setup = Setup::smarthosts(&[post]);
+    relay.limits.per_minute = NonZeroU32::new(130);
+    let setup = Setup::smarthosts(&[relay]);
     let timeouts = Timeouts { end_of_data: MINUTE * 10, ..setup.timeouts };
-    let bench = Bench::new(Setup { timeouts, ..setup }).await;
+    let fixture = Fixture::new(Setup { timeouts, ..setup }).await;
     let mut waiting = Vec::new();
     for n in 0..60 {
-        waiting.push(send_large(&bench, &format!("large{n}@example.com")).await);
+        waiting.push(send_large(&fixture, &format!("large{n}@example.com")).await);
     }
-    let small = bench.send_many(60, "example.com").await;
-    bench.until_all(&small, "relayed").await;
-    let states = bench.states().await;
+    let small = fixture.send_many(60, "example.com").await;
+    fixture.until_all(&small, "relayed").await;
+    let states = fixture.states().await;
     assert_eq!(states.iter().filter(|it| *it == "sending").count(), 4, "large ones at one time");
     server.set(Behaviour::new());
     server.cut_connections();
-    bench.live_until(NOW.after(MINUTE * 20)).await;
-    bench.until_all(&waiting, "relayed").await;
-    bench.finish().await;
+    fixture.run_until(NOW.after(MINUTE * 20)).await;
+    fixture.until_all(&waiting, "relayed").await;
+    fixture.finish().await;
 }
 
 #[tokio::test]
@@ -81,17 +81,17 @@ async fn a_smarthost_that_lets_us_in_and_hangs_is_left_alone_and_the_other_takes
     let hanging = MxServer::start(silent(Stage::Mail));
     let well = MxServer::start(Behaviour::new());
     let both = [smarthost("hanging", &hanging), smarthost("well", &well)];
-    let bench = Bench::new(impatient(Setup::smarthosts(&both))).await;
-    let first = bench.send_many(40, "example.com").await;
-    bench.until_all(&first, "relayed").await;
+    let fixture = Fixture::new(impatient(Setup::smarthosts(&both))).await;
+    let first = fixture.send_many(40, "example.com").await;
+    fixture.until_all(&first, "relayed").await;
     let before = hanging.connections();
-    let ids = bench.send_many(100, "example.com").await;
-    bench.until_all(&ids, "relayed").await;
+    let ids = fixture.send_many(100, "example.com").await;
+    fixture.until_all(&ids, "relayed").await;
     assert!(hanging.connections() <= before + 1, "{before}, then {}", hanging.connections());
     for id in first.iter().chain(&ids) {
-        assert_eq!(bench.message(*id).await.attempts.len(), 1);
+        assert_eq!(fixture.message(*id).await.attempts.len(), 1);
     }
-    bench.finish().await;
+    fixture.finish().await;
 }
 
 #[tokio::test]
@@ -100,11 +100,11 @@ async fn a_refusal_for_now_of_one_smarthost_is_another_ones_chance() {
         let busy = MxServer::start(Behaviour::new().reject(stage, 452, "4.3.1 no space"));
         let well = MxServer::start(Behaviour::new());
         let both = [smarthost("busy", &busy), smarthost("well", &well)];
-        let bench = Bench::new(Setup::smarthosts(&both)).await;
-        let ids = bench.send_many(20, "example.com").await;
-        bench.until_all(&ids, "relayed").await;
+        let fixture = Fixture::new(Setup::smarthosts(&both)).await;
+        let ids = fixture.send_many(20, "example.com").await;
+        fixture.until_all(&ids, "relayed").await;
         assert_eq!((busy.message_count(), well.message_count()), (0, 20), "{stage:?}");
-        bench.finish().await;
+        fixture.finish().await;
     }
 }
 
@@ -112,28 +112,28 @@ async fn a_refusal_for_now_of_one_smarthost_is_another_ones_chance() {
 async fn a_host_that_does_not_answer_is_tried_after_the_others() {
     let hanging = server_on("127.0.0.2", 0, silent(Stage::Connect));
     let well = server_on("127.0.0.3", hanging.address().port(), Behaviour::new());
-    let bench = Bench::new(impatient(direct(hanging.address().port()))).await;
-    name_two_hosts(&bench);
-    let ids = bench.send_many(60, "example.com").await;
-    bench.until_all(&ids, "delivered").await;
+    let fixture = Fixture::new(impatient(direct(hanging.address().port()))).await;
+    name_two_hosts(&fixture);
+    let ids = fixture.send_many(60, "example.com").await;
+    fixture.until_all(&ids, "delivered").await;
     assert!(hanging.connections() <= 2, "{} connections", hanging.connections());
     assert_eq!(well.message_count(), 60);
-    bench.finish().await;
+    fixture.finish().await;
 }
 
 #[tokio::test]
 async fn where_a_kept_connection_hangs_another_host_is_tried_and_not_the_same_again() {
     let hanging = server_on("127.0.0.2", 0, Behaviour::new());
     let well = server_on("127.0.0.3", hanging.address().port(), Behaviour::new());
-    let bench = Bench::new(impatient(direct(hanging.address().port()))).await;
-    name_two_hosts(&bench);
-    let first = bench.send("ada@example.com").await;
-    bench.until_state(first, "delivered").await;
+    let fixture = Fixture::new(impatient(direct(hanging.address().port()))).await;
+    name_two_hosts(&fixture);
+    let first = fixture.send("ada@example.com").await;
+    fixture.until_state(first, "delivered").await;
     hanging.set(silent(Stage::Mail));
-    let second = bench.send("bob@example.com").await;
-    bench.until_state(second, "delivered").await;
+    let second = fixture.send("bob@example.com").await;
+    fixture.until_state(second, "delivered").await;
     assert_eq!((hanging.connections(), hanging.message_count(), well.message_count()), (1, 1, 1));
-    bench.finish().await;
+    fixture.finish().await;
 }
 
 #[tokio::test]
@@ -144,21 +144,21 @@ async fn whoever_names_an_operators_host_beside_his_own_shares_its_bound() {
     let server = server_on("127.0.0.2", 0, unhurried);
     let limits = Limits { connections: 2, messages_per_connection: 100, per_minute: None };
     let port = server.address().port();
-    let bench = Bench::new(Setup { direct: limits, ..direct(port) }).await;
-    bench.dns.ip("mx.operator.example", [127, 0, 0, 2].into());
-    bench.dns.mx("only.example", 10, "mx.operator.example");
-    let mut ids = bench.send_many(10, "only.example").await;
+    let fixture = Fixture::new(Setup { direct: limits, ..direct(port) }).await;
+    fixture.dns.ip("mx.operator.example", [127, 0, 0, 2].into());
+    fixture.dns.mx("only.example", 10, "mx.operator.example");
+    let mut ids = fixture.send_many(10, "only.example").await;
     for n in 0..8 {
         let own = format!("backup.customer{n}.example");
-        bench.dns.ip(&own, [127, 0, 0, 9].into());
-        bench.dns.mx(&format!("customer{n}.example"), 10, "mx.operator.example");
-        bench.dns.mx(&format!("customer{n}.example"), 20, &own);
-        ids.extend(bench.send_many(10, &format!("customer{n}.example")).await);
+        fixture.dns.ip(&own, [127, 0, 0, 9].into());
+        fixture.dns.mx(&format!("customer{n}.example"), 10, "mx.operator.example");
+        fixture.dns.mx(&format!("customer{n}.example"), 20, &own);
+        ids.extend(fixture.send_many(10, &format!("customer{n}.example")).await);
     }
-    bench.until_all(&ids, "delivered").await;
+    fixture.until_all(&ids, "delivered").await;
     assert!(server.most_at_one_time() <= 2, "{} at one time", server.most_at_one_time());
     assert!(server.connections() <= 20, "connections are shared: {}", server.connections());
-    bench.finish().await;
+    fixture.finish().await;
 }
 
 #[tokio::test]
@@ -167,25 +167,25 @@ async fn many_domains_that_hang_leave_room_for_those_that_are_well() {
     let well = server_on("127.0.0.3", tarpit.address().port(), Behaviour::new());
     let setup = direct(tarpit.address().port());
     let timeouts = Timeouts { end_of_data: MINUTE * 10, ..setup.timeouts };
-    let bench = Bench::new(Setup { concurrent: 16, timeouts, ..setup }).await;
-    bench.dns.ip("mx.well.example", [127, 0, 0, 3].into());
-    bench.dns.mx("well.example", 10, "mx.well.example");
-    let known = bench.send("ada@well.example").await;
-    bench.until_state(known, "delivered").await;
+    let fixture = Fixture::new(Setup { concurrent: 16, timeouts, ..setup }).await;
+    fixture.dns.ip("mx.well.example", [127, 0, 0, 3].into());
+    fixture.dns.mx("well.example", 10, "mx.well.example");
+    let known = fixture.send("ada@well.example").await;
+    fixture.until_state(known, "delivered").await;
     let mut waiting = Vec::new();
     for n in 0..20 {
         let host = format!("mx.tarpit{n}.example");
-        bench.dns.ip(&host, [127, 0, 0, 2].into());
-        bench.dns.mx(&format!("tarpit{n}.example"), 10, &host);
-        waiting.extend(bench.send_many(3, &format!("tarpit{n}.example")).await);
+        fixture.dns.ip(&host, [127, 0, 0, 2].into());
+        fixture.dns.mx(&format!("tarpit{n}.example"), 10, &host);
+        waiting.extend(fixture.send_many(3, &format!("tarpit{n}.example")).await);
     }
-    let ids = bench.send_many(60, "well.example").await;
-    bench.until_all(&ids, "delivered").await;
+    let ids = fixture.send_many(60, "well.example").await;
+    fixture.until_all(&ids, "delivered").await;
     assert!(tarpit.open_connections() <= 4, "{} at one time", tarpit.open_connections());
     tarpit.set(Behaviour::new());
     tarpit.cut_connections();
-    bench.live_until(NOW.after(MINUTE * 20)).await;
-    bench.until_all(&waiting, "delivered").await;
+    fixture.run_until(NOW.after(MINUTE * 20)).await;
+    fixture.until_all(&waiting, "delivered").await;
     assert_eq!(well.message_count(), 61);
-    bench.finish().await;
+    fixture.finish().await;
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::join;
 use waxwing_mx::{Behaviour, MxServer, Reply, Situation, Stage};
 
-use super::bench::{Bench, DAY, HOUR, NOW, Setup, server_on, smarthost};
+use super::fixture::{DAY, Fixture, HOUR, NOW, Setup, server_on, smarthost};
 use crate::delivery::limits::Limits;
 use crate::delivery::routing::route::{Route, Rule};
 use crate::id::MessageId;
@@ -26,69 +26,69 @@ fn direct(port: u16, connections: u32) -> Setup<'static> {
 #[tokio::test]
 async fn the_customers_of_one_operator_share_its_connections() {
     let server = server_on("127.0.0.1", 0, unhurried());
-    let bench = Bench::new(direct(server.address().port(), 2)).await;
-    bench.dns.ip("mx1.operator.example", [127, 0, 0, 1].into());
-    bench.dns.ip("mx2.operator.example", [127, 0, 0, 1].into());
+    let fixture = Fixture::new(direct(server.address().port(), 2)).await;
+    fixture.dns.ip("mx1.operator.example", [127, 0, 0, 1].into());
+    fixture.dns.ip("mx2.operator.example", [127, 0, 0, 1].into());
     // Each has its own order of the two hosts, which nobody may prefer to one another.
     let customers: Vec<String> = (0..10).map(|n| format!("customer{n}.example")).collect();
     for customer in &customers {
-        bench.dns.mx(customer, 10, "mx1.operator.example");
-        bench.dns.mx(customer, 10, "mx2.operator.example");
+        fixture.dns.mx(customer, 10, "mx1.operator.example");
+        fixture.dns.mx(customer, 10, "mx2.operator.example");
     }
     let mut ids = Vec::new();
     for _ in 0..9 {
         for customer in &customers {
-            ids.extend(bench.send_many(1, customer).await);
+            ids.extend(fixture.send_many(1, customer).await);
         }
     }
-    bench.until_all(&ids, "delivered").await;
+    fixture.until_all(&ids, "delivered").await;
     assert_eq!(server.messages().len(), 90);
     assert!(server.most_at_one_time() <= 2, "{} at one time", server.most_at_one_time());
     assert!(server.connections() <= 4, "{} connections", server.connections());
-    bench.finish().await;
+    fixture.finish().await;
 }
 
 #[tokio::test]
 async fn connections_that_are_kept_for_later_count_too() {
     let server = server_on("127.0.0.1", 0, unhurried());
-    let bench = Bench::new(direct(server.address().port(), 2)).await;
+    let fixture = Fixture::new(direct(server.address().port(), 2)).await;
     // Of one operator, but each with a host of its own.
     for customer in ["one", "two", "three", "four"] {
         let host = format!("{customer}.operator.example");
-        bench.dns.ip(&host, [127, 0, 0, 1].into());
-        bench.dns.mx(&format!("{customer}.example"), 10, &host);
+        fixture.dns.ip(&host, [127, 0, 0, 1].into());
+        fixture.dns.mx(&format!("{customer}.example"), 10, &host);
     }
     for customer in ["one", "two", "three", "four"] {
-        let ids = bench.send_many(6, &format!("{customer}.example")).await;
-        bench.until_all(&ids, "delivered").await;
+        let ids = fixture.send_many(6, &format!("{customer}.example")).await;
+        fixture.until_all(&ids, "delivered").await;
     }
     assert!(server.most_at_one_time() <= 2, "{} at one time", server.most_at_one_time());
-    bench.finish().await;
+    fixture.finish().await;
 }
 
 #[tokio::test]
 async fn who_makes_room_for_a_connection_makes_it_for_no_other() {
     let goodbye = Reply::new(221, "2.0.0 bye").after(Duration::from_millis(500));
     let server = server_on("127.0.0.1", 0, unhurried().answer(Stage::Quit, goodbye));
-    let bench = Bench::new(direct(server.address().port(), 2)).await;
+    let fixture = Fixture::new(direct(server.address().port(), 2)).await;
     let customers = ["one", "two", "three", "four"].map(|it| format!("{it}.example"));
     for customer in &customers {
         let host = format!("{customer}.operator.example");
-        bench.dns.ip(&host, [127, 0, 0, 1].into());
-        bench.dns.mx(customer, 10, &host);
-        let ids = bench.send_many(1, customer).await;
-        bench.until_all(&ids, "delivered").await;
+        fixture.dns.ip(&host, [127, 0, 0, 1].into());
+        fixture.dns.mx(customer, 10, &host);
+        let ids = fixture.send_many(1, customer).await;
+        fixture.until_all(&ids, "delivered").await;
     }
     // Connections to the last two are kept, and both of the others need one.
     for _ in 0..5 {
         for two in customers.chunks(2) {
             let (one, other) = (format!("a@{}", two[0]), format!("a@{}", two[1]));
-            let ids = join(bench.send(&one), bench.send(&other)).await;
-            bench.until_all(&[ids.0, ids.1], "delivered").await;
+            let ids = join(fixture.send(&one), fixture.send(&other)).await;
+            fixture.until_all(&[ids.0, ids.1], "delivered").await;
         }
     }
     assert!(server.most_at_one_time() <= 2, "{} at one time", server.most_at_one_time());
-    bench.finish().await;
+    fixture.finish().await;
 }
 
 #[tokio::test]
@@ -105,16 +105,17 @@ async fn a_slow_destination_holds_up_no_other() {
     let setup = Setup::smarthosts(&[to_fast]);
     let mut timeouts = setup.timeouts;
     timeouts.end_of_data = Duration::from_mins(10);
-    let bench = Bench::new(Setup { rules: vec![rule], concurrent: 16, timeouts, ..setup }).await;
-    let waiting = bench.send_many(40, "slow.example").await;
-    let quick = bench.send_many(40, "fast.example").await;
-    bench.until_all(&quick, "relayed").await;
+    let fixture =
+        Fixture::new(Setup { rules: vec![rule], concurrent: 16, timeouts, ..setup }).await;
+    let waiting = fixture.send_many(40, "slow.example").await;
+    let quick = fixture.send_many(40, "fast.example").await;
+    fixture.until_all(&quick, "relayed").await;
     assert_eq!(slow.message_count(), 0);
     assert!(slow.most_at_one_time() <= 2, "{} at one time", slow.most_at_one_time());
     slow.set(Behaviour::new());
-    bench.until_all(&waiting, "relayed").await;
+    fixture.until_all(&waiting, "relayed").await;
     assert!(slow.most_at_one_time() <= 2, "{} at one time", slow.most_at_one_time());
-    bench.finish().await;
+    fixture.finish().await;
 }
 
 #[tokio::test]
@@ -127,26 +128,26 @@ async fn a_destination_that_is_down_holds_up_no_other() {
         route: Route::Smarthosts([smarthost("down", &down)].into()),
     };
     let setup = Setup::smarthosts(&[smarthost("up", &up)]);
-    let bench = Bench::new(Setup { rules: vec![rule], concurrent: 4, ..setup }).await;
-    let waiting = bench.send_many(60, "down.example").await;
-    let quick = bench.send_many(20, "up.example").await;
-    bench.until_all(&quick, "relayed").await;
-    bench.until_all(&waiting, "deferred").await;
-    bench.finish().await;
+    let fixture = Fixture::new(Setup { rules: vec![rule], concurrent: 4, ..setup }).await;
+    let waiting = fixture.send_many(60, "down.example").await;
+    let quick = fixture.send_many(20, "up.example").await;
+    fixture.until_all(&quick, "relayed").await;
+    fixture.until_all(&waiting, "deferred").await;
+    fixture.finish().await;
 }
 
 #[tokio::test]
-async fn a_damaged_message_is_given_up_alone_and_given_back() {
+async fn a_damaged_message_is_given_up_alone_and_refunded() {
     let server = MxServer::start(Behaviour::new());
-    let bench = Bench::new(Setup::smarthosts(&[smarthost("post", &server)])).await;
+    let fixture = Fixture::new(Setup::smarthosts(&[smarthost("relay", &server)])).await;
     let damaged = MessageId::new(NOW);
-    bench.accept(damaged, "poison@example.com", Body::from_stored(vec![1, 2, 3])).await;
-    let ids = bench.send_many(10, "example.com").await;
-    bench.until_all(&ids, "relayed").await;
-    let details = bench.until_state(damaged, "failed").await;
+    fixture.accept(damaged, "poison@example.com", Body::from_stored(vec![1, 2, 3])).await;
+    let ids = fixture.send_many(10, "example.com").await;
+    fixture.until_all(&ids, "relayed").await;
+    let details = fixture.until_state(damaged, "failed").await;
     assert_eq!((details.row.refunded, details.attempts.len()), (1, 1));
     assert_eq!(server.messages().len(), 10);
-    bench.finish().await;
+    fixture.finish().await;
 }
 
 /// Messages are spread over a tenth of each pause by their identifiers; this one is always the first
@@ -168,35 +169,35 @@ async fn a_message_that_kills_every_connection_holds_up_no_other() {
             (it.stage == stage && is_it).then(Reply::cut)
         };
         let server = MxServer::start(Behaviour::new().script(poison));
-        let bench = Bench::new(Setup::smarthosts(&[smarthost("post", &server)])).await;
-        bench.send_as(marked, "poison@example.com").await;
-        bench.after_attempts(marked, 1).await;
-        let ids = bench.send_many(20, "example.com").await;
-        bench.live_until(NOW.after(HOUR * 8)).await;
+        let fixture = Fixture::new(Setup::smarthosts(&[smarthost("relay", &server)])).await;
+        fixture.send_as(marked, "poison@example.com").await;
+        fixture.after_attempts(marked, 1).await;
+        let ids = fixture.send_many(20, "example.com").await;
+        fixture.run_until(NOW.after(HOUR * 8)).await;
         for id in ids {
-            let details = bench.message(id).await;
+            let details = fixture.message(id).await;
             assert_eq!(details.row.state, "relayed", "{stage:?}: {}", details.row.reason);
             assert!(details.attempts.len() <= 3, "{stage:?}: {} attempts", details.attempts.len());
         }
-        assert_eq!(bench.state(marked).await, "deferred", "{stage:?}");
-        bench.live_until(NOW.after(DAY * 3)).await;
-        assert_eq!(bench.state(marked).await, "failed", "{stage:?}");
-        bench.finish().await;
+        assert_eq!(fixture.state(marked).await, "deferred", "{stage:?}");
+        fixture.run_until(NOW.after(DAY * 3)).await;
+        assert_eq!(fixture.state(marked).await, "failed", "{stage:?}");
+        fixture.finish().await;
     }
 }
 
 #[tokio::test]
 async fn a_message_counts_once_against_the_rate_of_its_destination() {
     let server = MxServer::start(Behaviour::new());
-    let mut post = smarthost("post", &server);
-    post.limits.per_minute = NonZeroU32::new(3);
-    let bench = Bench::new(Setup::smarthosts(&[post])).await;
+    let mut relay = smarthost("relay", &server);
+    relay.limits.per_minute = NonZeroU32::new(3);
+    let fixture = Fixture::new(Setup::smarthosts(&[relay])).await;
     let begun = Instant::now();
     for n in 0..3 {
-        let id = bench.send(&format!("ada@customer{n}.example")).await;
-        bench.until_state(id, "relayed").await;
+        let id = fixture.send(&format!("ada@customer{n}.example")).await;
+        fixture.until_state(id, "relayed").await;
     }
     // A further one would have to wait for 20 s.
     assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
-    bench.finish().await;
+    fixture.finish().await;
 }

@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use waxwing_mx::{Behaviour, MxServer, Reply, Situation, Stage};
 
-use super::bench::{Bench, HOUR, MINUTE, NOW, Setup, events, message_id, message_ids, smarthost};
+use super::fixture::{
+    Fixture, HOUR, MINUTE, NOW, Setup, events, message_id, message_ids, smarthost,
+};
 use crate::delivery::routing::route::{Route, Rule};
 use crate::delivery::smtp::Timeouts;
 
-async fn bench(server: &MxServer) -> Bench {
-    Bench::new(Setup::smarthosts(&[smarthost("post", server)])).await
+async fn fixture(server: &MxServer) -> Fixture {
+    Fixture::new(Setup::smarthosts(&[smarthost("relay", server)])).await
 }
 
 #[tokio::test]
@@ -20,21 +22,21 @@ async fn who_is_greylisted_comes_again_and_holds_up_nobody() {
         is_grey.then(|| Reply::new(451, "4.7.1 greylisted, come again"))
     };
     let server = MxServer::start(Behaviour::new().script(grey));
-    let bench = bench(&server).await;
-    let grey = bench.send("grey@example.com").await;
-    let others = bench.send_many(10, "example.com").await;
-    bench.until_all(&others, "relayed").await;
-    let details = bench.after_attempts(grey, 1).await;
+    let fixture = fixture(&server).await;
+    let grey = fixture.send("grey@example.com").await;
+    let others = fixture.send_many(10, "example.com").await;
+    fixture.until_all(&others, "relayed").await;
+    let details = fixture.after_attempts(grey, 1).await;
     assert_eq!(details.row.state, "deferred");
     let attempt = &details.attempts[0];
     assert_eq!((attempt.code, attempt.enhanced.as_deref()), (Some(451), Some("4.7.1")));
     assert!(attempt.reply.contains("greylisted, come again"), "{}", attempt.reply);
-    assert_eq!(bench.retry(grey).await.1.row.state, "deferred");
-    let (_, details) = bench.retry(grey).await;
+    assert_eq!(fixture.run_next_attempt(grey).await.1.row.state, "deferred");
+    let (_, details) = fixture.run_next_attempt(grey).await;
     assert_eq!((details.row.state.as_str(), details.attempts.len()), ("relayed", 3));
     let expected = "queued sending deferred sending deferred sending relayed";
     assert_eq!(events(&details).join(" "), expected);
-    bench.finish().await;
+    fixture.finish().await;
 }
 
 #[tokio::test]
@@ -44,26 +46,26 @@ async fn a_storm_of_421_is_answered_with_patience_and_loses_nothing() {
         [Stage::Connect, Stage::Ehlo, Stage::Mail, Stage::Rcpt, Stage::Data, Stage::EndOfData]
     {
         let server = MxServer::start(storm(stage));
-        let mut post = smarthost("post", &server);
-        post.limits.connections = 2;
-        let bench = Bench::new(Setup::smarthosts(&[post])).await;
-        let ids = bench.send_many(30, "example.com").await;
-        bench.quiet().await;
+        let mut relay = smarthost("relay", &server);
+        relay.limits.connections = 2;
+        let fixture = Fixture::new(Setup::smarthosts(&[relay])).await;
+        let ids = fixture.send_many(30, "example.com").await;
+        fixture.until_idle().await;
         // Those that stood in line before the first answer came.
         assert!(server.connections() <= 12, "{stage:?}: {}", server.connections());
         server.forget();
-        bench.live_until(NOW.after(MINUTE * 25)).await;
-        assert!(bench.states().await.iter().all(|it| it == "deferred"), "{stage:?}");
+        fixture.run_until(NOW.after(MINUTE * 25)).await;
+        assert!(fixture.states().await.iter().all(|it| it == "deferred"), "{stage:?}");
         assert!(server.connections() <= 60, "{stage:?}: {}", server.connections());
         assert_eq!(server.message_count(), 0, "{stage:?}");
         server.set(Behaviour::new());
-        bench.live_until(NOW.after(HOUR * 4)).await;
-        bench.until_all(&ids, "relayed").await;
+        fixture.run_until(NOW.after(HOUR * 4)).await;
+        fixture.until_all(&ids, "relayed").await;
         let mut arrived = message_ids(&server.messages());
         arrived.sort();
         arrived.dedup();
         assert_eq!(arrived.len(), 30, "{stage:?}");
-        bench.finish().await;
+        fixture.finish().await;
     }
 }
 
@@ -72,14 +74,14 @@ async fn a_connection_that_is_cut_before_the_final_dot_is_tried_again() {
     for octets in [0, 1, 50, 200] {
         let cut = move |it: &Situation<'_>| (it.connection == 1).then_some(octets);
         let server = MxServer::start(Behaviour::new().cut_data_when(cut));
-        let bench = bench(&server).await;
-        let id = bench.send("ada@example.com").await;
-        let details = bench.after_attempts(id, 1).await;
+        let fixture = fixture(&server).await;
+        let id = fixture.send("ada@example.com").await;
+        let details = fixture.after_attempts(id, 1).await;
         assert_eq!(details.row.state, "deferred", "{octets}: {}", details.row.reason);
-        let (_, details) = bench.retry(id).await;
+        let (_, details) = fixture.run_next_attempt(id).await;
         assert_eq!((details.row.state.as_str(), details.attempts.len()), ("relayed", 2));
         assert_eq!(message_ids(&server.messages()), [message_id(id)]);
-        bench.finish().await;
+        fixture.finish().await;
     }
 }
 
@@ -91,20 +93,20 @@ async fn a_connection_that_is_cut_after_the_final_dot_may_double_a_message_under
             (it.stage == Stage::EndOfData && it.connection == 1).then(reply)
         };
         let server = MxServer::start(Behaviour::new().script(first));
-        let setup = Setup::smarthosts(&[smarthost("post", &server)]);
+        let setup = Setup::smarthosts(&[smarthost("relay", &server)]);
         let end_of_data = Duration::from_secs(2);
         let timeouts = Timeouts { end_of_data, ..setup.timeouts };
-        let bench = Bench::new(Setup { timeouts, ..setup }).await;
-        let id = bench.send("ada@example.com").await;
-        let details = bench.after_attempts(id, 1).await;
+        let fixture = Fixture::new(Setup { timeouts, ..setup }).await;
+        let id = fixture.send("ada@example.com").await;
+        let details = fixture.after_attempts(id, 1).await;
         assert_eq!(details.row.state, "deferred", "{name}");
         assert!(details.row.reason.contains("may have arrived"), "{name}: {}", details.row.reason);
-        let (_, details) = bench.retry(id).await;
+        let (_, details) = fixture.run_next_attempt(id).await;
         assert_eq!((details.row.state.as_str(), details.attempts.len()), ("relayed", 2), "{name}");
         let messages = server.messages();
         let count = if name == "cut" { 2 } else { 1 };
         assert_eq!(message_ids(&messages), vec![message_id(id); count], "{name}");
-        bench.finish().await;
+        fixture.finish().await;
     }
 }
 
@@ -112,14 +114,14 @@ async fn a_connection_that_is_cut_after_the_final_dot_may_double_a_message_under
 async fn a_connection_that_is_closed_after_the_reply_loses_no_reply() {
     let closing = Reply::new(250, "2.0.0 taken, and goodbye").then_close();
     let server = MxServer::start(Behaviour::new().answer(Stage::EndOfData, closing));
-    let bench = bench(&server).await;
-    let ids = bench.send_many(20, "example.com").await;
-    bench.until_all(&ids, "relayed").await;
+    let fixture = fixture(&server).await;
+    let ids = fixture.send_many(20, "example.com").await;
+    fixture.until_all(&ids, "relayed").await;
     for id in ids {
-        assert_eq!(bench.message(id).await.attempts.len(), 1);
+        assert_eq!(fixture.message(id).await.attempts.len(), 1);
     }
     assert_eq!(server.messages().len(), 20, "none was sent twice");
-    bench.finish().await;
+    fixture.finish().await;
 }
 
 #[tokio::test]
@@ -153,22 +155,22 @@ async fn whoever_breaks_the_protocol_gets_the_message_later() {
     let setup = Setup::route(Route::Direct);
     let short = Duration::from_secs(1);
     let timeouts = Timeouts { greeting: short, command: short, ..setup.timeouts };
-    let bench = Bench::new(Setup { rules: rules.collect(), timeouts, ..setup }).await;
+    let fixture = Fixture::new(Setup { rules: rules.collect(), timeouts, ..setup }).await;
     let mut ids = Vec::new();
     for (name, _) in &servers {
-        ids.push(bench.send(&format!("ada@{name}.example")).await);
+        ids.push(fixture.send(&format!("ada@{name}.example")).await);
     }
     for ((name, server), id) in servers.iter().zip(&ids) {
-        let details = bench.after_attempts(*id, 1).await;
+        let details = fixture.after_attempts(*id, 1).await;
         assert_eq!(details.row.state, "deferred", "{name}: {}", details.row.reason);
         let attempt = &details.attempts[0];
         assert!(attempt.conversation.len() <= 20_000, "{name}: {}", attempt.conversation.len());
         assert!(attempt.reply.chars().all(|it| !it.is_control()), "{name}: {:?}", attempt.reply);
         server.set(Behaviour::new());
     }
-    bench.live_until(NOW.after(MINUTE * 10)).await;
-    bench.until_all(&ids, "relayed").await;
-    bench.finish().await;
+    fixture.run_until(NOW.after(MINUTE * 10)).await;
+    fixture.until_all(&ids, "relayed").await;
+    fixture.finish().await;
 }
 
 #[tokio::test]
@@ -180,11 +182,11 @@ async fn slow_and_verbose_servers_are_understood() {
         .answer(Stage::Data, slow(354, "go\non"))
         .answer(Stage::EndOfData, slow(250, "2.0.0 thank you\n2.0.0 very much"));
     let server = MxServer::start(behaviour);
-    let bench = bench(&server).await;
-    let id = bench.send("ada@example.com").await;
-    let details = bench.until_state(id, "relayed").await;
+    let fixture = fixture(&server).await;
+    let id = fixture.send("ada@example.com").await;
+    let details = fixture.until_state(id, "relayed").await;
     assert!(details.row.reason.contains("thank you"), "{}", details.row.reason);
-    bench.finish().await;
+    fixture.finish().await;
 }
 
 #[tokio::test]
@@ -197,10 +199,10 @@ async fn a_server_of_twenty_years_ago_gets_its_mail() {
         .without("SIZE")
         .reject(Stage::Ehlo, 500, "what?");
     let server = MxServer::start(old);
-    let bench = bench(&server).await;
-    let ids = bench.send_many(5, "example.com").await;
-    bench.until_all(&ids, "relayed").await;
+    let fixture = fixture(&server).await;
+    let ids = fixture.send_many(5, "example.com").await;
+    fixture.until_all(&ids, "relayed").await;
     assert_eq!(server.violations(), [""; 0]);
     assert!(server.messages().iter().all(|it| it.parameters.is_empty()));
-    bench.finish().await;
+    fixture.finish().await;
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use waxwing_dns::Fault;
 use waxwing_mx::{Behaviour, MxServer, Reply, Situation, Stage};
 
-use super::bench::{Bench, HOUR, MINUTE, NOW, Setup, server_on, smarthost};
+use super::fixture::{Fixture, HOUR, MINUTE, NOW, Setup, server_on, smarthost};
 use crate::delivery::routing::route::Route;
 use crate::store::{RetryFilter, RetryOutcome};
 
@@ -13,18 +13,18 @@ use crate::store::{RetryFilter, RetryOutcome};
 async fn after_an_outage_the_first_message_that_is_taken_takes_the_others_with_it() {
     let server = MxServer::start(Behaviour::new());
     server.stop();
-    let bench = Bench::new(Setup::smarthosts(&[smarthost("post", &server)])).await;
-    let waiting = bench.send_many(300, "example.com").await;
-    bench.live_until(NOW.after(MINUTE * 58)).await;
-    assert!(bench.states().await.iter().all(|it| it == "deferred"));
+    let fixture = Fixture::new(Setup::smarthosts(&[smarthost("relay", &server)])).await;
+    let waiting = fixture.send_many(300, "example.com").await;
+    fixture.run_until(NOW.after(MINUTE * 58)).await;
+    assert!(fixture.states().await.iter().all(|it| it == "deferred"));
     server.start_again();
     // Their own next moment is in an hour.
-    bench.set_clock(NOW.after(HOUR + MINUTE * 10));
-    let first = bench.send("ada@example.com").await;
-    bench.until_state(first, "relayed").await;
-    bench.until_all(&waiting, "relayed").await;
+    fixture.set_clock(NOW.after(HOUR + MINUTE * 10));
+    let first = fixture.send("ada@example.com").await;
+    fixture.until_state(first, "relayed").await;
+    fixture.until_all(&waiting, "relayed").await;
     assert_eq!(server.messages().len(), 301, "none was sent twice");
-    bench.finish().await;
+    fixture.finish().await;
 }
 
 #[tokio::test]
@@ -33,56 +33,56 @@ async fn what_waits_for_one_smarthost_goes_on_through_another_of_its_route() {
     one.stop();
     two.stop();
     let both = [smarthost("one", &one), smarthost("two", &two)];
-    let bench = Bench::new(Setup::smarthosts(&both)).await;
-    let waiting = bench.send_many(60, "example.com").await;
-    bench.live_until(NOW.after(MINUTE * 58)).await;
+    let fixture = Fixture::new(Setup::smarthosts(&both)).await;
+    let waiting = fixture.send_many(60, "example.com").await;
+    fixture.run_until(NOW.after(MINUTE * 58)).await;
     two.start_again();
-    bench.set_clock(NOW.after(HOUR + MINUTE * 10));
-    bench.send("ada@example.com").await;
-    bench.until_all(&waiting, "relayed").await;
-    bench.finish().await;
+    fixture.set_clock(NOW.after(HOUR + MINUTE * 10));
+    fixture.send("ada@example.com").await;
+    fixture.until_all(&waiting, "relayed").await;
+    fixture.finish().await;
 }
 
 #[tokio::test]
 async fn what_waits_for_name_servers_goes_on_when_they_answer() {
     let server = server_on("127.0.0.2", 0, Behaviour::new());
     let port = server.address().port();
-    let bench = Bench::new(Setup { port, ..Setup::route(Route::Direct) }).await;
+    let fixture = Fixture::new(Setup { port, ..Setup::route(Route::Direct) }).await;
     let domains: Vec<String> = (0..12).map(|n| format!("customer{n}.example")).collect();
     for domain in &domains {
-        bench.dns.mx(domain, 10, "mx.example.net");
+        fixture.dns.mx(domain, 10, "mx.example.net");
     }
-    bench.dns.ip("mx.example.net", [127, 0, 0, 2].into());
-    bench.dns.fault_everything(Some(Fault::ServFail));
-    let mut waiting = bench.send_many(30, &domains[0]).await;
+    fixture.dns.ip("mx.example.net", [127, 0, 0, 2].into());
+    fixture.dns.fault_everything(Some(Fault::ServFail));
+    let mut waiting = fixture.send_many(30, &domains[0]).await;
     for domain in &domains[1..] {
-        waiting.extend(bench.send_many(1, domain).await);
+        waiting.extend(fixture.send_many(1, domain).await);
     }
-    bench.live_until(NOW.after(MINUTE * 58)).await;
-    assert!(bench.states().await.iter().all(|it| it == "deferred"));
-    bench.dns.fault_everything(None);
-    // No message has its own next moment before; none has tried in vain for the look-ups.
-    bench.set_clock(NOW.after(MINUTE * 63));
-    bench.until_all(&waiting, "delivered").await;
+    fixture.run_until(NOW.after(MINUTE * 58)).await;
+    assert!(fixture.states().await.iter().all(|it| it == "deferred"));
+    fixture.dns.fault_everything(None);
+    // No message has its own next moment before; none has tried in vain for the lookups.
+    fixture.set_clock(NOW.after(MINUTE * 63));
+    fixture.until_all(&waiting, "delivered").await;
     for id in waiting {
-        let attempts = bench.message(id).await.attempts.len();
+        let attempts = fixture.message(id).await.attempts.len();
         assert!(attempts <= 6, "{attempts} attempts");
     }
-    bench.finish().await;
+    fixture.finish().await;
 }
 
 #[tokio::test]
 async fn a_back_off_of_the_destination_is_no_attempt() {
     let server = MxServer::start(Behaviour::new());
     server.stop();
-    let bench = Bench::new(Setup::smarthosts(&[smarthost("post", &server)])).await;
-    let first = bench.send("ada@example.com").await;
-    bench.after_attempts(first, 1).await;
-    let ids = bench.send_many(30, "example.com").await;
-    bench.live_until(NOW.after(MINUTE * 58)).await;
+    let fixture = Fixture::new(Setup::smarthosts(&[smarthost("relay", &server)])).await;
+    let first = fixture.send("ada@example.com").await;
+    fixture.after_attempts(first, 1).await;
+    let ids = fixture.send_many(30, "example.com").await;
+    fixture.run_until(NOW.after(MINUTE * 58)).await;
     let (mut attempts, mut unoffered) = (0, 0);
     for id in &ids {
-        let details = bench.message(*id).await;
+        let details = fixture.message(*id).await;
         assert_eq!(details.row.state, "deferred");
         attempts += details.attempts.len();
         if details.attempts.is_empty() {
@@ -90,34 +90,34 @@ async fn a_back_off_of_the_destination_is_no_attempt() {
             let reason = &details.row.reason;
             assert!(reason.starts_with("backing off from its destination until"), "{reason}");
             assert!(reason.contains("while connecting"), "{reason}");
-            assert_eq!(super::bench::events(&details), ["queued", "deferred"], "told once");
+            assert_eq!(super::fixture::events(&details), ["queued", "deferred"], "told once");
         }
     }
     // Back-offs of 15 s to 10 min: one of all messages tries after each.
     assert!(attempts <= 15, "{attempts} attempts for 30 messages");
     assert!(unoffered >= 15, "{unoffered}");
     server.start_again();
-    bench.live_until(NOW.after(MINUTE * 70)).await;
-    bench.until_all(&ids, "relayed").await;
-    bench.finish().await;
+    fixture.run_until(NOW.after(MINUTE * 70)).await;
+    fixture.until_all(&ids, "relayed").await;
+    fixture.finish().await;
 }
 
 #[tokio::test]
 async fn a_message_that_waits_is_told_what_its_destination_said() {
     let behaviour = Behaviour::new().reject(Stage::Connect, 554, "5.7.1 blocked, see example.org");
     let server = MxServer::start(behaviour);
-    let bench = Bench::new(Setup::smarthosts(&[smarthost("post", &server)])).await;
-    let first = bench.send("ada@example.com").await;
-    bench.after_attempts(first, 1).await;
-    let second = bench.send("bob@example.com").await;
-    let details = bench.until_state(second, "deferred").await;
+    let fixture = Fixture::new(Setup::smarthosts(&[smarthost("relay", &server)])).await;
+    let first = fixture.send("ada@example.com").await;
+    fixture.after_attempts(first, 1).await;
+    let second = fixture.send("bob@example.com").await;
+    let details = fixture.until_state(second, "deferred").await;
     assert_eq!(details.attempts.len(), 0);
     assert!(
         details.row.reason.contains("554 5.7.1 blocked, see example.org"),
         "{}",
         details.row.reason
     );
-    bench.finish().await;
+    fixture.finish().await;
 }
 
 /// From MAIL on, a server's words may be about another account's message: then a message is told only what it was
@@ -126,25 +126,25 @@ async fn a_message_that_waits_is_told_what_its_destination_said() {
 async fn a_message_that_was_offered_keeps_the_words_of_its_own_server() {
     let behaviour = Behaviour::new().reject(Stage::Mail, 452, "4.3.1 quota used up for bob");
     let server = MxServer::start(behaviour);
-    let bench = Bench::new(Setup::smarthosts(&[smarthost("post", &server)])).await;
-    let offered = bench.send_many(12, "example.com").await;
-    bench.until_all(&offered, "deferred").await;
+    let fixture = Fixture::new(Setup::smarthosts(&[smarthost("relay", &server)])).await;
+    let offered = fixture.send_many(12, "example.com").await;
+    fixture.until_all(&offered, "deferred").await;
     server.stop();
-    bench.live_until(NOW.after(MINUTE * 10)).await;
-    let unoffered = bench.send("bob@example.com").await;
-    let unoffered = bench.until_state(unoffered, "deferred").await.row.reason;
+    fixture.run_until(NOW.after(MINUTE * 10)).await;
+    let unoffered = fixture.send("bob@example.com").await;
+    let unoffered = fixture.until_state(unoffered, "deferred").await.row.reason;
     assert!(!unoffered.contains("quota"), "{unoffered}");
     // Some have been offered, and wait since.
     let mut own = Vec::new();
     for id in offered {
-        own.push(bench.message(id).await.row.reason);
+        own.push(fixture.message(id).await.row.reason);
     }
     let told = |reason: &String| {
         let own = reason.split_once("; its own last attempt: ").map(|(_, own)| own);
         own.is_some_and(|it| it.contains("quota used up for bob"))
     };
     assert!(own.iter().any(told), "{own:?}");
-    bench.finish().await;
+    fixture.finish().await;
 }
 
 #[tokio::test]
@@ -154,41 +154,41 @@ async fn what_was_put_off_for_its_own_sake_waits_for_its_own_moment() {
         is_grey.then(|| Reply::new(451, "4.7.1 greylisted, come again"))
     };
     let server = MxServer::start(Behaviour::new().script(grey));
-    let bench = Bench::new(Setup::smarthosts(&[smarthost("post", &server)])).await;
-    let grey = bench.send("grey@example.com").await;
-    bench.after_attempts(grey, 1).await;
+    let fixture = Fixture::new(Setup::smarthosts(&[smarthost("relay", &server)])).await;
+    let grey = fixture.send("grey@example.com").await;
+    fixture.after_attempts(grey, 1).await;
     server.stop();
-    let waiting = bench.send("ada@example.com").await;
-    bench.after_attempts(waiting, 1).await;
+    let waiting = fixture.send("ada@example.com").await;
+    fixture.after_attempts(waiting, 1).await;
     server.start_again();
-    bench.advance(Duration::from_secs(20));
-    bench.send("bob@example.com").await;
-    bench.until_state(waiting, "relayed").await;
-    bench.quiet().await;
-    assert_eq!(bench.message(grey).await.attempts.len(), 1);
-    bench.finish().await;
+    fixture.advance(Duration::from_secs(20));
+    fixture.send("bob@example.com").await;
+    fixture.until_state(waiting, "relayed").await;
+    fixture.until_idle().await;
+    assert_eq!(fixture.message(grey).await.attempts.len(), 1);
+    fixture.finish().await;
 }
 
 #[tokio::test]
 async fn a_message_that_is_wanted_is_tried_at_once_and_a_dead_host_is_not_hammered() {
     let server = MxServer::start(Behaviour::new());
     server.stop();
-    let bench = Bench::new(Setup::smarthosts(&[smarthost("post", &server)])).await;
-    let ids = bench.send_many(30, "example.com").await;
-    bench.live_until(NOW.after(MINUTE * 58)).await;
+    let fixture = Fixture::new(Setup::smarthosts(&[smarthost("relay", &server)])).await;
+    let ids = fixture.send_many(30, "example.com").await;
+    fixture.run_until(NOW.after(MINUTE * 58)).await;
     let now = NOW.after(MINUTE * 58 + Duration::from_millis(1));
     let mut before = 0;
     for id in &ids {
-        before += bench.message(*id).await.attempts.len();
+        before += fixture.message(*id).await.attempts.len();
     }
-    bench.set_clock(now);
+    fixture.set_clock(now);
     let everything = RetryFilter::default();
-    assert_eq!(bench.store.retry_all(&everything, now).await.expect("works"), 30);
-    bench.advance(Duration::from_millis(1));
-    bench.quiet().await;
+    assert_eq!(fixture.store.retry_all(&everything, now).await.expect("works"), 30);
+    fixture.advance(Duration::from_millis(1));
+    fixture.until_idle().await;
     let mut tried = 0;
     for id in &ids {
-        let details = bench.message(*id).await;
+        let details = fixture.message(*id).await;
         assert_eq!(details.row.state, "deferred");
         tried += details.attempts.len();
     }
@@ -196,10 +196,10 @@ async fn a_message_that_is_wanted_is_tried_at_once_and_a_dead_host_is_not_hammer
 
     server.start_again();
     // At the moment of its last failure nobody knows yet that it is well.
-    bench.advance(Duration::from_millis(1));
-    let wanted = bench.store.retry(ids[7], bench.clock.now()).await.expect("works");
+    fixture.advance(Duration::from_millis(1));
+    let wanted = fixture.store.retry(ids[7], fixture.clock.now()).await.expect("works");
     assert_eq!(wanted, RetryOutcome::Now);
-    bench.advance(Duration::from_millis(1));
-    bench.until_all(&ids, "relayed").await;
-    bench.finish().await;
+    fixture.advance(Duration::from_millis(1));
+    fixture.until_all(&ids, "relayed").await;
+    fixture.finish().await;
 }

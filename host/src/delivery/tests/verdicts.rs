@@ -2,7 +2,7 @@
 
 use waxwing_mx::{Behaviour, MxServer, Stage};
 
-use super::bench::{Bench, HOUR, NOW, Setup, smarthost};
+use super::fixture::{Fixture, HOUR, NOW, Setup, smarthost};
 use crate::store::SuppressionRow;
 
 /// What becomes of the address.
@@ -47,17 +47,17 @@ const REFUSALS: [(Stage, u16, &str, &str, Address); 26] = [
 #[tokio::test]
 async fn each_refusal_at_each_stage_has_its_meaning() {
     let server = MxServer::start(Behaviour::new());
-    let bench = Bench::new(Setup::smarthosts(&[smarthost("post", &server)])).await;
+    let fixture = Fixture::new(Setup::smarthosts(&[smarthost("relay", &server)])).await;
     for (number, (stage, code, text, state, address)) in REFUSALS.into_iter().enumerate() {
         // Each in its own hour, so that no rest of the one before is left.
-        bench.set_clock(NOW.after(HOUR * u32::try_from(number).expect("small")));
+        fixture.set_clock(NOW.after(HOUR * u32::try_from(number).expect("small")));
         if stage == Stage::Connect {
             server.cut_connections();
         }
         server.set(Behaviour::new().reject(stage, code, text));
         let to = format!("n{number}@example.com");
-        let id = bench.send(&to).await;
-        let details = bench.after_attempts(id, 1).await;
+        let id = fixture.send(&to).await;
+        let details = fixture.after_attempts(id, 1).await;
         let what = format!("{stage:?} {code} {text}: {}", details.row.reason);
         assert_eq!(details.row.state, state, "{what}");
         let attempt = &details.attempts[0];
@@ -69,48 +69,52 @@ async fn each_refusal_at_each_stage_has_its_meaning() {
         let enhanced = enhanced.filter(|it| it.contains('.') && it.get(..1) == class.get(..1));
         assert_eq!(attempt.enhanced.as_deref(), enhanced, "{what}");
         assert!(attempt.conversation.contains(text), "{what}: {}", attempt.conversation);
-        let suppressed = suppression(&bench, &to).await.is_some();
+        let suppressed = suppression(&fixture, &to).await.is_some();
         assert_eq!(suppressed, address == Address::Dead, "{what}");
         // What was put off is taken in the end.
         server.set(Behaviour::new());
         if state == "deferred" {
-            assert_eq!(bench.retry(id).await.1.row.state, "relayed", "{what}");
+            assert_eq!(fixture.run_next_attempt(id).await.1.row.state, "relayed", "{what}");
         }
-        assert_eq!(bench.message(id).await.row.refunded, 0, "it left, or a server has decided it");
+        assert_eq!(
+            fixture.message(id).await.row.refunded,
+            0,
+            "it left, or a server has decided it"
+        );
     }
-    bench.finish().await;
+    fixture.finish().await;
 }
 
 #[tokio::test]
 async fn a_dead_address_is_suppressed_with_the_message_that_found_out() {
     let server = MxServer::start(Behaviour::new().reject(Stage::Rcpt, 550, "5.1.1 no such user"));
-    let bench = Bench::new(Setup::smarthosts(&[smarthost("post", &server)])).await;
-    let id = bench.send("Ada@Example.com").await;
-    bench.until_state(id, "bounced").await;
-    let row = suppression(&bench, "ada@example.com").await.expect("it is on the list");
+    let fixture = Fixture::new(Setup::smarthosts(&[smarthost("relay", &server)])).await;
+    let id = fixture.send("Ada@Example.com").await;
+    fixture.until_state(id, "bounced").await;
+    let row = suppression(&fixture, "ada@example.com").await.expect("it is on the list");
     assert_eq!((row.kind.as_str(), row.message_id.clone()), ("bounce", Some(id.to_string())));
     assert!(row.reason.contains("no such user"), "{row:?}");
-    bench.finish().await;
+    fixture.finish().await;
 }
 
 #[tokio::test]
 async fn a_second_refusal_without_a_reason_suppresses_and_a_single_one_does_not() {
     let server = MxServer::start(Behaviour::new().reject(Stage::Rcpt, 550, "no"));
-    let bench = Bench::new(Setup::smarthosts(&[smarthost("post", &server)])).await;
+    let fixture = Fixture::new(Setup::smarthosts(&[smarthost("relay", &server)])).await;
     let refused = async |after: std::time::Duration| {
-        bench.set_clock(NOW.after(after));
-        let id = bench.send("ada@example.com").await;
-        bench.until_state(id, "bounced").await;
-        suppression(&bench, "ada@example.com").await.is_some()
+        fixture.set_clock(NOW.after(after));
+        let id = fixture.send("ada@example.com").await;
+        fixture.until_state(id, "bounced").await;
+        suppression(&fixture, "ada@example.com").await.is_some()
     };
     assert!(!refused(HOUR).await);
     assert!(!refused(HOUR + HOUR / 2).await, "within one disturbance");
     assert!(refused(HOUR * 3).await);
-    bench.finish().await;
+    fixture.finish().await;
 }
 
 /// The suppression of an address, if it is on the list.
-pub async fn suppression(bench: &Bench, address: &str) -> Option<SuppressionRow> {
-    let now = bench.clock.now();
-    bench.store.suppression(bench.account, address, now).await.expect("readable")
+pub async fn suppression(fixture: &Fixture, address: &str) -> Option<SuppressionRow> {
+    let now = fixture.clock.now();
+    fixture.store.suppression(fixture.account, address, now).await.expect("readable")
 }

@@ -1,4 +1,4 @@
-//! Look-ups, queries and answers have limits, and what is given up is given back.
+//! Lookups, queries and answers have limits, and what is given up is given back.
 
 use std::time::Instant;
 
@@ -9,7 +9,7 @@ use waxwing_dns::Fault;
 use super::*;
 
 #[tokio::test]
-async fn look_ups_beyond_the_limit_wait_their_turn() {
+async fn lookups_beyond_the_limit_wait_their_turn() {
     let server = DnsServer::start().await;
     let resolver = resolver(&Settings { concurrent: 3, ..settings(&[server.address()]) });
     server.fault_everything(Some(Fault::Slow(Duration::from_millis(20))));

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::clock::Clock;
 use crate::inbox::store::{Arrival, InboxStore};
-use crate::mail::path;
+use crate::mail::sandbox_path;
 
 const NAME: &str = "sandbox.localhost";
 const MAX_MESSAGE: usize = 32 * 1_024 * 1_024;
@@ -195,14 +195,14 @@ impl Handler for Envelope {
             if mail.recipients.len() >= MAX_RECIPIENTS {
                 return Response::custom(452, "4.5.3 Too many recipients".to_owned());
             }
-            mail.recipients.push(path::decode(to));
+            mail.recipients.push(sandbox_path::decode(to));
             OK
         })
     }
 
     fn data_start(&mut self, _domain: &str, from: &str, _8bit: bool, _to: &[String]) -> Response {
         self.with(|mail| {
-            mail.return_path = path::decode(from);
+            mail.return_path = sandbox_path::decode(from);
             mail.body = Body::default();
         });
         OK

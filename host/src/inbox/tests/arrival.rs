@@ -8,7 +8,7 @@ use super::{Inbox, connect, envelope, noon};
 use crate::inbox::InboxError;
 use crate::inbox::smtp::Reach;
 use crate::inbox::store::StoredMessage;
-use crate::mail::path;
+use crate::mail::sandbox_path;
 
 /// lettre always ends a message with CRLF, so what is handed to it must not end with one.
 const MESSAGE: &str = "From: Ada <ada@sandbox.example>\r\nSubject: =?utf-8?q?Gr=C3=BC=C3=9Fe?=\r\n\
@@ -69,7 +69,7 @@ async fn recipients_of_every_kind_arrive_in_one_session() {
 async fn the_null_sender_arrives_as_nobody() {
     let inbox = Inbox::open().await;
     let mut client = connect(inbox.listen().await).await;
-    envelope(&mut client, path::EMPTY, "grace@example.com").await;
+    envelope(&mut client, sandbox_path::EMPTY, "grace@example.com").await;
     client.message(b"Subject: bounce\r\n\r\nhi").await.expect("250");
     assert_eq!(newest(&inbox).await.return_path, "");
 }

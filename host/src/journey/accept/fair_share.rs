@@ -20,9 +20,9 @@ pub struct FairShare {
     room: Mutex<Room>,
 }
 
-/// Who holds something.
+/// Who holds a share of the room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Tenant {
+pub enum ShareOwner {
     Account(AccountId),
     /// Whoever steers the server.
     Operator,
@@ -32,7 +32,7 @@ pub enum Tenant {
 #[derive(Debug)]
 pub struct Share {
     of: Arc<FairShare>,
-    tenant: Tenant,
+    owner: ShareOwner,
     amount: usize,
 }
 
@@ -40,9 +40,9 @@ pub struct Share {
 struct Room {
     size: usize,
     used: usize,
-    tenants: HashMap<Tenant, Own>,
+    owners: HashMap<ShareOwner, Own>,
     /// Accounts with somebody who waits; the next one in turn first.
-    turns: VecDeque<Tenant>,
+    turns: VecDeque<ShareOwner>,
 }
 
 #[derive(Debug, Default)]
@@ -67,7 +67,7 @@ impl FairShare {
     /// A room of that size, all of it free.
     #[must_use]
     pub fn new(size: usize) -> Arc<Self> {
-        let room = Room { size, used: 0, tenants: HashMap::new(), turns: VecDeque::new() };
+        let room = Room { size, used: 0, owners: HashMap::new(), turns: VecDeque::new() };
         Arc::new(Self { room: Mutex::new(room) })
     }
 
@@ -82,17 +82,17 @@ impl FairShare {
 
     /// Takes a share if the account may have it now.
     #[must_use]
-    pub fn try_take(self: &Arc<Self>, tenant: Tenant, amount: usize) -> Option<Share> {
+    pub fn try_take(self: &Arc<Self>, owner: ShareOwner, amount: usize) -> Option<Share> {
         let mut room = self.room();
         let amount = amount.min(room.size);
-        let may = room.allows(tenant, amount) && !room.must_wait(tenant);
-        may.then(|| self.take_from(&mut room, tenant, amount))
+        let may = room.allows(owner, amount) && !room.must_wait(owner);
+        may.then(|| self.take_from(&mut room, owner, amount))
     }
 
     /// Takes a share, and waits for it behind the account's earlier requests. None when `within` is over.
     pub async fn take(
         self: &Arc<Self>,
-        tenant: Tenant,
+        owner: ShareOwner,
         amount: usize,
         within: Duration,
     ) -> Option<Share> {
@@ -100,10 +100,10 @@ impl FairShare {
         {
             let mut room = self.room();
             let amount = amount.min(room.size);
-            let own = room.tenants.entry(tenant).or_default();
+            let own = room.owners.entry(owner).or_default();
             own.waiting.push_back(Waiter { amount, granted });
             if own.waiting.len() == 1 {
-                room.turns.push_back(tenant);
+                room.turns.push_back(owner);
             }
             let granted = self.grant(&mut room);
             drop(room);
@@ -134,19 +134,19 @@ impl FairShare {
         let mut passed_over = 0;
         let mut still_wait = false;
         while passed_over < room.turns.len() {
-            let Some(tenant) = room.turns.pop_front() else { break };
-            let Some(waiter) = room.next_waiter(tenant) else {
-                room.forget_if_idle(tenant);
+            let Some(owner) = room.turns.pop_front() else { break };
+            let Some(waiter) = room.next_waiter(owner) else {
+                room.forget_if_idle(owner);
                 continue;
             };
-            room.turns.push_back(tenant);
-            let of_these = room.holding(tenant) == holding;
-            if of_these && room.allows(tenant, waiter.amount) {
-                let share = self.take_from(room, tenant, waiter.amount);
+            room.turns.push_back(owner);
+            let of_these = room.holding(owner) == holding;
+            if of_these && room.allows(owner, waiter.amount) {
+                let share = self.take_from(room, owner, waiter.amount);
                 granted.push((waiter.granted, share));
                 passed_over = 0;
             } else {
-                room.put_back(tenant, waiter);
+                room.put_back(owner, waiter);
                 still_wait |= of_these;
                 passed_over += 1;
             }
@@ -154,21 +154,21 @@ impl FairShare {
         still_wait
     }
 
-    fn take_from(self: &Arc<Self>, room: &mut Room, tenant: Tenant, amount: usize) -> Share {
-        room.take(tenant, amount);
-        Share { of: Arc::clone(self), tenant, amount }
+    fn take_from(self: &Arc<Self>, room: &mut Room, owner: ShareOwner, amount: usize) -> Share {
+        room.take(owner, amount);
+        Share { of: Arc::clone(self), owner, amount }
     }
 
-    fn give_back(self: &Arc<Self>, tenant: Tenant, amount: usize) {
+    fn give_back(self: &Arc<Self>, owner: ShareOwner, amount: usize) {
         if amount == 0 {
             return;
         }
         let mut room = self.room();
         room.used = room.used.saturating_sub(amount);
-        if let Some(own) = room.tenants.get_mut(&tenant) {
+        if let Some(own) = room.owners.get_mut(&owner) {
             own.used = own.used.saturating_sub(amount);
         }
-        room.forget_if_idle(tenant);
+        room.forget_if_idle(owner);
         let granted = self.grant(&mut room);
         drop(room);
         hand_over(granted);
@@ -192,10 +192,10 @@ impl Share {
     #[must_use]
     pub fn grow(&mut self, amount: usize) -> bool {
         let mut room = self.of.room();
-        if !room.allows_more(self.tenant, self.amount, amount) {
+        if !room.allows_more(self.owner, self.amount, amount) {
             return false;
         }
-        room.take(self.tenant, amount);
+        room.take(self.owner, amount);
         self.amount += amount;
         true
     }
@@ -203,56 +203,56 @@ impl Share {
 
 impl Drop for Share {
     fn drop(&mut self) {
-        self.of.give_back(self.tenant, self.amount);
+        self.of.give_back(self.owner, self.amount);
     }
 }
 
-impl From<AccountId> for Tenant {
+impl From<AccountId> for ShareOwner {
     fn from(account: AccountId) -> Self {
         Self::Account(account)
     }
 }
 
 impl Room {
-    fn take(&mut self, tenant: Tenant, amount: usize) {
+    fn take(&mut self, owner: ShareOwner, amount: usize) {
         self.used += amount;
-        self.tenants.entry(tenant).or_default().used += amount;
+        self.owners.entry(owner).or_default().used += amount;
     }
 
     /// Whether an account may take a share of this amount.
-    fn allows(&self, tenant: Tenant, amount: usize) -> bool {
-        self.allows_more(tenant, 0, amount)
+    fn allows(&self, owner: ShareOwner, amount: usize) -> bool {
+        self.allows_more(owner, 0, amount)
     }
 
     /// Whether the account leaves as much free as it then holds. The only request of an account may be
     /// larger than that: it would never be served otherwise.
-    fn allows_more(&self, tenant: Tenant, share: usize, amount: usize) -> bool {
+    fn allows_more(&self, owner: ShareOwner, share: usize, amount: usize) -> bool {
         let Some(free) = self.size.saturating_sub(self.used).checked_sub(amount) else {
             return false;
         };
-        let held = self.tenants.get(&tenant).map_or(0, |own| own.used);
+        let held = self.owners.get(&owner).map_or(0, |own| own.used);
         held == share || held + amount <= free
     }
 
     /// Whether somebody waits who comes first: a request of the same account, or, where the account
     /// holds something, an account that holds nothing.
-    fn must_wait(&self, tenant: Tenant) -> bool {
+    fn must_wait(&self, owner: ShareOwner) -> bool {
         let has_waiters = |own: &Own| own.waiting.iter().any(|it| !it.granted.is_closed());
-        self.tenants.get(&tenant).is_some_and(has_waiters)
-            || (self.holding(tenant) == Holding::Something
+        self.owners.get(&owner).is_some_and(has_waiters)
+            || (self.holding(owner) == Holding::Something
                 && self.turns.iter().any(|it| self.holding(*it) == Holding::Nothing))
     }
 
-    fn holding(&self, tenant: Tenant) -> Holding {
-        match self.tenants.get(&tenant) {
+    fn holding(&self, owner: ShareOwner) -> Holding {
+        match self.owners.get(&owner) {
             Some(own) if own.used > 0 => Holding::Something,
             Some(_) | None => Holding::Nothing,
         }
     }
 
     /// The account's first waiter that has not gone away.
-    fn next_waiter(&mut self, tenant: Tenant) -> Option<Waiter> {
-        let waiting = &mut self.tenants.get_mut(&tenant)?.waiting;
+    fn next_waiter(&mut self, owner: ShareOwner) -> Option<Waiter> {
+        let waiting = &mut self.owners.get_mut(&owner)?.waiting;
         while let Some(waiter) = waiting.pop_front() {
             if !waiter.granted.is_closed() {
                 return Some(waiter);
@@ -261,13 +261,13 @@ impl Room {
         None
     }
 
-    fn put_back(&mut self, tenant: Tenant, waiter: Waiter) {
-        self.tenants.entry(tenant).or_default().waiting.push_front(waiter);
+    fn put_back(&mut self, owner: ShareOwner, waiter: Waiter) {
+        self.owners.entry(owner).or_default().waiting.push_front(waiter);
     }
 
-    fn forget_if_idle(&mut self, tenant: Tenant) {
-        if self.tenants.get(&tenant).is_some_and(|it| it.used == 0 && it.waiting.is_empty()) {
-            self.tenants.remove(&tenant);
+    fn forget_if_idle(&mut self, owner: ShareOwner) {
+        if self.owners.get(&owner).is_some_and(|it| it.used == 0 && it.waiting.is_empty()) {
+            self.owners.remove(&owner);
         }
     }
 }
@@ -288,11 +288,11 @@ mod tests {
 
     const LONG: Duration = Duration::from_hours(1);
 
-    fn account(n: i64) -> Tenant {
+    fn account(n: i64) -> ShareOwner {
         AccountId::first_of(Timestamp::from_millis(n)).into()
     }
 
-    fn take_all(room: &Arc<FairShare>, account: Tenant) -> Vec<Share> {
+    fn take_all(room: &Arc<FairShare>, account: ShareOwner) -> Vec<Share> {
         std::iter::from_fn(|| room.try_take(account, 1)).collect()
     }
 
@@ -303,7 +303,7 @@ mod tests {
         assert_eq!(taken.each_ref().map(Vec::len), [32, 16, 8]);
         drop(taken);
         assert_eq!(take_all(&room, account(3)).len(), 32, "all of it came back");
-        assert!(room.room().tenants.is_empty(), "and nobody is remembered");
+        assert!(room.room().owners.is_empty(), "and nobody is remembered");
     }
 
     #[test]

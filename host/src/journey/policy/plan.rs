@@ -36,10 +36,10 @@ pub(in crate::journey) async fn check(
     Err(Abort::message(refusal, decisions))
 }
 
-/// A plugin that fails closed: 503, nothing charged, one log line for the operator.
+/// A failing plugin fails closed: 503, nothing charged, one log line for the operator.
 pub(in crate::journey) fn failed_closed(kind: Kind, failure: &CallFailure) -> Refusal {
     metrics::counter!("waxwing_plugin_failures_total", "kind" => kind.to_string()).increment(1);
-    tracing::error!(%kind, %failure, "a plugin failed closed");
+    tracing::error!(%kind, %failure, "plugin call failed; the send is refused and nothing is charged");
     Refusal::unavailable(
         Outage::Plugin,
         &format!("{}; nothing was charged or sent", failure.for_client()),

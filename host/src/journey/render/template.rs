@@ -82,7 +82,7 @@ pub(in crate::journey) async fn render(
         Err(CallFailure::InputQuarantined { .. }) => Err(Refusal::Internal {
             message: format!(
                 "the published template {} is in quarantine, because the renderer broke on it \
-                 twice; publish a mended version",
+                 twice; publish a fixed version",
                 version.slug
             ),
         }),
@@ -136,7 +136,7 @@ fn too_much_work(slug: &Slug, blame: Blame, failure: &CallFailure) -> Refusal {
             tracing::error!(%slug, %limit, "rendering a published template exceeds a renderer limit even with the template's example data; publish a smaller version or raise the limit");
             let message = format!(
                 "the published template {slug} cannot be rendered: it needs more than the server \
-                 allows, whatever the data ({limit}); publish a mended version"
+                 allows, whatever the data ({limit}); publish a fixed version"
             );
             Refusal::Internal { message }
         }
@@ -161,7 +161,7 @@ fn in_words(it: &Diagnostic) -> String {
     }
 }
 
-/// The host's floors: a subject, on one line, and at least one part with something to see.
+/// The host's minimum rules: a subject, on one line, and at least one part with something to see.
 ///
 /// # Errors
 /// The message would be empty; `blank` are the variables that its template missed.

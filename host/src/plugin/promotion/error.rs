@@ -37,7 +37,7 @@ pub enum LoadError {
     /// It was declared stateless, and is not.
     #[error(
         "the plugin {name} keeps state: after other calls it answers {case} otherwise than a fresh \
-         instance ({detail}); take `instances = \"stateless\"` out of its slot's file, or mend it"
+         instance ({detail}); take `instances = \"stateless\"` out of its slot's file, or fix the plugin"
     )]
     KeepsState { name: String, case: String, detail: String },
     /// A slot with such a binding is there already.
@@ -54,7 +54,7 @@ pub enum LoadError {
     /// It was rolled back before.
     #[error(
         "this component was rolled back and is in quarantine ({reason}); `waxwing plugin activate \
-         {slot}` lets it run again, or give a mended one"
+         {slot}` lets it run again, or install a fixed one"
     )]
     Quarantined {
         slot: SlotName,

@@ -1,4 +1,4 @@
-//! A proven generation in its slot, and its pulse: how often it was called, and how it failed.
+//! A validated generation in its slot, with counts of its calls and failures.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -24,7 +24,7 @@ use crate::plugin::runtime::world::Manifest;
 /// Inputs in quarantine, at most; the next one is let through.
 const MAX_QUARANTINED_INPUTS: usize = 1_000;
 
-/// A generation with its place.
+/// A validated generation and the slot it is installed in.
 #[derive(Debug)]
 pub struct Installed<P> {
     pub slot: SlotName,
@@ -33,11 +33,11 @@ pub struct Installed<P> {
     pub artifact: Artifact,
     /// The generation and its instances.
     pub policy: P,
-    /// How it does.
+    /// Its calls and failures.
     pub stats: CallStats,
 }
 
-/// A placed generation of any kind. Cheap to clone.
+/// An installed plugin of any kind. Cheap to clone.
 #[derive(Debug, Clone)]
 pub enum InstalledPlugin {
     Renderer(Arc<Installed<Renderer>>),
@@ -47,7 +47,7 @@ pub enum InstalledPlugin {
     Plan(Arc<Installed<PlanPolicy>>),
 }
 
-/// How a generation does.
+/// Counts of a generation's calls and failures.
 pub struct CallStats {
     calls: AtomicU64,
     trapped: AtomicU64,
@@ -60,7 +60,7 @@ pub struct CallStats {
 }
 
 impl CallStats {
-    /// The pulse of a generation that was not called yet.
+    /// The counts of a generation that was not called yet.
     #[must_use]
     pub fn new(slot: &SlotName, kind: Kind) -> Self {
         let count = |outcome| {
@@ -195,7 +195,7 @@ impl InstalledPlugin {
         each!(self, installed => installed.policy.generation().cpu(purpose).total())
     }
 
-    /// How it does.
+    /// Its calls and failures.
     #[must_use]
     pub fn stats(&self) -> &CallStats {
         each!(self, installed => &installed.stats)

@@ -1,4 +1,4 @@
-//! The proof behind `instances = "stateless"`: one instance that is asked again and again, in changing
+//! The check behind `instances = "stateless"`: one instance that is asked again and again, in changing
 //! order, gives the answers of fresh instances.
 //!
 //! It finds what a plugin keeps by mistake: a counter, a cache with too small a key, the last account. It makes
@@ -20,7 +20,7 @@ pub type NamedCall = (String, Call);
 ///
 /// # Errors
 /// The first call that is answered otherwise after others.
-pub async fn prove(
+pub async fn check(
     fresh: &InstalledPlugin,
     kept: &InstalledPlugin,
     mut calls: Vec<NamedCall>,

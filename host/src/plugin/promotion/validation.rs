@@ -1,5 +1,5 @@
-//! Where a component is proven: every step from its bytes to a generation that may go live. The
-//! command line's `plugin check` takes the same steps.
+//! Validation: takes a component from its bytes, stage by stage, to a plugin that may go live.
+//! `waxwing plugin check` takes the same stages.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ use crate::plugin::runtime::signature::{PublicKey, SignatureRule, verify};
 use crate::plugin::runtime::stage::{Progress, Stage};
 use crate::plugin::runtime::world::Manifest;
 
-/// What is proven: a component in a slot, with the operator's words.
+/// What is validated: a component with its slot's configuration.
 #[derive(Debug, Clone)]
 pub struct Candidate {
     pub slot: SlotName,
@@ -46,7 +46,7 @@ pub struct Candidate {
     pub settings_revision: u32,
 }
 
-/// The tools: the engine, the limits, the keys that are trusted.
+/// Validates components: the engine, the limits and the trusted keys.
 #[derive(Debug, Clone)]
 pub struct Validator {
     loader: Loader,
@@ -58,7 +58,7 @@ pub struct Validator {
 }
 
 impl Validator {
-    /// The tools of one server. The audience hears what is proven outside of any slot.
+    /// A server's validator. Logs of what is validated outside a slot go to `audience`.
     #[must_use]
     pub fn new(
         loader: Loader,
@@ -70,7 +70,7 @@ impl Validator {
         Self { loader, limits, rule, trusted, clock, audience }
     }
 
-    /// The tools for a command line without a server. Compiled code is kept in a directory, under a
+    /// A validator for the command line without a server. Compiled code is kept in a directory, under a
     /// secret, or not at all.
     ///
     /// # Errors
@@ -91,7 +91,7 @@ impl Validator {
         Ok(Self::new(loader, limits, rule, trusted, (clock, Audience::Terminal)))
     }
 
-    /// Proves a candidate with other settings than its slot's, but not by cases.
+    /// Validates a candidate with these settings instead of its slot's, without golden cases.
     ///
     /// # Errors
     /// The first thing that is wrong with it.
@@ -144,11 +144,11 @@ impl Validator {
         cases: Option<&Path>,
         progress: Progress<'_>,
     ) -> Result<InstalledPlugin, LoadError> {
-        self.signed(candidate)?;
+        self.check_signature(candidate)?;
         Box::pin(self.validated(candidate, log, cases, progress)).await
     }
 
-    /// Proves once more what ran once, for a replay: its signature was checked then.
+    /// Validates again what was live once, for a replay; its signature was checked then.
     ///
     /// # Errors
     /// The first thing that is wrong with it.
@@ -207,13 +207,13 @@ impl Validator {
         if kind != Kind::Renderer && candidate.instances(kind, &artifact) == Instances::Stateless {
             let builtin = builtin_cases::calls(kind).into_iter();
             calls.extend(builtin.map(|(name, call)| (name.to_owned(), call)));
-            self.prove_stateless(candidate, kind, &artifact, &component, calls).await?;
+            self.check_stateless(candidate, kind, &artifact, &component, calls).await?;
         }
         Ok(validated)
     }
 
-    /// Proves it on instances that are dropped afterwards, and that nobody hears.
-    async fn prove_stateless(
+    /// Compares fresh and reused instances, without logging; the instances are dropped afterwards.
+    async fn check_stateless(
         &self,
         candidate: &Candidate,
         kind: Kind,
@@ -231,16 +231,16 @@ impl Validator {
             }
         };
         let (fresh, kept) = (make(Instances::Fresh).await?, make(Instances::Stateless).await?);
-        stateless::prove(&fresh, &kept, calls).await
+        stateless::check(&fresh, &kept, calls).await
     }
 
-    /// A log for what is proven outside of any slot.
+    /// A log for validation outside a slot.
     #[must_use]
     pub fn log(&self, slot: &SlotName) -> SlotLog {
         SlotLog::new(slot.as_str(), self.clock.clone(), self.audience)
     }
 
-    fn signed(&self, candidate: &Candidate) -> Result<(), LoadError> {
+    fn check_signature(&self, candidate: &Candidate) -> Result<(), LoadError> {
         let Some(artifact) = &candidate.component else { return Ok(()) };
         match (self.rule, verify(artifact, candidate.signature.as_deref(), &self.trusted)) {
             (SignatureRule::Off, _) | (_, Ok(())) => Ok(()),

@@ -1,4 +1,4 @@
-//! A generation: one component, proven, with its settings; and instances of it.
+//! A generation: one validated component with its settings; and instances of it.
 
 use std::sync::Arc;
 

@@ -27,8 +27,8 @@ pub enum Instances {
     Fresh,
     /// Kept warm, and recycled after 1,000 calls and after any trap: for interpreters.
     Warm,
-    /// Declared to keep no state, and proven before it is live; kept warm, and recycled after 250 calls and
-    /// after any trap.
+    /// Declared to keep no state, and checked for that before it is live; kept warm, and recycled after 250
+    /// calls and after any trap.
     Stateless,
 }
 

@@ -2,7 +2,7 @@
 
 use super::error::ComponentError;
 
-/// Where a component is on its way to be proven.
+/// A component's validation stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Stage {

@@ -1,5 +1,5 @@
 //! The one task that changes what is live: it hears of files, of the operator's commands and of
-//! traps, and moves each slot's machine. Nothing is unloaded before its successor is proven.
+//! traps, and moves each slot's machine. Nothing is unloaded before its successor is validated.
 
 mod directory_watch;
 mod events;

@@ -89,7 +89,7 @@ impl Plugins {
         answered.await.map_err(|_| OrderError::ShuttingDown)?
     }
 
-    /// Proves a component outside of any slot, as it would be in that one.
+    /// Validates a component outside of any slot, as it would be in that one.
     ///
     /// # Errors
     /// What is wrong with it.
@@ -98,7 +98,7 @@ impl Plugins {
         self.validator.validate(candidate, log, None, UNOBSERVED).await
     }
 
-    /// Proves a component that was proven before: its signature was checked then.
+    /// Validates again a component that was validated before, without checking its signature again.
     ///
     /// # Errors
     /// What is wrong with it.

@@ -14,7 +14,7 @@ use crate::plugin::promotion::shadow::{Report, Shadow};
 use crate::plugin::runtime::log::CallPurpose;
 use crate::plugin::runtime::stage::Stage;
 
-/// The board. Cheap to clone.
+/// The status of every slot. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct Statuses(Arc<Mutex<BTreeMap<SlotName, SlotStatus>>>);
 

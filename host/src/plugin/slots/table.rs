@@ -2,7 +2,7 @@
 //! a swap in the middle of it changes nothing for it.
 
 mod covering;
-mod watch;
+mod observed_call;
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::plugin::runtime::error::{CallFailure, list};
 use crate::plugin::runtime::identity::Identity;
 use crate::plugin::runtime::kind::Kind;
 use crate::plugin::runtime::log::printable;
-use watch::{Seen, Watch};
+use observed_call::{CallResult, ObservedCall};
 
 /// Variables of one render that are recorded as blank, and the bytes of a path.
 const MAX_BLANK_VARIABLES: usize = 50;
@@ -39,7 +39,7 @@ pub struct Table {
     trap_sink: TrapSink,
 }
 
-/// Where calls that are out of the ordinary go.
+/// Where traps are reported, and how often a call is recorded.
 #[derive(Debug, Clone)]
 pub struct TrapSink {
     /// Calls without an answer, for the rule of rolling back.
@@ -59,7 +59,7 @@ pub struct FailureReport {
     pub failure: CallFailure,
     /// How many calls of this generation were before it.
     pub calls_before: u64,
-    /// What else could be rendered, where a template was.
+    /// The published template version that was rendered, if any: its example helps to find who is to blame.
     pub version: Option<Version>,
 }
 
@@ -161,7 +161,7 @@ impl Table {
     ) -> Called<Vec<plan::Verdict>> {
         let subject: Vec<_> =
             uses.iter().map(|it| (&it.template_slug, &it.recipient_domain)).collect();
-        let watch = Watch {
+        let observed = ObservedCall {
             table: self,
             plugin: || InstalledPlugin::Plan(Arc::clone(installed)),
             stats: &installed.stats,
@@ -177,8 +177,8 @@ impl Table {
             },
         };
         let run = installed.policy.check(ctx, who, uses);
-        let seen = watch.run(PlanPolicy::KIND, run, answer::decisions).await;
-        let said = seen.result.and_then(|answer| {
+        let outcome = observed.run(PlanPolicy::KIND, run, answer::decisions).await;
+        let said = outcome.result.and_then(|answer| {
             answer.map_err(|failure| {
                 gave_up(installed.policy.generation().identity(), "check", &failure)
             })
@@ -191,8 +191,8 @@ impl Table {
             Err(failure) => ("failed", Some(failure.to_string())),
         };
         let identity = installed.policy.generation().identity();
-        let mut decision = Decision::new(PlanPolicy::KIND, identity, summary, seen.took);
-        decision.sample = seen.sample;
+        let mut decision = Decision::new(PlanPolicy::KIND, identity, summary, outcome.took);
+        decision.sample = outcome.sample;
         Called { result: said, decision, failed: None }
     }
 
@@ -209,7 +209,7 @@ impl Table {
     ) -> Called<Result<renderer::Output, Unrendered>> {
         let installed = choose(&self.renderers, scope);
         let version = || Some(Version { key, example: example() });
-        let watch = Watch {
+        let observed = ObservedCall {
             table: self,
             plugin: || InstalledPlugin::Renderer(Arc::clone(installed)),
             stats: &installed.stats,
@@ -225,9 +225,9 @@ impl Table {
             },
         };
         let run = installed.policy.render(Some(key), &template, ctx, data);
-        let seen = watch.run(Renderer::KIND, run, answer::output).await;
+        let outcome = observed.run(Renderer::KIND, run, answer::output).await;
         let identity = installed.policy.generation().identity();
-        let result = match seen.result {
+        let result = match outcome.result {
             Ok(answer) => rendered(identity, answer),
             Err(failure) if failure.is_limit_of("render") => {
                 let blame = installed.policy.blame(key, &template, ctx, data, &example()).await;
@@ -243,11 +243,11 @@ impl Table {
                 ("failed", Some(failure.to_string()))
             }
         };
-        let mut decision = Decision::new(Renderer::KIND, identity, summary, seen.took);
+        let mut decision = Decision::new(Renderer::KIND, identity, summary, outcome.took);
         if let Ok(Ok(output)) = &result {
             decision.blank = blank(output);
         }
-        decision.sample = seen.sample;
+        decision.sample = outcome.sample;
         Called { result, decision, failed: None }
     }
 
@@ -300,10 +300,10 @@ impl Table {
     ) -> Called<Vec<domain::Requirement>> {
         let installed = choose(&self.domains, scope);
         let record = || Input::Require { domain: domain.clone() };
-        let watch = self.watch_domain(installed, scope, (ctx, "require"), domain, record);
+        let observed = self.observe_domain_call(installed, scope, (ctx, "require"), domain, record);
         let run = installed.policy.require(ctx, domain);
-        let seen = watch.run(DomainPolicy::KIND, run, answer::requirements).await;
-        domain_decision(installed, "require", seen, |_| "required")
+        let outcome = observed.run(DomainPolicy::KIND, run, answer::requirements).await;
+        domain_decision(installed, "require", outcome, |_| "required")
     }
 
     /// Judges what was seen, or asks for more.
@@ -316,24 +316,24 @@ impl Table {
     ) -> Called<domain::Verdict> {
         let installed = choose(&self.domains, scope);
         let record = || Input::Judge { domain: domain.clone(), seen: seen.to_vec() };
-        let watch = self.watch_domain(installed, scope, (ctx, "judge"), domain, record);
+        let observed = self.observe_domain_call(installed, scope, (ctx, "judge"), domain, record);
         let run = installed.policy.judge(ctx, domain, seen);
-        let answered = watch.run(DomainPolicy::KIND, run, answer::verdict).await;
+        let answered = observed.run(DomainPolicy::KIND, run, answer::verdict).await;
         domain_decision(installed, "judge", answered, |verdict| match verdict {
             domain::Verdict::Decided(_) => "judged",
-            domain::Verdict::Need(_) => "asked for more look-ups",
+            domain::Verdict::Need(_) => "asked for more lookups",
         })
     }
 
-    fn watch_domain<'a>(
+    fn observe_domain_call<'a>(
         &'a self,
         installed: &'a Arc<Installed<DomainPolicy>>,
         scope: &'a Scope<'a>,
         (ctx, call): (&'a CallContext, &'static str),
         domain: &'a domain::Domain,
         input: impl Fn() -> Input + 'a,
-    ) -> Watch<'a, impl Fn() -> InstalledPlugin + 'a, impl Fn() -> Call + 'a> {
-        Watch {
+    ) -> ObservedCall<'a, impl Fn() -> InstalledPlugin + 'a, impl Fn() -> Call + 'a> {
+        ObservedCall {
             table: self,
             plugin: || InstalledPlugin::Domain(Arc::clone(installed)),
             stats: &installed.stats,
@@ -351,18 +351,19 @@ impl Table {
 fn domain_decision<T>(
     installed: &Installed<DomainPolicy>,
     call: &'static str,
-    seen: Seen<T>,
+    outcome: CallResult<T>,
     word: impl Fn(&T) -> &'static str,
 ) -> Called<T> {
     let identity = installed.policy.generation().identity();
-    let result =
-        seen.result.and_then(|answer| answer.map_err(|failure| gave_up(identity, call, &failure)));
+    let result = outcome
+        .result
+        .and_then(|answer| answer.map_err(|failure| gave_up(identity, call, &failure)));
     let summary = match &result {
         Ok(answer) => (word(answer), None),
         Err(failure) => ("failed", Some(failure.to_string())),
     };
-    let mut decision = Decision::new(DomainPolicy::KIND, identity, summary, seen.took);
-    decision.sample = seen.sample;
+    let mut decision = Decision::new(DomainPolicy::KIND, identity, summary, outcome.took);
+    decision.sample = outcome.sample;
     Called { result, decision, failed: None }
 }
 

@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use super::platform::{Home, Platform, RENDERER, marked};
+use super::fixture::{PluginHost, RENDERER, TestDirs, marked};
 use super::{NOW, TemplateId, VersionKey, dear_ada, plugins, render_version};
 use crate::plugin::Options;
 use crate::plugin::kinds::renderer::{Blame, Body};
@@ -17,26 +17,26 @@ const ADA: &str = r#"{"name":"Ada"}"#;
 
 #[tokio::test]
 async fn an_input_that_two_generations_trap_on_is_put_aside_and_the_plugin_stays() {
-    let home = Home::new();
-    let platform = Platform::start(&home).await;
+    let dirs = TestDirs::new();
+    let host = PluginHost::start(&dirs).await;
     let poison = waxwing_guests::component("poison-renderer");
-    home.put("liquid-renderer.wasm", marked(&poison, "first"));
-    let first = platform.live(RENDERER, "poison-renderer").await;
-    home.put("liquid-renderer.wasm", marked(&poison, "second"));
+    dirs.put("liquid-renderer.wasm", marked(&poison, "first"));
+    let first = host.live(RENDERER, "poison-renderer").await;
+    dirs.put("liquid-renderer.wasm", marked(&poison, "second"));
     let is_second = |view: &SlotStatus| {
         let active = view.active.clone()?;
         (active.identity().digest != first.identity().digest).then_some(active)
     };
-    let second = platform.until(RENDERER, "the second is live", is_second).await;
+    let second = host.until(RENDERER, "the second is live", is_second).await;
 
     let key = VersionKey { template: TemplateId::new(NOW), revision: 1 };
-    let poisoned = || render_version(&platform.plugins, key, "POISON", ADA);
+    let poisoned = || render_version(&host.plugins, key, "POISON", ADA);
     let failure = poisoned().await.expect_err("a panic");
     assert!(matches!(failure, CallFailure::Trapped { .. }), "{failure}");
     let aside = |view: &SlotStatus| {
         (view.active.as_ref()?.stats().inputs_in_quarantine() == 1).then_some(())
     };
-    platform.until(RENDERER, "the input is put aside", aside).await;
+    host.until(RENDERER, "the input is put aside", aside).await;
     for _ in 0..10 {
         let text = poisoned().await.expect_err("it is put aside").to_string();
         assert!(
@@ -48,17 +48,17 @@ async fn an_input_that_two_generations_trap_on_is_put_aside_and_the_plugin_stays
         );
     }
     let expected = ["[poison-renderer] Hi Ada", "[poison-renderer] Dear Ada"];
-    assert_eq!(dear_ada(&platform.plugins).await, expected);
-    let view = platform.view(RENDERER);
+    assert_eq!(dear_ada(&host.plugins).await, expected);
+    let view = host.view(RENDERER);
     assert_eq!(view.quarantined, [], "the plugin is not rolled back");
     assert_eq!(view.active.expect("active").identity(), second.identity());
     assert_eq!(second.stats().trapped(), 1, "an input that is put aside costs no more traps");
-    let shown = platform.view(RENDERER).active_json().expect("active");
+    let shown = host.view(RENDERER).active_json().expect("active");
     assert_eq!(shown["inputsInQuarantine"], json!(1));
 
-    // A mended version of the template is another input.
+    // A fixed version of the template is another input.
     let mended = VersionKey { revision: 2, ..key };
-    let rendered = render_version(&platform.plugins, mended, "Dear {{ name }}", ADA).await;
+    let rendered = render_version(&host.plugins, mended, "Dear {{ name }}", ADA).await;
     assert!(rendered.expect("answered").is_ok());
 }
 
@@ -81,10 +81,10 @@ async fn data_that_comes_to_a_limit_is_to_blame_and_its_template_stays() {
     let mut limits = Limits::default();
     limits.renderer.memory_bytes = 8 << 20;
     limits.renderer.output_bytes = 1 << 20;
-    let home = Home::new();
-    let platform = Platform::with(Options { limits, ..home.options() }, Vec::new()).await;
-    home.put("liquid-renderer.wasm", marked(builtin::LIQUID_RENDERER, "another build"));
-    let live = platform.live(RENDERER, "waxwing-liquid-renderer").await;
+    let dirs = TestDirs::new();
+    let host = PluginHost::start_with_calls(Options { limits, ..dirs.options() }, Vec::new()).await;
+    dirs.put("liquid-renderer.wasm", marked(builtin::LIQUID_RENDERER, "another build"));
+    let live = host.live(RENDERER, "waxwing-liquid-renderer").await;
     let time = "{% for i in (1..n) %}{% endfor %}";
     let memory = "{% assign x = 'aaaaaaaaaaaaaaaa' %}{% for i in (1..n) %}\
                   {% assign x = x | append: x %}{% endfor %}{{ x | size }}";
@@ -98,7 +98,7 @@ async fn data_that_comes_to_a_limit_is_to_blame_and_its_template_stays() {
         let key = version();
         let render = async |n: u64| {
             let data = format!(r#"{{"name":"Ada","n":{n}}}"#);
-            render_version(&platform.plugins, key, text, &data).await
+            render_version(&host.plugins, key, text, &data).await
         };
         render(3).await.expect("answered").expect("rendered");
         for _ in 0..3 {
@@ -109,7 +109,7 @@ async fn data_that_comes_to_a_limit_is_to_blame_and_its_template_stays() {
             render(3).await.expect("answered").expect("rendered");
         }
     }
-    let view = platform.view(RENDERER);
+    let view = host.view(RENDERER);
     assert_eq!(view.active.expect("active").identity(), live.identity());
     assert_eq!(live.stats().inputs_in_quarantine(), 0);
 }
@@ -118,18 +118,17 @@ async fn data_that_comes_to_a_limit_is_to_blame_and_its_template_stays() {
 /// be asked, the built-in one is.
 #[tokio::test]
 async fn a_copy_of_the_built_in_renderer_is_not_rolled_back_for_what_data_costs() {
-    let home = Home::new();
-    let platform = Platform::start(&home).await;
-    home.put("liquid-renderer.wasm", builtin::LIQUID_RENDERER);
-    let live = platform.live(RENDERER, "waxwing-liquid-renderer").await;
+    let dirs = TestDirs::new();
+    let host = PluginHost::start(&dirs).await;
+    dirs.put("liquid-renderer.wasm", builtin::LIQUID_RENDERER);
+    let live = host.live(RENDERER, "waxwing-liquid-renderer").await;
     for n in 0..12 {
         let text = "{% for i in (1..n) %}{% endfor %}";
         let data = format!(r#"{{"name":"Ada","n":{}}}"#, 1_000_000_000 + n);
-        let (blame, _) =
-            too_much_work(render_version(&platform.plugins, version(), text, &data).await);
+        let (blame, _) = too_much_work(render_version(&host.plugins, version(), text, &data).await);
         assert_eq!(blame, Blame::Data);
     }
-    let view = platform.view(RENDERER);
+    let view = host.view(RENDERER);
     assert_eq!(view.quarantined, [], "the plugin is not rolled back");
     assert!(!view.is_builtin && live.stats().inputs_in_quarantine() == 0);
 }
@@ -151,50 +150,50 @@ async fn a_template_that_renders_no_data_is_to_blame() {
 
 #[tokio::test]
 async fn data_that_two_generations_trap_on_keeps_nobody_from_the_template() {
-    let home = Home::new();
-    let platform = Platform::start(&home).await;
+    let dirs = TestDirs::new();
+    let host = PluginHost::start(&dirs).await;
     let poison = waxwing_guests::component("poison-renderer");
-    home.put("liquid-renderer.wasm", marked(&poison, "first"));
-    let first = platform.live(RENDERER, "poison-renderer").await;
-    home.put("liquid-renderer.wasm", marked(&poison, "second"));
+    dirs.put("liquid-renderer.wasm", marked(&poison, "first"));
+    let first = host.live(RENDERER, "poison-renderer").await;
+    dirs.put("liquid-renderer.wasm", marked(&poison, "second"));
     let is_second = |view: &SlotStatus| {
         let active = view.active.clone()?;
         (active.identity().digest != first.identity().digest).then_some(active)
     };
-    let second = platform.until(RENDERER, "the second is live", is_second).await;
+    let second = host.until(RENDERER, "the second is live", is_second).await;
     let (good, bad) = (version(), version());
     let dear = async |name: &str| {
         let data = format!(r#"{{"name":"{name}"}}"#);
-        render_version(&platform.plugins, good, "Dear {{ name }}", &data).await
+        render_version(&host.plugins, good, "Dear {{ name }}", &data).await
     };
     dear("Ada").await.expect("answered").expect("rendered");
     dear("POISON").await.expect_err("a panic");
     // What traps on any data is judged after it, and put aside.
-    render_version(&platform.plugins, bad, "POISON", ADA).await.expect_err("a panic");
+    render_version(&host.plugins, bad, "POISON", ADA).await.expect_err("a panic");
     let aside = |view: &SlotStatus| {
         (view.active.as_ref()?.stats().inputs_in_quarantine() > 0).then_some(())
     };
-    platform.until(RENDERER, "the bad template is put aside", aside).await;
+    host.until(RENDERER, "the bad template is put aside", aside).await;
     for _ in 0..10 {
         dear("Ada").await.expect("answered").expect("rendered");
     }
     assert_eq!(second.stats().inputs_in_quarantine(), 1);
-    assert_eq!(platform.view(RENDERER).quarantined, [], "the plugin is not rolled back");
+    assert_eq!(host.view(RENDERER).quarantined, [], "the plugin is not rolled back");
 }
 
 /// Without a generation of its own before it, the built-in plugin is asked; it renders the template.
 #[tokio::test]
 async fn an_input_that_only_one_plugin_traps_on_is_blamed_on_the_plugin() {
-    let home = Home::new();
-    let platform = Platform::start(&home).await;
-    home.put("liquid-renderer.wasm", waxwing_guests::component("poison-renderer"));
-    let live = platform.live(RENDERER, "poison-renderer").await;
+    let dirs = TestDirs::new();
+    let host = PluginHost::start(&dirs).await;
+    dirs.put("liquid-renderer.wasm", waxwing_guests::component("poison-renderer"));
+    let live = host.live(RENDERER, "poison-renderer").await;
     let key = VersionKey { template: TemplateId::new(NOW), revision: 1 };
     for _ in 0..3 {
-        render_version(&platform.plugins, key, "POISON", ADA).await.expect_err("a panic");
+        render_version(&host.plugins, key, "POISON", ADA).await.expect_err("a panic");
     }
-    platform.built_in(RENDERER).await;
+    host.built_in(RENDERER).await;
     assert_eq!(live.stats().inputs_in_quarantine(), 0);
-    let bodies = render_version(&platform.plugins, key, "POISON", ADA).await;
+    let bodies = render_version(&host.plugins, key, "POISON", ADA).await;
     assert_eq!(bodies.expect("answered").expect("rendered")[1].text, "POISON");
 }

@@ -1,7 +1,7 @@
 //! Components that were damaged on their way, or that harm before their first call: refused with
 //! the cause, and never a crash.
 
-use super::platform::{PLAN, candidate};
+use super::fixture::{PLAN, candidate};
 use super::{plugins, still_renders};
 use crate::plugin::Plugins;
 use crate::plugin::promotion::error::LoadError;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::platform::candidate;
+use super::fixture::candidate;
 use super::{NOW, TemplateId, plugins};
 use crate::plugin::CallContext;
 use crate::plugin::kinds::renderer::{Part, Renderer, Source, Template, VersionKey};

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::platform::{BUILT_IN, PLAN, RENDERER, account, candidate, reason, use_of};
+use super::fixture::{BUILT_IN, PLAN, RENDERER, account, candidate, reason, use_of};
 use super::{ANYBODY, dear_ada, plugins, render};
 use crate::plugin::Plugins;
 use crate::plugin::kinds::plan::{UseRequest, Verdict};
@@ -11,7 +11,7 @@ use crate::plugin::runtime::error::CallFailure;
 use crate::plugin::runtime::limits::Limits;
 use crate::plugin::slots::table::Called;
 
-/// A platform where a guest answers the calls of its kind.
+/// A plugin host where a guest answers the calls of its kind.
 pub async fn live(guest: &str, slot: &str, config: &str) -> Arc<Plugins> {
     let plugins = plugins(Limits::default()).await;
     put_live(&plugins, waxwing_guests::component(guest), slot, config).await;

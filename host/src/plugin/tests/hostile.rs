@@ -1,6 +1,6 @@
 //! Templates that loop, grow or flood, in the built-in renderer; and files that are no plugins.
 
-use super::platform::candidate;
+use super::fixture::candidate;
 use super::{plugins, render, still_renders};
 use crate::plugin::Plugins;
 use crate::plugin::kinds::renderer::Body;

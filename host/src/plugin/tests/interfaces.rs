@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::platform::{PLAN, RENDERER, candidate};
+use super::fixture::{PLAN, RENDERER, candidate};
 use super::{plugins, still_renders};
 use crate::plugin::Plugins;
 use crate::plugin::promotion::golden_cases;

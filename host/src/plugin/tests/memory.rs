@@ -5,7 +5,7 @@
 
 use std::process::Command;
 
-use super::platform::{Home, PLAN, Platform, account, candidate, use_of};
+use super::fixture::{PLAN, PluginHost, TestDirs, account, candidate, use_of};
 use super::{ANYBODY, plugins};
 use crate::plugin::runtime::limits::Limits;
 
@@ -49,7 +49,7 @@ async fn traps_leave_no_memory_behind() {
     }
     let plugins = plugins(Limits::default()).await;
     let guest = candidate(PLAN, Some(waxwing_guests::component("panic-on-poison")), "");
-    plugins.set_table(vec![plugins.try_out(&guest).await.expect("proven")], Vec::new());
+    plugins.set_table(vec![plugins.try_out(&guest).await.expect("validated")], Vec::new());
     let (context, who) = (plugins.context("test".to_owned()), account("acc_1", "free"));
     let trap = async |times| {
         for _ in 0..times {
@@ -69,15 +69,15 @@ async fn reloads_leave_no_memory_behind() {
     if !runs_alone("reloads_leave_no_memory_behind") {
         return;
     }
-    let home = Home::new();
-    let platform = Platform::start(&home).await;
+    let dirs = TestDirs::new();
+    let host = PluginHost::start(&dirs).await;
     let guests = ["price-one", "price-two"].map(|it| (it, waxwing_guests::component(it)));
     let reload = async |times| {
         for _ in 0..times {
             for (name, component) in &guests {
-                home.put("plan-policy.wasm", component);
-                platform.live(PLAN, name).await;
-                platform.reason().await;
+                dirs.put("plan-policy.wasm", component);
+                host.live(PLAN, name).await;
+                host.reason().await;
             }
         }
     };

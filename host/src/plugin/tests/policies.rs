@@ -1,6 +1,6 @@
 //! The built-in policies, as components.
 
-use super::platform::account;
+use super::fixture::account;
 use super::{ANYBODY, NOW, plugins, render, still_renders};
 use crate::plugin::kinds::domain::{
     Answer, Domain, Observation, Outcome, RecordType, Requirement, Status, Verdict,
@@ -80,7 +80,7 @@ async fn a_domain_is_satisfied_by_what_its_policy_told_it_to_publish() {
     let judged = table.judge(&ANYBODY, &context, &domain(), &seen).await;
     assert_eq!(judged.decision.verdict, "judged");
     let verdict = judged.result.expect("judged");
-    let Verdict::Decided(judgement) = verdict else { panic!("no further look-up is needed") };
+    let Verdict::Decided(judgement) = verdict else { panic!("no further lookup is needed") };
     for finding in &judgement.findings {
         assert_eq!(finding.status, Status::Satisfied, "{finding:?}");
     }

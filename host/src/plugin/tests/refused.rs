@@ -1,7 +1,7 @@
 //! Bad guests that never become live: each is refused on its way, with its cause, and with the
 //! setting and its value where there is one. After each refusal the next good call is right.
 
-use super::platform::{PLAN, RENDERER, account, candidate, use_of};
+use super::fixture::{PLAN, RENDERER, account, candidate, use_of};
 use super::{ANYBODY, plugins, still_renders};
 use crate::plugin::Plugins;
 use crate::plugin::kinds::plan::Verdict;

@@ -2,41 +2,41 @@
 //! operator says otherwise.
 
 use super::ANYBODY;
-use super::platform::{BUILT_IN, Home, PATIENCE, PLAN, Platform};
+use super::fixture::{BUILT_IN, PLAN, PluginHost, TIMEOUT, TestDirs};
 use crate::plugin::config::binding::Scope;
 use crate::plugin::runtime::error::CallFailure;
 use crate::plugin::slots::manager::{Order, OrderError};
 
-/// A platform where `price-one` ran before, and `second` runs now.
-async fn after_price_one(home: &Home, second: &str) -> Platform {
-    let platform = Platform::start(home).await;
-    home.put("plan-policy.wasm", waxwing_guests::component("price-one"));
-    platform.live(PLAN, "price-one").await;
-    home.put("plan-policy.wasm", waxwing_guests::component(second));
-    platform.live(PLAN, second).await;
-    platform
+/// A plugin host where `price-one` ran before, and `second` runs now.
+async fn after_price_one(dirs: &TestDirs, second: &str) -> PluginHost {
+    let host = PluginHost::start(dirs).await;
+    dirs.put("plan-policy.wasm", waxwing_guests::component("price-one"));
+    host.live(PLAN, "price-one").await;
+    dirs.put("plan-policy.wasm", waxwing_guests::component(second));
+    host.live(PLAN, second).await;
+    host
 }
 
 /// A send by an account of its own: an input that no other send has.
-async fn poisoned(platform: &Platform, account: &str) {
+async fn poisoned(host: &PluginHost, account: &str) {
     let scope = Scope { account, ..ANYBODY };
-    let failure = platform.check(&scope, "poison").await.result.expect_err("a panic");
+    let failure = host.check(&scope, "poison").await.result.expect_err("a panic");
     assert!(matches!(failure, CallFailure::Trapped { .. }), "{failure}");
 }
 
 #[tokio::test]
 async fn the_operator_gets_back_what_ran_before() {
-    let home = Home::new();
-    let platform = after_price_one(&home, "price-two").await;
-    platform.order(PLAN, Order::RollBack).await.expect("rolled back");
-    assert_eq!(platform.live(PLAN, "price-one").await.slot().as_str(), PLAN);
-    assert_eq!(platform.reason().await, "price one");
-    let quarantined = platform.view(PLAN).quarantined;
+    let dirs = TestDirs::new();
+    let host = after_price_one(&dirs, "price-two").await;
+    host.order(PLAN, Order::RollBack).await.expect("rolled back");
+    assert_eq!(host.live(PLAN, "price-one").await.slot().as_str(), PLAN);
+    assert_eq!(host.reason().await, "price one");
+    let quarantined = host.view(PLAN).quarantined;
     assert_eq!(quarantined.len(), 1);
     assert_eq!(quarantined[0].reason, "the operator rolled it back");
-    platform.order(PLAN, Order::RollBack).await.expect("there is the built-in one");
-    platform.built_in(PLAN).await;
-    let nothing = platform.order(PLAN, Order::RollBack).await.expect_err("nothing is before it");
+    host.order(PLAN, Order::RollBack).await.expect("there is the built-in one");
+    host.built_in(PLAN).await;
+    let nothing = host.order(PLAN, Order::RollBack).await.expect_err("nothing is before it");
     assert_eq!(
         nothing.to_string(),
         "the slot plan-policy runs the built-in plugin, and there is nothing before it"
@@ -46,16 +46,16 @@ async fn the_operator_gets_back_what_ran_before() {
 /// A crash right after an operator has seen a plugin live, or rolled back, takes nothing back.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_the_board_shows_is_on_disk() {
-    let home = Home::new();
-    let platform = Platform::start(&home).await;
-    let state = home.state().join("plan-policy.json");
+    let dirs = TestDirs::new();
+    let host = PluginHost::start(&dirs).await;
+    let state = dirs.state().join("plan-policy.json");
     for name in ["price-one", "price-two", "price-one", "price-two"] {
-        home.put("plan-policy.wasm", waxwing_guests::component(name));
+        dirs.put("plan-policy.wasm", waxwing_guests::component(name));
         // No pause between two looks: the write takes a few milliseconds.
         let start = std::time::Instant::now();
         let digest = loop {
-            assert!(start.elapsed() < PATIENCE, "{name} does not become live");
-            let active = platform.view(PLAN).active.expect("something is live");
+            assert!(start.elapsed() < TIMEOUT, "{name} does not become live");
+            let active = host.view(PLAN).active.expect("something is live");
             if active.identity().name == name {
                 break active.identity().digest.clone();
             }
@@ -69,36 +69,36 @@ async fn what_the_board_shows_is_on_disk() {
 
 #[tokio::test]
 async fn what_was_rolled_back_stays_away_until_the_operator_activates_it() {
-    let home = Home::new();
-    let platform = after_price_one(&home, "price-two").await;
-    platform.order(PLAN, Order::RollBack).await.expect("rolled back");
-    home.put("plan-policy.wasm", waxwing_guests::component("price-two"));
-    let why = platform.refused(PLAN, "quarantine").await;
+    let dirs = TestDirs::new();
+    let host = after_price_one(&dirs, "price-two").await;
+    host.order(PLAN, Order::RollBack).await.expect("rolled back");
+    dirs.put("plan-policy.wasm", waxwing_guests::component("price-two"));
+    let why = host.refused(PLAN, "quarantine").await;
     assert_eq!(
         why,
         "this component was rolled back and is in quarantine (the operator rolled it back); \
-         `waxwing plugin activate plan-policy` lets it run again, or give a mended one"
+         `waxwing plugin activate plan-policy` lets it run again, or install a fixed one"
     );
-    platform.stop().await;
+    host.stop().await;
 
-    let platform = Platform::start(&home).await;
-    platform.refused(PLAN, "quarantine").await;
-    assert_eq!(platform.reason().await, "price one");
-    platform.order(PLAN, Order::Activate).await.expect("forgiven");
-    platform.live(PLAN, "price-two").await;
-    assert_eq!(platform.view(PLAN).quarantined.len(), 0);
+    let host = PluginHost::start(&dirs).await;
+    host.refused(PLAN, "quarantine").await;
+    assert_eq!(host.reason().await, "price one");
+    host.order(PLAN, Order::Activate).await.expect("forgiven");
+    host.live(PLAN, "price-two").await;
+    assert_eq!(host.view(PLAN).quarantined.len(), 0);
 }
 
 #[tokio::test]
 async fn a_plugin_whose_first_three_calls_trap_is_rolled_back() {
-    let home = Home::new();
-    let platform = after_price_one(&home, "panic-on-poison").await;
+    let dirs = TestDirs::new();
+    let host = after_price_one(&dirs, "panic-on-poison").await;
     for _ in 0..3 {
-        poisoned(&platform, "acc_1").await;
+        poisoned(&host, "acc_1").await;
     }
-    platform.live(PLAN, "price-one").await;
-    assert_eq!(platform.reason().await, "price one");
-    let quarantined = platform.view(PLAN).quarantined;
+    host.live(PLAN, "price-one").await;
+    assert_eq!(host.reason().await, "price one");
+    let quarantined = host.view(PLAN).quarantined;
     assert_eq!(quarantined[0].reason, "its first 3 calls failed");
     assert_eq!(quarantined[0].settings_revision, None, "with any settings");
 }
@@ -106,28 +106,28 @@ async fn a_plugin_whose_first_three_calls_trap_is_rolled_back() {
 /// It says itself that it cannot answer: no send goes through, as if it had trapped.
 #[tokio::test]
 async fn a_plugin_that_gives_up_on_its_first_three_calls_is_rolled_back() {
-    let home = Home::new();
-    let platform = after_price_one(&home, "gives-up").await;
-    let live = platform.live(PLAN, "gives-up").await;
+    let dirs = TestDirs::new();
+    let host = after_price_one(&dirs, "gives-up").await;
+    let live = host.live(PLAN, "gives-up").await;
     for _ in 0..3 {
-        let failure = platform.check(&ANYBODY, "welcome").await.result.expect_err("it gives up");
+        let failure = host.check(&ANYBODY, "welcome").await.result.expect_err("it gives up");
         let words = "the plugin gives-up gave up in check: its price list is lost";
         assert_eq!(failure.to_string(), words);
         assert_eq!(failure.for_client(), "the plugin gives-up gave up in check");
     }
-    platform.live(PLAN, "price-one").await;
+    host.live(PLAN, "price-one").await;
     assert_eq!((live.stats().trapped(), live.stats().gave_up()), (0, 3));
-    assert_eq!(platform.view(PLAN).quarantined[0].reason, "its first 3 calls failed");
+    assert_eq!(host.view(PLAN).quarantined[0].reason, "its first 3 calls failed");
 }
 
 #[tokio::test]
 async fn where_the_built_in_policy_stands_in_both_are_on_record() {
-    let home = Home::new();
-    let platform = Platform::start(&home).await;
-    home.put("plan-policy.toml", "on_failure = 'builtin'\n");
-    home.put("plan-policy.wasm", waxwing_guests::component("gives-up"));
-    platform.live(PLAN, "gives-up").await;
-    let called = platform.check(&ANYBODY, "welcome").await;
+    let dirs = TestDirs::new();
+    let host = PluginHost::start(&dirs).await;
+    dirs.put("plan-policy.toml", "on_failure = 'builtin'\n");
+    dirs.put("plan-policy.wasm", waxwing_guests::component("gives-up"));
+    host.live(PLAN, "gives-up").await;
+    let called = host.check(&ANYBODY, "welcome").await;
     called.result.expect("the built-in policy decides");
     let failed = called.failed.expect("a record of the plugin that failed");
     assert_eq!((failed.identity.name.as_str(), failed.verdict.as_str()), ("gives-up", "failed"));
@@ -138,75 +138,75 @@ async fn where_the_built_in_policy_stands_in_both_are_on_record() {
 
 #[tokio::test]
 async fn five_traps_over_three_inputs_roll_a_plugin_back_and_over_two_do_not() {
-    let home = Home::new();
-    let platform = after_price_one(&home, "panic-on-poison").await;
+    let dirs = TestDirs::new();
+    let host = after_price_one(&dirs, "panic-on-poison").await;
     for _ in 0..10 {
-        assert_eq!(platform.reason().await, "panic-on-poison");
+        assert_eq!(host.reason().await, "panic-on-poison");
     }
     for account in ["acc_1", "acc_2", "acc_1", "acc_2", "acc_1", "acc_2"] {
-        poisoned(&platform, account).await;
+        poisoned(&host, account).await;
     }
-    let active = platform.view(PLAN).active.expect("a plugin");
+    let active = host.view(PLAN).active.expect("a plugin");
     assert_eq!(active.identity().name, "panic-on-poison", "six traps, over two inputs");
-    poisoned(&platform, "acc_3").await;
-    platform.live(PLAN, "price-one").await;
+    poisoned(&host, "acc_3").await;
+    host.live(PLAN, "price-one").await;
     // How many are counted by then depends on whose input was judged first.
-    let reason = &platform.view(PLAN).quarantined[0].reason;
+    let reason = &host.view(PLAN).quarantined[0].reason;
     let expected = " of 17 calls failed within a minute, on 3 inputs";
     assert!(reason.ends_with(expected), "{reason}");
 }
 
 #[tokio::test]
 async fn without_anything_before_it_a_plugin_is_rolled_back_to_the_built_in_one() {
-    let home = Home::new();
-    let platform = Platform::start(&home).await;
-    home.put("plan-policy.wasm", waxwing_guests::component("panic-on-poison"));
-    platform.live(PLAN, "panic-on-poison").await;
+    let dirs = TestDirs::new();
+    let host = PluginHost::start(&dirs).await;
+    dirs.put("plan-policy.wasm", waxwing_guests::component("panic-on-poison"));
+    host.live(PLAN, "panic-on-poison").await;
     for _ in 0..3 {
-        poisoned(&platform, "acc_1").await;
+        poisoned(&host, "acc_1").await;
     }
-    platform.built_in(PLAN).await;
-    platform.check(&ANYBODY, "poison").await.result.expect("the built-in policy decides");
+    host.built_in(PLAN).await;
+    host.check(&ANYBODY, "poison").await.result.expect("the built-in policy decides");
 }
 
 #[tokio::test]
 async fn a_slot_that_was_switched_off_comes_back_with_its_past() {
-    let home = Home::new();
-    let platform = after_price_one(&home, "price-two").await;
-    platform.order(PLAN, Order::Disable).await.expect("switched off");
-    assert!(platform.view(PLAN).disabled);
-    assert_eq!(platform.check(&ANYBODY, "welcome").await.decision.identity.name, BUILT_IN);
-    platform.order(PLAN, Order::Activate).await.expect("switched on");
-    platform.live(PLAN, "price-two").await;
-    assert_eq!(platform.reason().await, "price two");
-    platform.order(PLAN, Order::RollBack).await.expect("rolled back");
-    platform.live(PLAN, "price-one").await;
+    let dirs = TestDirs::new();
+    let host = after_price_one(&dirs, "price-two").await;
+    host.order(PLAN, Order::Disable).await.expect("switched off");
+    assert!(host.view(PLAN).disabled);
+    assert_eq!(host.check(&ANYBODY, "welcome").await.decision.identity.name, BUILT_IN);
+    host.order(PLAN, Order::Activate).await.expect("switched on");
+    host.live(PLAN, "price-two").await;
+    assert_eq!(host.reason().await, "price two");
+    host.order(PLAN, Order::RollBack).await.expect("rolled back");
+    host.live(PLAN, "price-one").await;
 }
 
 #[tokio::test]
 async fn a_slot_that_was_switched_off_stays_off_over_a_restart() {
-    let home = Home::new();
-    let platform = after_price_one(&home, "price-two").await;
-    platform.order(PLAN, Order::Disable).await.expect("switched off");
-    platform.stop().await;
-    let platform = Platform::start(&home).await;
-    home.put("domain-policy.wasm", waxwing_guests::component("strict-domain"));
-    platform.live("domain-policy", "strict-domain").await;
-    assert!(platform.view(PLAN).disabled && platform.view(PLAN).is_builtin);
-    platform.order(PLAN, Order::Activate).await.expect("switched on");
-    platform.live(PLAN, "price-two").await;
+    let dirs = TestDirs::new();
+    let host = after_price_one(&dirs, "price-two").await;
+    host.order(PLAN, Order::Disable).await.expect("switched off");
+    host.stop().await;
+    let host = PluginHost::start(&dirs).await;
+    dirs.put("domain-policy.wasm", waxwing_guests::component("strict-domain"));
+    host.live("domain-policy", "strict-domain").await;
+    assert!(host.view(PLAN).disabled && host.view(PLAN).is_builtin);
+    host.order(PLAN, Order::Activate).await.expect("switched on");
+    host.live(PLAN, "price-two").await;
 }
 
 #[tokio::test]
 async fn an_order_that_makes_no_sense_is_refused() {
-    let home = Home::new();
-    let platform = Platform::start(&home).await;
-    let refused = |order| platform.order(PLAN, order);
+    let dirs = TestDirs::new();
+    let host = PluginHost::start(&dirs).await;
+    let refused = |order| host.order(PLAN, order);
     let nothing = refused(Order::Activate).await.expect_err("nothing waits");
     assert!(matches!(nothing, OrderError::NothingToActivate(_)), "{nothing}");
     let nothing = refused(Order::Shadow { calls: 3 }).await.expect_err("nothing waits");
     assert!(matches!(nothing, OrderError::NothingToShadow(_)), "{nothing}");
-    let unknown = platform.order("no-such-slot", Order::RollBack).await.expect_err("unknown");
+    let unknown = host.order("no-such-slot", Order::RollBack).await.expect_err("unknown");
     assert_eq!(
         unknown.to_string(),
         "there is no slot no-such-slot; `waxwing plugin list` shows all"

@@ -1,8 +1,8 @@
 //! Which calls are recorded: the first of a generation, then one of many, and each that trapped.
 
 use super::NOW;
+use super::fixture::{PLAN, PluginHost, TestDirs, TestEvidence, marked, use_of};
 use super::guests::{check, put_live};
-use super::platform::{Home, PLAN, Platform, Remembered, marked, use_of};
 use crate::clock::Clock;
 use crate::plugin::records::Call;
 use crate::plugin::records::sample::Sample;
@@ -12,7 +12,7 @@ use crate::plugin::{Artifact, Options, Plugins};
 
 #[tokio::test]
 async fn the_first_calls_one_of_many_and_every_trap_are_recorded() {
-    let options = Options { sample_every: 50, ..Home::new().options() };
+    let options = Options { sample_every: 50, ..TestDirs::new().options() };
     let started = Plugins::start(options, Clock::manual(NOW)).await;
     let (plugins, _manager) = started.expect("the built-ins start");
     let guest = waxwing_guests::component("panic-on-poison");
@@ -44,22 +44,22 @@ async fn the_first_calls_one_of_many_and_every_trap_are_recorded() {
 #[tokio::test]
 async fn a_component_is_kept_as_long_as_a_recorded_call_names_it() {
     const BUILDS: usize = 12;
-    let home = Home::new();
+    let dirs = TestDirs::new();
     let one = waxwing_guests::component("price-one");
     let build = |n: usize| marked(&one, &format!("build {n:02}"));
     let (first, second) = (build(0), build(1));
     let components = vec![Artifact::new(first.clone()).digest().to_owned()];
-    let evidence = Remembered { components, ..Remembered::default() };
-    let platform = Platform::remembering(home.options(), evidence).await;
+    let evidence = TestEvidence { components, ..TestEvidence::default() };
+    let host = PluginHost::start_with_evidence(dirs.options(), evidence).await;
     for n in 0..BUILDS {
         let digest = Artifact::new(build(n)).digest().to_owned();
-        home.put("plan-policy.wasm", build(n));
+        dirs.put("plan-policy.wasm", build(n));
         let is_live =
             |view: &SlotStatus| (view.active.as_ref()?.identity().digest == digest).then_some(());
-        platform.until(PLAN, "the next build is live", is_live).await;
+        host.until(PLAN, "the next build is live", is_live).await;
     }
     // Two are named by the slot, eight are spare, and one is named by a call.
-    let forgotten = |_: &SlotStatus| (!home.kept(&second).exists()).then_some(());
-    platform.until(PLAN, "a build that nothing names is forgotten", forgotten).await;
-    assert!(home.kept(&first).exists());
+    let forgotten = |_: &SlotStatus| (!dirs.stored_component(&second).exists()).then_some(());
+    host.until(PLAN, "a build that nothing names is forgotten", forgotten).await;
+    assert!(dirs.stored_component(&first).exists());
 }

@@ -3,8 +3,8 @@
 
 use serde_json::json;
 
+use super::fixture::{PLAN, PluginHost, TestDirs, candidate, reason, use_of};
 use super::guests::{check, live};
-use super::platform::{Home, PLAN, Platform, candidate, reason, use_of};
 use super::{NOW, plugins};
 use crate::plugin::records::Call;
 use crate::plugin::runtime::kind::Kind;
@@ -12,10 +12,10 @@ use crate::plugin::runtime::limits::Limits;
 
 #[tokio::test]
 async fn a_flood_of_log_lines_is_bounded_and_counted() {
-    let home = Home::new();
-    let platform = Platform::start(&home).await;
-    home.put("plan-policy.wasm", waxwing_guests::component("chatty"));
-    let validated = platform.live(PLAN, "chatty").await;
+    let dirs = TestDirs::new();
+    let host = PluginHost::start(&dirs).await;
+    dirs.put("plan-policy.wasm", waxwing_guests::component("chatty"));
+    let validated = host.live(PLAN, "chatty").await;
     let log = &validated.recipe().log;
     assert_eq!(
         log.tail(1_000).0.len(),
@@ -23,7 +23,7 @@ async fn a_flood_of_log_lines_is_bounded_and_counted() {
         "what the built-in cases make it say is heard by nobody"
     );
     for _ in 0..2 {
-        assert_eq!(platform.reason().await, "chatty");
+        assert_eq!(host.reason().await, "chatty");
     }
     // Two calls, a thousand lines each, in one second of its clock.
     let (lines, dropped) = log.tail(1_000);
@@ -46,7 +46,8 @@ async fn a_plugins_clock_stands_still_and_its_randomness_is_the_same() {
 async fn a_recorded_call_is_answered_as_of_its_own_time() {
     let plugins = plugins(Limits::default()).await;
     let component = waxwing_guests::component("reads-clock");
-    let validated = plugins.try_out(&candidate(PLAN, Some(component), "")).await.expect("proven");
+    let validated =
+        plugins.try_out(&candidate(PLAN, Some(component), "")).await.expect("validated");
     let input = json!({"nowUnixMs": 1_234_567, "account": {"id": "acc_1"}, "uses": [{}]});
     let call = Call::from_json(Kind::Plan, &input).expect("a call");
     let (answer, failure) = validated.answer(&call).await;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use wasmtime::component::Component;
 
-use super::platform::{Home, PLAN, Platform};
+use super::fixture::{PLAN, PluginHost, TestDirs};
 use crate::plugin::promotion::builtin;
 use crate::plugin::runtime::cache::CompiledCache;
 use crate::plugin::runtime::engine::PluginEngine;
@@ -67,21 +67,21 @@ async fn compiled_code_does_not_run_under_another_components_name() {
 /// Whoever can write among the plugins' files may not choose what the next start runs.
 #[tokio::test]
 async fn a_kept_component_that_was_exchanged_is_not_run() {
-    let home = Home::new();
+    let dirs = TestDirs::new();
     let (good, other) =
         (waxwing_guests::component("price-one"), waxwing_guests::component("price-two"));
-    home.put("plan-policy.wasm", &good);
-    let platform = Platform::start(&home).await;
-    platform.live(PLAN, "price-one").await;
-    platform.stop().await;
-    std::fs::write(home.kept(&good), &other).expect("exchanged");
-    home.put("plan-policy.wasm", waxwing_guests::truncated(&good, 1_000));
-    let platform = Platform::start(&home).await;
-    platform.refused(PLAN, "damaged").await;
-    assert!(platform.view(PLAN).is_builtin, "neither the exchanged nor the damaged component runs");
-    home.put("plan-policy.wasm", &good);
-    platform.live(PLAN, "price-one").await;
-    let mended = std::fs::read(home.kept(&good)).expect("kept");
+    dirs.put("plan-policy.wasm", &good);
+    let host = PluginHost::start(&dirs).await;
+    host.live(PLAN, "price-one").await;
+    host.stop().await;
+    std::fs::write(dirs.stored_component(&good), &other).expect("exchanged");
+    dirs.put("plan-policy.wasm", waxwing_guests::truncated(&good, 1_000));
+    let host = PluginHost::start(&dirs).await;
+    host.refused(PLAN, "damaged").await;
+    assert!(host.view(PLAN).is_builtin, "neither the exchanged nor the damaged component runs");
+    dirs.put("plan-policy.wasm", &good);
+    host.live(PLAN, "price-one").await;
+    let mended = std::fs::read(dirs.stored_component(&good)).expect("kept");
     assert_eq!(mended, good, "the exchanged bytes are replaced");
 }
 
@@ -89,11 +89,11 @@ async fn a_kept_component_that_was_exchanged_is_not_run() {
 #[tokio::test]
 async fn what_the_server_keeps_is_for_its_owner_only() {
     use std::os::unix::fs::PermissionsExt as _;
-    let home = Home::new();
-    let platform = Platform::start(&home).await;
-    for directory in [home.state(), home.state().join("components")] {
+    let dirs = TestDirs::new();
+    let host = PluginHost::start(&dirs).await;
+    for directory in [dirs.state(), dirs.state().join("components")] {
         let mode = std::fs::metadata(&directory).expect("there").permissions().mode();
         assert_eq!(mode & 0o777, 0o700, "{}", directory.display());
     }
-    platform.stop().await;
+    host.stop().await;
 }

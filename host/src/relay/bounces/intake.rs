@@ -15,7 +15,7 @@ use crate::id::MessageId;
 use crate::mail::dkim::{PublicKey, Signature, signatures};
 use crate::mail::field::Message;
 use crate::mail::report::{self, Action, Complaint, ComplaintKind, RecipientStatus, Report};
-use crate::message::status::Judgement;
+use crate::message::status::ReplyClass;
 use crate::store::records::{BounceClass, BounceFacts, NewSuppression, SuppressionKind};
 use crate::store::{NewReport, Recorded, ReportKind, Reported, Store, StoreError};
 
@@ -133,30 +133,30 @@ impl Intake {
             count("unknown");
             return Ok(());
         };
-        let Some((status, judgement)) = report::failure(statuses, &reported.recipient) else {
+        let Some((status, reply_class)) = report::failure(statuses, &reported.recipient) else {
             let delayed = statuses.iter().any(|it| it.action == Action::Delayed);
             count(if delayed { "delayed" } else { "delivered" });
             return Ok(());
         };
         let (reason, now) = (status.reason(), self.clock.now());
-        let suppression = match judgement {
-            Judgement::Hard => Some(suppression(
+        let suppression = match reply_class {
+            ReplyClass::DeadAddress => Some(suppression(
                 &reported,
                 SuppressionKind::Bounce,
                 &reason,
                 self.rules.bounce_suppression.map(|it| now.after(it)),
             )),
-            Judgement::Suspect | Judgement::Refused | Judgement::Temporary => None,
+            ReplyClass::SuspectAddress | ReplyClass::Rejected | ReplyClass::Transient => None,
         };
         let facts = BounceFacts {
             code: status.code(),
             enhanced: status.status.map(|it| it.to_string()),
-            class: if judgement == Judgement::Hard {
+            class: if reply_class == ReplyClass::DeadAddress {
                 BounceClass::Hard
             } else {
                 BounceClass::Refused
             },
-            remote_host: status.remote.clone(),
+            remote_host: status.remote_mta.clone(),
         };
         let facts = Some(facts);
         let new =

@@ -1,4 +1,4 @@
-//! Bounds what one account may have done at one time: keys cost arithmetic, checks cost look-ups.
+//! Bounds what one account may have done at one time: keys cost arithmetic, checks cost lookups.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

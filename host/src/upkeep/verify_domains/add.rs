@@ -99,7 +99,7 @@ impl Verifier {
         let judged = judged.map_err(|unjudged| match unjudged {
             Unjudged::Policy(failure) => DomainError::Policy(failure),
             Unjudged::TooManyRecords { ref plugin, .. }
-            | Unjudged::TooManyLookUps { ref plugin } => {
+            | Unjudged::TooManyLookups { ref plugin } => {
                 DomainError::Policy(crate::plugin::CallFailure::GaveUp {
                     plugin: plugin.clone(),
                     call: "require",

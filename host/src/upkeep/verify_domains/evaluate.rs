@@ -16,7 +16,7 @@ use crate::plugin::{CallContext, CallFailure, Pair};
 
 /// Records that a policy may ask for.
 pub const MAX_RECORDS: usize = 40;
-/// Rounds of further look-ups.
+/// Rounds of further lookups.
 pub const MAX_ROUNDS: usize = 3;
 /// Names of all rounds together.
 pub const MAX_NAMES: usize = 20;
@@ -55,10 +55,10 @@ pub enum Unjudged {
     TooManyRecords { plugin: String, count: usize },
     /// It never has enough.
     #[error(
-        "the domain policy `{plugin}` goes on asking for look-ups: a check has at most \
+        "the domain policy `{plugin}` goes on asking for lookups: a check has at most \
          {MAX_ROUNDS} rounds of them and {MAX_NAMES} names"
     )]
-    TooManyLookUps { plugin: String },
+    TooManyLookups { plugin: String },
 }
 
 impl Unjudged {
@@ -67,7 +67,7 @@ impl Unjudged {
     pub fn for_client(&self) -> String {
         match self {
             Self::Policy(failure) => failure.for_client(),
-            Self::TooManyRecords { .. } | Self::TooManyLookUps { .. } => self.to_string(),
+            Self::TooManyRecords { .. } | Self::TooManyLookups { .. } => self.to_string(),
         }
     }
 }
@@ -148,7 +148,7 @@ impl Verifier {
                 }
             }
         }
-        Err(Unjudged::TooManyLookUps { plugin })
+        Err(Unjudged::TooManyLookups { plugin })
     }
 
     fn described(&self, account: &Account, domain: &SenderDomain, keys: &[DkimKey]) -> Domain {

@@ -1,4 +1,4 @@
-//! The floors: what must hold before a domain is at 100 %, whatever the policy says.
+//! The host's minimum rules: what must hold before a domain is at 100 %, whatever the policy says.
 //!
 //! The proof of ownership counts only if the host itself has seen the domain's token in it, at a name
 //! inside the domain and not behind an alias that leaves it; every required record must be satisfied.

@@ -1,4 +1,4 @@
-//! The look-ups of one check, each made once.
+//! The lookups of one check, each made once.
 
 use std::time::Duration;
 
@@ -10,12 +10,12 @@ use super::wire_types;
 use crate::dns::{self, Outcome, Resolver, text};
 use crate::plugin::domain::{Lookup, Observation, RecordType};
 
-/// What the look-ups of a check may take together.
+/// What the lookups of a check may take together.
 const MAX_LOOKUP_TIME: Duration = Duration::from_mins(1);
 /// Octets of answers that are kept of one check; what is beyond is judged and not kept.
 const MAX_ANSWER_OCTETS: usize = 512 << 10;
 
-/// One look-up and what was seen.
+/// One lookup and what was seen.
 #[derive(Debug)]
 pub struct MadeLookup {
     /// The id by which the policy knows it.
@@ -25,7 +25,7 @@ pub struct MadeLookup {
     pub seen: dns::Observation,
 }
 
-/// All look-ups of a check.
+/// All lookups of a check.
 #[derive(Debug)]
 pub struct Lookups {
     made: Vec<MadeLookup>,
@@ -40,14 +40,14 @@ impl Lookups {
         Self { made: Vec::new(), until: Instant::now() + MAX_LOOKUP_TIME }
     }
 
-    /// Look-ups that were made.
+    /// Lookups that were made.
     #[cfg(test)]
     #[must_use]
     pub fn of_tests(made: Vec<MadeLookup>) -> Self {
         Self { made, ..Self::begin() }
     }
 
-    /// Makes look-ups beside each other; one that was made before is not made again.
+    /// Makes lookups beside each other; one that was made before is not made again.
     pub async fn make(&mut self, resolver: &Resolver, lookups: Vec<Lookup>) {
         let (known, until) = (&self, self.until);
         let seen = lookups.into_iter().map(|it| async move {
@@ -64,7 +64,7 @@ impl Lookups {
         self.made.extend(seen);
     }
 
-    /// A look-up of a name and type.
+    /// A lookup of a name and type.
     #[must_use]
     pub fn of(&self, name: &str, record_type: RecordType) -> Option<&MadeLookup> {
         let same =

@@ -22,7 +22,7 @@ use crate::domain::state::{DomainKind, Phase};
 use crate::domain::verification::Schedule;
 use crate::id::DomainId;
 use crate::plugin::Plugins;
-use crate::plugin::tests::platform::Home;
+use crate::plugin::tests::fixture::TestDirs;
 use crate::store::seal::{Purpose, Seal};
 use crate::store::{DomainDetails, Store};
 
@@ -30,17 +30,17 @@ const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 const HOUR: Duration = Duration::from_hours(1);
 const DAY: Duration = Duration::from_hours(24);
 
-/// A server's domains without the server.
-struct Bench {
+/// A verifier with a name server and a clock of its own.
+struct Fixture {
     verifier: Arc<Verifier>,
     dns: DnsServer,
     clock: Clock,
     account: Account,
-    _home: Home,
+    _dirs: TestDirs,
     _data: TempDir,
 }
 
-impl Bench {
+impl Fixture {
     async fn new() -> Self {
         // Longer than a busy machine stands still.
         Self::waiting_for_answers(Duration::from_secs(10)).await
@@ -48,11 +48,11 @@ impl Bench {
 
     /// With a name server that has so long to answer.
     async fn waiting_for_answers(timeout: Duration) -> Self {
-        let (home, data, dns) =
-            (Home::new(), tempfile::tempdir().expect("a directory"), DnsServer::start().await);
+        let (dirs, data, dns) =
+            (TestDirs::new(), tempfile::tempdir().expect("a directory"), DnsServer::start().await);
         let clock = Clock::manual(NOW);
         let store = Store::open(&data.path().join("test.db")).await.expect("opens");
-        let started = Plugins::start(home.options(), clock.clone()).await;
+        let started = Plugins::start(dirs.options(), clock.clone()).await;
         let settings = Settings {
             nameservers: vec![dns.address()],
             timeout,
@@ -79,7 +79,7 @@ impl Bench {
         };
         let account = open_account(&store).await;
         let verifier = Arc::new(verifier);
-        Self { verifier, dns, clock, account, _home: home, _data: data }
+        Self { verifier, dns, clock, account, _dirs: dirs, _data: data }
     }
 
     async fn add(&self, name: &str) -> DomainDetails {
@@ -140,7 +140,7 @@ fn progress(details: &DomainDetails) -> u8 {
 }
 
 /// How long until the next check.
-fn pause(bench: &Bench, details: &DomainDetails) -> Option<Duration> {
+fn pause(fixture: &Fixture, details: &DomainDetails) -> Option<Duration> {
     let next = details.check.as_ref().expect("it is checked").next_at;
-    next.map(|next| bench.clock.now().until(next))
+    next.map(|next| fixture.clock.now().until(next))
 }

@@ -74,7 +74,7 @@ pub fn outcome_name(outcome: &dns::Outcome) -> &'static str {
     }
 }
 
-/// A look-up as the policy gets it.
+/// A lookup as the policy gets it.
 pub fn observation(id: &str, seen: &dns::Observation) -> Observation {
     let answer = |it: &dns::Answer| Answer { data: it.data.clone(), ttl: it.ttl };
     Observation {

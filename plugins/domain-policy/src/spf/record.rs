@@ -16,7 +16,7 @@ pub struct Record {
 pub enum Term {
     /// `passes` is false for `-`, `~` and `?`.
     Include { name: String, passes: bool },
-    /// `a`, `mx`, `ptr`, `exists`: costs one look-up.
+    /// `a`, `mx`, `ptr`, `exists`: costs one lookup.
     LookUp,
     /// `ip4`, `ip6`: costs nothing.
     Address,

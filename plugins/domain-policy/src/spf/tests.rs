@@ -9,7 +9,7 @@ use crate::settings::Settings;
 
 const OURS: &str = "spf.waxwing.example";
 
-/// The reading, and the ids of the look-ups that it waits for.
+/// The reading, and the ids of the lookups that it waits for.
 fn read(observations: &[Observation], return_path: Option<&str>) -> (Reading, Vec<String>) {
     let needs = needs(&Settings::default(), &domain("example.com")).expect("needs");
     let own = needs.iter().find(|it| it.requirement.id == "spf").expect("it is there");
@@ -84,7 +84,7 @@ fn an_include_that_receivers_do_not_honour_is_wrong() {
 }
 
 #[test]
-fn eleven_look_ups_before_the_match_are_one_too_many() {
+fn eleven_lookups_before_the_match_are_one_too_many() {
     let ten = "v=spf1 a a a a a a a a a include:spf.waxwing.example ~all";
     assert_eq!(of(&[ten]).status, Satisfied);
     wrong("v=spf1 a a a a a a a a a a include:spf.waxwing.example ~all", "more than 10");
@@ -194,7 +194,7 @@ fn a_long_record_is_not_repeated_as_a_whole() {
 }
 
 #[test]
-fn look_ups_of_includes_count_too() {
+fn lookups_of_includes_count_too() {
     let nine = ("include:a.example", "v=spf1 a a a a a a a a a include:spf.waxwing.example");
     assert_eq!(status_with("v=spf1 include:a.example -all", &[nine]), Wrong);
     let before = "v=spf1 include:a.example a a a a a a a a a a a -all";

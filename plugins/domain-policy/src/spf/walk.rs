@@ -1,15 +1,15 @@
 //! Whether a record lets this server send, as receivers evaluate it (RFC 7208 sections 4.6.4, 5, 6).
 //!
-//! What stands before this server's include is followed, for it may use up the ten look-ups or end
-//! the evaluation. Look-ups of `a`, `mx` and `exists` count, but whether they are void is not seen.
+//! What stands before this server's include is followed, for it may use up the ten lookups or end
+//! the evaluation. Lookups of `a`, `mx` and `exists` count, but whether they are void is not seen.
 
 use waxwing_plugin::dns::{bare, same_host};
 
 use crate::seen::{Further, Seen};
 use crate::spf::record::{Record, SpfFault, Term, is_spf};
 
-/// Receivers give up on a record that costs more look-ups.
-pub const MOST_LOOK_UPS: usize = 10;
+/// Receivers give up on a record that costs more lookups.
+pub const MAX_LOOKUPS: usize = 10;
 
 /// Each level of includes is a round of the host, which has three.
 const DEEPEST: usize = 3;
@@ -27,12 +27,12 @@ pub enum Sending {
     Negated,
     /// The include is there, after `all`.
     AfterAll,
-    TooManyLookUps,
+    TooManyLookups,
     /// Receivers give up at an included name.
     Broken(String, Broken),
     /// A record on the way could not be seen.
     Unseen(String),
-    /// Further look-ups are under way.
+    /// Further lookups are under way.
     Pending,
 }
 
@@ -62,7 +62,7 @@ impl Broken {
 pub fn sending(name: &str, record: &Record, include: &str, seen: &mut Seen<'_>) -> Sending {
     let path = vec![bare(name).to_ascii_lowercase()];
     let mut walk =
-        Walk { include, look_ups: 0, path, open: None, beyond: Beyond::No, by: By::Include };
+        Walk { include, lookups: 0, path, open: None, beyond: Beyond::No, by: By::Include };
     let matched = walk.evaluate(record, seen);
     if let Some(open) = walk.open {
         return open;
@@ -105,10 +105,10 @@ enum By {
     All,
 }
 
-/// An evaluation in the order of receivers: depth first, one count of look-ups for all levels.
+/// An evaluation in the order of receivers: depth first, one count of lookups for all levels.
 struct Walk<'a> {
     include: &'a str,
-    look_ups: usize,
+    lookups: usize,
     /// The names from the domain down to the record that is evaluated.
     path: Vec<String>,
     /// What could not be decided on the way: pending before unseen.
@@ -139,13 +139,13 @@ impl Walk<'_> {
         record.followed_redirect().map_or(Matched::Nobody, |it| self.over(it, seen))
     }
 
-    /// One look-up more; some if it is one too many.
+    /// One lookup more; some if it is one too many.
     fn count(&mut self) -> Option<Matched> {
-        self.look_ups += 1;
-        (self.look_ups > MOST_LOOK_UPS).then_some(Matched::Ended(Sending::TooManyLookUps))
+        self.lookups += 1;
+        (self.lookups > MAX_LOOKUPS).then_some(Matched::Ended(Sending::TooManyLookups))
     }
 
-    /// One look-up, of a name that has a record of its own.
+    /// One lookup, of a name that has a record of its own.
     fn over(&mut self, name: &str, seen: &mut Seen<'_>) -> Matched {
         if let Some(end) = self.count() {
             return end;

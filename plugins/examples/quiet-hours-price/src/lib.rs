@@ -53,9 +53,12 @@ impl QuietHoursPrice {
     fn price(&self, who: &Account, one: &UseRequest) -> Decision {
         let sent = who.sent_last_month;
         let Some(credits) = price::credits(&self.settings, sent, one.recipients) else {
-            return deny("price-overflow", "the price of this message is past any balance");
+            return deny(
+                "price-overflow",
+                "the price of this message exceeds any possible balance",
+            );
         };
-        let reason = Some(format!("{sent} recipients were sent to in the last month"));
+        let reason = Some(format!("{sent} recipients in the last month"));
         Decision::Allow(Charge { credits, reason })
     }
 }

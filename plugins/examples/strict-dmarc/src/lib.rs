@@ -2,7 +2,7 @@
 //! record that makes receivers refuse forged mail.
 //!
 //! A subdomain without a record of its own inherits that of its organizational domain, which is a
-//! further look-up.
+//! further lookup.
 
 mod dkim;
 mod dmarc;
@@ -20,7 +20,7 @@ use waxwing_plugin::{CallContext, Diagnostic, Failure, Plugin, SelfTestResult};
 use dmarc::Owner;
 use settings::Settings;
 
-/// The further look-up of the organizational domain's record.
+/// The further lookup of the organizational domain's record.
 const INHERITED: &str = "dmarc:organizational";
 
 /// The policy over the operator's settings.

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use super::{Binding, Flow, Machine, Stopped};
-use crate::ast::{At, For, Offset, Primary};
+use crate::ast::{For, Offset, Primary, SourceOffset};
 use crate::filters::{loop_items, to_integer};
 use crate::mode::Mode;
 use crate::plaintext::FRESH_LINE;
@@ -159,7 +159,7 @@ impl<'a> Machine<'a> {
     }
 
     /// `nil` is no limit; a negative one is 0.
-    fn whole(&mut self, at: At, it: &'a Primary) -> Result<Option<u64>, Stopped> {
+    fn whole(&mut self, at: SourceOffset, it: &'a Primary) -> Result<Option<u64>, Stopped> {
         let value = self.primary(it);
         if matches!(value, Value::Nil) {
             return Ok(None);
@@ -169,7 +169,7 @@ impl<'a> Machine<'a> {
         })
     }
 
-    fn columns(&mut self, at: At, it: &'a Primary) -> Result<u64, Stopped> {
+    fn columns(&mut self, at: SourceOffset, it: &'a Primary) -> Result<u64, Stopped> {
         let value = self.primary(it);
         let number = crate::filters::Number::of(&value).whole(f64::trunc);
         let crate::filters::Number::Int(columns) = number else {

@@ -2,8 +2,8 @@
 
 use super::lexer::{Spanned, Token, place, tokens};
 use crate::ast::{
-    At, Comparison, Condition, Expr, FilterCall, Literal, Logic, Operator, Path, Primary, Root,
-    Segment, Sense,
+    Comparison, Condition, Expr, FilterCall, Literal, Logic, Operator, Path, Primary, Root,
+    Segment, Sense, SourceOffset,
 };
 use crate::fault::Fault;
 use crate::filters;
@@ -38,7 +38,7 @@ impl<'s> Cursor<'s> {
     }
 
     /// Where the next token stands.
-    pub fn at(&self) -> At {
+    pub fn at(&self) -> SourceOffset {
         place(self.tokens.get(self.next).map_or(self.end, |it| it.start))
     }
 

@@ -1,6 +1,6 @@
 //! The tokens inside `{{ }}` and `{% %}`.
 
-use crate::ast::At;
+use crate::ast::SourceOffset;
 use crate::fault::Fault;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -97,6 +97,6 @@ fn number(rest: &str, at: usize) -> Result<(Token<'_>, usize), Fault> {
 }
 
 /// A position as faults carry it.
-pub fn place(at: usize) -> At {
-    At::try_from(at).unwrap_or(At::MAX)
+pub fn place(at: usize) -> SourceOffset {
+    SourceOffset::try_from(at).unwrap_or(SourceOffset::MAX)
 }

@@ -72,16 +72,16 @@ fn status(fields: &Fields) -> Option<RecipientStatus> {
     if named.iter().all(Option::is_none) {
         return None;
     }
-    let [original, last] = named.map(|it| it.and_then(address));
+    let [original_recipient, final_recipient] = named.map(|it| it.and_then(address));
     let status = fields.value("status").and_then(code);
     let action = fields.value("action").and_then(action).or_else(|| status.map(implied))?;
     Some(RecipientStatus {
-        original,
-        last,
+        original_recipient,
+        final_recipient,
         action,
         status,
         diagnostic: fields.value("diagnostic-code").and_then(diagnostic),
-        remote: fields.value("remote-mta").map(untyped).and_then(tidy),
+        remote_mta: fields.value("remote-mta").map(untyped).and_then(tidy),
     })
 }
 

@@ -7,86 +7,89 @@ use proptest::prelude::*;
 
 use super::Action::{Delayed, Delivered, Failed, Relayed};
 use super::*;
-use Judgement::{Hard, Refused};
+use ReplyClass::{DeadAddress, Rejected};
 
 /// What a fixture says of one recipient.
-type Wanted = (&'static str, Action, &'static str, Judgement);
+type Wanted = (&'static str, Action, &'static str, ReplyClass);
 
 const ADA: &str = "ada@recipient.example";
 
 /// Those that are `captured` were made by Postfix 3 itself.
 const DELIVERIES: &[(&str, &[Wanted])] = &[
-    ("captured_postfix_spam", &[(ADA, Failed, "5.7.1", Refused)]),
-    ("captured_postfix_full", &[("full@recipient.example", Failed, "5.2.2", Refused)]),
-    ("captured_postfix_no_code", &[("plain@recipient.example", Failed, "5.0.0", Hard)]),
-    ("captured_postfix_unknown", &[("ghost@recipient.example", Failed, "5.1.1", Hard)]),
-    ("captured_postfix_delayed", &[("grey@recipient.example", Delayed, "4.7.1", Refused)]),
-    ("captured_postfix_relayed", &[("ok@recipient.example", Relayed, "2.0.0", Refused)]),
+    ("captured_postfix_spam", &[(ADA, Failed, "5.7.1", Rejected)]),
+    ("captured_postfix_full", &[("full@recipient.example", Failed, "5.2.2", Rejected)]),
+    ("captured_postfix_no_code", &[("plain@recipient.example", Failed, "5.0.0", DeadAddress)]),
+    ("captured_postfix_unknown", &[("ghost@recipient.example", Failed, "5.1.1", DeadAddress)]),
+    ("captured_postfix_delayed", &[("grey@recipient.example", Delayed, "4.7.1", Rejected)]),
+    ("captured_postfix_relayed", &[("ok@recipient.example", Relayed, "2.0.0", Rejected)]),
     (
         "captured_postfix_several",
         &[
-            ("full@recipient.example", Failed, "5.2.2", Refused),
-            ("ghost@recipient.example", Failed, "5.1.1", Hard),
+            ("full@recipient.example", Failed, "5.2.2", Rejected),
+            ("ghost@recipient.example", Failed, "5.1.1", DeadAddress),
         ],
     ),
-    ("captured_postfix_expired", &[("grey@recipient.example", Failed, "4.7.1", Refused)]),
-    ("postfix_unknown_user", &[(ADA, Failed, "5.1.1", Hard)]),
-    ("postfix_host_not_found", &[(ADA, Failed, "5.4.4", Hard)]),
-    ("postfix_delayed", &[(ADA, Delayed, "4.4.1", Refused)]),
-    ("postfix_expired", &[(ADA, Failed, "4.4.1", Refused)]),
-    ("postfix_delivered", &[(ADA, Relayed, "2.0.0", Refused)]),
+    ("captured_postfix_expired", &[("grey@recipient.example", Failed, "4.7.1", Rejected)]),
+    ("postfix_unknown_user", &[(ADA, Failed, "5.1.1", DeadAddress)]),
+    ("postfix_host_not_found", &[(ADA, Failed, "5.4.4", DeadAddress)]),
+    ("postfix_delayed", &[(ADA, Delayed, "4.4.1", Rejected)]),
+    ("postfix_expired", &[(ADA, Failed, "4.4.1", Rejected)]),
+    ("postfix_delivered", &[(ADA, Relayed, "2.0.0", Rejected)]),
     (
         "postfix_several",
         &[
-            ("one@elsewhere.example", Failed, "5.2.2", Refused),
-            ("two@elsewhere.example", Delivered, "2.1.5", Refused),
-            ("three@elsewhere.example", Failed, "5.1.1", Hard),
+            ("one@elsewhere.example", Failed, "5.2.2", Rejected),
+            ("two@elsewhere.example", Delivered, "2.1.5", Rejected),
+            ("three@elsewhere.example", Failed, "5.1.1", DeadAddress),
         ],
     ),
-    ("exim_dsn", &[(ADA, Failed, "5.0.0", Hard)]),
-    ("exim_old", &[(ADA, Failed, "", Hard)]),
+    ("exim_dsn", &[(ADA, Failed, "5.0.0", DeadAddress)]),
+    ("exim_old", &[(ADA, Failed, "", DeadAddress)]),
     (
         "exim_old_several",
         &[
-            ("one@elsewhere.example", Failed, "5.2.2", Refused),
-            ("two@elsewhere.example", Failed, "", Hard),
+            ("one@elsewhere.example", Failed, "5.2.2", Rejected),
+            ("two@elsewhere.example", Failed, "", DeadAddress),
         ],
     ),
-    ("exim_old_warning", &[("", Delayed, "", Refused)]),
-    ("sendmail", &[(ADA, Failed, "5.1.1", Hard)]),
-    ("sendmail_warning", &[(ADA, Delayed, "4.4.2", Refused)]),
-    ("qmail", &[(ADA, Failed, "5.1.1", Hard)]),
-    ("qmail_local", &[(ADA, Failed, "5.1.1", Hard)]),
-    ("qmail_localized", &[(ADA, Failed, "5.2.2", Refused)]),
-    ("exchange_online", &[(ADA, Failed, "5.1.10", Hard)]),
-    ("exchange_online_edge", &[(ADA, Failed, "5.4.1", Hard)]),
-    ("exchange_2010_full", &[(ADA, Failed, "5.2.2", Refused)]),
-    ("exchange_5_5", &[("", Failed, "", Refused)]),
-    ("exchange_2000_words", &[("", Failed, "5.1.1", Hard)]),
-    ("gmail", &[(ADA, Failed, "5.1.1", Hard)]),
-    ("gmail_delay", &[(ADA, Delayed, "4.4.1", Refused)]),
-    ("yahoo", &[(ADA, Failed, "", Refused)]),
-    ("yahoo_no_account", &[(ADA, Failed, "", Hard)]),
-    ("outlook_com", &[(ADA, Failed, "5.5.0", Hard)]),
-    ("amazon_ses", &[(ADA, Failed, "4.4.7", Refused)]),
-    ("ses_suppressed", &[(ADA, Failed, "5.1.0", Hard)]),
-    ("zimbra", &[(ADA, Failed, "5.7.1", Refused)]),
-    ("mdaemon", &[(ADA, Failed, "5.0.0", Hard)]),
-    ("mdaemon_transcript", &[("", Failed, "5.1.1", Hard)]),
-    ("hmailserver", &[("", Failed, "5.1.1", Hard)]),
-    ("groupwise", &[("", Failed, "", Hard)]),
-    ("domino", &[(ADA, Failed, "5.1.1", Hard)]),
-    ("james_status_as_text", &[(ADA, Failed, "5.1.1", Hard)]),
-    ("status_in_base64", &[(ADA, Failed, "5.2.1", Hard)]),
+    ("exim_old_warning", &[("", Delayed, "", Rejected)]),
+    ("sendmail", &[(ADA, Failed, "5.1.1", DeadAddress)]),
+    ("sendmail_warning", &[(ADA, Delayed, "4.4.2", Rejected)]),
+    ("qmail", &[(ADA, Failed, "5.1.1", DeadAddress)]),
+    ("qmail_local", &[(ADA, Failed, "5.1.1", DeadAddress)]),
+    ("qmail_localized", &[(ADA, Failed, "5.2.2", Rejected)]),
+    ("exchange_online", &[(ADA, Failed, "5.1.10", DeadAddress)]),
+    ("exchange_online_edge", &[(ADA, Failed, "5.4.1", DeadAddress)]),
+    ("exchange_2010_full", &[(ADA, Failed, "5.2.2", Rejected)]),
+    ("exchange_5_5", &[("", Failed, "", Rejected)]),
+    ("exchange_2000_words", &[("", Failed, "5.1.1", DeadAddress)]),
+    ("gmail", &[(ADA, Failed, "5.1.1", DeadAddress)]),
+    ("gmail_delay", &[(ADA, Delayed, "4.4.1", Rejected)]),
+    ("yahoo", &[(ADA, Failed, "", Rejected)]),
+    ("yahoo_no_account", &[(ADA, Failed, "", DeadAddress)]),
+    ("outlook_com", &[(ADA, Failed, "5.5.0", DeadAddress)]),
+    ("amazon_ses", &[(ADA, Failed, "4.4.7", Rejected)]),
+    ("ses_suppressed", &[(ADA, Failed, "5.1.0", DeadAddress)]),
+    ("zimbra", &[(ADA, Failed, "5.7.1", Rejected)]),
+    ("mdaemon", &[(ADA, Failed, "5.0.0", DeadAddress)]),
+    ("mdaemon_transcript", &[("", Failed, "5.1.1", DeadAddress)]),
+    ("hmailserver", &[("", Failed, "5.1.1", DeadAddress)]),
+    ("groupwise", &[("", Failed, "", DeadAddress)]),
+    ("domino", &[(ADA, Failed, "5.1.1", DeadAddress)]),
+    ("james_status_as_text", &[(ADA, Failed, "5.1.1", DeadAddress)]),
+    ("status_in_base64", &[(ADA, Failed, "5.2.1", DeadAddress)]),
     (
         "no_action",
-        &[(ADA, Failed, "5.1.2", Hard), ("bob@recipient.example", Delayed, "4.2.2", Refused)],
+        &[
+            (ADA, Failed, "5.1.2", DeadAddress),
+            ("bob@recipient.example", Delayed, "4.2.2", Rejected),
+        ],
     ),
-    ("no_boundary_end", &[(ADA, Failed, "5.1.6", Hard)]),
-    ("utf8_status", &[("用户@recipient.example", Failed, "5.1.1", Hard)]),
-    ("nested_report", &[(ADA, Delayed, "4.0.0", Refused)]),
-    ("kopano_words_only", &[("", Failed, "", Refused)]),
-    ("courier", &[(ADA, Failed, "5.0.0", Hard)]),
+    ("no_boundary_end", &[(ADA, Failed, "5.1.6", DeadAddress)]),
+    ("utf8_status", &[("用户@recipient.example", Failed, "5.1.1", DeadAddress)]),
+    ("nested_report", &[(ADA, Delayed, "4.0.0", Rejected)]),
+    ("kopano_words_only", &[("", Failed, "", Rejected)]),
+    ("courier", &[(ADA, Failed, "5.0.0", DeadAddress)]),
 ];
 
 const NO_REPORTS: [&str; 6] = [
@@ -166,17 +169,22 @@ fn each_form_of_a_delivery_report_is_read_with_any_line_ends() {
                 unreachable!("{name} is not read")
             };
             let text = |it: &Option<EmailAddress>| it.as_ref().map(EmailAddress::to_string);
-            let read: Vec<(String, Action, String, Judgement)> = statuses
+            let read: Vec<(String, Action, String, ReplyClass)> = statuses
                 .iter()
                 .map(|it| {
                     let status = it.status.map(|it| it.to_string()).unwrap_or_default();
-                    (text(&it.last).unwrap_or_default(), it.action, status, it.judgement())
+                    (
+                        text(&it.final_recipient).unwrap_or_default(),
+                        it.action,
+                        status,
+                        it.reply_class(),
+                    )
                 })
                 .collect();
             let wanted: Vec<_> = wanted
                 .iter()
-                .map(|(last, action, status, judgement)| {
-                    ((*last).to_owned(), *action, (*status).to_owned(), *judgement)
+                .map(|(last, action, status, class)| {
+                    ((*last).to_owned(), *action, (*status).to_owned(), *class)
                 })
                 .collect();
             assert_eq!(read, wanted, "{name}: {statuses:#?}");
@@ -245,7 +253,7 @@ fn the_words_of_the_server_are_kept_in_one_line() {
     );
     assert_eq!(reason("exim_old"), "550 No such user here");
     assert_eq!(reason("qmail"), "550 5.1.1 unknown user Giving up on 198.51.100.7.");
-    assert_eq!(reason("exchange_2010_full"), "5.2.2 was reported, without words");
+    assert_eq!(reason("exchange_2010_full"), "reported as 5.2.2, without an explanation");
     assert!(reason("gmail").starts_with("550-5.1.1 The email account that you tried to reach"));
     let prose = "We could not deliver your message. Nobody knows why.";
     assert_eq!(reason("kopano_words_only"), prose);
@@ -254,15 +262,12 @@ fn the_words_of_the_server_are_kept_in_one_line() {
 #[test]
 fn the_recipient_of_the_message_decides_where_a_report_names_it() {
     let several = statuses("postfix_several");
-    let (own, judgement) = failure(&several, &ada()).expect("it is the original recipient");
-    assert_eq!(
-        (own.status.map(|it| it.to_string()).as_deref(), judgement),
-        (Some("5.2.2"), Refused)
-    );
+    let (own, class) = failure(&several, &ada()).expect("it is the original recipient");
+    assert_eq!((own.status.map(|it| it.to_string()).as_deref(), class), (Some("5.2.2"), Rejected));
     let team = "TEAM@recipient.example".parse().expect("valid");
     assert_eq!(failure(&several, &team), None, "it was delivered");
     let third = "three@elsewhere.example".parse().expect("valid");
-    assert_eq!(failure(&several, &third).map(|it| it.1), Some(Hard));
+    assert_eq!(failure(&several, &third).map(|it| it.1), Some(DeadAddress));
 }
 
 #[test]
@@ -270,9 +275,9 @@ fn an_alias_is_not_dead_because_one_address_behind_it_is() {
     let alias = "alias@recipient.example".parse().expect("valid");
     assert_eq!(failure(&statuses("postfix_several"), &alias), None, "one was delivered");
     let all_failed = statuses("exim_old_several");
-    assert_eq!(failure(&all_failed, &alias).map(|it| it.1), Some(Refused));
+    assert_eq!(failure(&all_failed, &alias).map(|it| it.1), Some(Rejected));
     let only = statuses("postfix_unknown_user");
-    assert_eq!(failure(&only, &alias).map(|it| it.1), Some(Hard), "the only one behind it");
+    assert_eq!(failure(&only, &alias).map(|it| it.1), Some(DeadAddress), "the only one behind it");
 }
 
 #[test]

@@ -1,13 +1,13 @@
-//! Bounces that know no standard: Exim's and qmail's (QSBMF) own forms, and plain words.
+//! Bounces outside RFC 3464: Exim's and qmail's (QSBMF) formats, and free text.
 //!
-//! In doubt it is none: an automatic reply must not end a message.
+//! When in doubt the message is not a bounce: an automatic reply must not fail a message.
 
 use super::part::Parts;
 use super::{Action, RecipientStatus, address, reply, tidy};
 use crate::status::EnhancedCode;
 
-/// Letters of the text that are looked at.
-const TEXT: usize = 32 << 10;
+/// Characters of the text that are searched.
+const MAX_TEXT_CHARS: usize = 32 << 10;
 /// Recipients of one report that are looked at.
 const MAX_RECIPIENTS: usize = 50;
 
@@ -16,8 +16,8 @@ pub(super) fn read(parts: &Parts<'_>) -> Vec<RecipientStatus> {
     if is_automatic_reply(parts) {
         return Vec::new();
     }
-    let text: String = parts.text().chars().take(TEXT).collect();
-    let text = before_quotation(&text);
+    let text: String = parts.text().chars().take(MAX_TEXT_CHARS).collect();
+    let text = before_returned_message(&text);
     let action = if is_delayed(&parts.subject(), text) { Action::Delayed } else { Action::Failed };
     let named = exim(parts, text, action);
     if !named.is_empty() {
@@ -27,7 +27,7 @@ pub(super) fn read(parts: &Parts<'_>) -> Vec<RecipientStatus> {
     if !paragraphs.is_empty() {
         return paragraphs;
     }
-    words(parts, text, action).into_iter().collect()
+    free_text(parts, text, action).into_iter().collect()
 }
 
 /// Somebody is away, or wants to know who writes (RFC 3834, and what came before it).
@@ -84,7 +84,7 @@ fn is_delayed(subject: &str, text: &str) -> bool {
 }
 
 /// What the server says itself: up to the message that it returns.
-fn before_quotation(text: &str) -> &str {
+fn before_returned_message(text: &str) -> &str {
     const MARKS: [&str; 11] = [
         "--- below",
         "below is a copy of the original message",
@@ -158,8 +158,8 @@ fn qmail(text: &str, action: Action) -> Vec<RecipientStatus> {
     statuses
 }
 
-/// Plain words, from a mail system only.
-fn words(parts: &Parts<'_>, text: &str, action: Action) -> Option<RecipientStatus> {
+/// Free text, from a mail system only.
+fn free_text(parts: &Parts<'_>, text: &str, action: Action) -> Option<RecipientStatus> {
     const FAILED: [&str; 26] = [
         "an error has occurred while attempting to deliver",
         "cannot be delivered",
@@ -195,7 +195,7 @@ fn words(parts: &Parts<'_>, text: &str, action: Action) -> Option<RecipientStatu
     if action == Action::Delayed {
         return Some(status(action, None, None));
     }
-    let said = quoted_reply(&line).or_else(|| coded(&line)).and_then(tidy);
+    let said = quoted_reply(&line).or_else(|| from_enhanced_code(&line)).and_then(tidy);
     let both = format!("{} {line}", parts.subject()).to_lowercase();
     if said.is_none() && !FAILED.iter().any(|it| both.contains(it)) {
         return None;
@@ -219,14 +219,14 @@ fn is_from_mail_system(parts: &Parts<'_>) -> bool {
 
 fn status(
     action: Action,
-    last: Option<crate::address::EmailAddress>,
+    final_recipient: Option<crate::address::EmailAddress>,
     diagnostic: Option<String>,
 ) -> RecipientStatus {
     let (_, status, _) = reply(diagnostic.as_deref().unwrap_or_default());
-    RecipientStatus { last, status, diagnostic, ..RecipientStatus::of(action) }
+    RecipientStatus { final_recipient, status, diagnostic, ..RecipientStatus::of(action) }
 }
 
-/// From the first reply for good in a text to its end: `550 No such user`, `550-5.1.1 …`.
+/// From the first permanent (5xx) reply in a text to its end: `550 No such user`, `550-5.1.1 …`.
 pub(super) fn quoted_reply(text: &str) -> Option<&str> {
     for (at, _) in text.match_indices('5') {
         let begins = text.get(..at).and_then(|it| it.chars().next_back());
@@ -234,7 +234,7 @@ pub(super) fn quoted_reply(text: &str) -> Option<&str> {
         let rest = text.get(at..).unwrap_or_default();
         let bytes = rest.as_bytes();
         let code = matches!(bytes, [b'5', b'0'..=b'7', b'0'..=b'9', b' ' | b'-', ..]);
-        // A number of things is no reply: words follow, or an enhanced code.
+        // A mere number is no reply: text or an enhanced code follows one.
         let follows = rest.get(4..).and_then(|it| it.chars().next());
         if alone && code && follows.is_some_and(|it| it.is_alphabetic() || "5<'\":*#".contains(it))
         {
@@ -245,7 +245,7 @@ pub(super) fn quoted_reply(text: &str) -> Option<&str> {
 }
 
 /// A paragraph with an enhanced code and no reply: `#5.1.1`.
-fn coded(text: &str) -> Option<&str> {
+fn from_enhanced_code(text: &str) -> Option<&str> {
     EnhancedCode::find(text)?;
     text.get(text.find('#')?..)
 }

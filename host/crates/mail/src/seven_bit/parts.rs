@@ -1,8 +1,8 @@
-//! The parts of a multipart (RFC 2046 section 5.1.1), with all that stands between them.
+//! The parts of a multipart, with its preamble and epilogue (RFC 2046 section 5.1.1).
 
 use super::{CannotConvert, Goal, Kind, MAX_LINE, Place, convert};
 
-/// Writes a multipart's body with its parts as the goal wants them.
+/// Writes a multipart's body with each part converted.
 pub(super) fn write(
     body: &[u8],
     boundary: &str,
@@ -11,17 +11,17 @@ pub(super) fn write(
     goal: Goal,
     output: &mut Vec<u8>,
 ) -> Result<(), CannotConvert> {
-    // The text before the first part, and all that follows it.
-    let (before, mut rest) = until_delimiter(body, boundary);
+    // The preamble, and everything after it.
+    let (preamble, mut rest) = until_delimiter(body, boundary);
     if rest.is_empty() {
         return Err(CannotConvert::NoBoundary);
     }
-    write_aside(before, goal, output);
+    write_preamble_or_epilogue(preamble, goal, output);
     loop {
         let (delimiter, after) = rest.split_at(line_len(rest));
         output.extend_from_slice(delimiter);
         if is_delimiter(delimiter, boundary) == Some(Delimiter::Close) {
-            write_aside(after, goal, output);
+            write_preamble_or_epilogue(after, goal, output);
             return Ok(());
         }
         let (part, next) = until_delimiter(after, boundary);
@@ -37,8 +37,8 @@ pub(super) fn write(
     }
 }
 
-/// What no reader shows may lose its octets over 127, and what is behind the 998th of a line.
-fn write_aside(text: &[u8], goal: Goal, output: &mut Vec<u8>) {
+/// No reader shows it, so it may lose text: octets over 127 become '?', or long lines are cut at 998 octets.
+fn write_preamble_or_epilogue(text: &[u8], goal: Goal, output: &mut Vec<u8>) {
     match goal {
         Goal::SevenBit => {
             output.extend(text.iter().map(|byte| if byte.is_ascii() { *byte } else { b'?' }));

@@ -2,8 +2,8 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn said(code: u16, text: &str, stage: Stage) -> Judgement {
-    judge(Said { code: Some(code), enhanced: EnhancedCode::find(text), text, stage })
+fn said(code: u16, text: &str, stage: Stage) -> ReplyClass {
+    classify(ServerReply { code: Some(code), enhanced: EnhancedCode::find(text), text, stage })
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn a_dead_address_is_hard() {
         (550, "sorry, no mailbox here by that name. (#5.1.1)"),
         (550, "5.7.1 No such user!"),
     ] {
-        assert_eq!(said(code, text, Stage::Recipient), Judgement::Hard, "{code} {text}");
+        assert_eq!(said(code, text, Stage::Recipient), ReplyClass::DeadAddress, "{code} {text}");
     }
 }
 
@@ -76,13 +76,13 @@ fn a_refusal_of_the_address_without_a_reason_is_only_a_suspicion() {
         (553, "sorry, that address is not in use"),
         (550, "<spam.policy@blocked.example>... mailbox unavailable"),
     ] {
-        assert_eq!(said(code, text, Stage::Recipient), Judgement::Suspect, "{code} {text}");
-        assert_eq!(said(code, text, Stage::Later), Judgement::Refused, "{code} {text}");
-        assert_eq!(said(code, text, Stage::Session), Judgement::Refused, "{code} {text}");
+        assert_eq!(said(code, text, Stage::Recipient), ReplyClass::SuspectAddress, "{code} {text}");
+        assert_eq!(said(code, text, Stage::Later), ReplyClass::Rejected, "{code} {text}");
+        assert_eq!(said(code, text, Stage::Session), ReplyClass::Rejected, "{code} {text}");
     }
 }
 
-/// As they were seen in logs and in the lists of Sisimai and of Postmark's SMTP field manual.
+/// Taken from logs and the lists of Sisimai and of Postmark's SMTP field manual.
 #[test]
 fn the_words_of_yahoo_and_mail_ru_for_a_dead_address_are_known() {
     for (code, text) in [
@@ -123,7 +123,7 @@ fn the_words_of_yahoo_and_mail_ru_for_a_dead_address_are_known() {
         (550, "Local mailbox ada@bk.ru is unavailable: user is terminated"),
     ] {
         for stage in [Stage::Recipient, Stage::Later] {
-            assert_eq!(said(code, text, stage), Judgement::Hard, "{code} {text}");
+            assert_eq!(said(code, text, stage), ReplyClass::DeadAddress, "{code} {text}");
         }
     }
     for (code, text) in [
@@ -139,12 +139,12 @@ fn the_words_of_yahoo_and_mail_ru_for_a_dead_address_are_known() {
         ),
         (552, "1 Requested mail action aborted, storage allocation exceeded"),
     ] {
-        assert_eq!(said(code, text, Stage::Later), Judgement::Refused, "{code} {text}");
+        assert_eq!(said(code, text, Stage::Later), ReplyClass::Rejected, "{code} {text}");
     }
 }
 
 #[test]
-fn a_refused_message_suppresses_nobody() {
+fn a_refused_message_does_not_mark_the_address_dead() {
     for (code, text) in [
         (552, "5.2.2 The email account that you tried to reach is over quota."),
         (552, "5.3.4 Message too big for system"),
@@ -180,29 +180,29 @@ fn a_refused_message_suppresses_nobody() {
         (502, "Command not implemented"),
         (550, "4.2.1 User unknown"),
     ] {
-        assert_eq!(said(code, text, Stage::Recipient), Judgement::Refused, "{code} {text}");
+        assert_eq!(said(code, text, Stage::Recipient), ReplyClass::Rejected, "{code} {text}");
     }
 }
 
 #[test]
 fn before_rcpt_no_code_is_about_the_address() {
     for text in ["5.1.1 User unknown", "No such user", "5.1.2 who?"] {
-        assert_eq!(said(550, text, Stage::Session), Judgement::Refused);
+        assert_eq!(said(550, text, Stage::Session), ReplyClass::Rejected);
     }
 }
 
 #[test]
 fn after_rcpt_only_plain_words_or_codes_make_an_address_dead() {
-    assert_eq!(said(550, "no", Stage::Later), Judgement::Refused);
+    assert_eq!(said(550, "no", Stage::Later), ReplyClass::Rejected);
     assert_eq!(
         said(554, "delivery error: dd This user doesn't have a yahoo.com account", Stage::Later),
-        Judgement::Hard
+        ReplyClass::DeadAddress
     );
-    assert_eq!(said(550, "5.1.1 gone", Stage::Later), Judgement::Hard);
+    assert_eq!(said(550, "5.1.1 gone", Stage::Later), ReplyClass::DeadAddress);
 }
 
 #[test]
-fn what_is_not_for_good_is_temporary() {
+fn a_reply_that_is_not_permanent_is_transient() {
     for (code, text) in [
         (450, "4.2.0 Greylisted"),
         (421, ""),
@@ -212,31 +212,37 @@ fn what_is_not_for_good_is_temporary() {
         (354, "go on"),
         (0, ""),
     ] {
-        assert_eq!(said(code, text, Stage::Recipient), Judgement::Temporary, "{code} {text}");
+        assert_eq!(said(code, text, Stage::Recipient), ReplyClass::Transient, "{code} {text}");
     }
-    let nothing = Said { code: None, enhanced: None, text: "User unknown", stage: Stage::Later };
-    assert_eq!(judge(nothing), Judgement::Temporary);
+    let nothing =
+        ServerReply { code: None, enhanced: None, text: "User unknown", stage: Stage::Later };
+    assert_eq!(classify(nothing), ReplyClass::Transient);
 }
 
 #[test]
-fn a_report_has_perhaps_only_an_enhanced_code() {
+fn an_enhanced_code_alone_is_classified() {
     let of = |code: &str| {
-        judge(Said { code: None, enhanced: code.parse().ok(), text: "", stage: Stage::Later })
+        classify(ServerReply {
+            code: None,
+            enhanced: code.parse().ok(),
+            text: "",
+            stage: Stage::Later,
+        })
     };
-    assert_eq!(of("5.1.1"), Judgement::Hard);
-    assert_eq!(of("5.0.0"), Judgement::Refused);
-    assert_eq!(of("4.4.7"), Judgement::Temporary);
-    assert_eq!(of("2.0.0"), Judgement::Temporary);
+    assert_eq!(of("5.1.1"), ReplyClass::DeadAddress);
+    assert_eq!(of("5.0.0"), ReplyClass::Rejected);
+    assert_eq!(of("4.4.7"), ReplyClass::Transient);
+    assert_eq!(of("2.0.0"), ReplyClass::Transient);
 }
 
 proptest! {
     #[test]
-    fn any_text_has_a_judgement(code in 0u16..700, text in ".{0,80}") {
+    fn any_text_is_classified_without_a_panic(code in 0u16..700, text in ".{0,80}") {
         said(code, &text, Stage::Later);
     }
 
     #[test]
-    fn a_code_survives_its_text(class in 0usize..3, subject in 0u16..1000, detail in 0u16..1000) {
+    fn an_enhanced_code_round_trips_through_its_text(class in 0usize..3, subject in 0u16..1000, detail in 0u16..1000) {
         let class = [Class::Success, Class::Temporary, Class::Permanent][class];
         let code = EnhancedCode::new(class, subject, detail).expect("in bounds");
         prop_assert_eq!(code.to_string().parse(), Ok(code));

@@ -46,7 +46,7 @@ pub struct Decisions {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   waxwing plugin replay dec_01HZX…
-  waxwing plugin replay msg_01HZX… --with mended.wasm
+  waxwing plugin replay msg_01HZX… --with fixed.wasm
 
 Exits with 1 where an answer is not the recorded one; with --with, that is what a fix looks like,
 and the exit code is 0.")]

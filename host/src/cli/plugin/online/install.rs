@@ -13,7 +13,7 @@ use crate::plugin::Artifact;
 use crate::plugin::inspect::inspect;
 use crate::plugin::slot::SlotName;
 
-/// Put a component into a slot; the server proves it, and then it is live
+/// Put a component into a slot; it goes live once the server has validated it
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   waxwing plugin install quiet_hours.wasm

@@ -17,7 +17,7 @@ pub enum Event {
     LookupDone(String),
 }
 
-/// Attempts and look-ups that have begun, and the lanes that they came from.
+/// Attempts and lookups that have begun, and the lanes that they came from.
 pub struct UnderWay {
     pub tell: mpsc::Sender<Event>,
     pub ended: mpsc::Sender<Settlement>,

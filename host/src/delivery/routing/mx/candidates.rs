@@ -168,7 +168,7 @@ mod tests {
             assert_eq!((*first, *last), ("a.example", "c.example"));
             middles.insert(middle.iter().map(ToString::to_string).collect::<Vec<_>>());
         }
-        assert_eq!(middles.len(), 2, "64 look-ups show both orders");
+        assert_eq!(middles.len(), 2, "64 lookups show both orders");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Look-ups against a real DNS server and a real policy host on loopback.
+//! Lookups against a real DNS server and a real policy host on loopback.
 
 mod failures;
 mod fetches;

@@ -30,7 +30,7 @@ pub struct Machine {
     pub active: Option<Live>,
     /// What a rollback brings back.
     pub previous: Option<Live>,
-    /// What is proven and not live yet.
+    /// What is validated and not live yet.
     pub pending: Option<Pending>,
     /// Shown of a candidate that came no further.
     pub rejected: Option<CandidateStatus>,
@@ -76,7 +76,7 @@ pub struct Live {
     pub shadow: Option<Report>,
 }
 
-/// A generation that is proven and not live yet.
+/// A generation that is validated and not live yet.
 #[derive(Debug)]
 pub struct Pending {
     pub live: Live,
@@ -481,7 +481,7 @@ impl Machine {
         self.state.previous = self.previous.as_ref().map(|it| it.stored.clone());
     }
 
-    /// What the board shows; `builtin` runs where nothing else does.
+    /// The slot's status; `builtin` runs where nothing else does.
     #[must_use]
     pub fn view(&self, builtin: Option<&InstalledPlugin>) -> SlotStatus {
         let active = self.serving().or(builtin).cloned();

@@ -16,13 +16,13 @@ fn signing(details: &DomainDetails) -> Vec<String> {
 
 #[tokio::test]
 async fn new_keys_sign_only_after_both_were_seen_and_old_ones_stay_for_a_week() {
-    let bench = Bench::new().await;
-    let before = bench.verified("example.com").await;
+    let fixture = Fixture::new().await;
+    let before = fixture.verified("example.com").await;
     let id = before.row.domain.id;
-    let begun = bench.verifier.rotate(before.clone()).await.expect("begun");
+    let begun = fixture.verifier.rotate(before.clone()).await.expect("begun");
     assert_eq!((keys(&begun), phase(&begun), progress(&begun)), ([2, 2, 0], Phase::Verified, 100));
     assert_eq!(signing(&begun), signing(&before));
-    let again = bench.verifier.rotate(begun.clone()).await.expect("goes on");
+    let again = fixture.verifier.rotate(begun.clone()).await.expect("goes on");
     assert_eq!(again.keys.len(), 4, "a second order begins no second rotation");
 
     let new: Vec<_> = begun.keys.iter().filter(|key| key.phase == KeyPhase::Next).collect();
@@ -30,84 +30,84 @@ async fn new_keys_sign_only_after_both_were_seen_and_old_ones_stay_for_a_week() 
         let key = new[index];
         let kind = if key.algorithm.starts_with("rsa") { "rsa" } else { "ed25519" };
         let name = format!("{}._domainkey.example.com", key.selector);
-        bench.dns.txt(&name, &format!("v=DKIM1; k={kind}; p={value}"));
+        fixture.dns.txt(&name, &format!("v=DKIM1; k={kind}; p={value}"));
         name
     };
     publish(0, new[0].public_base64.clone());
-    assert_eq!(keys(&bench.check(id).await), [2, 2, 0], "one of two");
+    assert_eq!(keys(&fixture.check(id).await), [2, 2, 0], "one of two");
     let wrong = publish(1, new[0].public_base64.clone());
-    assert_eq!(keys(&bench.check(id).await), [2, 2, 0], "the second has another key");
-    bench.dns.remove_all(&wrong);
+    assert_eq!(keys(&fixture.check(id).await), [2, 2, 0], "the second has another key");
+    fixture.dns.remove_all(&wrong);
     publish(1, new[1].public_base64.clone());
-    let rotated = bench.check(id).await;
+    let rotated = fixture.check(id).await;
     assert_eq!((keys(&rotated), phase(&rotated)), ([0, 2, 2], Phase::Verified));
     assert_ne!(signing(&rotated), signing(&before));
 
     for selector in signing(&before) {
-        bench.dns.remove_all(&format!("{selector}._domainkey.example.com"));
+        fixture.dns.remove_all(&format!("{selector}._domainkey.example.com"));
     }
-    let details = bench.check(id).await;
+    let details = fixture.check(id).await;
     assert_eq!(
         (phase(&details), progress(&details)),
         (Phase::Verified, 100),
         "the old ones do not count"
     );
-    bench.clock.advance(8 * DAY);
-    assert_eq!(keys(&bench.check(id).await), [0, 2, 0]);
+    fixture.clock.advance(8 * DAY);
+    assert_eq!(keys(&fixture.check(id).await), [0, 2, 0]);
 }
 
 #[tokio::test]
 async fn a_domain_that_does_not_send_gets_its_new_keys_at_once() {
-    let bench = Bench::new().await;
-    let details = bench.add("example.com").await;
-    let rotated = bench.verifier.rotate(details.clone()).await.expect("rotated");
+    let fixture = Fixture::new().await;
+    let details = fixture.add("example.com").await;
+    let rotated = fixture.verifier.rotate(details.clone()).await.expect("rotated");
     assert_eq!(keys(&rotated), [0, 2, 0]);
     assert_ne!(signing(&rotated), signing(&details));
 }
 
 #[tokio::test]
 async fn a_holder_never_has_to_keep_more_than_five_old_pairs() {
-    let bench = Bench::new().await;
-    let mut details = bench.verified("example.com").await;
+    let fixture = Fixture::new().await;
+    let mut details = fixture.verified("example.com").await;
     for _ in 0..5 {
-        details = bench.verifier.rotate(details).await.expect("begun");
-        bench.publish(&details, |it| it == "DKIM");
+        details = fixture.verifier.rotate(details).await.expect("begun");
+        fixture.publish(&details, |it| it == "DKIM");
         for key in &details.keys {
             // What was there already would stand twice.
             let name = format!("{}._domainkey.example.com", key.selector);
-            bench.dns.remove_all(&name);
+            fixture.dns.remove_all(&name);
         }
-        bench.publish(&details, |it| it == "DKIM");
-        details = bench.check(details.row.domain.id).await;
+        fixture.publish(&details, |it| it == "DKIM");
+        details = fixture.check(details.row.domain.id).await;
         assert_eq!(keys(&details)[0], 0, "the new pair signs");
     }
-    let refused = bench.verifier.rotate(details.clone()).await;
+    let refused = fixture.verifier.rotate(details.clone()).await;
     assert!(matches!(refused, Err(DomainError::RotatedTooOften)), "{refused:?}");
-    bench.clock.advance(8 * DAY);
-    let details = bench.check(details.row.domain.id).await;
-    assert_eq!(keys(&bench.verifier.rotate(details).await.expect("begun again")), [2, 2, 0]);
+    fixture.clock.advance(8 * DAY);
+    let details = fixture.check(details.row.domain.id).await;
+    assert_eq!(keys(&fixture.verifier.rotate(details).await.expect("begun again")), [2, 2, 0]);
 }
 
 #[tokio::test]
 async fn mail_that_a_degraded_domain_has_signed_can_be_verified_after_a_rotation() {
-    let bench = Bench::new().await;
-    let before = bench.verified("example.com").await;
+    let fixture = Fixture::new().await;
+    let before = fixture.verified("example.com").await;
     let id = before.row.domain.id;
-    bench.dns.remove_all("bounce.example.com");
-    bench.check(id).await;
-    bench.clock.advance(4 * DAY);
-    let degraded = bench.check(id).await;
+    fixture.dns.remove_all("bounce.example.com");
+    fixture.check(id).await;
+    fixture.clock.advance(4 * DAY);
+    let degraded = fixture.check(id).await;
     assert_eq!(phase(&degraded), Phase::Degraded);
-    let rotated = bench.verifier.rotate(degraded).await.expect("rotated");
+    let rotated = fixture.verifier.rotate(degraded).await.expect("rotated");
     assert_eq!(keys(&rotated), [0, 2, 2], "the records of the old pair are still needed");
     assert_ne!(signing(&rotated), signing(&before));
 }
 
 #[tokio::test]
 async fn a_rotation_is_looked_at_as_often_as_a_new_domain() {
-    let bench = Bench::new().await;
-    let details = bench.verified("example.com").await;
-    assert!(pause(&bench, &details).expect("looked at") > HOUR);
-    let begun = bench.verifier.rotate(details).await.expect("begun");
-    assert!(pause(&bench, &begun).expect("looked at") < 2 * Duration::from_mins(1));
+    let fixture = Fixture::new().await;
+    let details = fixture.verified("example.com").await;
+    assert!(pause(&fixture, &details).expect("looked at") > HOUR);
+    let begun = fixture.verifier.rotate(details).await.expect("begun");
+    assert!(pause(&fixture, &begun).expect("looked at") < 2 * Duration::from_mins(1));
 }

@@ -2,7 +2,7 @@
 
 use crate::server::reply::{Answer, Reply};
 
-/// The announcement of a chunk.
+/// The arguments of BDAT.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Chunk {
     /// How many octets follow the command line.
@@ -23,13 +23,13 @@ pub enum Last {
 /// Reads what follows the verb.
 ///
 /// # Errors
-/// The number of octets cannot be read: nobody knows where the chunk ends then.
+/// The size is missing or no number: the end of the chunk is unknown.
 pub fn parse(argument: &[u8]) -> Result<Chunk, Answer> {
-    let malformed = || Reply::BadArgument.with("write BDAT and the octets of the chunk, then LAST");
+    let malformed = || Reply::BadArgument.with("syntax: BDAT <size> [LAST]");
     let text = str::from_utf8(argument).map_err(|_| malformed())?;
     let mut words = text.split(' ').filter(|word| !word.is_empty());
     let octets = words.next().filter(|it| it.bytes().all(|byte| byte.is_ascii_digit()));
-    // More digits than fit are as much as any absurd number.
+    // A size that overflows saturates; the size limit refuses it.
     let octets = octets.ok_or_else(malformed)?.parse().unwrap_or(u64::MAX);
     let last = match words.next() {
         None => Last::No,

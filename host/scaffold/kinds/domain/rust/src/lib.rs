@@ -48,7 +48,7 @@ impl DomainPolicy for Policy {
     }
 
     /// What the records that one resolver saw mean for one requirement. `judge` is there too, to
-    /// judge all requirements together or to ask for further look-ups.
+    /// judge all requirements together or to ask for further lookups.
     fn read(&self, domain: &Domain, requirement: &Requirement, found: &[String]) -> Reading {
         let right = match requirement.purpose {
             Purpose::Spf => found.iter().any(|it| includes(it, &domain.spf_include)),

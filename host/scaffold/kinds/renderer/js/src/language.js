@@ -129,7 +129,7 @@ function position(text, at, part) {
   return { line: before.length, column: [...before.at(-1)].length + 1, part };
 }
 
-/** One fault that a person can mend. */
+/** One fault that a person can fix. */
 function fault(code, message, where) {
   const nowhere = { line: 0, column: 0, snippet: null, path: null, part: null };
   return { severity: "error", code, message, ...nowhere, ...where };

@@ -178,7 +178,7 @@ def fault(
     path: str | None = None,
     part: str | None = None,
 ) -> Diagnostic:
-    """One fault that a person can mend."""
+    """One fault that a person can fix."""
     return Diagnostic(Severity.ERROR, code, message, line, column, None, path, part)
 
 

@@ -1,5 +1,5 @@
-//! What surrounds every call for a message: inputs in quarantine, the pulse, the sample, shadows,
-//! and the report of a trap.
+//! Wraps every plugin call made for a message: refuses quarantined inputs, counts the call, records samples,
+//! feeds the shadow, and reports traps.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -16,13 +16,13 @@ use crate::plugin::runtime::bindings::types::Failure;
 use crate::plugin::runtime::error::CallFailure;
 use crate::plugin::runtime::kind::Kind;
 
-/// Calls of a fresh generation that are all recorded.
+/// The first calls of a new generation, all of which are recorded.
 const FIRST_SAMPLES: u64 = 20;
 /// Bytes of a call that is recorded or reported.
 const MAX_CALL_BYTES: usize = 256 << 10;
 
 /// A call that is about to be made.
-pub struct Watch<'a, P, R> {
+pub struct ObservedCall<'a, P, R> {
     pub table: &'a Table,
     /// The plugin that is called.
     pub plugin: P,
@@ -33,30 +33,30 @@ pub struct Watch<'a, P, R> {
     pub scope: &'a Scope<'a>,
     /// A hash of what the plugin may trap on.
     pub input: u64,
-    /// What a person calls that input.
+    /// What errors call that input.
     pub name: &'static str,
     pub call: &'static str,
     /// What goes in, for records.
     pub record: R,
-    /// What else could be rendered, where a template is.
+    /// The published template version that is rendered, if any: its example helps to find who is to blame.
     pub version: &'a (dyn Fn() -> Option<Version> + Sync),
 }
 
 /// A call that was made.
-pub struct Seen<T> {
+pub struct CallResult<T> {
     pub result: Result<Result<T, Failure>, CallFailure>,
     pub took: Duration,
     pub sample: Option<Arc<Sample>>,
 }
 
-impl<P: Fn() -> InstalledPlugin, R: Fn() -> Call> Watch<'_, P, R> {
+impl<P: Fn() -> InstalledPlugin, R: Fn() -> Call> ObservedCall<'_, P, R> {
     /// Makes the call.
     pub async fn run<T>(
         self,
         kind: Kind,
         call: impl Future<Output = Result<Result<T, Failure>, CallFailure>>,
         to_json: impl Fn(&Result<T, Failure>) -> Value,
-    ) -> Seen<T> {
+    ) -> CallResult<T> {
         let start = Instant::now();
         let before = self.stats.begin_call();
         let result = match self.stats.quarantined(self.input) {
@@ -77,7 +77,7 @@ impl<P: Fn() -> InstalledPlugin, R: Fn() -> Call> Watch<'_, P, R> {
             every > 0 && (has_failed || before < FIRST_SAMPLES || before.is_multiple_of(every));
         let shadow = self.table.shadows.iter().find(|it| it.wants(kind, self.scope, self.binding));
         if !is_sample && shadow.is_none() {
-            return Seen { result, took, sample: None };
+            return CallResult { result, took, sample: None };
         }
         let answer = match &result {
             Ok(answered) => to_json(answered),
@@ -88,7 +88,7 @@ impl<P: Fn() -> InstalledPlugin, R: Fn() -> Call> Watch<'_, P, R> {
         }
         let sample = is_sample.then(|| self.sample(answer, has_failed));
         let sample = sample.filter(|it| it.call.bytes() <= MAX_CALL_BYTES).map(Arc::new);
-        Seen { result, took, sample }
+        CallResult { result, took, sample }
     }
 
     /// How the plugin failed, if it did: it broke, or it gave up. What it says of wrong data or of a
@@ -119,8 +119,8 @@ impl<P: Fn() -> InstalledPlugin, R: Fn() -> Call> Watch<'_, P, R> {
         Sample { slot, digest, call, answer, trapped }
     }
 
-    /// A call that is too large to be kept is not reported: whoever sends such data could else
-    /// have a plugin rolled back that cannot be asked again.
+    /// A call that is too large to keep is not reported: nobody could repeat it, so its sender could
+    /// force a rollback.
     fn report(&self, failure: CallFailure, calls_before: u64) {
         let report = FailureReport {
             plugin: (self.plugin)(),
@@ -134,7 +134,7 @@ impl<P: Fn() -> InstalledPlugin, R: Fn() -> Call> Watch<'_, P, R> {
             return;
         }
         if self.table.trap_sink.traps.try_send(report).is_err() {
-            tracing::debug!("trap reports dropped: the queue is full");
+            tracing::debug!("trap report dropped: the queue is full");
         }
     }
 }

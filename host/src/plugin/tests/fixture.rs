@@ -1,4 +1,4 @@
-//! A platform with directories of its own and a manager that runs, and the words of its tests.
+//! Test fixture: a plugin host with a running slot manager on temporary directories, and helpers for its tests.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -34,19 +34,19 @@ pub const BUILT_IN: &str = "waxwing-plan-policy";
 /// The slot of the built-in renderer.
 pub const RENDERER: &str = "liquid-renderer";
 
-/// Far more than anything here takes, even on a machine that does much else.
-pub const PATIENCE: Duration = Duration::from_mins(5);
+/// Longer than anything here takes, even on a busy machine.
+pub const TIMEOUT: Duration = Duration::from_mins(5);
 const POLL: Duration = Duration::from_millis(5);
 
-/// What a server remembers: recorded calls, each of a slot, and the templates of one account.
+/// Evidence without a store: recorded calls of any slot, and the templates of one account.
 #[derive(Debug, Default)]
-pub struct Remembered {
+pub struct TestEvidence {
     pub calls: Vec<Call>,
     pub templates: Vec<Published>,
     pub components: Vec<String>,
 }
 
-impl Evidence for Remembered {
+impl Evidence for TestEvidence {
     fn calls(&self, kind: Kind, _slot: SlotName) -> BoxFuture<'static, Found<Vec<Call>>> {
         let calls = self.calls.iter().filter(|it| it.kind() == kind).cloned().collect();
         Box::pin(async move { Ok(calls) })
@@ -68,17 +68,17 @@ impl Evidence for Remembered {
     }
 }
 
-/// The directories of one server; they outlive its restarts.
-pub struct Home(TempDir);
+/// The temporary directories of one server; they outlive its restarts.
+pub struct TestDirs(TempDir);
 
-/// A server's plugins, and the manager that swaps them.
-pub struct Platform {
+/// A server's plugins, with the slot manager that swaps them.
+pub struct PluginHost {
     pub plugins: Arc<Plugins>,
     stop: DropGuard,
     manager: JoinHandle<()>,
 }
 
-impl Home {
+impl TestDirs {
     pub fn new() -> Self {
         Self(tempfile::tempdir().expect("a directory"))
     }
@@ -107,7 +107,7 @@ impl Home {
     }
 
     /// Where the server keeps a component's bytes.
-    pub fn kept(&self, component: &[u8]) -> PathBuf {
+    pub fn stored_component(&self, component: &[u8]) -> PathBuf {
         let digest = Artifact::new(component.to_vec()).digest().replace("sha256:", "");
         self.state().join("components").join(format!("{digest}.wasm"))
     }
@@ -125,18 +125,18 @@ impl Home {
     }
 }
 
-impl Platform {
-    pub async fn start(home: &Home) -> Self {
-        Self::with(home.options(), Vec::new()).await
+impl PluginHost {
+    pub async fn start(dirs: &TestDirs) -> Self {
+        Self::start_with_calls(dirs.options(), Vec::new()).await
     }
 
-    /// With options of its own, and with calls of the past.
-    pub async fn with(options: Options, calls: Vec<Call>) -> Self {
-        Self::remembering(options, Remembered { calls, ..Remembered::default() }).await
+    /// Starts with these options and these recorded calls.
+    pub async fn start_with_calls(options: Options, calls: Vec<Call>) -> Self {
+        Self::start_with_evidence(options, TestEvidence { calls, ..TestEvidence::default() }).await
     }
 
-    /// With options of its own, and with what it remembers.
-    pub async fn remembering(options: Options, evidence: Remembered) -> Self {
+    /// Starts with these options and this evidence.
+    pub async fn start_with_evidence(options: Options, evidence: TestEvidence) -> Self {
         let started = Plugins::start(options, Clock::manual(NOW)).await;
         let (plugins, manager) = started.expect("the built-ins start");
         let stop = CancellationToken::new();
@@ -149,9 +149,9 @@ impl Platform {
         self.manager.await.expect("the manager ends");
     }
 
-    /// What the board shows of a slot now.
+    /// The slot's status now.
     pub fn view(&self, slot: &str) -> SlotStatus {
-        self.plugins.statuses().slot(&name(slot)).expect("the slot is on the statuses")
+        self.plugins.statuses().slot(&name(slot)).expect("the slot has a status")
     }
 
     /// Looks at a slot until there is an answer.
@@ -168,7 +168,10 @@ impl Platform {
                 return answer;
             }
             let seen = view.map(|it| (it.active_json(), it.candidate.map(|it| it.to_json())));
-            assert!(start.elapsed() < PATIENCE, "waited in vain: {what}; {slot} is {seen:#?}");
+            assert!(
+                start.elapsed() < TIMEOUT,
+                "timed out waiting until {what}; {slot} is {seen:#?}"
+            );
             tokio::time::sleep(POLL).await;
         }
     }
@@ -195,11 +198,11 @@ impl Platform {
         self.until(slot, &format!("refused with `{part}`"), refused).await
     }
 
-    /// Waits until a slot is taken from the board.
+    /// Waits until the slot has no status any more.
     pub async fn gone(&self, slot: &str) {
         let (slot, start) = (name(slot), Instant::now());
         while self.plugins.statuses().slot(&slot).is_some() {
-            assert!(start.elapsed() < PATIENCE, "{slot} does not go");
+            assert!(start.elapsed() < TIMEOUT, "{slot} still has a status");
             tokio::time::sleep(POLL).await;
         }
     }
@@ -238,7 +241,7 @@ pub fn candidate(slot: &str, component: Option<Vec<u8>>, config: &str) -> Candid
     }
 }
 
-/// The same component with a section that means nothing: its digest is another one.
+/// The same component with an empty custom section, so that its digest differs.
 pub fn marked(component: &[u8], mark: &str) -> Vec<u8> {
     let name = u8::try_from(mark.len()).expect("a short mark");
     [component, &[0, name + 1, name], mark.as_bytes()].concat()

@@ -1,4 +1,4 @@
-//! A server's delivery without the server.
+//! Test fixture: a delivery worker on a store, a clock and a name server of its own, without the server.
 
 mod parts;
 
@@ -39,7 +39,7 @@ const GRANT: i64 = 1_000;
 const SENDER: &str = "sender.example";
 const SEED: [u8; 32] = [7; 32];
 
-/// How a bench is set up.
+/// What the worker is set up with.
 pub struct Setup<'a> {
     pub rules: Vec<Rule>,
     pub default: Route,
@@ -98,7 +98,7 @@ pub fn server_on(address: &str, port: u16, behaviour: Behaviour) -> MxServer {
     )
 }
 
-pub struct Bench {
+pub struct Fixture {
     pub store: Store,
     pub clock: Clock,
     pub dns: DnsServer,
@@ -113,7 +113,7 @@ pub struct Bench {
     _data: TempDir,
 }
 
-impl Bench {
+impl Fixture {
     pub async fn new(setup: Setup<'_>) -> Self {
         let (data, dns) = (tempfile::tempdir().expect("a directory"), DnsServer::start().await);
         let clock = Clock::manual(NOW);
@@ -218,8 +218,8 @@ impl Bench {
         }
     }
 
-    /// Moves the clock to the next attempt of a message. How far, and the message after it.
-    pub async fn retry(&self, id: MessageId) -> (Duration, MessageDetails) {
+    /// Moves the clock to the next attempt of a message; answers how far, and the message after that attempt.
+    pub async fn run_next_attempt(&self, id: MessageId) -> (Duration, MessageDetails) {
         let details = self.message(id).await;
         let next = details.row.next_attempt_at.as_deref().expect("there is another attempt");
         let next = Timestamp::parse_rfc3339(next).expect("a moment");
@@ -242,19 +242,19 @@ impl Bench {
 
     /// Moves the clock from one due message to the next until `until`, and works each time until
     /// nothing is due.
-    pub async fn live_until(&self, until: Timestamp) {
+    pub async fn run_until(&self, until: Timestamp) {
         loop {
-            self.quiet().await;
+            self.until_idle().await;
             let due = self.store.next_due(self.clock.now()).await.expect("readable");
             let Some(due) = due.filter(|it| *it <= until) else { break };
             self.set_clock(due.max(self.clock.now()));
         }
         self.set_clock(until);
-        self.quiet().await;
+        self.until_idle().await;
     }
 
     /// Waits until nothing is due and nothing is under way.
-    pub async fn quiet(&self) {
+    pub async fn until_idle(&self) {
         self.wake.notify_one();
         let ask = || async {
             let due = self.store.all_due(self.clock.now()).await;
@@ -330,7 +330,7 @@ impl Bench {
         let row = self.store.account(self.account, NOW).await.expect("there");
         let ledger = self.store.ledger(self.account, 10_000).await.expect("readable");
         assert_eq!(row.balance.0, ledger.iter().map(|it| it.amount).sum::<i64>(), "the ledger");
-        assert_eq!(row.balance.0, GRANT - spent, "one debit a message, and what was given back");
+        assert_eq!(row.balance.0, GRANT - spent, "one debit a message, and the refunds");
     }
 
     fn sent(&self) -> MutexGuard<'_, Vec<MessageId>> {
@@ -370,9 +370,9 @@ fn assert_legal(details: &MessageDetails) {
         assert!(is_legal, "{events:?}");
     }
     assert!(details.events.iter().all(|it| !it.detail.is_empty()), "{:?}", details.events);
-    // What may have arrived is not given back.
+    // What may have arrived is not refunded.
     let is_uncertain = details.attempts.iter().any(|it| it.reply.contains("may have arrived"));
-    let is_given_back = details.row.state == "failed" && !is_uncertain;
-    let given_back = if is_given_back { details.row.credits } else { 0 };
-    assert_eq!(details.row.refunded, given_back, "{}", details.row.state);
+    let is_refunded = details.row.state == "failed" && !is_uncertain;
+    let refunded = if is_refunded { details.row.credits } else { 0 };
+    assert_eq!(details.row.refunded, refunded, "{}", details.row.state);
 }

@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_escape_of_ours_is_left_alone() {
+    fn an_unknown_percent_escape_stays_as_it_is() {
         for path in ["50%", "50%2", "50%zz@example.com", "%41@example.com", "%€@example.com"] {
             let expected = if path == EMPTY { "" } else { path };
             assert_eq!(decode(path), expected);
