@@ -30,10 +30,15 @@ impl<'a> Summary<'a> {
             "p99Ms": thousandth(self.median(|it| it.p99_micros)),
             "cpuMicrosPerSend": thousandth(self.median(|it| it.cpu_nanos)),
             "generatorCpuMicrosPerSend": thousandth(self.median(|it| it.generator_cpu_nanos)),
+            "bytesWrittenPerSend": self.median(|it| it.written),
             "statuses": statuses,
             "cpuMicrosPerSendOfRounds": all(|it| it.cpu_nanos),
             "sendsPerSecondOfRounds": self.0.iter().map(|it| it.per_second).collect::<Vec<_>>(),
         });
+        for part in self.0.iter().flat_map(|it| it.parts.keys()) {
+            let nanos = self.0.iter().filter_map(|it| it.parts.get(part).copied()).collect();
+            line["cpuMicrosPerSendOf"][part] = json!(thousandth(median(nanos)));
+        }
         if let Some(journey) = self.0.iter().map(|it| it.journey).collect::<Option<Vec<_>>>() {
             let commits = journey.iter().map(|it| it.commits_in_1000_sends).collect();
             line["commitsPerSend"] = json!(thousandth(median(commits)));
@@ -88,6 +93,7 @@ pub fn ratios(ours: &[Round], theirs: &[Round]) -> Value {
         "cpu": ratio(|round| round.cpu_nanos),
         "p50": ratio(|round| round.p50_micros),
         "p99": ratio(|round| round.p99_micros),
+        "bytesWritten": ratio(|round| round.written),
     })
 }
 
