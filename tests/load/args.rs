@@ -98,6 +98,9 @@ pub struct Args {
     /// Processes of Node [default: one a core]
     #[arg(long)]
     pub workers: Option<u32>,
+    /// Write the server's process id there when its load begins, for a profiler
+    #[arg(long, value_name = "PATH")]
+    pub pid_file: Option<PathBuf>,
     /// The rest
     #[command(flatten)]
     pub setup: Setup,

@@ -97,6 +97,7 @@ async fn measure(args: &Args) -> io::Result<Value> {
     if let Some(peer) = &peer {
         burst.warm_up(&peer.subject()).await?;
     }
+    process::tell(waxwing.pid(), args.pid_file.as_deref())?;
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     let mut swapped = Vec::new();
     let mut swapping = match args.swap {

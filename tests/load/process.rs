@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
+use std::path::Path;
 use std::time::Duration;
 
 /// `sysconf(_SC_CLK_TCK)` is 100 on every Linux that runs this.
@@ -71,6 +72,11 @@ pub fn written(roots: &[u32]) -> io::Result<u64> {
 
 fn written_by(io: &str) -> u64 {
     number(io, "write_bytes:").saturating_sub(number(io, "cancelled_write_bytes:"))
+}
+
+/// Tells a profiler which process is under load from now on.
+pub fn tell(pid: u32, file: Option<&Path>) -> io::Result<()> {
+    file.map_or(Ok(()), |file| fs::write(file, pid.to_string()))
 }
 
 /// CPU time of this process alone.
