@@ -76,6 +76,9 @@ pub struct Args {
     /// Connections, each with one request under way
     #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub connections: u32,
+    /// Sends a second, over all connections [default: as many as are answered]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub rate: Option<u32>,
     /// What is sent
     #[arg(long, value_enum, default_value_t = Template::Invoice)]
     pub template: Template,

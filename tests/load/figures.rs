@@ -122,6 +122,40 @@ fn thousandth(value: u64) -> f64 {
 mod tests {
     use super::*;
 
+    fn round(cpu_nanos: u64, written: u64, render: u64) -> Round {
+        Round {
+            per_second: 2_000,
+            p50_micros: 1_500,
+            p99_micros: 3_000,
+            cpu_nanos,
+            generator_cpu_nanos: 0,
+            written,
+            parts: BTreeMap::from([("render", render)]),
+            statuses: BTreeMap::from([(201, 10)]),
+            journey: None,
+        }
+    }
+
+    #[test]
+    fn the_line_has_the_medians_of_the_rounds() {
+        let rounds = [round(9_000, 30, 2_500), round(1_000, 10, 500), round(5_000, 20, 1_500)];
+        let line = Summary::of(&rounds).to_json();
+        assert_eq!(line["cpuMicrosPerSend"], json!(5.0));
+        assert_eq!(line["bytesWrittenPerSend"], json!(20));
+        assert_eq!(line["cpuMicrosPerSendOf"], json!({"render": 1.5}));
+        assert_eq!(line["statuses"], json!({"201": 30}));
+        assert_eq!(line["cpuMicrosPerSendOfRounds"], json!([9.0, 1.0, 5.0]));
+    }
+
+    #[test]
+    fn each_round_is_held_against_the_one_beside_it() {
+        let ours = [round(2_000, 10, 0), round(9_000, 60, 0), round(3_000, 30, 0)];
+        let theirs = [round(1_000, 20, 0), round(3_000, 20, 0), round(3_000, 20, 0)];
+        let ratios = ratios(&ours, &theirs);
+        assert_eq!((&ratios["cpu"], &ratios["bytesWritten"]), (&json!(2.0), &json!(1.5)));
+        assert_eq!(ratios["sendsPerSecond"], json!(1.0));
+    }
+
     #[test]
     fn medians_and_percentiles_of_small_lists() {
         assert_eq!(median(vec![3, 1, 2]), 2);

@@ -122,6 +122,7 @@ async fn measure(args: &Args) -> io::Result<Value> {
         "template": args.template.as_str(),
         "mode": args.mode().as_str(),
         "connections": args.connections,
+        "ratePerSecond": args.rate,
         "sends": args.sends,
         "rounds": args.rounds,
         "waxwing": Summary::of(&ours).to_json(),

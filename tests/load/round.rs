@@ -57,6 +57,7 @@ pub struct Burst {
     template: Template,
     mode: Mode,
     connections: u32,
+    rate: Option<u32>,
     sends: u32,
 }
 
@@ -66,6 +67,7 @@ impl Burst {
             template: args.template,
             mode: args.mode(),
             connections: args.connections,
+            rate: args.rate,
             sends: args.sends,
         }
     }
@@ -73,7 +75,7 @@ impl Burst {
     /// Sends that are not measured.
     pub async fn warm_up(&self, subject: &Subject<'_>) -> io::Result<()> {
         let requests = self.requests(subject).await?;
-        let answers = drive(subject.address, &requests, self.connections, WARM_UP).await?;
+        let answers = drive(subject.address, &requests, self.connections, None, WARM_UP).await?;
         match answers.statuses.get(&201) {
             Some(&count) if count == u64::from(WARM_UP) => Ok(()),
             Some(_) | None => {
@@ -96,7 +98,8 @@ impl Burst {
         let requests = self.requests(subject).await?;
         let written_before = process::written(&subject.pids)?;
         let (before, own_before) = (process::cpu(&subject.pids)?, process::own_cpu()?);
-        let answers = drive(subject.address, &requests, self.connections, self.sends).await?;
+        let answers =
+            drive(subject.address, &requests, self.connections, self.rate, self.sends).await?;
         let own_after = process::own_cpu()?;
         afterwards.await?;
         let after = process::cpu(&subject.pids)?;
