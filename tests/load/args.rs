@@ -2,6 +2,7 @@
 
 mod deliver;
 mod domains;
+mod floor;
 mod neighbours;
 mod queue;
 mod smtp;
@@ -13,6 +14,7 @@ use clap::{Args as Arguments, Parser, Subcommand, ValueEnum};
 
 pub use deliver::{DeliverArgs, Dkim, Relay};
 pub use domains::DomainsArgs;
+pub use floor::FloorArgs;
 pub use neighbours::{NeighboursArgs, Noise};
 pub use queue::{Backlog, QueueArgs};
 pub use smtp::{Peer, Pipelining, Resumption, Shape, SmtpArgs};
@@ -42,6 +44,9 @@ pub enum Protocol {
     Queue(QueueArgs),
     /// Send for one account while another one makes noise
     Neighbours(NeighboursArgs),
+    /// Serve as the floor; `--against floor` starts this
+    #[command(hide = true)]
+    Floor(FloorArgs),
 }
 
 /// Arguments of every protocol.
@@ -71,28 +76,34 @@ pub struct Args {
     /// Connections, each with one request under way
     #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     pub connections: u32,
+    /// Sends a second, over all connections [default: as many as are answered]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub rate: Option<u32>,
     /// What is sent
     #[arg(long, value_enum, default_value_t = Template::Invoice)]
     pub template: Template,
     /// Rounds; each figure is their median
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=50))]
     pub rounds: u32,
-    /// Deliver everything to the sandbox inbox and wait for it (the default without a baseline)
-    #[arg(long, conflicts_with_all = ["hold", "baseline"])]
+    /// Deliver everything to the sandbox inbox and wait for it (the default without a peer)
+    #[arg(long, conflicts_with_all = ["hold", "against"])]
     deliver: bool,
     /// Schedule everything for later, so that only the accept path runs
     #[arg(long)]
     hold: bool,
-    /// Drive this one too, in turn with Waxwing; implies --hold, as the baseline only accepts
+    /// Drive this one too, in turn with Waxwing; implies --hold, as a peer only accepts
     #[arg(long, value_enum)]
-    pub baseline: Option<Baseline>,
+    pub against: Option<AcceptPeer>,
     /// Swap plugins in every second round, with so many milliseconds between two swaps
-    #[arg(long, value_name = "MS", conflicts_with = "baseline",
+    #[arg(long, value_name = "MS", conflicts_with = "against",
         value_parser = clap::value_parser!(u64).range(50..=60_000))]
     pub swap: Option<u64>,
-    /// Processes of the baseline [default: one a core]
+    /// Processes of Node [default: one a core]
     #[arg(long)]
     pub workers: Option<u32>,
+    /// Write the server's process id there when its load begins, for a profiler
+    #[arg(long, value_name = "PATH")]
+    pub pid_file: Option<PathBuf>,
     /// The rest
     #[command(flatten)]
     pub setup: Setup,
@@ -108,10 +119,12 @@ pub enum Template {
     Line,
 }
 
-/// What Waxwing is compared with.
+/// A server that accepts sends over HTTP, to compare with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Baseline {
-    /// Node: Fastify, a Liquid renderer and a job queue on Redis with appendfsync always
+pub enum AcceptPeer {
+    /// The least on this stack: axum, the `liquid` crate and three rows a send in SQLite
+    Floor,
+    /// Fastify, a Liquid renderer and a job queue on Redis with appendfsync always
     Node,
 }
 
@@ -127,7 +140,7 @@ pub enum Mode {
 impl Args {
     /// What becomes of the accepted messages.
     pub fn mode(&self) -> Mode {
-        if self.hold || self.baseline.is_some() { Mode::Hold } else { Mode::Deliver }
+        if self.hold || self.against.is_some() { Mode::Hold } else { Mode::Deliver }
     }
 }
 
@@ -139,7 +152,17 @@ impl CommandLine {
             Some(Protocol::Deliver(args)) => &args.setup,
             Some(Protocol::Queue(args)) => &args.setup,
             Some(Protocol::Neighbours(args)) => &args.setup,
-            None => &self.http.setup,
+            Some(Protocol::Floor(_)) | None => &self.http.setup,
+        }
+    }
+}
+
+impl AcceptPeer {
+    /// As on the command line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Floor => "floor",
+            Self::Node => "node",
         }
     }
 }
@@ -218,7 +241,8 @@ mod tests {
                 Protocol::Domains(_)
                 | Protocol::Deliver(_)
                 | Protocol::Queue(_)
-                | Protocol::Neighbours(_),
+                | Protocol::Neighbours(_)
+                | Protocol::Floor(_),
             )
             | None => panic!("{line} is not about SMTP"),
         }
@@ -234,6 +258,22 @@ mod tests {
         let line = parse("waxwing-load --sends 5 --seconds 7").expect("a valid line");
         assert!(line.protocol.is_none());
         assert_eq!((line.http.sends, line.setup().seconds), (5, 7));
+    }
+
+    #[test]
+    fn a_peer_of_the_accept_path_holds_deliveries_back() {
+        let http = |line: &str| parse(line).expect("a valid line").http;
+        for (word, peer) in [("floor", AcceptPeer::Floor), ("node", AcceptPeer::Node)] {
+            let args = http(&format!("waxwing-load --against {word}"));
+            assert_eq!((args.against, args.mode()), (Some(peer), Mode::Hold));
+            assert_eq!(peer.as_str(), word);
+        }
+        assert_eq!(http("waxwing-load").mode(), Mode::Deliver);
+        for other in ["--deliver", "--swap 700"] {
+            let line = format!("waxwing-load --against floor {other}");
+            let kind = parse(&line).map_err(|error| error.kind()).err();
+            assert_eq!(kind, Some(ErrorKind::ArgumentConflict), "{line}");
+        }
     }
 
     #[test]

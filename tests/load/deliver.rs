@@ -48,7 +48,7 @@ pub async fn measure(args: &DeliverArgs) -> io::Result<Value> {
     };
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for _ in 0..args.rounds {
-        ours.push(waxwing(&plant, &mut filling, args.messages).await?);
+        ours.push(waxwing(args, &plant, &mut filling).await?);
         if let Some(postfix) = &postfix {
             theirs.push(postfix.round(args.messages).await?);
         }
@@ -75,8 +75,10 @@ pub async fn measure(args: &DeliverArgs) -> io::Result<Value> {
     Ok(report)
 }
 
-async fn waxwing(plant: &Plant, filling: &mut Filling, messages: u32) -> io::Result<Round> {
+async fn waxwing(args: &DeliverArgs, plant: &Plant, filling: &mut Filling) -> io::Result<Round> {
+    let messages = args.messages;
     let begun = plant.begin(filling, &[Waiting::for_one_domain(messages)], Bodies::Own).await?;
+    process::tell(begun.server.pid, args.pid_file.as_deref())?;
     let end = taken(&plant.sink, messages)
         .await
         .map_err(|error| io::Error::other(format!("{error}\n{}", plant.log())))?;

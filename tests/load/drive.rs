@@ -22,22 +22,24 @@ pub struct Answers {
     pub statuses: BTreeMap<u16, u64>,
 }
 
-/// Sends `sends` requests over `connections` connections, which are opened first.
+/// Sends `sends` requests over `connections` connections, which are opened first; `rate` in a second, or as
+/// many as are answered.
 pub async fn drive(
     address: SocketAddr,
     requests: &Arc<Requests>,
     connections: u32,
+    rate: Option<u32>,
     sends: u32,
 ) -> io::Result<Answers> {
     let mut open = Vec::new();
     for _ in 0..connections.min(sends) {
         open.push(Connection::open(address).await?);
     }
-    let next = Arc::new(AtomicU32::new(0));
     let start = Instant::now();
+    let pace = Arc::new(Pace { start, rate, sends, next: AtomicU32::new(0) });
     let mut running = JoinSet::new();
     for connection in open {
-        running.spawn(work(connection, Arc::clone(requests), Arc::clone(&next), sends));
+        running.spawn(work(connection, Arc::clone(requests), Arc::clone(&pace)));
     }
     let mut answers =
         Answers { wall: Duration::ZERO, latencies: Vec::new(), statuses: BTreeMap::new() };
@@ -52,23 +54,57 @@ pub async fn drive(
     Ok(answers)
 }
 
+/// Which send is the next one, and when.
+struct Pace {
+    start: Instant,
+    rate: Option<u32>,
+    sends: u32,
+    next: AtomicU32,
+}
+
+impl Pace {
+    /// Waits for the time of the next send; none is left after the last one.
+    async fn next(&self) -> Option<u32> {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        if number >= self.sends {
+            return None;
+        }
+        if let Some(rate) = self.rate {
+            tokio::time::sleep_until((self.start + due(number, rate)).into()).await;
+        }
+        Some(number)
+    }
+}
+
+/// When a send of so many a second begins, since the first one.
+fn due(number: u32, rate: u32) -> Duration {
+    Duration::from_secs(1) * number / rate
+}
+
 async fn work(
     mut connection: Connection,
     requests: Arc<Requests>,
-    next: Arc<AtomicU32>,
-    sends: u32,
+    pace: Arc<Pace>,
 ) -> io::Result<Vec<(u16, u64)>> {
     let mut request = requests.copy();
     let mut answers = Vec::new();
-    loop {
-        let number = next.fetch_add(1, Ordering::Relaxed);
-        if number >= sends {
-            return Ok(answers);
-        }
+    while let Some(number) = pace.next().await {
         requests.number(&mut request, number);
         let start = Instant::now();
         let answer = connection.exchange(&request).await?;
         let micros = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
         answers.push((answer.status, micros));
+    }
+    Ok(answers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sends_at_a_rate_have_their_time() {
+        let due = |number| due(number, 4).as_millis();
+        assert_eq!([0, 1, 2, 4_000].map(due), [0, 250, 500, 1_000_000]);
     }
 }

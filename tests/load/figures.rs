@@ -30,10 +30,15 @@ impl<'a> Summary<'a> {
             "p99Ms": thousandth(self.median(|it| it.p99_micros)),
             "cpuMicrosPerSend": thousandth(self.median(|it| it.cpu_nanos)),
             "generatorCpuMicrosPerSend": thousandth(self.median(|it| it.generator_cpu_nanos)),
+            "bytesWrittenPerSend": self.median(|it| it.written),
             "statuses": statuses,
             "cpuMicrosPerSendOfRounds": all(|it| it.cpu_nanos),
             "sendsPerSecondOfRounds": self.0.iter().map(|it| it.per_second).collect::<Vec<_>>(),
         });
+        for part in self.0.iter().flat_map(|it| it.parts.keys()) {
+            let nanos = self.0.iter().filter_map(|it| it.parts.get(part).copied()).collect();
+            line["cpuMicrosPerSendOf"][part] = json!(thousandth(median(nanos)));
+        }
         if let Some(journey) = self.0.iter().map(|it| it.journey).collect::<Option<Vec<_>>>() {
             let commits = journey.iter().map(|it| it.commits_in_1000_sends).collect();
             line["commitsPerSend"] = json!(thousandth(median(commits)));
@@ -88,6 +93,7 @@ pub fn ratios(ours: &[Round], theirs: &[Round]) -> Value {
         "cpu": ratio(|round| round.cpu_nanos),
         "p50": ratio(|round| round.p50_micros),
         "p99": ratio(|round| round.p99_micros),
+        "bytesWritten": ratio(|round| round.written),
     })
 }
 
@@ -115,6 +121,40 @@ fn thousandth(value: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn round(cpu_nanos: u64, written: u64, render: u64) -> Round {
+        Round {
+            per_second: 2_000,
+            p50_micros: 1_500,
+            p99_micros: 3_000,
+            cpu_nanos,
+            generator_cpu_nanos: 0,
+            written,
+            parts: BTreeMap::from([("render", render)]),
+            statuses: BTreeMap::from([(201, 10)]),
+            journey: None,
+        }
+    }
+
+    #[test]
+    fn the_line_has_the_medians_of_the_rounds() {
+        let rounds = [round(9_000, 30, 2_500), round(1_000, 10, 500), round(5_000, 20, 1_500)];
+        let line = Summary::of(&rounds).to_json();
+        assert_eq!(line["cpuMicrosPerSend"], json!(5.0));
+        assert_eq!(line["bytesWrittenPerSend"], json!(20));
+        assert_eq!(line["cpuMicrosPerSendOf"], json!({"render": 1.5}));
+        assert_eq!(line["statuses"], json!({"201": 30}));
+        assert_eq!(line["cpuMicrosPerSendOfRounds"], json!([9.0, 1.0, 5.0]));
+    }
+
+    #[test]
+    fn each_round_is_held_against_the_one_beside_it() {
+        let ours = [round(2_000, 10, 0), round(9_000, 60, 0), round(3_000, 30, 0)];
+        let theirs = [round(1_000, 20, 0), round(3_000, 20, 0), round(3_000, 20, 0)];
+        let ratios = ratios(&ours, &theirs);
+        assert_eq!((&ratios["cpu"], &ratios["bytesWritten"]), (&json!(2.0), &json!(1.5)));
+        assert_eq!(ratios["sendsPerSecond"], json!(1.0));
+    }
 
     #[test]
     fn medians_and_percentiles_of_small_lists() {

@@ -2,7 +2,6 @@
 //! one line of JSON. It is bounded in count and in time, and ends only what it started.
 
 mod args;
-mod baseline;
 mod client;
 mod deliver;
 mod domains;
@@ -29,9 +28,10 @@ use clap::Parser;
 use serde_json::{Value, json};
 use tokio::signal::unix::{SignalKind, signal};
 
-use args::{Args, Baseline, CommandLine, Protocol};
-use baseline::Node;
+use args::{Args, CommandLine, Protocol};
 use figures::Summary;
+use peers::accept::Backend;
+use peers::floor;
 use round::Burst;
 use swap::Swapper;
 use waxwing::Waxwing;
@@ -39,20 +39,25 @@ use waxwing::Waxwing;
 /// What a swap left to do is done before the next round.
 const SETTLE: Duration = Duration::from_secs(2);
 
-// One thread: the generator shares two cores with the server, and must not take both.
-#[tokio::main(flavor = "current_thread")]
-async fn main() -> ExitCode {
+fn main() -> ExitCode {
     let command_line = CommandLine::parse();
-    match bounded(&command_line).await {
-        Ok(line) => {
-            print(&line);
-            ExitCode::SUCCESS
-        }
+    let done = match &command_line.protocol {
+        Some(Protocol::Floor(args)) => floor::serve(args),
+        Some(_) | None => measured(&command_line).map(|line| print(&line)),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             explain(&error);
             ExitCode::FAILURE
         }
     }
+}
+
+// One thread: the generator shares two cores with the server, and must not take both.
+#[tokio::main(flavor = "current_thread")]
+async fn measured(command_line: &CommandLine) -> io::Result<Value> {
+    bounded(command_line).await
 }
 
 /// Measures until it is done, the time is up, or somebody stops it. What was started ends with it.
@@ -66,7 +71,7 @@ async fn bounded(command_line: &CommandLine) -> io::Result<Value> {
             Some(Protocol::Deliver(args)) => Box::pin(deliver::measure(args)).await,
             Some(Protocol::Queue(args)) => Box::pin(queue::measure(args)).await,
             Some(Protocol::Neighbours(args)) => Box::pin(neighbours::measure(args)).await,
-            None => Box::pin(measure(&command_line.http)).await,
+            Some(Protocol::Floor(_)) | None => Box::pin(measure(&command_line.http)).await,
         }
     };
     tokio::select! {
@@ -82,16 +87,17 @@ async fn bounded(command_line: &CommandLine) -> io::Result<Value> {
 async fn measure(args: &Args) -> io::Result<Value> {
     let waxwing = Waxwing::start(&args.setup).await?;
     let idle = process::memory(waxwing.pid())?;
-    let node = match args.baseline {
-        Some(Baseline::Node) => Some(Node::start(args).await?),
+    let peer = match args.against {
+        Some(kind) => Some(Backend::start(kind, args).await?),
         None => None,
     };
     let burst = Burst::new(args);
     burst.warm_up(&waxwing.subject()).await?;
     round::drained(args.mode(), waxwing.subject().address).await?;
-    if let Some(node) = &node {
-        burst.warm_up(&node.subject()).await?;
+    if let Some(peer) = &peer {
+        burst.warm_up(&peer.subject()).await?;
     }
+    process::tell(waxwing.pid(), args.pid_file.as_deref())?;
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     let mut swapped = Vec::new();
     let mut swapping = match args.swap {
@@ -107,8 +113,8 @@ async fn measure(args: &Args) -> io::Result<Value> {
             }
             tokio::time::sleep(SETTLE).await;
         }
-        if let Some(node) = &node {
-            theirs.push(round::node(&burst, node).await?);
+        if let Some(peer) = &peer {
+            theirs.push(round::peer(&burst, peer).await?);
         }
     }
     let ours_at_peak = process::memory(waxwing.pid())?;
@@ -116,6 +122,7 @@ async fn measure(args: &Args) -> io::Result<Value> {
         "template": args.template.as_str(),
         "mode": args.mode().as_str(),
         "connections": args.connections,
+        "ratePerSecond": args.rate,
         "sends": args.sends,
         "rounds": args.rounds,
         "waxwing": Summary::of(&ours).to_json(),
@@ -129,11 +136,13 @@ async fn measure(args: &Args) -> io::Result<Value> {
         report["swapping"]["swaps"] = swapper.count().into();
         report["ratios"] = figures::ratios(&swapped, &ours);
     }
-    if let Some(node) = node {
-        report["node"] = Summary::of(&theirs).to_json();
-        report["node"]["peakMemoryMb"] = figures::mebibytes(node.peak_kib()?).into();
+    if let Some(peer) = peer {
+        let (name, peak_kib) = (peer.kind.as_str(), peer.peak_kib()?);
+        report[name] = Summary::of(&theirs).to_json();
+        report[name]["peakMemoryMb"] = figures::mebibytes(peak_kib).into();
         report["ratios"] = figures::ratios(&ours, &theirs);
-        node.stop().await?;
+        report["ratios"]["peakMemory"] = figures::ratio(ours_at_peak.peak_kib, peak_kib).into();
+        peer.stop().await?;
     }
     waxwing.stop().await?;
     Ok(report)

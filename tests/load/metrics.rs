@@ -14,11 +14,31 @@ pub struct Counters {
     pub delivered: u64,
     /// Messages that wait.
     pub waiting: u64,
+    /// CPU of the renderer's calls, in microseconds.
+    pub render_micros: u64,
+    /// CPU of the plan policy's calls, in microseconds.
+    pub plan_micros: u64,
+}
+
+/// CPU of the floor's rendering, in nanoseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct FloorCounters {
+    pub data: u64,
+    pub render: u64,
 }
 
 /// Asks for them.
 pub async fn read(address: SocketAddr) -> io::Result<Counters> {
     Ok(parse(&text(address).await?))
+}
+
+/// The floor's.
+pub async fn read_floor(address: SocketAddr) -> io::Result<FloorCounters> {
+    let text = text(address).await?;
+    Ok(FloorCounters {
+        data: value(&text, "floor_data_cpu_nanoseconds_total"),
+        render: value(&text, "floor_render_cpu_nanoseconds_total"),
+    })
 }
 
 /// What `/metrics` says.
@@ -32,15 +52,33 @@ pub async fn text(address: SocketAddr) -> io::Result<String> {
 }
 
 fn parse(text: &str) -> Counters {
-    let value = |series: &str| {
-        let line = text.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
-        line.and_then(|value| value.split('.').next()?.parse().ok()).unwrap_or(0)
-    };
     Counters {
-        commits: value("waxwing_commit_group_size_count"),
-        delivered: value(r#"waxwing_deliveries_total{state="delivered"}"#),
-        waiting: value("waxwing_queue_length"),
+        commits: value(text, "waxwing_commit_group_size_count"),
+        delivered: value(text, r#"waxwing_deliveries_total{state="delivered"}"#),
+        waiting: value(text, "waxwing_queue_length"),
+        render_micros: cpu_of_slot(text, "liquid-renderer"),
+        plan_micros: cpu_of_slot(text, "plan-policy"),
     }
+}
+
+fn value(text: &str, series: &str) -> u64 {
+    let line = text.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
+    line.map_or(0, whole)
+}
+
+/// Of all plugins that the slot has had.
+fn cpu_of_slot(text: &str, slot: &str) -> u64 {
+    let label = format!("slot=\"{slot}\"");
+    let series = text.lines().filter_map(|line| {
+        let (labels, value) =
+            line.strip_prefix("waxwing_plugin_cpu_microseconds_total{")?.split_once("} ")?;
+        labels.contains(&label).then(|| whole(value))
+    });
+    series.sum()
+}
+
+fn whole(value: &str) -> u64 {
+    value.split('.').next().and_then(|value| value.parse().ok()).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -50,8 +88,11 @@ mod tests {
     #[test]
     fn series_are_read_and_absent_ones_are_nothing() {
         let text = "# TYPE x counter\nwaxwing_deliveries_total{state=\"delivered\"} 12\n\
-                    waxwing_queue_length 3\n";
-        let counters = Counters { commits: 0, delivered: 12, waiting: 3 };
+                    waxwing_queue_length 3\n\
+                    waxwing_plugin_cpu_microseconds_total{slot=\"plan-policy\",plugin=\"a\"} 4\n\
+                    waxwing_plugin_cpu_microseconds_total{slot=\"plan-policy\",plugin=\"b\"} 5\n";
+        let counters =
+            Counters { delivered: 12, waiting: 3, plan_micros: 9, ..Counters::default() };
         assert_eq!(parse(text), counters);
     }
 }

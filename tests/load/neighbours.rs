@@ -40,8 +40,8 @@ pub async fn measure(args: &NeighboursArgs) -> io::Result<Value> {
         let batch = self::noise(Noise::Batches, subject.api_key);
         fill(subject.address, &batch, args.messages / BATCH).await?;
     }
-    drive(subject.address, &requests, args.connections, args.sends).await?;
-    let alone = drive(subject.address, &requests, args.connections, args.sends).await?;
+    drive(subject.address, &requests, args.connections, None, args.sends).await?;
+    let alone = drive(subject.address, &requests, args.connections, None, args.sends).await?;
     let answered = Arc::new(AtomicU64::new(0));
     let mut clients = JoinSet::new();
     for _ in 0..args.noisy {
@@ -49,7 +49,7 @@ pub async fn measure(args: &NeighboursArgs) -> io::Result<Value> {
     }
     tokio::time::sleep(SWELL).await;
     let before = answered.load(Ordering::Relaxed);
-    let beside = drive(subject.address, &requests, args.connections, args.sends).await?;
+    let beside = drive(subject.address, &requests, args.connections, None, args.sends).await?;
     let answered = answered.load(Ordering::Relaxed) - before;
     clients.shutdown().await;
     waxwing.stop().await?;

@@ -1,10 +1,14 @@
-//! Mail servers to compare with, each a private instance in a temporary directory: it uses nothing
+//! What Waxwing is compared with, each a private instance in a temporary directory: it uses nothing
 //! of an instance that the machine may run, and nothing of it is left.
 //!
-//! What all have in common: AUTH PLAIN after STARTTLS with Waxwing's own certificate, a message is
-//! synced before its 250, and deliveries are held back.
+//! Here are the mail servers; `accept` has those that take sends over HTTP. What mail servers have in
+//! common: AUTH PLAIN after STARTTLS with Waxwing's own certificate, a message is synced before its 250,
+//! and deliveries are held back.
 
+pub mod accept;
+pub mod floor;
 mod haraka;
+mod node;
 pub mod postfix;
 
 use std::fs::File;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
+use std::path::Path;
 use std::time::Duration;
 
 /// `sysconf(_SC_CLK_TCK)` is 100 on every Linux that runs this.
@@ -45,6 +46,39 @@ pub fn cpu(roots: &[u32]) -> io::Result<Duration> {
     Ok(of_tree.map(|it| TICK * it.ticks + TICK * it.ended_ticks).sum())
 }
 
+/// Bytes that these processes and all that descend from them have had to write to disks, also those that
+/// have ended.
+///
+/// `write_bytes` counts a page of a file when it becomes dirty, and `cancelled_write_bytes` one that went
+/// away before it was written. So a page of the write-ahead log that two commits fill in part counts twice,
+/// and a page of the database once at each checkpoint that brings it up to date: each is a write of the
+/// disk, because a sync follows. `wchar` would count what goes to sockets, and a row of 30 bytes as 30.
+/// The file system's own journal is not in it, and a directory in memory counts as nothing.
+pub fn written(roots: &[u32]) -> io::Result<u64> {
+    let mut sum = 0_u64;
+    for pid in tree(&stats()?, roots) {
+        match fs::read_to_string(format!("/proc/{pid}/io")) {
+            Ok(text) => sum += written_by(&text),
+            // It has ended since; its parent has its count.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => {
+                let message = format!("what process {pid} writes cannot be read: {error}");
+                return Err(io::Error::new(error.kind(), message));
+            }
+        }
+    }
+    Ok(sum)
+}
+
+fn written_by(io: &str) -> u64 {
+    number(io, "write_bytes:").saturating_sub(number(io, "cancelled_write_bytes:"))
+}
+
+/// Tells a profiler which process is under load from now on.
+pub fn tell(pid: u32, file: Option<&Path>) -> io::Result<()> {
+    file.map_or(Ok(()), |file| fs::write(file, pid.to_string()))
+}
+
 /// CPU time of this process alone.
 pub fn own_cpu() -> io::Result<Duration> {
     let stat = parse(std::process::id(), &fs::read_to_string("/proc/self/stat")?);
@@ -64,8 +98,8 @@ pub fn resident(roots: &[u32]) -> io::Result<Resident> {
     for pid in tree(&stats()?, roots) {
         // A process may have ended since.
         let Ok(text) = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")) else { continue };
-        sum.own_kib += kib(&text, "Rss:");
-        sum.divided_kib += kib(&text, "Pss:");
+        sum.own_kib += number(&text, "Rss:");
+        sum.divided_kib += number(&text, "Pss:");
     }
     if sum.own_kib == 0 {
         return Err(io::Error::other("the memory of the server cannot be read"));
@@ -76,10 +110,11 @@ pub fn resident(roots: &[u32]) -> io::Result<Resident> {
 /// Memory of one process.
 pub fn memory(pid: u32) -> io::Result<Memory> {
     let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
-    Ok(Memory { resident_kib: kib(&status, "VmRSS:"), peak_kib: kib(&status, "VmHWM:") })
+    Ok(Memory { resident_kib: number(&status, "VmRSS:"), peak_kib: number(&status, "VmHWM:") })
 }
 
-fn kib(text: &str, name: &str) -> u64 {
+/// The number of the line that begins with this name; 0 where there is none.
+fn number(text: &str, name: &str) -> u64 {
     let line = text.lines().find_map(|line| line.strip_prefix(name));
     line.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).unwrap_or(0)
 }
@@ -126,6 +161,13 @@ mod tests {
         let line = "7 (a) b) S 3 7 7 0 -1 4194560 1 2 3 4 50 6 7 1 20 0";
         let stat = parse(7, line).expect("parsed");
         assert_eq!((stat.parent, stat.ticks, stat.ended_ticks), (3, 56, 8));
+    }
+
+    #[test]
+    fn pages_that_never_reached_the_disk_are_not_written() {
+        let io = "rchar: 5\nwchar: 7000\nsyscr: 1\nsyscw: 1\nread_bytes: 9\nwrite_bytes: 12288\n\
+                  cancelled_write_bytes: 4096\n";
+        assert_eq!(written_by(io), 8_192);
     }
 
     #[test]

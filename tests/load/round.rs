@@ -6,9 +6,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::args::{Args, Mode, Template};
-use crate::baseline::Node;
+use crate::args::{AcceptPeer, Args, Mode, Template};
 use crate::drive::drive;
+use crate::peers::accept::Backend;
 use crate::requests::Requests;
 use crate::waxwing::Waxwing;
 use crate::{figures, metrics, process};
@@ -34,6 +34,10 @@ pub struct Round {
     /// CPU of the whole process tree, for each send.
     pub cpu_nanos: u64,
     pub generator_cpu_nanos: u64,
+    /// Bytes that the whole process tree writes, for each send.
+    pub written: u64,
+    /// CPU of what a server measures itself, in nanoseconds for each send.
+    pub parts: BTreeMap<&'static str, u64>,
     pub statuses: BTreeMap<u16, u64>,
     /// Only Waxwing counts these.
     pub journey: Option<Journey>,
@@ -53,6 +57,7 @@ pub struct Burst {
     template: Template,
     mode: Mode,
     connections: u32,
+    rate: Option<u32>,
     sends: u32,
 }
 
@@ -62,6 +67,7 @@ impl Burst {
             template: args.template,
             mode: args.mode(),
             connections: args.connections,
+            rate: args.rate,
             sends: args.sends,
         }
     }
@@ -69,7 +75,7 @@ impl Burst {
     /// Sends that are not measured.
     pub async fn warm_up(&self, subject: &Subject<'_>) -> io::Result<()> {
         let requests = self.requests(subject).await?;
-        let answers = drive(subject.address, &requests, self.connections, WARM_UP).await?;
+        let answers = drive(subject.address, &requests, self.connections, None, WARM_UP).await?;
         match answers.statuses.get(&201) {
             Some(&count) if count == u64::from(WARM_UP) => Ok(()),
             Some(_) | None => {
@@ -90,11 +96,14 @@ impl Burst {
         afterwards: impl Future<Output = io::Result<()>>,
     ) -> io::Result<Round> {
         let requests = self.requests(subject).await?;
+        let written_before = process::written(&subject.pids)?;
         let (before, own_before) = (process::cpu(&subject.pids)?, process::own_cpu()?);
-        let answers = drive(subject.address, &requests, self.connections, self.sends).await?;
+        let answers =
+            drive(subject.address, &requests, self.connections, self.rate, self.sends).await?;
         let own_after = process::own_cpu()?;
         afterwards.await?;
         let after = process::cpu(&subject.pids)?;
+        let written = process::written(&subject.pids)?.saturating_sub(written_before);
         let sends = u64::from(self.sends);
         Ok(Round {
             per_second: figures::per_second(sends, answers.wall),
@@ -102,6 +111,8 @@ impl Burst {
             p99_micros: figures::percentile(&answers.latencies, 99),
             cpu_nanos: figures::share(after.saturating_sub(before), sends),
             generator_cpu_nanos: figures::share(own_after.saturating_sub(own_before), sends),
+            written: written / sends,
+            parts: BTreeMap::new(),
             statuses: answers.statuses,
             journey: None,
         })
@@ -117,17 +128,37 @@ pub async fn waxwing(burst: &Burst, server: &Waxwing) -> io::Result<Round> {
     let wall = start.elapsed();
     let after = metrics::read(subject.address).await?;
     let delivered = after.delivered - before.delivered;
+    let each = |before: u64, after: u64| (after - before) * 1_000 / u64::from(burst.sends);
+    round.parts = BTreeMap::from([
+        ("plan", each(before.plan_micros, after.plan_micros)),
+        ("render", each(before.render_micros, after.render_micros)),
+    ]);
     round.journey = Some(Journey {
-        commits_in_1000_sends: (after.commits - before.commits) * 1_000 / u64::from(burst.sends),
+        commits_in_1000_sends: each(before.commits, after.commits),
         delivered,
         delivered_per_second: figures::per_second(delivered, wall),
     });
     Ok(round)
 }
 
-/// One round of the baseline.
-pub async fn node(burst: &Burst, node: &Node) -> io::Result<Round> {
-    burst.run(&node.subject(), std::future::ready(Ok(()))).await
+/// One round of a peer.
+pub async fn peer(burst: &Burst, peer: &Backend) -> io::Result<Round> {
+    let subject = peer.subject();
+    let run = burst.run(&subject, std::future::ready(Ok(())));
+    match peer.kind {
+        AcceptPeer::Node => run.await,
+        AcceptPeer::Floor => {
+            let before = metrics::read_floor(subject.address).await?;
+            let mut round = run.await?;
+            let after = metrics::read_floor(subject.address).await?;
+            let each = |before: u64, after: u64| (after - before) / u64::from(burst.sends);
+            round.parts = BTreeMap::from([
+                ("data", each(before.data, after.data)),
+                ("render", each(before.render, after.render)),
+            ]);
+            Ok(round)
+        }
+    }
 }
 
 /// Waits for the queue to be empty, where messages leave it at all.

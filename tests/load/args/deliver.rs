@@ -1,5 +1,7 @@
 //! The command line of `waxwing-load deliver`.
 
+use std::path::PathBuf;
+
 use clap::{Args as Arguments, ValueEnum};
 
 use super::Setup;
@@ -19,6 +21,9 @@ pub struct DeliverArgs {
     /// The keys that Waxwing signs with
     #[arg(long, value_enum, default_value_t = Dkim::Both)]
     pub dkim: Dkim,
+    /// Write the server's process id there when its load begins, for a profiler
+    #[arg(long, value_name = "PATH")]
+    pub pid_file: Option<PathBuf>,
     /// The rest
     #[command(flatten)]
     pub setup: Setup,

@@ -1,5 +1,6 @@
 //! One round: a burst of messages at one server, what it cost, and whether all of them are there.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 
@@ -37,9 +38,11 @@ impl Burst {
         let stored_before = target.spool.count().await?;
         let commits_before = commits(&target.spool).await?;
         let clients = Clients::ready(target, self.shape, self.connections).await?;
+        let written_before = process::written(&target.pids)?;
         let (before, own_before) = (process::cpu(&target.pids)?, process::own_cpu()?);
         let answers = clients.send(self.messages).await?;
         let (after, own_after) = (process::cpu(&target.pids)?, process::own_cpu()?);
+        let written = process::written(&target.pids)?.saturating_sub(written_before);
         let messages = u64::from(self.messages);
         let stored = target.spool.count().await?.saturating_sub(stored_before);
         if stored != messages {
@@ -60,6 +63,8 @@ impl Burst {
             p99_micros: figures::percentile(&answers.latencies, 99),
             cpu_nanos: figures::share(after.saturating_sub(before), messages),
             generator_cpu_nanos: figures::share(own_after.saturating_sub(own_before), messages),
+            written: written / messages,
+            parts: BTreeMap::new(),
             statuses: answers.statuses,
             journey,
         })

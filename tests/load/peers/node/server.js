@@ -1,4 +1,4 @@
-// The baseline: what a team would write in an afternoon. It checks the key, renders the same
+// What a team would write in an afternoon. It checks the key, renders the same
 // Liquid files with cached templates, and answers 201 once BullMQ has the job; Redis runs with
 // appendfsync always, so the job is on disk by then. One process a core, as Node is deployed.
 
