@@ -12,7 +12,7 @@ use super::dkim::DkimSigner;
 use super::host_outcome::{HostOutcome, HostVerdict, said};
 use super::outbound_message::OutboundMessage;
 use crate::clock::{Clock, Timestamp};
-use crate::delivery::outcome::{Contact, Deferral, Outcome, ReplyCode, Report};
+use crate::delivery::outcome::{Contact, Deferral, Outcome, ReplyCode, Report, RouteTaken};
 use crate::delivery::shaping::backoff::Health;
 use crate::delivery::shaping::destination::{ConnectionPermit, Destination};
 use crate::delivery::shaping::unresponsive::UnresponsiveAddresses;
@@ -55,8 +55,7 @@ pub struct Target<'a> {
 /// One message on its way to a destination.
 #[derive(Debug)]
 pub struct Delivery<'a> {
-    /// `direct`, or the name of a smarthost.
-    pub route: &'a str,
+    pub route: RouteTaken,
     /// What an accepted message is: delivered, or relayed by a smarthost.
     pub accepted: fn(ReplyCode) -> Outcome,
     pub destination: &'a Arc<Destination>,
@@ -124,7 +123,7 @@ impl Failover {
             } else {
                 format!("no time was left for {name}")
             };
-            return Break(Report::deferred(delivery.route, words));
+            return Break(Report::deferred(Some(delivery.route.clone()), words));
         };
         if let Some(reason) = unavailable.filter(|_| is_unavailable) {
             let now = self.clock.now();
@@ -314,7 +313,7 @@ fn report(
         }
     }
     let host = Some((target.host.to_owned(), target.address));
-    let contact = Contact { route: delivery.route.to_owned(), host, tls, conversation };
+    let contact = Contact { route: Some(delivery.route.clone()), host, tls, conversation };
     Report { outcome, words, contact }
 }
 
