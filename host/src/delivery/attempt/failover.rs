@@ -14,7 +14,7 @@ use super::outbound_message::OutboundMessage;
 use crate::clock::{Clock, Timestamp};
 use crate::delivery::outcome::{Contact, Deferral, Outcome, ReplyCode, Report, RouteTaken};
 use crate::delivery::shaping::backoff::Health;
-use crate::delivery::shaping::destination::{ConnectionPermit, Destination};
+use crate::delivery::shaping::destination::Destination;
 use crate::delivery::shaping::unresponsive::UnresponsiveAddresses;
 use crate::delivery::smtp::{
     Broken, Cause, Dial, Envelope, Login, Refused, Security, Session, Stage, Timeouts, TlsClient,
@@ -175,9 +175,11 @@ impl Failover {
         signer: &DkimSigner,
     ) -> HostOutcome {
         // A domain may name hosts of several operators, each with its own bound of connections.
-        let is_its_own = Arc::ptr_eq(&target.destination, delivery.destination);
-        let Ok(_permit) = timeout(CONNECTION_WAIT, connection_permit(target, is_its_own)).await
-        else {
+        let other_operators_permit = async {
+            let is_another = !Arc::ptr_eq(&target.destination, delivery.destination);
+            if is_another { Some(target.destination.connection_permit().await) } else { None }
+        };
+        let Ok(_permit) = timeout(CONNECTION_WAIT, other_operators_permit).await else {
             return HostOutcome::busy(&target.destination.name);
         };
         let mut conversation = String::new();
@@ -321,11 +323,6 @@ impl Target<'_> {
     fn key(&self) -> String {
         format!("{} {} {:?}", self.host, self.address, self.security)
     }
-}
-
-/// A permit of an operator other than the attempt's destination, whose permit it holds already.
-async fn connection_permit(target: &Target<'_>, is_its_own: bool) -> Option<ConnectionPermit> {
-    if is_its_own { None } else { Some(target.destination.connection_permit().await) }
 }
 
 enum Connection {

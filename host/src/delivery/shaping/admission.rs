@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 
+use super::backoff::Whose;
 use super::destination::{Destination, Destinations, Slot, SlotRequest};
 use super::memory_budget::{MemoryBudget, Reputation, SMALL_MESSAGE};
 use super::probation::Probation;
@@ -243,18 +244,19 @@ impl AdmissionControl {
     /// All that messages wait for which those hosts could take: a smarthost also takes what waits
     /// for another one of its route.
     #[must_use]
-    pub fn waiting_for_same(&self, waits_for: &WaitsFor) -> BTreeSet<WaitsFor> {
+    pub fn waiting_for_same(&self, known: &WaitsFor) -> BTreeSet<WaitsFor> {
+        let waits_for = |it: &Smarthost| WaitsFor::Hosts { hosts: hosts_of(it), account: None };
         let book = self.routes.load();
         let routes = book.routes.rules.iter().map(|rule| &rule.route);
         let routes =
             routes.chain(std::iter::once(&book.routes.default)).filter_map(|route| match route {
                 Route::Smarthosts(smarthosts) => {
-                    Some(smarthosts.iter().map(waits_for_smarthost).collect::<BTreeSet<_>>())
+                    Some(smarthosts.iter().map(waits_for).collect::<BTreeSet<_>>())
                 }
                 Route::Sandbox | Route::Direct => None,
             });
-        let own = BTreeSet::from([waits_for.clone()]);
-        routes.filter(|it| it.contains(waits_for)).fold(own, |all, others| &all | &others)
+        let own = BTreeSet::from([known.clone()]);
+        routes.filter(|it| it.contains(known)).fold(own, |all, others| &all | &others)
     }
 
     /// The destination of a mail exchanger, whichever domain names it.
@@ -271,7 +273,7 @@ impl AdmissionControl {
             name: SANDBOX,
             limits: SANDBOX_LIMITS,
             hosts: &Hosts::Sandbox,
-            is_ours: true,
+            whose: Whose::Operators,
             account,
             requested_at,
             purpose,
@@ -288,8 +290,15 @@ impl AdmissionControl {
     ) -> Result<Slot, Reason> {
         let (name, hosts) = (&name_of(smarthost), &hosts_of(smarthost));
         let limits = smarthost.limits;
-        let request =
-            SlotRequest { name, limits, hosts, is_ours: true, account, requested_at, purpose };
+        let request = SlotRequest {
+            name,
+            limits,
+            hosts,
+            whose: Whose::Operators,
+            account,
+            requested_at,
+            purpose,
+        };
         self.destinations.take(&request, self.clock.now())
     }
 
@@ -390,7 +399,7 @@ impl AdmissionControl {
             name: &hosts.group,
             limits: book.limits(&hosts.group),
             hosts: &hosts.with_one_health,
-            is_ours: false,
+            whose: Whose::Others,
             account: due.account_id,
             requested_at: requested_at(due),
             purpose,
@@ -439,10 +448,6 @@ fn name_of(smarthost: &Smarthost) -> String {
 
 fn hosts_of(smarthost: &Smarthost) -> Hosts {
     Hosts::Smarthost(smarthost.name.as_str().into())
-}
-
-fn waits_for_smarthost(smarthost: &Smarthost) -> WaitsFor {
-    WaitsFor::Hosts { hosts: hosts_of(smarthost), account: None }
 }
 
 /// All of them in a random order in which the share of the first places is their weight.
