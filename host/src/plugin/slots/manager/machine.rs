@@ -486,7 +486,8 @@ mod tests {
         for (reason, is_again) in [(RejectedFor::BindingTaken, true), (RejectedFor::Fault, false)] {
             let mut machine = machine();
             assert!(machine.must_examine(Some(&stamp())));
-            machine.begin_examination(Cause::Files(Some(stamp())));
+            let begun = machine.begin_examination(Cause::Files(Some(stamp())));
+            assert!(begun.settling.ends_at(0), "they were read");
             machine.reject(CandidateStatus::new(), reason);
             assert!(!machine.must_examine(Some(&stamp())));
             machine.binding_may_be_free();
