@@ -6,9 +6,10 @@ mod batch;
 mod body;
 mod brand;
 pub mod client;
+pub mod control_token;
 mod decisions;
 mod domains;
-mod head;
+mod header_checks;
 mod health;
 pub mod lists;
 mod messages;
@@ -18,113 +19,29 @@ mod plugins;
 pub mod problem;
 mod query;
 mod queue;
+mod readiness;
 pub mod request;
 mod send;
 pub(crate) mod shapes;
+mod state;
 mod suppressions;
 mod webhooks;
 
-use std::ops::Deref;
 use std::sync::Arc;
-use std::time::Duration;
 
-use arc_swap::ArcSwap;
 use axum::Router;
 use axum::middleware::{from_fn, map_request_with_state, map_response};
 use axum::routing::{get, post, put};
-use metrics_exporter_prometheus::PrometheusHandle;
-use tokio::sync::Notify;
 use tower_http::CompressionLevel;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{Predicate, SizeAbove};
 
-use crate::clock::Clock;
-use crate::delivery::shaping::admission::AdmissionControl;
-use crate::journey::Journey;
-use crate::plugin::Plugins;
-use crate::plugin::evidence::Evidence;
-use crate::store::Store;
-use crate::store::seal::Seal;
-use crate::upkeep::verify_domains::Verifier;
-use crate::webhooks::Webhooks;
 use client::TrustedProxies;
-use health::Readiness;
-use lists::ListLimits;
-use operator::ControlToken;
-
-pub use body::BodyLimits;
+pub use state::{Api, ApiParts, BodyLimits, RequestLimits};
 
 /// JSON from that size on is compressed for clients that take it.
 const COMPRESSED_BYTES: u64 = 8 << 10;
-
-/// All that the handlers need. Every request clones it, so its parts are shared as one.
-#[derive(Debug, Clone)]
-pub struct Api(Arc<ApiParts>);
-
-/// What the handlers find in [`Api`].
-#[derive(Debug)]
-pub struct ApiParts {
-    /// Where sends go.
-    pub journey: Arc<Journey>,
-    /// Whose word about the origin of a request counts.
-    pub proxies: Arc<TrustedProxies>,
-    /// For health.
-    pub store: Store,
-    /// For health.
-    pub plugins: Arc<Plugins>,
-    /// Why mail waits.
-    pub admission: Arc<AdmissionControl>,
-    /// For sender domains.
-    pub verifier: Arc<Verifier>,
-    /// For webhooks.
-    pub webhooks: Arc<Webhooks>,
-    /// For recorded calls.
-    pub seal: Arc<Seal>,
-    /// What a new plugin is compared on.
-    pub evidence: Arc<dyn Evidence>,
-    /// The secret of this run, for the command line.
-    pub control: ControlToken,
-    /// Tells the worker of messages that are due.
-    pub due: Arc<Notify>,
-    /// The time.
-    pub clock: Clock,
-    /// What a request may be.
-    pub limits: Arc<ArcSwap<RequestLimits>>,
-    /// What bodies may hold.
-    pub bodies: BodyLimits,
-    /// How often and how many lists are read.
-    pub lists: Arc<ListLimits>,
-    /// Whether sends can be accepted.
-    pub readiness: Arc<Readiness>,
-    /// Renders `/metrics`.
-    pub metrics: PrometheusHandle,
-}
-
-impl From<ApiParts> for Api {
-    fn from(parts: ApiParts) -> Self {
-        Self(Arc::new(parts))
-    }
-}
-
-impl Deref for Api {
-    type Target = ApiParts;
-
-    fn deref(&self) -> &ApiParts {
-        &self.0
-    }
-}
-
-/// What a request may be.
-#[derive(Debug, Clone, Copy)]
-pub struct RequestLimits {
-    /// Bytes of a body.
-    pub body_bytes: usize,
-    /// Time for a body to arrive.
-    pub body_time: Duration,
-    /// Recorded calls that a component is compared on.
-    pub impact_calls: u32,
-}
 
 /// The API and, without their details, the probes.
 pub fn public(api: Api) -> Router {
@@ -221,7 +138,7 @@ pub fn surround(router: Router, proxies: Arc<TrustedProxies>) -> Router {
 fn surround_all(router: Router) -> Router {
     let gzip = CompressionLayer::new().quality(CompressionLevel::Fastest);
     router
-        .layer(from_fn(head::well_formed))
+        .layer(from_fn(header_checks::well_formed))
         .layer(map_response(problem::as_problem))
         .layer(CatchPanicLayer::custom(problem::panicked))
         .layer(gzip.compress_when(SizeAbove::new(COMPRESSED_BYTES).and(request::is_json)))

@@ -1,9 +1,6 @@
 //! The wall clock: the only place below the wiring that reads the time.
 
-// With their paths, because `host/fuzz` takes this file by path.
-#[path = "clock/once_a_minute.rs"]
 pub mod once_a_minute;
-#[path = "clock/watch.rs"]
 pub mod watch;
 
 use std::fmt;

@@ -12,6 +12,7 @@ mod hostname;
 mod http;
 mod limits;
 mod listen;
+mod log_filter;
 mod plugins;
 mod read;
 mod retention;
@@ -32,6 +33,7 @@ pub use hostname::Hostname;
 pub use http::{ForwardedHeader, Http, InvalidMetricsListen, MetricsListen};
 pub use limits::Limits;
 pub use listen::{InvalidListen, Listen, ListenAddresses, Listener, listeners};
+pub use log_filter::{InvalidLogFilter, LogFilter};
 pub use plugins::Plugins;
 use read::{UnreadableKeys, Written};
 pub use retention::Retention;
@@ -99,7 +101,7 @@ pub struct Log {
     /// `text` for people, or `json` for machines.
     pub format: LogFormat,
     /// What is logged: a level, or levels by module, as in `info` or `waxwing=debug,warn`.
-    pub filter: String,
+    pub filter: LogFilter,
 }
 
 /// How a log line looks.
@@ -135,7 +137,6 @@ pub enum ConfigError {
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
         source: std::io::Error,
     },
     /// The file or the environment is wrong.
@@ -158,11 +159,7 @@ impl Config {
         if faults.is_empty() {
             return Ok(config);
         }
-        let origin = file.map_or_else(
-            || "of the environment (WAXWING_…)".to_owned(),
-            |path| path.display().to_string(),
-        );
-        Err(ConfigError::Invalid { origin, faults })
+        Err(ConfigError::invalid(file, faults))
     }
 
     /// The sound part of a file and of the environment, and every fault of the rest.
@@ -216,6 +213,18 @@ impl Config {
     }
 }
 
+impl ConfigError {
+    /// Whatever finds the faults, they have one heading.
+    #[must_use]
+    pub fn invalid(file: Option<&Path>, faults: Vec<String>) -> Self {
+        let origin = file.map_or_else(
+            || "of the environment (WAXWING_…)".to_owned(),
+            |path| path.display().to_string(),
+        );
+        Self::Invalid { origin, faults }
+    }
+}
+
 impl Reading {
     /// Whether the value of a key is valid: false where a stand-in replaces a value that could not be read.
     #[must_use]
@@ -259,7 +268,7 @@ impl Default for Inbox {
 
 impl Default for Log {
     fn default() -> Self {
-        Self { format: LogFormat::Text, filter: "info".to_owned() }
+        Self { format: LogFormat::Text, filter: LogFilter::level(tracing::Level::INFO) }
     }
 }
 

@@ -384,7 +384,9 @@ fn check_tells_every_fault_of_a_configuration_and_of_the_files_that_it_names() {
     );
     assert!(!fine);
     let files = ["no-such.pem", "no-such.key", "no-such-authority.pem", "no-such-password"];
-    for words in files.into_iter().chain(["smtp.recipients: 1 to 1000", "log.filter: "]) {
+    let filter = "at `log.filter`: `waxwing=loud,,=[` is no filter";
+    assert!(said.contains("the configuration ") && said.contains(" is not valid:\n"), "{said}");
+    for words in files.into_iter().chain(["smtp.recipients: 1 to 1000", filter]) {
         assert!(said.contains(words), "{words}: {said}");
     }
 }

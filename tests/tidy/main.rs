@@ -6,4 +6,5 @@ mod claims;
 mod frozen_interface;
 mod homes;
 mod layers;
+mod log_fields;
 mod sources;

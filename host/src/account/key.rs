@@ -70,7 +70,6 @@ pub enum Mode {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum KeyState {
-    /// It does.
     Active,
     /// Its holder or the operator has switched it off.
     Deactivated,

@@ -14,7 +14,6 @@ pub struct Plan {
 /// How a plan is paid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Billing {
-    /// Not at all.
     Free,
     /// By its holder.
     Paid,

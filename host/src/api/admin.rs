@@ -9,7 +9,8 @@ use http::HeaderMap;
 use http::request::Parts;
 
 use super::problem::Problem;
-use super::{Api, request};
+use super::request;
+use super::state::Api;
 use crate::account::key::{Mode, Scope};
 use crate::domain::name::DomainName;
 use crate::id::AccountId;

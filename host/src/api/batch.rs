@@ -7,9 +7,10 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 
 use super::problem::Problem;
+use super::request;
 use super::send::{Accepted, Limited, accept, mark_replayed, with_allowance};
 use super::shapes::{BatchResponse, BatchResult, SendResponse};
-use super::{Api, request};
+use super::state::Api;
 use crate::journey::accept::json::{Body, Item};
 use crate::journey::accept::rate_limit::Allowance;
 use crate::journey::accept::refusal::Refusal;

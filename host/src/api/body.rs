@@ -12,10 +12,9 @@ use http::{HeaderMap, StatusCode, header};
 use http_body_util::BodyExt;
 use hyper::body::Body as _;
 use serde_json::Value;
-use tokio_util::sync::CancellationToken;
 
-use super::Api;
 use super::problem::Problem;
+use super::state::Api;
 use crate::journey::accept::fair_share::{FairShare, Share, ShareOwner};
 use crate::journey::accept::json;
 use crate::journey::accept::refusal::{Fault, Outage, Refusal};
@@ -33,17 +32,6 @@ const SHUTDOWN_GRACE: Duration = Duration::from_secs(3);
 /// A body of that size takes a millisecond and more to parse.
 const LARGE_BODY_BYTES: usize = 256 << 10;
 const RETRY_AFTER: Duration = Duration::from_secs(1);
-
-/// What bodies may hold, all of them together.
-#[derive(Debug, Clone)]
-pub struct BodyLimits {
-    /// KiB in memory.
-    pub memory: Arc<FairShare>,
-    /// Bodies that are arriving: each holds a connection.
-    pub arriving: Arc<FairShare>,
-    /// The server is stopping.
-    pub stopping: CancellationToken,
-}
 
 /// The share of the memory for bodies that a request holds; to be kept until it is answered,
 /// because what is parsed of a body is as large as the body.

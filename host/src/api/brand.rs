@@ -5,9 +5,10 @@ use axum::extract::{Request, State};
 use serde_json::Value;
 
 use super::admin::Admin;
+use super::body;
 use super::problem::Problem;
 use super::shapes::Brand;
-use super::{Api, body};
+use super::state::Api;
 use crate::account::brand::{BrandChanges, BrandField};
 use crate::journey::accept::refusal::{Fault, Refusal};
 

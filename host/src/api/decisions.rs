@@ -1,15 +1,17 @@
 //! `/v1/decisions`: what plugins decided, and the same calls made again.
 
 use axum::Json;
-use axum::extract::{Path, Query, Request, State};
+use axum::extract::{Path, Request, State};
 use http::StatusCode;
 use serde::Deserialize;
 
 use super::operator::{Operator, with_body};
 use super::plugins::{component, not_replayed};
 use super::problem::Problem;
+use super::query;
+use super::query::Query;
 use super::shapes::{DecisionRecord, Listing, Page};
-use super::{Api, lists, query};
+use super::state::Api;
 use crate::id::{AccountId, DecisionId, MessageId};
 use crate::journey::accept::fair_share::ShareOwner;
 use crate::journey::accept::refusal::Refusal;
@@ -52,7 +54,7 @@ pub struct ReplayQuery {
            ("limit" = inline(Option<super::shapes::Limit>), Query, description = "At most so many; 50"),
            ("after" = inline(Option<DecisionId>), Query, description = "The last one of the page before")),
     responses((status = 200, description = "Decisions", body = Listing),
-              super::shapes::OperatorRefusals))]
+              super::shapes::OperatorReadRefusals))]
 pub async fn list(
     _: Operator,
     State(api): State<Api>,
@@ -66,7 +68,7 @@ pub async fn list(
         only_refusals: query.refusals,
     };
     let limit = query::limit(query.limit)?;
-    let _page = lists::admit(&api, ShareOwner::Operator).await?;
+    let _page = api.lists.admit(ShareOwner::Operator).await?;
     let page = api.store.decisions(&filter, query.after, limit).await;
     let page = page.map_err(|error| not_read(&error))?;
     Ok(Json(Page::new(page.decisions, page.next)))
@@ -77,7 +79,7 @@ pub async fn list(
     security(("apiKey" = [])),
     params(("id" = inline(super::shapes::DecisionOrMessage), Path, description = "`dec_…` or `msg_…`")),
     responses((status = 200, description = "The decision", body = DecisionRecord),
-              super::shapes::OperatorRefusals))]
+              super::shapes::OperatorReadRefusals))]
 pub async fn show(
     _: Operator,
     State(api): State<Api>,

@@ -3,15 +3,17 @@
 use std::time::Duration;
 
 use axum::Json;
-use axum::extract::{Path, Query, Request, State};
+use axum::extract::{Path, Request, State};
 use http::StatusCode;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::admin::Admin;
 use super::problem::Problem;
+use super::query::Query;
 use super::shapes::{DeletedDomain, Domain, DomainSummary, Listing, Page};
-use super::{Api, body, lists, query};
+use super::state::Api;
+use super::{body, query};
 use crate::domain::look_alike::LookAlikes;
 use crate::domain::name::DomainName;
 use crate::domain::state::DomainKind;
@@ -43,14 +45,14 @@ pub struct ListQuery {
     params(("limit" = inline(Option<super::shapes::Limit>), Query, description = "At most so many; 50"),
            ("after" = inline(Option<DomainId>), Query, description = "The last one of the page before")),
     responses((status = 200, description = "Domains", body = Listing),
-              super::shapes::AdminRefusals))]
+              super::shapes::ReadRefusals))]
 pub async fn list(
     admin: Admin,
     State(api): State<Api>,
     Query(query): Query<ListQuery>,
 ) -> Result<Json<Page<DomainSummary>>, Problem> {
     let limit = query::limit(query.limit)?;
-    let _page = lists::admit(&api, admin.account()).await?;
+    let _page = api.lists.admit(admin.account()).await?;
     let count = |it: u32| usize::try_from(it).unwrap_or(usize::MAX);
     let (mut found, mut after, mut size) = (Vec::new(), query.after, limit + 1);
     // A key for some domains passes over all the others, so one page may not be enough.
@@ -106,7 +108,7 @@ pub async fn add(
     security(("apiKey" = [])),
     params(("domain" = String, Path, description = "`dom_…` or the name")),
     responses((status = 200, description = "The domain", body = Domain),
-              super::shapes::AdminRefusals))]
+              super::shapes::ReadRefusals))]
 pub async fn show(
     admin: Admin,
     State(api): State<Api>,

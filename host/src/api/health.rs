@@ -1,22 +1,13 @@
 //! Is it alive, is it ready, and what does it count.
 
-use std::time::Duration;
-
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::header;
-use tokio::sync::Mutex;
-use tokio::time::Instant;
 
-use super::Api;
 use super::problem::Problem;
 use super::shapes::{Health, HealthInDetail};
-use crate::journey::accept::refusal::{Outage, Refusal};
-
-/// For how long an answer of the store counts.
-const READY_CACHE_TIME: Duration = Duration::from_secs(1);
-const PROBE_TIME: Duration = Duration::from_secs(5);
+use super::state::Api;
 
 /// The process answers.
 #[utoipa::path(get, path = "/healthz", tag = "health",
@@ -33,69 +24,16 @@ pub async fn alive() -> Json<Health> {
          body = super::shapes::Problem, content_type = "application/problem+json"),
     ))]
 pub async fn ready(State(api): State<Api>) -> Result<Json<Health>, Problem> {
-    api.readiness.check(&api).await?;
+    api.readiness.check(&api.store, api.clock.now()).await?;
     Ok(alive().await)
 }
 
 /// The same, and what the plugins do: for whoever watches the server.
 pub async fn ready_in_detail(State(api): State<Api>) -> Result<Json<HealthInDetail>, Problem> {
-    api.readiness.check(&api).await?;
+    api.readiness.check(&api.store, api.clock.now()).await?;
     let slots = api.plugins.statuses().slots();
     let plugins = slots.iter().map(|(slot, view)| view.brief(slot)).collect();
     Ok(Json(HealthInDetail { status: "ok", plugins }))
-}
-
-/// Whether the store could be written when somebody last asked. It is written at most once a second,
-/// however many ask: everybody may.
-#[derive(Debug, Default)]
-pub struct Readiness {
-    last: Mutex<Option<(Instant, Ready)>>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ready {
-    Yes,
-    No,
-}
-
-impl Readiness {
-    async fn check(&self, api: &Api) -> Result<(), Problem> {
-        match self.of(|| is_writable(api)).await {
-            Ready::Yes => Ok(()),
-            Ready::No => {
-                let message = "the store cannot be written; the log says why";
-                Err(Refusal::unavailable(Outage::Store, message).into())
-            }
-        }
-    }
-
-    /// Who asks while the store is being written waits for that answer.
-    async fn of<F: Future<Output = Ready>>(&self, probe: impl FnOnce() -> F) -> Ready {
-        let mut last = self.last.lock().await;
-        if let Some((at, ready)) = *last
-            && at.elapsed() < READY_CACHE_TIME
-        {
-            return ready;
-        }
-        let ready = probe().await;
-        *last = Some((Instant::now(), ready));
-        ready
-    }
-}
-
-async fn is_writable(api: &Api) -> Ready {
-    match tokio::time::timeout(PROBE_TIME, api.store.probe(api.clock.now())).await {
-        Ok(Ok(())) => Ready::Yes,
-        Ok(Err(error)) => {
-            tracing::error!(%error, "not ready: the store cannot be written");
-            Ready::No
-        }
-        Err(_) => {
-            let seconds = PROBE_TIME.as_secs();
-            tracing::error!(seconds, "not ready: the store was not written in time");
-            Ready::No
-        }
-    }
 }
 
 /// Prometheus text format.
@@ -127,31 +65,4 @@ async fn measure_store(api: &Api) {
     metrics::gauge!("waxwing_queue_length").set(waiting);
     metrics::gauge!("waxwing_database_bytes").set(bytes);
     metrics::gauge!("waxwing_database_free_bytes").set(free);
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::atomic::{AtomicU32, Ordering};
-
-    use futures_util::future::join_all;
-
-    use super::*;
-
-    #[tokio::test]
-    async fn the_store_is_asked_at_most_once_a_second() {
-        let (readiness, asked) = (Readiness::default(), AtomicU32::new(0));
-        let ask = || {
-            readiness.of(|| async {
-                asked.fetch_add(1, Ordering::Relaxed);
-                tokio::task::yield_now().await;
-                Ready::Yes
-            })
-        };
-        assert_eq!(join_all((0..100).map(|_| ask())).await, [Ready::Yes; 100]);
-        assert_eq!(asked.load(Ordering::Relaxed), 1);
-        *readiness.last.lock().await =
-            Instant::now().checked_sub(READY_CACHE_TIME).map(|it| (it, Ready::Yes));
-        assert_eq!(ask().await, Ready::Yes);
-        assert_eq!(asked.load(Ordering::Relaxed), 2);
-    }
 }

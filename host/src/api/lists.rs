@@ -9,8 +9,6 @@ use arc_swap::ArcSwap;
 use governor::clock::{Clock as _, DefaultClock};
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 
-use super::Api;
-use super::problem::Problem;
 use crate::journey::accept::fair_share::{FairShare, Share, ShareOwner};
 use crate::journey::accept::refusal::{Outage, Refusal};
 
@@ -52,7 +50,12 @@ impl ListLimits {
         self.rate.load().owners.retain_recent();
     }
 
-    async fn take(&self, owner: ShareOwner) -> Result<Share, Refusal> {
+    /// Lets an owner read a page; to be kept while it is read.
+    ///
+    /// # Errors
+    /// The owner reads too many.
+    pub async fn admit(&self, owner: impl Into<ShareOwner>) -> Result<Share, Refusal> {
+        let owner = owner.into();
         if let Err(not_until) = self.rate.load().owners.check_key(&owner) {
             let retry_after = not_until.wait_time_from(self.clock.now());
             return Err(Refusal::RateLimited { retry_after });
@@ -71,14 +74,6 @@ impl Rate {
 }
 
 const BURST_SECONDS: NonZeroU32 = NonZeroU32::new(2).expect("not zero");
-
-/// Lets an owner read a page; to be kept while it is read.
-///
-/// # Errors
-/// The owner reads too many.
-pub async fn admit(api: &Api, owner: impl Into<ShareOwner>) -> Result<Share, Problem> {
-    Ok(api.lists.take(owner.into()).await?)
-}
 
 #[cfg(test)]
 mod tests {
@@ -99,7 +94,7 @@ mod tests {
     #[tokio::test]
     async fn an_account_that_reads_many_lists_leaves_connections_to_others() {
         let limits = limits(100);
-        let read = |n| limits.take(owner(n)).now_or_never();
+        let read = |n| limits.admit(owner(n)).now_or_never();
         let [first, second] = [read(1), read(1)];
         assert!(matches!(first, Some(Ok(_))), "{first:?}");
         assert!(second.is_none(), "it waits: {second:?}");
@@ -111,7 +106,7 @@ mod tests {
     #[tokio::test]
     async fn an_account_that_reads_too_often_is_told_when_to_come_again() {
         let limits = limits(1);
-        let read = |n| limits.take(owner(n)).now_or_never().map(|it| it.map(drop));
+        let read = |n| limits.admit(owner(n)).now_or_never().map(|it| it.map(drop));
         assert_eq!([read(1), read(1)], [Some(Ok(())), Some(Ok(()))]);
         let refused = read(1).and_then(Result::err).expect("refused");
         assert_eq!(refused.code(), "RATE_LIMITED");

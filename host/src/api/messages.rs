@@ -3,8 +3,7 @@
 mod filter;
 
 use axum::Json;
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Path, Query, Request, State};
+use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use serde_json::json;
@@ -13,12 +12,14 @@ use std::num::NonZeroU32;
 
 use super::admin::Admin;
 use super::problem::Problem;
+use super::query::Query;
 use super::queue::why_message;
 use super::send::{idempotency_key, mark_replayed, with_allowance};
 use super::shapes::{
     AttemptList, Audience, EventList, Message, MessagePage, Page, QueuedMessage, Resent,
 };
-use super::{Api, body, lists, query, request};
+use super::state::Api;
+use super::{body, query, request};
 use crate::account::key::Mode;
 use crate::id::MessageId;
 use crate::journey::accept::rate_limit::Allowance;
@@ -41,12 +42,11 @@ use filter::ListQuery;
 pub async fn list(
     admin: Admin,
     State(api): State<Api>,
-    query: Result<Query<ListQuery>, QueryRejection>,
+    Query(query): Query<ListQuery>,
 ) -> Result<Json<MessagePage>, Problem> {
-    let query = query::read(query)?;
     let (filter, after) = query.filter(&admin)?;
     let limit = query::limit(query.limit)?;
-    let _page = lists::admit(&api, admin.account()).await?;
+    let _page = api.lists.admit(admin.account()).await?;
     let page = api.store.messages(admin.account(), &filter, after, limit).await?;
     Ok(Json(Page::new(page.messages, page.next)))
 }

@@ -15,9 +15,8 @@ use utoipa::openapi::security::{ApiKey, ApiKeyValue, SecurityScheme};
 use utoipa::openapi::{ContentBuilder, Ref, RefOr, Required, ResponseBuilder, Schema};
 use utoipa::{Modify, OpenApi};
 
-use super::shapes::{
-    Attachment, BatchResponse, Fault, Health, Problem, SendRequest, SendResponse, WebhookEvent,
-};
+use super::shapes::{Attachment, BatchResponse, Fault, Health, Problem, SendRequest, SendResponse};
+use crate::webhooks::body::WebhookEvent;
 
 /// The document.
 #[derive(OpenApi)]

@@ -3,17 +3,12 @@
 
 use axum::extract::{FromRequestParts, Request};
 use http::request::Parts;
-use subtle::ConstantTimeEq;
 
 use super::admin::authenticated;
 use super::problem::Problem;
-use super::{Api, body, request};
+use super::state::Api;
+use super::{body, request};
 use crate::account::key::Scope;
-use crate::id::fill_random;
-
-/// A secret of this run of the server, for the command line on the same machine.
-#[derive(Clone)]
-pub struct ControlToken(String);
 
 /// Proof that the request is an operator's.
 #[derive(Debug)]
@@ -37,30 +32,6 @@ pub async fn with_body(
     }
 }
 
-impl ControlToken {
-    /// A new one.
-    #[must_use]
-    pub fn random() -> Self {
-        use std::fmt::Write as _;
-        let mut bytes = [0; 32];
-        fill_random(&mut bytes);
-        Self(bytes.iter().fold("wx_control_".to_owned(), |mut text, byte| {
-            let _infallible = write!(text, "{byte:02x}");
-            text
-        }))
-    }
-
-    /// Its text, for the file that only this server's user can read.
-    #[must_use]
-    pub fn secret(&self) -> &str {
-        &self.0
-    }
-
-    fn is(&self, presented: &str) -> bool {
-        self.0.as_bytes().ct_eq(presented.as_bytes()).into()
-    }
-}
-
 impl FromRequestParts<Api> for Operator {
     type Rejection = Problem;
 
@@ -71,11 +42,5 @@ impl FromRequestParts<Api> for Operator {
         }
         let ip = request::ip(&parts.extensions);
         authenticated(&parts.headers, ip, api, Scope::Operator).await.map(|_| Self(()))
-    }
-}
-
-impl std::fmt::Debug for ControlToken {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("ControlToken")
     }
 }

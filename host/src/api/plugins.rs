@@ -1,15 +1,17 @@
 //! `/v1/plugins`: what each slot runs, and the operator's orders.
 
 use axum::Json;
-use axum::extract::{Path, Query, Request, State};
+use axum::extract::{Path, Request, State};
 use bytes::Bytes;
 use http::StatusCode;
 use serde::Deserialize;
 
+use super::body;
 use super::operator::{Operator, with_body};
 use super::problem::Problem;
+use super::query::Query;
 use super::shapes::{Impact, Installed, Listing, LogPage, Page, Slot};
-use super::{Api, body};
+use super::state::Api;
 use crate::journey::accept::fair_share::ShareOwner;
 use crate::journey::accept::refusal::{Outage, Refusal};
 use crate::plugin::manager::{Order, OrderError};
@@ -49,7 +51,7 @@ pub struct ShadowQuery {
 #[utoipa::path(get, path = "/v1/plugins", operation_id = "list_plugins", tag = "plugins",
     security(("apiKey" = [])),
     responses((status = 200, description = "All slots", body = Listing),
-              super::shapes::OperatorRefusals))]
+              super::shapes::OperatorReadRefusals))]
 pub async fn list(_: Operator, State(api): State<Api>) -> Json<Page<Slot>> {
     let slots = api.plugins.statuses().slots();
     Json(Page::whole(slots.into_iter().map(|(name, view)| Slot::new(name, view))))
@@ -60,7 +62,7 @@ pub async fn list(_: Operator, State(api): State<Api>) -> Json<Page<Slot>> {
     security(("apiKey" = [])),
     params(("slot" = inline(super::shapes::SlotRef), Path, description = "The slot's name")),
     responses((status = 200, description = "The slot", body = Slot),
-              super::shapes::OperatorRefusals))]
+              super::shapes::OperatorReadRefusals))]
 pub async fn show(
     _: Operator,
     State(api): State<Api>,
@@ -184,7 +186,7 @@ pub async fn impact(
     params(("slot" = inline(super::shapes::SlotRef), Path, description = "The slot's name"),
            ("limit" = inline(Option<super::shapes::Count>), Query, description = "At most so many lines; 100")),
     responses((status = 200, description = "The lines, oldest first", body = Listing),
-              super::shapes::OperatorRefusals))]
+              super::shapes::OperatorReadRefusals))]
 pub async fn logs(
     _: Operator,
     State(api): State<Api>,

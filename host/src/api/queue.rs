@@ -8,7 +8,7 @@ use http::StatusCode;
 use super::operator::Operator;
 use super::problem::Problem;
 use super::shapes::{Audience, QueuedDomain, QueuedMessage};
-use super::{Api, lists};
+use super::state::Api;
 use crate::delivery::queue::why;
 use crate::id::MessageId;
 use crate::journey::accept::fair_share::ShareOwner;
@@ -21,7 +21,7 @@ use crate::store::records::RouteChoice;
 #[utoipa::path(get, path = "/v1/queue/messages/{id}", operation_id = "why_queued_message", tag = "queue",
     security(("apiKey" = [])), params(("id" = String, Path, description = "`msg_…`")),
     responses((status = 200, description = "Why it waits", body = QueuedMessage),
-              super::shapes::OperatorRefusals))]
+              super::shapes::OperatorReadRefusals))]
 pub async fn message(
     _: Operator,
     State(api): State<Api>,
@@ -40,13 +40,13 @@ pub async fn message(
     tag = "queue", security(("apiKey" = [])),
     params(("domain" = String, Path, description = "A recipient domain, or an address literal")),
     responses((status = 200, description = "Why its mail waits", body = QueuedDomain),
-              super::shapes::OperatorRefusals))]
+              super::shapes::OperatorReadRefusals))]
 pub async fn domain(
     _: Operator,
     State(api): State<Api>,
     Path(domain): Path<String>,
 ) -> Result<Json<QueuedDomain>, Problem> {
-    let _page = lists::admit(&api, ShareOwner::Operator).await?;
+    let _page = api.lists.admit(ShareOwner::Operator).await?;
     let lane = lane(&domain)?;
     let why = why::domain(&lane, &api.store, &api.admission).await?;
     let why = why.ok_or_else(|| {

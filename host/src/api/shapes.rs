@@ -3,7 +3,6 @@
 
 mod brand;
 mod domain;
-mod event;
 mod health;
 mod message;
 mod operator;
@@ -19,7 +18,6 @@ mod webhook;
 
 pub use brand::Brand;
 pub use domain::{DeletedDomain, Domain, DomainSummary};
-pub use event::WebhookEvent;
 pub use health::{Health, HealthInDetail};
 pub use message::{Attempt, AttemptList, Event, EventList, Message, MessagePage, MessageSummary};
 pub use operator::{DecisionRecord, Impact, Installed, LogPage, Slot};
@@ -30,8 +28,8 @@ pub use reference::{
     Component, ComponentOrNothing, Count, DecisionOrMessage, ImpactRule, Limit, SlotRef,
 };
 pub use refusals::{
-    AdminRefusals, BrandRefusals, OperatorRefusals, ReadRefusals, Refusals, ResendRefusals,
-    StateRefusals,
+    AdminRefusals, BrandRefusals, OperatorReadRefusals, OperatorRefusals, ReadRefusals, Refusals,
+    ResendRefusals, StateRefusals,
 };
 pub use request::{
     AddDomain, Attachment, ChangeBrand, ChangeWebhook, CreateWebhook, IdempotencyKey,

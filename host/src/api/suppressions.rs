@@ -1,10 +1,9 @@
 //! `/v1/suppressions`: the addresses that an account sends nothing more to.
 
-mod wanted;
+mod parse;
 
 use axum::Json;
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Path, Query, Request, State};
+use axum::extract::{Path, Request, State};
 use http::StatusCode;
 use serde::Deserialize;
 use serde_json::Value;
@@ -12,17 +11,18 @@ use utoipa::IntoParams;
 
 use super::admin::Admin;
 use super::problem::Problem;
-use super::query::Faults;
+use super::query::{Faults, Query};
 use super::shapes::{
     DeletedSuppression, Page, Suppression, SuppressionPage, SuppressionResult, SuppressionResults,
 };
-use super::{Api, body, lists, query};
+use super::state::Api;
+use super::{body, query};
 use crate::id::AccountId;
 use crate::journey::accept::refusal::{Fault, Refusal};
 use crate::message::address::EmailAddress;
 use crate::store::Suppressed;
 use crate::store::records::{NewSuppression, SuppressionKind};
-use wanted::{FIELDS, items, wanted};
+use parse::{FIELDS, items, wanted};
 
 const KINDS: [SuppressionKind; 3] =
     [SuppressionKind::Bounce, SuppressionKind::Complaint, SuppressionKind::Manual];
@@ -53,10 +53,10 @@ pub struct ListQuery {
 pub async fn list(
     admin: Admin,
     State(api): State<Api>,
-    query: Result<Query<ListQuery>, QueryRejection>,
+    query: Result<Query<ListQuery>, Problem>,
 ) -> Result<Json<SuppressionPage>, Problem> {
     let account = account(admin)?;
-    let query = query::read(query)?;
+    let Query(query) = query?;
     let mut faults = Faults::default();
     let kind = faults.read("kind", query.kind.as_deref(), kind);
     let address = faults.read("address", query.address.as_deref(), str::parse::<EmailAddress>);
@@ -71,7 +71,7 @@ pub async fn list(
         return Ok(Json(Page::whole(found)));
     }
     let limit = query::limit(query.limit)?;
-    let _page = lists::admit(&api, account).await?;
+    let _page = api.lists.admit(account).await?;
     let page = api.store.suppressions(account, kind, query.after.as_deref(), limit, now).await?;
     Ok(Json(Page::new(page.suppressions, page.next)))
 }

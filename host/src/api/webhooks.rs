@@ -4,8 +4,7 @@
 mod fields;
 
 use axum::Json;
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{FromRequestParts, Path, Query, Request, State};
+use axum::extract::{FromRequestParts, Path, Request, State};
 use http::StatusCode;
 use http::request::Parts;
 use serde::Deserialize;
@@ -14,11 +13,13 @@ use serde_json::Value;
 use super::admin::Admin;
 use super::operator::Operator;
 use super::problem::Problem;
+use super::query::Query;
 use super::shapes::{
     DeletedWebhook, NewWebhook, Page, Replayed, Webhook, WebhookDelivery, WebhookDeliveryList,
     WebhookList, WebhookTest,
 };
-use super::{Api, body, lists, query};
+use super::state::Api;
+use super::{body, query};
 use crate::clock::Timestamp;
 use crate::id::{EventId, WebhookId};
 use crate::journey::accept::fair_share::ShareOwner;
@@ -53,7 +54,7 @@ impl FromRequestParts<Api> for Holder {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Self, Problem> {
-        match query::read(Query::<OwnerQuery>::try_from_uri(&parts.uri))?.owner {
+        match query::read::<OwnerQuery>(&parts.uri)?.owner {
             Whose::Account => {
                 let admin = Admin::from_request_parts(parts, api).await?;
                 let admin = admin.must_be_live("webhooks are told of the account's live mail")?;
@@ -98,15 +99,14 @@ pub struct DeliveriesQuery {
            ("limit" = inline(Option<super::shapes::Limit>), Query, description = "At most so many; 50"),
            ("after" = inline(Option<WebhookId>), Query, description = "The last one of the page before")),
     responses((status = 200, description = "Webhooks", body = WebhookList),
-              super::shapes::AdminRefusals))]
+              super::shapes::ReadRefusals))]
 pub async fn list(
     Holder(owner): Holder,
     State(api): State<Api>,
-    query: Result<Query<ListQuery>, QueryRejection>,
+    Query(query): Query<ListQuery>,
 ) -> Result<Json<WebhookList>, Problem> {
-    let query = query::read(query)?;
     let limit = query::limit(query.limit)?;
-    let _page = lists::admit(&api, share_owner(owner)).await?;
+    let _page = api.lists.admit(share_owner(owner)).await?;
     let mut rows = api.store.webhooks(owner, query.after, limit + 1).await?;
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let has_more = rows.len() > limit;
@@ -144,7 +144,7 @@ pub async fn create(
     params(("webhook" = String, Path, description = "`whk_…`"),
            ("owner" = inline(Option<super::shapes::WebhookOwner>), Query, description = "Whose; the account's")),
     responses((status = 200, description = "The webhook", body = Webhook),
-              super::shapes::AdminRefusals))]
+              super::shapes::ReadRefusals))]
 pub async fn show(
     holder: Holder,
     State(api): State<Api>,
@@ -241,14 +241,13 @@ pub async fn test(
            ("limit" = inline(Option<super::shapes::Limit>), Query, description = "At most so many; 50"),
            ("after" = inline(Option<EventId>), Query, description = "The last one of the page before")),
     responses((status = 200, description = "Deliveries", body = WebhookDeliveryList),
-              super::shapes::AdminRefusals))]
+              super::shapes::ReadRefusals))]
 pub async fn deliveries(
     holder: Holder,
     State(api): State<Api>,
     Path(webhook): Path<String>,
-    query: Result<Query<DeliveriesQuery>, QueryRejection>,
+    Query(query): Query<DeliveriesQuery>,
 ) -> Result<Json<WebhookDeliveryList>, Problem> {
-    let query = query::read(query)?;
     let state = query.state.map(|word| {
         let state = DeliveryState::from_name(&word);
         state.ok_or_else(|| {
@@ -258,7 +257,7 @@ pub async fn deliveries(
     let state = state.transpose()?;
     let id = find(&api, &holder, &webhook).await?.id;
     let limit = query::limit(query.limit)?;
-    let _page = lists::admit(&api, share_owner(holder.0)).await?;
+    let _page = api.lists.admit(share_owner(holder.0)).await?;
     let page = api.store.webhook_deliveries(id, state, query.after, limit).await?;
     Ok(Json(Page::new(page.deliveries, page.next)))
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::error::CliError;
-use crate::config::{Config, Log, LogFormat};
+use crate::config::{Config, ConfigError, Log, LogFilter, LogFormat};
 use crate::server;
 use crate::telemetry;
 
@@ -19,13 +19,13 @@ pub struct Check {
 
 /// Prints that all is well, or every fault at once.
 pub async fn run(check: &Check) -> Result<(), CliError> {
-    let warnings = Log { filter: "warn".to_owned(), format: LogFormat::Text };
-    telemetry::logs::start(&warnings)?;
+    let filter = LogFilter::level(tracing::Level::WARN);
+    telemetry::logs::start(&Log { filter, format: LogFormat::Text });
     let reading = Config::read(Some(&check.config), std::env::vars())?;
     let faults = [reading.faults.clone(), server::check(&reading).await].concat();
     if faults.is_empty() {
         println!("{}: the configuration is valid", check.config.display());
         return Ok(());
     }
-    Err(CliError::Unusable { path: check.config.clone(), faults })
+    Err(ConfigError::invalid(Some(&check.config), faults).into())
 }

@@ -11,7 +11,7 @@ use clap::Args;
 
 use super::error::CliError;
 use crate::cli::output;
-use crate::config::{Config, ListenAddresses, MetricsListen};
+use crate::config::{Config, ListenAddresses, LogFilter, MetricsListen};
 use crate::server;
 use crate::server::StartError;
 use crate::server::data_dir::DataDir;
@@ -46,7 +46,7 @@ pub struct Dev {
 /// Runs until a signal.
 pub async fn run(dev: Dev) -> Result<(), CliError> {
     let config = configuration(&dev)?;
-    telemetry::logs::start(&config.log)?;
+    telemetry::logs::start(&config.log);
     let directory = dev.data_dir.display();
     dev.tell(format_args!(
         "Starting in {directory}: compiling the plugins (some seconds at the first start) …"
@@ -124,7 +124,7 @@ fn configuration(dev: &Dev) -> Result<Config, CliError> {
         config.http.metrics_listen = MetricsListen::Public;
     }
     if !from_environment("WAXWING_LOG__FILTER") && !dev.json {
-        "warn".clone_into(&mut config.log.filter);
+        config.log.filter = LogFilter::level(tracing::Level::WARN);
     }
     if !from_environment("WAXWING_LIMITS__SENDS_PER_SECOND") {
         config.limits.sends_per_second = DEV_SENDS.try_into().expect("not zero");

@@ -21,11 +21,6 @@ pub enum CliError {
     Runtime(std::io::Error),
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// Files that the configuration names.
-    #[error("{path}: the configuration is not valid:\n  {}", faults.join("\n  "))]
-    Unusable { path: PathBuf, faults: Vec<String> },
-    #[error("[log] filter is not valid: {0}")]
-    LogFilter(#[from] tracing_subscriber::filter::ParseError),
     #[error(transparent)]
     Start(#[from] StartError),
     #[error(transparent)]

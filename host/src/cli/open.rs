@@ -9,7 +9,7 @@ use clap::Args;
 use super::error::CliError;
 use super::output::Output;
 use crate::clock::Clock;
-use crate::config::Config;
+use crate::config::{Config, LogFilter};
 use crate::plugin::Plugins;
 use crate::server;
 use crate::server::data_dir::{DataDir, DataDirError};
@@ -36,7 +36,6 @@ pub struct Target {
 pub struct Opened {
     /// The store.
     pub store: Store,
-    /// The time.
     pub clock: Clock,
     config: Config,
     data: DataDir,
@@ -59,18 +58,18 @@ impl Target {
         if !DataDir::has_database_at(&config.store.data_dir) {
             return Err(CliError::NoStore(config.store.data_dir));
         }
-        Self::open_at(config, self.config.is_none()).await
+        self.open_at(config).await
     }
 
     /// The same for the first command of a new server: the store is made where it is missing.
     pub async fn open_or_make(&self) -> Result<Opened, CliError> {
         let config = self.config()?;
-        Self::open_at(config, self.config.is_none()).await
+        self.open_at(config).await
     }
 
-    async fn open_at(mut config: Config, has_no_file: bool) -> Result<Opened, CliError> {
-        "warn".clone_into(&mut config.log.filter);
-        telemetry::logs::start(&config.log)?;
+    async fn open_at(&self, mut config: Config) -> Result<Opened, CliError> {
+        config.log.filter = LogFilter::level(tracing::Level::WARN);
+        telemetry::logs::start(&config.log);
         let is_new = !DataDir::has_database_at(&config.store.data_dir);
         let data = DataDir::open(&config.store.data_dir)?;
         data.warn_of_readers();
@@ -81,7 +80,7 @@ impl Target {
         let store = Store::open(&data.database()?).await?;
         // What is said here stands above what a server has noted, unless that server runs.
         let runs = matches!(data.lock(), Err(DataDirError::Locked { .. }));
-        if runs || (has_no_file && !is_configured()) {
+        if runs || (self.config.is_none() && !is_configured()) {
             server::domains::adopt_settings(&mut config, &store).await?;
             server::webhooks::adopt_settings(&mut config, &store).await?;
         }

@@ -6,6 +6,7 @@ mod check;
 mod dev;
 mod error;
 mod inspect;
+mod local_validation;
 mod new;
 mod online;
 mod project;
@@ -13,7 +14,6 @@ mod record;
 mod scaffold;
 mod sign;
 mod test;
-mod tried;
 
 use clap::Subcommand;
 

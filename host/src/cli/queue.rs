@@ -56,14 +56,8 @@ fn message(value: &Value) -> String {
         format!("Why: {}.", text(value, "explanation")),
     ];
     lines.push(format!("Reason: {}.", text(value, "reason")));
-    let until = value["until"].as_str().map(|it| match value["waitsFor"].as_str() {
-        Some("scheduled") => format!("It is sent at {it}."),
-        Some("ending") => format!("It ends at {it}."),
-        _ => format!(
-            "Its next attempt is due at {it}, and earlier if the destination takes mail again."
-        ),
-    });
-    lines.extend(until.into_iter().chain(advice(value)).chain(last_attempt(value)));
+    let next = value["next"].as_str().map(|it| format!("Next: {it}."));
+    lines.extend(next.into_iter().chain(advice(value)).chain(last_attempt(value)));
     lines.join("\n")
 }
 

@@ -22,7 +22,7 @@ pub struct Serve {
 pub async fn run(serve: Serve) -> Result<(), CliError> {
     let configuration = || Config::load(Some(&serve.config), std::env::vars());
     let config = configuration()?;
-    telemetry::logs::start(&config.log)?;
+    telemetry::logs::start(&config.log);
     let running = Box::pin(server::start(&config)).await?;
     let (starttls, tls) = (listed(&running.smtp_starttls), listed(&running.smtp_tls));
     let metrics = running.metrics.map(tracing::field::display);

@@ -41,6 +41,16 @@ fn all_bounds_that_are_broken_are_named_at_once() {
 }
 
 #[test]
+fn a_filter_of_the_log_is_judged_with_everything_else() {
+    let filter = "waxwing=loud,,=[";
+    let pairs = [("WAXWING_LOG__FILTER", filter), ("WAXWING_LIMITS__CONNECTIONS", "0")];
+    let error = Config::load(None, environment(&pairs).into_iter()).expect_err("broken");
+    let text = error.to_string();
+    assert!(text.contains("WAXWING_LOG__FILTER: `waxwing=loud,,=[` is no filter"), "{text}");
+    assert!(text.contains("limits.connections"), "{text}");
+}
+
+#[test]
 fn each_bad_element_of_a_list_is_named() {
     let directory = tempfile::tempdir().expect("a directory");
     let file = directory.path().join("waxwing.toml");

@@ -16,10 +16,10 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use tokio::time::Instant;
 
-use crate::delivery::outcome::{Deferral, Outcome, Report};
+use crate::delivery::outcome::{Deferral, Outcome, Report, RouteTaken};
 use crate::delivery::routing::mx::MxHosts;
 use crate::delivery::routing::route::Smarthost;
-use crate::delivery::shaping::admission::{AdmissionControl, DIRECT, Plan};
+use crate::delivery::shaping::admission::{AdmissionControl, Plan};
 use crate::delivery::shaping::destination::{ConnectionPermit, Slot};
 use crate::delivery::smtp::Security;
 use crate::id::AccountId;
@@ -58,8 +58,8 @@ impl Attempts {
     pub async fn make(&self, lease: &Lease, plan: Plan) -> Report {
         let attempt = AssertUnwindSafe(self.within_time(lease, plan)).catch_unwind();
         attempt.await.unwrap_or_else(|_| {
-            tracing::error!(message = %lease.message_id, "delivery attempt panicked");
-            Report::deferred("", "the server failed in this attempt; see its log")
+            tracing::error!(message_id = %lease.message_id, "delivery attempt panicked");
+            Report::deferred(None, "the server failed in this attempt; see its log")
         })
     }
 
@@ -69,7 +69,7 @@ impl Attempts {
         tokio::time::timeout(ATTEMPT_TIME, attempt).await.unwrap_or_else(|_| {
             let minutes = ATTEMPT_TIME.as_secs() / 60;
             let words = format!("not done after {minutes} minutes: it may have arrived");
-            Report::new(Outcome::Deferred(Deferral::MayHaveArrived), "", words)
+            Report::new(Outcome::Deferred(Deferral::MayHaveArrived), None, words)
         })
     }
 
@@ -78,16 +78,16 @@ impl Attempts {
             Ok(Some(raw)) => raw,
             Ok(None) => {
                 let words = "the stored body is missing or damaged";
-                return Report::new(Outcome::Failed(None), "", words);
+                return Report::new(Outcome::Failed(None), None, words);
             }
             Err(error) => {
-                tracing::error!(message = %lease.message_id, %error, "stored message body cannot be read; deferring the message");
-                return Report::deferred("", "the stored body cannot be read now");
+                tracing::error!(message_id = %lease.message_id, %error, "stored message body cannot be read; deferring the message");
+                return Report::deferred(None, "the stored body cannot be read now");
             }
         };
         let mut message = match OutboundMessage::sign(lease, raw, &self.signer).await {
             Ok(message) => message,
-            Err((outcome, words)) => return Report::new(outcome, "", words),
+            Err((outcome, words)) => return Report::new(outcome, None, words),
         };
         match plan {
             Plan::Sandbox(_slot) => self.sandbox.attempt(lease, message.content()).await,
@@ -102,7 +102,7 @@ impl Attempts {
 
     async fn sender(&self, lease: &Lease) -> Result<Option<EmailAddress>, Report> {
         let path = self.return_paths.of(lease).await;
-        path.map_err(|reason| Report::deferred("", reason.to_string()))
+        path.map_err(|reason| Report::deferred(None, reason.to_string()))
     }
 
     /// Tries the smarthosts in their order until one accepts or rejects the message.
@@ -132,7 +132,7 @@ impl Attempts {
                 },
             };
             let delivery = Delivery {
-                route: &smarthost.name,
+                route: RouteTaken::Smarthost(smarthost.name.clone()),
                 accepted: Outcome::Relayed,
                 destination: &slot.destination,
                 health: &slot.health,
@@ -155,7 +155,7 @@ impl Attempts {
                 Continue(report) => last = Some(after(report)),
             }
         }
-        last.unwrap_or_else(|| Report::deferred("", "no smarthost has a place now"))
+        last.unwrap_or_else(|| Report::deferred(None, "no smarthost has a place now"))
     }
 
     /// A slot and a connection at a further smarthost, if there is one soon.
@@ -189,7 +189,8 @@ impl Attempts {
                     Some(backoff) => Deferral::NoReply.backing_off(backoff),
                     None => Deferral::NoReply,
                 };
-                return Continue(Report::new(Outcome::Deferred(why), &smarthost.name, words));
+                let route = Some(delivery.route.clone());
+                return Continue(Report::new(Outcome::Deferred(why), route, words));
             }
         };
         let targets: Vec<Target<'_>> = addresses
@@ -237,10 +238,10 @@ impl Attempts {
             .collect();
         if targets.is_empty() && is_enforced {
             let words = "its MTA-STS policy allows none of its mail exchangers (RFC 8461)";
-            return Report::deferred(DIRECT, words);
+            return Report::deferred(Some(RouteTaken::Direct), words);
         }
         let delivery = Delivery {
-            route: DIRECT,
+            route: RouteTaken::Direct,
             accepted: Outcome::Delivered,
             destination: &slot.destination,
             health: &slot.health,

@@ -1,11 +1,15 @@
 //! The outcome of one attempt for one recipient: data, not an error.
 
+use std::fmt;
 use std::net::SocketAddr;
 
 use crate::clock::Timestamp;
 use crate::id::AccountId;
 use crate::message::status::{EnhancedCode, ReplyClass, ServerReply, Stage, classify};
 use crate::message::waits_for::{Hosts, WaitsFor};
+
+const SANDBOX: &str = "sandbox";
+const DIRECT: &str = "direct";
 
 /// How an attempt ended, and what led to that.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,13 +73,25 @@ pub enum AddressJudgement {
 /// Where an attempt went, and what was said there.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Contact {
-    /// `sandbox`, `direct`, or the name of a smarthost; empty where the attempt did not come so far.
-    pub route: String,
+    /// None where the attempt did not come so far.
+    pub route: Option<RouteTaken>,
     /// The host that answered, or did not, and its address.
     pub host: Option<(String, SocketAddr)>,
     /// How the connection was encrypted.
     pub tls: Option<String>,
     pub conversation: String,
+}
+
+/// Which way an attempt went. What [`fmt::Display`] writes stands in the column `attempts.route` and in answers of
+/// the API.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RouteTaken {
+    /// To the sandbox inbox.
+    Sandbox,
+    /// To the mail exchangers of the recipient's domain.
+    Direct,
+    /// To the smarthost of this name.
+    Smarthost(String),
 }
 
 /// Why and until when delivery backs off from hosts.
@@ -95,15 +111,38 @@ pub struct Backoff {
 
 impl Report {
     #[must_use]
-    pub fn new(outcome: Outcome, route: &str, words: impl Into<String>) -> Self {
-        let contact = Contact { route: route.to_owned(), ..Contact::default() };
+    pub fn new(outcome: Outcome, route: Option<RouteTaken>, words: impl Into<String>) -> Self {
+        let contact = Contact { route, ..Contact::default() };
         Self { outcome, words: words.into(), contact }
     }
 
     /// A deferral that no server caused.
     #[must_use]
-    pub fn deferred(route: &str, words: impl Into<String>) -> Self {
+    pub fn deferred(route: Option<RouteTaken>, words: impl Into<String>) -> Self {
         Self::new(Outcome::Deferred(Deferral::NoReply), route, words)
+    }
+}
+
+impl RouteTaken {
+    /// Reads what the column holds, where nothing is written for an attempt that took no route.
+    #[must_use]
+    pub fn of_column(text: &str) -> Option<Self> {
+        match text {
+            "" => None,
+            SANDBOX => Some(Self::Sandbox),
+            DIRECT => Some(Self::Direct),
+            name => Some(Self::Smarthost(name.to_owned())),
+        }
+    }
+}
+
+impl fmt::Display for RouteTaken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Sandbox => SANDBOX,
+            Self::Direct => DIRECT,
+            Self::Smarthost(name) => name,
+        })
     }
 }
 

@@ -73,7 +73,6 @@ pub struct Answer {
 }
 
 impl RecordType {
-    /// All of them.
     pub const ALL: [Self; 10] = [
         Self::A,
         Self::Aaaa,

@@ -84,6 +84,6 @@ fn log_blanks(message: &NewMessage, channel: Channel) {
     if channel == Channel::Smtp && !message.blank.is_empty() {
         let template = message.template.as_ref().map(|(slug, _)| slug.as_str());
         let (id, blank) = (message.id, message.blank.join(", "));
-        tracing::warn!(message = %id, template, blank, "a message was accepted over SMTP although its template left variables blank");
+        tracing::warn!(message_id = %id, template, blank, "a message was accepted over SMTP although its template left variables blank");
     }
 }

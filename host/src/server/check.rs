@@ -10,7 +10,6 @@ use crate::clock::Clock;
 use crate::config::{self, Reading};
 use crate::delivery::smtp::TlsClient;
 use crate::store::Store;
-use crate::telemetry;
 use crate::trust;
 
 /// Asks everything that a start asks of the configuration, by the same functions: the certificate and its key,
@@ -49,9 +48,6 @@ pub async fn check(reading: &Reading) -> Vec<String> {
     faults
         .note(trust::https(config.webhooks.ca_file.as_deref()).map_err(WebhooksError::from).err());
     faults.note(domains::resolver(config, &clock).err());
-    faults.note(
-        telemetry::logs::check(&config.log).err().map(|error| format!("log.filter: {error}")),
-    );
     for listener in config::listeners(config).iter().filter(|it| reading.has(it.key)) {
         faults.note(accept::check(listener.address, listener.key).err());
     }

@@ -18,8 +18,8 @@ use super::{
     bounces, delivery, descriptors, domains, http, master_key, memory, plugins, relay, webhooks,
 };
 use crate::api::client::{Forwarding, TrustedProxies};
+use crate::api::control_token::ControlToken;
 use crate::api::lists::ListLimits;
-use crate::api::operator::ControlToken;
 use crate::api::{Api, ApiParts};
 use crate::clock::Clock;
 use crate::config::{Config, ForwardedHeader};

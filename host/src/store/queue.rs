@@ -331,7 +331,7 @@ async fn read_leases(
         match lease(row, attempt, first_at) {
             Ok(lease) => leases.push(lease),
             Err(error) => {
-                tracing::error!(message = id, %error, "a message cannot be read; it is given up");
+                tracing::error!(message_id = id, %error, "a message cannot be read; it is given up");
                 attempts.insert(id, (attempt, first_at));
             }
         }

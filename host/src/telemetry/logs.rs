@@ -2,7 +2,6 @@
 
 use std::io::IsTerminal;
 
-use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::format::FmtSpan;
 
 use crate::config::{Log, LogFormat};
@@ -12,11 +11,10 @@ use crate::config::{Log, LogFormat};
 const WITH_ADDRESSES: [&str; 4] = ["mailin=warn", "lettre=warn", "rustls=error", "sqlx=warn"];
 
 /// Starts logging. A second call in one process changes nothing.
-///
-/// # Errors
-/// The filter is not valid.
-pub fn start(log: &Log) -> Result<(), tracing_subscriber::filter::ParseError> {
-    let filter = filter(log)?;
+pub(crate) fn start(log: &Log) {
+    let filter = WITH_ADDRESSES.into_iter().fold(log.filter.filter(), |filter, library| {
+        filter.add_directive(library.parse().expect("each is a directive"))
+    });
     let lines = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
@@ -29,21 +27,4 @@ pub fn start(log: &Log) -> Result<(), tracing_subscriber::filter::ParseError> {
         LogFormat::Text => lines.with_target(false).try_init(),
         LogFormat::Json => lines.json().flatten_event(true).try_init(),
     };
-    Ok(())
-}
-
-/// Whether [`start`] would take the filter.
-///
-/// # Errors
-/// The filter is not valid.
-pub fn check(log: &Log) -> Result<(), tracing_subscriber::filter::ParseError> {
-    filter(log).map(drop)
-}
-
-fn filter(log: &Log) -> Result<EnvFilter, tracing_subscriber::filter::ParseError> {
-    let mut filter = EnvFilter::try_new(&log.filter)?;
-    for library in WITH_ADDRESSES {
-        filter = filter.add_directive(library.parse()?);
-    }
-    Ok(filter)
 }

@@ -99,7 +99,6 @@ pub struct WrongType {
 }
 
 impl VariableType {
-    /// All of them.
     pub const ALL: [Self; 5] =
         [Self::String, Self::Number, Self::Boolean, Self::Array, Self::Object];
 

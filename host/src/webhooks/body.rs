@@ -1,81 +1,232 @@
 //! What is posted: `{"type", "timestamp", "data"}`, written once for an event.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use utoipa::ToSchema;
 
 use crate::clock::Timestamp;
-use crate::id::WebhookId;
-use crate::store::{EventSubject, PublishedEvent, WebhookOwner};
+use crate::id::{AccountId, WebhookId};
+use crate::store::{EventSubject, MessageSubject, PublishedEvent, WebhookOwner};
+
+/// What is posted to a webhook, with the headers `webhook-id`, `webhook-timestamp` and
+/// `webhook-signature` of Standard Webhooks.
+#[derive(Serialize, ToSchema)]
+pub struct WebhookEvent {
+    /// `message.scheduled`, `.queued`, `.sending`, `.delivered`, `.relayed`, `.deferred`, `.bounced`,
+    /// `.failed`, `.suppressed`, `.canceled`, `.complained`; `domain.verified`, `.warning`, `.degraded`,
+    /// `.failed`; `credits.low`, `.exhausted`; `template.published`; `plugin.activated`, `.rolled_back`,
+    /// `.trapped`; `webhook.disabled`; and `webhook.test`, which is posted when somebody asks for a test
+    /// and needs no choice.
+    r#type: String,
+    /// When it happened.
+    #[schema(format = "date-time")]
+    timestamp: String,
+    /// The facts; which ones depends on the type.
+    data: WebhookData,
+}
+
+/// What a webhook event says about its subject: a message, a domain, a plugin or a balance.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+pub enum WebhookData {
+    Message(Box<MessageEvent>),
+    Domain(DomainEvent),
+    #[schema(value_type = BTreeMap<String, Value>)]
+    Other(Map<String, Value>),
+}
+
+/// Of `message.<state>`.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MessageEvent {
+    /// `msg_…`
+    message_id: String,
+    /// `acc_…`
+    #[schema(value_type = String)]
+    account_id: Option<AccountId>,
+    /// The state that it has got; of `message.complained` where it stands, and null where it is not kept.
+    state: Option<String>,
+    /// Why, in the words of the server that said it.
+    reason: String,
+    /// Of `message.bounced`.
+    #[serde(flatten)]
+    #[schema(value_type = BouncedMessage)]
+    bounce: Option<BouncedMessage>,
+    /// Missing where the message is not kept any more.
+    #[serde(flatten)]
+    #[schema(value_type = KeptMessage)]
+    message: Option<KeptMessage>,
+}
+
+/// What `message.bounced` also says.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct BouncedMessage {
+    /// Of `message.bounced`: the code of the server's reply, as `550`.
+    code: Option<u16>,
+    /// Of `message.bounced`: the enhanced status code, as `5.1.1`.
+    enhanced: Option<String>,
+    /// Of `message.bounced`: `hard` where the address takes no mail, `unclear` where it was refused without a
+    /// reason, `refused` where this message was.
+    #[schema(required = false)]
+    class: String,
+    /// Of `message.bounced`: the host that refused it.
+    remote_host: Option<String>,
+    /// Of `message.bounced`: whether the address is on the suppression list now.
+    #[schema(required = false)]
+    suppressed: bool,
+}
+
+/// What is said of a message while it is kept.
+#[derive(Serialize, ToSchema)]
+pub struct KeptMessage {
+    /// The recipient.
+    #[schema(required = false)]
+    to: String,
+    /// The author.
+    #[schema(required = false)]
+    from: String,
+    /// The subject.
+    #[schema(required = false)]
+    subject: String,
+    /// The slug of its template.
+    template: Option<String>,
+    /// Your own words.
+    #[schema(value_type = Vec<String>, required = false)]
+    tags: Value,
+    /// Your own facts.
+    #[schema(value_type = BTreeMap<String, String>, required = false)]
+    metadata: Map<String, Value>,
+    /// What it cost.
+    #[schema(required = false)]
+    credits: i64,
+    /// How many attempts had begun.
+    #[schema(required = false)]
+    attempt: i64,
+}
+
+/// Of `domain.<event>`.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DomainEvent {
+    /// `dom_…`
+    domain_id: String,
+    /// `acc_…`
+    #[schema(value_type = String)]
+    account_id: Option<AccountId>,
+    /// Its name; missing where the domain is not there any more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    /// Why.
+    reason: String,
+}
 
 /// The body for an event.
 #[must_use]
 pub fn of_event(event: &PublishedEvent) -> String {
-    let mut data = Map::new();
-    let mut put = |name: &str, value: Value| drop(data.insert(name.to_owned(), value));
-    let (group, word) = event.r#type.split_once('.').unwrap_or((&event.r#type, ""));
-    match group {
-        "message" => {
-            put("messageId", json!(event.subject));
-            put("accountId", account(event));
-            // A complaint is a mark beside the state.
-            let state = match (&event.about, word) {
-                (EventSubject::Message(about), "complained") => Some(about.state.as_str()),
-                (EventSubject::Domain(_) | EventSubject::Nothing, "complained") => None,
-                (
-                    EventSubject::Message(_) | EventSubject::Domain(_) | EventSubject::Nothing,
-                    word,
-                ) => Some(word),
-            };
-            put("state", json!(state));
-            put("reason", json!(event.detail));
-            event.facts.iter().for_each(|(name, value)| put(name, value.clone()));
-            if let EventSubject::Message(about) = &event.about {
-                put("to", json!(about.recipient));
-                put("from", json!(about.sender));
-                put("subject", json!(about.subject));
-                put("template", json!(about.template));
-                put("tags", about.tags.clone());
-                put("metadata", Value::Object(about.metadata.clone()));
-                put("credits", json!(about.credits));
-                put("attempt", json!(about.attempt));
-            }
-        }
-        "domain" => {
-            put("domainId", json!(event.subject));
-            put("accountId", account(event));
-            if let EventSubject::Domain(name) = &event.about {
-                put("name", json!(name));
-            }
-            put("reason", json!(event.detail));
-        }
-        _ => {
-            if let WebhookOwner::Account(id) = event.owner {
-                put("accountId", json!(id));
-            }
-            match serde_json::from_str(&event.detail) {
-                Ok(Value::Object(facts)) => {
-                    facts.into_iter().for_each(|(name, value)| put(&name, value));
-                }
-                Ok(_) | Err(_) => put("reason", json!(event.detail)),
-            }
-        }
-    }
-    whole(&event.r#type, event.at, &Value::Object(data))
+    let data = if let Some(word) = event.r#type.strip_prefix("message.") {
+        WebhookData::Message(Box::new(MessageEvent::new(event, word)))
+    } else if event.r#type.starts_with("domain.") {
+        WebhookData::Domain(DomainEvent::new(event))
+    } else {
+        WebhookData::Other(facts(event))
+    };
+    written(&event.r#type, event.at, data)
 }
 
 /// The body of a test of a webhook.
 #[must_use]
 pub fn of_test(webhook: WebhookId, now: Timestamp) -> String {
-    let message = "this is a test; nothing has happened";
-    whole("webhook.test", now, &json!({"webhookId": webhook, "message": message}))
+    let data = Map::from_iter([
+        ("webhookId".to_owned(), json!(webhook)),
+        ("message".to_owned(), json!("this is a test; nothing has happened")),
+    ]);
+    written("webhook.test", now, WebhookData::Other(data))
 }
 
-fn whole(name: &str, at: Timestamp, data: &Value) -> String {
-    json!({"type": name, "timestamp": at.rfc3339(), "data": data}).to_string()
+fn written(name: &str, at: Timestamp, data: WebhookData) -> String {
+    let event = WebhookEvent { r#type: name.to_owned(), timestamp: at.rfc3339(), data };
+    serde_json::to_string(&event).expect("it has text for keys")
 }
 
-fn account(event: &PublishedEvent) -> Value {
-    match event.owner {
-        WebhookOwner::Account(id) => json!(id),
-        WebhookOwner::Server => Value::Null,
+impl MessageEvent {
+    fn new(event: &PublishedEvent, word: &str) -> Self {
+        let message = match &event.about {
+            EventSubject::Message(message) => Some(message),
+            EventSubject::Domain(_) | EventSubject::Nothing => None,
+        };
+        // A complaint is a mark beside the state.
+        let state = match word {
+            "complained" => message.map(|it| it.state.clone()),
+            word => Some(word.to_owned()),
+        };
+        Self {
+            message_id: event.subject.clone(),
+            account_id: account(event),
+            state,
+            reason: event.detail.clone(),
+            bounce: bounce(event),
+            message: message.map(|it| KeptMessage::from(&**it)),
+        }
     }
 }
+
+/// What the store holds of a bounce besides its reason.
+fn bounce(event: &PublishedEvent) -> Option<BouncedMessage> {
+    if event.facts.is_empty() {
+        return None;
+    }
+    match serde_json::from_value(Value::Object(event.facts.clone())) {
+        Ok(bounce) => Some(bounce),
+        Err(error) => {
+            tracing::error!(event = %event.id, %error, "the facts of a bounce cannot be read; webhooks are told without them");
+            None
+        }
+    }
+}
+
+impl From<&MessageSubject> for KeptMessage {
+    fn from(message: &MessageSubject) -> Self {
+        Self {
+            to: message.recipient.clone(),
+            from: message.sender.clone(),
+            subject: message.subject.clone(),
+            template: message.template.clone(),
+            tags: message.tags.clone(),
+            metadata: message.metadata.clone(),
+            credits: message.credits,
+            attempt: message.attempt,
+        }
+    }
+}
+
+impl DomainEvent {
+    fn new(event: &PublishedEvent) -> Self {
+        let name = match &event.about {
+            EventSubject::Domain(name) => Some(name.clone()),
+            EventSubject::Message(_) | EventSubject::Nothing => None,
+        };
+        let (domain_id, account_id) = (event.subject.clone(), account(event));
+        Self { domain_id, account_id, name, reason: event.detail.clone() }
+    }
+}
+
+/// The other events hold their facts as JSON.
+fn facts(event: &PublishedEvent) -> Map<String, Value> {
+    let account = account(event).map(|id| ("accountId".to_owned(), json!(id)));
+    let facts = match serde_json::from_str(&event.detail) {
+        Ok(Value::Object(facts)) => facts,
+        Ok(_) | Err(_) => Map::from_iter([("reason".to_owned(), json!(event.detail))]),
+    };
+    account.into_iter().chain(facts).collect()
+}
+
+fn account(event: &PublishedEvent) -> Option<AccountId> {
+    match event.owner {
+        WebhookOwner::Account(id) => Some(id),
+        WebhookOwner::Server => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -8,9 +8,11 @@ use std::time::{Duration, Instant};
 use http::header::{CONTENT_TYPE, HeaderMap, RETRY_AFTER};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Response, Url};
+use serde::Serialize;
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc2822;
+use utoipa::ToSchema;
 
 use super::guard::{Guard, Schemes};
 use super::resolver::{GuardedResolver, NoAddress};
@@ -57,6 +59,22 @@ pub struct Reply {
     pub response: String,
     /// From `Retry-After`.
     pub retry_after: Option<Duration>,
+}
+
+/// One try.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct WebhookTry {
+    /// When it ended.
+    #[schema(format = "date-time")]
+    at: String,
+    /// The status; none where there was no answer.
+    status: Option<u16>,
+    /// Why it was not taken.
+    error: Option<String>,
+    /// How long it took.
+    millis: u64,
+    /// The beginning of the answer.
+    response: String,
 }
 
 impl Poster {
@@ -167,12 +185,12 @@ impl Reply {
 
     #[must_use]
     pub fn log(&self, at: Timestamp) -> Value {
-        json!({
-            "at": at.rfc3339(),
-            "status": self.status,
-            "error": self.error,
-            "millis": u64::try_from(self.took.as_millis()).unwrap_or(u64::MAX),
-            "response": self.response,
+        json!(WebhookTry {
+            at: at.rfc3339(),
+            status: self.status,
+            error: self.error.clone(),
+            millis: u64::try_from(self.took.as_millis()).unwrap_or(u64::MAX),
+            response: self.response.clone(),
         })
     }
 }

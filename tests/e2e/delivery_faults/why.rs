@@ -42,6 +42,7 @@ async fn a_destination_that_refuses_connections_is_named_with_its_back_off() {
     for field in ["since", "until", "advice", "reason"] {
         assert!(why[field].is_string(), "{field}: {why}");
     }
+    assert!(why["next"].as_str().is_some_and(|it| it.contains("and earlier if")), "{why}");
     let explanation = why["explanation"].as_str().unwrap_or_default();
     assert!(explanation.contains("backs off from the smarthost post"), "{explanation}");
     assert!(explanation.contains("while connecting"), "{explanation}");
@@ -81,6 +82,9 @@ async fn a_message_that_was_answered_421_waits_for_its_next_attempt() {
     let (_dns, server, account) = lab_pausing(&smarthost, HOUR).await;
     let id = send(&server, &account, "a@recipient.example").await;
     let why = until_waits_for(&server, &id, "retry").await;
+    // Nothing but its time, or a command, lets such a message go on.
+    let said = server.cli_text(&["queue", "why", &id]);
+    assert!(said.contains("its next attempt is due at") && !said.contains("earlier"), "{said}");
     let last = &why["lastAttempt"];
     assert_eq!((&last["code"], &last["enhanced"]), (&json!(421), &json!("4.3.2")), "{why}");
     let domain = server.cli(&["queue", "why", "recipient.example"]);

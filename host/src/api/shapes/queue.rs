@@ -6,14 +6,11 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::clock::Timestamp;
-use crate::delivery::outcome::Backoff;
+use crate::delivery::outcome::{Backoff, RouteTaken};
 use crate::delivery::queue::why::{HealthState, HostsHealth, Waiting, WhyDomain, WhyMessage};
-use crate::delivery::routing::route::SANDBOX;
-use crate::delivery::shaping::admission::DIRECT;
 use crate::delivery::shaping::reason::Reason;
 use crate::id::{AccountId, MessageId};
 use crate::message::state::MessageState;
-use crate::message::waits_for::WaitsFor;
 use crate::store::{LastAttempt, MAX_COUNTED, MessageRow};
 use words::{Words, named};
 
@@ -89,6 +86,8 @@ pub struct QueuedMessage {
     /// When it may go on, if that is known; it may go on earlier.
     #[schema(format = "date-time")]
     until: Option<String>,
+    /// The same in a sentence, with what can make it earlier.
+    next: Option<String>,
     /// What can be done about it.
     advice: Option<String>,
     /// What its last attempt was answered.
@@ -192,7 +191,7 @@ impl QueuedMessage {
         last: Option<LastAttempt>,
         audience: Audience,
     ) -> Self {
-        let Words { explanation, advice } = match why {
+        let Words { explanation, next, advice } = match why {
             Some(why) => Words::of(why, row.id, audience),
             None => Words::of_final(&row.state),
         };
@@ -206,6 +205,7 @@ impl QueuedMessage {
             waits_for: why.map(|it| WaitReason::from(&it.waiting)),
             explanation,
             until: why.and_then(|it| it.until).map(Timestamp::rfc3339),
+            next,
             advice,
             last_attempt: last.map(|it| LastReply::new(it, audience)),
         }
@@ -291,8 +291,11 @@ impl From<HostsHealth> for QueueHosts {
 impl LastReply {
     fn new(last: LastAttempt, audience: Audience) -> Self {
         let LastAttempt { ended_at, route, host, code, enhanced, reply } = last;
-        let is_smarthosts = ![DIRECT, SANDBOX].contains(&route.as_str());
-        let host = host.filter(|_| audience == Audience::Operator || !is_smarthosts);
+        let is_told = match RouteTaken::of_column(&route) {
+            Some(RouteTaken::Direct | RouteTaken::Sandbox) => true,
+            Some(RouteTaken::Smarthost(_)) | None => audience == Audience::Operator,
+        };
+        let host = host.filter(|_| is_told);
         Self { at: ended_at.rfc3339(), host, code, enhanced, reply }
     }
 }
@@ -302,14 +305,16 @@ impl From<&Waiting> for WaitReason {
         match waiting {
             Waiting::Scheduled => Self::Scheduled,
             Waiting::Retry => Self::Retry,
-            Waiting::For(WaitsFor::Hosts { account: None, .. }) => Self::BackOff,
-            Waiting::For(WaitsFor::Hosts { account: Some(_), .. }) => Self::AccountBackOff,
-            Waiting::For(WaitsFor::Mx(_)) => Self::UnresolvedMx,
-            Waiting::For(WaitsFor::Account(_)) => Self::AccountSuspended,
+            Waiting::BackingOff(Backoff { account: None, .. })
+            | Waiting::AfterBackOff { account: None, .. } => Self::BackOff,
+            Waiting::BackingOff(Backoff { account: Some(_), .. })
+            | Waiting::AfterBackOff { account: Some(_), .. } => Self::AccountBackOff,
+            Waiting::UnresolvedMx(_) => Self::UnresolvedMx,
+            Waiting::AccountSuspended(_) => Self::AccountSuspended,
             Waiting::Ending(_) => Self::Ending,
             Waiting::Starting => Self::Starting,
             Waiting::Sending => Self::Sending,
-            Waiting::Held(reason) => match reason {
+            Waiting::Held(reason, _) => match reason {
                 Reason::BackOff(Backoff { account: None, .. }) => Self::BackOff,
                 Reason::BackOff(Backoff { account: Some(_), .. }) => Self::AccountBackOff,
                 Reason::Probing => Self::Probing,
@@ -333,7 +338,7 @@ mod tests {
     const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
     fn why(waiting: Waiting, until: Option<Timestamp>) -> WhyMessage {
-        WhyMessage { waiting, until, backoff: None, last_error: None, bounds: None }
+        WhyMessage { waiting, until }
     }
 
     #[test]
@@ -343,12 +348,14 @@ mod tests {
         let reason = "it answers `554 no`".to_owned();
         let backoff =
             Backoff { hosts, account: None, since: NOW, until: later, reason, failures: 1 };
-        let waits_for = Waiting::For(backoff.waits_for());
+        let last_error = None;
+        let waits_for =
+            Waiting::AfterBackOff { hosts: backoff.hosts.clone(), account: None, last_error };
         let accounts = [1, 2, 3, 4].map(|at| AccountId::new(Timestamp::from_millis(at)));
-        let suspended = accounts.map(|it| (why(Waiting::For(WaitsFor::Account(it)), None), 1));
+        let suspended = accounts.map(|it| (why(Waiting::AccountSuspended(it), None), 1));
         let found = [
             (why(waits_for, Some(later)), 2),
-            (why(Waiting::Held(Reason::BackOff(backoff)), Some(NOW)), 3),
+            (why(Waiting::BackingOff(backoff), Some(NOW)), 3),
             (why(Waiting::Sending, None), 1),
         ];
         let groups = by_reason(&[&suspended[..], &found].concat());

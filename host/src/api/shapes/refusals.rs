@@ -52,7 +52,7 @@ refusals! {
         503: "`UNAVAILABLE`: the store gives no answer, or the server is shutting down.",
     }
 
-    /// The refusals of the account holder's routes.
+    /// The refusals of what the account holder changes.
     AdminRefusals {
         400: "`BAD_REQUEST`",
         401: "`UNAUTHORIZED`: the key is missing, unknown, expired or switched off.",
@@ -68,7 +68,7 @@ refusals! {
         503: "`UNAVAILABLE`: the policy or the store gives no answer, or the server is shutting down.",
     }
 
-    /// The refusals of what only reads.
+    /// The refusals of what the account holder only reads.
     ReadRefusals {
         400: "`BAD_REQUEST`: the query, or the path.",
         401: "`UNAUTHORIZED`: the key is missing, unknown, expired or switched off.",
@@ -108,7 +108,18 @@ refusals! {
         down; see `Retry-After`.",
     }
 
-    /// The refusals of the operator's routes.
+    /// The refusals of what the operator only reads.
+    OperatorReadRefusals {
+        400: "`BAD_REQUEST`: the query, or the path.",
+        401: "`UNAUTHORIZED`: the key is missing, unknown, expired or switched off.",
+        403: "`FORBIDDEN`: the key has not the scope `operator`.",
+        404: "`NOT_FOUND`",
+        429: "`RATE_LIMITED`: too many requests, or failed logins.",
+        500: "`INTERNAL`",
+        503: "`UNAVAILABLE`: the store is not reachable, or the server is shutting down.",
+    }
+
+    /// The refusals of the operator's orders.
     OperatorRefusals {
         400: "`BAD_REQUEST`",
         401: "`UNAUTHORIZED`: the key is missing, unknown, expired or switched off.",

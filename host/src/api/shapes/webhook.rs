@@ -4,13 +4,14 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::event::{WebhookEvent, WebhookTry};
 use super::from_row;
 use super::page::{Listed, PAGED, Page, PageDoc};
 use crate::clock::Timestamp;
 use crate::id::{AccountId, EventId, WebhookId};
 use crate::store::{DeliveryRow, DeliveryState, WebhookOwner, WebhookRow, WebhookState};
+use crate::webhooks::body::WebhookEvent;
 use crate::webhooks::manage::Tested;
+use crate::webhooks::post::WebhookTry;
 use crate::webhooks::signature::Secret;
 
 /// A webhook.

@@ -9,8 +9,8 @@ use std::time::Duration;
 use clap::Args;
 
 use super::error::ToolError;
+use super::local_validation::{ToolHost, Tools};
 use super::project::{Subject, Which};
-use super::tried::{ToolHost, Tools};
 use crate::id::TemplateId;
 use crate::plugin::Instances;
 use crate::plugin::installed::InstalledPlugin;
@@ -85,7 +85,7 @@ struct Findings {
 }
 
 pub async fn run(bench: Bench) -> Result<(), ToolError> {
-    let host = bench.tools.open("warn")?;
+    let host = bench.tools.open()?;
     let subject = bench.which.find(&host)?;
     let log = host.validator.log(&subject.candidate.slot);
     let validated = host.validator.validate(&subject.candidate, log, None, UNOBSERVED).await?;

@@ -6,8 +6,8 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::error::ToolError;
+use super::local_validation::{Stopwatch, ToolHost, Tools, kilobytes, milliseconds};
 use super::project::{Subject, Which};
-use super::tried::{Stopwatch, ToolHost, Tools, kilobytes, milliseconds};
 use crate::cli::output;
 use crate::plugin::installed::InstalledPlugin;
 use crate::plugin::{Kind, LoadError, Stage, golden_cases, inspect};
@@ -32,7 +32,7 @@ pub struct Check {
 }
 
 pub async fn run(check: Check) -> Result<(), ToolError> {
-    let host = check.tools.open("warn")?;
+    let host = check.tools.open()?;
     let subject = check.which.find(&host)?;
     let output = check.tools.output;
     let known = host.validator.is_compiled(&subject.artifact);

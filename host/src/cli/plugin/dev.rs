@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 
 use super::build::project_in;
 use super::error::ToolError;
+use super::local_validation::{ToolHost, Tools, milliseconds};
 use super::project::{artifact, kind};
 use super::scaffold::project::Project;
-use super::tried::{ToolHost, Tools, milliseconds};
 use crate::cli::output;
 use crate::plugin::files::Directory;
 use crate::plugin::slot::{SlotConfig, SlotName};
@@ -75,7 +75,7 @@ struct Loop {
 
 /// Runs until Ctrl-C, or one round.
 pub async fn run(dev: Dev) -> Result<(), ToolError> {
-    let host = dev.tools.open("warn")?;
+    let host = dev.tools.open()?;
     let project = Project::read(&dev.dir)?;
     let plugins = plugins_dir(&dev, &host)?;
     let plugins = Directory::open(&plugins).map_err(ToolError::write(&plugins))?;

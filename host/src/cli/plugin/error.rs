@@ -32,8 +32,6 @@ pub enum PluginCommandError {
 pub enum ToolError {
     #[error(transparent)]
     Config(#[from] ConfigError),
-    #[error("[log] filter is not valid: {0}")]
-    LogFilter(#[from] tracing_subscriber::filter::ParseError),
     /// The folder is no project.
     #[error(transparent)]
     Project(#[from] ProjectError),

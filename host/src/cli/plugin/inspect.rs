@@ -6,8 +6,8 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::error::ToolError;
+use super::local_validation::{Tools, kilobytes};
 use super::project::Which;
-use super::tried::{Tools, kilobytes};
 use crate::plugin::inspect::{Inspection, inspect};
 use crate::plugin::{LoadError, Manifest};
 
@@ -27,7 +27,7 @@ pub struct Inspect {
 }
 
 pub async fn run(inspected: Inspect) -> Result<(), ToolError> {
-    let host = inspected.tools.open("warn")?;
+    let host = inspected.tools.open()?;
     let subject = Which::at(inspected.component).find(&host)?;
     let found = inspect(subject.artifact.bytes()).map_err(LoadError::from)?;
     // What it is can be shown even if it cannot say so itself.

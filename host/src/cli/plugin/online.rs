@@ -12,7 +12,7 @@ use reqwest::{Method, RequestBuilder, StatusCode};
 use serde_json::Value;
 
 use super::super::output::Output;
-use crate::config::{Config, ConfigError};
+use crate::config::{Config, ConfigError, LogFilter};
 use crate::server::data_dir::{DataDir, DataDirError};
 use crate::telemetry;
 use crate::trust;
@@ -149,8 +149,8 @@ impl Server {
         if !data_dir.exists() {
             return Err(none());
         }
-        "warn".clone_into(&mut config.log.filter);
-        telemetry::logs::start(&config.log).expect("`warn` is a filter");
+        config.log.filter = LogFilter::level(tracing::Level::WARN);
+        telemetry::logs::start(&config.log);
         let data = DataDir::open(&data_dir)?;
         data.warn_of_readers();
         data.control().ok_or_else(none)

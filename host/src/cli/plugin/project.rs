@@ -6,8 +6,8 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::error::ToolError;
+use super::local_validation::{ToolHost, read};
 use super::scaffold::project::{Project, ProjectKind};
-use super::tried::{ToolHost, read};
 use crate::plugin::files::ReadError;
 use crate::plugin::slot::{SlotConfig, SlotName};
 use crate::plugin::validation::Candidate;

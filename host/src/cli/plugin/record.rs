@@ -11,9 +11,9 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use super::error::ToolError;
+use super::local_validation::{ToolHost, Tools};
 use super::project::{Subject, Which};
 use super::test::write;
-use super::tried::{ToolHost, Tools};
 use crate::cli::output::text;
 use crate::config::NameServer;
 use crate::dns::Resolver;
@@ -80,7 +80,7 @@ pub struct Record {
 pub struct Key(DkimKey);
 
 pub async fn run(record: Record) -> Result<(), ToolError> {
-    let host = record.tools.open("warn")?;
+    let host = record.tools.open()?;
     let subject = Which::at(record.dir.clone()).find(&host)?;
     let log = host.validator.log(&subject.candidate.slot);
     let validated = host.validator.validate(&subject.candidate, log, None, UNOBSERVED).await?;

@@ -6,8 +6,8 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::error::ToolError;
+use super::local_validation::{ToolHost, Tools};
 use super::project::{Subject, Which};
-use super::tried::{ToolHost, Tools};
 use crate::cli::output;
 use crate::plugin::golden_cases::{self, Case};
 use crate::plugin::installed::InstalledPlugin;
@@ -47,8 +47,12 @@ enum Outcome {
 }
 
 pub async fn run(test: Test) -> Result<(), ToolError> {
-    let filter = if test.log { "warn,waxwing::plugin::runtime::sandbox=debug" } else { "warn" };
-    let host = test.tools.open(filter)?;
+    let host = if test.log {
+        let with_calls = "warn,waxwing::plugin::runtime::sandbox=debug".parse();
+        test.tools.open_logging(with_calls.expect("it is a filter"))?
+    } else {
+        test.tools.open()?
+    };
     let subject = Which::at(test.dir).find(&host)?;
     let log = host.validator.log(&subject.candidate.slot);
     let validated = host

@@ -109,8 +109,9 @@ fn a_variable_tells_all_faults_of_its_lists_and_tables() {
     assert_faults("", &variables, &wanted);
     let config = with(&[("WAXWING_DELIVERY__SMARTHOSTS", r#"[{name="a", host="b"}]"#)]);
     assert_eq!(config.expect("valid").delivery.smarthosts.len(), 1);
-    let config = with(&[("WAXWING_LOG__FILTER", "waxwing=\"debug\"\n[http]")]).expect("valid");
-    assert_eq!(config.log.filter, "waxwing=\"debug\"\n[http]", "a text is a text");
+    let text = "waxwing=\"debug\"\n[http]";
+    let config = with(&[("WAXWING_STORE__DATA_DIR", text)]).expect("valid");
+    assert_eq!(config.store.data_dir, Path::new(text), "a text is a text");
 }
 
 #[test]

@@ -14,7 +14,7 @@ use crate::mail::dkim::{self, SigningKey};
 use crate::store::SealedKey;
 use crate::store::facts::Facts;
 use crate::store::records::{Lease, RouteChoice};
-use crate::store::seal::Seal;
+use crate::store::seal::{Seal, SealError};
 
 /// Caches parsed keys: parsing an RSA key costs half as much as signing with it.
 const MAX_CACHED_KEYS: u64 = 10_000;
@@ -27,6 +27,17 @@ pub struct DkimSigner {
     seal: Seal,
     clock: Clock,
     ready: Cache<String, Arc<SigningKey>>,
+}
+
+/// Why a key of the domain cannot be used now.
+#[derive(Debug, thiserror::Error)]
+enum UnusableKey {
+    #[error(transparent)]
+    Sealed(#[from] SealError),
+    #[error(transparent)]
+    Algorithm(#[from] dkim::UnknownAlgorithm),
+    #[error(transparent)]
+    Key(#[from] dkim::KeyError),
 }
 
 #[derive(Debug)]
@@ -78,13 +89,13 @@ impl DkimSigner {
         if !keys.phase.may_send() || keys.keys.is_empty() {
             return Signed::Defer(format!("{domain} is not verified any more"));
         }
-        let ready: Result<Vec<_>, String> =
+        let ready: Result<Vec<_>, UnusableKey> =
             keys.keys.iter().map(|key| self.ready(keys.domain, key)).collect();
         let ready = match ready {
             Ok(ready) => ready,
             Err(reason) => {
-                tracing::error!(%domain, reason, "DKIM key cannot be used; deferring mail of the domain");
-                return Signed::Defer(reason);
+                tracing::error!(%domain, %reason, "DKIM key cannot be used; deferring mail of the domain");
+                return Signed::Defer(reason.to_string());
             }
         };
         let signers: Vec<dkim::Signer<'_>> = keys
@@ -106,16 +117,13 @@ impl DkimSigner {
         }
     }
 
-    fn ready(&self, domain: DomainId, key: &SealedKey) -> Result<Arc<SigningKey>, String> {
+    fn ready(&self, domain: DomainId, key: &SealedKey) -> Result<Arc<SigningKey>, UnusableKey> {
         let name = identity(domain, &key.selector);
         if let Some(ready) = self.ready.get(&name) {
             return Ok(ready);
         }
-        let pkcs8 = self.seal.open(&name, &key.sealed).map_err(|error| error.to_string())?;
-        let algorithm =
-            key.algorithm.parse().map_err(|it: dkim::UnknownAlgorithm| it.to_string())?;
-        let read = SigningKey::from_pkcs8(algorithm, &pkcs8).map_err(|error| error.to_string())?;
-        let read = Arc::new(read);
+        let pkcs8 = self.seal.open(&name, &key.sealed)?;
+        let read = Arc::new(SigningKey::from_pkcs8(key.algorithm.parse()?, &pkcs8)?);
         self.ready.insert(name, Arc::clone(&read));
         Ok(read)
     }

@@ -12,9 +12,9 @@ use super::dkim::DkimSigner;
 use super::host_outcome::{HostOutcome, HostVerdict, said};
 use super::outbound_message::OutboundMessage;
 use crate::clock::{Clock, Timestamp};
-use crate::delivery::outcome::{Contact, Deferral, Outcome, ReplyCode, Report};
+use crate::delivery::outcome::{Contact, Deferral, Outcome, ReplyCode, Report, RouteTaken};
 use crate::delivery::shaping::backoff::Health;
-use crate::delivery::shaping::destination::{ConnectionPermit, Destination};
+use crate::delivery::shaping::destination::Destination;
 use crate::delivery::shaping::unresponsive::UnresponsiveAddresses;
 use crate::delivery::smtp::{
     Broken, Cause, Dial, Envelope, Login, Refused, Security, Session, Stage, Timeouts, TlsClient,
@@ -55,8 +55,7 @@ pub struct Target<'a> {
 /// One message on its way to a destination.
 #[derive(Debug)]
 pub struct Delivery<'a> {
-    /// `direct`, or the name of a smarthost.
-    pub route: &'a str,
+    pub route: RouteTaken,
     /// What an accepted message is: delivered, or relayed by a smarthost.
     pub accepted: fn(ReplyCode) -> Outcome,
     pub destination: &'a Arc<Destination>,
@@ -124,7 +123,7 @@ impl Failover {
             } else {
                 format!("no time was left for {name}")
             };
-            return Break(Report::deferred(delivery.route, words));
+            return Break(Report::deferred(Some(delivery.route.clone()), words));
         };
         if let Some(reason) = unavailable.filter(|_| is_unavailable) {
             let now = self.clock.now();
@@ -176,9 +175,11 @@ impl Failover {
         signer: &DkimSigner,
     ) -> HostOutcome {
         // A domain may name hosts of several operators, each with its own bound of connections.
-        let is_its_own = Arc::ptr_eq(&target.destination, delivery.destination);
-        let Ok(_permit) = timeout(CONNECTION_WAIT, connection_permit(target, is_its_own)).await
-        else {
+        let other_operators_permit = async {
+            let is_another = !Arc::ptr_eq(&target.destination, delivery.destination);
+            if is_another { Some(target.destination.connection_permit().await) } else { None }
+        };
+        let Ok(_permit) = timeout(CONNECTION_WAIT, other_operators_permit).await else {
             return HostOutcome::busy(&target.destination.name);
         };
         let mut conversation = String::new();
@@ -314,7 +315,7 @@ fn report(
         }
     }
     let host = Some((target.host.to_owned(), target.address));
-    let contact = Contact { route: delivery.route.to_owned(), host, tls, conversation };
+    let contact = Contact { route: Some(delivery.route.clone()), host, tls, conversation };
     Report { outcome, words, contact }
 }
 
@@ -322,11 +323,6 @@ impl Target<'_> {
     fn key(&self) -> String {
         format!("{} {} {:?}", self.host, self.address, self.security)
     }
-}
-
-/// A permit of an operator other than the attempt's destination, whose permit it holds already.
-async fn connection_permit(target: &Target<'_>, is_its_own: bool) -> Option<ConnectionPermit> {
-    if is_its_own { None } else { Some(target.destination.connection_permit().await) }
 }
 
 enum Connection {

@@ -13,8 +13,7 @@ use lettre::transport::smtp::response::{Code, Response};
 use tokio::net::TcpStream;
 
 use crate::delivery::lock::lock;
-use crate::delivery::outcome::{AddressJudgement, Contact, Outcome, ReplyCode, Report};
-use crate::delivery::routing::route::SANDBOX;
+use crate::delivery::outcome::{AddressJudgement, Contact, Outcome, ReplyCode, Report, RouteTaken};
 use crate::mail::sandbox_path;
 use crate::message::address::EmailAddress;
 use crate::store::records::Lease;
@@ -73,7 +72,8 @@ impl Sandbox {
             raw.len(),
         );
         let host = Some(("the sandbox inbox".to_owned(), self.inbox));
-        let contact = Contact { route: SANDBOX.to_owned(), host, tls: None, conversation };
+        let route = Some(RouteTaken::Sandbox);
+        let contact = Contact { route, host, tls: None, conversation };
         Report { outcome, words, contact }
     }
 

@@ -132,7 +132,7 @@ impl RetrySchedule {
                 number: lease.attempt,
                 started_at,
                 ended_at: now,
-                route,
+                route: route.map(|it| it.to_string()).unwrap_or_default(),
                 host,
                 address: address.map(|it| it.to_string()),
                 tls,
@@ -164,7 +164,7 @@ impl RetrySchedule {
                 times(backoff.failures),
                 backoff.reason
             );
-            return WhileBackedOff::GiveUp(Report::new(Outcome::Failed(None), "", words));
+            return WhileBackedOff::GiveUp(Report::new(Outcome::Failed(None), None, words));
         }
         let pause = self.pause(backoff.failures).unwrap_or_default().min(MAX_WAIT);
         let until = backoff.until.max(now.after(spread(pause, due.message_id)));
@@ -248,7 +248,7 @@ fn tidied(words: &str, most: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::delivery::outcome::ReplyCode;
+    use crate::delivery::outcome::{ReplyCode, RouteTaken};
     use crate::id::AccountId;
     use crate::store::records::RouteChoice;
 
@@ -273,7 +273,7 @@ mod tests {
     }
 
     fn deferred(attempt: u32, now: Timestamp) -> Settlement {
-        let report = Report::deferred("direct", "busy");
+        let report = Report::deferred(Some(RouteTaken::Direct), "busy");
         RetrySchedule::default().settle(&lease(attempt), report, now, now)
     }
 
@@ -308,7 +308,7 @@ mod tests {
         let now = Timestamp::from_millis(0);
         let until = now.after(Duration::from_mins(9));
         let why = Deferral::NoReply.backing_off(backoff(now, until, 1));
-        let report = Report::new(Outcome::Deferred(why), "direct", "it rests");
+        let report = Report::new(Outcome::Deferred(why), Some(RouteTaken::Direct), "it rests");
         let settlement = RetrySchedule::default().settle(&lease(1), report, now, now);
         assert_eq!(settlement.next_attempt, Some(until));
         assert_eq!(settlement.waits_for, Some("mx.example".parse().expect("reads")));
@@ -357,7 +357,7 @@ mod tests {
         let settle = |address_judgement| {
             let reply = ReplyCode { code: 550, enhanced: None };
             let outcome = Outcome::Bounced(reply, address_judgement);
-            let report = Report::new(outcome, "direct", "550 no");
+            let report = Report::new(outcome, Some(RouteTaken::Direct), "550 no");
             let schedule = RetrySchedule::default().suppressing_for(Some(Duration::from_hours(1)));
             schedule.settle(&lease, report, now, now).suppresses
         };

@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 
 use super::at_lease::{AtLease, recheck};
 use crate::clock::Timestamp;
-use crate::delivery::outcome::{Backoff, Deferral, Outcome};
+use crate::delivery::outcome::{Backoff, Deferral, Outcome, RouteTaken};
 use crate::delivery::routing::mx::MxResolution;
-use crate::delivery::routing::route::SANDBOX;
-use crate::delivery::shaping::admission::{Admission, AdmissionControl, BoundsOf, DIRECT};
+use crate::delivery::shaping::admission::{Admission, AdmissionControl, BoundsOf};
 use crate::delivery::shaping::backoff::HostError;
 use crate::delivery::shaping::memory_budget::SMALL_MESSAGE;
 use crate::delivery::shaping::reason::Reason;
@@ -26,10 +25,17 @@ pub enum Waiting {
     Scheduled,
     /// The pause after its last attempt.
     Retry,
-    /// What it waits for besides its next attempt.
-    For(WaitsFor),
-    /// It is due, and admission has no room for it.
-    Held(Reason),
+    /// Delivery backs off now, as the running server knows, whether the message is due or not.
+    BackingOff(Backoff),
+    /// The message waits for hosts because of an earlier back-off; with an account for its mail alone. The last
+    /// failure is none where the server has not seen one since it started.
+    AfterBackOff { hosts: Hosts, account: Option<AccountId>, last_error: Option<HostError> },
+    /// The MX of that domain cannot be resolved.
+    UnresolvedMx(String),
+    /// The message's own account is suspended.
+    AccountSuspended(AccountId),
+    /// It is due, and admission has no room for it; with the place where the bound is set that it waits behind.
+    Held(Reason, Option<BoundsOf>),
     /// The next round ends the message without an attempt, for this reason: its recipient was suppressed, say, after
     /// it was accepted.
     Ending(String),
@@ -44,12 +50,6 @@ pub enum Waiting {
 pub struct WhyMessage {
     pub waiting: Waiting,
     pub until: Option<Timestamp>,
-    /// The back-off of what it waits for, as the running server knows it.
-    pub backoff: Option<Backoff>,
-    /// The last failure of the hosts that it waits for; of a back-off, what it says itself.
-    pub last_error: Option<HostError>,
-    /// Where the bound is set that it waits behind.
-    pub bounds: Option<BoundsOf>,
 }
 
 /// What is known of a domain.
@@ -94,7 +94,7 @@ pub enum HealthState {
 
 impl WhyMessage {
     fn new(waiting: Waiting, until: Option<Timestamp>) -> Self {
-        Self { waiting, until, backoff: None, last_error: None, bounds: None }
+        Self { waiting, until }
     }
 }
 
@@ -183,7 +183,9 @@ fn why(row: &Row<'_>, facts: &LeaseFacts, admission: &AdmissionControl) -> WhyMe
     match recheck(due.account_id, row.recipient, facts) {
         AtLease::Send => {}
         // It goes on when somebody says so.
-        AtLease::Wait { waits_for, .. } => return WhyMessage::new(Waiting::For(waits_for), None),
+        AtLease::Wait { waits_for, .. } => {
+            return WhyMessage::new(waiting_for(&waits_for, admission), None);
+        }
         AtLease::End { reason, .. } => {
             return WhyMessage::new(Waiting::Ending(reason.to_owned()), until);
         }
@@ -198,14 +200,24 @@ fn of_row(row: &Row<'_>, until: Option<Timestamp>, admission: &AdmissionControl)
         let waiting = if is_scheduled { Waiting::Scheduled } else { Waiting::Retry };
         return WhyMessage::new(waiting, until);
     };
-    let mut why = WhyMessage::new(Waiting::For(waits_for.clone()), until);
-    if let WaitsFor::Hosts { hosts, account } = waits_for
-        && let Some(health) = admission.destinations.health_of(hosts)
-    {
-        why.backoff = health.backoff(*account, admission.clock.now());
-        why.last_error = health.record().last_error;
+    WhyMessage::new(waiting_for(waits_for, admission), until)
+}
+
+fn waiting_for(waits_for: &WaitsFor, admission: &AdmissionControl) -> Waiting {
+    let (hosts, account) = match waits_for {
+        WaitsFor::Hosts { hosts, account } => (hosts, *account),
+        WaitsFor::Mx(domain) => return Waiting::UnresolvedMx(domain.clone()),
+        WaitsFor::Account(account) => return Waiting::AccountSuspended(*account),
+    };
+    let health = admission.destinations.health_of(hosts);
+    match health.as_ref().and_then(|it| it.backoff(account, admission.clock.now())) {
+        Some(backoff) => Waiting::BackingOff(backoff),
+        None => Waiting::AfterBackOff {
+            hosts: hosts.clone(),
+            account,
+            last_error: health.and_then(|it| it.record().last_error),
+        },
     }
-    why
 }
 
 /// What admission would decide of a message that is due.
@@ -215,9 +227,7 @@ fn of_admission(due: &Due, admission: &AdmissionControl) -> WhyMessage {
         Admission::Over(report) => {
             let waiting = match report.outcome {
                 Outcome::Failed(_) | Outcome::Bounced(..) => Waiting::Ending(report.words),
-                Outcome::Deferred(Deferral::UnresolvedMx(domain)) => {
-                    Waiting::For(WaitsFor::Mx(domain))
-                }
+                Outcome::Deferred(Deferral::UnresolvedMx(domain)) => Waiting::UnresolvedMx(domain),
                 Outcome::Deferred(_) | Outcome::Delivered(_) | Outcome::Relayed(_) => {
                     Waiting::Starting
                 }
@@ -226,11 +236,12 @@ fn of_admission(due: &Due, admission: &AdmissionControl) -> WhyMessage {
         }
         Admission::Wait(reason, _) => reason,
     };
-    let now = admission.clock.now();
-    let (until, backoff) = match &reason {
-        Reason::BackOff(backoff) => (Some(backoff.until), Some(backoff.clone())),
+    let until = match &reason {
+        Reason::BackOff(backoff) => {
+            return WhyMessage::new(Waiting::BackingOff(backoff.clone()), Some(backoff.until));
+        }
         // Nobody knows when it ends.
-        Reason::Probing => (None, None),
+        Reason::Probing => None,
         Reason::DestinationFull
         | Reason::RateLimit(_)
         | Reason::OperatorRateLimit(_)
@@ -238,10 +249,10 @@ fn of_admission(due: &Due, admission: &AdmissionControl) -> WhyMessage {
         | Reason::Memory
         | Reason::Probation
         | Reason::Lookup
-        | Reason::NoFreeAttempt => (reason.wait().map(|wait| now.after(wait)), None),
+        | Reason::NoFreeAttempt => reason.wait().map(|wait| admission.clock.now().after(wait)),
     };
     let bounds = admission.bounds_of(due, &reason);
-    WhyMessage { backoff, bounds, ..WhyMessage::new(Waiting::Held(reason), until) }
+    WhyMessage::new(Waiting::Held(reason, bounds), until)
 }
 
 /// The hosts that take the mail of these accounts to the domain, and why its MX has none.
@@ -301,11 +312,12 @@ fn health(hosts: Hosts, attempts: &[LastAttempt], admission: &AdmissionControl) 
 
 /// Whether an attempt ended at one of these hosts.
 fn is_of(attempt: &LastAttempt, hosts: &Hosts) -> bool {
-    match hosts {
-        Hosts::MailExchangers { names, .. } => {
-            attempt.route == DIRECT && attempt.host.as_ref().is_some_and(|it| names.contains(it))
+    match (hosts, RouteTaken::of_column(&attempt.route)) {
+        (Hosts::MailExchangers { names, .. }, Some(RouteTaken::Direct)) => {
+            attempt.host.as_ref().is_some_and(|it| names.contains(it))
         }
-        Hosts::Smarthost(name) => attempt.route == **name,
-        Hosts::Sandbox => attempt.route == SANDBOX,
+        (Hosts::Smarthost(name), Some(RouteTaken::Smarthost(taken))) => **name == *taken,
+        (Hosts::Sandbox, Some(RouteTaken::Sandbox)) => true,
+        (Hosts::MailExchangers { .. } | Hosts::Smarthost(_) | Hosts::Sandbox, _) => false,
     }
 }

@@ -23,6 +23,7 @@ use crate::clock::watch::Watch;
 use crate::clock::{Clock, Timestamp};
 use crate::delivery::attempt::Attempts;
 use crate::delivery::outcome::Report;
+use crate::delivery::routing::route::RouteKey;
 use crate::delivery::shaping::admission::{Admission, AdmissionControl, Plan};
 use crate::delivery::shaping::reason::Reason;
 use crate::delivery::shaping::requeue::MAX_REQUEUE;
@@ -282,7 +283,7 @@ impl Worker {
     /// Whether all lanes share one route, and it is full: then none behind the first has a slot.
     fn is_blocked(&self, lanes: &Lanes, skips: &RoundSkips) -> bool {
         let sole = match lanes.kind() {
-            LaneKind::Sandbox => Some(AdmissionControl::sandbox_bottleneck()),
+            LaneKind::Sandbox => Some(Bottleneck::Route(RouteKey::Sandbox)),
             LaneKind::Domains => self.admission.sole_bottleneck(),
         };
         sole.is_some_and(|it| {
@@ -306,9 +307,10 @@ impl Worker {
         let (lookups, renewed) = (&under_way.lookups, &round.skips.renewed);
         let room = |bottleneck: &Bottleneck| match bottleneck {
             Bottleneck::Lookup(domain) if lookups.has(domain) && !renewed.contains(domain) => 0,
-            Bottleneck::Full(..) | Bottleneck::Lookup(_) | Bottleneck::ThisLane => {
-                self.admission.free_slots(bottleneck)
-            }
+            Bottleneck::Route(_)
+            | Bottleneck::Destination(_)
+            | Bottleneck::Lookup(_)
+            | Bottleneck::ThisLane => self.admission.free_slots(bottleneck),
         };
         let lanes = match kind {
             LaneKind::Sandbox => &mut under_way.sandbox,
@@ -489,7 +491,7 @@ impl Worker {
             metrics::counter!("waxwing_deliveries_total", "state" => state).increment(1);
             let attempt = &settlement.attempt;
             tracing::info!(
-                message = %lease.message_id,
+                message_id = %lease.message_id,
                 account = %lease.account_id,
                 attempt = lease.attempt,
                 state,

@@ -36,6 +36,17 @@ pub enum Route {
     Direct,
 }
 
+/// Which route of [`Routes`] a message takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RouteKey {
+    /// That of the rule with this number.
+    Rule(usize),
+    /// That of messages which no rule matches.
+    Default,
+    /// That of messages which may only reach the sandbox inbox, whatever the rules say.
+    Sandbox,
+}
+
 /// A server that relays mail to any recipient.
 #[derive(Debug, Clone)]
 pub struct Smarthost {
@@ -56,27 +67,30 @@ pub struct DomainPattern {
 }
 
 impl Routes {
-    /// The route of a message, and its number.
+    /// The route of a message.
     #[must_use]
-    pub fn select(&self, account: AccountId, lane: &str) -> (usize, &Route) {
+    pub fn select(&self, account: AccountId, lane: &str) -> (RouteKey, &Route) {
         if lane == SANDBOX {
-            return (usize::MAX, &Route::Sandbox);
+            return (RouteKey::Sandbox, &Route::Sandbox);
         }
         let fits = |(_, rule): &(usize, &Rule)| {
             (rule.accounts.is_empty() || rule.accounts.contains(&account))
                 && (rule.recipients.is_empty() || rule.recipients.iter().any(|it| it.fits(lane)))
         };
         let rule = self.rules.iter().enumerate().find(fits);
-        rule.map_or((self.rules.len(), &self.default), |(number, rule)| (number, &rule.route))
+        let default = (RouteKey::Default, &self.default);
+        rule.map_or(default, |(number, rule)| (RouteKey::Rule(number), &rule.route))
     }
 
-    /// The route of a number from [`Self::select`].
+    /// The route of a key from [`Self::select`]; the default where a reload took the rule away.
     #[must_use]
-    pub fn numbered(&self, number: usize) -> &Route {
-        match self.rules.get(number) {
-            Some(rule) => &rule.route,
-            None if number == usize::MAX => &Route::Sandbox,
-            None => &self.default,
+    pub fn route(&self, key: RouteKey) -> &Route {
+        match key {
+            RouteKey::Rule(number) => {
+                self.rules.get(number).map_or(&self.default, |rule| &rule.route)
+            }
+            RouteKey::Default => &self.default,
+            RouteKey::Sandbox => &Route::Sandbox,
         }
     }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 
+use super::backoff::Whose;
 use super::destination::{Destination, Destinations, Slot, SlotRequest};
 use super::memory_budget::{MemoryBudget, Reputation, SMALL_MESSAGE};
 use super::probation::Probation;
@@ -15,9 +16,9 @@ use super::reason::{Purpose, Reason};
 use super::round_skips::{Bottleneck, RoundSkips};
 use crate::clock::{Clock, Timestamp};
 use crate::delivery::limits::Limits;
-use crate::delivery::outcome::{Deferral, Outcome, Report};
+use crate::delivery::outcome::{Deferral, Outcome, Report, RouteTaken};
 use crate::delivery::routing::mx::{MxHosts, MxResolution, MxResolver, operator};
-use crate::delivery::routing::route::{Route, Routes, SANDBOX, Smarthost};
+use crate::delivery::routing::route::{Route, RouteKey, Routes, SANDBOX, Smarthost};
 use crate::id::{AccountId, fill_random};
 use crate::message::waits_for::{Hosts, WaitsFor};
 use crate::store::records::Due;
@@ -118,14 +119,13 @@ impl AdmissionControl {
 
     fn decide(&self, due: &Due, skips: &RoundSkips, purpose: Purpose) -> Admission {
         let book = self.routes.load();
-        let (number, route) = book.routes.select(due.account_id, &due.lane);
+        let (key, route) = book.routes.select(due.account_id, &due.lane);
         let smarthosts = match route {
-            Route::Direct => return self.direct(due, &book, number, skips, purpose),
+            Route::Direct => return self.direct(due, &book, skips, purpose),
             Route::Sandbox => None,
             Route::Smarthosts(smarthosts) => Some(smarthosts),
         };
-        // At smarthosts all lanes share the slots.
-        let bottleneck = Bottleneck::Full(number, String::new());
+        let bottleneck = Bottleneck::Route(key);
         if skips.full.contains(&bottleneck) {
             return Admission::Wait(Reason::DestinationFull, Some(bottleneck));
         }
@@ -136,7 +136,7 @@ impl AdmissionControl {
                 .map(Plan::Sandbox),
             Some(smarthosts) if smarthosts.is_empty() => {
                 let words = "no smarthost is configured for this route";
-                return Admission::Over(Report::deferred("smarthost", words));
+                return Admission::Over(Report::deferred(None, words));
             }
             Some(smarthosts) => self.smarthost(smarthosts, due, purpose),
         };
@@ -153,15 +153,19 @@ impl AdmissionControl {
     /// Free slots behind a bottleneck; unlimited where only a try can tell.
     #[must_use]
     pub fn free_slots(&self, bottleneck: &Bottleneck) -> usize {
-        let Bottleneck::Full(number, destination) = bottleneck else { return usize::MAX };
-        let book = self.routes.load();
         let room = |name: &str| self.destinations.free_slots(name);
-        match book.routes.numbered(*number) {
+        let key = match bottleneck {
+            Bottleneck::Route(key) => *key,
+            Bottleneck::Destination(name) => return room(name),
+            Bottleneck::Lookup(_) | Bottleneck::ThisLane => return usize::MAX,
+        };
+        match self.routes.load().routes.route(key) {
             Route::Sandbox => room(SANDBOX),
             Route::Smarthosts(smarthosts) => {
                 smarthosts.iter().map(|it| room(&name_of(it))).fold(0, usize::saturating_add)
             }
-            Route::Direct => room(destination),
+            // A reload put it where smarthosts were.
+            Route::Direct => usize::MAX,
         }
     }
 
@@ -171,12 +175,7 @@ impl AdmissionControl {
     pub fn sole_bottleneck(&self) -> Option<Bottleneck> {
         let book = self.routes.load();
         let is_one = book.routes.rules.is_empty() && !matches!(book.routes.default, Route::Direct);
-        is_one.then(|| Bottleneck::Full(0, String::new()))
-    }
-
-    #[must_use]
-    pub fn sandbox_bottleneck() -> Bottleneck {
-        Bottleneck::Full(usize::MAX, String::new())
+        is_one.then_some(Bottleneck::Route(RouteKey::Default))
     }
 
     /// A slot at a further smarthost, for a message that the first one did not take.
@@ -245,18 +244,19 @@ impl AdmissionControl {
     /// All that messages wait for which those hosts could take: a smarthost also takes what waits
     /// for another one of its route.
     #[must_use]
-    pub fn waiting_for_same(&self, waits_for: &WaitsFor) -> BTreeSet<WaitsFor> {
+    pub fn waiting_for_same(&self, known: &WaitsFor) -> BTreeSet<WaitsFor> {
+        let waits_for = |it: &Smarthost| WaitsFor::Hosts { hosts: hosts_of(it), account: None };
         let book = self.routes.load();
         let routes = book.routes.rules.iter().map(|rule| &rule.route);
         let routes =
             routes.chain(std::iter::once(&book.routes.default)).filter_map(|route| match route {
                 Route::Smarthosts(smarthosts) => {
-                    Some(smarthosts.iter().map(waits_for_smarthost).collect::<BTreeSet<_>>())
+                    Some(smarthosts.iter().map(waits_for).collect::<BTreeSet<_>>())
                 }
                 Route::Sandbox | Route::Direct => None,
             });
-        let own = BTreeSet::from([waits_for.clone()]);
-        routes.filter(|it| it.contains(waits_for)).fold(own, |all, others| &all | &others)
+        let own = BTreeSet::from([known.clone()]);
+        routes.filter(|it| it.contains(known)).fold(own, |all, others| &all | &others)
     }
 
     /// The destination of a mail exchanger, whichever domain names it.
@@ -273,7 +273,7 @@ impl AdmissionControl {
             name: SANDBOX,
             limits: SANDBOX_LIMITS,
             hosts: &Hosts::Sandbox,
-            is_ours: true,
+            whose: Whose::Operators,
             account,
             requested_at,
             purpose,
@@ -290,8 +290,15 @@ impl AdmissionControl {
     ) -> Result<Slot, Reason> {
         let (name, hosts) = (&name_of(smarthost), &hosts_of(smarthost));
         let limits = smarthost.limits;
-        let request =
-            SlotRequest { name, limits, hosts, is_ours: true, account, requested_at, purpose };
+        let request = SlotRequest {
+            name,
+            limits,
+            hosts,
+            whose: Whose::Operators,
+            account,
+            requested_at,
+            purpose,
+        };
         self.destinations.take(&request, self.clock.now())
     }
 
@@ -360,7 +367,6 @@ impl AdmissionControl {
         &self,
         due: &Due,
         book: &RoutingTable,
-        route: usize,
         skips: &RoundSkips,
         purpose: Purpose,
     ) -> Admission {
@@ -372,19 +378,20 @@ impl AdmissionControl {
         let Some(exchange) = known else {
             return Admission::Wait(Reason::Lookup, Some(Bottleneck::Lookup(due.lane.clone())));
         };
+        let direct = Some(RouteTaken::Direct);
         let hosts = match &*exchange {
             MxResolution::Hosts(hosts) => hosts,
             MxResolution::PermanentFailure { enhanced, reason } => {
                 let outcome = Outcome::Failed(Some(enhanced));
-                return Admission::Over(Report::new(outcome, DIRECT, reason.clone()));
+                return Admission::Over(Report::new(outcome, direct, reason.clone()));
             }
             MxResolution::TemporaryFailure { reason } => {
                 let outcome = Outcome::Deferred(Deferral::UnresolvedMx(due.lane.clone()));
-                return Admission::Over(Report::new(outcome, DIRECT, reason.clone()));
+                return Admission::Over(Report::new(outcome, direct, reason.clone()));
             }
         };
         // All lanes of one operator share its slots.
-        let bottleneck = Bottleneck::Full(route, hosts.group.clone());
+        let bottleneck = Bottleneck::Destination(hosts.group.clone());
         if skips.full.contains(&bottleneck) {
             return Admission::Wait(Reason::DestinationFull, Some(bottleneck));
         }
@@ -392,7 +399,7 @@ impl AdmissionControl {
             name: &hosts.group,
             limits: book.limits(&hosts.group),
             hosts: &hosts.with_one_health,
-            is_ours: false,
+            whose: Whose::Others,
             account: due.account_id,
             requested_at: requested_at(due),
             purpose,
@@ -414,9 +421,6 @@ impl AdmissionControl {
         Admission::Wait(reason, behind)
     }
 }
-
-/// The route's name where no smarthost is between.
-pub const DIRECT: &str = "direct";
 
 /// Orders what several smarthosts lack: first what another message may not need, then the shortest
 /// wait, last the back-off that ends first.
@@ -444,10 +448,6 @@ fn name_of(smarthost: &Smarthost) -> String {
 
 fn hosts_of(smarthost: &Smarthost) -> Hosts {
     Hosts::Smarthost(smarthost.name.as_str().into())
-}
-
-fn waits_for_smarthost(smarthost: &Smarthost) -> WaitsFor {
-    WaitsFor::Hosts { hosts: hosts_of(smarthost), account: None }
 }
 
 /// All of them in a random order in which the share of the first places is their weight.

@@ -42,6 +42,14 @@ pub struct Health {
     requeue: Arc<Requeue>,
 }
 
+/// Who runs hosts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whose {
+    /// The operator of this server: the sandbox inbox and smarthosts, which are trusted from the start.
+    Operators,
+    Others,
+}
+
 /// A failure of hosts, whichever account's message met it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostError {
@@ -127,10 +135,10 @@ impl AccountBackoff {
 pub struct Probe(Arc<Health>);
 
 impl Health {
-    /// New hosts start on probation; the operator's own smarthosts do not.
-    pub(super) fn new(hosts: Hosts, is_ours: bool, requeue: Arc<Requeue>) -> Self {
+    /// New hosts of others start on probation.
+    pub(super) fn new(hosts: Hosts, whose: Whose, requeue: Arc<Requeue>) -> Self {
         let recovery = Some(Recovery::default());
-        let state = State { is_trusted: is_ours, recovery, ..State::default() };
+        let state = State { is_trusted: whose == Whose::Operators, recovery, ..State::default() };
         Self { hosts, state: Mutex::new(state), requeue }
     }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use governor::{DefaultDirectRateLimiter, Quota, RateLimiter};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::backoff::{Health, Probe};
+use super::backoff::{Health, Probe, Whose};
 use super::memory_budget::MemoryPermit;
 use super::probation::ProbationPermit;
 use super::reason::{Purpose, Reason};
@@ -75,8 +75,7 @@ pub struct SlotRequest<'a> {
     pub limits: Limits,
     /// The hosts whose health decides.
     pub hosts: &'a Hosts,
-    /// Whether the hosts are the operator's own smarthosts.
-    pub is_ours: bool,
+    pub whose: Whose,
     pub account: AccountId,
     /// When somebody asked for an attempt: it overrides a back-off unless the hosts have failed
     /// since.
@@ -232,7 +231,7 @@ impl Destinations {
             return Arc::clone(health);
         }
         let (hosts, requeue) = (request.hosts.clone(), Arc::clone(&self.requeue));
-        let health = Arc::new(Health::new(hosts.clone(), request.is_ours, requeue));
+        let health = Arc::new(Health::new(hosts.clone(), request.whose, requeue));
         health_by_hosts.insert(hosts, Arc::clone(&health));
         health
     }

@@ -5,11 +5,14 @@ use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
 
 use super::reason::Reason;
+use crate::delivery::routing::route::RouteKey;
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Bottleneck {
-    /// A full route by its number and, for direct delivery, the destination's name.
-    Full(usize, String),
+    /// The sandbox inbox, or the smarthosts of a route: all lanes share the slots.
+    Route(RouteKey),
+    /// An operator of mail exchangers, by its name.
+    Destination(String),
     Lookup(String),
     /// Something that no other lane needs.
     ThisLane,
@@ -29,8 +32,11 @@ impl RoundSkips {
         if let Some(wait) = reason.wait() {
             self.until = Some(self.until.map_or(wait, |it| it.min(wait)));
         }
-        if matches!(behind, Bottleneck::Full(..)) {
-            self.full.insert(behind.clone());
+        match behind {
+            Bottleneck::Route(_) | Bottleneck::Destination(_) => {
+                self.full.insert(behind.clone());
+            }
+            Bottleneck::Lookup(_) | Bottleneck::ThisLane => {}
         }
     }
 }

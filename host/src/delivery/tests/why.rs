@@ -9,7 +9,7 @@ use crate::account::{Account, AccountState};
 use crate::delivery::queue::why::{self, HealthState, HostsHealth, Waiting, WhyDomain, WhyMessage};
 use crate::delivery::smtp::Timeouts;
 use crate::id::MessageId;
-use crate::message::waits_for::{Hosts, WaitsFor};
+use crate::message::waits_for::Hosts;
 use crate::store::records::{NewSuppression, SuppressionKind};
 
 async fn domain(fixture: &Fixture) -> WhyDomain {
@@ -77,7 +77,7 @@ async fn a_retried_message_that_may_not_be_sent_says_so() {
     let active = store.account(fixture.account, now).await.expect("there").account;
     let suspended = Account { state: AccountState::Suspended, ..active.clone() };
     store.update_account(&suspended).await.expect("suspended");
-    let for_account = Waiting::For(WaitsFor::Account(fixture.account));
+    let for_account = Waiting::AccountSuspended(fixture.account);
     assert_eq!(message(&fixture, id).await.waiting, for_account, "before its next attempt is due");
     store.retry(id, now).await.expect("works");
     let why = message(&fixture, id).await;

@@ -66,7 +66,12 @@ fn read<K: Kind>(text: &[u8], kind: K) -> Result<(K::Made, Nul), Vec<Fault>> {
         Ok(made)
     });
     let made = made.map_err(|error| {
-        let message = format!("the body is not valid JSON: {error}");
+        let reason = if error.is_eof() {
+            format!("it breaks off at line {}, column {}", error.line(), error.column())
+        } else {
+            error.to_string()
+        };
+        let message = format!("the body is not valid JSON: {reason}");
         vec![Fault::new("", "malformed_json", message)]
     })?;
     Ok((made, nul.get()))

@@ -33,7 +33,6 @@ pub struct Installed<P> {
     pub artifact: Artifact,
     /// The generation and its instances.
     pub policy: P,
-    /// Its calls and failures.
     pub stats: CallStats,
 }
 
@@ -195,7 +194,6 @@ impl InstalledPlugin {
         each!(self, installed => installed.policy.generation().cpu(purpose).total())
     }
 
-    /// Its calls and failures.
     #[must_use]
     pub fn stats(&self) -> &CallStats {
         each!(self, installed => &installed.stats)

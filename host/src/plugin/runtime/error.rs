@@ -21,7 +21,7 @@ pub enum ComponentError {
     Link(wasmtime::Error),
     /// What it says of itself cannot be used.
     #[error("the plugin's manifest cannot be used: {detail}")]
-    Manifest { detail: String },
+    Manifest { detail: BadManifest },
     /// Its schema is not one.
     #[error("the plugin {name} gives a settings schema that is not JSON Schema 2020-12: {detail}")]
     Schema { name: String, detail: String },
@@ -37,6 +37,17 @@ pub enum ComponentError {
     /// It failed in a call while it was loaded.
     #[error(transparent)]
     Call(#[from] CallFailure),
+}
+
+/// What a plugin must not say of itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum BadManifest {
+    #[error("its {field} has more than {most} characters")]
+    TooLong { field: &'static str, most: usize },
+    #[error("its {field} has control characters")]
+    ControlCharacters { field: &'static str },
+    #[error("its name or its version is empty")]
+    Unnamed,
 }
 
 /// A call that gave no answer. The plugin is to blame, or its limits.

@@ -123,7 +123,7 @@ pub fn failure(
 }
 
 /// Whether a guest gave out more than it may. wasmtime 48 keeps the error's type to itself, so only its
-/// text tells; `plugin/tests/hostile` fails where that changes.
+/// text tells (`decisions/0039-wasmtime-tells-fuel-in-text.md`); `plugin/tests/hostile` fails where that changes.
 fn is_out_of_hostcall_fuel(error: &wasmtime::Error) -> bool {
     error.root_cause().to_string().contains("fuel allocated for hostcalls")
 }

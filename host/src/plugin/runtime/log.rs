@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::Serialize;
 
 use super::bindings::types::CallContext;
-use super::counts::SlotCounts;
+use super::guest_metrics::SlotCounts;
 use crate::clock::Clock;
 
 const MAX_KEPT_LINES: usize = 500;

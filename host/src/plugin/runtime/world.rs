@@ -7,6 +7,7 @@ use wasmtime::component::InstancePre;
 
 use super::bindings::types::{CallContext, Diagnostic};
 use super::bindings::{domain, plan, template};
+use super::error::BadManifest;
 use super::kind::Kind;
 use super::sandbox::Guest;
 
@@ -23,7 +24,7 @@ pub struct Manifest {
 
 impl Manifest {
     /// Whether it can be shown: a guest may write anything into it.
-    pub(in crate::plugin) fn check(&self) -> Result<(), String> {
+    pub(in crate::plugin) fn check(&self) -> Result<(), BadManifest> {
         let texts = [
             ("name", &self.name, 64),
             ("version", &self.version, 64),
@@ -31,14 +32,14 @@ impl Manifest {
         ];
         for (field, text, most) in texts {
             if text.chars().count() > most {
-                return Err(format!("its {field} has more than {most} characters"));
+                return Err(BadManifest::TooLong { field, most });
             }
             if text.chars().any(char::is_control) {
-                return Err(format!("its {field} has control characters"));
+                return Err(BadManifest::ControlCharacters { field });
             }
         }
         let named = !self.name.trim().is_empty() && !self.version.trim().is_empty();
-        if named { Ok(()) } else { Err("its name or its version is empty".to_owned()) }
+        if named { Ok(()) } else { Err(BadManifest::Unnamed) }
     }
 }
 

@@ -5,6 +5,7 @@ mod directory_watch;
 mod events;
 mod jobs;
 mod machine;
+mod machines;
 mod orders;
 mod persistence;
 mod traps;
@@ -15,13 +16,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
-use futures_util::future::{BoxFuture, abortable};
+use futures_util::future::{Abortable, BoxFuture};
 use futures_util::stream::FuturesUnordered;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
 
-use super::files::Stamp;
 use super::plugins::Plugins;
 use super::status::CandidateStatus;
 use super::table::FailureReport;
@@ -33,7 +33,8 @@ use crate::plugin::runtime::error::{CallFailure, ComponentError};
 use crate::plugin::runtime::stage::Stage;
 use directory_watch::DirectoryWatch;
 use jobs::{CandidateLoad, JobOutcome, LoadedCandidate};
-use machine::{Decision, FilesGone, Machines, Proposal};
+use machine::{Approval, Cause, Decision, FilesGone, Proposal, RejectedFor};
+use machines::Machines;
 use traps::Judging;
 
 pub use super::orders::{Command, Order, OrderError};
@@ -133,7 +134,7 @@ impl Manager {
         for slot in slots {
             let stamp = found.get(&slot).cloned();
             if self.machines.of(&slot).must_examine(stamp.as_ref()) {
-                self.examine(&slot, stamp, false, work, evidence);
+                self.examine(&slot, Cause::Files(stamp), work, evidence);
             }
         }
     }
@@ -141,12 +142,11 @@ impl Manager {
     fn examine(
         &mut self,
         slot: &SlotName,
-        stamp: Option<Stamp>,
-        ignore_quarantine: bool,
+        cause: Cause,
         work: &mut Jobs,
         evidence: &Arc<dyn Evidence>,
     ) {
-        let number = self.machines.of(slot).begin_examination(stamp);
+        let begun = self.machines.of(slot).begin_examination(cause);
         if self.plugins.statuses.slot(slot).is_none() {
             self.publish(slot);
         }
@@ -154,25 +154,24 @@ impl Manager {
         let plugins = Arc::clone(&self.plugins);
         let examination = CandidateLoad {
             slot: slot.clone(),
-            work: number,
-            newest: Arc::clone(&machine.newest),
-            settling: Arc::clone(&machine.settling),
+            work: begun.number,
+            newest: begun.newest,
+            settling: begun.settling,
             directory: plugins.directory.clone(),
             max_bytes: plugins.max_component_bytes,
             validator: plugins.validator.clone(),
             statuses: plugins.statuses.clone(),
             state_directory: plugins.state.clone(),
             log: plugins.log(slot),
-            state: machine.state.clone(),
-            active: machine.active.clone(),
+            state: machine.state().clone(),
+            active: machine.active().cloned(),
             plugins: Arc::clone(&plugins),
             evidence: Arc::clone(evidence),
             now: plugins.clock.now().rfc3339(),
-            ignore_quarantine,
+            ignore_quarantine: begun.approval == Approval::ByOperator,
         };
-        let (examined, running) = abortable(examination.run());
-        machine.running = Some(running);
-        let slot = slot.clone();
+        let examined = Abortable::new(examination.run(), begun.ends_with);
+        let (slot, number) = (slot.clone(), begun.number);
         work.push(Box::pin(async move {
             (slot, number, examined.await.unwrap_or(JobOutcome::Superseded))
         }));
@@ -226,7 +225,9 @@ impl Manager {
         tracing::error!(%slot, file = %file.display(), ?stage, %error, "plugin rejected; the active version stays in service");
         let rejected = Some(error.to_string().chars().take(MAX_REASON_CHARS).collect());
         let shown = CandidateStatus { digest, stage, rejected, ..CandidateStatus::new() };
-        self.machines.of(slot).reject(shown, matches!(error, LoadError::Taken { .. }));
+        let is_taken = matches!(error, LoadError::Taken { .. });
+        let reason = if is_taken { RejectedFor::BindingTaken } else { RejectedFor::Fault };
+        self.machines.of(slot).reject(shown, reason);
         self.publish(slot);
     }
 
@@ -286,10 +287,8 @@ impl Manager {
     /// when its state is on disk, so that a crash takes back nothing that an operator has seen.
     fn changed(&mut self, slot: &SlotName) {
         self.serve();
-        self.machines.binding_may_be_free();
-        let machine = self.machines.of(slot);
-        machine.must_save = true;
-        machine.must_show = true;
+        self.machines.all_mut().for_each(Machine::binding_may_be_free);
+        self.machines.of(slot).change();
         self.is_untidy = true;
     }
 
@@ -306,15 +305,14 @@ impl Manager {
         } else {
             self.plugins.statuses.show(slot, machine.view(builtin.as_ref()));
         }
-        let rejected = if machine.rejected.is_some() { 1.0 } else { 0.0 };
+        let rejected = if machine.is_rejected() { 1.0 } else { 0.0 };
         metrics::gauge!("waxwing_plugin_candidate_rejected", "slot" => slot.to_string())
             .set(rejected);
     }
 
     fn serve(&self) {
         let live = self.machines.all().filter_map(Machine::serving).cloned().collect();
-        let shadows =
-            self.machines.all().filter_map(|it| it.pending.as_ref()?.shadow.clone()).collect();
+        let shadows = self.machines.all().filter_map(Machine::shadow).cloned().collect();
         self.plugins.set_table(live, shadows);
     }
 

@@ -3,6 +3,7 @@
 use tokio::sync::oneshot;
 
 use crate::plugin::config::slot::{Activation, SlotName};
+use crate::plugin::promotion::error::LoadError;
 
 /// What the operator asks for.
 #[derive(Debug)]
@@ -37,7 +38,7 @@ pub struct Command {
 }
 
 /// Why an order is not carried out.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum OrderError {
     /// No such slot.
     #[error("there is no slot {0}; `waxwing plugin list` shows all")]
@@ -52,7 +53,7 @@ pub enum OrderError {
     NothingBefore(SlotName),
     /// Another slot has the binding of what ran before.
     #[error("what ran before cannot come back: {0}")]
-    Taken(String),
+    Taken(Box<LoadError>),
     /// Nothing could be in the shadow.
     #[error(
         "the slot {0} has no component that waits; install one with `waxwing plugin install --shadow N`"
@@ -60,7 +61,7 @@ pub enum OrderError {
     NothingToShadow(SlotName),
     /// The file system says no.
     #[error("the component cannot be written among the plugins: {0}")]
-    Write(String),
+    Write(std::io::Error),
     /// The server stops.
     #[error("the server is shutting down")]
     ShuttingDown,

@@ -146,16 +146,9 @@ impl Plugins {
             machines.insert(slot.clone(), Machine::new(slot, state::SlotState::default()));
         }
         for (slot, state) in self.state.slots() {
-            let mut machine = Machine::new(slot.clone(), state);
-            let (active, previous) = (machine.state.active.clone(), machine.state.previous.clone());
-            // A slot whose files are gone has one that ran before, and none that is to run.
-            let should_run = active.is_some();
-            machine.active = self.revive(&slot, active).await;
-            machine.previous = self.revive(&slot, previous).await;
-            if should_run && machine.active.is_none() {
-                machine.active = machine.previous.take();
-            }
-            machines.insert(slot, machine);
+            let active = self.revive(&slot, state.active.clone()).await;
+            let previous = self.revive(&slot, state.previous.clone()).await;
+            machines.insert(slot.clone(), Machine::restored(slot, state, active, previous));
         }
         drop_second_bindings(&mut machines);
         machines
@@ -203,7 +196,7 @@ fn drop_second_bindings(machines: &mut BTreeMap<SlotName, Machine>) {
         let binding = (serving.kind(), serving.config().binding.clone());
         if seen.contains(&binding) {
             tracing::error!(%slot, binding = %binding.1, "plugin not started: another slot has the same binding");
-            machine.active = None;
+            machine.drop_active();
         } else {
             seen.push(binding);
         }

@@ -160,15 +160,13 @@ impl StateDirectory {
                 continue;
             }
             let name = path.file_stem().and_then(|it| it.to_str()).unwrap_or_default();
-            let state: Result<SlotState, String> =
-                std::fs::read(&path).map_err(|error| error.to_string()).and_then(|bytes| {
-                    serde_json::from_slice(&bytes).map_err(|error| error.to_string())
-                });
+            let state: io::Result<SlotState> =
+                std::fs::read(&path).and_then(|bytes| Ok(serde_json::from_slice(&bytes)?));
             match (name.parse::<SlotName>(), state) {
                 (Ok(name), Ok(state)) => slots.push((name, state)),
                 (_, Err(error)) => {
                     let path = path.display();
-                    tracing::error!(%path, error, "cannot read the state of a plugin slot; validating its files again");
+                    tracing::error!(%path, %error, "cannot read the state of a plugin slot; validating its files again");
                 }
                 (Err(_), Ok(_)) => {}
             }

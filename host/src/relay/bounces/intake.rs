@@ -111,7 +111,7 @@ impl Intake {
                 }
                 (Recipient::ReturnPath(id), None) => {
                     count("unrecognised");
-                    tracing::info!(message = %id, "mail to a message's return path is not a report; discarded");
+                    tracing::info!(message_id = %id, "mail to a message's return path is not a report; discarded");
                 }
                 (Recipient::Feedback, Some(Report::Delivery(_)) | None) => {
                     count("unrecognised");
@@ -193,7 +193,7 @@ impl Intake {
             suppression: Some(suppression),
             facts: None,
         };
-        tracing::info!(message = %new.message_id, proof = proof.as_str(), "complaint accepted: it has a proof");
+        tracing::info!(message_id = %new.message_id, proof = proof.as_str(), "complaint accepted: it has a proof");
         self.record(&new, "complaint", now).await
     }
 
@@ -221,7 +221,7 @@ impl Intake {
         } else {
             count("unproven");
             tracing::info!(
-                message = %reported.message_id,
+                message_id = %reported.message_id,
                 %peer,
                 "a complaint changes nothing: it encloses neither the message's return path nor its \
                  DKIM signature, and [bounces] reporters and reporter_networks do not name who sent it"
@@ -241,7 +241,7 @@ impl Intake {
             Recorded::Now => {
                 count(kind);
                 let suppressed = new.suppression.is_some();
-                tracing::info!(message = %new.message_id, kind, suppressed, "bounce or complaint report recorded");
+                tracing::info!(message_id = %new.message_id, kind, suppressed, "bounce or complaint report recorded");
             }
             Recorded::Before => count("repeated"),
         }

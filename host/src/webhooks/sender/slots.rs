@@ -4,10 +4,10 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
+use super::super::WebhookSettings;
 use crate::clock::Timestamp;
 use crate::id::WebhookId;
 use crate::store::{Waiting, WebhookOwner};
-use crate::webhooks::WebhookSettings;
 
 /// Parallel attempts for a webhook that is slow, fails, or has no record yet.
 const MAX_UNPROVEN: usize = 2;

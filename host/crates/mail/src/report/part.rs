@@ -167,7 +167,6 @@ impl Fields {
         self.0.iter().filter(move |it| it.name == name).map(|it| it.value.as_str())
     }
 
-    /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = &Field> {
         self.0.iter()
     }

@@ -5,7 +5,7 @@ use crate::delivery::queue::why::{Waiting, WhyMessage};
 use crate::delivery::shaping::admission::BoundsOf;
 use crate::delivery::shaping::reason::Reason;
 use crate::id::MessageId;
-use crate::message::waits_for::{Hosts, WaitsFor};
+use crate::message::waits_for::Hosts;
 
 /// Who reads an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,28 +17,35 @@ pub enum Audience {
 
 pub(super) struct Words {
     pub explanation: String,
+    /// When it goes on, in a sentence; none where that is not known.
+    pub next: Option<String>,
     /// What can be done; none where only time helps.
     pub advice: Option<String>,
 }
 
 impl Words {
     fn new(explanation: impl Into<String>, advice: Option<&str>) -> Self {
-        Self { explanation: explanation.into(), advice: advice.map(ToOwned::to_owned) }
+        let advice = advice.map(ToOwned::to_owned);
+        Self { explanation: explanation.into(), next: None, advice }
     }
 
     /// Of a message that waits.
     pub fn of(why: &WhyMessage, id: MessageId, audience: Audience) -> Self {
-        match audience {
-            Audience::Operator => {
-                Self { explanation: explanation(why, Whose::Message), advice: advice(why) }
-            }
+        let words = match audience {
+            Audience::Operator => Self {
+                explanation: explanation(why, Whose::Message),
+                next: None,
+                advice: advice(&why.waiting),
+            },
             Audience::AccountHolder => of_holder(why, id),
-        }
+        };
+        Self { next: next(why), ..words }
     }
 
     /// Of messages of any accounts, for the operator.
     pub fn of_group(why: &WhyMessage) -> Self {
-        Self { explanation: explanation(why, Whose::Any), advice: advice(why) }
+        let advice = advice(&why.waiting);
+        Self { explanation: explanation(why, Whose::Any), next: None, advice }
     }
 
     pub fn of_final(state: &str) -> Self {
@@ -55,22 +62,31 @@ enum Whose {
     Any,
 }
 
+/// When the message goes on. Only what waits for hosts or for an MX is requeued before its time.
+fn next(why: &WhyMessage) -> Option<String> {
+    let until = why.until?.rfc3339();
+    Some(match &why.waiting {
+        Waiting::Scheduled => format!("it is sent at {until}"),
+        Waiting::Ending(_) => format!("it ends at {until}"),
+        Waiting::BackingOff(_) | Waiting::AfterBackOff { .. } => format!(
+            "its next attempt is due at {until}, and earlier if the destination accepts mail again"
+        ),
+        Waiting::UnresolvedMx(_) => {
+            format!("its next attempt is due at {until}, and earlier if the MX is resolved again")
+        }
+        Waiting::Retry
+        | Waiting::AccountSuspended(_)
+        | Waiting::Held(..)
+        | Waiting::Starting
+        | Waiting::Sending => format!("its next attempt is due at {until}"),
+    })
+}
+
 fn explanation(why: &WhyMessage, whose: Whose) -> String {
-    if let Some(Backoff { hosts, account, until, reason, failures, .. }) = &why.backoff {
-        let account = match (account, whose) {
-            (None, _) => String::new(),
-            (Some(_), Whose::Message) => " for this account's mail".to_owned(),
-            (Some(account), Whose::Any) => format!(" for the mail of {account}"),
-        };
-        let times = if *failures == 1 { "failure" } else { "failures in a row" };
-        return format!(
-            "delivery backs off from {}{account} until {until}, after {failures} {times}: {reason}",
-            named(hosts)
-        );
-    }
     match &why.waiting {
-        Waiting::For(WaitsFor::Hosts { hosts, .. }) => {
-            let last_error = why.last_error.as_ref();
+        Waiting::BackingOff(backoff) => backing_off(backoff, whose),
+        Waiting::AfterBackOff { hosts, last_error, .. } => {
+            let last_error = last_error.as_ref();
             let last_error =
                 last_error.map(|it| format!("; last error at {}: {}", it.at, it.reason));
             format!(
@@ -79,19 +95,33 @@ fn explanation(why: &WhyMessage, whose: Whose) -> String {
                 last_error.unwrap_or_default()
             )
         }
-        Waiting::For(WaitsFor::Mx(domain)) => {
+        Waiting::UnresolvedMx(domain) => {
             format!(
                 "the MX of {domain} cannot be resolved now; it is looked up again in the background"
             )
         }
-        Waiting::For(WaitsFor::Account(account)) => format!("the account {account} is suspended"),
+        Waiting::AccountSuspended(account) => format!("the account {account} is suspended"),
         Waiting::Ending(words) => ending(why, words),
         Waiting::Scheduled => "its `sendAt` is in the future".to_owned(),
         Waiting::Retry => "its last attempt failed for now; another one follows".to_owned(),
         Waiting::Starting => "nothing holds it; the next round of deliveries starts it".to_owned(),
         Waiting::Sending => "an attempt is under way".to_owned(),
-        Waiting::Held(reason) => held(reason).to_owned(),
+        Waiting::Held(reason, _) => held(reason).to_owned(),
     }
+}
+
+fn backing_off(backoff: &Backoff, whose: Whose) -> String {
+    let Backoff { hosts, account, until, reason, failures, .. } = backoff;
+    let account = match (account, whose) {
+        (None, _) => String::new(),
+        (Some(_), Whose::Message) => " for this account's mail".to_owned(),
+        (Some(account), Whose::Any) => format!(" for the mail of {account}"),
+    };
+    let times = if *failures == 1 { "failure" } else { "failures in a row" };
+    format!(
+        "delivery backs off from {}{account} until {until}, after {failures} {times}: {reason}",
+        named(hosts)
+    )
 }
 
 fn ending(why: &WhyMessage, words: &str) -> String {
@@ -123,29 +153,33 @@ fn held(reason: &Reason) -> &'static str {
     }
 }
 
-fn advice(why: &WhyMessage) -> Option<String> {
-    let advice = match &why.waiting {
+fn advice(waiting: &Waiting) -> Option<String> {
+    let advice = match waiting {
         Waiting::Scheduled => "`waxwing message cancel` cancels it",
         Waiting::Retry => "`waxwing message retry` tries it now",
-        Waiting::For(WaitsFor::Hosts { .. }) | Waiting::Held(Reason::BackOff(_)) => {
+        Waiting::BackingOff(_)
+        | Waiting::AfterBackOff { .. }
+        | Waiting::Held(Reason::BackOff(_), _) => {
             "see what the hosts answer, and whether this server reaches them; `waxwing message retry` \
              tries one message even now"
         }
-        Waiting::For(WaitsFor::Mx(_)) | Waiting::Held(Reason::Lookup) => {
+        Waiting::UnresolvedMx(_) | Waiting::Held(Reason::Lookup, _) => {
             "see whether the name servers of the domain answer, and this server's own ([dns] nameservers)"
         }
-        Waiting::For(WaitsFor::Account(account)) => {
+        Waiting::AccountSuspended(account) => {
             return Some(format!("`waxwing account activate {account}` lets its mail go on"));
         }
-        Waiting::Held(Reason::DestinationFull) => return raise("connections", why.bounds.as_ref()),
-        Waiting::Held(Reason::RateLimit(_) | Reason::OperatorRateLimit(_)) => {
-            return raise("messages_per_minute", why.bounds.as_ref());
+        Waiting::Held(Reason::DestinationFull, bounds) => {
+            return raise("connections", bounds.as_ref());
         }
-        Waiting::Held(Reason::Memory) => "raise [delivery] memory_bytes if the machine has more",
-        Waiting::Held(Reason::Probation | Reason::NoFreeAttempt) => {
+        Waiting::Held(Reason::RateLimit(_) | Reason::OperatorRateLimit(_), bounds) => {
+            return raise("messages_per_minute", bounds.as_ref());
+        }
+        Waiting::Held(Reason::Memory, _) => "raise [delivery] memory_bytes if the machine has more",
+        Waiting::Held(Reason::Probation | Reason::NoFreeAttempt, _) => {
             "raise [delivery] concurrent if the machine has room"
         }
-        Waiting::Held(Reason::Probing | Reason::LargeMessages)
+        Waiting::Held(Reason::Probing | Reason::LargeMessages, _)
         | Waiting::Ending(_)
         | Waiting::Starting
         | Waiting::Sending => return None,
@@ -178,8 +212,9 @@ fn of_holder(why: &WhyMessage, id: MessageId) -> Words {
         Waiting::Retry => {
             Words::new("its last attempt failed for now; another one follows", Some(&retry))
         }
-        Waiting::For(WaitsFor::Hosts { hosts, account })
-        | Waiting::Held(Reason::BackOff(Backoff { hosts, account, .. })) => {
+        Waiting::AfterBackOff { hosts, account, .. }
+        | Waiting::BackingOff(Backoff { hosts, account, .. })
+        | Waiting::Held(Reason::BackOff(Backoff { hosts, account, .. }), _) => {
             let explanation = match (hosts, account) {
                 (Hosts::MailExchangers { .. }, None) => {
                     "the mail servers of the recipient's domain take no mail now; delivery resumes by itself when \
@@ -195,13 +230,13 @@ fn of_holder(why: &WhyMessage, id: MessageId) -> Words {
             };
             Words::new(explanation, Some(&format!("nothing has to be done; {retry}, once")))
         }
-        Waiting::For(WaitsFor::Mx(domain)) => Words::new(
+        Waiting::UnresolvedMx(domain) => Words::new(
             format!(
                 "the mail servers of {domain} cannot be found now; the server goes on looking for them"
             ),
             Some(&format!("see whether the recipient's address is right; if not, {cancel}")),
         ),
-        Waiting::For(WaitsFor::Account(_)) => Words::new(
+        Waiting::AccountSuspended(_) => Words::new(
             "the account is suspended; its mail goes on when it is active again",
             Some("ask the operator of this server"),
         ),
@@ -211,7 +246,7 @@ fn of_holder(why: &WhyMessage, id: MessageId) -> Words {
                 "see whether the recipient's address is right, and on the suppression list (/v1/suppressions)",
             ),
         ),
-        Waiting::Held(Reason::Lookup) => {
+        Waiting::Held(Reason::Lookup, _) => {
             Words::new("the mail servers of the recipient's domain are being looked up", None)
         }
         Waiting::Held(
@@ -223,6 +258,7 @@ fn of_holder(why: &WhyMessage, id: MessageId) -> Words {
             | Reason::Memory
             | Reason::Probation
             | Reason::NoFreeAttempt,
+            _,
         ) => Words::new("as much mail as may be is under way; it goes when it is its turn", None),
         Waiting::Starting => Words::new("nothing holds it; it is sent next", None),
         Waiting::Sending => Words::new("an attempt is under way", None),
@@ -248,10 +284,14 @@ mod tests {
 
     const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
-    fn why(waiting: Waiting, backoff: Option<Backoff>, bounds: Option<BoundsOf>) -> WhyMessage {
+    fn why(waiting: Waiting) -> WhyMessage {
+        WhyMessage { waiting, until: Some(NOW) }
+    }
+
+    fn after_back_off(account: Option<AccountId>) -> Waiting {
         let reason = "no certificate (see [delivery] ca_file)".to_owned();
         let last_error = Some(HostError { at: NOW, reason });
-        WhyMessage { waiting, until: Some(NOW), backoff, last_error, bounds }
+        Waiting::AfterBackOff { hosts: smarthost(), account, last_error }
     }
 
     fn smarthost() -> Hosts {
@@ -267,19 +307,19 @@ mod tests {
     fn an_account_holder_reads_nothing_of_the_operators() {
         let (id, account) = (MessageId::new(NOW), AccountId::new(NOW));
         let bounds = Some(BoundsOf::Smarthosts(vec!["post".to_owned()]));
-        let held = |reason| why(Waiting::Held(reason), None, bounds.clone());
-        let waits_for = |account| Waiting::For(WaitsFor::Hosts { hosts: smarthost(), account });
+        let held = |reason| Waiting::Held(reason, bounds.clone());
         let all = [
-            why(Waiting::Scheduled, None, None),
-            why(Waiting::Retry, None, None),
-            why(waits_for(None), Some(backoff(None)), None),
-            why(waits_for(Some(account)), None, None),
-            why(Waiting::For(WaitsFor::Mx("example.com".to_owned())), None, None),
-            why(Waiting::For(WaitsFor::Account(account)), None, None),
-            why(Waiting::Ending("the recipient is on the suppression list".to_owned()), None, None),
-            why(Waiting::Starting, None, None),
-            why(Waiting::Sending, None, None),
-            why(Waiting::Held(Reason::BackOff(backoff(None))), Some(backoff(None)), None),
+            Waiting::Scheduled,
+            Waiting::Retry,
+            Waiting::BackingOff(backoff(None)),
+            Waiting::BackingOff(backoff(Some(account))),
+            after_back_off(None),
+            after_back_off(Some(account)),
+            Waiting::UnresolvedMx("example.com".to_owned()),
+            Waiting::AccountSuspended(account),
+            Waiting::Ending("the recipient is on the suppression list".to_owned()),
+            Waiting::Starting,
+            Waiting::Sending,
             held(Reason::Probing),
             held(Reason::DestinationFull),
             held(Reason::RateLimit(Duration::from_secs(1))),
@@ -290,9 +330,11 @@ mod tests {
             held(Reason::Lookup),
             held(Reason::NoFreeAttempt),
         ];
-        for why in &all {
-            let Words { explanation, advice } = Words::of(why, id, Audience::AccountHolder);
-            let said = format!("{explanation} {}", advice.unwrap_or_default());
+        for why in all.map(why) {
+            let words = Words::of(&why, id, Audience::AccountHolder);
+            let Words { explanation, next, advice } = words;
+            let [next, advice] = [next, advice].map(Option::unwrap_or_default);
+            let said = format!("{explanation} {next} {advice}");
             for word in ["smarthost", "post ", "`waxwing", "[d", "_"] {
                 let said = said.replace(&id.to_string(), "");
                 assert!(!said.contains(word), "{word} in {said}");
@@ -302,8 +344,8 @@ mod tests {
 
     #[test]
     fn a_bound_is_named_where_it_is_set() {
-        let rate = || Waiting::Held(Reason::RateLimit(Duration::from_secs(1)));
-        let of = |bounds| Words::of_group(&why(rate(), None, bounds)).advice.unwrap_or_default();
+        let rate = |bounds| Waiting::Held(Reason::RateLimit(Duration::from_secs(1)), bounds);
+        let of = |bounds| Words::of_group(&why(rate(bounds))).advice.unwrap_or_default();
         let smarthosts = of(Some(BoundsOf::Smarthosts(vec!["post".to_owned()])));
         assert!(
             smarthosts
@@ -319,9 +361,26 @@ mod tests {
     }
 
     #[test]
+    fn only_what_is_requeued_before_its_time_may_go_on_earlier() {
+        let is_earlier = |waiting| {
+            let words = Words::of(&why(waiting), MessageId::new(NOW), Audience::Operator);
+            let next = words.next.expect("it is known when it goes on");
+            assert!(next.contains(&NOW.rfc3339()), "{next}");
+            next.contains("earlier")
+        };
+        assert!(is_earlier(Waiting::BackingOff(backoff(None))));
+        assert!(is_earlier(after_back_off(None)));
+        assert!(is_earlier(Waiting::UnresolvedMx("example.com".to_owned())));
+        assert!(!is_earlier(Waiting::Retry));
+        assert!(!is_earlier(Waiting::Scheduled));
+        assert!(!is_earlier(Waiting::Ending("the recipient is suppressed".to_owned())));
+        let rate = Reason::RateLimit(Duration::from_secs(1));
+        assert!(!is_earlier(Waiting::Held(rate, None)));
+    }
+
+    #[test]
     fn a_back_off_that_is_over_says_the_last_error() {
-        let waits_for = Waiting::For(WaitsFor::Hosts { hosts: smarthost(), account: None });
-        let said = Words::of_group(&why(waits_for, None, None)).explanation;
+        let said = Words::of_group(&why(after_back_off(None))).explanation;
         assert!(said.contains("the smarthost post") && said.contains("no certificate"), "{said}");
     }
 }

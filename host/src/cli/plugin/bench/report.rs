@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::super::tried::milliseconds;
+use super::super::local_validation::milliseconds;
 use super::{Costs, Findings, Times};
 use crate::plugin::Instances;
 

@@ -1,69 +1,58 @@
-//! One slot: what runs, what ran before, what is on its way; and the moves between them.
+//! One slot: what runs, what ran before, what is on its way; and the moves between them. They are made here alone:
+//! the manager says what has happened.
 
-use std::collections::BTreeMap;
+mod candidate;
+mod examination;
+mod saved;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
-use futures_util::future::AbortHandle;
-use tokio::sync::Notify;
-
-use crate::plugin::config::binding::Binding;
-use crate::plugin::config::slot::{Activation, ImpactRule, SlotName};
-use crate::plugin::promotion::error::LoadError;
+use crate::plugin::config::slot::SlotName;
 use crate::plugin::promotion::impact::Impact;
 use crate::plugin::promotion::installed::InstalledPlugin;
 use crate::plugin::promotion::shadow::{Report, Shadow, ShadowCalls};
-use crate::plugin::runtime::stage::Stage;
 use crate::plugin::slots::files::Stamp;
 use crate::plugin::slots::rollback::TrapWindow;
-use crate::plugin::slots::state::{Quarantined, Revision, SlotState, Stored};
+use crate::plugin::slots::state::{Asked, Quarantined, Revision, SlotState, Stored};
 use crate::plugin::slots::status::{CandidateStatus, SlotStatus};
+use candidate::{Candidate, Pending};
+use examination::Examination;
+use saved::Saved;
+
+pub use candidate::RejectedFor;
+pub use examination::{Approval, Begun, Cause, Settling};
+pub use saved::Written;
 
 /// A slot's machine. What of it must survive a restart is its `state`.
-#[expect(clippy::struct_excessive_bools, reason = "each says a thing of its own")]
 #[derive(Debug)]
 pub struct Machine {
-    pub slot: SlotName,
-    /// What survives a restart.
-    pub state: SlotState,
-    /// What answers its calls.
-    pub active: Option<Live>,
+    slot: SlotName,
+    state: SlotState,
+    /// What answers its calls, unless the operator has switched the slot off.
+    active: Option<Live>,
     /// What a rollback brings back.
-    pub previous: Option<Live>,
-    /// What is validated and not live yet.
-    pub pending: Option<Pending>,
-    /// Shown of a candidate that came no further.
-    pub rejected: Option<CandidateStatus>,
-    /// What the files looked like when they were last read.
-    pub stamp: Option<Stamp>,
-    /// Whether its state is to be written.
-    pub must_save: bool,
-    /// Whether its status is to be shown once its state was written.
-    pub must_show: bool,
-    /// Whether its state could not be written.
-    pub is_unsaved: bool,
-    /// Whether the directory was looked at since the start.
-    pub looked_at: bool,
-    /// The number of the newest work; older work sees that it is superseded.
-    pub newest: Arc<AtomicU64>,
-    /// Ends the newest examination, with the child that compiles for it.
-    pub running: Option<AbortHandle>,
-    /// Whether the newest examination still waits for its files to stand still.
-    pub settling: Arc<Settling>,
+    previous: Option<Live>,
+    candidate: Candidate,
+    examination: Option<Examination>,
+    files: Files,
+    saved: Saved,
+    /// The number of the newest work.
+    newest: Arc<AtomicU64>,
     /// The traps of what is live.
-    pub window: TrapWindow,
-    /// Whether the operator wants what is looked at now to be live, whatever would change.
-    pub is_wanted: bool,
-    /// Whether it was refused because another slot answers the calls of its binding.
-    pub is_in_the_way: bool,
+    window: TrapWindow,
 }
 
-/// An examination that waits for its files to stand still hears of changes meanwhile; one that
-/// has read them does not, and a change begins another.
+/// What is known of the slot's files.
 #[derive(Debug)]
-pub struct Settling {
-    changes: AtomicU64,
-    changed: Notify,
+enum Files {
+    /// The directory was not looked at since the start.
+    Unknown,
+    /// They looked so when they were last read or heard of; none where there are none.
+    Seen(Option<Stamp>),
+    /// They are to be examined again, although they did not change.
+    Doubtful,
 }
 
 /// A generation that runs or ran.
@@ -74,15 +63,6 @@ pub struct Live {
     pub stored: Stored,
     /// What came of its calls in the shadow, where it had some.
     pub shadow: Option<Report>,
-}
-
-/// A generation that is validated and not live yet.
-#[derive(Debug)]
-pub struct Pending {
-    pub live: Live,
-    pub impact: Impact,
-    pub shadow: Option<Arc<Shadow>>,
-    pub activation: Activation,
 }
 
 /// What is to be done with a validated candidate.
@@ -107,6 +87,16 @@ pub enum Decision {
     },
 }
 
+/// What the operator's order to activate means.
+#[derive(Debug)]
+pub enum OrderedActivation {
+    /// What waits becomes live.
+    Activate(Box<Live>),
+    /// What was rejected, rolled back or switched off is examined once more.
+    Examine(Approval),
+    Nothing,
+}
+
 /// What it means for a slot that its files are gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FilesGone {
@@ -116,182 +106,98 @@ pub enum FilesGone {
     NothingActive,
 }
 
-/// The machines of all slots. None is ever taken out, so that a slot cannot vanish under work that was
-/// begun for it.
-#[derive(Debug)]
-pub struct Machines(BTreeMap<SlotName, Machine>);
-
-impl Machines {
-    pub fn new(machines: BTreeMap<SlotName, Machine>) -> Self {
-        Self(machines)
-    }
-
-    /// The machine of a slot; an empty one where nothing was ever heard of the slot.
-    pub fn of(&mut self, slot: &SlotName) -> &mut Machine {
-        let new = || Machine::new(slot.clone(), SlotState::default());
-        self.0.entry(slot.clone()).or_insert_with(new)
-    }
-
-    /// Whether the slot was heard of.
-    pub fn has(&self, slot: &SlotName) -> bool {
-        self.0.contains_key(slot)
-    }
-
-    pub fn slots(&self) -> Vec<SlotName> {
-        self.0.keys().cloned().collect()
-    }
-
-    pub fn all(&self) -> impl Iterator<Item = &Machine> {
-        self.0.values()
-    }
-
-    pub fn all_mut(&mut self) -> impl Iterator<Item = &mut Machine> {
-        self.0.values_mut()
-    }
-
-    /// Refuses a plugin whose binding another slot has.
-    pub fn check_binding(&self, plugin: &InstalledPlugin) -> Result<(), LoadError> {
-        let binding = &plugin.config().binding;
-        let other = self.all().filter_map(Machine::serving).find(|other| {
-            other.kind() == plugin.kind()
-                && other.config().binding == *binding
-                && other.slot() != plugin.slot()
-        });
-        match other {
-            Some(other) => {
-                Err(LoadError::Taken { other: other.slot().clone(), binding: binding.clone() })
-            }
-            None if *binding == Binding::Server && plugin.slot().builtin_kind().is_none() => {
-                let other = plugin.kind().builtin_slot();
-                Err(LoadError::Taken { other, binding: Binding::Server })
-            }
-            None => Ok(()),
-        }
-    }
-
-    /// The binding that a slot could not have may be free now: its files are examined again, as if
-    /// they had changed.
-    pub fn binding_may_be_free(&mut self) {
-        for machine in self.all_mut().filter(|it| it.is_in_the_way) {
-            machine.is_in_the_way = false;
-            machine.stamp = Some(Stamp::default());
-        }
-    }
-}
-
-impl Pending {
-    /// It becomes live; what was seen in the shadow is kept.
-    #[must_use]
-    pub fn into_live(self) -> Live {
-        let shadow = self.shadow.map(|it| it.report());
-        Live { shadow, ..self.live }
-    }
-
-    /// Why it does not become live by itself, if it does not.
-    #[must_use]
-    pub fn waits_because(&self) -> Option<String> {
-        let shadow = self.shadow.as_ref().map(|it| it.report()).unwrap_or_default();
-        let changes = self.impact.would_change + shadow.different;
-        let counted = |number: u32, what: &str| (number > 0).then(|| format!("{number} {what}"));
-        let worse = [
-            counted(self.impact.templates.failed, "published templates would not render as now"),
-            counted(self.impact.would_fail, "recorded calls would not be served as now"),
-            counted(shadow.failed, "calls in the shadow were not served as by the live plugin"),
-        ];
-        let worse = worse.into_iter().flatten().collect::<Vec<_>>().join("; ");
-        match self.activation.impact {
-            ImpactRule::Ask => Some("its slot asks before each change".to_owned()),
-            // Other answers are what a new policy is for; a send that is served worse is a defect.
-            _ if !worse.is_empty() => Some(worse),
-            // A stricter policy refuses some sends; one that refuses all of them is a mistake, most often.
-            ImpactRule::Auto if self.impact.refuses_all() => {
-                let pass = self.impact.pass;
-                Some(format!("all {pass} recorded calls that pass now would be refused"))
-            }
-            ImpactRule::Auto if shadow.differs_always() => {
-                Some(format!("all {} calls in the shadow were answered otherwise", shadow.compared))
-            }
-            ImpactRule::UpTo(most) if changes > most => {
-                Some(format!("{changes} answers would change, and {most} may"))
-            }
-            ImpactRule::Auto | ImpactRule::UpTo(_) => None,
-        }
-    }
-}
-
-impl Settling {
-    const OVER: u64 = u64::MAX;
-
-    #[must_use]
-    pub fn begun() -> Self {
-        Self { changes: AtomicU64::new(0), changed: Notify::new() }
-    }
-
-    /// Says that the files changed; answers whether somebody still waits for them.
-    #[must_use]
-    pub fn hears_of_a_change(&self) -> bool {
-        let one_more = |changes| (changes != Self::OVER).then(|| changes + 1);
-        let heard = self.changes.fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_more).is_ok();
-        self.changed.notify_one();
-        heard
-    }
-
-    /// The changes so far.
-    #[must_use]
-    pub fn changes(&self) -> u64 {
-        self.changes.load(Ordering::SeqCst)
-    }
-
-    /// Waits for the next change.
-    pub async fn change(&self) {
-        self.changed.notified().await;
-    }
-
-    /// Ends it, if there was no change since there were so many.
-    #[must_use]
-    pub fn ends_at(&self, changes: u64) -> bool {
-        let order = Ordering::SeqCst;
-        self.changes.compare_exchange(changes, Self::OVER, order, order).is_ok()
-    }
-}
-
-impl Default for Settling {
-    fn default() -> Self {
-        Self { changes: AtomicU64::new(Self::OVER), changed: Notify::new() }
-    }
-}
-
 impl Machine {
     /// A machine in which nothing runs yet.
     #[must_use]
     pub fn new(slot: SlotName, state: SlotState) -> Self {
+        Self::restored(slot, state, None, None)
+    }
+
+    /// A machine as a start finds it. Where what ran cannot be made again, the one before it runs; a slot whose
+    /// files are gone has one that ran before, and none that is to run.
+    #[must_use]
+    pub fn restored(
+        slot: SlotName,
+        state: SlotState,
+        active: Option<Live>,
+        mut previous: Option<Live>,
+    ) -> Self {
+        let should_run = state.active.is_some();
+        let active = active.or_else(|| if should_run { previous.take() } else { None });
         Self {
             slot,
             state,
-            active: None,
-            previous: None,
-            pending: None,
-            rejected: None,
-            stamp: None,
-            must_save: false,
-            must_show: false,
-            is_unsaved: false,
-            looked_at: false,
+            active,
+            previous,
+            candidate: Candidate::None,
+            examination: None,
+            files: Files::Unknown,
+            saved: Saved::Yes,
             newest: Arc::default(),
-            running: None,
-            settling: Arc::default(),
             window: TrapWindow::default(),
-            is_wanted: false,
-            is_in_the_way: false,
         }
     }
 
+    #[must_use]
+    pub fn slot(&self) -> &SlotName {
+        &self.slot
+    }
+
+    /// What survives a restart.
+    #[must_use]
+    pub fn state(&self) -> &SlotState {
+        &self.state
+    }
+
+    /// What answers its calls while the slot is switched on.
+    #[must_use]
+    pub fn active(&self) -> Option<&Live> {
+        self.active.as_ref()
+    }
+
+    /// What a rollback brings back.
+    #[must_use]
+    pub fn previous(&self) -> Option<&Live> {
+        self.previous.as_ref()
+    }
+
+    /// What answers its calls.
+    #[must_use]
+    pub fn serving(&self) -> Option<&InstalledPlugin> {
+        if self.state.disabled { None } else { self.active.as_ref().map(|it| &it.validated) }
+    }
+
+    /// Whether that is what answers its calls.
+    #[must_use]
+    pub fn serves(&self, plugin: &InstalledPlugin) -> bool {
+        self.serving().is_some_and(|active| active.identity() == plugin.identity())
+    }
+
+    /// What gets live calls beside what is live.
+    #[must_use]
+    pub fn shadow(&self) -> Option<&Arc<Shadow>> {
+        self.candidate.waiting()?.shadow.as_ref()
+    }
+
+    #[must_use]
+    pub fn is_rejected(&self) -> bool {
+        matches!(self.candidate, Candidate::Rejected { .. })
+    }
+
+    /// Whether there is nothing to show of it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        let has_files = match &self.files {
+            Files::Seen(stamp) => stamp.is_some(),
+            Files::Doubtful => true,
+            Files::Unknown => false,
+        };
+        self.active.is_none() && matches!(self.candidate, Candidate::None) && !has_files
+    }
+
     /// Begins new work; what was begun before it is superseded and ends.
-    pub fn begin(&mut self) -> u64 {
-        if let Some(running) = self.running.take() {
-            running.abort();
-        }
-        self.settling = Arc::default();
+    fn begin(&mut self) -> u64 {
+        self.examination = None;
         self.newest.fetch_add(1, Ordering::SeqCst) + 1
     }
 
@@ -301,35 +207,41 @@ impl Machine {
         self.newest.load(Ordering::SeqCst) == work
     }
 
-    /// What answers its calls.
-    #[must_use]
-    pub fn serving(&self) -> Option<&InstalledPlugin> {
-        if self.state.disabled { None } else { self.active.as_ref().map(|it| &it.validated) }
-    }
-
     /// Whether files that look so have to be examined. An examination that waits for its files to
     /// stand still hears of a change, and no other begins.
     pub fn must_examine(&mut self, stamp: Option<&Stamp>) -> bool {
-        // At the first scan nothing is known of the files yet; where there are none, there is
-        // something to do only if something of them runs.
-        let is_first = !std::mem::replace(&mut self.looked_at, true);
-        if self.stamp.as_ref() == stamp && !(is_first && self.active.is_some()) {
-            return false;
+        let is_as_before = match &self.files {
+            // Where there are no files, there is something to do only if something of them runs.
+            Files::Unknown => stamp.is_none() && self.active.is_none(),
+            Files::Seen(before) => before.as_ref() == stamp,
+            Files::Doubtful => false,
+        };
+        let is_heard = match &mut self.examination {
+            Some(examination) if !is_as_before => {
+                examination.forget_approval();
+                examination.hears_of_a_change()
+            }
+            Some(_) | None => false,
+        };
+        if is_as_before || is_heard {
+            self.files = Files::Seen(stamp.cloned());
         }
-        self.forget_activation();
-        let is_heard = self.settling.hears_of_a_change();
-        if is_heard {
-            self.stamp = stamp.cloned();
-        }
-        !is_heard
+        !is_as_before && !is_heard
     }
 
-    /// Begins to examine files that look so; answers the number of that work.
-    pub fn begin_examination(&mut self, stamp: Option<Stamp>) -> u64 {
-        self.stamp = stamp;
+    /// Begins to examine the files.
+    pub fn begin_examination(&mut self, cause: Cause) -> Begun {
+        let approval = match cause {
+            Cause::Files(stamp) => {
+                self.files = Files::Seen(stamp);
+                Approval::ByRule
+            }
+            Cause::Order(approval) => approval,
+        };
         let number = self.begin();
-        self.settling = Arc::new(Settling::begun());
-        number
+        let (examination, begun) = Examination::begin(number, &self.newest, approval);
+        self.examination = Some(examination);
+        begun
     }
 
     /// The files were read, whatever comes of it.
@@ -340,14 +252,15 @@ impl Machine {
 
     /// A validated candidate waits in the slot, unless the operator wants it to be live at once.
     pub fn propose(&mut self, live: Live, impact: Impact) -> Proposal {
-        if std::mem::take(&mut self.is_wanted) {
+        let approval = self.examination.take().map(|it| it.approval());
+        if approval == Some(Approval::ByOperator) {
             return Proposal::Activate(Box::new(live));
         }
         let digest = &live.validated.identity().digest;
         let asked = self.state.asked.as_ref().filter(|it| it.digest == *digest);
         let activation = asked.map_or(live.validated.config().activation, |it| it.activation);
-        self.rejected = None;
-        self.pending = Some(Pending { live, impact, shadow: None, activation });
+        let pending = Pending { live, impact, shadow: None, activation };
+        self.candidate = Candidate::Waiting(Box::new(pending));
         match activation.shadow_calls {
             0 => Proposal::Decide,
             calls => Proposal::Shadow { calls },
@@ -357,7 +270,7 @@ impl Machine {
     /// Puts the candidate that waits into the shadow; answers the number of that work, and the end
     /// that makes the calls.
     pub fn begin_shadow(&mut self, calls: u32) -> Option<(u64, ShadowCalls)> {
-        let pending = self.pending.as_mut()?;
+        let pending = self.candidate.waiting_mut()?;
         let (shadow, rest) = Shadow::new(pending.live.validated.clone(), calls);
         pending.shadow = Some(shadow);
         Some((self.begin(), rest))
@@ -365,55 +278,69 @@ impl Machine {
 
     /// Whether the candidate that waits becomes live by itself, if one waits.
     pub fn decide(&mut self) -> Option<Decision> {
-        let pending = self.pending.take()?;
+        let pending = self.candidate.waiting()?;
         let reason = pending.waits_because();
-        if reason.is_none() && !self.state.disabled {
-            return Some(Decision::Activate(Box::new(pending.into_live())));
+        if reason.is_some() || self.state.disabled {
+            let would_change = pending.impact.would_change;
+            return Some(Decision::Wait { would_change, reason: reason.unwrap_or_default() });
         }
-        let would_change = pending.impact.would_change;
-        self.pending = Some(pending);
-        Some(Decision::Wait { would_change, reason: reason.unwrap_or_default() })
+        let pending = self.candidate.take_waiting()?;
+        Some(Decision::Activate(Box::new(pending.into_live())))
     }
 
     /// The candidate came no further.
-    pub fn reject(&mut self, shown: CandidateStatus, is_in_the_way: bool) {
-        self.pending = None;
-        self.forget_activation();
-        self.is_in_the_way = is_in_the_way;
-        self.rejected = Some(shown);
+    pub fn reject(&mut self, shown: CandidateStatus, reason: RejectedFor) {
+        self.forget_approval();
+        self.candidate = Candidate::Rejected { shown: Box::new(shown), reason };
+    }
+
+    /// The binding that the slot could not have may be free now: its files are examined again, as if
+    /// they had changed.
+    pub fn binding_may_be_free(&mut self) {
+        if let Candidate::Rejected { reason: reason @ RejectedFor::BindingTaken, .. } =
+            &mut self.candidate
+        {
+            *reason = RejectedFor::Fault;
+            self.files = Files::Doubtful;
+        }
     }
 
     /// The files are again those of what runs.
     pub fn drop_candidate(&mut self) {
-        self.rejected = None;
-        self.pending = None;
+        self.candidate = Candidate::None;
+    }
+
+    /// The operator installs a component with rules of its own, or without.
+    pub fn ask(&mut self, asked: Option<Asked>) {
+        self.state.asked = asked;
+    }
+
+    /// The operator activates what waits, or what was rejected, rolled back or switched off.
+    pub fn order_activation(&mut self) -> OrderedActivation {
+        if let Some(pending) = self.candidate.take_waiting() {
+            return OrderedActivation::Activate(Box::new(pending.into_live()));
+        }
+        // Who switches a slot on means what ran in it, and not a component that waited: that has its
+        // own rule.
+        if self.state.disabled {
+            return OrderedActivation::Examine(Approval::ByRule);
+        }
+        if self.is_rejected() || !self.state.quarantined.is_empty() {
+            return OrderedActivation::Examine(Approval::ByOperator);
+        }
+        OrderedActivation::Nothing
+    }
+
+    /// The operator switches the slot on.
+    pub fn enable(&mut self) {
+        self.state.disabled = false;
     }
 
     /// The operator switches the slot off.
     pub fn disable(&mut self) {
         self.begin();
-        self.pending = None;
+        drop(self.candidate.take_waiting());
         self.state.disabled = true;
-    }
-
-    /// Whether the operator can activate something that does not wait: what was rejected, rolled back
-    /// or switched off.
-    #[must_use]
-    pub fn can_be_activated(&self) -> bool {
-        self.state.disabled || self.rejected.is_some() || !self.state.quarantined.is_empty()
-    }
-
-    /// Whether there is nothing to show of it.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        let runs = self.active.is_some() || self.pending.is_some();
-        !runs && self.rejected.is_none() && self.stamp.is_none()
-    }
-
-    /// Whether that is what answers its calls.
-    #[must_use]
-    pub fn serves(&self, plugin: &InstalledPlugin) -> bool {
-        self.serving().is_some_and(|active| active.identity() == plugin.identity())
     }
 
     /// The candidate becomes live; what ran stays as the previous one.
@@ -430,11 +357,6 @@ impl Machine {
         self.active = Some(live);
         self.state.disabled = false;
         self.settle();
-    }
-
-    /// The operator's word to activate was for the files that they saw.
-    pub fn forget_activation(&mut self) {
-        self.is_wanted = false;
     }
 
     /// What ran before comes back; answers what was live.
@@ -456,6 +378,16 @@ impl Machine {
         Some(gone)
     }
 
+    /// What ran before cannot come back any more.
+    pub fn drop_previous(&mut self) {
+        self.previous = None;
+    }
+
+    /// What a start found must not run.
+    pub fn drop_active(&mut self) {
+        self.active = None;
+    }
+
     /// What came from the files goes with them. What a rollback brought back did not: it stays,
     /// until the operator switches the slot off or gives it a file.
     pub fn files_are_gone(&mut self) -> FilesGone {
@@ -472,13 +404,51 @@ impl Machine {
     }
 
     fn settle(&mut self) {
-        self.pending = None;
-        self.rejected = None;
-        self.is_wanted = false;
+        self.candidate = Candidate::None;
+        self.forget_approval();
         self.state.asked = None;
         self.window = TrapWindow::default();
         self.state.active = self.active.as_ref().map(|it| it.stored.clone());
         self.state.previous = self.previous.as_ref().map(|it| it.stored.clone());
+    }
+
+    fn forget_approval(&mut self) {
+        if let Some(examination) = &mut self.examination {
+            examination.forget_approval();
+        }
+    }
+
+    /// Counts a trap of what is live; answers why it has to go, if it has to.
+    pub fn trapped(&mut self, now: Instant, input: u64, before: u64, calls: u64) -> Option<String> {
+        self.window.trapped(now, input, before, calls)
+    }
+
+    /// Notes how many calls there were, for the shares of the last minute.
+    pub fn count_calls(&mut self, now: Instant) {
+        if let Some(active) = &self.active {
+            self.window.had(now, active.validated.stats().calls());
+        }
+    }
+
+    /// What of it must survive a restart has changed.
+    pub fn change(&mut self) {
+        self.saved.change();
+    }
+
+    /// What could not be written is to be written once more.
+    pub fn retry_saving(&mut self) {
+        self.saved.retry();
+    }
+
+    /// What is to be written, if something is.
+    #[must_use]
+    pub fn unsaved(&self) -> Option<(SlotName, SlotState)> {
+        self.saved.is_due().then(|| (self.slot.clone(), self.state.clone()))
+    }
+
+    /// What was unsaved was written, or not.
+    pub fn note_saved(&mut self, result: Result<(), ()>) -> Written {
+        self.saved.note(result)
     }
 
     /// The slot's status; `builtin` runs where nothing else does.
@@ -492,26 +462,70 @@ impl Machine {
             active,
             previous: self.state.previous.clone(),
             disabled: self.state.disabled,
-            candidate: self.candidate_status(),
+            candidate: self.candidate.status(),
             quarantined: self.state.quarantined.clone(),
-            is_unsaved: self.is_unsaved,
+            is_unsaved: self.saved.has_failed(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn machine() -> Machine {
+        Machine::new("mine".parse().expect("a name"), SlotState::default())
+    }
+
+    fn stamp() -> Stamp {
+        Stamp::default()
+    }
+
+    #[test]
+    fn a_candidate_without_its_binding_is_examined_again_when_the_binding_may_be_free() {
+        for (reason, is_again) in [(RejectedFor::BindingTaken, true), (RejectedFor::Fault, false)] {
+            let mut machine = machine();
+            assert!(machine.must_examine(Some(&stamp())));
+            let begun = machine.begin_examination(Cause::Files(Some(stamp())));
+            assert!(begun.settling.ends_at(0), "they were read");
+            machine.reject(CandidateStatus::new(), reason);
+            assert!(!machine.must_examine(Some(&stamp())));
+            machine.binding_may_be_free();
+            assert_eq!(machine.must_examine(Some(&stamp())), is_again, "{reason:?}");
+            machine.begin_examination(Cause::Files(Some(stamp())));
+            machine.binding_may_be_free();
+            assert!(!machine.must_examine(Some(&stamp())), "once");
+            assert!(machine.is_rejected(), "it is shown until the files are judged");
         }
     }
 
-    fn candidate_status(&self) -> Option<CandidateStatus> {
-        let Some(pending) = &self.pending else { return self.rejected.clone() };
-        let identity = pending.live.validated.identity();
-        Some(CandidateStatus {
-            digest: Some(identity.digest.clone()),
-            name: Some(format!("{} {}", identity.name, identity.version)),
-            stage: match &pending.shadow {
-                Some(shadow) if !shadow.is_done() => Stage::Shadow,
-                Some(_) | None => Stage::Waiting,
-            },
-            rejected: None,
-            waits: pending.waits_because(),
-            impact: Some(pending.impact.clone()),
-            shadow: pending.shadow.clone(),
-        })
+    #[test]
+    fn the_operators_approval_ends_with_the_files_that_they_saw() {
+        let mut machine = machine();
+        machine.begin_examination(Cause::Files(Some(stamp())));
+        machine.reject(CandidateStatus::new(), RejectedFor::Fault);
+        let OrderedActivation::Examine(approval) = machine.order_activation() else {
+            panic!("what was rejected can be activated");
+        };
+        assert_eq!(approval, Approval::ByOperator);
+        machine.begin_examination(Cause::Order(approval));
+        assert!(!machine.must_examine(None), "the examination hears of the change");
+        let examination = machine.examination.as_ref().expect("it goes on");
+        assert_eq!(examination.approval(), Approval::ByRule);
+    }
+
+    #[test]
+    fn work_that_was_begun_before_ends_with_the_examination() {
+        let mut machine = machine();
+        let first = machine.begin_examination(Cause::Files(Some(stamp())));
+        assert!(machine.is_newest(first.number));
+        machine.disable();
+        assert!(!machine.is_newest(first.number));
+        assert!(machine.examination.is_none());
+        assert!(first.ends_with.handle().is_aborted());
+        let OrderedActivation::Examine(approval) = machine.order_activation() else {
+            panic!("a slot can be switched on");
+        };
+        assert_eq!(approval, Approval::ByRule, "what waited has its own rule");
     }
 }

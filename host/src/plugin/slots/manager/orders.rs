@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::machine::{Cause, OrderedActivation};
 use super::{Jobs, Manager, blocking};
 use crate::plugin::config::slot::{Activation, SlotName};
 use crate::plugin::promotion::evidence::Evidence;
@@ -42,9 +43,9 @@ impl Manager {
             Order::Activate => self.activate_by_order(slot, work, evidence)?,
             Order::RollBack => {
                 if let Some(error) = self.taken_before(slot) {
-                    return Err(OrderError::Taken(error.to_string()));
+                    return Err(OrderError::Taken(Box::new(error)));
                 }
-                if self.machines.of(slot).active.is_none() {
+                if self.machines.of(slot).active().is_none() {
                     return Err(OrderError::NothingBefore(slot.clone()));
                 }
                 self.roll_back(slot, "the operator rolled it back");
@@ -70,25 +71,20 @@ impl Manager {
         work: &mut Jobs,
         evidence: &Arc<dyn Evidence>,
     ) -> Result<(), OrderError> {
-        let machine = self.machines.of(slot);
-        if let Some(pending) = machine.pending.take() {
-            self.activate(slot, pending.into_live());
-            return Ok(());
+        let approval = match self.machines.of(slot).order_activation() {
+            OrderedActivation::Activate(live) => {
+                self.activate(slot, *live);
+                return Ok(());
+            }
+            OrderedActivation::Examine(approval) => approval,
+            OrderedActivation::Nothing => return Err(OrderError::NothingToActivate(slot.clone())),
+        };
+        let active = self.machines.of(slot).active().map(|it| it.validated.clone());
+        if active.is_none_or(|it| self.machines.check_binding(&it).is_ok()) {
+            self.machines.of(slot).enable();
         }
-        if !machine.can_be_activated() {
-            return Err(OrderError::NothingToActivate(slot.clone()));
-        }
-        // Who switches a slot on means what ran in it, and not a component that waited: that has its
-        // own rule.
-        let forgives = !machine.state.disabled;
-        machine.is_wanted = forgives;
-        let active = machine.active.as_ref().map(|it| it.validated.clone());
-        let is_free = active.is_none_or(|it| self.machines.check_binding(&it).is_ok());
-        let machine = self.machines.of(slot);
-        machine.state.disabled &= !is_free;
-        let stamp = machine.stamp.clone();
         self.publish(slot);
-        self.examine(slot, stamp, forgives, work, evidence);
+        self.examine(slot, Cause::Order(approval), work, evidence);
         // Whoever asked sees that there is more to come.
         self.plugins.statuses.candidate(slot, |it| {
             it.stage = Stage::Settling;
@@ -110,12 +106,12 @@ impl Manager {
         let digest = Artifact::new(component.clone()).digest().to_owned();
         // Saved before the file is there: a server that is stopped in between would find a component
         // that nobody has asked about.
-        self.machines.of(slot).state.asked =
-            activation.map(|activation| Asked { digest, activation });
+        let asked = activation.map(|activation| Asked { digest, activation });
+        self.machines.of(slot).ask(asked);
         self.changed(slot);
         self.save().await;
         let install = move || directory.install(&name, &component, signature.as_deref());
-        blocking(install).await.map_err(|error| OrderError::Write(error.to_string()))?;
+        blocking(install).await.map_err(OrderError::Write)?;
         self.scan(work, evidence).await;
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::machine::{Machine, Written};
 use super::{Jobs, Manager, blocking, jobs};
 use crate::plugin::promotion::evidence::Evidence;
 use crate::plugin::runtime::kind::Kind;
@@ -9,31 +10,22 @@ use crate::plugin::runtime::kind::Kind;
 impl Manager {
     /// What could not be written is written once more.
     pub(super) fn retry_saving(&mut self) {
-        for machine in self.machines.all_mut() {
-            machine.must_save |= machine.is_unsaved;
-        }
+        self.machines.all_mut().for_each(Machine::retry_saving);
     }
 
     /// Writes the state of the slots that changed, off the runtime's workers, and shows them then.
     /// What cannot be written is shown as such, and tried again at every scan.
     pub(super) async fn save(&mut self) {
-        let mut changed = Vec::new();
-        for machine in self.machines.all_mut() {
-            if std::mem::take(&mut machine.must_save) {
-                changed.push(machine.slot.clone());
-            }
-        }
-        for slot in changed {
+        let unsaved: Vec<_> = self.machines.all().filter_map(Machine::unsaved).collect();
+        for (slot, state) in unsaved {
             let (directory, name) = (self.plugins.state.clone(), slot.clone());
-            let state = self.machines.of(&slot).state.clone();
             let saved = blocking(move || directory.save(&name, &state)).await;
-            let machine = self.machines.of(&slot);
-            let was_unsaved = std::mem::replace(&mut machine.is_unsaved, saved.is_err());
-            let must_show = std::mem::take(&mut machine.must_show);
-            if let (Err(error), false) = (&saved, was_unsaved) {
+            let result = saved.as_ref().copied().map_err(|_| ());
+            let Written { show, begins_to_fail } = self.machines.of(&slot).note_saved(result);
+            if let (Err(error), true) = (&saved, begins_to_fail) {
                 tracing::error!(%slot, %error, "cannot save the state of a plugin slot; a restart would bring back an older version; retrying");
             }
-            if must_show || saved.is_err() != was_unsaved {
+            if show {
                 self.show(&slot);
             }
         }
@@ -44,7 +36,7 @@ impl Manager {
         if !std::mem::take(&mut self.is_untidy) {
             return;
         }
-        let states = self.machines.all().flat_map(|it| [&it.state.active, &it.state.previous]);
+        let states = self.machines.all().flat_map(|it| [&it.state().active, &it.state().previous]);
         let named = states.filter_map(|it| it.as_ref()?.digest.clone()).collect();
         let (state, evidence) = (self.plugins.state.clone(), Arc::clone(evidence));
         let nobody = Kind::Plan.builtin_slot();

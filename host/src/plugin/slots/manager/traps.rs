@@ -42,7 +42,7 @@ impl Manager {
                 vacant.insert(vec![report.calls_before]);
             }
         }
-        let previous = machine.previous.as_ref().map(|it| it.validated.clone());
+        let previous = machine.previous().map(|it| it.validated.clone());
         let builtin = self.plugins.builtin(report.plugin.kind());
         let is_other = |it: &InstalledPlugin| {
             let (one, two) = (it.identity(), report.plugin.identity());
@@ -99,7 +99,7 @@ impl Manager {
             return;
         }
         let calls = plugin.stats().calls();
-        let reason = machine.window.trapped(Instant::now(), input, calls_before, calls);
+        let reason = machine.trapped(Instant::now(), input, calls_before, calls);
         if let Some(reason) = reason {
             self.roll_back(&slot, &reason);
         }
@@ -109,12 +109,12 @@ impl Manager {
     pub(super) fn roll_back(&mut self, slot: &SlotName, reason: &str) {
         let at = self.plugins.clock.now().rfc3339();
         if self.taken_before(slot).is_some() {
-            self.machines.of(slot).previous = None;
+            self.machines.of(slot).drop_previous();
         }
         let machine = self.machines.of(slot);
         let Some(gone) = machine.roll_back(reason, &at) else { return };
         let identity = gone.validated.identity();
-        let now = machine.active.as_ref().map(|it| it.validated.identity().digest.clone());
+        let now = machine.active().map(|it| it.validated.identity().digest.clone());
         let now = now.unwrap_or_else(|| "the built-in or a broader plugin".to_owned());
         let (plugin, version, digest) = (&identity.name, &identity.version, &identity.digest);
         tracing::error!(%slot, plugin, version, digest, reason, now, "plugin rolled back");
@@ -126,17 +126,13 @@ impl Manager {
 
     /// Why what ran before cannot come back: another slot has its binding now.
     pub(super) fn taken_before(&mut self, slot: &SlotName) -> Option<LoadError> {
-        let previous = self.machines.of(slot).previous.as_ref()?.validated.clone();
+        let previous = self.machines.of(slot).previous()?.validated.clone();
         self.machines.check_binding(&previous).err()
     }
 
     /// Notes how many calls there were, for the shares of the last minute.
     pub(super) fn count_calls(&mut self) {
         let now = Instant::now();
-        for machine in self.machines.all_mut() {
-            if let Some(active) = &machine.active {
-                machine.window.had(now, active.validated.stats().calls());
-            }
-        }
+        self.machines.all_mut().for_each(|it| it.count_calls(now));
     }
 }

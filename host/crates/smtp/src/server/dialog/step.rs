@@ -23,7 +23,6 @@ pub struct Terms {
 pub enum Security {
     /// Not yet: STARTTLS is offered and AUTH is not.
     Plain,
-    /// Yes.
     Tls,
 }
 

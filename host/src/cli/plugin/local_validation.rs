@@ -10,7 +10,7 @@ use clap::Args;
 use super::super::output::Output;
 use super::error::ToolError;
 use crate::clock::Clock;
-use crate::config::Config;
+use crate::config::{Config, LogFilter};
 use crate::plugin::Stage;
 use crate::plugin::validation::Validator;
 use crate::server;
@@ -36,18 +36,22 @@ pub struct ToolHost {
     /// The server's own validator.
     pub validator: Validator,
     pub config: Config,
-    /// The time.
     pub clock: Clock,
     /// Bytes that a component may have.
     pub largest: u64,
 }
 
 impl Tools {
-    /// Starts the engine. `filter` says what of the log is shown, on standard error.
-    pub fn open(&self, filter: &str) -> Result<ToolHost, ToolError> {
+    /// Starts the engine. Warnings are shown on standard error.
+    pub fn open(&self) -> Result<ToolHost, ToolError> {
+        self.open_logging(LogFilter::level(tracing::Level::WARN))
+    }
+
+    /// The same, with more of the log.
+    pub fn open_logging(&self, filter: LogFilter) -> Result<ToolHost, ToolError> {
         let mut config = Config::load(self.config.as_deref(), std::env::vars())?;
-        filter.clone_into(&mut config.log.filter);
-        telemetry::logs::start(&config.log)?;
+        config.log.filter = filter;
+        telemetry::logs::start(&config.log);
         let plugins = &config.plugins;
         let clock = Clock::system();
         let signatures = (plugins.signatures, plugins.trusted_keys.clone());

@@ -1,0 +1,95 @@
+//! Whether sends can be accepted now.
+
+use std::time::Duration;
+
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+
+use crate::clock::Timestamp;
+use crate::journey::accept::refusal::{Outage, Refusal};
+use crate::store::Store;
+
+/// For how long an answer of the store counts.
+const READY_CACHE_TIME: Duration = Duration::from_secs(1);
+const PROBE_TIME: Duration = Duration::from_secs(5);
+
+/// Whether the store could be written when somebody last asked. It is written at most once a second,
+/// however many ask: everybody may.
+#[derive(Debug, Default)]
+pub struct Readiness {
+    last: Mutex<Option<(Instant, Ready)>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ready {
+    Yes,
+    No,
+}
+
+impl Readiness {
+    /// Refuses while the store cannot be written.
+    pub async fn check(&self, store: &Store, now: Timestamp) -> Result<(), Refusal> {
+        match self.of(|| is_writable(store, now)).await {
+            Ready::Yes => Ok(()),
+            Ready::No => {
+                let message = "the store cannot be written; the log says why";
+                Err(Refusal::unavailable(Outage::Store, message))
+            }
+        }
+    }
+
+    /// Who asks while the store is being written waits for that answer.
+    async fn of<F: Future<Output = Ready>>(&self, probe: impl FnOnce() -> F) -> Ready {
+        let mut last = self.last.lock().await;
+        if let Some((at, ready)) = *last
+            && at.elapsed() < READY_CACHE_TIME
+        {
+            return ready;
+        }
+        let ready = probe().await;
+        *last = Some((Instant::now(), ready));
+        ready
+    }
+}
+
+async fn is_writable(store: &Store, now: Timestamp) -> Ready {
+    match tokio::time::timeout(PROBE_TIME, store.probe(now)).await {
+        Ok(Ok(())) => Ready::Yes,
+        Ok(Err(error)) => {
+            tracing::error!(%error, "not ready: the store cannot be written");
+            Ready::No
+        }
+        Err(_) => {
+            let seconds = PROBE_TIME.as_secs();
+            tracing::error!(seconds, "not ready: the store was not written in time");
+            Ready::No
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use futures_util::future::join_all;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn the_store_is_asked_at_most_once_a_second() {
+        let (readiness, asked) = (Readiness::default(), AtomicU32::new(0));
+        let ask = || {
+            readiness.of(|| async {
+                asked.fetch_add(1, Ordering::Relaxed);
+                tokio::task::yield_now().await;
+                Ready::Yes
+            })
+        };
+        assert_eq!(join_all((0..100).map(|_| ask())).await, [Ready::Yes; 100]);
+        assert_eq!(asked.load(Ordering::Relaxed), 1);
+        *readiness.last.lock().await =
+            Instant::now().checked_sub(READY_CACHE_TIME).map(|it| (it, Ready::Yes));
+        assert_eq!(ask().await, Ready::Yes);
+        assert_eq!(asked.load(Ordering::Relaxed), 2);
+    }
+}

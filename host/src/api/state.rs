@@ -1,0 +1,103 @@
+//! What all handlers share.
+
+use std::ops::Deref;
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use metrics_exporter_prometheus::PrometheusHandle;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use super::client::TrustedProxies;
+use super::control_token::ControlToken;
+use super::lists::ListLimits;
+use super::readiness::Readiness;
+use crate::clock::Clock;
+use crate::delivery::shaping::admission::AdmissionControl;
+use crate::journey::Journey;
+use crate::journey::accept::fair_share::FairShare;
+use crate::plugin::Plugins;
+use crate::plugin::evidence::Evidence;
+use crate::store::Store;
+use crate::store::seal::Seal;
+use crate::upkeep::verify_domains::Verifier;
+use crate::webhooks::Webhooks;
+
+/// All that the handlers need. Every request clones it, so its parts are shared as one.
+#[derive(Debug, Clone)]
+pub struct Api(Arc<ApiParts>);
+
+/// What the handlers find in [`Api`].
+#[derive(Debug)]
+pub struct ApiParts {
+    /// Where sends go.
+    pub journey: Arc<Journey>,
+    /// Whose word about the origin of a request counts.
+    pub proxies: Arc<TrustedProxies>,
+    /// For health.
+    pub store: Store,
+    /// For health.
+    pub plugins: Arc<Plugins>,
+    /// Why mail waits.
+    pub admission: Arc<AdmissionControl>,
+    /// For sender domains.
+    pub verifier: Arc<Verifier>,
+    /// For webhooks.
+    pub webhooks: Arc<Webhooks>,
+    /// For recorded calls.
+    pub seal: Arc<Seal>,
+    /// What a new plugin is compared on.
+    pub evidence: Arc<dyn Evidence>,
+    /// The secret of this run, for the command line.
+    pub control: ControlToken,
+    /// Tells the worker of messages that are due.
+    pub due: Arc<Notify>,
+    pub clock: Clock,
+    /// What a request may be.
+    pub limits: Arc<ArcSwap<RequestLimits>>,
+    /// What bodies may hold.
+    pub bodies: BodyLimits,
+    /// How often and how many lists are read.
+    pub lists: Arc<ListLimits>,
+    /// Whether sends can be accepted.
+    pub readiness: Arc<Readiness>,
+    /// Renders `/metrics`.
+    pub metrics: PrometheusHandle,
+}
+
+impl From<ApiParts> for Api {
+    fn from(parts: ApiParts) -> Self {
+        Self(Arc::new(parts))
+    }
+}
+
+impl Deref for Api {
+    type Target = ApiParts;
+
+    fn deref(&self) -> &ApiParts {
+        &self.0
+    }
+}
+
+/// What a request may be.
+#[derive(Debug, Clone, Copy)]
+pub struct RequestLimits {
+    /// Bytes of a body.
+    pub body_bytes: usize,
+    /// Time for a body to arrive.
+    pub body_time: Duration,
+    /// Recorded calls that a component is compared on.
+    pub impact_calls: u32,
+}
+
+/// What bodies may hold, all of them together.
+#[derive(Debug, Clone)]
+pub struct BodyLimits {
+    /// KiB in memory.
+    pub memory: Arc<FairShare>,
+    /// Bodies that are arriving: each holds a connection.
+    pub arriving: Arc<FairShare>,
+    /// The server is stopping.
+    pub stopping: CancellationToken,
+}

@@ -1,0 +1,134 @@
+//! What came of the newest files of a slot that were looked at, and is not live.
+
+use std::sync::Arc;
+
+use super::Live;
+use crate::plugin::config::slot::{Activation, ImpactRule};
+use crate::plugin::promotion::impact::Impact;
+use crate::plugin::promotion::shadow::Shadow;
+use crate::plugin::runtime::stage::Stage;
+use crate::plugin::slots::status::CandidateStatus;
+
+/// Files that are examined while there is a candidate leave it as it is until they are judged.
+#[derive(Debug, Default)]
+pub enum Candidate {
+    /// The files are those of what runs, or none were looked at.
+    #[default]
+    None,
+    /// It is proven, and waits for calls in the shadow or for the operator.
+    Waiting(Box<Pending>),
+    Rejected {
+        shown: Box<CandidateStatus>,
+        reason: RejectedFor,
+    },
+}
+
+/// Why a candidate came no further.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RejectedFor {
+    /// A fault of its own: only other files can mend it.
+    Fault,
+    /// Another slot answers the calls of its binding: it is looked at again when that may be over.
+    BindingTaken,
+}
+
+/// A generation that is proven and not live yet.
+#[derive(Debug)]
+pub struct Pending {
+    pub live: Live,
+    pub impact: Impact,
+    pub shadow: Option<Arc<Shadow>>,
+    pub activation: Activation,
+}
+
+impl Candidate {
+    pub fn waiting(&self) -> Option<&Pending> {
+        match self {
+            Self::Waiting(pending) => Some(pending),
+            Self::None | Self::Rejected { .. } => None,
+        }
+    }
+
+    pub fn waiting_mut(&mut self) -> Option<&mut Pending> {
+        match self {
+            Self::Waiting(pending) => Some(pending),
+            Self::None | Self::Rejected { .. } => None,
+        }
+    }
+
+    /// Takes what waits; what was rejected stays.
+    pub fn take_waiting(&mut self) -> Option<Box<Pending>> {
+        match std::mem::take(self) {
+            Self::Waiting(pending) => Some(pending),
+            other @ (Self::None | Self::Rejected { .. }) => {
+                *self = other;
+                None
+            }
+        }
+    }
+
+    /// What the board shows of it.
+    pub fn status(&self) -> Option<CandidateStatus> {
+        match self {
+            Self::None => None,
+            Self::Waiting(pending) => Some(pending.status()),
+            Self::Rejected { shown, .. } => Some((**shown).clone()),
+        }
+    }
+}
+
+impl Pending {
+    /// It becomes live; what was seen in the shadow is kept.
+    #[must_use]
+    pub fn into_live(self) -> Live {
+        let shadow = self.shadow.map(|it| it.report());
+        Live { shadow, ..self.live }
+    }
+
+    /// Why it does not become live by itself, if it does not.
+    #[must_use]
+    pub fn waits_because(&self) -> Option<String> {
+        let shadow = self.shadow.as_ref().map(|it| it.report()).unwrap_or_default();
+        let changes = self.impact.would_change + shadow.different;
+        let counted = |number: u32, what: &str| (number > 0).then(|| format!("{number} {what}"));
+        let worse = [
+            counted(self.impact.templates.failed, "published templates would not render as now"),
+            counted(self.impact.would_fail, "recorded calls would not be served as now"),
+            counted(shadow.failed, "calls in the shadow were not served as by the live plugin"),
+        ];
+        let worse = worse.into_iter().flatten().collect::<Vec<_>>().join("; ");
+        match self.activation.impact {
+            ImpactRule::Ask => Some("its slot asks before each change".to_owned()),
+            // Other answers are what a new policy is for; a send that is served worse is a defect.
+            _ if !worse.is_empty() => Some(worse),
+            // A stricter policy refuses some sends; one that refuses all of them is a mistake, most often.
+            ImpactRule::Auto if self.impact.refuses_all() => {
+                let pass = self.impact.pass;
+                Some(format!("all {pass} recorded calls that pass now would be refused"))
+            }
+            ImpactRule::Auto if shadow.differs_always() => {
+                Some(format!("all {} calls in the shadow were answered otherwise", shadow.compared))
+            }
+            ImpactRule::UpTo(most) if changes > most => {
+                Some(format!("{changes} answers would change, and {most} may"))
+            }
+            ImpactRule::Auto | ImpactRule::UpTo(_) => None,
+        }
+    }
+
+    fn status(&self) -> CandidateStatus {
+        let identity = self.live.validated.identity();
+        CandidateStatus {
+            digest: Some(identity.digest.clone()),
+            name: Some(format!("{} {}", identity.name, identity.version)),
+            stage: match &self.shadow {
+                Some(shadow) if !shadow.is_done() => Stage::Shadow,
+                Some(_) | None => Stage::Waiting,
+            },
+            rejected: None,
+            waits: self.waits_because(),
+            impact: Some(self.impact.clone()),
+            shadow: self.shadow.clone(),
+        }
+    }
+}
