@@ -10,8 +10,8 @@ use crate::generated_docs::assert_up_to_date;
 const INTRODUCTION: &str = "\
 # Configuration
 
-One TOML file: `waxwing serve --config waxwing.toml`. Every key has a default, and every key can come from the
-environment: `WAXWING_SMTP__MESSAGE_BYTES=1048576`, with lists as TOML (`'[\"10.0.0.0/8\"]'`).
+One TOML file: `waxwing serve --config waxwing.toml`. A key has a default unless it is required, and every
+key can come from the environment: `WAXWING_SMTP__MESSAGE_BYTES=1048576`, with lists as TOML (`'[\"10.0.0.0/8\"]'`).
 `waxwing check --config waxwing.toml` names every fault before a start. On SIGHUP the server reads the file
 again and applies the keys that are marked **reload**, the files of passwords, and the certificate; the other keys
 take effect after a restart.
@@ -64,13 +64,26 @@ fn reference() -> String {
         for (name, structure) in tables {
             put(&mut text, &format!("\n### `{name}`\n\n| key | meaning |\n|---|---|\n"));
             for key in keys(&source, structure) {
-                let required =
-                    if key.is_required && *structure != "CallLimits" { " Required." } else { "" };
-                put(&mut text, &format!("| `{}` | {}{required} |\n", key.name, key.text));
+                let note = match *structure {
+                    "CallLimits" => limit_defaults(&key.name),
+                    _ if key.is_required => " Required.".to_owned(),
+                    _ => String::new(),
+                };
+                put(&mut text, &format!("| `{}` | {}{note} |\n", key.name, key.text));
             }
         }
     }
     text
+}
+
+/// What a limit of plugin calls is where nothing is set, by kind of plugin.
+fn limit_defaults(key: &str) -> String {
+    let limits = Config::default().plugins.limits;
+    let limits = toml::Table::try_from(limits).expect("limits are TOML");
+    let [renderer, plan, domain] = ["renderer", "plan", "domain"].map(|kind| &limits[kind][key]);
+    format!(
+        " Default: {renderer} for renderers, {plan} for plan policies, {domain} for domain policies."
+    )
 }
 
 /// The values that a key may have, and whether a running server takes another one.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use wasmtime::ResourceLimiter;
 
 use super::kind::Kind;
@@ -12,7 +12,7 @@ use super::kind::Kind;
 const MIB: usize = 1 << 20;
 
 /// The limits of the three kinds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
     /// Template rendering.
@@ -66,7 +66,7 @@ impl LimitOverrides {
 }
 
 /// The limits of one kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct CallLimits {
     /// Running time of one call, in milliseconds.
     pub call_ms: u64,
