@@ -98,6 +98,15 @@ impl Store {
         Ok(Self { db: database::open(file).await? })
     }
 
+    /// Converts a database of an earlier version, which [`Self::open`] refuses. Only for the process that holds the
+    /// data directory; nobody else may have the file open.
+    ///
+    /// # Errors
+    /// It was not converted, and is as it was.
+    pub async fn convert(file: &Path) -> Result<(), StoreError> {
+        database::convert(file).await
+    }
+
     /// Whether [`Self::open`] could open this file: a database, and not of a newer version of the server. Changes
     /// nothing.
     ///

@@ -2,6 +2,7 @@
 //! what is read. No other file of the store knows which database there is; a second one is added here.
 
 mod arg;
+mod convert;
 mod inline;
 mod row;
 mod sqlite;
@@ -13,6 +14,8 @@ use sqlx::{Sqlite as Driver, Transaction};
 use super::StoreError;
 use super::error::DriverError;
 pub(super) use arg::{IntoArg, args, to_json};
+pub use convert::ConversionError;
+pub(super) use convert::convert;
 use inline::{Held, Inline};
 pub(super) use row::{Row, column, inconsistent, json, parsed};
 #[cfg(test)]

@@ -117,7 +117,8 @@ async fn convert_within(
 }
 
 /// Bytes that are free on a file's disk; none where the system does not say.
-fn free_disk(file: &Path) -> Option<u64> {
+#[must_use]
+pub fn free_disk(file: &Path) -> Option<u64> {
     let disk = rustix::fs::statvfs(file).ok()?;
     Some(disk.f_bavail.saturating_mul(disk.f_frsize))
 }

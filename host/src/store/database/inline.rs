@@ -136,7 +136,7 @@ impl Drop for Held {
 }
 
 /// Does what may wait, on a thread that has nothing else to do meanwhile.
-fn waiting<T>(work: impl FnOnce() -> T) -> T {
+pub fn waiting<T>(work: impl FnOnce() -> T) -> T {
     match Handle::try_current().map(|it| it.runtime_flavor()) {
         Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
         Ok(_) | Err(_) => work(),

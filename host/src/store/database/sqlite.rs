@@ -39,7 +39,7 @@ pub async fn open(file: &Path) -> Result<Database, StoreError> {
     let during = || StoreError::during("open");
     let options = options(file);
     embedded::begin_shrinkable(&options, file).await.map_err(during())?;
-    migrate(&options).await?;
+    migrate(&MIGRATIONS, &options).await?;
     let inline =
         |access, pragmas| Inline::open(file, access, pragmas).map_err(StoreError::during("open"));
     let writer = inline(Access::Write, WRITING)?;
@@ -87,7 +87,7 @@ pub async fn check(file: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn options(file: &Path) -> SqliteConnectOptions {
+pub fn options(file: &Path) -> SqliteConnectOptions {
     SqliteConnectOptions::new()
         .filename(file)
         .create_if_missing(true)
@@ -101,10 +101,13 @@ fn options(file: &Path) -> SqliteConnectOptions {
 }
 
 /// On a connection of its own: a new index is sorted in files, whatever its size, and not in memory.
-async fn migrate(options: &SqliteConnectOptions) -> Result<(), StoreError> {
+pub async fn migrate(
+    migrations: &Migrator,
+    options: &SqliteConnectOptions,
+) -> Result<(), StoreError> {
     let during = || StoreError::during("migrate");
     let mut connection = options.connect().await.map_err(during())?;
-    MIGRATIONS.run(&mut connection).await?;
+    migrations.run(&mut connection).await?;
     connection.close().await.map_err(during())
 }
 
