@@ -61,6 +61,11 @@ pub enum StoreError {
          restore the backup from before the upgrade"
     )]
     Newer { migration: i64 },
+    /// Its schema is that of a version whose identifiers were texts.
+    #[error(
+        "the database was written by an earlier version of Waxwing (migration {migration}) and is not converted"
+    )]
+    Earlier { migration: i64 },
     #[error("there is already a {noun} `{name}`")]
     Exists { noun: &'static str, name: String },
     #[error("there is no {noun} `{name}`")]
@@ -69,10 +74,16 @@ pub enum StoreError {
     NegativeBalance,
 }
 
+/// The migration that makes all tables: a database that has run one before it is of another schema.
+const WHOLE_SCHEMA: i64 = 16;
+
 impl From<MigrateError> for StoreError {
     fn from(error: MigrateError) -> Self {
         if let MigrateError::VersionMissing(migration) = error {
-            return Self::Newer { migration };
+            return match migration {
+                ..WHOLE_SCHEMA => Self::Earlier { migration },
+                WHOLE_SCHEMA.. => Self::Newer { migration },
+            };
         }
         Self::Migrate(error)
     }

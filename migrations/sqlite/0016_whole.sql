@@ -270,6 +270,8 @@ CREATE INDEX messages_of_recipient ON messages (period, account_id, recipient, i
 -- What is looked for and rare. A send that waits in the queue is not in it, and is found through the queue.
 CREATE INDEX messages_by_state ON messages (period, account_id, state, id)
     WHERE state IN ('scheduled', 'deferred', 'bounced', 'failed', 'suppressed', 'canceled');
+-- Whether an earlier message to a recipient failed: asked for each that fails in an unclear way.
+CREATE INDEX messages_failed ON messages (account_id, recipient, updated_at) WHERE state IN ('bounced', 'failed');
 -- A message enters the first index when it comes to rest, and changes to the second with its content;
 -- one that waits is in neither.
 CREATE INDEX messages_with_content ON messages (updated_at)
