@@ -79,10 +79,16 @@ pub enum StoreError {
     NegativeBalance,
 }
 
+/// The migration that makes all tables: a database that has run one before it is of another schema.
+pub const WHOLE_SCHEMA: i64 = 16;
+
 impl From<MigrateError> for StoreError {
     fn from(error: MigrateError) -> Self {
         if let MigrateError::VersionMissing(migration) = error {
-            return Self::Newer { migration };
+            return match migration {
+                ..WHOLE_SCHEMA => Self::Earlier,
+                WHOLE_SCHEMA.. => Self::Newer { migration },
+            };
         }
         Self::Migrate(error)
     }

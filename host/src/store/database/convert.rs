@@ -18,18 +18,21 @@ use sqlx::sqlite::{SqliteAutoVacuum, SqliteConnectOptions, SqliteJournalMode, Sq
 
 use super::inline::waiting;
 use super::sqlite;
+use crate::store::error::WHOLE_SCHEMA;
 use crate::store::{StoreError, embedded};
 
 /// The tables of earlier versions, which had identifiers as texts.
-pub static EARLIER: Migrator = sqlx::migrate!("../migrations/sqlite");
-/// The tables of this version.
-pub static NEXT: Migrator = sqlx::migrate!("../migrations/sqlite/next");
+pub static EARLIER: Migrator = sqlx::migrate!("../migrations/sqlite/earlier");
 /// How long another process that has the old file open may take to leave it.
 const LOCK_WAIT: Duration = Duration::from_secs(2);
 /// Free disk beyond what is as large as the old file.
 const SPARE_BYTES: u64 = 64 << 20;
 /// A larger file is not looked through once more before it is taken.
 const MOST_LOOKED_THROUGH: u64 = 1 << 30;
+
+/// What a file holds, without its free pages.
+pub const USED_BYTES: &str = "SELECT (p.page_count - f.freelist_count) * s.page_size AS bytes
+    FROM pragma_page_count() p, pragma_freelist_count() f, pragma_page_size() s";
 
 /// Why the database of an earlier version was not converted. It is as it was.
 #[derive(Debug, thiserror::Error)]
@@ -69,12 +72,13 @@ pub enum ConversionError {
     Database(#[from] rusqlite::Error),
 }
 
-/// Whether a file was written by an earlier version, and must be converted before it can be opened. A file beside
-/// it says so as well: then it is being converted, or that was interrupted.
-pub fn is_earlier(file: &Path) -> Result<bool, rusqlite::Error> {
-    if new_file(file).exists() {
-        return Ok(true);
-    }
+/// Whether a file is being converted, or that was interrupted.
+pub fn is_under_way(file: &Path) -> bool {
+    new_file(file).exists()
+}
+
+/// Whether a file was written by an earlier version, and must be converted before it can be opened.
+fn is_earlier(file: &Path) -> Result<bool, rusqlite::Error> {
     let connection = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     connection.busy_timeout(LOCK_WAIT)?;
     let is_new = "SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = '_sqlx_migrations')";
@@ -83,7 +87,7 @@ pub fn is_earlier(file: &Path) -> Result<bool, rusqlite::Error> {
     }
     let newest = "SELECT coalesce(max(version), 0) FROM _sqlx_migrations";
     let newest: i64 = connection.query_row(newest, [], |row| row.get(0))?;
-    Ok((1..first_version()).contains(&newest))
+    Ok((1..WHOLE_SCHEMA).contains(&newest))
 }
 
 /// Converts the file where an earlier version wrote it; else does nothing. Nobody else may be using it.
@@ -138,18 +142,13 @@ fn lock(file: &Path) -> Result<Connection, ConversionError> {
     }
 }
 
-/// What the old file holds, without its free pages.
 fn used_bytes(old: &Connection) -> rusqlite::Result<u64> {
-    let bytes: i64 = old.query_row(
-        "SELECT (p.page_count - f.freelist_count) * s.page_size
-         FROM pragma_page_count() p, pragma_freelist_count() f, pragma_page_size() s",
-        [],
-        |row| row.get(0),
-    )?;
+    let bytes: i64 = old.query_row(USED_BYTES, [], |row| row.get(0))?;
     Ok(u64::try_from(bytes).unwrap_or_default())
 }
 
-fn check_disk(file: &Path, bytes: u64, free: Option<u64>) -> Result<(), ConversionError> {
+/// Whether a file that holds so much can be converted with so much free disk.
+pub fn check_disk(file: &Path, bytes: u64, free: Option<u64>) -> Result<(), ConversionError> {
     let needed = bytes + bytes / 10 + SPARE_BYTES;
     match free {
         Some(free) if free < needed => {
@@ -172,16 +171,19 @@ async fn make(new: &Path) -> Result<(), StoreError> {
         .auto_vacuum(SqliteAutoVacuum::Incremental)
         .journal_mode(SqliteJournalMode::Off)
         .synchronous(SqliteSynchronous::Off);
-    sqlite::migrate(&NEXT, &options).await
+    sqlite::migrate(&sqlite::MIGRATIONS, &options).await
 }
 
 /// Makes the indexes and triggers, compares, and brings all of it to the disk. Answers how large the file is.
 fn finish(new: &Path, filled: &fill::Filled) -> Result<u64, ConversionError> {
     let connection = Connection::open(new)?;
     connection.execute_batch(fill::UNSAFE)?;
+    tracing::info!("converting the database: all rows are there, the indexes are made");
+    let mut told = Instant::now();
     for later in &filled.later {
-        if later.kind == "index" {
-            tracing::info!(index = later.name, "converting the database");
+        if told.elapsed() >= functions::TELL_EVERY {
+            told = Instant::now();
+            tracing::info!(next = later.name, "converting the database: the indexes are made");
         }
         connection.execute_batch(&later.sql)?;
     }
@@ -215,11 +217,6 @@ fn replace(new: &Path, file: &Path) -> Result<(), ConversionError> {
     std::fs::rename(new, file).map_err(at(file))?;
     let directory = file.parent().unwrap_or(Path::new("."));
     File::open(directory).and_then(|it| it.sync_all()).map_err(at(directory))
-}
-
-/// The first of this version's migrations.
-fn first_version() -> i64 {
-    NEXT.iter().map(|it| it.version).min().unwrap_or(i64::MAX)
 }
 
 fn new_file(file: &Path) -> PathBuf {

@@ -4,13 +4,12 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use sqlx::migrate::{MigrateError, Migrator};
-use sqlx::sqlite::{
-    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
-};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{ConnectOptions, Connection, Row, SqliteConnection};
 
 use super::inline::{Access, Inline};
-use super::{Connections, Database, Purpose};
+use super::{Connections, Database, Purpose, convert};
+use crate::store::error::WHOLE_SCHEMA;
 use crate::store::{StoreError, embedded};
 
 pub const READERS: u32 = 4;
@@ -22,7 +21,7 @@ const PAGE_WAIT: Duration = Duration::from_secs(2);
 const PAGE_TIME: Duration = Duration::from_secs(5);
 /// SQLite asks every so many steps of a statement whether the time is over.
 const STEPS_BETWEEN_CHECKS: i32 = 1_000;
-static MIGRATIONS: Migrator = sqlx::migrate!("../migrations/sqlite");
+pub static MIGRATIONS: Migrator = sqlx::migrate!("../migrations/sqlite");
 /// `SQLITE_INTERRUPT`: the time of a list is over.
 const INTERRUPTED: &str = "9";
 
@@ -38,6 +37,9 @@ const WRITING: &str = "PRAGMA foreign_keys = ON;
 pub async fn open(file: &Path) -> Result<Database, StoreError> {
     let during = || StoreError::during("open");
     let options = options(file);
+    if convert::is_under_way(file) {
+        return Err(StoreError::Earlier);
+    }
     embedded::begin_shrinkable(&options, file).await.map_err(during())?;
     migrate(&MIGRATIONS, &options).await?;
     let inline =
@@ -62,7 +64,8 @@ pub async fn open(file: &Path) -> Result<Database, StoreError> {
     })
 }
 
-/// Whether a file is a database that [`open`] can bring up to date. Changes nothing.
+/// Whether a file is a database that [`open`] can bring up to date, or that a server can convert before. Changes
+/// nothing.
 pub async fn check(file: &Path) -> Result<(), StoreError> {
     let during = || StoreError::during("check");
     // A file without a log is open nowhere; to read it as one that cannot change makes no log either.
@@ -74,15 +77,24 @@ pub async fn check(file: &Path) -> Result<(), StoreError> {
     if sqlx::query(tables).fetch_optional(&mut connection).await.map_err(during())?.is_none() {
         return Ok(());
     }
+    let mut is_earlier = false;
     let applied = "SELECT version, checksum FROM _sqlx_migrations ORDER BY version";
     for row in sqlx::query(applied).fetch_all(&mut connection).await.map_err(during())? {
         let version: i64 = row.try_get("version").map_err(during())?;
         let checksum: Vec<u8> = row.try_get("checksum").map_err(during())?;
-        let known = MIGRATIONS.iter().find(|it| it.version == version);
+        let mut all = MIGRATIONS.iter().chain(convert::EARLIER.iter());
+        let known = all.find(|it| it.version == version);
         let known = known.ok_or(MigrateError::VersionMissing(version))?;
         if *known.checksum != *checksum {
             return Err(MigrateError::VersionMismatch(version).into());
         }
+        is_earlier = version < WHOLE_SCHEMA;
+    }
+    if is_earlier {
+        let used = sqlx::query(convert::USED_BYTES).fetch_one(&mut connection).await;
+        let used: i64 = used.and_then(|row| row.try_get("bytes")).map_err(during())?;
+        let used = u64::try_from(used).unwrap_or_default();
+        convert::check_disk(file, used, embedded::free_disk(file))?;
     }
     Ok(())
 }
@@ -109,11 +121,6 @@ pub async fn migrate(
     let mut connection = options.connect().await.map_err(during())?;
     migrations.run(&mut connection).await?;
     connection.close().await.map_err(during())
-}
-
-/// A connection for what rebuilds the file: it keeps its temporary data in files as well.
-pub async fn rebuilder(file: &Path) -> Result<SqlitePool, sqlx::Error> {
-    SqlitePoolOptions::new().max_connections(1).connect_with(options(file)).await
 }
 
 /// Whether a list took too long, or found no connection in time.

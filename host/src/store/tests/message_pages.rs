@@ -84,15 +84,18 @@ async fn a_search_in_vain_stops_and_says_where_it_goes_on() {
     let fixture = Fixture::with_credits(1).await;
     fixture.commit(&[fixture.job(1, 0).await]).await;
     // Copies of that one, older than it: 30,000 are more than a request looks at.
-    let statement =
-        "INSERT INTO messages (id, account_id, key_id, channel, sender, recipient, subject,
-             route, state, reason, credits, tags, metadata, created_at, updated_at)
+    for statement in [
+        "INSERT INTO messages (id, period, account_id, key_id, channel, sender, recipient, subject,
+             route, state, reason, credits, decisions, created_at, updated_at)
          WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 30000)
-         SELECT printf('msg_00000000000000000000%06d', n), account_id, key_id, channel, sender,
+         SELECT unhex(printf('%032x', n)), 0, account_id, key_id, channel, sender,
                 iif(n = 7, 'eve@example.com', recipient), iif(n = 7, 'the one', 'others'), route,
-                'failed', reason, 0, tags, metadata, created_at, updated_at
-         FROM messages, n";
-    sql(statement).run(&fixture.store.db.writer).await.expect("inserted");
+                'failed', reason, 0, decisions, created_at, updated_at
+         FROM messages, n",
+        "INSERT INTO periods (account_id, period) SELECT DISTINCT account_id, 0 FROM messages",
+    ] {
+        sql(statement).run(&fixture.store.db.writer).await.expect("inserted");
+    }
     let filter = MessageFilter { subject: Some("the one".to_owned()), ..MessageFilter::default() };
     let first = fixture.store.messages(fixture.account, &filter, None, 10).await.expect("readable");
     assert!(first.messages.is_empty());

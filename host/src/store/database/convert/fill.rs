@@ -144,13 +144,13 @@ pub fn fill(old: &Connection, new: &Path) -> Result<Filled, ConversionError> {
         let only = source.map_or("", |it| it.only);
         let rows = number(old, &format!("SELECT count(*) FROM main.{table} o {only}"))?;
         let first = number(old, &format!("SELECT count(*) FROM new.{table}"))?;
-        functions.begin(&table, rows);
+        functions.next_table(&table, rows);
         let filling = filling(old, &table, source)?;
         old.execute(&filling, []).map_err(|error| functions.cause(error))?;
         let count = format!("SELECT count(*) FROM {table}");
         expected.push((format!("the rows of {table}"), count, first + rows));
     }
-    functions.begin("sent", 0);
+    functions.next_table("sent", 0);
     old.execute_batch(COUNTED).map_err(|error| functions.cause(error))?;
     functions.write_identities(old)?;
     for (what, sum) in SUMS {

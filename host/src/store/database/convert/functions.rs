@@ -11,40 +11,15 @@ use serde_json::{Value, json};
 use ulid::Ulid;
 
 use super::ConversionError;
+use crate::id::{Identifier, MessageId};
+use crate::store::events::EventKind;
 
 /// How often progress is told.
-const TELL_EVERY: Duration = Duration::from_secs(5);
+pub const TELL_EVERY: Duration = Duration::from_secs(5);
 /// The clock is looked at once in so many rows.
 const ROWS_BETWEEN_LOOKS: i64 = 256;
-const MILLIS_OF_PERIOD: u64 = 3_600_000;
 /// Characters that an error shows of a value.
 const SHOWN: usize = 60;
-
-/// The numbers of `events.type`, by the names of earlier versions.
-const EVENT_TYPES: [(i64, &str); 22] = [
-    (1, "message.scheduled"),
-    (2, "message.queued"),
-    (3, "message.sending"),
-    (4, "message.delivered"),
-    (5, "message.relayed"),
-    (6, "message.deferred"),
-    (7, "message.bounced"),
-    (8, "message.failed"),
-    (9, "message.suppressed"),
-    (10, "message.canceled"),
-    (11, "message.complained"),
-    (20, "domain.verified"),
-    (21, "domain.warning"),
-    (22, "domain.degraded"),
-    (23, "domain.failed"),
-    (30, "credits.low"),
-    (31, "credits.exhausted"),
-    (40, "template.published"),
-    (50, "plugin.activated"),
-    (51, "plugin.rolled_back"),
-    (52, "plugin.trapped"),
-    (60, "webhook.disabled"),
-];
 
 /// The functions of one connection, with what they have seen.
 pub struct Functions(Arc<Mutex<Seen>>);
@@ -163,7 +138,7 @@ impl Functions {
     }
 
     /// The next table is filled, with so many rows.
-    pub fn begin(&self, table: &str, of: i64) {
+    pub fn next_table(&self, table: &str, of: i64) {
         let mut seen = locked(&self.0);
         table.clone_into(&mut seen.table);
         (seen.rows, seen.of) = (0, of);
@@ -238,14 +213,14 @@ fn read_id(value: ValueRef<'_>) -> Option<Stored> {
 
 fn period(id: ValueRef<'_>) -> Answer {
     let bytes = id.as_blob().ok().and_then(|id| id.try_into().ok());
-    let period = bytes.map(|it| Ulid::from_bytes(it).timestamp_ms() / MILLIS_OF_PERIOD);
-    let period = period.and_then(|it| i64::try_from(it).ok());
-    period.map(Stored::Integer).ok_or_else(|| ("id".to_owned(), shown(id)))
+    let period = bytes.map(|it| Stored::Integer(MessageId::from_bytes(it).period()));
+    period.ok_or_else(|| ("id".to_owned(), shown(id)))
 }
 
 fn event_type(name: ValueRef<'_>) -> Answer {
-    let number = name.as_str().ok().and_then(|name| EVENT_TYPES.iter().find(|it| it.1 == name));
-    number.map(|it| Stored::Integer(it.0)).ok_or_else(|| ("type".to_owned(), shown(name)))
+    let kind = name.as_str().ok().and_then(EventKind::from_name);
+    let number = kind.map(|it| Stored::Integer(it.number()));
+    number.ok_or_else(|| ("type".to_owned(), shown(name)))
 }
 
 /// The beginning of a value, for an error.

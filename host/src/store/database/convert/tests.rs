@@ -1,6 +1,7 @@
 //! A database that schema 15's server wrote, and what goes wrong on its way.
 
 mod rows;
+mod store;
 
 use rusqlite::types::Value;
 use tempfile::TempDir;
@@ -142,7 +143,7 @@ async fn what_an_interrupted_conversion_has_left_is_thrown_away() {
     for ending in ["-wal", "-shm", "-journal"] {
         std::fs::write(beside(&new, ending), "of the run before").expect("written");
     }
-    assert!(is_earlier(&earlier.file).expect("readable"));
+    assert!(is_under_way(&earlier.file));
     let connection = earlier.converted().await;
     assert_eq!(texts(&connection, "PRAGMA integrity_check"), ["ok"]);
     assert_eq!(texts(&connection, "PRAGMA journal_mode"), ["wal"]);
@@ -219,7 +220,7 @@ async fn a_new_or_empty_file_is_left_alone() {
     std::fs::write(&file, "").expect("written");
     convert(&file).await.expect("nothing is to be done");
     assert_eq!(std::fs::metadata(&file).expect("there").len(), 0);
-    sqlite::migrate(&NEXT, &sqlite::options(&file)).await.expect("made");
+    sqlite::migrate(&sqlite::MIGRATIONS, &sqlite::options(&file)).await.expect("made");
     let before = std::fs::read(&file).expect("readable");
     convert(&file).await.expect("nothing is to be done");
     assert_eq!(std::fs::read(&file).expect("readable"), before);
