@@ -125,8 +125,9 @@ impl Store {
         let mut decisions: Vec<(DecisionId, DecisionRow)> = Vec::new();
         for batch in ScanBatches::new(limit) {
             let mut lower = None;
-            for source in sources(filter) {
-                lower = lower.max(self.end_of_batch(source, upper, batch).await?);
+            // That of one message is found at once.
+            for source in sources(filter).iter().filter(|_| filter.message.is_none()) {
+                lower = lower.max(self.end_of_batch(*source, upper, batch).await?);
             }
             let left = i64::from(limit) + 1 - i64::try_from(decisions.len()).unwrap_or(i64::MAX);
             let range = (upper, lower.unwrap_or(DecisionId::MIN));

@@ -1,7 +1,8 @@
 //! Lists of messages: every filter, every page, and the bound of one request.
 
 use super::*;
-use crate::store::MessageRow;
+use crate::id::Identifier as _;
+use crate::store::{DecisionFilter, MessageRow};
 
 /// Three messages an hour apart, the newest last.
 async fn three(fixture: &Fixture) -> Vec<MessageId> {
@@ -107,6 +108,20 @@ async fn a_search_in_vain_stops_and_says_where_it_goes_on() {
     let filter = MessageFilter { to, ..MessageFilter::default() };
     let page = fixture.store.messages(fixture.account, &filter, None, 10).await.expect("readable");
     assert_eq!((page.messages.len(), page.next), (1, None), "the index finds it at once");
+    let oldest = MessageId::from_bytes(1_u128.to_be_bytes());
+    let of_one = DecisionFilter { message: Some(oldest), ..DecisionFilter::default() };
+    let page = fixture.store.decisions(&of_one, None, 10).await.expect("readable");
+    assert_eq!((page.decisions.len(), page.next), (1, None), "and the decision of a message");
+    let failed = MessageFilter { states: vec![MessageState::Failed], ..MessageFilter::default() };
+    let page = fixture.store.messages(fixture.account, &failed, None, 10).await.expect("readable");
+    assert_eq!(page.messages.len(), 10);
+    let sending = MessageFilter { states: vec![MessageState::Sending], ..failed };
+    let page = fixture.store.messages(fixture.account, &sending, None, 10).await.expect("readable");
+    assert_eq!(
+        (page.messages.len(), page.next),
+        (0, None),
+        "what waits is looked for in the queue"
+    );
 }
 
 #[tokio::test]
