@@ -74,7 +74,7 @@ pub enum ConversionError {
 
 /// Whether a file is being converted, or that was interrupted.
 pub fn is_under_way(file: &Path) -> bool {
-    new_file(file).exists()
+    file.canonicalize().is_ok_and(|file| new_file(&file).exists())
 }
 
 /// Whether a file was written by an earlier version, and must be converted before it can be opened.
@@ -92,6 +92,8 @@ fn is_earlier(file: &Path) -> Result<bool, rusqlite::Error> {
 
 /// Converts the file where an earlier version wrote it; else does nothing. Nobody else may be using it.
 pub async fn convert(file: &Path) -> Result<(), StoreError> {
+    // Of a link, the file that it names is replaced, on the disk where that is.
+    let file = &file.canonicalize().map_err(at(file))?;
     let new = new_file(file);
     remove(&new)?;
     if !is_earlier(file).map_err(StoreError::during("convert"))? {

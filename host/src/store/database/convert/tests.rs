@@ -170,6 +170,18 @@ async fn what_a_killed_server_left_in_its_log_is_converted_too() {
     assert!(!beside(&killed, "-wal").exists());
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn a_link_stays_one_and_the_file_that_it_names_is_converted() {
+    let earlier = Earlier::new().await;
+    let elsewhere = tempfile::tempdir().expect("a directory");
+    let link = elsewhere.path().join("linked.db");
+    std::os::unix::fs::symlink(&earlier.file, &link).expect("linked");
+    convert(&link).await.expect("converted");
+    assert!(link.is_symlink() && !is_earlier(&earlier.file).expect("readable"));
+    assert_eq!(earlier.files(), ["waxwing.db"]);
+}
+
 #[tokio::test]
 async fn a_file_that_another_process_has_open_is_not_converted() {
     let earlier = Earlier::new().await;
