@@ -369,3 +369,45 @@ pub fn message_row(row: &Row) -> Result<MessageRow, StoreError> {
         resent_from: column(row, "resent_from")?,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn each_list_walks_its_index_from_hour_to_hour_and_sorts_nothing() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let store = Store::open(&directory.path().join("test.db")).await.expect("opens");
+        let all = MessageFilter::default;
+        let range = Range { upper: MessageId::MAX, lower: MessageId::MIN };
+        for (filter, index) in [
+            (all(), "messages_of_account"),
+            (
+                MessageFilter { to: "ada@example.com".parse().ok(), ..all() },
+                "messages_of_recipient",
+            ),
+            (MessageFilter { states: vec![MessageState::Bounced], ..all() }, "messages_by_state"),
+        ] {
+            let mut query = sql("EXPLAIN QUERY PLAN SELECT m.id ");
+            push_range(&mut query, AccountId::MIN, &filter, QUEUE, range);
+            query.push(NEWEST_FIRST);
+            let rows = query.all(&store.db.readers).await.expect("explained");
+            let steps: Vec<&str> =
+                rows.iter().map(|row| column(row, "detail").expect("a text")).collect();
+            assert!(steps[0].starts_with("SEARCH p USING PRIMARY KEY (account_id=?"), "{steps:?}");
+            assert!(steps[1].contains(&format!("{index} (period=? AND account_id=?")), "{steps:?}");
+            assert!(!steps.iter().any(|step| step.contains("TEMP B-TREE")), "{steps:?}");
+        }
+    }
+
+    #[test]
+    fn the_rare_states_are_those_of_the_index() {
+        let words: Vec<String> = RARE.iter().map(|it| format!("'{}'", it.as_str())).collect();
+        let list = format!("state IN ({})", words.join(", "));
+        let migration = include_str!("../../../migrations/sqlite/0016_whole.sql");
+        assert!(
+            IS_RARE.ends_with(&list) && migration.contains(&format!("WHERE {list};")),
+            "{list}"
+        );
+    }
+}
