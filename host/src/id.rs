@@ -17,6 +17,18 @@ pub struct InvalidId {
     prefix: &'static str,
 }
 
+/// An identifier as its 128 bits: bytes in their order are identifiers in the order of their time.
+pub trait Identifier: Copy {
+    /// None comes before it.
+    const MIN: Self;
+    /// None comes after it.
+    const MAX: Self;
+
+    fn to_bytes(self) -> [u8; 16];
+
+    fn from_bytes(bytes: [u8; 16]) -> Self;
+}
+
 macro_rules! identifiers {
     ($($(#[$doc:meta])* $name:ident = $prefix:literal;)*) => {$(
         $(#[$doc])*
@@ -41,6 +53,19 @@ macro_rules! identifiers {
             #[must_use]
             pub fn ulid(self) -> String {
                 self.0.to_string().to_ascii_lowercase()
+            }
+        }
+
+        impl Identifier for $name {
+            const MIN: Self = Self(Ulid(0));
+            const MAX: Self = Self(Ulid(u128::MAX));
+
+            fn to_bytes(self) -> [u8; 16] {
+                self.0.to_bytes()
+            }
+
+            fn from_bytes(bytes: [u8; 16]) -> Self {
+                Self(Ulid::from_bytes(bytes))
             }
         }
 
@@ -99,6 +124,43 @@ identifiers! {
     DecisionId = "dec_";
 }
 
+impl MessageId {
+    /// The whole hour in which it was made: messages are kept, found and counted by it.
+    #[must_use]
+    pub fn period(self) -> i64 {
+        i64::try_from(self.0.timestamp_ms() / 3_600_000).unwrap_or(i64::MAX)
+    }
+
+    /// None that was made in that hour or later comes before it.
+    #[must_use]
+    pub fn first_of_period(period: i64) -> Self {
+        let hour = u64::try_from(period).unwrap_or(0);
+        Self(Ulid::from_parts(hour.saturating_mul(3_600_000), 0))
+    }
+}
+
+impl DecisionId {
+    /// What is decided of a message has the message's 128 bits.
+    #[must_use]
+    pub fn of(message: MessageId) -> Self {
+        Self(message.0)
+    }
+
+    /// The message that has these 128 bits, if there is one.
+    #[must_use]
+    pub fn message(self) -> MessageId {
+        MessageId(self.0)
+    }
+}
+
+impl EventId {
+    /// The identifier with that time and 80 bits.
+    #[must_use]
+    pub fn derived(at: Timestamp, bits: u128) -> Self {
+        Self(Ulid::from_parts(at.unsigned_millis(), bits))
+    }
+}
+
 /// Random bytes from the operating system.
 ///
 /// # Panics
@@ -147,6 +209,16 @@ mod tests {
         let id = MessageId::new(Timestamp::from_millis(1));
         assert_eq!(id.to_string().parse::<MessageId>(), Ok(id));
         assert!(id.to_string().parse::<AccountId>().is_err());
+    }
+
+    #[test]
+    fn the_bytes_of_identifiers_are_in_the_order_of_their_texts() {
+        let ids = |at| (0..100).map(move |_| MessageId::new(Timestamp::from_millis(at)));
+        let mut ids: Vec<MessageId> = ids(5).chain(ids(3_600_000 * 500_000)).collect();
+        ids.sort_unstable_by_key(|it| it.to_bytes());
+        assert!(ids.is_sorted_by_key(ToString::to_string));
+        assert!(ids.iter().all(|it| MessageId::from_bytes(it.to_bytes()) == *it));
+        assert_eq!((ids[0].period(), ids[199].period()), (0, 500_000));
     }
 
     #[test]

@@ -20,6 +20,7 @@ mod error;
 mod events;
 pub mod facts;
 mod gauges;
+mod identities;
 mod recheck_at_lease;
 mod kept_answers;
 mod keys;
@@ -49,6 +50,7 @@ pub(crate) mod test_data;
 mod tests;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::clock::Timestamp;
 pub use accounts::{AccountRow, LedgerRow};
@@ -61,6 +63,7 @@ pub use domain_keys::{SealedKey, SigningKeys};
 pub use domains::{AddingFacts, DomainRow, NewDomain};
 pub use drive_while::drive_while;
 pub use error::StoreError;
+pub use events::EventKind;
 pub use gauges::Gauges;
 pub use kept_answers::Origin;
 pub use message_details::{AttemptRow, MessageDetails, StoredMessage};
@@ -79,7 +82,10 @@ pub use webhooks::{
     WebhookChange, WebhookOwner, WebhookRow, WebhookState,
 };
 
+use commit::KeyUse;
 use database::{Database, Row, Statement, column, sql};
+use events::EventIds;
+use identities::Identities;
 
 const REVISION: &str = "-- revision\nSELECT value FROM revision";
 
@@ -87,6 +93,10 @@ const REVISION: &str = "-- revision\nSELECT value FROM revision";
 #[derive(Debug, Clone)]
 pub struct Store {
     db: Database,
+    event_ids: EventIds,
+    /// What is kept in memory beside the database.
+    identities: Arc<Identities>,
+    key_use: Arc<KeyUse>,
 }
 
 impl Store {
@@ -95,7 +105,27 @@ impl Store {
     /// # Errors
     /// The database cannot be opened, or was written by a newer version of the server.
     pub async fn open(file: &Path) -> Result<Self, StoreError> {
-        Ok(Self { db: database::open(file).await? })
+        let db = database::open(file).await?;
+        let salt = sql("-- event_salt\nSELECT value FROM upkeep WHERE name = 'event_salt'")
+            .one(&db.readers)
+            .await?;
+        let identities = Identities::default();
+        identities.read(&db.readers).await?;
+        Ok(Self {
+            event_ids: EventIds::new(column(&salt, "value")?),
+            identities: Arc::new(identities),
+            key_use: Arc::default(),
+            db,
+        })
+    }
+
+    /// Converts a database of an earlier version, which [`Self::open`] refuses. Only for the process that holds the
+    /// data directory; nobody else may have the file open.
+    ///
+    /// # Errors
+    /// It was not converted, and is as it was.
+    pub async fn convert(file: &Path) -> Result<(), StoreError> {
+        database::convert(file).await
     }
 
     /// Whether [`Self::open`] could open this file: a database, and not of a newer version of the server. Changes

@@ -74,7 +74,7 @@ async fn kill_9_under_load_loses_nothing_and_duplicates_nothing() {
         let database = Database::of(&server).await;
         database.assert_sound().await;
         let stored: BTreeSet<String> =
-            database.texts("SELECT id FROM messages").await.into_iter().collect();
+            database.messages("SELECT id FROM messages").await.into_iter().collect();
         let lost: Vec<_> = accepted_before_kill.difference(&stored).collect();
         assert!(lost.is_empty(), "round {number}: answered with 201 and gone: {lost:?}");
         drop(database);
@@ -102,7 +102,7 @@ async fn kill_9_under_load_loses_nothing_and_duplicates_nothing() {
     until_async("the queue is empty", BOUND, ask).await;
     database.assert_sound().await;
     let stored: BTreeSet<String> =
-        database.texts("SELECT id FROM messages").await.into_iter().collect();
+        database.messages("SELECT id FROM messages").await.into_iter().collect();
     assert_eq!(stored, accepted, "a message for each send, and no other");
     let undelivered = "SELECT count(*) FROM messages WHERE state <> 'delivered'";
     assert_eq!(database.number(undelivered).await, 0);

@@ -89,7 +89,8 @@ async fn the_ledger_tells_every_credit() {
         .map(|it| (it["kind"].as_str().expect("a kind"), it["amount"].as_i64().expect("a number")))
         .collect();
     assert_eq!(entries, [("grant", 7), ("debit", -1), ("grant", 5)], "newest first");
-    assert!(ledger[1].to_string().contains(&id), "the debit names its message: {}", ledger[1]);
+    assert_eq!(ledger[1]["messages"], 1, "the debit says how many messages it pays for");
+    assert_eq!(server.message(&id)["credits"], 1, "and the message what it cost");
 }
 
 #[tokio::test]

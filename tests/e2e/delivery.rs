@@ -19,7 +19,7 @@ fn events(message: &Value) -> Vec<&str> {
 async fn wait_for_state(server: &Server, state: &'static str, count: i64) {
     let database = Database::of(server).await;
     let sql = match state {
-        "deferred" => "SELECT count(*) FROM events WHERE type = 'message.deferred'",
+        "deferred" => "SELECT count(*) FROM events WHERE type = 6",
         _ => "SELECT count(*) FROM messages WHERE state = 'delivered'",
     };
     let (database, what) = (&database, format!("{count} messages are {state}"));

@@ -90,12 +90,38 @@ impl Database {
         sqlx::query_scalar(sql).fetch_all(&self.0).await.expect("the query is right")
     }
 
+    /// Identifiers of messages, as they are told.
+    pub async fn messages(&self, sql: &'static str) -> Vec<String> {
+        let all: Vec<Vec<u8>> =
+            sqlx::query_scalar(sql).fetch_all(&self.0).await.expect("the query is right");
+        all.iter().map(|bytes| told("msg_", bytes)).collect()
+    }
+
     /// Money and messages agree, whatever has happened.
     pub async fn assert_sound(&self) {
         for (what, sql) in UNSOUND {
             assert_eq!(self.number(sql).await, 0, "{what}");
         }
     }
+}
+
+/// The digits of a ULID, in their order.
+const DIGITS: &str = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+
+/// An identifier of the database as it is told: a prefix and a ULID.
+pub fn told(prefix: &str, bytes: &[u8]) -> String {
+    let bits = u128::from_be_bytes(bytes.try_into().expect("16 bytes"));
+    let digit = |place: u32| usize::try_from((bits >> (5 * place)) & 31).expect("a digit");
+    let digits = (0..26).rev().map(|place| char::from(DIGITS.as_bytes()[digit(place)]));
+    prefix.chars().chain(digits).collect()
+}
+
+/// An identifier that was told, as SQL writes the bytes of the database.
+pub fn in_sql(id: &str) -> String {
+    let (_, ulid) = id.split_once('_').expect("a prefix");
+    let digit = |it| DIGITS.find(it).expect("a digit of a ULID") as u128;
+    let bits = ulid.chars().fold(0_u128, |bits, it| (bits << 5) | digit(it));
+    format!("x'{bits:032X}'")
 }
 
 /// Nothing of what was refused is in the account of `dev`, and the next good send works.
@@ -107,21 +133,29 @@ pub async fn assert_unharmed(server: &Server, accepted: usize) {
 }
 
 /// What must never be, and the query that counts it.
-const UNSOUND: [(&str, &str); 12] = [
+const UNSOUND: [(&str, &str); 15] = [
     (
         "a balance that is not the sum of its ledger",
         "SELECT count(*) FROM accounts a WHERE balance <>
            (SELECT coalesce(sum(amount), 0) FROM ledger l WHERE l.account_id = a.id)",
     ),
     (
-        "a debit without its message",
-        "SELECT count(*) FROM ledger l WHERE kind = 'debit' AND NOT EXISTS
-           (SELECT 1 FROM messages m WHERE m.id = l.message_id AND m.credits = -l.amount)",
+        "a debit that is not what its messages cost",
+        "SELECT count(*) FROM ledger l
+         LEFT JOIN (SELECT debit, sum(credits) AS cost, count(*) AS paid FROM messages
+                    WHERE debit IS NOT NULL GROUP BY debit) m ON m.debit = l.id
+         WHERE kind = 'debit' AND (m.cost IS NOT -l.amount OR m.paid IS NOT l.messages)",
     ),
     (
         "a message without its debit",
-        "SELECT count(*) FROM messages m WHERE credits > 0 AND
-           (SELECT count(*) FROM ledger l WHERE l.message_id = m.id AND kind = 'debit') <> 1",
+        "SELECT count(*) FROM messages m WHERE credits > 0 AND NOT EXISTS
+           (SELECT 1 FROM ledger l
+            WHERE l.id = m.debit AND l.kind = 'debit' AND l.account_id = m.account_id)",
+    ),
+    (
+        "a row of the ledger that does not name the one before it",
+        "SELECT count(*) FROM ledger l WHERE previous IS NOT
+           (SELECT max(e.id) FROM ledger e WHERE e.account_id = l.account_id AND e.id < l.id)",
     ),
     (
         "a message without its body",
@@ -129,20 +163,35 @@ const UNSOUND: [(&str, &str); 12] = [
            (SELECT 1 FROM bodies b WHERE b.message_id = coalesce(m.body_of, m.id))",
     ),
     (
-        "a message without its decision",
-        "SELECT count(*) FROM messages m WHERE
-           (SELECT count(*) FROM decisions d WHERE d.message_id = m.id) <> 1",
+        "a message without its decision, or with one of nobody",
+        "SELECT count(*) FROM messages m WHERE json_array_length(decisions) = 0 OR EXISTS
+           (SELECT 1 FROM json_each(m.decisions) d WHERE NOT EXISTS
+              (SELECT 1 FROM plugin_identities i WHERE i.id = d.value ->> 0))",
     ),
     (
         "a message whose last event is not its state",
-        "SELECT count(*) FROM messages m WHERE 'message.' || state <>
-           (SELECT type FROM events e WHERE e.subject = m.id ORDER BY sequence DESC LIMIT 1)",
+        "SELECT count(*) FROM messages m WHERE state IS NOT
+           (SELECT json_extract('[\"scheduled\", \"queued\", \"sending\", \"delivered\", \"relayed\", \"deferred\",
+                                 \"bounced\", \"failed\", \"suppressed\", \"canceled\"]',
+                                '$[' || (type - 1) || ']')
+            FROM events e WHERE e.subject = m.id ORDER BY sequence DESC LIMIT 1)",
     ),
     (
         "a message whose first event is not its acceptance",
         "SELECT count(*) FROM messages m WHERE
            (SELECT type FROM events e WHERE e.subject = m.id ORDER BY sequence LIMIT 1)
-           NOT IN ('message.queued', 'message.scheduled', 'message.suppressed')",
+           NOT IN (1, 2, 9)",
+    ),
+    (
+        "a message that no list finds, or a count that is not that of the messages",
+        "SELECT (SELECT count(*) FROM messages m WHERE NOT EXISTS
+                   (SELECT 1 FROM periods p WHERE p.account_id = m.account_id AND p.period = m.period))
+              + ((SELECT coalesce(sum(changes), 0) FROM sent WHERE state = 'accepted')
+                 <> (SELECT count(*) FROM messages))",
+    ),
+    (
+        "a queue of another length than is told",
+        "SELECT value <> (SELECT count(*) FROM queue) FROM totals WHERE name = 'queue'",
     ),
     (
         "a message that waits for something and is not in the queue",

@@ -36,5 +36,6 @@ mod reload;
 mod start;
 mod suppressions;
 mod templates;
+mod upgrade;
 mod webhooks;
 mod wire;

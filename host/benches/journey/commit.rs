@@ -12,11 +12,12 @@ use waxwing::account::plan::Plan;
 use waxwing::account::{Account, AccountState};
 use waxwing::clock::{Clock, Timestamp};
 use waxwing::credit::{Credits, EntryKind};
-use waxwing::id::{AccountId, DecisionId, DomainId, KeyId, MessageId};
+use waxwing::id::{AccountId, DomainId, KeyId, MessageId};
 use waxwing::journey::commit::decide::{Rules, decide};
 use waxwing::store::Store;
 use waxwing::store::records::{
-    Acceptance, Body, BodyOf, Job, JobOutcome, NewMessage, ReturnPath, RouteChoice, Slot,
+    Acceptance, Body, BodyOf, Job, JobOutcome, NewMessage, PluginDecision, ReturnPath, RouteChoice,
+    Slot,
 };
 
 use crate::content;
@@ -102,8 +103,15 @@ fn job(revision: i64, account_id: AccountId, body: &Body, now: Timestamp) -> Job
             resent_from: None,
             body: BodyOf::Own(body.clone()),
             blank: Vec::new(),
-            decision_id: DecisionId::new(now),
-            decisions: r#"[{"kind":"plan","verdict":"allow","micros":20}]"#.into(),
+            decisions: [PluginDecision {
+                kind: "plan",
+                identity: r#"{"slot":"plan","name":"plan-policy"}"#.into(),
+                verdict: "allow".to_owned(),
+                reason: None,
+                micros: 20,
+                blank: Vec::new(),
+            }]
+            .into(),
         }))],
     }
 }

@@ -269,7 +269,7 @@ async fn find(api: &Api, admin: &Admin, id: &str) -> Result<MessageRow, Problem>
     };
     let row = row.filter(|row| row.account_id == admin.account()).ok_or_else(|| unknown(id))?;
     if admin.is_test() {
-        let mode = api.store.key_mode(&row.key_id).await?;
+        let mode = api.store.key_mode(row.key_id).await?;
         if mode != Some(Mode::Test) {
             return Err(unknown(id));
         }

@@ -7,6 +7,7 @@ use super::error::CliError;
 use super::open::Target;
 use crate::credit::{Credits, EntryKind};
 use crate::id::AccountId;
+use crate::store::LedgerRow;
 
 /// Grant credits, show balance and ledger.
 #[derive(Debug, Subcommand)]
@@ -25,7 +26,8 @@ pub enum CreditsCommand {
         #[command(flatten)]
         target: Target,
     },
-    /// Show the balance and the newest entries of the ledger
+    /// Show the balance and the newest entries of the ledger. A debit pays for all messages of the account that one
+    /// transaction accepted; what a message cost stands in the message
     Show {
         /// `acc_…`
         #[arg(long)]
@@ -58,12 +60,19 @@ pub async fn run(command: CreditsCommand) -> Result<(), CliError> {
             let ledger = opened.store.ledger(account, limit).await?;
             let value = json!({"accountId": account, "balance": row.balance, "ledger": ledger});
             target.output.one(&value, || {
-                let entries =
-                    ledger.iter().map(|it| format!("  {}  {:>8}  {}", it.at, it.amount, it.kind));
-                let entries: Vec<String> = entries.collect();
+                let entries: Vec<String> = ledger.iter().map(entry).collect();
                 format!("{account}  balance {}\n{}", row.balance.0, entries.join("\n"))
             });
         }
     }
     Ok(())
+}
+
+fn entry(row: &LedgerRow) -> String {
+    let messages = match row.messages {
+        Some(1) => " of 1 message".to_owned(),
+        Some(messages) => format!(" of {messages} messages"),
+        None => String::new(),
+    };
+    format!("  {}  {:>8}  {}{messages}", row.at, row.amount, row.kind)
 }

@@ -15,7 +15,7 @@ use super::render::Rendered;
 use crate::clock::Clock;
 use crate::id::DecisionId;
 use crate::plugin::decision::Decision;
-use crate::store::records::NewMessage;
+use crate::store::records::{NewMessage, PluginDecision};
 use crate::store::seal::Seal;
 use batch::Committer;
 
@@ -32,8 +32,7 @@ pub struct Commit {
 impl Commit {
     /// A rendered message as the store takes it.
     pub(super) fn message(&self, rendered: Rendered, submission: &Submission) -> NewMessage {
-        let decision_id = DecisionId::new(self.clock.now());
-        self.sample(decision_id, &rendered.decisions);
+        self.sample(DecisionId::of(rendered.id), &rendered.decisions);
         let message = NewMessage {
             id: rendered.id,
             channel: submission.channel.as_str(),
@@ -54,8 +53,7 @@ impl Commit {
             },
             body: rendered.body,
             blank: blank(&rendered.decisions),
-            decision_id,
-            decisions: to_json(&rendered.decisions),
+            decisions: recorded(&rendered.decisions),
         };
         log_blanks(&message, submission.channel);
         message
@@ -74,9 +72,19 @@ fn blank(decisions: &[Decision]) -> Vec<String> {
     decisions.iter().flat_map(|decision| &decision.blank).cloned().collect()
 }
 
-/// Decisions as the store keeps them.
-fn to_json(decisions: &[Decision]) -> Arc<str> {
-    serde_json::to_string(decisions).expect("a decision has string keys only").into()
+/// Decisions as the store takes them.
+fn recorded(decisions: &[Decision]) -> Arc<[PluginDecision]> {
+    let recorded = |decision: &Decision| PluginDecision {
+        kind: decision.kind.as_str(),
+        identity: serde_json::to_string(&decision.identity)
+            .expect("an identity has string keys only")
+            .into(),
+        verdict: decision.verdict.clone(),
+        reason: decision.reason.clone(),
+        micros: decision.micros,
+        blank: decision.blank.clone(),
+    };
+    decisions.iter().map(recorded).collect()
 }
 
 /// A client of the relay has no answer that warnings could stand in, so the log has them.

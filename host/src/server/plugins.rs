@@ -29,7 +29,7 @@ use crate::plugin::records::Call;
 use crate::plugin::slot::SlotName;
 use crate::plugin::{Kind, Options};
 use crate::store::seal::Seal;
-use crate::store::{AccountRow, Store};
+use crate::store::{self, AccountRow, Store};
 use crate::upkeep::replay;
 
 /// Events that may wait.
@@ -170,17 +170,17 @@ impl NewsRoom {
             let (what, slot) = (event(news.what), news.slot.as_str());
             let recorded = store.record_server_event(what, slot, &news.facts, clock.now()).await;
             if let Err(error) = recorded {
-                tracing::error!(%error, what, slot, "cannot store a plugin event");
+                tracing::error!(%error, what = what.as_str(), slot, "cannot store a plugin event");
             }
         }
     }
 }
 
-fn event(what: EventKind) -> &'static str {
+fn event(what: EventKind) -> store::EventKind {
     match what {
-        EventKind::Activated => "plugin.activated",
-        EventKind::RolledBack => "plugin.rolled_back",
-        EventKind::Trapped => "plugin.trapped",
+        EventKind::Activated => store::EventKind::PluginActivated,
+        EventKind::RolledBack => store::EventKind::PluginRolledBack,
+        EventKind::Trapped => store::EventKind::PluginTrapped,
     }
 }
 

@@ -201,12 +201,12 @@ fn rules(config: &Config) -> Rules {
     Rules { credits_low: Credits(config.credits.low) }
 }
 
-/// Opens the store and recovers from a crash: leases of the run before are released, and due times are corrected.
+/// Opens the store, converted where an earlier version wrote it, and recovers from a crash: leases of the run before are released, and due times are corrected.
 async fn store(config: &Config, data: &DataDir, clock: &Clock) -> Result<Store, StartError> {
     data.warn_of_readers();
     let file = data.database()?;
+    Store::convert(&file).await?;
     let store = Store::open(&file).await?;
-    store.make_shrinkable(&file).await?;
     master_key::verify(data, &store).await?;
     domains::note_settings(config, &store).await?;
     let now = clock.now();

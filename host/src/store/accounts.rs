@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::Store;
-use super::database::{Row, column, inconsistent, json, parsed, sql};
+use super::database::{Row, column, inconsistent, json, sql};
 use crate::account::brand::{Brand, BrandChanges, BrandField};
 use crate::account::plan::Plan;
 use crate::account::{Account, AccountState};
 use crate::clock::Timestamp;
 use crate::credit::{Credits, EntryKind};
-use crate::id::AccountId;
+use crate::id::{AccountId, MessageId};
 use crate::message::address::EmailAddress;
 use crate::store::StoreError;
 
@@ -31,7 +31,7 @@ impl Store {
         sql("-- create_account
              INSERT INTO accounts (id, name, plan, state, sender, strict, created_at)
              VALUES ($1, $2, $3, $4, $5, $6, $7)")
-        .bind(account.id.to_string())
+        .bind(account.id)
         .bind(&account.name)
         .bind(&account.plan.name)
         .bind(state_word(account.state))
@@ -46,11 +46,13 @@ impl Store {
     /// All accounts, oldest first.
     pub async fn accounts(&self, now: Timestamp) -> Result<Vec<AccountRow>, StoreError> {
         let rows = sql("-- accounts
+             WITH RECURSIVE days (day) AS (
+                 SELECT CAST($1 AS BIGINT) UNION ALL SELECT day - 1 FROM days WHERE day > $1 - 29)
              SELECT id, name, plan, state, sender, brand, strict, balance, created_at,
-                    (SELECT CAST(coalesce(sum(sent), 0) AS BIGINT) FROM usage
-                     WHERE account_id = accounts.id AND day = $1) AS today,
-                    (SELECT CAST(coalesce(sum(sent), 0) AS BIGINT) FROM usage
-                     WHERE account_id = accounts.id AND day > $1 - 30) AS month
+                    (SELECT CAST(coalesce(sum(u.sent), 0) AS BIGINT) FROM usage u
+                     WHERE u.day = $1 AND u.account_id = accounts.id) AS today,
+                    (SELECT CAST(coalesce(sum(u.sent), 0) AS BIGINT)
+                     FROM days JOIN usage u ON u.day = days.day AND u.account_id = accounts.id) AS month
              FROM accounts ORDER BY id")
         .bind(now.day())
         .all(&self.db.pages)
@@ -63,8 +65,7 @@ impl Store {
     /// # Errors
     /// The database failed, or there is no such account.
     pub async fn account(&self, id: AccountId, now: Timestamp) -> Result<AccountRow, StoreError> {
-        let row =
-            sql(ACCOUNT).bind(now.day()).bind(id.to_string()).optional(&self.db.readers).await?;
+        let row = sql(ACCOUNT).bind(now.day()).bind(id).optional(&self.db.readers).await?;
         match row {
             Some(row) => account_row(&row),
             None => Err(StoreError::Missing { noun: "account", name: id.to_string() }),
@@ -85,7 +86,7 @@ impl Store {
         .bind(state_word(account.state))
         .bind(account.sender.as_ref().map(ToString::to_string))
         .bind(account.strict)
-        .bind(account.id.to_string())
+        .bind(account.id)
         .run(&self.db.writer)
         .await?;
         if done != 1 {
@@ -112,7 +113,7 @@ impl Store {
         let row = sql("-- change_brand: a null in the patch takes a member away (RFC 7396)
              UPDATE accounts SET brand = json_patch(brand, $1) WHERE id = $2 RETURNING brand")
         .json(&values)
-        .bind(id.to_string())
+        .bind(id)
         .optional(&self.db.writer)
         .await?;
         let missing = || StoreError::Missing { noun: "account", name: id.to_string() };
@@ -135,7 +136,7 @@ impl Store {
         sql("-- add_credits
              INSERT INTO ledger (account_id, kind, amount, reason, created_at)
              VALUES ($1, $2, $3, $4, $5)")
-        .bind(account.to_string())
+        .bind(account)
         .bind(kind.as_str())
         .bind(amount.0)
         .bind(reason)
@@ -144,7 +145,7 @@ impl Store {
         .await
         .map_err(|error| if error.is_constraint() { StoreError::NegativeBalance } else { error })?;
         let balance = sql("-- balance\nSELECT balance FROM accounts WHERE id = $1")
-            .bind(account.to_string())
+            .bind(account)
             .one(&mut tx)
             .await?;
         tx.commit().await?;
@@ -157,10 +158,18 @@ impl Store {
         account: AccountId,
         limit: u32,
     ) -> Result<Vec<LedgerRow>, StoreError> {
+        // From the newest entry to the one before it: no index by account is kept.
         let rows = sql("-- ledger
-             SELECT kind, amount, message_id, reason, created_at FROM ledger
-             WHERE account_id = $1 ORDER BY id DESC LIMIT $2")
-        .bind(account.to_string())
+             WITH RECURSIVE entries (id, kind, amount, messages, message_id, reason, created_at, previous, number) AS (
+                 SELECT l.id, l.kind, l.amount, l.messages, l.message_id, l.reason, l.created_at, l.previous, 1
+                 FROM accounts a JOIN ledger l ON l.id = a.last_entry WHERE a.id = $1
+                 UNION ALL
+                 SELECT l.id, l.kind, l.amount, l.messages, l.message_id, l.reason, l.created_at, l.previous,
+                        e.number + 1
+                 FROM entries e JOIN ledger l ON l.id = e.previous WHERE e.number < $2)
+             SELECT kind, amount, messages, message_id, reason, created_at FROM entries
+             WHERE number <= $2 ORDER BY number")
+        .bind(account)
         .bind(limit)
         .all(&self.db.pages)
         .await?;
@@ -169,6 +178,7 @@ impl Store {
                 Ok(LedgerRow {
                     kind: column(row, "kind")?,
                     amount: column(row, "amount")?,
+                    messages: column(row, "messages")?,
                     message_id: column(row, "message_id")?,
                     reason: column(row, "reason")?,
                     at: Timestamp::from_millis(column(row, "created_at")?).rfc3339(),
@@ -186,20 +196,26 @@ pub struct LedgerRow {
     pub kind: String,
     /// Negative for a debit.
     pub amount: i64,
-    /// The message of a debit or a refund.
-    pub message_id: Option<String>,
+    /// How many messages a debit pays for: all of the account's that one transaction accepted.
+    pub messages: Option<u32>,
+    /// The message of a refund; of a debit where an earlier version has written it.
+    pub message_id: Option<MessageId>,
     pub reason: Option<String>,
     /// RFC 3339.
     pub at: String,
 }
 
 /// The statement that reads one account; the facts read it in a transaction of their own.
+///
+/// The days stand first in `usage`: each of the thirty is looked up.
 pub const ACCOUNT: &str = "-- account
+    WITH RECURSIVE days (day) AS (
+        SELECT CAST($1 AS BIGINT) UNION ALL SELECT day - 1 FROM days WHERE day > $1 - 29)
     SELECT id, name, plan, state, sender, brand, strict, balance, created_at,
-           (SELECT CAST(coalesce(sum(sent), 0) AS BIGINT) FROM usage
-            WHERE account_id = accounts.id AND day = $1) AS today,
-           (SELECT CAST(coalesce(sum(sent), 0) AS BIGINT) FROM usage
-            WHERE account_id = accounts.id AND day > $1 - 30) AS month
+           (SELECT CAST(coalesce(sum(u.sent), 0) AS BIGINT) FROM usage u
+            WHERE u.day = $1 AND u.account_id = $2) AS today,
+           (SELECT CAST(coalesce(sum(u.sent), 0) AS BIGINT)
+            FROM days JOIN usage u ON u.day = days.day AND u.account_id = $2) AS month
     FROM accounts WHERE id = $2";
 
 /// Reads a row of [`ACCOUNT`].
@@ -222,7 +238,7 @@ pub fn account_row(row: &Row) -> Result<AccountRow, StoreError> {
     let plan: String = column(row, "plan")?;
     Ok(AccountRow {
         account: Account {
-            id: parsed(row, "accounts", "id")?,
+            id: column(row, "id")?,
             name: column(row, "name")?,
             plan: Plan::named(&plan),
             state,

@@ -9,7 +9,7 @@ pub async fn put(tx: &mut Tx, settled: &[&Settlement]) -> Result<(), StoreError>
     let rows = settled.iter().map(|settlement| {
         let attempt = &settlement.attempt;
         args![
-            settlement.message_id.to_string(),
+            settlement.message_id,
             attempt.number,
             attempt.started_at.millis(),
             attempt.ended_at.millis(),

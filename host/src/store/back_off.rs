@@ -1,15 +1,14 @@
 //! Messages whose destination is backed off from wait without being leased. Nobody has offered them, so no
 //! attempt is counted.
 
-use std::collections::HashSet;
-
-use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 use super::Store;
-use super::database::{column, parsed, sql};
+use super::database::{args, each};
 use super::events::{self, StateChange};
 use super::queue::{correct_lanes, lane};
 use crate::clock::Timestamp;
+use crate::id::AccountId;
 use crate::message::state::MessageState;
 use crate::store::StoreError;
 use crate::store::records::{BackedOff, Lane};
@@ -24,60 +23,55 @@ impl Store {
     /// # Errors
     /// The database failed; nothing was written then.
     pub async fn back_off(&self, waiting: &[BackedOff], now: Timestamp) -> Result<(), StoreError> {
-        let rows = waiting.iter().map(|it| {
-            json!({"id": it.message_id, "due": it.until, "for": it.waits_for, "reason": it.reason})
-        });
-        let rows: Vec<Value> = rows.collect();
         let mut tx = self.db.begin("back_off").await?;
-        let held = sql(
+        let waiting_until = waiting.iter().map(|it| {
+            args![it.message_id, it.until.millis(), it.waits_for.to_string(), now.millis(),]
+        });
+        let held = each(
             "-- back_off: queue
-             UPDATE queue SET due_at = j.value ->> 'due', waits_for = j.value ->> 'for', is_wanted = FALSE,
-                              first_at = coalesce(first_at, $2)
-             FROM json_each($1) AS j
-             WHERE message_id = j.value ->> 'id' AND due_at <= $2 AND lease_owner IS NULL
-             RETURNING message_id, account_id, lane",
+             UPDATE queue SET due_at = $2, waits_for = $3, is_wanted = FALSE, first_at = coalesce(first_at, $4)
+             WHERE message_id = $1 AND due_at <= $4 AND lease_owner IS NULL
+             RETURNING account_id, lane",
+            waiting_until,
         )
-        .json(&rows)
-        .bind(now.millis())
-        .all(&mut tx)
+        .find(&mut tx)
         .await?;
-        let lanes: HashSet<Lane> = held.iter().map(lane).collect::<Result<_, StoreError>>()?;
-        let held: Vec<String> =
-            held.iter().map(|row| column(row, "message_id")).collect::<Result<_, _>>()?;
-        let newly = sql("-- back_off: newly deferred
-             SELECT m.id, m.account_id, j.value ->> 'reason' AS reason
-             FROM json_each($1) AS j JOIN messages m ON m.id = j.value ->> 'id'
-             WHERE m.state <> 'deferred' AND m.id IN (SELECT value FROM json_each($2))")
-        .json(&rows)
-        .list(&held)
-        .all(&mut tx)
+        let mut lanes: BTreeSet<Lane> = BTreeSet::new();
+        let mut held_back: Vec<(&BackedOff, AccountId)> = Vec::with_capacity(waiting.len());
+        for (it, row) in waiting.iter().zip(&held) {
+            let Some(row) = row else { continue };
+            let lane = lane(row)?;
+            held_back.push((it, lane.account_id));
+            lanes.insert(lane);
+        }
+        let newly = each(
+            "-- back_off: newly deferred
+             SELECT 1 AS is_new FROM messages WHERE id = $1 AND state <> 'deferred'",
+            held_back.iter().map(|(it, _)| args![it.message_id]),
+        )
+        .find(&mut tx)
         .await?;
-        sql(
+        each(
             "-- back_off: state
-             UPDATE messages SET state = 'deferred', updated_at = $3, reason = (j.value ->> 'reason') ||
+             UPDATE messages SET state = 'deferred', updated_at = $3, reason = $2 ||
                  coalesce((SELECT '; its own last attempt: ' || substr(reply, 1, $4) FROM attempts
-                           WHERE message_id = messages.id ORDER BY number DESC LIMIT 1), '')
-             FROM json_each($1) AS j
-             WHERE messages.id = j.value ->> 'id'
-               AND messages.id IN (SELECT value FROM json_each($2))",
+                           WHERE message_id = $1 ORDER BY number DESC LIMIT 1), '')
+             WHERE id = $1",
+            held_back
+                .iter()
+                .map(|(it, _)| args![it.message_id, &it.reason, now.millis(), LAST_REPLY_CHARS]),
         )
-        .json(&rows)
-        .list(&held)
-        .bind(now.millis())
-        .bind(LAST_REPLY_CHARS)
         .run(&mut tx)
         .await?;
-        let mut changes = Vec::with_capacity(newly.len());
-        for row in &newly {
-            changes.push(StateChange {
-                message: parsed(row, "messages", "id")?,
-                account: parsed(row, "messages", "account_id")?,
-                state: MessageState::Deferred,
-                reason: column(row, "reason")?,
-            });
-        }
-        events::record_changes(&mut tx, changes.into_iter(), now).await?;
-        correct_lanes(&mut tx, lanes.iter().collect()).await?;
+        let newly = held_back.iter().zip(&newly).filter(|(_, row)| row.is_some());
+        let changes = newly.map(|((it, account), _)| StateChange {
+            message: it.message_id,
+            account: *account,
+            state: MessageState::Deferred,
+            reason: &it.reason,
+        });
+        events::record_changes(&mut tx, changes, now).await?;
+        correct_lanes(&mut tx, &lanes).await?;
         tx.commit().await
     }
 }

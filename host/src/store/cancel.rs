@@ -1,7 +1,7 @@
 //! A message is canceled before anybody has begun to send it.
 
 use super::Store;
-use super::database::{Tx, column, inconsistent, parsed, sql};
+use super::database::{Tx, column, inconsistent, sql};
 use super::events::{self, StateChange};
 use crate::clock::Timestamp;
 use crate::id::{AccountId, MessageId};
@@ -36,7 +36,7 @@ impl Store {
         }
         let taken = sql("-- cancel: queue
              DELETE FROM queue WHERE message_id = $1 AND lease_owner IS NULL")
-        .bind(id.to_string())
+        .bind(id)
         .run(&mut tx)
         .await?;
         if taken == 0 {
@@ -54,14 +54,14 @@ impl Store {
 /// Whose a message is, and where it stands.
 pub async fn standing(tx: &mut Tx, id: MessageId) -> Result<(AccountId, MessageState), StoreError> {
     let row = sql("-- standing\nSELECT account_id, state FROM messages WHERE id = $1")
-        .bind(id.to_string())
+        .bind(id)
         .optional(&mut *tx)
         .await?
         .ok_or_else(|| StoreError::Missing { noun: "message", name: id.to_string() })?;
     let word: String = column(&row, "state")?;
     let state =
         MessageState::from_name(&word).ok_or_else(|| inconsistent("messages", "state", &word))?;
-    Ok((parsed(&row, "messages", "account_id")?, state))
+    Ok((column(&row, "account_id")?, state))
 }
 
 /// The new state, and its price given back; once, by the ledger's own constraint.
@@ -74,9 +74,9 @@ async fn write(tx: &mut Tx, id: MessageId, now: Timestamp) -> Result<(), StoreEr
          SELECT account_id, 'refund', credits, id, $2, $3
          FROM messages WHERE id = $1 AND credits > 0
            AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.message_id = $1 AND a.uncertain = TRUE)
-         ON CONFLICT (message_id, kind) DO NOTHING",
+         ON CONFLICT (message_id) WHERE kind = 'refund' DO NOTHING",
     ] {
-        sql(statement).bind(id.to_string()).bind(REASON).bind(now.millis()).run(&mut *tx).await?;
+        sql(statement).bind(id).bind(REASON).bind(now.millis()).run(&mut *tx).await?;
     }
     Ok(())
 }

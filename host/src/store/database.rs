@@ -2,7 +2,9 @@
 //! what is read. No other file of the store knows which database there is; a second one is added here.
 
 mod arg;
+mod convert;
 mod inline;
+mod migrations;
 mod row;
 mod sqlite;
 mod statement;
@@ -12,13 +14,15 @@ use sqlx::{Sqlite as Driver, Transaction};
 
 use super::StoreError;
 use super::error::DriverError;
-pub(super) use arg::{IntoArg, args, to_json};
+pub(super) use arg::{IntoArg, args, digits, to_json};
+pub use convert::ConversionError;
+pub(super) use convert::convert;
 use inline::{Held, Inline};
-pub(super) use row::{Row, column, inconsistent, json, parsed};
+pub(super) use row::{Row, column, inconsistent, json, json_or_empty, parsed};
 #[cfg(test)]
 pub(super) use sqlite::{PAGE_READERS, READERS, page_readers};
-pub(super) use sqlite::{check, open, rebuilder};
-pub(super) use statement::{Statement, inserts, sql};
+pub(super) use sqlite::{check, open};
+pub(super) use statement::{Statement, each, inserts, sql};
 
 /// What the store holds open, by purpose.
 #[derive(Debug, Clone)]

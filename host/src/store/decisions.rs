@@ -8,11 +8,16 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::Store;
-use super::database::{Row, Statement, column, inconsistent, json, parsed, sql};
+use super::database::{Row, Statement, args, column, inserts, sql, to_json};
+use super::identities::Added;
+use super::records::PluginDecision;
 use super::scan_batches::ScanBatches;
 use crate::clock::Timestamp;
-use crate::id::{AccountId, DecisionId, MessageId};
+use crate::id::{AccountId, DecisionId, Identifier, MessageId};
 use crate::store::StoreError;
+
+/// The outcome of a send that became a message.
+const ACCEPTED: &str = "accepted";
 
 /// What was decided about one send.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -38,8 +43,8 @@ pub struct RefusalRecord {
     pub id: DecisionId,
     pub account_id: AccountId,
     pub code: &'static str,
-    /// What each plugin decided, as JSON text.
-    pub plugins: Arc<str>,
+    /// What each plugin decided.
+    pub plugins: Arc<[PluginDecision]>,
 }
 
 /// Some of the decisions; a member that says nothing takes all of them.
@@ -82,6 +87,19 @@ pub struct InvalidDecisionRef {
     pub text: String,
 }
 
+/// Where decisions stand. Both are in the order of one identifier: decisions of a message have the message's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Source {
+    Messages,
+    Refusals,
+}
+
+/// Of a message, and of a refusal, under the same names.
+const OF_MESSAGES: &str = "SELECT m.id AS place, coalesce(m.decision_id, m.id) AS id, m.account_id, \
+    m.id AS message_id, 'accepted' AS outcome, m.decisions AS plugins, m.created_at FROM messages m";
+const OF_REFUSALS: &str = "SELECT m.id AS place, m.id, m.account_id, NULL AS message_id, m.outcome, \
+    m.plugins, m.created_at FROM decisions m";
+
 impl Store {
     /// The decisions that pass the filter, newest first, at most `limit`; those after the decision
     /// `after`, where a page goes on. A page may be short, or empty, and still have a next one: then much
@@ -96,28 +114,41 @@ impl Store {
         limit: u32,
     ) -> Result<DecisionPage, StoreError> {
         let wanted = usize::try_from(limit).unwrap_or(usize::MAX);
-        // Behind every identifier: `~` comes after the letters of a ULID.
-        let mut upper = after.map_or_else(|| "dec_~".to_owned(), |it| it.to_string());
-        let mut decisions: Vec<DecisionRow> = Vec::new();
+        let plugins = match &filter.plugin {
+            Some(plugin) => Some(self.identities.named(&self.db.readers, plugin).await?),
+            None => None,
+        };
+        let mut upper = match after {
+            Some(after) => self.place(after).await?,
+            None => DecisionId::MAX,
+        };
+        let mut decisions: Vec<(DecisionId, DecisionRow)> = Vec::new();
         for batch in ScanBatches::new(limit) {
-            let lower = batch_of(filter, &upper, batch).optional(&self.db.pages).await?;
-            let lower: Option<String> = lower.map(|row| column(&row, "id")).transpose()?;
-            let left = i64::from(limit) + 1 - i64::try_from(decisions.len()).unwrap_or(i64::MAX);
-            let rows =
-                matching(filter, (&upper, lower.as_deref()), left).all(&self.db.pages).await?;
-            for row in &rows {
-                decisions.push(decision_row(row)?);
+            let mut lower = None;
+            // That of one message is found at once.
+            for source in sources(filter).iter().filter(|_| filter.message.is_none()) {
+                lower = lower.max(self.end_of_batch(*source, upper, batch).await?);
             }
+            let left = i64::from(limit) + 1 - i64::try_from(decisions.len()).unwrap_or(i64::MAX);
+            let range = (upper, lower.unwrap_or(DecisionId::MIN));
+            let mut found = Vec::new();
+            for source in sources(filter) {
+                let rows = matching(source, filter, plugins.as_deref(), range, left);
+                for row in &rows.all(&self.db.pages).await? {
+                    found.push((column(row, "place")?, self.decision_row(row).await?));
+                }
+            }
+            found.sort_unstable_by_key(|(place, _)| std::cmp::Reverse(*place));
+            decisions.extend(found);
             if decisions.len() > wanted {
                 decisions.truncate(wanted);
-                let next = decisions.last().map(|row| row.id);
-                return Ok(DecisionPage { decisions, next });
+                let next = decisions.last().map(|(_, row)| row.id);
+                return Ok(page(decisions, next));
             }
-            let Some(lower) = lower else { return Ok(DecisionPage { decisions, next: None }) };
+            let Some(lower) = lower else { return Ok(page(decisions, None)) };
             upper = lower;
         }
-        let stopped = upper.parse().map_err(|_| inconsistent("decisions", "id", &upper))?;
-        Ok(DecisionPage { decisions, next: Some(stopped) })
+        Ok(page(decisions, Some(upper)))
     }
 
     /// Records the decisions about sends that were refused.
@@ -127,19 +158,24 @@ impl Store {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let mut tx = self.db.begin("record_refusals").await?;
+        let mut added = Added::default();
+        let mut rows = Vec::with_capacity(refusals.len());
         for refusal in refusals {
-            sql("-- record_refusals
-                 INSERT INTO decisions (id, account_id, message_id, outcome, plugins, created_at)
-                 VALUES ($1, $2, NULL, $3, $4, $5)")
-            .bind(refusal.id.to_string())
-            .bind(refusal.account_id.to_string())
-            .bind(refusal.code)
-            .bind(&*refusal.plugins)
-            .bind(now.millis())
-            .run(&mut tx)
-            .await?;
+            let plugins = self.identities.shorten(&mut tx, &mut added, &refusal.plugins).await?;
+            let RefusalRecord { id, account_id, code, .. } = refusal;
+            rows.push(args![*id, *account_id, *code, plugins, now.millis()]);
         }
-        tx.commit().await
+        inserts(
+            "-- record_refusals
+             INSERT INTO decisions (id, account_id, outcome, plugins, created_at)",
+            rows,
+            "",
+        )
+        .run(&mut tx)
+        .await?;
+        tx.commit().await?;
+        self.identities.keep(added);
+        Ok(())
     }
 
     /// One decision.
@@ -147,82 +183,138 @@ impl Store {
     /// # Errors
     /// The database failed, or there is no such decision.
     pub async fn decision(&self, id: DecisionRef) -> Result<DecisionRow, StoreError> {
-        let query = match id {
-            DecisionRef::Decision(id) => sql("-- decision
-                 SELECT id, account_id, message_id, outcome, plugins, created_at FROM decisions
-                 WHERE id = $1")
-            .bind(id.to_string()),
-            DecisionRef::Message(id) => sql("-- decision: of a message
-                 SELECT id, account_id, message_id, outcome, plugins, created_at FROM decisions
-                 WHERE message_id = $1 ORDER BY id DESC LIMIT 1")
-            .bind(id.to_string()),
+        let row = match id {
+            DecisionRef::Message(message) => self.of_message(message).await?,
+            DecisionRef::Decision(decision) => match self.refusal(decision).await? {
+                Some(refusal) => Some(refusal),
+                None => self.of_message(self.place(decision).await?.message()).await?,
+            },
         };
-        let row = query.optional(&self.db.readers).await?;
+        // A message that was decided by an earlier version is not called by its own identifier.
+        let row = match row {
+            Some(row) => Some(self.decision_row(&row).await?),
+            None => None,
+        };
+        let is_meant = |row: &DecisionRow| match id {
+            DecisionRef::Message(_) => true,
+            DecisionRef::Decision(decision) => row.id == decision,
+        };
         let missing = || StoreError::Missing { noun: "decision", name: id.to_string() };
-        decision_row(&row.ok_or_else(missing)?)
+        row.filter(is_meant).ok_or_else(missing)
+    }
+
+    async fn refusal(&self, id: DecisionId) -> Result<Option<Row>, StoreError> {
+        sql("-- decision: of a refusal
+             SELECT id, account_id, NULL AS message_id, outcome, plugins, created_at FROM decisions
+             WHERE id = $1")
+        .bind(id)
+        .optional(&self.db.readers)
+        .await
+    }
+
+    async fn of_message(&self, id: MessageId) -> Result<Option<Row>, StoreError> {
+        sql("-- decision: of a message
+             SELECT coalesce(decision_id, id) AS id, account_id, id AS message_id, 'accepted' AS outcome,
+                    decisions AS plugins, created_at
+             FROM messages WHERE id = $1")
+        .bind(id)
+        .optional(&self.db.readers)
+        .await
+    }
+
+    /// Where a decision stands in the order of all: an earlier version gave those of messages identifiers of
+    /// their own.
+    async fn place(&self, id: DecisionId) -> Result<DecisionId, StoreError> {
+        let row = sql("-- decision: decided before
+             SELECT id FROM messages WHERE decision_id = $1")
+        .bind(id)
+        .optional(&self.db.readers)
+        .await?;
+        row.map_or(Ok(id), |row| column(&row, "id"))
+    }
+
+    /// The last of the next `batch` decisions of a source; none where there are fewer.
+    async fn end_of_batch(
+        &self,
+        source: Source,
+        upper: DecisionId,
+        batch: u32,
+    ) -> Result<Option<DecisionId>, StoreError> {
+        let statement = match source {
+            Source::Messages => {
+                "-- decisions: a batch of messages
+                 SELECT id FROM messages WHERE id < $1 ORDER BY id DESC LIMIT 1 OFFSET $2"
+            }
+            Source::Refusals => {
+                "-- decisions: a batch of refusals
+                 SELECT id FROM decisions WHERE id < $1 ORDER BY id DESC LIMIT 1 OFFSET $2"
+            }
+        };
+        let skipped = batch.saturating_sub(1);
+        let row = sql(statement).bind(upper).bind(skipped).optional(&self.db.pages).await?;
+        row.map(|row| column(&row, "id")).transpose()
+    }
+
+    async fn decision_row(&self, row: &Row) -> Result<DecisionRow, StoreError> {
+        let column_of = ("decisions", "plugins");
+        Ok(DecisionRow {
+            id: column(row, "id")?,
+            account_id: column(row, "account_id")?,
+            message_id: column(row, "message_id")?,
+            outcome: column(row, "outcome")?,
+            plugins: self.identities.lengthen(&self.db.readers, row, column_of).await?,
+            created_at: Timestamp::from_millis(column(row, "created_at")?).rfc3339(),
+        })
     }
 }
 
-/// From what an index finds by itself: those of a message, those of refusals, or all; and the time.
-fn push_range(query: &mut Statement, filter: &DecisionFilter, upper: &str) {
-    query.push(" FROM decisions WHERE id < ").push_bind(upper.to_owned());
-    if let Some(message) = filter.message {
-        query.push(" AND message_id = ").push_bind(message.to_string());
-    } else if filter.only_refusals {
-        query.push(" AND message_id IS NULL");
-    }
+fn page(decisions: Vec<(DecisionId, DecisionRow)>, next: Option<DecisionId>) -> DecisionPage {
+    DecisionPage { decisions: decisions.into_iter().map(|(_, row)| row).collect(), next }
 }
 
-/// The last of the next `batch` decisions; none where there are fewer.
-fn batch_of(filter: &DecisionFilter, upper: &str, batch: u32) -> Statement {
-    let mut query = sql("-- decisions: a batch\nSELECT id");
-    push_range(&mut query, filter, upper);
-    query.push(" ORDER BY id DESC LIMIT 1 OFFSET ").push_bind(batch.saturating_sub(1));
-    query
+/// Where decisions can stand that pass the filter.
+fn sources(filter: &DecisionFilter) -> Vec<Source> {
+    let accepted = filter.outcome.as_ref().map(|it| it == ACCEPTED);
+    let mut sources = Vec::new();
+    if !filter.only_refusals && accepted != Some(false) {
+        sources.push(Source::Messages);
+    }
+    if filter.message.is_none() && accepted != Some(true) {
+        sources.push(Source::Refusals);
+    }
+    sources
 }
 
 fn matching(
+    source: Source,
     filter: &DecisionFilter,
-    (upper, lower): (&str, Option<&str>),
+    plugins: Option<&[i64]>,
+    (upper, lower): (DecisionId, DecisionId),
     limit: i64,
 ) -> Statement {
-    let mut query =
-        sql("-- decisions\nSELECT id, account_id, message_id, outcome, plugins, created_at");
-    push_range(&mut query, filter, upper);
-    if let Some(lower) = lower {
-        query.push(" AND id >= ").push_bind(lower.to_owned());
-    }
-    if filter.only_refusals {
-        query.push(" AND message_id IS NULL");
+    let mut query = sql("-- decisions\n");
+    let (from, plugins_of) = match source {
+        Source::Messages => (OF_MESSAGES, "m.decisions"),
+        Source::Refusals => (OF_REFUSALS, "m.plugins"),
+    };
+    query.push(from).push(" WHERE m.id < ").push_bind(upper);
+    query.push(" AND m.id >= ").push_bind(lower);
+    if let Some(message) = filter.message {
+        query.push(" AND m.id = ").push_bind(message);
     }
     if let Some(account) = filter.account {
-        query.push(" AND account_id = ").push_bind(account.to_string());
+        query.push(" AND m.account_id = ").push_bind(account);
     }
-    if let Some(outcome) = &filter.outcome {
-        query.push(" AND outcome = ").push_bind(outcome.clone());
+    if let (Source::Refusals, Some(outcome)) = (source, &filter.outcome) {
+        query.push(" AND m.outcome = ").push_bind(outcome.clone());
     }
-    if let Some(plugin) = &filter.plugin {
-        query
-            .push(" AND EXISTS (SELECT 1 FROM json_each(plugins) WHERE ")
-            .push_bind(plugin.clone())
-            .push(" IN (value ->> 'name', value ->> 'slot', value ->> 'digest'))");
+    if let Some(plugins) = plugins {
+        query.push(" AND EXISTS (SELECT 1 FROM json_each(").push(plugins_of);
+        query.push(") AS decided WHERE decided.value ->> 0 IN (SELECT value FROM json_each(");
+        query.push_bind(to_json(plugins)).push(")))");
     }
-    query.push(" ORDER BY id DESC LIMIT ").push_bind(limit);
+    query.push(" ORDER BY m.id DESC LIMIT ").push_bind(limit);
     query
-}
-
-fn decision_row(row: &Row) -> Result<DecisionRow, StoreError> {
-    let message: Option<String> = column(row, "message_id")?;
-    let message = message
-        .map(|text| text.parse().map_err(|_| inconsistent("decisions", "message_id", &text)));
-    Ok(DecisionRow {
-        id: parsed(row, "decisions", "id")?,
-        account_id: parsed(row, "decisions", "account_id")?,
-        message_id: message.transpose()?,
-        outcome: column(row, "outcome")?,
-        plugins: json(row, "decisions", "plugins")?,
-        created_at: Timestamp::from_millis(column(row, "created_at")?).rfc3339(),
-    })
 }
 
 impl FromStr for DecisionRef {

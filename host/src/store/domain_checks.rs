@@ -5,14 +5,15 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::Store;
-use super::database::{Row, Tx, column, inconsistent, json, parsed, sql};
+use super::database::{Row, Tx, column, json, sql};
 use super::domain_keys;
 use super::domains::{DomainRow, domain_row, looks_like_another};
+use super::events::{About, record_event};
 use crate::clock::Timestamp;
 use crate::domain::key::DkimKey;
 use crate::domain::look_alike::skeleton_of;
 use crate::domain::verification::DomainEvent;
-use crate::id::{DomainId, EventId};
+use crate::id::{AccountId, DomainId, Identifier};
 use crate::store::StoreError;
 use crate::store::records::EventRow;
 
@@ -79,7 +80,7 @@ impl Store {
              SELECT d.*, c.number, c.next_at, c.checked_at, c.owned_since, c.owned_at,
                     c.unclear_since, c.findings, c.observations, c.failure
              FROM domains d LEFT JOIN domain_checks c ON c.domain_id = d.id WHERE d.id = $1")
-        .bind(id.to_string())
+        .bind(id)
         .optional(&mut tx)
         .await?;
         let keys = domain_keys::keys(&mut tx, id).await?;
@@ -121,7 +122,7 @@ impl Store {
             .bind(limit)
             .all(&self.db.writer)
             .await?;
-        rows.iter().map(|row| parsed(row, "domain_checks", "domain_id")).collect()
+        rows.iter().map(|row| column(row, "domain_id")).collect()
     }
 
     /// When the next check is due; none where none is.
@@ -165,7 +166,7 @@ impl Store {
         .bind(check.findings.to_string())
         .bind(check.observations.to_string())
         .bind(&check.failure)
-        .bind(id.to_string())
+        .bind(id)
         .bind(check.number)
         .run(&mut tx)
         .await?;
@@ -214,17 +215,17 @@ impl Store {
         over: Duration,
         now: Timestamp,
     ) -> Result<Option<DomainId>, StoreError> {
-        let after = after.map(|it| it.to_string()).unwrap_or_default();
+        let after = after.unwrap_or(Identifier::MIN);
         let row = sql(
             "-- hasten_domain_checks: a batch
              SELECT max(domain_id) AS last FROM
                  (SELECT domain_id FROM domain_checks WHERE domain_id > $1 ORDER BY domain_id LIMIT $2) AS batch",
         )
-        .bind(&after)
+        .bind(after)
         .bind(batch)
         .one(&self.db.readers)
         .await?;
-        let Some(last) = column::<Option<String>>(&row, "last")? else { return Ok(None) };
+        let Some(last) = column::<Option<DomainId>>(&row, "last")? else { return Ok(None) };
         sql("-- hasten_domain_checks
              UPDATE domain_checks
              SET number = number + 1, next_at = min(next_at, $1 + abs(random() % $2))
@@ -232,11 +233,10 @@ impl Store {
         .bind(now.millis())
         .bind(i64::try_from(over.as_millis()).unwrap_or(i64::MAX).max(1))
         .bind(after)
-        .bind(&last)
+        .bind(last)
         .run(&self.db.writer)
         .await?;
-        let no_id = |_| inconsistent("domain_checks", "domain_id", &last);
-        last.parse().map(Some).map_err(no_id)
+        Ok(Some(last))
     }
 
     /// How many domains are checked.
@@ -254,13 +254,13 @@ impl Store {
         limit: u32,
     ) -> Result<Vec<EventRow>, StoreError> {
         let rows = sql("-- domain_events
-             SELECT id, type, detail, created_at FROM events WHERE subject = $1
+             SELECT sequence, id, type, detail, created_at FROM events WHERE subject = $1
              ORDER BY sequence DESC LIMIT $2")
-        .bind(id.to_string())
+        .bind(id)
         .bind(limit)
         .all(&self.db.readers)
         .await?;
-        rows.iter().map(super::events::event_row).collect()
+        rows.iter().map(|row| self.event_row(row)).collect()
     }
 }
 
@@ -278,7 +278,7 @@ async fn put_judgement(tx: &mut Tx, row: &DomainRow) -> Result<(), StoreError> {
     .bind(row.decision.to_string())
     .bind(row.domain.name.organizational())
     .bind(skeleton_of(&row.domain.name))
-    .bind(row.domain.id.to_string())
+    .bind(row.domain.id)
     .run(&mut *tx)
     .await
     .map(|_| ())
@@ -292,16 +292,13 @@ async fn put_event(
     detail: &str,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    sql("-- record_check: the event
-         INSERT INTO events (id, subject, account_id, type, detail, created_at)
-         SELECT $1, id, account_id, $2, $3, $4 FROM domains WHERE id = $5")
-    .bind(EventId::new(now).to_string())
-    .bind(event.as_str())
-    .bind(detail)
-    .bind(now.millis())
-    .bind(id.to_string())
-    .run(&mut *tx)
-    .await?;
+    let row = sql("-- record_check: whose it is\nSELECT account_id FROM domains WHERE id = $1")
+        .bind(id)
+        .optional(&mut *tx)
+        .await?;
+    let Some(row) = row else { return Ok(()) };
+    let account: AccountId = column(&row, "account_id")?;
+    record_event(tx, event.into(), About::of(id), Some(account), detail, now).await?;
     if event == DomainEvent::Verified {
         sql("-- record_check: who else has this name
              UPDATE domain_checks SET next_at = $1, number = number + 1 WHERE domain_id IN
@@ -309,7 +306,7 @@ async fn put_event(
                   WHERE own.id = $2 AND other.id <> own.id
                     AND other.phase IN ('verified', 'warned'))")
         .bind(now.millis())
-        .bind(id.to_string())
+        .bind(id)
         .run(&mut *tx)
         .await?;
     }

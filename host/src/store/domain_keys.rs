@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::database::{Row, Tx, column, inconsistent, json, parsed, sql};
+use super::database::{Row, Tx, column, inconsistent, json, sql};
 use crate::clock::Timestamp;
 use crate::domain::key::{DkimKey, KeyPhase};
 use crate::domain::name::DomainName;
@@ -56,7 +56,7 @@ pub const SIGNING_KEYS: &str = "-- signing_keys
 pub fn signing_keys_row(row: &Row) -> Result<SigningKeys, StoreError> {
     let phase: String = column(row, "phase")?;
     Ok(SigningKeys {
-        domain: parsed(row, "domains", "id")?,
+        domain: column(row, "id")?,
         phase: Phase::from_word(&phase).ok_or_else(|| inconsistent("domains", "phase", &phase))?,
         keys: json(row, "dkim_keys", "keys")?,
         // A policy may name what is no host: then there is none.
@@ -69,7 +69,7 @@ pub async fn keys(tx: &mut Tx, id: DomainId) -> Result<Vec<DkimKey>, StoreError>
     let rows = sql("-- domain keys
          SELECT selector, algorithm, public_key, private_key, phase, since FROM dkim_keys
          WHERE domain_id = $1 ORDER BY since, phase, algorithm DESC")
-    .bind(id.to_string())
+    .bind(id)
     .all(&mut *tx)
     .await?;
     rows.iter().map(dkim_key).collect()
@@ -81,7 +81,7 @@ pub async fn put(tx: &mut Tx, id: DomainId, keys: &[DkimKey]) -> Result<(), Stor
     sql("-- put domain keys: drop
          DELETE FROM dkim_keys
          WHERE domain_id = $1 AND selector NOT IN (SELECT value FROM json_each($2))")
-    .bind(id.to_string())
+    .bind(id)
     .list(&selectors)
     .run(&mut *tx)
     .await?;
@@ -94,7 +94,7 @@ pub async fn put(tx: &mut Tx, id: DomainId, keys: &[DkimKey]) -> Result<(), Stor
              ON CONFLICT (domain_id, selector) DO UPDATE SET
                  phase = excluded.phase, since = excluded.since, private_key = excluded.private_key",
         )
-        .bind(id.to_string())
+        .bind(id)
         .bind(&key.selector)
         .bind(&key.algorithm)
         .bind(&key.public_base64)

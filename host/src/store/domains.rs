@@ -9,7 +9,7 @@ use crate::domain::key::DkimKey;
 use crate::domain::look_alike::{LookAlikes, skeleton_of};
 use crate::domain::name::DomainName;
 use crate::domain::state::{DomainKind, Phase, SenderDomain, Standing};
-use crate::id::{AccountId, DomainId};
+use crate::id::{AccountId, DomainId, Identifier};
 use crate::store::StoreError;
 
 /// A domain with what the policy said of it.
@@ -61,7 +61,7 @@ impl Store {
         if let Err(refused) = decide(facts(&mut tx, domain.account_id, &domain.name).await?) {
             return Ok(Err(refused));
         }
-        let id = domain.id.to_string();
+        let id = domain.id;
         sql(
             "-- add_domain
              INSERT INTO domains (id, account_id, name, kind, verification_token, phase, since,
@@ -69,8 +69,8 @@ impl Store {
                                   may_look_alike, created_at)
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
         )
-        .bind(&id)
-        .bind(domain.account_id.to_string())
+        .bind(id)
+        .bind(domain.account_id)
         .bind(domain.name.as_str())
         .bind(domain.kind.as_str())
         .bind(&domain.verification_token)
@@ -90,7 +90,7 @@ impl Store {
             sql("-- add_domain: its first check
                  INSERT INTO domain_checks (domain_id, number, next_at, findings, observations)
                  VALUES ($1, 0, $2, '[]', '[]')")
-            .bind(&id)
+            .bind(id)
             .bind(first.millis())
             .run(&mut tx)
             .await?;
@@ -111,8 +111,8 @@ impl Store {
              SELECT id, account_id, name, kind, verification_token, phase, since, progress, missing,
                     requirements, decision, created_at
              FROM domains WHERE account_id = $1 AND id > $2 ORDER BY id LIMIT $3")
-        .bind(account.to_string())
-        .bind(after.map(|it| it.to_string()).unwrap_or_default())
+        .bind(account)
+        .bind(after.unwrap_or(Identifier::MIN))
         .bind(limit)
         .all(&self.db.readers)
         .await?;
@@ -126,7 +126,7 @@ impl Store {
         name: &DomainName,
     ) -> Result<Option<DomainRow>, StoreError> {
         sql(DOMAIN)
-            .bind(account.to_string())
+            .bind(account)
             .bind(name.as_str())
             .optional(&self.db.readers)
             .await?
@@ -138,12 +138,12 @@ impl Store {
     pub async fn allow_look_alike(&self, id: DomainId, now: Timestamp) -> Result<(), StoreError> {
         let mut tx = self.db.begin("allow_look_alike").await?;
         sql("-- allow_look_alike\nUPDATE domains SET may_look_alike = TRUE WHERE id = $1")
-            .bind(id.to_string())
+            .bind(id)
             .run(&mut tx)
             .await?;
         sql("-- allow_look_alike\nUPDATE domain_checks SET next_at = $1 WHERE domain_id = $2")
             .bind(now.millis())
-            .bind(id.to_string())
+            .bind(id)
             .run(&mut tx)
             .await?;
         tx.commit().await
@@ -152,7 +152,7 @@ impl Store {
     /// Removes a domain with its keys and its checks.
     pub async fn remove_domain(&self, id: DomainId) -> Result<(), StoreError> {
         sql("-- remove_domain\nDELETE FROM domains WHERE id = $1")
-            .bind(id.to_string())
+            .bind(id)
             .run(&self.db.writer)
             .await
             .map(|_| ())
@@ -182,7 +182,7 @@ impl Store {
              WHERE d.name = $1 AND d.account_id <> $2 AND d.phase IN ('verified', 'warned')
                AND c.owned_since >= $3")
         .bind(domain.name.as_str())
-        .bind(domain.account_id.to_string())
+        .bind(domain.account_id)
         .bind(since.millis())
         .all(&self.db.readers)
         .await?;
@@ -205,7 +205,7 @@ pub async fn looks_like_another(tx: &mut Tx, id: DomainId) -> Result<bool, Store
          WHERE own.id = $1 AND own.skeleton <> '' AND NOT own.may_look_alike
            AND other.organizational <> own.organizational AND other.account_id <> own.account_id
            AND other.kind = 'dns' AND other.phase IN ('verified', 'warned')")
-    .bind(id.to_string())
+    .bind(id)
     .one(&mut *tx)
     .await?;
     Ok(column::<i64>(&row, "alike")? > 0)
@@ -222,7 +222,7 @@ async fn facts(
                 (SELECT count(*) FROM domains
                  WHERE skeleton = $3 AND kind = 'dns' AND organizational <> $4
                    AND account_id <> $1 AND phase IN ('verified', 'warned')) AS alike")
-    .bind(account.to_string())
+    .bind(account)
     .bind(name.as_str())
     .bind(skeleton_of(name))
     .bind(name.organizational())
@@ -262,8 +262,8 @@ pub fn domain_row(row: &Row) -> Result<DomainRow, StoreError> {
     let since = Timestamp::from_millis(column(row, "since")?);
     Ok(DomainRow {
         domain: SenderDomain {
-            id: parsed(row, "domains", "id")?,
-            account_id: parsed(row, "domains", "account_id")?,
+            id: column(row, "id")?,
+            account_id: column(row, "account_id")?,
             name: parsed(row, "domains", "name")?,
             kind,
             verification_token: column(row, "verification_token")?,

@@ -7,7 +7,7 @@ use std::path::Path;
 use sqlx::sqlite::{SqliteAutoVacuum, SqliteConnectOptions};
 use sqlx::{ConnectOptions, Connection, Row, Sqlite, SqlitePool, Transaction};
 
-use super::database::{rebuilder, sql};
+use super::database::sql;
 use super::{Store, StoreError};
 
 const IMMEDIATE: &str = "BEGIN IMMEDIATE";
@@ -117,7 +117,8 @@ async fn convert_within(
 }
 
 /// Bytes that are free on a file's disk; none where the system does not say.
-fn free_disk(file: &Path) -> Option<u64> {
+#[must_use]
+pub fn free_disk(file: &Path) -> Option<u64> {
     let disk = rustix::fs::statvfs(file).ok()?;
     Some(disk.f_bavail.saturating_mul(disk.f_frsize))
 }
@@ -147,16 +148,6 @@ pub async fn cut(writer: &SqlitePool, pages: u32) -> Result<(), sqlx::Error> {
 }
 
 impl Store {
-    /// Rebuilds a file of an earlier version so that it can give disk space back; see [`Conversion`]. For
-    /// a server that starts: nobody else may be using the file.
-    pub async fn make_shrinkable(&self, file: &Path) -> Result<Conversion, StoreError> {
-        let during = || StoreError::during("make_shrinkable");
-        let rebuilder = rebuilder(file).await.map_err(during())?;
-        let converted = convert_to_shrinkable(&rebuilder, file).await.map_err(during());
-        rebuilder.close().await;
-        converted
-    }
-
     /// Cuts at most `pages` of the free pages off the file that are more than it will soon use again.
     /// Answers how many were left to cut.
     pub async fn shrink(&self, pages: u32) -> Result<u32, StoreError> {

@@ -3,6 +3,8 @@
 use rusqlite::ffi;
 use sqlx::migrate::MigrateError;
 
+pub use super::database::ConversionError;
+
 /// Codes of SQLite for a row that its table does not allow. A trigger's own refusal is none of them.
 const CONSTRAINTS: [i32; 5] = [
     ffi::SQLITE_CONSTRAINT_UNIQUE,
@@ -61,6 +63,14 @@ pub enum StoreError {
          restore the backup from before the upgrade"
     )]
     Newer { migration: i64 },
+    /// A file that only the server may convert, and has not converted.
+    #[error(
+        "the database is of an earlier version of Waxwing, which the server converts at its first start; start \
+         the server on this data directory, or wait until it listens, and try again"
+    )]
+    Earlier,
+    #[error(transparent)]
+    Conversion(#[from] ConversionError),
     #[error("there is already a {noun} `{name}`")]
     Exists { noun: &'static str, name: String },
     #[error("there is no {noun} `{name}`")]
@@ -69,10 +79,16 @@ pub enum StoreError {
     NegativeBalance,
 }
 
+/// The migration that makes all tables: a database that has run one before it is of another schema.
+pub const WHOLE_SCHEMA: i64 = 16;
+
 impl From<MigrateError> for StoreError {
     fn from(error: MigrateError) -> Self {
         if let MigrateError::VersionMissing(migration) = error {
-            return Self::Newer { migration };
+            return match migration {
+                ..WHOLE_SCHEMA => Self::Earlier,
+                WHOLE_SCHEMA.. => Self::Newer { migration },
+            };
         }
         Self::Migrate(error)
     }

@@ -1,15 +1,24 @@
-//! Writes events, each in the transaction of the change that it tells of.
+//! Writes events, each in the transaction of the change that it tells of, and counts what messages came to.
+
+mod ids;
+mod kind;
+
+use std::collections::BTreeMap;
 
 use serde_json::Value;
 
 use super::Store;
-use super::database::{Row, Tx, args, column, inserts, parsed, sql};
+use super::database::{Row, Tx, args, column, inconsistent, inserts, parsed, sql};
 use crate::clock::Timestamp;
-use crate::id::{AccountId, EventId, MessageId};
+use crate::id::{AccountId, DomainId, Identifier, MessageId, TemplateId, WebhookId};
 use crate::message::address::EmailAddress;
 use crate::message::state::MessageState;
 use crate::store::StoreError;
 use crate::store::records::{BounceFacts, EventRow};
+pub(super) use ids::EventIds;
+pub use kind::EventKind;
+use kind::SubjectKind;
+pub(super) use kind::{FIRST_OF_DOMAINS, LAST_OF_DOMAINS, LAST_OF_MESSAGES};
 
 /// A change of a message's state.
 #[derive(Clone, Copy)]
@@ -20,27 +29,60 @@ pub struct StateChange<'a> {
     pub reason: &'a str,
 }
 
+/// What an event is about.
+#[derive(Clone, Copy)]
+pub enum About<'a> {
+    Identified([u8; 16]),
+    /// What has no identifier.
+    Named(&'a str),
+}
+
 /// Records changes of state.
 pub async fn record_changes<'a>(
     tx: &mut Tx,
-    changes: impl Iterator<Item = StateChange<'a>>,
+    changes: impl Iterator<Item = StateChange<'a>> + Clone,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let rows = changes.map(|change| {
+    let rows = changes.clone().map(|change| {
         args![
-            EventId::new(now).to_string(),
-            change.message.to_string(),
-            change.account.to_string(),
-            format!("message.{}", change.state),
+            change.message,
+            change.account,
+            EventKind::State(change.state).number(),
             change.reason,
             now.millis(),
         ]
     });
     inserts(
         "-- record events
-         INSERT INTO events (id, subject, account_id, type, detail, created_at)",
+         INSERT INTO events (subject, account_id, type, detail, created_at)",
         rows,
         "",
+    )
+    .run(&mut *tx)
+    .await?;
+    // What every message passes through would say nothing more than how many were accepted.
+    let told = changes
+        .filter(|it| !matches!(it.state, MessageState::Queued | MessageState::Sending))
+        .map(|it| (it.message, it.account, it.state.as_str()));
+    count_sent(tx, told).await
+}
+
+/// Counts messages by period, by what they came to and by account.
+pub async fn count_sent(
+    tx: &mut Tx,
+    messages: impl Iterator<Item = (MessageId, AccountId, &'static str)>,
+) -> Result<(), StoreError> {
+    let mut counts: BTreeMap<(i64, &'static str, AccountId), i64> = BTreeMap::new();
+    for (message, account, state) in messages {
+        *counts.entry((message.period(), state, account)).or_default() += 1;
+    }
+    inserts(
+        "-- count_sent
+         INSERT INTO sent (period, state, account_id, changes)",
+        counts.into_iter().map(|((period, state, account), changes)| {
+            args![period, state, account, changes]
+        }),
+        " ON CONFLICT (period, state, account_id) DO UPDATE SET changes = sent.changes + excluded.changes",
     )
     .run(tx)
     .await
@@ -60,12 +102,13 @@ pub async fn add_bounce_facts(
              SELECT 1 FROM messages m JOIN suppressions s
                  ON s.account_id = m.account_id AND s.address = $4
              WHERE m.id = $1 AND (s.expires_at IS NULL OR s.expires_at > $3)) THEN 'true' ELSE 'false' END))
-         WHERE subject = $1 AND type = 'message.bounced'",
+         WHERE subject = $1 AND type = $5",
     )
-    .bind(message.to_string())
+    .bind(message)
     .json(facts)
     .bind(now.millis())
     .bind(recipient_of(tx, message).await?)
+    .bind(EventKind::State(MessageState::Bounced).number())
     .run(&mut *tx)
     .await.map(|_| ())
 }
@@ -73,7 +116,7 @@ pub async fn add_bounce_facts(
 /// A message's recipient as the suppression list writes it.
 async fn recipient_of(tx: &mut Tx, message: MessageId) -> Result<Option<String>, StoreError> {
     let row = sql("-- recipient_of\nSELECT recipient FROM messages WHERE id = $1")
-        .bind(message.to_string())
+        .bind(message)
         .optional(&mut *tx)
         .await?;
     let Some(row) = row else { return Ok(None) };
@@ -81,49 +124,79 @@ async fn recipient_of(tx: &mut Tx, message: MessageId) -> Result<Option<String>,
     Ok(Some(recipient.folded()))
 }
 
-/// Records an event that is no change of state, with its facts. `account` is empty for an event of the server.
+/// Records an event that is no change of state. One without an account is the server's.
 pub async fn record_event(
     tx: &mut Tx,
-    what: &'static str,
-    subject: &str,
-    account: &str,
-    facts: &Value,
+    kind: EventKind,
+    about: About<'_>,
+    account: Option<AccountId>,
+    detail: &str,
     now: Timestamp,
 ) -> Result<(), StoreError> {
+    let (subject, name) = match about {
+        About::Identified(id) => (Some(id), None),
+        About::Named(name) => (None, Some(name)),
+    };
     sql("-- record_event
-         INSERT INTO events (id, subject, account_id, type, detail, created_at)
+         INSERT INTO events (subject, name, account_id, type, detail, created_at)
          VALUES ($1, $2, $3, $4, $5, $6)")
-    .bind(EventId::new(now).to_string())
     .bind(subject)
+    .bind(name)
     .bind(account)
-    .bind(what)
-    .bind(facts.to_string())
+    .bind(kind.number())
+    .bind(detail)
     .bind(now.millis())
     .run(&mut *tx)
     .await
     .map(|_| ())
 }
 
+impl About<'_> {
+    pub fn of<T: Identifier>(id: T) -> Self {
+        Self::Identified(id.to_bytes())
+    }
+}
+
 impl Store {
-    /// Records an event of the server itself.
+    /// Records an event of the server itself, about a plugin's slot.
     pub async fn record_server_event(
         &self,
-        what: &'static str,
-        subject: &str,
+        kind: EventKind,
+        slot: &str,
         facts: &Value,
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let mut tx = self.db.begin("record_server_event").await?;
-        record_event(&mut tx, what, subject, "", facts, now).await?;
+        record_event(&mut tx, kind, About::Named(slot), None, &facts.to_string(), now).await?;
         tx.commit().await
+    }
+
+    /// Reads an event with the columns `sequence`, `id`, `type`, `detail` and `created_at`.
+    pub(super) fn event_row(&self, row: &Row) -> Result<EventRow, StoreError> {
+        Ok(EventRow {
+            id: self.event_ids.of(row)?.to_string(),
+            r#type: kind_of(row)?.as_str().to_owned(),
+            detail: column(row, "detail")?,
+            at: Timestamp::from_millis(column(row, "created_at")?).rfc3339(),
+        })
     }
 }
 
-pub fn event_row(row: &Row) -> Result<EventRow, StoreError> {
-    Ok(EventRow {
-        id: column(row, "id")?,
-        r#type: column(row, "type")?,
-        detail: column(row, "detail")?,
-        at: Timestamp::from_millis(column(row, "created_at")?).rfc3339(),
+/// Reads the column `type`.
+pub(super) fn kind_of(row: &Row) -> Result<EventKind, StoreError> {
+    let number: i64 = column(row, "type")?;
+    EventKind::from_number(number)
+        .ok_or_else(|| inconsistent("events", "type", &number.to_string()))
+}
+
+/// What an event of that type is about, as it is named outside of the store.
+pub(super) fn subject_of(row: &Row, kind: EventKind) -> Result<String, StoreError> {
+    Ok(match kind.subject() {
+        SubjectKind::Message => column::<MessageId>(row, "subject")?.to_string(),
+        SubjectKind::Domain => column::<DomainId>(row, "subject")?.to_string(),
+        SubjectKind::Account => column::<AccountId>(row, "subject")?.to_string(),
+        SubjectKind::Template => column::<TemplateId>(row, "subject")?.to_string(),
+        SubjectKind::Webhook => column::<WebhookId>(row, "subject")?.to_string(),
+        SubjectKind::Slot => column(row, "name")?,
     })
 }

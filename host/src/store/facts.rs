@@ -153,7 +153,7 @@ impl Snapshot {
         if let Some(account) = self.epoch.accounts.get(&id).filter(|it| it.day == today) {
             return Ok(Some(account));
         }
-        let statement = sql(accounts::ACCOUNT).bind(today).bind(id.to_string());
+        let statement = sql(accounts::ACCOUNT).bind(today).bind(id);
         let read = |row: &Row| accounts::account_row(row).map(|it| AccountFacts::new(it, today));
         let account = self.read(statement, read).await?;
         Ok(account.inspect(|it| self.epoch.accounts.insert(id, Arc::clone(it))))
@@ -169,8 +169,7 @@ impl Snapshot {
         if let Some(domain) = self.epoch.domains.get(&at) {
             return Ok(Some(domain));
         }
-        let statement =
-            sql(domains::DOMAIN).bind(account.to_string()).bind(name.as_str().to_owned());
+        let statement = sql(domains::DOMAIN).bind(account).bind(name.as_str().to_owned());
         let domain = self.read(statement, domains::domain_row).await?;
         Ok(domain.inspect(|it| self.epoch.domains.insert(at, Arc::clone(it))))
     }
@@ -186,7 +185,7 @@ impl Snapshot {
             return Ok(Some(keys));
         }
         let statement = sql(domain_keys::SIGNING_KEYS);
-        let statement = statement.bind(account.to_string()).bind(name.as_str().to_owned());
+        let statement = statement.bind(account).bind(name.as_str().to_owned());
         let keys = self.read(statement, domain_keys::signing_keys_row).await?;
         Ok(keys.inspect(|it| self.epoch.signing.insert(at, Arc::clone(it))))
     }
@@ -201,8 +200,7 @@ impl Snapshot {
         if let Some(template) = self.epoch.templates.get(&at) {
             return Ok(Some(template));
         }
-        let statement =
-            sql(templates::TEMPLATE).bind(account.to_string()).bind(slug.as_str().to_owned());
+        let statement = sql(templates::TEMPLATE).bind(account).bind(slug.as_str().to_owned());
         let template = self.read(statement, templates::template_row).await?;
         Ok(template.inspect(|it| self.epoch.templates.insert(at, Arc::clone(it))))
     }

@@ -1,5 +1,4 @@
-//! What the metrics show of the store: by one look at an index or at the file's first page, and by a
-//! walk over an index for the length of the queue, which takes as long as the queue is.
+//! What the metrics show of the store: by one look at an index, at a count or at the file's first page.
 
 use std::time::Duration;
 
@@ -36,7 +35,8 @@ const QUEUE: &str = "-- gauges: queue
               WHERE lane = 'sandbox' AND due_at <= $1 ORDER BY due_at LIMIT 100) l
         UNION ALL
         SELECT min(lease_until) FROM queue WHERE lease_owner IS NOT NULL AND lease_until <= $1) AS oldest";
-const WAITING: &str = "-- gauges: waiting\nSELECT count(*) AS waiting FROM queue";
+const WAITING: &str =
+    "-- gauges: waiting\nSELECT value AS waiting FROM totals WHERE name = 'queue'";
 const FILE: &str = "-- gauges: file
     SELECT p.page_count * s.page_size AS bytes, f.freelist_count * s.page_size AS free
     FROM pragma_page_count() p, pragma_freelist_count() f, pragma_page_size() s";

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::Store;
-use super::database::{column, json, parsed, sql};
+use super::database::{column, json, sql};
 use crate::account::key::Mode;
 use crate::clock::Timestamp;
 use crate::id::{AccountId, MessageId};
@@ -32,7 +32,7 @@ impl Store {
         let row = sql("-- kept_answer
              SELECT body_hash, answer FROM idempotency
              WHERE account_id = $1 AND mode = $2 AND key = $3 AND expires_at > $4")
-        .bind(account.to_string())
+        .bind(account)
         .bind(mode.as_str())
         .bind(&idempotency.key)
         .bind(now.millis())
@@ -53,8 +53,8 @@ impl Store {
     ) -> Result<HashMap<MessageId, Origin>, StoreError> {
         let rows = sql("-- origins
              SELECT id, sender, template_slug FROM messages
-             WHERE id IN (SELECT value FROM json_each($1))")
-        .list(&messages)
+             WHERE id IN (SELECT unhex(value) FROM json_each($1))")
+        .ids(messages.iter().copied())
         .all(&self.db.readers)
         .await?;
         rows.iter()
@@ -62,7 +62,7 @@ impl Store {
                 let sender: String = column(row, "sender")?;
                 let domain = sender.rsplit_once('@').map_or("", |(_, domain)| domain).to_owned();
                 let template = column(row, "template_slug")?;
-                Ok((parsed(row, "messages", "id")?, Origin { domain, template }))
+                Ok((column(row, "id")?, Origin { domain, template }))
             })
             .collect()
     }

@@ -1,7 +1,7 @@
 //! API keys.
 
 use super::Store;
-use super::database::{Row, column, inconsistent, json, parsed, sql};
+use super::database::{Row, column, inconsistent, json, sql};
 use crate::account::key::{ApiKey, KeyHash, KeyState, Mode};
 use crate::clock::Timestamp;
 use crate::id::{AccountId, KeyId};
@@ -14,8 +14,8 @@ impl Store {
              INSERT INTO keys (id, account_id, name, mode, lookup, hash, scopes, domains, templates,
                                networks, state, expires_at, created_at)
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)")
-        .bind(key.id.to_string())
-        .bind(key.account_id.to_string())
+        .bind(key.id)
+        .bind(key.account_id)
         .bind(&key.name)
         .bind(key.mode.as_str())
         .bind(&key.lookup)
@@ -38,14 +38,14 @@ impl Store {
              SELECT id, account_id, name, mode, lookup, hash, scopes, domains, templates, networks,
                     state, expires_at, last_used_at, created_at
              FROM keys WHERE account_id = $1 ORDER BY id")
-        .bind(account.to_string())
+        .bind(account)
         .all(&self.db.readers)
         .await?;
         rows.iter().map(key_row).collect()
     }
 
     /// The mode of a key; none if there is no such key.
-    pub async fn key_mode(&self, id: &str) -> Result<Option<Mode>, StoreError> {
+    pub async fn key_mode(&self, id: KeyId) -> Result<Option<Mode>, StoreError> {
         let row = sql("-- key_mode\nSELECT mode FROM keys WHERE id = $1")
             .bind(id)
             .optional(&self.db.readers)
@@ -59,7 +59,7 @@ impl Store {
     /// The database failed, or there is no such key.
     pub async fn deactivate_key(&self, id: KeyId) -> Result<(), StoreError> {
         let done = sql("-- deactivate_key\nUPDATE keys SET state = 'deactivated' WHERE id = $1")
-            .bind(id.to_string())
+            .bind(id)
             .run(&self.db.writer)
             .await?;
         if done == 1 {
@@ -90,8 +90,8 @@ pub fn key_row(row: &Row) -> Result<ApiKey, StoreError> {
     let hash = hash.try_into().map_err(|_| inconsistent("keys", "hash", "not 32 bytes"))?;
     let moment = |millis: Option<i64>| millis.map(Timestamp::from_millis);
     Ok(ApiKey {
-        id: parsed(row, "keys", "id")?,
-        account_id: parsed(row, "keys", "account_id")?,
+        id: column(row, "id")?,
+        account_id: column(row, "account_id")?,
         name: column(row, "name")?,
         mode: mode(row, "keys")?,
         lookup: column(row, "lookup")?,

@@ -3,8 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::Store;
-use super::database::{Row, column, inconsistent, json, parsed, sql};
-use super::events::event_row;
+use super::database::{Row, column, inconsistent, json_or_empty, parsed, sql};
 use super::message_pages::{COLUMNS, MessageRow, QUEUE, message_row};
 use crate::clock::Timestamp;
 use crate::id::MessageId;
@@ -79,7 +78,7 @@ impl Store {
     pub async fn message_row(&self, id: MessageId) -> Result<Option<MessageRow>, StoreError> {
         let mut statement = sql("-- message_row\nSELECT ");
         statement.push(COLUMNS).push(" FROM messages m ").push(QUEUE);
-        statement.push(" WHERE m.id = ").push_bind(id.to_string());
+        statement.push(" WHERE m.id = ").push_bind(id);
         statement.optional(&self.db.readers).await?.map(|row| message_row(&row)).transpose()
     }
 
@@ -90,14 +89,12 @@ impl Store {
     pub async fn message(&self, id: MessageId) -> Result<MessageDetails, StoreError> {
         let missing = || StoreError::Missing { noun: "message", name: id.to_string() };
         let row = self.message_row(id).await?.ok_or_else(missing)?;
-        let further = sql(
-            "-- message
-             SELECT coalesce((SELECT plugins FROM decisions WHERE message_id = m.id), '[]') AS plugins,
+        let further = sql("-- message
+             SELECT m.decisions,
                     (SELECT substr(bytes, 1, 4) FROM bodies
                      WHERE message_id = coalesce(m.body_of, m.id)) AS size
-             FROM messages m WHERE m.id = $1",
-        )
-        .bind(id.to_string())
+             FROM messages m WHERE m.id = $1")
+        .bind(id)
         .one(&self.db.readers)
         .await?;
         let size: Option<Vec<u8>> = column(&further, "size")?;
@@ -106,18 +103,21 @@ impl Store {
             size: size.and_then(|it| Body::from_stored(it).octets()),
             events: self.message_events(id).await?,
             attempts: self.message_attempts(id).await?,
-            decisions: json(&further, "decisions", "plugins")?,
+            decisions: self
+                .identities
+                .lengthen(&self.db.readers, &further, ("messages", "decisions"))
+                .await?,
         })
     }
 
     /// What happened to a message, oldest first.
     pub async fn message_events(&self, id: MessageId) -> Result<Vec<EventRow>, StoreError> {
         let rows = sql("-- message_events
-             SELECT id, type, detail, created_at FROM events WHERE subject = $1 ORDER BY sequence")
-        .bind(id.to_string())
+             SELECT sequence, id, type, detail, created_at FROM events WHERE subject = $1 ORDER BY sequence")
+        .bind(id)
         .all(&self.db.readers)
         .await?;
-        rows.iter().map(event_row).collect()
+        rows.iter().map(|row| self.event_row(row)).collect()
     }
 
     /// Each attempt to hand a message over, oldest first.
@@ -128,7 +128,7 @@ impl Store {
                     reply, conversation
              FROM attempts WHERE message_id = $1 ORDER BY number",
         )
-        .bind(id.to_string())
+        .bind(id)
         .all(&self.db.readers)
         .await?;
         rows.iter().map(attempt_row).collect()
@@ -141,7 +141,7 @@ impl Store {
                     m.metadata, b.bytes
              FROM messages m LEFT JOIN bodies b ON b.message_id = coalesce(m.body_of, m.id)
              WHERE m.id = $1")
-        .bind(id.to_string())
+        .bind(id)
         .optional(&self.db.readers)
         .await?;
         row.map(|row| stored_message(&row)).transpose()
@@ -154,7 +154,7 @@ fn stored_message(row: &Row) -> Result<StoredMessage, StoreError> {
     let revision = revision.and_then(|it| u64::try_from(it).ok()).unwrap_or_default();
     let bytes: Option<Vec<u8>> = column(row, "bytes")?;
     Ok(StoredMessage {
-        id: parsed(row, "messages", "id")?,
+        id: column(row, "id")?,
         template: slug.map(|slug| (slug, revision)),
         return_path: match column::<Option<&str>>(row, "return_path")? {
             None => ReturnPath::Author,
@@ -162,8 +162,8 @@ fn stored_message(row: &Row) -> Result<StoredMessage, StoreError> {
             Some(_) => ReturnPath::Other(Some(parsed(row, "messages", "return_path")?)),
         },
         recipient: parsed(row, "messages", "recipient")?,
-        tags: json(row, "messages", "tags")?,
-        metadata: json(row, "messages", "metadata")?,
+        tags: json_or_empty(row, "messages", "tags")?,
+        metadata: json_or_empty(row, "messages", "metadata")?,
         content: bytes.and_then(|bytes| Body::from_stored(bytes).unpack()),
     })
 }

@@ -1,14 +1,17 @@
 //! Lists of messages: newest first, filtered, page by page. A request looks at a bounded number of
 //! rows, in batches, so that nobody's search holds up somebody else's send.
+//!
+//! The indexes begin with the period of the identifiers: a list goes from one period in which the account has
+//! sent something to the one before it.
 
 use serde_json::{Map, Value};
 
 use super::Store;
-use super::database::{Row, Statement, column, inconsistent, json, parsed, sql, to_json};
+use super::database::{Row, Statement, column, json_or_empty, sql, to_json};
 use super::scan_batches::ScanBatches;
 use crate::account::key::Mode;
 use crate::clock::Timestamp;
-use crate::id::{AccountId, MessageId};
+use crate::id::{AccountId, Identifier, KeyId, MessageId};
 use crate::message::address::EmailAddress;
 use crate::message::state::MessageState;
 use crate::store::StoreError;
@@ -31,7 +34,7 @@ pub struct MessageRow {
     pub id: MessageId,
     pub account_id: AccountId,
     /// The key that it was sent with.
-    pub key_id: String,
+    pub key_id: KeyId,
     /// Through which door it came.
     pub channel: String,
     /// Its template; none for a message that came whole.
@@ -62,7 +65,7 @@ pub struct MessageRow {
     /// When its recipient called it spam, RFC 3339.
     pub complained_at: Option<String>,
     /// The message that it sends once more.
-    pub resent_from: Option<String>,
+    pub resent_from: Option<MessageId>,
 }
 
 /// Some of an account's messages; a member that says nothing takes all of them.
@@ -101,6 +104,49 @@ pub struct MessagePage {
     pub next: Option<MessageId>,
 }
 
+/// How a list finds its rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Walk {
+    /// All messages of the account.
+    Account,
+    /// Those to one recipient.
+    Recipient,
+    /// Those in states that few messages are in.
+    RareStates,
+    /// Those that wait, which may be few or many, and others' between them.
+    Queue,
+}
+
+/// The states of the index `messages_by_state`.
+const RARE: [MessageState; 6] = [
+    MessageState::Scheduled,
+    MessageState::Deferred,
+    MessageState::Bounced,
+    MessageState::Failed,
+    MessageState::Suppressed,
+    MessageState::Canceled,
+];
+/// The same, in the words by which SQLite knows the index.
+const IS_RARE: &str =
+    "m.state IN ('scheduled', 'deferred', 'bounced', 'failed', 'suppressed', 'canceled')";
+
+/// Identifiers from `lower` up to, and without, `upper`.
+#[derive(Debug, Clone, Copy)]
+struct Range {
+    upper: MessageId,
+    lower: MessageId,
+}
+
+const NEWEST_FIRST: &str = " ORDER BY p.period DESC, m.id DESC";
+
+impl Range {
+    /// That of the last identifier below the upper end.
+    fn newest_period(&self) -> i64 {
+        let period = self.upper.period();
+        if self.upper == MessageId::first_of_period(period) { period - 1 } else { period }
+    }
+}
+
 impl Store {
     /// The messages of an account that pass the filter, newest first, at most `limit`, behind `after`.
     /// A page may be short, or empty, and still have a next one: then much was looked at in vain.
@@ -112,12 +158,12 @@ impl Store {
         limit: u32,
     ) -> Result<MessagePage, StoreError> {
         let wanted = usize::try_from(limit).unwrap_or(usize::MAX);
-        let mut upper = upper_end(filter, after);
+        let mut rest = whole_range(filter, after);
         let mut messages: Vec<MessageRow> = Vec::new();
         for batch in ScanBatches::new(limit) {
-            let lower = self.lower_end(account, filter, &upper, batch).await?;
+            let lower = self.lower_end(account, filter, rest, batch).await?;
             let left = i64::from(limit) + 1 - i64::try_from(messages.len()).unwrap_or(i64::MAX);
-            let range = (upper.as_str(), lower.as_deref());
+            let range = Range { lower: lower.unwrap_or(rest.lower), ..rest };
             messages.extend(self.matching(account, filter, range, left).await?);
             if messages.len() > wanted {
                 messages.truncate(wanted);
@@ -125,90 +171,141 @@ impl Store {
                 return Ok(MessagePage { messages, next });
             }
             let Some(lower) = lower else { return Ok(MessagePage { messages, next: None }) };
-            upper = lower;
+            rest.upper = lower;
         }
-        let stopped = upper.parse().map_err(|_| inconsistent("messages", "id", &upper))?;
-        Ok(MessagePage { messages, next: Some(stopped) })
+        Ok(MessagePage { messages, next: Some(rest.upper) })
     }
 
-    /// The last of the next `batch` messages; none where there are fewer.
+    /// Where the next `batch` rows to look at end, or so many periods; none where there are fewer.
     async fn lower_end(
         &self,
         account: AccountId,
         filter: &MessageFilter,
-        upper: &str,
+        range: Range,
         batch: u32,
-    ) -> Result<Option<String>, StoreError> {
+    ) -> Result<Option<MessageId>, StoreError> {
+        let skipped = batch.saturating_sub(1);
+        let walk = walk(filter);
+        if walk == Walk::Queue {
+            let row = sql("-- messages: a batch of the queue
+                 SELECT message_id FROM queue WHERE message_id < $1 AND message_id >= $2
+                 ORDER BY message_id DESC LIMIT 1 OFFSET $3")
+            .bind(range.upper)
+            .bind(range.lower)
+            .bind(skipped)
+            .optional(&self.db.pages)
+            .await?;
+            return row.map(|row| column(&row, "message_id")).transpose();
+        }
+        // A period in which nothing is found costs a look as well.
+        let row = sql("-- messages: periods
+             SELECT period FROM periods WHERE account_id = $1 AND period BETWEEN $2 AND $3
+             ORDER BY period DESC LIMIT 1 OFFSET $4")
+        .bind(account)
+        .bind(range.lower.period())
+        .bind(range.newest_period())
+        .bind(skipped)
+        .optional(&self.db.pages)
+        .await?;
+        let period: Option<i64> = row.map(|row| column(&row, "period")).transpose()?;
+        let end = period.map(MessageId::first_of_period).filter(|it| *it > range.lower);
         let mut query = sql("-- messages: a batch\nSELECT m.id ");
-        push_range(&mut query, account, filter, "", (upper, None));
-        query.push(" ORDER BY m.id DESC LIMIT 1 OFFSET ").push_bind(batch.saturating_sub(1));
+        let range = Range { lower: end.unwrap_or(range.lower), ..range };
+        push_range(&mut query, account, filter, "", range);
+        query.push(NEWEST_FIRST).push(" LIMIT 1 OFFSET ").push_bind(skipped);
         let row = query.optional(&self.db.pages).await?;
-        row.map(|row| column(&row, "id")).transpose()
+        let last = row.map(|row| column(&row, "id")).transpose()?;
+        Ok(last.or(end))
     }
 
     async fn matching(
         &self,
         account: AccountId,
         filter: &MessageFilter,
-        range: (&str, Option<&str>),
+        range: Range,
         limit: i64,
     ) -> Result<Vec<MessageRow>, StoreError> {
         let mut query = sql("-- messages\nSELECT ");
         query.push(COLUMNS).push(" ");
-        push_range(&mut query, account, filter, QUEUE, range);
+        if walk(filter) == Walk::Queue {
+            query.push("FROM queue w CROSS JOIN messages m ON m.id = w.message_id ").push(QUEUE);
+            query.push(" WHERE w.account_id = ").push_bind(account);
+            query.push(" AND w.message_id < ").push_bind(range.upper);
+            query.push(" AND w.message_id >= ").push_bind(range.lower);
+        } else {
+            push_range(&mut query, account, filter, QUEUE, range);
+        }
         push_filter(&mut query, account, filter);
-        query.push(" ORDER BY m.id DESC LIMIT ").push_bind(limit);
+        let order = match walk(filter) {
+            Walk::Account | Walk::Recipient | Walk::RareStates => NEWEST_FIRST,
+            Walk::Queue => " ORDER BY w.message_id DESC",
+        };
+        query.push(order).push(" LIMIT ").push_bind(limit);
         let rows = query.all(&self.db.pages).await?;
         rows.iter().map(message_row).collect()
     }
 }
 
-/// All identifiers of the page are below it.
-fn upper_end(filter: &MessageFilter, after: Option<MessageId>) -> String {
-    let until = filter.until.map(|it| first_id(it.millis().saturating_add(ID_TIME_SLACK_MS)));
-    let after = after.map(|it| it.to_string());
-    // Behind every identifier: `~` comes after the letters of a ULID.
-    let end = "msg_~".to_owned();
-    after.into_iter().chain(until).fold(end, Ord::min)
+/// All identifiers of the list are in it.
+fn whole_range(filter: &MessageFilter, after: Option<MessageId>) -> Range {
+    let first_of = |millis| MessageId::first_of(Timestamp::from_millis(millis));
+    let until = filter.until.map(|it| first_of(it.millis().saturating_add(ID_TIME_SLACK_MS)));
+    let since = filter.since.map(|it| first_of(it.millis().saturating_sub(ID_TIME_SLACK_MS)));
+    Range {
+        upper: after.into_iter().chain(until).fold(MessageId::MAX, Ord::min),
+        lower: since.unwrap_or(MessageId::MIN),
+    }
 }
 
-/// No identifier of that moment or later comes before it.
-fn first_id(millis: i64) -> String {
-    MessageId::first_of(Timestamp::from_millis(millis)).to_string()
+fn walk(filter: &MessageFilter) -> Walk {
+    let waits = |it: &MessageState| matches!(it, MessageState::Queued | MessageState::Sending);
+    match filter {
+        MessageFilter { to: Some(_), .. } => Walk::Recipient,
+        MessageFilter { states, .. } if states.is_empty() => Walk::Account,
+        MessageFilter { states, .. } if states.iter().all(|it| RARE.contains(it)) => {
+            Walk::RareStates
+        }
+        MessageFilter { states, .. } if states.iter().all(waits) => Walk::Queue,
+        MessageFilter { .. } => Walk::Account,
+    }
 }
 
-/// From what an index finds by itself: the account, or the recipient in the account; and the time.
+/// From what an index finds by itself: the account and the periods in which it has sent something, and within it the
+/// recipient, or the state.
 fn push_range(
     query: &mut Statement,
     account: AccountId,
     filter: &MessageFilter,
     join: &'static str,
-    (upper, lower): (&str, Option<&str>),
+    range: Range,
 ) {
-    let index = match filter.to {
-        Some(_) => "messages_of_recipient",
-        None => "messages_of_account",
+    let index = match walk(filter) {
+        Walk::Recipient => "messages_of_recipient",
+        Walk::RareStates => "messages_by_state",
+        Walk::Account | Walk::Queue => "messages_of_account",
     };
-    query.push("FROM messages m INDEXED BY ").push(index).push(" ").push(join);
-    query.push(" WHERE m.account_id = ").push_bind(account.to_string());
+    query.push("FROM periods p CROSS JOIN messages m INDEXED BY ").push(index);
+    query.push(" ON m.period = p.period AND m.account_id = ").push_bind(account);
+    query.push(" ").push(join).push(" WHERE p.account_id = ").push_bind(account);
+    query.push(" AND p.period <= ").push_bind(range.newest_period());
+    query.push(" AND p.period >= ").push_bind(range.lower.period());
+    query.push(" AND m.id < ").push_bind(range.upper);
+    query.push(" AND m.id >= ").push_bind(range.lower);
     if let Some(to) = &filter.to {
         query.push(" AND m.recipient = ").push_bind(to.to_string());
     }
-    query.push(" AND m.id < ").push_bind(upper.to_owned());
-    let since = filter.since.map(|it| first_id(it.millis().saturating_sub(ID_TIME_SLACK_MS)));
-    if let Some(lower) = since.into_iter().chain(lower.map(str::to_owned)).max() {
-        query.push(" AND m.id >= ").push_bind(lower);
+    if walk(filter) == Walk::RareStates {
+        let states: Vec<String> =
+            filter.states.iter().map(|it| format!("'{}'", it.as_str())).collect();
+        query.push(" AND ").push(IS_RARE).push(" AND m.state IN (").push(&states.join(", "));
+        query.push(")");
     }
 }
 
 fn push_filter(query: &mut Statement, account: AccountId, filter: &MessageFilter) {
     if let Some(mode) = filter.mode {
         query.push(" AND m.key_id IN (SELECT id FROM keys WHERE account_id = ");
-        query
-            .push_bind(account.to_string())
-            .push(" AND mode = ")
-            .push_bind(mode.as_str())
-            .push(")");
+        query.push_bind(account).push(" AND mode = ").push_bind(mode.as_str()).push(")");
     }
     if let Some(from) = &filter.from {
         query.push(" AND m.sender = ").push_bind(from.to_string());
@@ -250,8 +347,8 @@ pub fn message_row(row: &Row) -> Result<MessageRow, StoreError> {
     let moment = |at: i64| Timestamp::from_millis(at).rfc3339();
     let when = |name| column::<Option<i64>>(row, name).map(|it| it.map(moment));
     Ok(MessageRow {
-        id: parsed(row, "messages", "id")?,
-        account_id: parsed(row, "messages", "account_id")?,
+        id: column(row, "id")?,
+        account_id: column(row, "account_id")?,
         key_id: column(row, "key_id")?,
         channel: column(row, "channel")?,
         template: column(row, "template_slug")?,
@@ -263,12 +360,54 @@ pub fn message_row(row: &Row) -> Result<MessageRow, StoreError> {
         reason: column(row, "reason")?,
         credits: column(row, "credits")?,
         refunded: column::<Option<i64>>(row, "refunded")?.unwrap_or(0),
-        tags: json(row, "messages", "tags")?,
-        metadata: json(row, "messages", "metadata")?,
+        tags: json_or_empty(row, "messages", "tags")?,
+        metadata: json_or_empty(row, "messages", "metadata")?,
         next_attempt_at: when("due_at")?,
         created_at: moment(column(row, "created_at")?),
         updated_at: moment(column(row, "updated_at")?),
         complained_at: when("complained_at")?,
         resent_from: column(row, "resent_from")?,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn each_list_walks_its_index_from_hour_to_hour_and_sorts_nothing() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let store = Store::open(&directory.path().join("test.db")).await.expect("opens");
+        let all = MessageFilter::default;
+        let range = Range { upper: MessageId::MAX, lower: MessageId::MIN };
+        for (filter, index) in [
+            (all(), "messages_of_account"),
+            (
+                MessageFilter { to: "ada@example.com".parse().ok(), ..all() },
+                "messages_of_recipient",
+            ),
+            (MessageFilter { states: vec![MessageState::Bounced], ..all() }, "messages_by_state"),
+        ] {
+            let mut query = sql("EXPLAIN QUERY PLAN SELECT m.id ");
+            push_range(&mut query, AccountId::MIN, &filter, QUEUE, range);
+            query.push(NEWEST_FIRST);
+            let rows = query.all(&store.db.readers).await.expect("explained");
+            let steps: Vec<&str> =
+                rows.iter().map(|row| column(row, "detail").expect("a text")).collect();
+            assert!(steps[0].starts_with("SEARCH p USING PRIMARY KEY (account_id=?"), "{steps:?}");
+            assert!(steps[1].contains(&format!("{index} (period=? AND account_id=?")), "{steps:?}");
+            assert!(!steps.iter().any(|step| step.contains("TEMP B-TREE")), "{steps:?}");
+        }
+    }
+
+    #[test]
+    fn the_rare_states_are_those_of_the_index() {
+        let words: Vec<String> = RARE.iter().map(|it| format!("'{}'", it.as_str())).collect();
+        let list = format!("state IN ({})", words.join(", "));
+        let migration = include_str!("../../../migrations/sqlite/0016_whole.sql");
+        assert!(
+            IS_RARE.ends_with(&list) && migration.contains(&format!("WHERE {list};")),
+            "{list}"
+        );
+    }
 }

@@ -36,6 +36,9 @@ pub struct Backlog<'a> {
     pub due_at: Timestamp,
 }
 
+/// The period of the copies' identifiers: that of the time 0x019a6a800000.
+const COPIES_PERIOD: i64 = 0x019a_6a80_0000 / 3_600_000;
+
 impl Store {
     /// Counts the steps of all statements but those of lists from now on.
     pub(crate) async fn count_steps(&self) -> Steps {
@@ -89,11 +92,11 @@ impl Store {
         let first = sql("SELECT count(*) AS messages FROM messages").one(&mut tx).await;
         let first: i64 = column(&first.expect("readable"), "messages").expect("a number");
         for statement in [
-            "INSERT INTO messages (id, account_id, key_id, channel, sender, domain_id, recipient, subject,
-                 route, state, reason, credits, tags, metadata, body_of, created_at, updated_at)
+            "INSERT INTO messages (id, period, account_id, key_id, channel, sender, domain_id, recipient, subject,
+                 route, state, reason, credits, decisions, body_of, created_at, updated_at)
              WITH RECURSIVE n (i) AS (SELECT $1 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < $1 + $2)
-             SELECT printf('msg_01KAJ00000%016d', n.i), m.account_id, m.key_id, m.channel, m.sender,
-                 m.domain_id, printf($3, n.i), m.subject, $4, 'queued', 'accepted', 0, '[]', '{}',
+             SELECT unhex(printf('019a6a8000000000%016x', n.i)), $7, m.account_id, m.key_id, m.channel, m.sender,
+                 m.domain_id, printf($3, n.i), m.subject, $4, 'queued', 'accepted', 0, m.decisions,
                  m.id, m.created_at, m.created_at
              FROM n CROSS JOIN messages m ON m.id = $6",
             "INSERT INTO queue (message_id, account_id, lane, due_at, octets)
@@ -101,8 +104,11 @@ impl Store {
                     CASE $4 WHEN 'sandbox' THEN $4 ELSE substr(recipient, instr(recipient, '@') + 1) END,
                     $5, 200
              FROM messages
-             WHERE id >= printf('msg_01KAJ00000%016d', $1)
-               AND id < printf('msg_01KAJ00000%016d', $1 + $2) AND $3 <> '' AND body_of = $6",
+             WHERE id >= unhex(printf('019a6a8000000000%016x', $1))
+               AND id < unhex(printf('019a6a8000000000%016x', $1 + $2)) AND $3 <> '' AND body_of = $6",
+            "INSERT INTO sent (period, state, account_id, changes)
+             SELECT $7, 'accepted', account_id, $2 FROM messages WHERE id = $6
+             ON CONFLICT DO NOTHING",
         ] {
             sql(statement)
                 .bind(first)
@@ -110,7 +116,8 @@ impl Store {
                 .bind(backlog.recipients)
                 .bind(backlog.route)
                 .bind(backlog.due_at.millis())
-                .bind(backlog.of.to_string())
+                .bind(backlog.of)
+                .bind(COPIES_PERIOD)
                 .run(&mut tx)
                 .await
                 .expect("added");

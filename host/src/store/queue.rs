@@ -4,17 +4,17 @@
 //! A message that is leased is in no lane. When its lease is over, [`Store::recover_ended_leases`] gives
 //! it back. A worker may only settle what it still holds.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 
 use serde_json::{Value, json};
 
 use super::Store;
-use super::database::{Row, Tx, column, inconsistent, parsed, sql};
+use super::database::{Row, Tx, args, column, digits, each, inconsistent, parsed, sql};
 use super::events::StateChange;
 use super::recheck_at_lease::{end, hold_back, lease_facts};
 use super::settle::{give_up, write_states};
 use crate::clock::Timestamp;
-use crate::id::{AccountId, MessageId};
+use crate::id::{AccountId, Identifier, MessageId};
 use crate::message::state::MessageState;
 use crate::store::StoreError;
 use crate::store::records::{
@@ -35,8 +35,8 @@ const DUE_IN: &str = "-- due_in
     FROM json_each($1) l
     CROSS JOIN queue q ON q.message_id IN (
         SELECT message_id FROM queue INDEXED BY queue_of_lane
-        WHERE lane = l.value ->> 0 AND account_id = l.value ->> 1 AND lease_owner IS NULL
-          AND due_at <= $2 AND (due_at, message_id) > (l.value ->> 2, l.value ->> 3)
+        WHERE lane = l.value ->> 0 AND account_id = unhex(l.value ->> 1) AND lease_owner IS NULL
+          AND due_at <= $2 AND (due_at, message_id) > (l.value ->> 2, unhex(l.value ->> 3))
         ORDER BY due_at, message_id LIMIT $3)";
 const NEXT_DUE: &str = "-- next_due
     SELECT min(due_at) AS due FROM (
@@ -45,21 +45,17 @@ const NEXT_DUE: &str = "-- next_due
         UNION ALL
         SELECT min(due_at) FROM lanes INDEXED BY lanes_of_sandbox
         WHERE lane = 'sandbox' AND due_at > $1) AS next";
-const REMOVE_EMPTY_LANES: &str = "-- correct_lanes: empty
+const REMOVE_EMPTY_LANE: &str = "-- correct_lanes: empty
     DELETE FROM lanes
-    WHERE (lane, account_id) IN (SELECT value ->> 0, value ->> 1 FROM json_each($1))
+    WHERE lane = $1 AND account_id = $2
       AND NOT EXISTS (SELECT 1 FROM queue q
-                      WHERE q.lane = lanes.lane AND q.account_id = lanes.account_id
-                        AND q.lease_owner IS NULL)";
-const RAISE_LANES: &str = "-- correct_lanes: due later
+                      WHERE q.lane = $1 AND q.account_id = $2 AND q.lease_owner IS NULL)";
+const RAISE_LANE: &str = "-- correct_lanes: due later
     UPDATE lanes SET due_at = n.due_at
-    FROM (SELECT l.value ->> 0 AS lane, l.value ->> 1 AS account_id,
-                 (SELECT q.due_at FROM queue q
-                  WHERE q.lane = l.value ->> 0 AND q.account_id = l.value ->> 1
-                    AND q.lease_owner IS NULL
-                  ORDER BY q.due_at LIMIT 1) AS due_at
-          FROM json_each($1) l) AS n
-    WHERE lanes.lane = n.lane AND lanes.account_id = n.account_id AND n.due_at > lanes.due_at";
+    FROM (SELECT q.due_at FROM queue q
+          WHERE q.lane = $1 AND q.account_id = $2 AND q.lease_owner IS NULL
+          ORDER BY q.due_at LIMIT 1) AS n
+    WHERE lane = $1 AND account_id = $2 AND n.due_at > lanes.due_at";
 
 impl Store {
     /// Lanes of that kind that may have due messages, the longest waiting first, behind `after`.
@@ -78,7 +74,7 @@ impl Store {
             .bind(now.millis())
             .bind(after.map_or(i64::MIN, |it| it.due_at.millis()))
             .bind(after.map_or("", |it| it.lane.name.as_str()))
-            .bind(after.map(|it| it.lane.account_id.to_string()).unwrap_or_default())
+            .bind(after.map_or(Identifier::MIN, |it| it.lane.account_id))
             .bind(limit)
             .all(&self.db.readers)
             .await?;
@@ -88,7 +84,7 @@ impl Store {
                     due_at: Timestamp::from_millis(column(row, "due_at")?),
                     lane: Lane {
                         name: column(row, "lane")?,
-                        account_id: parsed(row, "lanes", "account_id")?,
+                        account_id: column(row, "account_id")?,
                     },
                 })
             })
@@ -109,9 +105,9 @@ impl Store {
                 let after = it.after.as_ref();
                 json!([
                     it.lane.name,
-                    it.lane.account_id,
+                    digits(it.lane.account_id),
                     after.map_or(i64::MIN, |it| it.due_at.millis()),
-                    after.map(|it| it.message_id.to_string()).unwrap_or_default(),
+                    digits(after.map_or(MessageId::MIN, |it| it.message_id)),
                 ])
             })
             .collect();
@@ -136,7 +132,7 @@ impl Store {
     /// down before: messages may have been canceled.
     pub async fn correct_lanes(&self, lanes: &[Lane]) -> Result<(), StoreError> {
         let mut tx = self.db.begin("correct_lanes").await?;
-        correct_lanes(&mut tx, lanes.iter().collect()).await?;
+        correct_lanes(&mut tx, &lanes.iter().cloned().collect()).await?;
         tx.commit().await
     }
 
@@ -155,10 +151,8 @@ impl Store {
         .bind(now.millis())
         .all(&self.db.readers)
         .await?;
-        let ended: Vec<MessageId> = ended
-            .iter()
-            .map(|row| parsed(row, "queue", "message_id"))
-            .collect::<Result<_, StoreError>>()?;
+        let ended: Vec<MessageId> =
+            ended.iter().map(|row| column(row, "message_id")).collect::<Result<_, StoreError>>()?;
         let ended: Vec<MessageId> =
             ended.into_iter().filter(|it| !under_way.contains(it)).collect();
         if ended.is_empty() {
@@ -166,9 +160,9 @@ impl Store {
         }
         sql("-- recover_ended_leases
              UPDATE queue SET due_at = lease_until, lease_owner = NULL, lease_until = NULL
-             WHERE message_id IN (SELECT value FROM json_each($1))
+             WHERE message_id IN (SELECT unhex(value) FROM json_each($1))
                AND lease_owner IS NOT NULL AND lease_until <= $2")
-        .list(&ended)
+        .ids(ended)
         .bind(now.millis())
         .run(&self.db.writer)
         .await
@@ -193,20 +187,21 @@ impl Store {
              UPDATE queue SET lease_owner = $1, lease_until = $2,
                               attempts = attempts + 1, first_at = coalesce(first_at, $3),
                               waits_for = NULL, is_wanted = FALSE
-             WHERE message_id IN (SELECT value FROM json_each($4))
+             WHERE message_id IN (SELECT unhex(value) FROM json_each($4))
                AND due_at <= $3 AND lease_owner IS NULL
              RETURNING message_id, account_id, lane, attempts, first_at")
         .bind(owner)
         .bind(until.millis())
         .bind(now.millis())
-        .list(wanted)
+        .ids(wanted.iter().copied())
         .all(&mut tx)
         .await?;
-        let lanes: HashSet<Lane> = claimed.iter().map(lane).collect::<Result<_, StoreError>>()?;
+        let lanes: BTreeSet<Lane> = claimed.iter().map(lane).collect::<Result<_, StoreError>>()?;
         let (leases, unreadable) = read_leases(&mut tx, &claimed).await?;
+        let recipients: BTreeSet<(AccountId, String)> =
+            leases.iter().map(|it| (it.account_id, it.recipient.folded())).collect();
         let accounts: BTreeSet<AccountId> = leases.iter().map(|it| it.account_id).collect();
-        let addresses: BTreeSet<String> = leases.iter().map(|it| it.recipient.folded()).collect();
-        let facts = lease_facts(&mut tx, &accounts, &addresses, now).await?;
+        let facts = lease_facts(&mut tx, &accounts, &recipients, now).await?;
         let verdict = decide(leases, &facts);
         give_up(&mut tx, &unreadable, verdict.unreadable, now).await?;
         hold_back(&mut tx, &verdict.waiting, now).await?;
@@ -219,7 +214,7 @@ impl Store {
         });
         write_states(&mut tx, &changes.collect::<Vec<_>>(), now).await?;
         // Last: what is held back is due again later, in the same lane.
-        correct_lanes(&mut tx, lanes.iter().collect()).await?;
+        correct_lanes(&mut tx, &lanes).await?;
         tx.commit().await?;
         Ok(verdict.sent.into_iter().map(|(lease, _)| lease).collect())
     }
@@ -231,7 +226,7 @@ impl Store {
              SELECT b.bytes FROM messages m JOIN bodies b ON b.message_id = coalesce(m.body_of, m.id)
              WHERE m.id = $1",
         )
-        .bind(id.to_string())
+        .bind(id)
         .optional(&self.db.readers)
         .await?;
         let bytes = row.map(|row| column::<Vec<u8>>(&row, "bytes")).transpose()?;
@@ -276,23 +271,23 @@ impl Store {
 }
 
 /// When these lanes are due next, after some of their messages left them.
-pub(super) async fn correct_lanes(tx: &mut Tx, lanes: Vec<&Lane>) -> Result<(), StoreError> {
-    let lanes: Vec<(&str, String)> =
-        lanes.into_iter().map(|it| (it.name.as_str(), it.account_id.to_string())).collect();
-    for statement in [REMOVE_EMPTY_LANES, RAISE_LANES] {
-        sql(statement).json(&lanes).run(&mut *tx).await?;
+pub(super) async fn correct_lanes(tx: &mut Tx, lanes: &BTreeSet<Lane>) -> Result<(), StoreError> {
+    for statement in [REMOVE_EMPTY_LANE, RAISE_LANE] {
+        each(statement, lanes.iter().map(|it| args![&it.name, it.account_id]))
+            .run(&mut *tx)
+            .await?;
     }
     Ok(())
 }
 
 pub(super) fn lane(row: &Row) -> Result<Lane, StoreError> {
-    Ok(Lane { name: column(row, "lane")?, account_id: parsed(row, "queue", "account_id")? })
+    Ok(Lane { name: column(row, "lane")?, account_id: column(row, "account_id")? })
 }
 
 pub(super) fn due(row: &Row) -> Result<Due, StoreError> {
     Ok(Due {
-        message_id: parsed(row, "queue", "message_id")?,
-        account_id: parsed(row, "queue", "account_id")?,
+        message_id: column(row, "message_id")?,
+        account_id: column(row, "account_id")?,
         lane: column(row, "lane")?,
         due_at: Timestamp::from_millis(column(row, "due_at")?),
         is_wanted: column(row, "is_wanted")?,
@@ -307,52 +302,46 @@ pub(super) fn due(row: &Row) -> Result<Due, StoreError> {
 async fn read_leases(
     tx: &mut Tx,
     claimed: &[Row],
-) -> Result<(Vec<Lease>, Vec<String>), StoreError> {
-    let mut attempts: HashMap<String, (u32, Timestamp)> = HashMap::with_capacity(claimed.len());
-    for row in claimed {
-        let first_at = Timestamp::from_millis(column(row, "first_at")?);
-        attempts.insert(column(row, "message_id")?, (column(row, "attempts")?, first_at));
-    }
-    let ids: Vec<&String> = attempts.keys().collect();
-    let rows = sql(
+) -> Result<(Vec<Lease>, Vec<(MessageId, AccountId)>), StoreError> {
+    let ids: Vec<MessageId> =
+        claimed.iter().map(|row| column(row, "message_id")).collect::<Result<_, StoreError>>()?;
+    let found = each(
         "-- lease: read
-         SELECT m.id, m.account_id, m.sender, m.domain_id, coalesce(m.return_path, m.sender) AS return_path,
-                m.recipient, m.route
-         FROM messages m
-         WHERE m.id IN (SELECT value FROM json_each($1)) ORDER BY m.id",
+         SELECT id, account_id, sender, domain_id, coalesce(return_path, sender) AS return_path, recipient, route
+         FROM messages WHERE id = $1",
+        ids.iter().map(|id| args![*id]),
     )
-    .list(&ids)
-    .all(&mut *tx)
+    .find(tx)
     .await?;
-    let mut leases = Vec::with_capacity(rows.len());
-    for row in &rows {
-        let id: String = column(row, "id")?;
-        let Some((attempt, first_at)) = attempts.remove(&id) else { continue };
-        match lease(row, attempt, first_at) {
+    let mut leases = Vec::with_capacity(claimed.len());
+    let mut unreadable = Vec::new();
+    for ((claim, id), row) in claimed.iter().zip(ids).zip(found) {
+        let first_at = Timestamp::from_millis(column(claim, "first_at")?);
+        let missing = || StoreError::Missing { noun: "message", name: id.to_string() };
+        let read = row.ok_or_else(missing);
+        match read.and_then(|row| lease(&row, column(claim, "attempts")?, first_at)) {
             Ok(lease) => leases.push(lease),
             Err(error) => {
-                tracing::error!(message_id = id, %error, "a message cannot be read; it is given up");
-                attempts.insert(id, (attempt, first_at));
+                tracing::error!(message_id = %id, %error, "a message cannot be read; it is given up");
+                unreadable.push((id, column(claim, "account_id")?));
             }
         }
     }
-    Ok((leases, attempts.into_keys().collect()))
+    leases.sort_unstable_by_key(|it| it.message_id);
+    Ok((leases, unreadable))
 }
 
 fn lease(row: &Row, attempt: u32, first_at: Timestamp) -> Result<Lease, StoreError> {
     let route: String = column(row, "route")?;
     Ok(Lease {
-        message_id: parsed(row, "messages", "id")?,
-        account_id: parsed(row, "messages", "account_id")?,
+        message_id: column(row, "id")?,
+        account_id: column(row, "account_id")?,
         sender: match column::<&str>(row, "return_path")? {
             "" => None,
             _ => Some(parsed(row, "messages", "return_path")?),
         },
         author: parsed(row, "messages", "sender")?,
-        domain: match column::<Option<&str>>(row, "domain_id")? {
-            Some(_) => Some(parsed(row, "messages", "domain_id")?),
-            None => None,
-        },
+        domain: column(row, "domain_id")?,
         recipient: parsed(row, "messages", "recipient")?,
         route: match route.as_str() {
             "sandbox" => RouteChoice::Sandbox,

@@ -94,7 +94,7 @@ impl Store {
                                         ORDER BY e.sequence DESC LIMIT 1), m.updated_at) AS since
              FROM queue q JOIN messages m ON m.id = q.message_id WHERE q.message_id = $1",
         )
-        .bind(id.to_string())
+        .bind(id)
         .optional(&self.db.readers)
         .await?;
         row.map(|row| {
@@ -150,7 +150,7 @@ impl Store {
         let row = sql("-- last_attempt
              SELECT ended_at, route, host, code, enhanced, reply FROM attempts
              WHERE message_id = $1 ORDER BY number DESC LIMIT 1")
-        .bind(id.to_string())
+        .bind(id)
         .optional(&self.db.readers)
         .await?;
         row.map(|row| last_attempt(&row)).transpose()

@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 
 use crate::clock::Timestamp;
 use crate::credit::Credits;
-use crate::id::{AccountId, DecisionId, DomainId, KeyId, MessageId};
+use crate::id::{AccountId, DomainId, KeyId, MessageId};
 use crate::message::address::EmailAddress;
 use crate::message::state::MessageState;
 use crate::message::waits_for::WaitsFor;
@@ -98,10 +98,24 @@ pub struct NewMessage {
     pub body: BodyOf,
     /// Variables that its template left blank, as in `user.name`.
     pub blank: Vec<String>,
-    /// The identifier of its decision record.
-    pub decision_id: DecisionId,
-    /// What each plugin decided, as JSON text.
-    pub decisions: Arc<str>,
+    /// What each plugin decided. It is called by the message's own 128 bits.
+    pub decisions: Arc<[PluginDecision]>,
+}
+
+/// One decision of one plugin, as it is recorded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PluginDecision {
+    /// The plugin's kind, as one word.
+    pub kind: &'static str,
+    /// Which component it was, as a JSON object.
+    pub identity: Box<str>,
+    pub verdict: String,
+    /// Why, in the plugin's words.
+    pub reason: Option<String>,
+    /// How long it took.
+    pub micros: u64,
+    /// Variables that went out blank.
+    pub blank: Vec<String>,
 }
 
 /// Where bounces of a message go.
@@ -279,7 +293,7 @@ impl Due {
 
 /// One account's messages to one recipient domain, or to the sandbox inbox. The queue is claimed lane by
 /// lane, so that a lane which is held up costs the others nothing, however long it is.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Lane {
     /// `sandbox`, or a recipient domain in lower case, which may be an address literal.
     pub name: String,

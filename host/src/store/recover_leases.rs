@@ -1,6 +1,6 @@
 //! What a server that was killed had under way.
 
-use super::database::{Row, column, parsed, sql};
+use super::database::{Row, column, sql};
 use super::events::StateChange;
 use super::settle::{change, write_states};
 use super::{Store, attempts};
@@ -42,8 +42,8 @@ impl Store {
 
 fn interrupted(row: &Row) -> Result<Interrupted, StoreError> {
     Ok(Interrupted {
-        message_id: parsed(row, "queue", "message_id")?,
-        account_id: parsed(row, "queue", "account_id")?,
+        message_id: column(row, "message_id")?,
+        account_id: column(row, "account_id")?,
         attempt: column(row, "attempts")?,
     })
 }

@@ -2,11 +2,12 @@
 //! the suppression list, in one transaction.
 
 use super::database::{Row, Tx, column, parsed, sql};
-use super::events::{self, StateChange};
+use super::events::{self, About, EventKind, StateChange, record_event};
+use super::settle::leave_queue;
 use super::{Store, suppressions};
 use crate::clock::Timestamp;
 use crate::domain::name::DomainName;
-use crate::id::{AccountId, EventId, MessageId};
+use crate::id::{AccountId, MessageId};
 use crate::message::address::EmailAddress;
 use crate::message::state::MessageState;
 use crate::store::StoreError;
@@ -81,7 +82,7 @@ impl Store {
              SELECT k.selector, k.algorithm, k.public_key
              FROM domains d JOIN dkim_keys k ON k.domain_id = d.id
              WHERE d.account_id = $1 AND d.name = $2 AND k.phase <> 'next'")
-        .bind(account.to_string())
+        .bind(account)
         .bind(domain.as_str())
         .all(&self.db.readers)
         .await?;
@@ -99,13 +100,13 @@ impl Store {
     pub async fn reported(&self, id: MessageId) -> Result<Option<Reported>, StoreError> {
         let row = sql("-- reported
              SELECT id, account_id, sender, recipient FROM messages WHERE id = $1")
-        .bind(id.to_string())
+        .bind(id)
         .optional(&self.db.readers)
         .await?;
         row.map(|row| {
             Ok(Reported {
-                message_id: parsed(&row, "messages", "id")?,
-                account_id: parsed(&row, "messages", "account_id")?,
+                message_id: column(&row, "id")?,
+                account_id: column(&row, "account_id")?,
                 author: parsed(&row, "messages", "sender")?,
                 recipient: parsed(&row, "messages", "recipient")?,
             })
@@ -144,24 +145,21 @@ impl Store {
 /// Ends a message that has left. One that is still tried is tried no more: its attempts may have
 /// succeeded without our hearing of it.
 async fn bounce(tx: &mut Tx, report: &NewReport, now: Timestamp) -> Result<Recorded, StoreError> {
-    let id = report.message_id.to_string();
+    let id = report.message_id;
     let row = sql("-- bounce
          UPDATE messages SET state = 'bounced', reason = $2, updated_at = $3
          WHERE id = $1 AND state IN ('delivered', 'relayed', 'deferred', 'sending')
          RETURNING account_id")
-    .bind(&id)
+    .bind(id)
     .bind(&report.reason)
     .bind(now.millis())
     .optional(&mut *tx)
     .await?;
     let Some(row) = row else { return Ok(Recorded::Before) };
-    sql("-- bounce: queue\nDELETE FROM queue WHERE message_id = $1")
-        .bind(&id)
-        .run(&mut *tx)
-        .await?;
+    leave_queue(tx, &[id]).await?;
     let change = StateChange {
         message: report.message_id,
-        account: parsed(&row, "messages", "account_id")?,
+        account: column(&row, "account_id")?,
         state: MessageState::Bounced,
         reason: &report.reason,
     };
@@ -171,27 +169,19 @@ async fn bounce(tx: &mut Tx, report: &NewReport, now: Timestamp) -> Result<Recor
 
 /// Marks a message: a complaint is no state, for the message has arrived.
 async fn complain(tx: &mut Tx, report: &NewReport, now: Timestamp) -> Result<Recorded, StoreError> {
-    let id = report.message_id.to_string();
+    let id = report.message_id;
     let row = sql("-- complain
          UPDATE messages SET complained_at = $2
          WHERE id = $1 AND complained_at IS NULL
            AND state IN ('delivered', 'relayed', 'deferred', 'sending', 'bounced')
          RETURNING account_id")
-    .bind(&id)
+    .bind(id)
     .bind(now.millis())
     .optional(&mut *tx)
     .await?;
     let Some(row) = row else { return Ok(Recorded::Before) };
-    let account: String = column(&row, "account_id")?;
-    sql("-- complain: event
-         INSERT INTO events (id, subject, account_id, type, detail, created_at)
-         VALUES ($1, $2, $3, 'message.complained', $4, $5)")
-    .bind(EventId::new(now).to_string())
-    .bind(&id)
-    .bind(account)
-    .bind(&report.reason)
-    .bind(now.millis())
-    .run(&mut *tx)
-    .await
-    .map(|_| Recorded::Now)
+    let account: AccountId = column(&row, "account_id")?;
+    let (kind, about) = (EventKind::Complained, About::of(id));
+    record_event(tx, kind, about, Some(account), &report.reason, now).await?;
+    Ok(Recorded::Now)
 }

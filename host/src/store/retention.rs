@@ -2,9 +2,12 @@
 //! index, and the write lock is free between two. A message goes only when it rests, nobody shares its
 //! body any more and webhooks have been told its events. The ledger stays for ever.
 
+use std::collections::BTreeSet;
+
 use super::Store;
-use super::database::{Tx, column, sql};
+use super::database::{Row, Tx, column, sql};
 use crate::clock::Timestamp;
+use crate::id::{Identifier, MessageId};
 use crate::store::StoreError;
 use crate::store::records::Body;
 
@@ -15,7 +18,7 @@ const BATCH_BODY_BYTES: i64 = 8 << 20;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RestingPlace {
     updated_at: i64,
-    id: String,
+    id: MessageId,
 }
 
 /// One batch of a walk.
@@ -36,23 +39,23 @@ const RESTING_WITH_CONTENT: &str = "-- drop_content: which
     ORDER BY m.updated_at LIMIT $2";
 const MARK: &str = "-- drop_content: mark
     UPDATE messages SET content_dropped_at = $3
-    WHERE id IN (SELECT value FROM json_each($2)) AND content_dropped_at IS NULL
+    WHERE id IN (SELECT unhex(value) FROM json_each($2)) AND content_dropped_at IS NULL
       AND state IN ('delivered', 'relayed', 'bounced', 'failed', 'suppressed', 'canceled')
       AND updated_at < $1
     RETURNING id, coalesce(body_of, id) AS owner";
 const DROP_CONVERSATIONS: &str = "-- drop_content: conversations
     UPDATE attempts SET conversation = $2
-    WHERE message_id IN (SELECT value FROM json_each($1)) AND length(conversation) > length($2)";
+    WHERE message_id IN (SELECT unhex(value) FROM json_each($1)) AND length(conversation) > length($2)";
 const DROP_BODIES: &str = "-- drop_content: bodies
     DELETE FROM bodies
-    WHERE message_id IN (SELECT value FROM json_each($1))
+    WHERE message_id IN (SELECT unhex(value) FROM json_each($1))
       AND NOT EXISTS (SELECT 1 FROM messages m
                       WHERE m.id = bodies.message_id AND m.content_dropped_at IS NULL)
       AND NOT EXISTS (SELECT 1 FROM messages m
                       WHERE m.body_of = bodies.message_id AND m.content_dropped_at IS NULL)
     RETURNING message_id";
 const LET_GO: &str = "-- drop_content: nobody shares it any more
-    UPDATE messages SET body_of = NULL WHERE body_of IN (SELECT value FROM json_each($1))";
+    UPDATE messages SET body_of = NULL WHERE body_of IN (SELECT unhex(value) FROM json_each($1))";
 
 const RESTING_WITHOUT_CONTENT: &str = "-- drop_messages: which
     SELECT id, updated_at FROM messages
@@ -60,21 +63,19 @@ const RESTING_WITHOUT_CONTENT: &str = "-- drop_messages: which
     ORDER BY updated_at, id LIMIT $4";
 const MAY_GO: &str = "-- drop_messages: may go
     SELECT m.id FROM messages m
-    WHERE m.id IN (SELECT value FROM json_each($2)) AND m.updated_at < $1
+    WHERE m.id IN (SELECT unhex(value) FROM json_each($2)) AND m.updated_at < $1
       AND NOT EXISTS (SELECT 1 FROM queue q WHERE q.message_id = m.id)
       AND NOT EXISTS (SELECT 1 FROM bodies b WHERE b.message_id = m.id)
       AND NOT EXISTS (SELECT 1 FROM messages s WHERE s.body_of = m.id)
       AND NOT EXISTS (SELECT 1 FROM events e WHERE e.subject = m.id AND e.sequence > $3)";
 /// In this order: rows that refer to a message go before it.
-const DROP_MESSAGES: [&str; 4] = [
+const DROP_MESSAGES: [&str; 3] = [
     "-- drop_messages: events
-     DELETE FROM events WHERE subject IN (SELECT value FROM json_each($1))",
-    "-- drop_messages: decisions
-     DELETE FROM decisions WHERE message_id IN (SELECT value FROM json_each($1))",
+     DELETE FROM events WHERE subject IN (SELECT unhex(value) FROM json_each($1))",
     "-- drop_messages: attempts
-     DELETE FROM attempts WHERE message_id IN (SELECT value FROM json_each($1))",
+     DELETE FROM attempts WHERE message_id IN (SELECT unhex(value) FROM json_each($1))",
     "-- drop_messages
-     DELETE FROM messages WHERE id IN (SELECT value FROM json_each($1))",
+     DELETE FROM messages WHERE id IN (SELECT unhex(value) FROM json_each($1))",
 ];
 
 /// Events up to this one were handed to every webhook that is to have them. Where no webhook is active
@@ -91,6 +92,15 @@ const OLDEST_EVENTS: &str = "-- drop_events: which
     FROM events e WHERE e.sequence > $2 ORDER BY e.sequence LIMIT $3";
 const DROP_EVENTS: &str = "-- drop_events
     DELETE FROM events WHERE sequence IN (SELECT value FROM json_each($1)) AND sequence <= $2";
+
+const DROP_COUNTS: &str = "-- drop_counts
+    DELETE FROM sent WHERE (period, state, account_id) IN
+        (SELECT period, state, account_id FROM sent WHERE period < $1 ORDER BY period LIMIT $2)";
+/// A period that is older than every message is one that no list looks into.
+const DROP_PERIODS: &str = "-- drop_counts: periods
+    DELETE FROM periods WHERE (account_id, period) IN
+        (SELECT p.account_id, p.period FROM accounts a JOIN periods p ON p.account_id = a.id
+         WHERE p.period < $1 LIMIT $2)";
 
 const DROP_SUPPRESSIONS: &str = "-- drop_suppressions
     DELETE FROM suppressions WHERE (account_id, address) IN
@@ -115,20 +125,17 @@ impl Store {
         }
         let mut tx = self.db.begin("drop_content").await?;
         let marked =
-            sql(MARK).bind(before.millis()).list(&ids).bind(now.millis()).all(&mut tx).await?;
-        let ids: Vec<&str> =
-            marked.iter().map(|row| column(row, "id")).collect::<Result<_, StoreError>>()?;
-        let mut owners: Vec<&str> =
-            marked.iter().map(|row| column(row, "owner")).collect::<Result<_, StoreError>>()?;
-        owners.sort_unstable();
-        owners.dedup();
-        sql(DROP_CONVERSATIONS).list(&ids).bind(Body::pack(b"").bytes()).run(&mut tx).await?;
-        let bodies = sql(DROP_BODIES).list(&owners).all(&mut tx).await?;
-        let bodies: Vec<&str> = bodies
-            .iter()
-            .map(|row| column(row, "message_id"))
-            .collect::<Result<_, StoreError>>()?;
-        sql(LET_GO).list(&bodies).run(&mut tx).await?;
+            sql(MARK).bind(before.millis()).ids(ids).bind(now.millis()).all(&mut tx).await?;
+        let ids: Vec<MessageId> = all_of(&marked, "id")?;
+        let owners: BTreeSet<MessageId> = all_of(&marked, "owner")?;
+        sql(DROP_CONVERSATIONS)
+            .ids(ids.iter().copied())
+            .bind(Body::pack(b"").bytes())
+            .run(&mut tx)
+            .await?;
+        let bodies = sql(DROP_BODIES).ids(owners).all(&mut tx).await?;
+        let bodies: Vec<MessageId> = all_of(&bodies, "message_id")?;
+        sql(LET_GO).ids(bodies).run(&mut tx).await?;
         tx.commit().await?;
         Ok(u64::try_from(ids.len()).unwrap_or(u64::MAX))
     }
@@ -138,7 +145,7 @@ impl Store {
         &self,
         before: Timestamp,
         limit: u32,
-    ) -> Result<Vec<String>, StoreError> {
+    ) -> Result<Vec<MessageId>, StoreError> {
         let rows = sql(RESTING_WITH_CONTENT)
             .bind(before.millis())
             .bind(limit)
@@ -170,7 +177,7 @@ impl Store {
         let rows = sql(RESTING_WITHOUT_CONTENT)
             .bind(before.millis())
             .bind(after.map_or(i64::MIN, |it| it.updated_at))
-            .bind(after.map_or("", |it| it.id.as_str()))
+            .bind(after.map_or(MessageId::MIN, |it| it.id))
             .bind(limit)
             .all(&self.db.readers)
             .await?;
@@ -181,14 +188,17 @@ impl Store {
             })
             .collect::<Result<_, StoreError>>()?;
         let Some(last) = places.last() else { return Ok(Walked { dropped: 0, next: None }) };
-        let ids: Vec<&str> = places.iter().map(|it| it.id.as_str()).collect();
         let mut tx = self.db.begin("drop_messages").await?;
         let passed = passed(&mut tx).await?;
-        let going = sql(MAY_GO).bind(before.millis()).list(&ids).bind(passed).all(&mut tx).await?;
-        let going: Vec<&str> =
-            going.iter().map(|row| column(row, "id")).collect::<Result<_, StoreError>>()?;
+        let going = sql(MAY_GO)
+            .bind(before.millis())
+            .ids(places.iter().map(|it| it.id))
+            .bind(passed)
+            .all(&mut tx)
+            .await?;
+        let going: Vec<MessageId> = all_of(&going, "id")?;
         for statement in DROP_MESSAGES {
-            sql(statement).list(&going).run(&mut tx).await?;
+            sql(statement).ids(going.iter().copied()).run(&mut tx).await?;
         }
         tx.commit().await?;
         Ok(Walked {
@@ -236,10 +246,29 @@ impl Store {
         Ok(Walked { dropped: gone, next })
     }
 
+    /// Drops counts of messages from before `before`, and of the periods in which accounts have sent something
+    /// those that are older than every message; at most `limit` of each. Answers how many went.
+    pub async fn drop_counts(&self, before: Timestamp, limit: u32) -> Result<u64, StoreError> {
+        let period = MessageId::first_of(before).period();
+        let counts = sql(DROP_COUNTS).bind(period).bind(limit).run(&self.db.writer).await?;
+        let oldest = sql("-- drop_counts: the oldest message
+             SELECT id FROM messages ORDER BY id LIMIT 1")
+        .optional(&self.db.readers)
+        .await?;
+        let Some(oldest) = oldest else { return Ok(counts) };
+        let oldest: MessageId = column(&oldest, "id")?;
+        let periods = sql(DROP_PERIODS).bind(oldest.period()).bind(limit);
+        Ok(counts + periods.run(&self.db.writer).await?)
+    }
+
     /// Drops suppressions whose time is over, at most `limit`.
     pub async fn drop_suppressions(&self, now: Timestamp, limit: u32) -> Result<u64, StoreError> {
         sql(DROP_SUPPRESSIONS).bind(now.millis()).bind(limit).run(&self.db.writer).await
     }
+}
+
+fn all_of<C: FromIterator<MessageId>>(rows: &[Row], name: &'static str) -> Result<C, StoreError> {
+    rows.iter().map(|row| column(row, name)).collect()
 }
 
 async fn passed(tx: &mut Tx) -> Result<i64, StoreError> {
@@ -260,7 +289,7 @@ mod tests {
             vec![RESTING_WITH_CONTENT, MARK, DROP_CONVERSATIONS, DROP_BODIES, LET_GO];
         statements.extend([RESTING_WITHOUT_CONTENT, MAY_GO, OLDEST_EVENTS, DROP_EVENTS]);
         statements.extend(DROP_MESSAGES);
-        statements.push(DROP_SUPPRESSIONS);
+        statements.extend([DROP_COUNTS, DROP_SUPPRESSIONS]);
         for statement in statements {
             let mut explain = sql("EXPLAIN QUERY PLAN ");
             explain.push(statement);
@@ -284,24 +313,9 @@ mod tests {
             .map(|state| format!("'{}'", state.as_str()))
             .collect();
         let list = format!("state IN ({})", words.join(", "));
-        let migration = include_str!("../../../migrations/sqlite/0008_retention.sql");
+        let migration = include_str!("../../../migrations/sqlite/0016_whole.sql");
         for text in [RESTING_WITH_CONTENT, MARK, migration] {
             assert!(text.contains(&list), "{list} in {text}");
         }
-    }
-
-    #[tokio::test]
-    async fn every_table_that_refers_to_messages_is_known_here() {
-        let directory = tempfile::tempdir().expect("a directory");
-        let store = Store::open(&directory.path().join("test.db")).await.expect("opens");
-        let rows =
-            sql("SELECT t.name AS name FROM sqlite_schema t, pragma_foreign_key_list(t.name) f
-             WHERE t.type = 'table' AND f.\"table\" = 'messages' ORDER BY t.name")
-            .all(&store.db.writer)
-            .await
-            .expect("readable");
-        let names: Vec<String> =
-            rows.iter().map(|row| column(row, "name").expect("text")).collect();
-        assert_eq!(names, ["attempts", "bodies", "messages", "queue"]);
     }
 }

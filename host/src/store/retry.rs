@@ -6,7 +6,7 @@ use super::Store;
 use super::cancel::standing;
 use super::database::{Row, column, parsed, sql};
 use crate::clock::Timestamp;
-use crate::id::{AccountId, MessageId};
+use crate::id::{AccountId, Identifier, MessageId};
 use crate::message::state::{MessageState, OnRetry};
 use crate::message::waits_for::WaitsFor;
 use crate::store::StoreError;
@@ -24,7 +24,7 @@ const LOOK_FOR_WANTED: &str = "-- retry_all: look
                AND ($3 IS NULL OR account_id = $3) AND ($4 IS NULL OR lane = $4) AS fits
     FROM queue WHERE message_id > $2 ORDER BY message_id LIMIT $5";
 const LOOK_FOR_WAITING: &str = "-- wake_all: look
-    SELECT message_id, waits_for IS NOT NULL AND waits_for <> account_id AS fits
+    SELECT message_id, waits_for IS NOT NULL AND substr(waits_for, 1, 4) <> 'acc_' AS fits
     FROM queue WHERE message_id > $1 ORDER BY message_id LIMIT $2";
 /// From each name to the next one, and past the accounts that are suspended.
 const ONE_OF_EACH: &str = "-- wake_one_of_each: look
@@ -72,7 +72,7 @@ impl Store {
         sql("-- retry
              UPDATE queue SET due_at = $2, waits_for = NULL, is_wanted = TRUE
              WHERE message_id = $1 AND lease_owner IS NULL")
-        .bind(id.to_string())
+        .bind(id)
         .bind(now.millis())
         .run(&mut tx)
         .await?;
@@ -86,13 +86,13 @@ impl Store {
     /// The database failed; some may be due by then.
     pub async fn retry_all(&self, wanted: &RetryFilter, now: Timestamp) -> Result<u64, StoreError> {
         let mut all = 0;
-        let mut after = String::new();
+        let mut after = MessageId::MIN;
         loop {
             // Looked for beside those who write.
             let rows = sql(LOOK_FOR_WANTED)
                 .bind(now.millis())
-                .bind(&after)
-                .bind(wanted.account.map(|it| it.to_string()))
+                .bind(after)
+                .bind(wanted.account)
                 .bind(wanted.domain.as_deref())
                 .bind(BATCH_ROWS)
                 .all(&self.db.readers)
@@ -105,10 +105,10 @@ impl Store {
             }
             all += sql("-- retry_all
                  UPDATE queue SET due_at = $1, waits_for = NULL, is_wanted = TRUE
-                 WHERE message_id IN (SELECT value FROM json_each($2))
+                 WHERE message_id IN (SELECT unhex(value) FROM json_each($2))
                    AND due_at > $1 AND lease_owner IS NULL")
             .bind(now.millis())
-            .list(&ids)
+            .ids(ids)
             .run(&self.db.writer)
             .await?;
         }
@@ -216,9 +216,9 @@ impl Store {
     /// identifier where there may be more.
     pub async fn wake_all(
         &self,
-        after: &str,
+        after: MessageId,
         now: Timestamp,
-    ) -> Result<(u64, Option<String>), StoreError> {
+    ) -> Result<(u64, Option<MessageId>), StoreError> {
         let rows = sql(LOOK_FOR_WAITING).bind(after).bind(BATCH_ROWS).all(&self.db.readers).await?;
         let woken = self.wake_these(fitting(&rows)?, now).await?;
         let is_full = rows.len() >= usize::try_from(BATCH_ROWS).unwrap_or(usize::MAX);
@@ -226,24 +226,24 @@ impl Store {
         Ok((woken, last.map(|row| column(row, "message_id")).transpose()?))
     }
 
-    async fn wake_these(&self, ids: Vec<String>, now: Timestamp) -> Result<u64, StoreError> {
+    async fn wake_these(&self, ids: Vec<MessageId>, now: Timestamp) -> Result<u64, StoreError> {
         if ids.is_empty() {
             return Ok(0);
         }
         sql(
             "-- wake_these
              UPDATE queue SET due_at = CASE WHEN due_at < $1 THEN due_at ELSE $1 END, waits_for = NULL
-             WHERE message_id IN (SELECT value FROM json_each($2))
+             WHERE message_id IN (SELECT unhex(value) FROM json_each($2))
                AND waits_for IS NOT NULL AND lease_owner IS NULL",
         )
         .bind(now.millis())
-        .list(&ids)
+        .ids(ids)
         .run(&self.db.writer)
         .await
     }
 }
 
-fn fitting(rows: &[Row]) -> Result<Vec<String>, StoreError> {
+fn fitting(rows: &[Row]) -> Result<Vec<MessageId>, StoreError> {
     let mut ids = Vec::new();
     for row in rows {
         if column(row, "fits")? {

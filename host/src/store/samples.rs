@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::Store;
-use super::database::{Row, Tx, column, inconsistent, parsed, sql};
+use super::database::{Row, Tx, column, inconsistent, sql};
 use crate::clock::Timestamp;
 use crate::id::DecisionId;
 use crate::store::StoreError;
@@ -131,7 +131,7 @@ impl Store {
         let rows = sql("-- sample
              SELECT decision_id, kind, slot, digest, outcome, sealed, created_at FROM samples
              WHERE decision_id = $1 ORDER BY kind")
-        .bind(decision.to_string())
+        .bind(decision)
         .all(&self.db.readers)
         .await?;
         rows.iter().map(sample_row).collect()
@@ -163,7 +163,7 @@ async fn insert(tx: &mut Tx, sample: &SampleRecord, now: Timestamp) -> Result<()
          ON CONFLICT (decision_id, kind) DO UPDATE SET slot = excluded.slot,
              digest = excluded.digest, outcome = excluded.outcome, sealed = excluded.sealed,
              created_at = excluded.created_at")
-    .bind(sample.decision_id.to_string())
+    .bind(sample.decision_id)
     .bind(sample.kind)
     .bind(&sample.slot)
     .bind(&sample.digest)
@@ -183,7 +183,7 @@ fn sample_row(row: &Row) -> Result<SampleRow, StoreError> {
         _ => return Err(inconsistent("samples", "outcome", &outcome)),
     };
     Ok(SampleRow {
-        decision_id: parsed(row, "samples", "decision_id")?,
+        decision_id: column(row, "decision_id")?,
         kind: column(row, "kind")?,
         slot: column(row, "slot")?,
         digest: column(row, "digest")?,

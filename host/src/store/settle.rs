@@ -2,14 +2,11 @@
 
 use std::collections::HashSet;
 
-use serde::Serialize;
-use serde_json::json;
-
-use super::database::{Tx, parsed, sql};
+use super::database::{Tx, args, column, each, sql};
 use super::events::{self, StateChange};
 use super::{Store, attempts, suppressions};
 use crate::clock::Timestamp;
-use crate::id::MessageId;
+use crate::id::{AccountId, MessageId};
 use crate::message::state::MessageState;
 use crate::store::StoreError;
 use crate::store::records::{BounceFacts, Settlement, Suppresses};
@@ -29,35 +26,30 @@ impl Store {
         let mut tx = self.db.begin("settle").await?;
         let (waiting, resting): (Vec<&Settlement>, Vec<&Settlement>) =
             settlements.iter().partition(|it| it.next_attempt.is_some());
-        let resting: Vec<MessageId> = resting.into_iter().map(|it| it.message_id).collect();
-        let mut held = sql("-- settle: at rest
+        let ids = resting.iter().map(|it| it.message_id);
+        let held = sql("-- settle: at rest
              DELETE FROM queue
-             WHERE lease_owner = $1 AND message_id IN (SELECT value FROM json_each($2))
+             WHERE lease_owner = $1 AND message_id IN (SELECT unhex(value) FROM json_each($2))
              RETURNING message_id")
         .bind(owner)
-        .list(&resting)
+        .ids(ids)
         .all(&mut tx)
         .await?;
-        if !waiting.is_empty() {
-            let due = waiting.iter().map(
-                |it| json!({"id": it.message_id, "due": it.next_attempt, "for": it.waits_for}),
-            );
-            let updated = sql("-- settle: another attempt
-                 UPDATE queue SET due_at = j.value ->> 'due', waits_for = j.value ->> 'for',
-                                  lease_owner = NULL, lease_until = NULL
-                 FROM json_each($2) AS j
-                 WHERE message_id = j.value ->> 'id' AND lease_owner = $1
-                 RETURNING message_id")
-            .bind(owner)
-            .json(&due.collect::<Vec<_>>())
-            .all(&mut tx)
-            .await?;
-            held.extend(updated);
-        }
-        let held: HashSet<MessageId> = held
-            .iter()
-            .map(|row| parsed(row, "queue", "message_id"))
-            .collect::<Result<_, StoreError>>()?;
+        let mut held: HashSet<MessageId> =
+            held.iter().map(|row| column(row, "message_id")).collect::<Result<_, StoreError>>()?;
+        let updated = each(
+            "-- settle: another attempt
+             UPDATE queue SET due_at = $3, waits_for = $4, lease_owner = NULL, lease_until = NULL
+             WHERE message_id = $2 AND lease_owner = $1",
+            waiting.iter().map(|it| {
+                let due = it.next_attempt.map(Timestamp::millis);
+                args![owner, it.message_id, due, it.waits_for.as_ref().map(ToString::to_string)]
+            }),
+        )
+        .run(&mut tx)
+        .await?;
+        let updated = waiting.iter().zip(updated).filter(|(_, rows)| *rows == 1);
+        held.extend(updated.map(|(it, _)| it.message_id));
         let (settled, told_late): (Vec<&Settlement>, Vec<&Settlement>) =
             settlements.iter().partition(|it| held.contains(&it.message_id));
         let changes: Vec<StateChange<'_>> = settled.iter().map(|it| change(it)).collect();
@@ -80,9 +72,7 @@ impl Store {
         }
         let failed = settled.iter().filter(|it| it.state == MessageState::Failed);
         let failed: Vec<MessageId> = failed.map(|it| it.message_id).collect();
-        if !failed.is_empty() {
-            refund(&mut tx, &failed, now).await?;
-        }
+        refund(&mut tx, &failed, now).await?;
         tx.commit().await
     }
 }
@@ -93,11 +83,11 @@ async fn suppress(tx: &mut Tx, settlement: &Settlement, now: Timestamp) -> Resul
         Suppresses::Now(new) => suppressions::put(tx, new, now).await,
         Suppresses::AfterAnotherFailure { new, since, until } => {
             let another = sql("-- settle: another failure
-                 SELECT 1 FROM messages m, messages f
+                 SELECT 1 AS is_there FROM messages m, messages f
                  WHERE m.id = $1 AND f.account_id = m.account_id AND f.recipient = m.recipient
                    AND f.id <> m.id AND f.state IN ('bounced', 'failed')
                    AND f.updated_at BETWEEN $2 AND $3 LIMIT 1")
-            .bind(settlement.message_id.to_string())
+            .bind(settlement.message_id)
             .bind(since.millis())
             .bind(until.millis())
             .optional(&mut *tx)
@@ -128,68 +118,63 @@ async fn still_kept<'a>(
     if settlements.is_empty() {
         return Ok(settlements);
     }
-    let ids: Vec<MessageId> = settlements.iter().map(|it| it.message_id).collect();
     let rows = sql("-- settle: still kept
          SELECT id FROM messages
-         WHERE id IN (SELECT value FROM json_each($1)) AND content_dropped_at IS NULL")
-    .list(&ids)
+         WHERE id IN (SELECT unhex(value) FROM json_each($1)) AND content_dropped_at IS NULL")
+    .ids(settlements.iter().map(|it| it.message_id))
     .all(&mut *tx)
     .await?;
     let kept: HashSet<MessageId> =
-        rows.iter().map(|row| parsed(row, "messages", "id")).collect::<Result<_, StoreError>>()?;
+        rows.iter().map(|row| column(row, "id")).collect::<Result<_, StoreError>>()?;
     Ok(settlements.into_iter().filter(|it| kept.contains(&it.message_id)).collect())
 }
 
 /// Ends messages whose rows cannot be read, by their identifiers alone.
 pub async fn give_up(
     tx: &mut Tx,
-    unreadable: &[String],
+    unreadable: &[(MessageId, AccountId)],
     reason: &str,
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    if unreadable.is_empty() {
-        return Ok(());
-    }
-    for statement in [
-        "-- give_up: state
-         UPDATE messages SET state = 'failed', reason = $2, updated_at = $3
-         WHERE id IN (SELECT value FROM json_each($1))",
-        "-- give_up: event
-         INSERT INTO events (id, subject, account_id, type, detail, created_at)
-         SELECT 'evt_' || substr(id, 5), id, account_id, 'message.failed', $2, $3
-         FROM messages WHERE id IN (SELECT value FROM json_each($1))",
-    ] {
-        sql(statement).list(unreadable).bind(reason).bind(now.millis()).run(&mut *tx).await?;
-    }
-    sql("-- give_up: queue
-         DELETE FROM queue WHERE message_id IN (SELECT value FROM json_each($1))")
-    .list(unreadable)
-    .run(&mut *tx)
-    .await?;
-    refund(tx, unreadable, now).await
+    let changes: Vec<StateChange<'_>> = unreadable
+        .iter()
+        .map(|(message, account)| StateChange {
+            message: *message,
+            account: *account,
+            state: MessageState::Failed,
+            reason,
+        })
+        .collect();
+    write_states(tx, &changes, now).await?;
+    let ids: Vec<MessageId> = unreadable.iter().map(|(message, _)| *message).collect();
+    leave_queue(tx, &ids).await?;
+    refund(tx, &ids, now).await
+}
+
+/// Takes messages out of the queue, whoever holds them.
+pub async fn leave_queue(tx: &mut Tx, ids: &[MessageId]) -> Result<(), StoreError> {
+    each("-- leave_queue\nDELETE FROM queue WHERE message_id = $1", ids.iter().map(|it| args![*it]))
+        .run(tx)
+        .await
+        .map(|_| ())
 }
 
 /// Gives back the price of messages that have failed or were held back, which is to say never left; once,
 /// by the ledger's own constraint.
-pub async fn refund<T: Serialize>(
-    tx: &mut Tx,
-    ids: &[T],
-    now: Timestamp,
-) -> Result<(), StoreError> {
-    sql(
+pub async fn refund(tx: &mut Tx, ids: &[MessageId], now: Timestamp) -> Result<(), StoreError> {
+    each(
         "-- refund
          INSERT INTO ledger (account_id, kind, amount, message_id, reason, created_at)
          SELECT account_id, 'refund', credits, id, 'the message never left', $2
          FROM messages
-         WHERE id IN (SELECT value FROM json_each($1)) AND state IN ('failed', 'suppressed')
-           AND credits > 0
+         WHERE id = $1 AND state IN ('failed', 'suppressed') AND credits > 0
            AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.message_id = messages.id AND a.uncertain = TRUE)
-         ON CONFLICT (message_id, kind) DO NOTHING",
+         ON CONFLICT (message_id) WHERE kind = 'refund' DO NOTHING",
+        ids.iter().map(|it| args![*it, now.millis()]),
     )
-    .list(ids)
-    .bind(now.millis())
-    .run(&mut *tx)
-    .await.map(|_| ())
+    .run(tx)
+    .await
+    .map(|_| ())
 }
 
 /// A change of state and its event, for many messages.
@@ -198,17 +183,11 @@ pub async fn write_states(
     changes: &[StateChange<'_>],
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    if changes.is_empty() {
-        return Ok(());
-    }
-    let states =
-        changes.iter().map(|it| json!({"id": it.message, "state": it.state, "reason": it.reason}));
-    sql("-- write_states
-         UPDATE messages SET state = j.value ->> 'state', reason = j.value ->> 'reason',
-                             updated_at = $2
-         FROM json_each($1) AS j WHERE messages.id = j.value ->> 'id'")
-    .json(&states.collect::<Vec<_>>())
-    .bind(now.millis())
+    each(
+        "-- write_states
+         UPDATE messages SET state = $2, reason = $3, updated_at = $4 WHERE id = $1",
+        changes.iter().map(|it| args![it.message, it.state.as_str(), it.reason, now.millis()]),
+    )
     .run(&mut *tx)
     .await?;
     events::record_changes(tx, changes.iter().copied(), now).await

@@ -4,7 +4,7 @@ use super::Store;
 use super::database::{Row, Tx, column, sql};
 use super::scan_batches::ScanBatches;
 use crate::clock::Timestamp;
-use crate::id::AccountId;
+use crate::id::{AccountId, MessageId};
 use crate::store::StoreError;
 use crate::store::records::{NewSuppression, SuppressionKind};
 
@@ -18,7 +18,7 @@ pub struct SuppressionRow {
     /// In the words of whoever put it there.
     pub reason: String,
     /// The message that bounced or was complained about.
-    pub message_id: Option<String>,
+    pub message_id: Option<MessageId>,
     /// When it was put there, RFC 3339.
     pub created_at: String,
     /// When it is taken off, RFC 3339; none for never.
@@ -81,7 +81,7 @@ impl Store {
         sql("-- unsuppress
              DELETE FROM suppressions WHERE account_id = $1 AND address = $2
              RETURNING expires_at IS NULL OR expires_at > $3 AS stood")
-        .bind(account.to_string())
+        .bind(account)
         .bind(address)
         .bind(now.millis())
         .optional(&self.db.writer)
@@ -96,7 +96,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<Option<SuppressionRow>, StoreError> {
         sql(ONE)
-            .bind(account.to_string())
+            .bind(account)
             .bind(address)
             .bind(now.millis())
             .optional(&self.db.readers)
@@ -145,7 +145,7 @@ impl Store {
         sql("-- suppressions: a batch
              SELECT address FROM suppressions WHERE account_id = $1 AND address > $2
              ORDER BY address LIMIT 1 OFFSET $3")
-        .bind(account.to_string())
+        .bind(account)
         .bind(after)
         .bind(batch.saturating_sub(1))
         .optional(&self.db.pages)
@@ -164,7 +164,7 @@ impl Store {
         let mut query = sql("-- suppressions
              SELECT address, kind, reason, message_id, created_at, expires_at FROM suppressions
              WHERE account_id = ");
-        query.push_bind(account.to_string()).push(" AND address > ").push_bind(lower.to_owned());
+        query.push_bind(account).push(" AND address > ").push_bind(lower.to_owned());
         if let Some(upper) = upper {
             query.push(" AND address <= ").push_bind(upper.to_owned());
         }
@@ -188,7 +188,7 @@ impl SuppressionRow {
             address: new.address.clone(),
             kind: new.kind.as_str().to_owned(),
             reason: new.reason.clone(),
-            message_id: new.message_id.map(|it| it.to_string()),
+            message_id: new.message_id,
             created_at: now.rfc3339(),
             expires_at: new.expires_at.map(Timestamp::rfc3339),
         }
@@ -201,7 +201,7 @@ async fn in_tx(
     now: Timestamp,
 ) -> Result<Option<SuppressionRow>, StoreError> {
     sql(ONE)
-        .bind(new.account_id.to_string())
+        .bind(new.account_id)
         .bind(&new.address)
         .bind(now.millis())
         .optional(&mut *tx)
@@ -236,11 +236,11 @@ pub async fn put(tx: &mut Tx, new: &NewSuppression, now: Timestamp) -> Result<()
             OR ((excluded.kind = 'complaint' OR suppressions.kind <> 'complaint')
                 AND (excluded.expires_at IS NULL OR excluded.expires_at > suppressions.expires_at))",
     )
-    .bind(new.account_id.to_string())
+    .bind(new.account_id)
     .bind(&new.address)
     .bind(new.kind.as_str())
     .bind(&new.reason)
-    .bind(new.message_id.map(|it| it.to_string()))
+    .bind(new.message_id)
     .bind(now.millis())
     .bind(new.expires_at.map(Timestamp::millis))
     .run(&mut *tx)

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::Store;
 use super::database::{Row, column, inconsistent, json, parsed, sql};
-use super::events::record_event;
+use super::events::{About, EventKind, record_event};
 use crate::clock::Timestamp;
 use crate::id::{AccountId, TemplateId};
 use crate::store::StoreError;
@@ -37,7 +37,7 @@ impl Store {
              FROM templates t
              JOIN template_versions v ON v.template_id = t.id AND v.revision = t.published_revision
              WHERE t.account_id = $1 AND t.slug = $2 AND v.source = $3 AND v.variables = $4")
-        .bind(account.to_string())
+        .bind(account)
         .bind(slug.as_str())
         .json(source)
         .json(variables)
@@ -52,18 +52,18 @@ impl Store {
              ON CONFLICT (account_id, slug) DO UPDATE SET published_revision =
                  (SELECT max(revision) + 1 FROM template_versions WHERE template_id = templates.id)
              RETURNING id, published_revision")
-        .bind(TemplateId::new(now).to_string())
-        .bind(account.to_string())
+        .bind(TemplateId::new(now))
+        .bind(account)
         .bind(slug.as_str())
         .bind(now.millis())
         .one(&mut tx)
         .await?;
-        let template_id: TemplateId = parsed(&published, "templates", "id")?;
+        let template_id: TemplateId = column(&published, "id")?;
         let revision: i64 = column(&published, "published_revision")?;
         sql("-- publish_template
              INSERT INTO template_versions (template_id, revision, source, variables, created_at)
              VALUES ($1, $2, $3, $4, $5)")
-        .bind(template_id.to_string())
+        .bind(template_id)
         .bind(revision)
         .json(source)
         .json(variables)
@@ -71,8 +71,8 @@ impl Store {
         .run(&mut tx)
         .await?;
         let facts = json!({"templateId": template_id, "slug": slug.as_str(), "revision": revision});
-        let (subject, owner) = (template_id.to_string(), account.to_string());
-        record_event(&mut tx, "template.published", &subject, &owner, &facts, now).await?;
+        let (kind, about) = (EventKind::TemplatePublished, About::of(template_id));
+        record_event(&mut tx, kind, about, Some(account), &facts.to_string(), now).await?;
         tx.commit().await?;
         Ok(Published::New(TemplateVersion {
             template_id,
@@ -90,7 +90,7 @@ impl Store {
              FROM templates t
              JOIN template_versions v ON v.template_id = t.id AND v.revision = t.published_revision
              WHERE t.account_id = $1 ORDER BY t.slug")
-        .bind(account.to_string())
+        .bind(account)
         .all(&self.db.readers)
         .await?;
         rows.iter().map(template_row).collect()
@@ -111,7 +111,7 @@ pub const TEMPLATE: &str = "-- template
 pub fn template_row(row: &Row) -> Result<TemplateVersion, StoreError> {
     let revision: i64 = column(row, "revision")?;
     Ok(TemplateVersion {
-        template_id: parsed(row, "templates", "id")?,
+        template_id: column(row, "id")?,
         slug: parsed(row, "templates", "slug")?,
         revision: u64::try_from(revision)
             .map_err(|_| inconsistent("template_versions", "revision", &revision.to_string()))?,

@@ -9,7 +9,7 @@ use crate::account::key::Mode;
 use crate::account::plan::Plan;
 use crate::clock::Timestamp;
 use crate::credit::{Credits, EntryKind};
-use crate::id::{AccountId, DecisionId, DomainId, KeyId, MessageId};
+use crate::id::{AccountId, DomainId, KeyId, MessageId};
 
 pub async fn open_account(store: &Store, credits: i64, now: Timestamp) -> AccountId {
     let account = Account::new("test", Plan::named("pro"), now);
@@ -37,8 +37,7 @@ pub fn new_message(now: Timestamp) -> NewMessage {
         resent_from: None,
         body: BodyOf::Own(Body::pack(b"Subject: Hi\r\n\r\nHi\r\n")),
         blank: Vec::new(),
-        decision_id: DecisionId::new(now),
-        decisions: "[]".into(),
+        decisions: [].into(),
     }
 }
 

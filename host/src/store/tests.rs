@@ -2,10 +2,12 @@
 
 mod retry;
 mod back_off;
+mod counts;
 mod credits;
 mod dialect;
 mod gauges;
 mod idempotency;
+mod ledger;
 mod lists;
 mod message_pages;
 mod plans;
@@ -19,7 +21,7 @@ mod transactions;
 use std::collections::HashSet;
 use std::time::Duration;
 
-use super::database::{parsed, sql};
+use super::database::{column, sql};
 use super::{MessageFilter, Store, test_data};
 use crate::account::key::Mode;
 use crate::account::{Account, AccountState};
@@ -347,12 +349,12 @@ async fn a_row_that_cannot_be_read_fails_alone_and_is_paid_back() {
     let broken = "UPDATE messages SET recipient = 'nobody'
                   WHERE id = (SELECT min(id) FROM messages) RETURNING id";
     let row = sql(broken).one(&fixture.store.db.writer).await.expect("one row");
-    let id: MessageId = parsed(&row, "messages", "id").expect("an id");
+    let id: MessageId = column(&row, "id").expect("an id");
     let leases = lease(&fixture.store, "one", NOW).await;
     assert_eq!(leases.len(), 2, "the others are on their way");
     let ledger = fixture.store.ledger(fixture.account, 1).await.expect("readable");
     assert_eq!((ledger[0].kind.as_str(), ledger[0].amount), ("refund", 1));
-    assert_eq!(ledger[0].message_id, Some(id.to_string()));
+    assert_eq!(ledger[0].message_id, Some(id));
     assert_eq!(fixture.balance().await, 3);
 }
 

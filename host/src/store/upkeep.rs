@@ -24,7 +24,7 @@ impl Store {
         .await?;
         let refusals = sql("-- drop_expired
              DELETE FROM decisions WHERE id IN
-                 (SELECT id FROM decisions WHERE message_id IS NULL AND created_at < $1 LIMIT $2)")
+                 (SELECT id FROM decisions WHERE created_at < $1 LIMIT $2)")
         .bind(refusals_before.millis())
         .bind(limit)
         .run(&self.db.writer)

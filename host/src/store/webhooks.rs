@@ -13,10 +13,10 @@ use serde_json::json;
 use utoipa::ToSchema;
 
 use super::Store;
-use super::database::{Row, Tx, column, inconsistent, json, parsed, sql, to_json};
-use super::events::record_event;
+use super::database::{Row, Tx, column, inconsistent, json, sql, to_json};
+use super::events::{About, EventKind, record_event};
 use crate::clock::Timestamp;
-use crate::id::{AccountId, WebhookId};
+use crate::id::{AccountId, Identifier, WebhookId};
 use crate::store::StoreError;
 
 pub use deliveries::{DeliveryPage, DeliveryRow, DeliveryState, TestDelivery};
@@ -114,7 +114,7 @@ impl Store {
                     (SELECT coalesce(max(sequence), 0) FROM events), $7
              WHERE (SELECT count(*) FROM webhooks WHERE account_id IS NOT DISTINCT FROM $2) < $8",
         )
-        .bind(new.id.to_string())
+        .bind(new.id)
         .bind(new.owner.column())
         .bind(&new.url)
         .bind(&new.description)
@@ -142,7 +142,7 @@ impl Store {
              FROM webhooks WHERE account_id IS NOT DISTINCT FROM $1 AND id > $2 ORDER BY id LIMIT $3",
         )
         .bind(owner.column())
-        .bind(after.map(|it| it.to_string()).unwrap_or_default())
+        .bind(after.unwrap_or(Identifier::MIN))
         .bind(limit)
         .all(&self.db.readers)
         .await?;
@@ -156,7 +156,7 @@ impl Store {
                     reason, since, after_sequence, succeeded_at, failing_since, created_at
              FROM webhooks WHERE id = $1",
         )
-        .bind(id.to_string())
+        .bind(id)
         .optional(&self.db.readers)
         .await?
         .map(|row| webhook_row(&row))
@@ -176,7 +176,7 @@ impl Store {
              UPDATE webhooks SET url = coalesce($2, url), description = coalesce($3, description),
                                  types = coalesce($4, types)
              WHERE id = $1")
-        .bind(id.to_string())
+        .bind(id)
         .bind(&change.url)
         .bind(&change.description)
         .bind(change.types.as_ref().map(to_json))
@@ -190,7 +190,7 @@ impl Store {
                             after_sequence = (SELECT coalesce(max(sequence), 0) FROM events)
                      WHERE id = $1 AND state = 'disabled'",
                 )
-                .bind(id.to_string())
+                .bind(id)
                 .bind(reason)
                 .bind(now.millis())
                 .run(&mut tx)
@@ -215,7 +215,7 @@ impl Store {
         sql("-- rotate_webhook
              UPDATE webhooks SET earlier_secret = secret, earlier_until = $3, secret = $2
              WHERE id = $1 AND coalesce(earlier_until <= $4, TRUE)")
-        .bind(id.to_string())
+        .bind(id)
         .bind(secret)
         .bind(until.millis())
         .bind(now.millis())
@@ -238,7 +238,7 @@ impl Store {
         sql("-- remove_webhook: no more for it
              UPDATE webhooks SET state = 'disabled', reason = 'it is being deleted', since = $2
              WHERE id = $1")
-        .bind(id.to_string())
+        .bind(id)
         .bind(now.millis())
         .run(&self.db.writer)
         .await?;
@@ -248,7 +248,7 @@ impl Store {
                  DELETE FROM webhook_deliveries WHERE (webhook_id, event_id) IN
                      (SELECT webhook_id, event_id FROM webhook_deliveries WHERE webhook_id = $1 LIMIT $2)",
             )
-            .bind(id.to_string())
+            .bind(id)
             .bind(batch)
             .run(&self.db.writer)
             .await?;
@@ -262,7 +262,7 @@ impl Store {
             "-- remove_webhook: the last deliveries\nDELETE FROM webhook_deliveries WHERE webhook_id = $1",
             "-- remove_webhook\nDELETE FROM webhooks WHERE id = $1",
         ] {
-            sql(statement).bind(id.to_string()).run(&mut tx).await?;
+            sql(statement).bind(id).run(&mut tx).await?;
         }
         tx.commit().await
     }
@@ -278,23 +278,20 @@ async fn disable(
     let row = sql("-- disable
          UPDATE webhooks SET state = 'disabled', reason = $2, since = $3
          WHERE id = $1 AND state = 'active' RETURNING account_id, url")
-    .bind(id.to_string())
+    .bind(id)
     .bind(reason)
     .bind(now.millis())
     .optional(&mut *tx)
     .await?;
     let Some(row) = row else { return Ok(()) };
-    let account: Option<String> = column(&row, "account_id")?;
+    let account: Option<AccountId> = column(&row, "account_id")?;
     let detail = json!({"webhookId": id, "url": column::<String>(&row, "url")?, "reason": reason});
-    let account = account.unwrap_or_default();
-    record_event(tx, "webhook.disabled", &id.to_string(), &account, &detail, now).await
+    let (kind, about) = (EventKind::WebhookDisabled, About::of(id));
+    record_event(tx, kind, about, account, &detail.to_string(), now).await
 }
 
 fn owner(row: &Row) -> Result<WebhookOwner, StoreError> {
-    Ok(match column::<Option<String>>(row, "account_id")? {
-        Some(_) => WebhookOwner::Account(parsed(row, "webhooks", "account_id")?),
-        None => WebhookOwner::Server,
-    })
+    column(row, "account_id").map(WebhookOwner::of)
 }
 
 fn webhook_row(row: &Row) -> Result<WebhookRow, StoreError> {
@@ -302,7 +299,7 @@ fn webhook_row(row: &Row) -> Result<WebhookRow, StoreError> {
     let state: String = column(row, "state")?;
     let earlier: Option<Vec<u8>> = column(row, "earlier_secret")?;
     Ok(WebhookRow {
-        id: parsed(row, "webhooks", "id")?,
+        id: column(row, "id")?,
         owner: owner(row)?,
         url: column(row, "url")?,
         description: column(row, "description")?,
@@ -322,11 +319,15 @@ fn webhook_row(row: &Row) -> Result<WebhookRow, StoreError> {
 
 impl WebhookOwner {
     /// What stands in the database; none for the server's.
-    fn column(self) -> Option<String> {
+    fn column(self) -> Option<AccountId> {
         match self {
-            Self::Account(id) => Some(id.to_string()),
+            Self::Account(id) => Some(id),
             Self::Server => None,
         }
+    }
+
+    fn of(account: Option<AccountId>) -> Self {
+        account.map_or(Self::Server, Self::Account)
     }
 }
 

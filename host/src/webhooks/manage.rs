@@ -11,7 +11,7 @@ use super::signature::Secret;
 use super::types::{self, UnknownType};
 use super::{Webhooks, body};
 use crate::clock::Timestamp;
-use crate::id::{EventId, WebhookId};
+use crate::id::{EventId, Identifier as _, WebhookId};
 use crate::store::seal::SealError;
 use crate::store::{
     DeliveryState, NewWebhook, StoreError, TestDelivery, WebhookChange, WebhookOwner, WebhookRow,
@@ -192,10 +192,10 @@ impl Webhooks {
         }
         self.active(id).await?;
         let now = self.clock.now();
-        let (range, mut after, mut all) = ((since, until.unwrap_or(now)), String::new(), 0);
+        let (range, mut after, mut all) = ((since, until.unwrap_or(now)), EventId::MIN, 0);
         loop {
             let (some, last) =
-                self.store.replay_failed(id, range, &after, BATCH, self.clock.now()).await?;
+                self.store.replay_failed(id, range, after, BATCH, self.clock.now()).await?;
             all += some;
             self.wake.notify_one();
             match last {

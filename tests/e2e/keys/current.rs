@@ -6,7 +6,7 @@ use waxwing_tests::{Account, Launch, Port, Server, Smtp};
 
 use super::operations::{Operation, Things};
 use super::with_every_scope;
-use crate::fixture::{change, message};
+use crate::fixture::{change, in_sql, message};
 
 const FROM: &str = "hello@sandbox.test";
 
@@ -25,7 +25,7 @@ struct Change {
 const CHANGES: [Change; 5] = [
     Change {
         what: "the key is deactivated",
-        sql: "UPDATE keys SET state = 'deactivated' WHERE id = '{key}'",
+        sql: "UPDATE keys SET state = 'deactivated' WHERE id = {key}",
         status: 401,
         code: "UNAUTHORIZED",
         login: "535 5.7.8 UNAUTHORIZED",
@@ -33,7 +33,7 @@ const CHANGES: [Change; 5] = [
     },
     Change {
         what: "the key has expired",
-        sql: "UPDATE keys SET expires_at = 1 WHERE id = '{key}'",
+        sql: "UPDATE keys SET expires_at = 1 WHERE id = {key}",
         status: 401,
         code: "UNAUTHORIZED",
         login: "535 5.7.8 UNAUTHORIZED",
@@ -41,7 +41,7 @@ const CHANGES: [Change; 5] = [
     },
     Change {
         what: "the key has lost its scopes",
-        sql: "UPDATE keys SET scopes = '[]' WHERE id = '{key}'",
+        sql: "UPDATE keys SET scopes = '[]' WHERE id = {key}",
         status: 403,
         code: "FORBIDDEN",
         login: "535 5.7.8 FORBIDDEN the key does not have the scope send",
@@ -49,7 +49,7 @@ const CHANGES: [Change; 5] = [
     },
     Change {
         what: "the key is for other addresses",
-        sql: "UPDATE keys SET networks = '[\"192.0.2.0/24\"]' WHERE id = '{key}'",
+        sql: "UPDATE keys SET networks = '[\"192.0.2.0/24\"]' WHERE id = {key}",
         status: 403,
         code: "FORBIDDEN",
         login: "535 5.7.8 FORBIDDEN the key may not be used from this address",
@@ -57,7 +57,7 @@ const CHANGES: [Change; 5] = [
     },
     Change {
         what: "the account is suspended",
-        sql: "UPDATE accounts SET state = 'suspended' WHERE id = '{account}'",
+        sql: "UPDATE accounts SET state = 'suspended' WHERE id = {account}",
         status: 403,
         code: "FORBIDDEN",
         login: "535 5.7.8 FORBIDDEN the account is suspended",
@@ -65,10 +65,10 @@ const CHANGES: [Change; 5] = [
     },
 ];
 
-const UNDO: &str = "UPDATE accounts SET state = 'active' WHERE id = '{account}';
+const UNDO: &str = "UPDATE accounts SET state = 'active' WHERE id = {account};
     UPDATE keys SET state = 'active', expires_at = NULL, networks = '[]', domains = '[]',
                     templates = '[]', scopes = '[\"send\",\"admin\",\"operator\"]'
-    WHERE id = '{key}'";
+    WHERE id = {key}";
 
 #[tokio::test]
 async fn no_operation_works_with_a_key_that_has_just_changed() {
@@ -157,8 +157,8 @@ async fn a_narrowed_key_reaches_only_what_is_left_to_it() {
     let account = with_every_scope(&server);
     let things = Things::of(&server, &account.key).await;
     let narrowings = [
-        "UPDATE keys SET domains = '[\"other.test\"]' WHERE id = '{key}'",
-        "UPDATE keys SET templates = '[\"other\"]' WHERE id = '{key}'",
+        "UPDATE keys SET domains = '[\"other.test\"]' WHERE id = {key}",
+        "UPDATE keys SET templates = '[\"other\"]' WHERE id = {key}",
     ];
     let mut wrong = Vec::new();
     for operation in Operation::all(&server, &things).await {
@@ -208,5 +208,6 @@ async fn used(server: &Server, account: &Account) {
 }
 
 async fn apply(server: &Server, account: &Account, sql: &str) {
-    change(server, &sql.replace("{key}", &account.key_id).replace("{account}", &account.id)).await;
+    let (key, account) = (in_sql(&account.key_id), in_sql(&account.id));
+    change(server, &sql.replace("{key}", &key).replace("{account}", &account)).await;
 }

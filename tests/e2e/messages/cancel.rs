@@ -116,7 +116,7 @@ async fn a_message_that_is_called_back_while_it_is_sent_is_delivered_or_refunded
     until_async("all are at rest", Duration::from_secs(30), at_rest).await;
     let state =
         "SELECT id FROM messages WHERE state = 'delivered' AND recipient <> 'wake@example.com'";
-    let delivered: BTreeSet<String> = database.texts(state).await.into_iter().collect();
+    let delivered: BTreeSet<String> = database.messages(state).await.into_iter().collect();
     let wanted: BTreeSet<String> = sent.iter().map(|(id, _)| id.clone()).collect();
     assert_eq!(delivered, wanted, "what was not canceled was delivered, and nothing else");
     assert_eq!(server.inbox().await.len(), sent.len() + 1, "once");

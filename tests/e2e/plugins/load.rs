@@ -13,7 +13,7 @@ use waxwing_tests::{Server, until_async};
 
 use super::measure::{percentile, tell};
 use super::{Component, PLAN, RENDERER, note, of_kind, server};
-use crate::fixture::Database;
+use crate::fixture::{Database, told};
 
 const CLIENTS: usize = 48;
 const CALM: usize = 1_000;
@@ -144,8 +144,8 @@ async fn hold_each_to_its_generations(
     let mut spent = 0;
     for row in database.texts(ROWS).await {
         let row: Value = serde_json::from_str(&row).expect("SQLite makes JSON");
-        let id = row["id"].as_str().expect("an identifier");
-        let number = numbers.remove(id).expect("no message that nobody was told of");
+        let id = told("msg_", &unhex(row["id"].as_str().expect("an identifier")));
+        let number = numbers.remove(&id).expect("no message that nobody was told of");
         assert_eq!(row["recipient"], format!("n{number}@example.com"));
         let renderer = maker(of_kind(&row, "renderer"), &renderers);
         let policy = maker(of_kind(&row, "plan"), &policies);
@@ -154,7 +154,7 @@ async fn hold_each_to_its_generations(
         let mail = row["body"].as_str().expect("a body in hex");
         assert_body(&unhex(mail), mark, number);
         let price = [1, 2][policy];
-        assert_eq!((&row["credits"], &row["debit"]), (&price.into(), &(-price).into()), "{row}");
+        assert_eq!(row["credits"], price, "{row}");
         let reason = ["price one", "price two"][policy];
         assert_eq!(of_kind(&row, "plan")["reason"], reason, "{row}");
         spent += price;
@@ -169,11 +169,14 @@ async fn hold_each_to_its_generations(
     assert_eq!(server.balance(server.dev_output("accountId")), 1_000_000 - spent);
 }
 
-const ROWS: &str = "SELECT json_object('id', m.id, 'recipient', m.recipient,
-        'subject', m.subject, 'credits', m.credits, 'debit', l.amount,
-        'plugins', json(d.plugins), 'body', hex(b.bytes))
-    FROM messages m JOIN decisions d ON d.message_id = m.id JOIN bodies b ON b.message_id = m.id
-    JOIN ledger l ON l.message_id = m.id AND l.kind = 'debit'";
+/// A decision names the component by its number.
+const ROWS: &str = "SELECT json_object('id', hex(m.id), 'recipient', m.recipient,
+        'subject', m.subject, 'credits', m.credits,
+        'plugins', (SELECT json_group_array(json_patch(i.identity,
+                        json_object('kind', i.kind, 'reason', d.value ->> 2)))
+                    FROM json_each(m.decisions) d JOIN plugin_identities i ON i.id = d.value ->> 0),
+        'body', hex(b.bytes))
+    FROM messages m JOIN bodies b ON b.message_id = m.id";
 
 /// Which of the two generations a decision names, with all that names it.
 fn maker(decision: &Value, generations: &[Marks; 2]) -> usize {

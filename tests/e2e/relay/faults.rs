@@ -66,7 +66,7 @@ async fn kill_9_under_load_loses_no_250() {
     let ask = || async { (database.number("SELECT count(*) FROM queue").await == 0).then_some(()) };
     until_async("the queue is empty", BOUND, ask).await;
     let delivered: BTreeSet<String> = database
-        .texts("SELECT id FROM messages WHERE state = 'delivered'")
+        .messages("SELECT id FROM messages WHERE state = 'delivered'")
         .await
         .into_iter()
         .collect();

@@ -29,7 +29,7 @@ async fn every_byte_that_may_stay_stays_and_every_recipient_has_a_row() {
     let database = Database::of(&server).await;
     assert_eq!(database.number("SELECT count(*) FROM messages").await, 100);
     assert_eq!(database.number("SELECT count(*) FROM bodies").await, 1);
-    assert_eq!(database.texts("SELECT message_id FROM bodies").await, [id]);
+    assert_eq!(database.messages("SELECT message_id FROM bodies").await, [id]);
     database.assert_sound().await;
 }
 

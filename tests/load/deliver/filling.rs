@@ -177,25 +177,30 @@ fn now_ms() -> io::Result<i64> {
 
 /// The numbers `?1` to `?2` without it; the sender `?3`; how many share a body `?4`; that `?5`; when it
 /// was `?6`; the recipients `?7` and their domains `?8`; the route `?9`.
-const ROWS: [&str; 3] = [
-    "INSERT INTO messages (id, account_id, key_id, channel, sender, domain_id, recipient, subject, route,
-                           state, reason, credits, tags, metadata, body_of, created_at, updated_at)
+const ROWS: [&str; 4] = [
+    "INSERT INTO messages (id, period, account_id, key_id, channel, sender, domain_id, recipient, subject,
+                           route, state, reason, credits, decisions, body_of, created_at, updated_at)
      WITH RECURSIVE n (i) AS (SELECT ?1 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?2)
-     SELECT printf('msg_01KAJ00000%016d', i), d.account_id,
+     SELECT unhex(printf('019A6A8000000000%016X', i)), 0x019A6A800000 / 3600000, d.account_id,
             (SELECT min(id) FROM keys k WHERE k.account_id = d.account_id), 'api', ?3, d.id,
             printf(?7, i, i % ?8), 'Your order', ?9, 'queued', 'accepted', 0, '[]',
-            '{}', CASE WHEN i % ?4 > 0 AND i - i % ?4 >= ?1
-                       THEN printf('msg_01KAJ00000%016d', i - i % ?4) END,
+            CASE WHEN i % ?4 > 0 AND i - i % ?4 >= ?1
+                       THEN unhex(printf('019A6A8000000000%016X', i - i % ?4)) END,
             ?6, ?6
      FROM n, domains d WHERE d.name = substr(?3, instr(?3, '@') + 1)",
-    "INSERT INTO bodies (message_id, codec, bytes)
-     SELECT m.id, 'lz4', ?5 FROM messages m
-     WHERE m.id >= printf('msg_01KAJ00000%016d', ?1) AND m.id < printf('msg_01KAJ00000%016d', ?2)
+    "INSERT INTO bodies (message_id, bytes)
+     SELECT m.id, ?5 FROM messages m
+     WHERE m.id >= unhex(printf('019A6A8000000000%016X', ?1)) AND m.id < unhex(printf('019A6A8000000000%016X', ?2))
        AND m.body_of IS NULL",
-    "INSERT INTO events (id, subject, account_id, type, detail, created_at)
-     SELECT replace(m.id, 'msg_', 'evt_'), m.id, m.account_id, 'message.queued', 'accepted', ?6
+    "INSERT INTO events (subject, account_id, type, detail, created_at)
+     SELECT m.id, m.account_id, 2, 'accepted', ?6
      FROM messages m
-     WHERE m.id >= printf('msg_01KAJ00000%016d', ?1) AND m.id < printf('msg_01KAJ00000%016d', ?2)",
+     WHERE m.id >= unhex(printf('019A6A8000000000%016X', ?1)) AND m.id < unhex(printf('019A6A8000000000%016X', ?2))",
+    "INSERT INTO sent (period, state, account_id, changes)
+     SELECT period, 'accepted', account_id, count(*) FROM messages m
+     WHERE m.id >= unhex(printf('019A6A8000000000%016X', ?1)) AND m.id < unhex(printf('019A6A8000000000%016X', ?2))
+     GROUP BY period, account_id
+     ON CONFLICT (period, state, account_id) DO UPDATE SET changes = sent.changes + excluded.changes",
 ];
 
 /// Last, so that they are due soon after it: at `?1`, from the number `?2` on.
@@ -203,7 +208,7 @@ const QUEUE: &str = "INSERT INTO queue (message_id, account_id, lane, due_at, oc
      SELECT id, account_id,
             iif(route = 'sandbox', route, substr(recipient, instr(recipient, '@') + 1)), ?1, 8192
      FROM messages
-     WHERE id >= printf('msg_01KAJ00000%016d', ?2) AND state = 'queued'";
+     WHERE id >= unhex(printf('019A6A8000000000%016X', ?2)) AND state = 'queued'";
 
 #[cfg(test)]
 mod tests {

@@ -76,7 +76,7 @@ impl Database {
 /// An identifier is the original's, with the number of the copy for its random part.
 const COPIES: &str = "CREATE TEMP TABLE copies AS
     SELECT d.id AS original, ?3 AS old, label.value AS new,
-           substr(d.id, 1, 14) || printf('%016d', label.key + 1) AS id
+           unhex(substr(hex(d.id), 1, 12) || printf('%020X', label.key + 1)) AS id
     FROM domains d, json_each(?1) AS label
     WHERE d.name = ?2 AND instr(d.skeleton, ?3) > 0";
 
@@ -84,10 +84,10 @@ const COPIES: &str = "CREATE TEMP TABLE copies AS
 const COPY: [(&str, u64); 3] = [
     (
         "INSERT INTO domains (id, account_id, name, kind, verification_token, progress, missing,
-                              requirements, decision, created_at, phase, since, skeleton)
+                              requirements, decision, created_at, phase, since, organizational, skeleton)
          SELECT c.id, d.account_id, replace(d.name, old, new), d.kind, d.verification_token,
                 d.progress, replace(d.missing, old, new), replace(d.requirements, old, new),
-                d.decision, d.created_at, d.phase, d.since, replace(d.skeleton, old, new)
+                d.decision, d.created_at, d.phase, d.since, '', replace(d.skeleton, old, new)
          FROM copies c JOIN domains d ON d.id = c.original",
         1,
     ),

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use super::from_row;
 use super::page::{Listed, PAGED, Page, PageDoc, WHOLE};
-use crate::id::{AccountId, MessageId};
+use crate::id::{AccountId, KeyId, MessageId};
 use crate::message::state::MessageState;
 use crate::store::records::EventRow;
 use crate::store::{AttemptRow, MessageDetails, MessageRow};
@@ -22,7 +22,8 @@ pub struct MessageSummary {
     #[schema(value_type = String)]
     account_id: AccountId,
     /// The key that it was sent with, `key_…`.
-    key_id: String,
+    #[schema(value_type = String)]
+    key_id: KeyId,
     /// `api`, `smtp` or `dashboard`.
     channel: String,
     /// The slug of the template; none for a message that the client sent as a complete RFC 5322 message.
@@ -63,7 +64,8 @@ pub struct MessageSummary {
     #[schema(format = "date-time")]
     complained_at: Option<String>,
     /// The message that this one resends.
-    resent_from: Option<String>,
+    #[schema(value_type = Option<String>)]
+    resent_from: Option<MessageId>,
 }
 
 /// All that is known of a message.

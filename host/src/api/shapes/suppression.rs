@@ -5,6 +5,7 @@ use utoipa::ToSchema;
 
 use super::page::{Listed, PAGED, Page, PageDoc};
 use super::{Problem, from_row};
+use crate::id::MessageId;
 use crate::store::SuppressionRow;
 use crate::store::records::SuppressionKind;
 
@@ -20,7 +21,8 @@ pub struct Suppression {
     /// In the words of whoever put it there.
     reason: String,
     /// The message that bounced or was complained about.
-    message_id: Option<String>,
+    #[schema(value_type = Option<String>)]
+    message_id: Option<MessageId>,
     /// When it was put there.
     #[schema(format = "date-time")]
     created_at: String,

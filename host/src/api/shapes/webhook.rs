@@ -100,7 +100,8 @@ pub struct WebhookTest {
 #[serde(rename_all = "camelCase")]
 pub struct WebhookDelivery {
     /// `evt_…`, as in the header `webhook-id` of every try.
-    id: String,
+    #[schema(value_type = String)]
+    id: EventId,
     /// As in `message.delivered`.
     r#type: String,
     /// What it is.

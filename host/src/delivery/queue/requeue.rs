@@ -37,7 +37,7 @@ pub async fn requeue_waiting(store: &Store, admission: &AdmissionControl, now: T
         }
     }
     if let Some(after) = all {
-        match store.wake_all(&after, now).await {
+        match store.wake_all(after, now).await {
             Ok((_, Some(after))) => admission.destinations.requeue().request_all(after),
             Ok((_, None)) => {}
             Err(error) => {

@@ -109,7 +109,7 @@ pub async fn message(
 ) -> Result<Option<(Queued, WhyMessage)>, StoreError> {
     let Some(queued) = store.queued(id).await? else { return Ok(None) };
     let account = BTreeSet::from([queued.due.account_id]);
-    let address = queued.recipient.iter().map(EmailAddress::folded).collect();
+    let address = queued.recipient.iter().map(|it| (queued.due.account_id, it.folded())).collect();
     let facts = store.lease_facts(&account, &address, admission.clock.now()).await?;
     let row = Row {
         due: &queued.due,

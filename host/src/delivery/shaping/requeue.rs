@@ -6,6 +6,7 @@ use std::mem;
 use std::sync::Mutex;
 
 use crate::delivery::lock::lock;
+use crate::id::MessageId;
 use crate::message::waits_for::WaitsFor;
 
 /// Messages requeued after the first success, and at most at once.
@@ -30,7 +31,7 @@ pub struct RequeueRequests {
     /// One message of each destination behind that name, so that each is probed.
     pub one_per_destination: Option<String>,
     /// All waiting messages behind that identifier, because their route may have changed.
-    pub all: Option<String>,
+    pub all: Option<MessageId>,
     /// The most messages to requeue, by what they wait for.
     pub most: BTreeMap<WaitsFor, u32>,
     /// Of these one message each is requeued, if many wait.
@@ -75,7 +76,7 @@ impl Requeue {
         self.with(|requests| earlier(&mut requests.one_per_destination, after));
     }
 
-    pub fn request_all(&self, after: String) {
+    pub fn request_all(&self, after: MessageId) {
         self.with(|requests| earlier(&mut requests.all, after));
     }
 
@@ -91,8 +92,9 @@ impl Requeue {
 }
 
 /// Keeps the earlier of two positions: a request from the beginning must not be lost.
-fn earlier(requests: &mut Option<String>, after: String) {
-    *requests = Some(requests.take().map_or(after.clone(), |it| it.min(after)));
+fn earlier<T: Ord>(requests: &mut Option<T>, after: T) {
+    let before = requests.take();
+    *requests = before.into_iter().chain([after]).min();
 }
 
 #[cfg(test)]

@@ -92,7 +92,7 @@ async fn a_dead_address_is_suppressed_with_the_message_that_found_out() {
     let id = fixture.send("Ada@Example.com").await;
     fixture.until_state(id, "bounced").await;
     let row = suppression(&fixture, "ada@example.com").await.expect("it is on the list");
-    assert_eq!((row.kind.as_str(), row.message_id.clone()), ("bounce", Some(id.to_string())));
+    assert_eq!((row.kind.as_str(), row.message_id), ("bounce", Some(id)));
     assert!(row.reason.contains("no such user"), "{row:?}");
     fixture.finish().await;
 }

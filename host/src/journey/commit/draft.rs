@@ -14,7 +14,9 @@ use crate::journey::accept::record_step;
 use crate::journey::accept::refusal::{Outage, Refusal, Refused};
 use crate::journey::accept::request::Request;
 use crate::store::RefusalRecord;
-use crate::store::records::{Acceptance, Answer, Job, JobOutcome, NewMessage, Slot};
+use crate::store::records::{
+    Acceptance, Answer, Job, JobOutcome, NewMessage, PluginDecision, Slot,
+};
 
 /// The messages of a request as far as they are decided.
 #[derive(Debug)]
@@ -69,7 +71,7 @@ impl<'a> Draft<'a> {
                 id,
                 account_id: self.sender.key.account_id,
                 code: refusal.code(),
-                plugins: super::to_json(&decisions),
+                plugins: super::recorded(&decisions),
             });
         }
         Refused { refusal, decision }
@@ -93,7 +95,7 @@ impl<'a> Draft<'a> {
         }
         // What was decided of each message, should the balance refuse it in the end.
         let decided = |slot: &Slot| match slot {
-            Slot::Message(it) => Some((it.decision_id, Arc::clone(&it.decisions))),
+            Slot::Message(it) => Some((DecisionId::of(it.id), Arc::clone(&it.decisions))),
             Slot::Refused(_) => None,
         };
         let decided: Vec<_> = self.slots.iter().map(decided).collect();
@@ -138,7 +140,7 @@ fn follow(
     commit: &Commit,
     sender: &Sender,
     answers: &[Answer],
-    decided: Vec<Option<(DecisionId, Arc<str>)>>,
+    decided: Vec<Option<(DecisionId, Arc<[PluginDecision]>)>>,
 ) -> Vec<Option<DecisionId>> {
     let unpaid = answers.iter().zip(decided).map(|(answer, decided)| match (answer, decided) {
         (Answer::Accepted { credits_remaining, .. }, _) => {

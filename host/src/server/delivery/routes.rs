@@ -11,6 +11,7 @@ use crate::delivery::limits::Limits;
 use crate::delivery::routing::route::{Route, Routes, Rule, Smarthost};
 use crate::delivery::shaping::admission::{AdmissionControl, RoutingTable};
 use crate::delivery::smtp::{Login, Password, Security};
+use crate::id::{Identifier as _, MessageId};
 
 /// The password of a smarthost cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -65,7 +66,7 @@ impl RouteReloader {
         let destinations = &self.admission.destinations;
         destinations.forget();
         match change {
-            RoutesChange::Changed => destinations.requeue().request_all(String::new()),
+            RoutesChange::Changed => destinations.requeue().request_all(MessageId::MIN),
             RoutesChange::Unchanged => {
                 destinations.requeue().request_one_per_destination(String::new());
             }

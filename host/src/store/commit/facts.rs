@@ -1,20 +1,21 @@
-//! What is read before anything is decided, in one statement for each table.
+//! What is read before anything is decided.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::super::database::{Tx, column, json, parsed, sql};
+use super::super::database::{Tx, args, column, each, json, sql};
 use super::super::keys::mode;
 use crate::clock::Timestamp;
+use crate::id::AccountId;
 use crate::store::StoreError;
 use crate::store::records::{Answer, CommitFacts, Job, Slot};
 
 /// Reads all that deciding these jobs needs.
 pub async fn read(tx: &mut Tx, jobs: &[Job], now: Timestamp) -> Result<CommitFacts, StoreError> {
     let revision = sql("-- commit: revision\nSELECT value FROM revision").one(&mut *tx).await?;
-    let accounts: BTreeSet<String> = jobs.iter().map(|job| job.account_id.to_string()).collect();
+    let accounts: BTreeSet<AccountId> = jobs.iter().map(|job| job.account_id).collect();
     let rows = sql("-- commit: balances
-         SELECT id, balance FROM accounts WHERE id IN (SELECT value FROM json_each($1))")
-    .list(&accounts)
+         SELECT id, balance FROM accounts WHERE id IN (SELECT unhex(value) FROM json_each($1))")
+    .ids(accounts.iter().copied())
     .all(&mut *tx)
     .await?;
     let mut facts = CommitFacts {
@@ -24,30 +25,9 @@ pub async fn read(tx: &mut Tx, jobs: &[Job], now: Timestamp) -> Result<CommitFac
         answers: HashMap::new(),
     };
     for row in &rows {
-        facts.balances.insert(parsed(row, "accounts", "id")?, column(row, "balance")?);
+        facts.balances.insert(column(row, "id")?, column(row, "balance")?);
     }
-    let recipients: BTreeSet<String> = jobs
-        .iter()
-        .flat_map(|job| &job.slots)
-        .filter_map(|slot| match slot {
-            Slot::Message(message) => Some(message.recipient.folded()),
-            Slot::Refused(_) => None,
-        })
-        .collect();
-    let rows = sql("-- commit: suppressions
-         SELECT account_id, address FROM suppressions
-         WHERE account_id IN (SELECT value FROM json_each($1))
-           AND address IN (SELECT value FROM json_each($2))
-           AND (expires_at IS NULL OR expires_at > $3)")
-    .list(&accounts)
-    .list(&recipients)
-    .bind(now.millis())
-    .all(&mut *tx)
-    .await?;
-    for row in &rows {
-        let account = parsed(row, "suppressions", "account_id")?;
-        facts.suppressed.insert((account, column(row, "address")?));
-    }
+    facts.suppressed = suppressed(tx, jobs, now).await?;
     let keys: Vec<&str> =
         jobs.iter().filter_map(|job| job.idempotency.as_ref()).map(|it| it.key.as_str()).collect();
     if keys.is_empty() {
@@ -55,19 +35,45 @@ pub async fn read(tx: &mut Tx, jobs: &[Job], now: Timestamp) -> Result<CommitFac
     }
     let rows = sql("-- commit: idempotency
          SELECT account_id, mode, key, body_hash, answer FROM idempotency
-         WHERE account_id IN (SELECT value FROM json_each($1))
+         WHERE account_id IN (SELECT unhex(value) FROM json_each($1))
            AND key IN (SELECT value FROM json_each($2)) AND expires_at > $3")
-    .list(&accounts)
+    .ids(accounts)
     .list(&keys)
     .bind(now.millis())
     .all(&mut *tx)
     .await?;
     for row in &rows {
-        let account = parsed(row, "idempotency", "account_id")?;
+        let account: AccountId = column(row, "account_id")?;
         let mode = mode(row, "idempotency")?;
         let answers: Vec<Answer> = json(row, "idempotency", "answer")?;
         let key = (account, mode, column(row, "key")?);
         facts.answers.insert(key, (column(row, "body_hash")?, answers));
     }
     Ok(facts)
+}
+
+/// Which recipients are on their accounts' suppression lists: a look for each, in the order of the list.
+async fn suppressed(
+    tx: &mut Tx,
+    jobs: &[Job],
+    now: Timestamp,
+) -> Result<HashSet<(AccountId, String)>, StoreError> {
+    let recipients: BTreeSet<(AccountId, String)> = jobs
+        .iter()
+        .flat_map(|job| job.slots.iter().map(move |slot| (job.account_id, slot)))
+        .filter_map(|(account, slot)| match slot {
+            Slot::Message(message) => Some((account, message.recipient.folded())),
+            Slot::Refused(_) => None,
+        })
+        .collect();
+    let found = each(
+        "-- commit: suppressed
+         SELECT 1 AS is_there FROM suppressions
+         WHERE account_id = $1 AND address = $2 AND (expires_at IS NULL OR expires_at > $3)",
+        recipients.iter().map(|(account, address)| args![*account, address, now.millis()]),
+    )
+    .find(tx)
+    .await?;
+    let suppressed = recipients.into_iter().zip(found);
+    Ok(suppressed.filter_map(|(it, found)| found.map(|_| it)).collect())
 }

@@ -1,29 +1,36 @@
 //! Writes what was accepted, table by table.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 
 use serde_json::json;
 
-use super::super::database::{Tx, args, inconsistent, inserts, sql, to_json};
-use super::super::events::{self, StateChange, record_event};
+use super::super::database::{Tx, args, column, each, inconsistent, inserts, sql, to_json};
+use super::super::events::{self, About, StateChange, record_event};
+use super::super::identities::{Added, Identities};
 use crate::clock::Timestamp;
-use crate::id::{AccountId, KeyId, MessageId};
+use crate::id::{AccountId, MessageId};
 use crate::store::StoreError;
 use crate::store::records::{
     Accepted, Answer, BodyOf, Idempotency, Job, JobOutcome, ReturnPath, Verdict,
 };
 
-/// Writes what was decided of `jobs`.
+/// What `sent` calls a message that was accepted, whatever state it began in.
+const ACCEPTED: &str = "accepted";
+
+/// Writes what was decided of the jobs.
 pub async fn write(
     tx: &mut Tx,
-    jobs: &[Job],
-    verdict: &Verdict<'_>,
+    (jobs, verdict): (&[Job], &Verdict<'_>),
+    identities: (&Identities, &mut Added),
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let accepted = &verdict.accepted;
-    write_messages(tx, accepted, now).await?;
+    let debits = write_debits(tx, accepted, now).await?;
+    write_messages(tx, accepted, &debits, identities, now).await?;
     write_bodies(tx, accepted).await?;
     write_queue(tx, accepted).await?;
+    events::count_sent(tx, accepted.iter().map(|row| (row.message.id, row.account, ACCEPTED)))
+        .await?;
     let changes = accepted.iter().map(|row| StateChange {
         message: row.message.id,
         account: row.account,
@@ -31,8 +38,6 @@ pub async fn write(
         reason: &row.reason,
     });
     events::record_changes(tx, changes, now).await?;
-    write_decisions(tx, accepted, now).await?;
-    write_debits(tx, accepted, now).await?;
     write_usage(tx, accepted, now).await?;
     for (job, verdict_of_job) in jobs.iter().zip(&verdict.jobs) {
         if let (Some(key), JobOutcome::Answered(answers)) =
@@ -42,9 +47,9 @@ pub async fn write(
         }
     }
     for event in &verdict.credit_events {
-        let subject = event.account.to_string();
-        let facts = json!({"balance": event.balance, "threshold": event.threshold});
-        record_event(tx, event.kind.as_str(), &subject, &subject, &facts, now).await?;
+        let facts = json!({"balance": event.balance, "threshold": event.threshold}).to_string();
+        let about = About::of(event.account);
+        record_event(tx, event.kind.into(), about, Some(event.account), &facts, now).await?;
     }
     Ok(())
 }
@@ -63,7 +68,7 @@ async fn keep_answers(
          ON CONFLICT (account_id, mode, key) DO UPDATE SET body_hash = excluded.body_hash,
              answer = excluded.answer, expires_at = excluded.expires_at
          WHERE idempotency.expires_at <= $7")
-    .bind(job.account_id.to_string())
+    .bind(job.account_id)
     .bind(job.mode.as_str())
     .bind(&key.key)
     .bind(&key.body_hash[..])
@@ -78,23 +83,59 @@ async fn keep_answers(
     }
 }
 
-async fn write_messages(
+/// One debit for each account, whatever number of its messages it pays for. Answers their rows.
+async fn write_debits(
     tx: &mut Tx,
     accepted: &[Accepted<'_>],
     now: Timestamp,
+) -> Result<HashMap<AccountId, i64>, StoreError> {
+    let mut sums: BTreeMap<AccountId, (i64, u32)> = BTreeMap::new();
+    for row in accepted.iter().filter(|row| row.charged.0 > 0) {
+        let (amount, messages) = sums.entry(row.account).or_default();
+        *amount += row.charged.0;
+        *messages += 1;
+    }
+    let debits = each(
+        "-- commit: debits
+         INSERT INTO ledger (account_id, kind, amount, messages, created_at)
+         VALUES ($1, 'debit', $2, $3, $4)
+         RETURNING id",
+        sums.iter()
+            .map(|(account, (amount, messages))| args![*account, -amount, *messages, now.millis()]),
+    )
+    .find(tx)
+    .await?;
+    let mut rows = HashMap::with_capacity(sums.len());
+    for (account, row) in sums.into_keys().zip(debits.into_iter().flatten()) {
+        rows.insert(account, column(&row, "id")?);
+    }
+    Ok(rows)
+}
+
+async fn write_messages(
+    tx: &mut Tx,
+    accepted: &[Accepted<'_>],
+    debits: &HashMap<AccountId, i64>,
+    (identities, added): (&Identities, &mut Added),
+    now: Timestamp,
 ) -> Result<(), StoreError> {
-    let rows = accepted.iter().map(|row| {
+    let mut decisions = Vec::with_capacity(accepted.len());
+    for row in accepted {
+        decisions.push(identities.shorten(tx, added, &row.message.decisions).await?);
+    }
+    let rows = accepted.iter().zip(decisions).map(|(row, decisions)| {
         let message = row.message;
         let template = message.template.as_ref();
         args![
-            message.id.to_string(),
-            row.account.to_string(),
-            row.key.to_string(),
+            message.id,
+            message.id.period(),
+            row.account,
+            row.key,
             message.channel,
             template.map(|(slug, _)| slug),
             template.map(|(_, revision)| i64::try_from(*revision).unwrap_or(i64::MAX)),
             message.sender.to_string(),
-            message.domain.to_string(),
+            message.domain,
             match &message.return_path {
                 ReturnPath::Author => None,
                 ReturnPath::Other(path) => {
@@ -107,31 +148,32 @@ async fn write_messages(
             row.state.as_str(),
             row.reason.as_ref(),
             row.charged.0,
-            to_json(&message.tags),
-            to_json(&message.metadata),
+            debits.get(&row.account).copied().filter(|_| row.charged.0 > 0),
+            (!message.tags.is_empty()).then(|| to_json(&message.tags)),
+            (!message.metadata.is_empty()).then(|| to_json(&message.metadata)),
+            decisions,
             match &message.body {
                 BodyOf::Own(_) => None,
-                BodyOf::Message(other) => Some(other.to_string()),
+                BodyOf::Message(other) => Some(*other),
             },
-            message.resent_from.map(|it| it.to_string()),
+            message.resent_from,
             now.millis(),
             now.millis(),
         ]
     });
     inserts("-- commit: messages
-         INSERT INTO messages (id, account_id, key_id, channel, template_slug, template_revision, sender,
-                               domain_id, return_path, recipient, subject, route, state, reason, credits,
-                               tags, metadata, body_of, resent_from, created_at, updated_at)", rows, "").run(tx).await
+         INSERT INTO messages (id, period, account_id, key_id, channel, template_slug, template_revision,
+                               sender, domain_id, return_path, recipient, subject, route, state, reason,
+                               credits, debit, tags, metadata, decisions, body_of, resent_from, created_at,
+                               updated_at)", rows, "").run(tx).await
 }
 
 async fn write_bodies(tx: &mut Tx, accepted: &[Accepted<'_>]) -> Result<(), StoreError> {
     let rows = accepted.iter().filter_map(|row| match &row.message.body {
-        BodyOf::Own(body) => Some(args![row.message.id.to_string(), "lz4", body.bytes()]),
+        BodyOf::Own(body) => Some(args![row.message.id, body.bytes()]),
         BodyOf::Message(_) => None,
     });
-    inserts("-- commit: bodies\nINSERT INTO bodies (message_id, codec, bytes)", rows, "")
-        .run(tx)
-        .await
+    inserts("-- commit: bodies\nINSERT INTO bodies (message_id, bytes)", rows, "").run(tx).await
 }
 
 async fn write_queue(tx: &mut Tx, accepted: &[Accepted<'_>]) -> Result<(), StoreError> {
@@ -146,8 +188,8 @@ async fn write_queue(tx: &mut Tx, accepted: &[Accepted<'_>]) -> Result<(), Store
         let message = row.message;
         let due = row.due_at?;
         Some(args![
-            message.id.to_string(),
-            row.account.to_string(),
+            message.id,
+            row.account,
             message.route.lane(&message.recipient),
             due.millis(),
             octets.get(message.body.of(&message.id)).copied(),
@@ -163,81 +205,21 @@ async fn write_queue(tx: &mut Tx, accepted: &[Accepted<'_>]) -> Result<(), Store
     .await
 }
 
-async fn write_decisions(
-    tx: &mut Tx,
-    accepted: &[Accepted<'_>],
-    now: Timestamp,
-) -> Result<(), StoreError> {
-    let rows = accepted.iter().map(|row| {
-        args![
-            row.message.decision_id.to_string(),
-            row.account.to_string(),
-            row.message.id.to_string(),
-            "accepted",
-            &*row.message.decisions,
-            now.millis(),
-        ]
-    });
-    inserts(
-        "-- commit: decisions
-         INSERT INTO decisions (id, account_id, message_id, outcome, plugins, created_at)",
-        rows,
-        "",
-    )
-    .run(tx)
-    .await
-}
-
-async fn write_debits(
-    tx: &mut Tx,
-    accepted: &[Accepted<'_>],
-    now: Timestamp,
-) -> Result<(), StoreError> {
-    let charged = accepted.iter().filter(|row| row.charged.0 > 0);
-    let rows = charged.map(|row| {
-        args![
-            row.account.to_string(),
-            "debit",
-            -row.charged.0,
-            row.message.id.to_string(),
-            now.millis(),
-        ]
-    });
-    inserts(
-        "-- commit: debits
-         INSERT INTO ledger (account_id, kind, amount, message_id, created_at)",
-        rows,
-        "",
-    )
-    .run(tx)
-    .await
-}
-
 async fn write_usage(
     tx: &mut Tx,
     accepted: &[Accepted<'_>],
     now: Timestamp,
 ) -> Result<(), StoreError> {
     let mut sent: BTreeMap<AccountId, i64> = BTreeMap::new();
-    let mut keys: BTreeSet<KeyId> = BTreeSet::new();
     for row in accepted {
         *sent.entry(row.account).or_default() += 1;
-        keys.insert(row.key);
     }
     inserts(
         "-- commit: usage
-         INSERT INTO usage (account_id, day, sent)",
-        sent.into_iter().map(|(account, sent)| args![account.to_string(), now.day(), sent]),
-        " ON CONFLICT (account_id, day) DO UPDATE SET sent = usage.sent + excluded.sent",
+         INSERT INTO usage (day, account_id, sent)",
+        sent.into_iter().map(|(account, sent)| args![now.day(), account, sent]),
+        " ON CONFLICT (day, account_id) DO UPDATE SET sent = usage.sent + excluded.sent",
     )
     .run(tx)
-    .await?;
-    sql("-- commit: last use of keys, to about a minute
-         UPDATE keys SET last_used_at = $1
-         WHERE id IN (SELECT value FROM json_each($2)) AND coalesce(last_used_at, 0) < $1 - 60000")
-    .bind(now.millis())
-    .list(&keys)
-    .run(tx)
     .await
-    .map(|_| ())
 }

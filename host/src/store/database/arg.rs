@@ -1,10 +1,15 @@
-//! What can be bound to a statement: the four kinds of values that every database has. A null has a kind, too,
+//! What can be bound to a statement: the kinds of values that every database has. A null has a kind, too,
 //! for PostgreSQL asks for it.
 
 use std::convert::identity;
+use std::fmt::Write as _;
 
 use sqlx::Arguments as _;
 use sqlx::sqlite::SqliteArguments;
+
+use crate::id::{
+    AccountId, DecisionId, DomainId, EventId, Identifier, KeyId, MessageId, TemplateId, WebhookId,
+};
 
 /// A value to bind.
 #[derive(Debug)]
@@ -13,6 +18,7 @@ pub enum Arg {
     Flag(Option<bool>),
     Text(Option<String>),
     Bytes(Option<Vec<u8>>),
+    Id(Option<[u8; 16]>),
 }
 
 /// What becomes an [`Arg`].
@@ -30,6 +36,7 @@ impl Arg {
             Self::Flag(value) => arguments.add(value),
             Self::Text(value) => arguments.add(value),
             Self::Bytes(value) => arguments.add(value),
+            Self::Id(value) => arguments.add(value.map(|it| it.to_vec())),
         };
         added.expect("the driver encodes these kinds without a failure");
     }
@@ -66,6 +73,15 @@ kinds! {
     Vec<u8> => Bytes, identity;
     &Vec<u8> => Bytes, Vec::clone;
     &[u8] => Bytes, <[u8]>::to_vec;
+    [u8; 16] => Id, identity;
+    AccountId => Id, Identifier::to_bytes;
+    DecisionId => Id, Identifier::to_bytes;
+    DomainId => Id, Identifier::to_bytes;
+    EventId => Id, Identifier::to_bytes;
+    KeyId => Id, Identifier::to_bytes;
+    MessageId => Id, Identifier::to_bytes;
+    TemplateId => Id, Identifier::to_bytes;
+    WebhookId => Id, Identifier::to_bytes;
 }
 
 impl IntoArg for &Option<String> {
@@ -84,6 +100,23 @@ macro_rules! args {
 }
 
 pub(crate) use args;
+
+/// An identifier within JSON: its bytes in hexadecimal digits, which the text reads by `unhex`.
+pub fn digits<T: Identifier>(id: T) -> String {
+    format!("{:032X}", u128::from_be_bytes(id.to_bytes()))
+}
+
+/// Identifiers as a list.
+pub fn hexadecimal<T: Identifier>(ids: impl IntoIterator<Item = T>) -> String {
+    let mut text = String::from("[");
+    for id in ids {
+        let separator = if text.len() == 1 { "" } else { "," };
+        write!(text, "{separator}\"{:032X}\"", u128::from_be_bytes(id.to_bytes()))
+            .expect("a string takes everything");
+    }
+    text.push(']');
+    text
+}
 
 /// JSON text of our own values.
 pub fn to_json<T: serde::Serialize + ?Sized>(value: &T) -> String {

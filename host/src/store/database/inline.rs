@@ -136,7 +136,7 @@ impl Drop for Held {
 }
 
 /// Does what may wait, on a thread that has nothing else to do meanwhile.
-fn waiting<T>(work: impl FnOnce() -> T) -> T {
+pub fn waiting<T>(work: impl FnOnce() -> T) -> T {
     match Handle::try_current().map(|it| it.runtime_flavor()) {
         Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(work),
         Ok(_) | Err(_) => work(),
@@ -152,13 +152,14 @@ pub fn rows(
 ) -> Result<Vec<Row>, DriverError> {
     let mut statement = text.prepare(connection)?;
     bind(&mut statement, arguments)?;
-    let names: Arc<[Box<str>]> = statement.column_names().into_iter().map(Box::from).collect();
+    let mut names: Option<Arc<[Box<str>]>> = None;
     let reads = statement.readonly();
     let mut found = statement.raw_query();
     let mut rows = Vec::new();
     while let Some(row) = found.next()? {
         if rows.len() < most {
-            rows.push(Row::Inline(InlineRow::read(&names, row)?));
+            let all = || row.as_ref().column_names().into_iter().map(Box::from).collect();
+            rows.push(Row::Inline(InlineRow::read(names.get_or_insert_with(all), row)?));
         } else if reads {
             break;
         }
@@ -236,16 +237,46 @@ impl std::ops::DerefMut for Prepared<'_> {
     }
 }
 
+/// Runs a statement once for each row of values, which its text calls `$1`, `$2`, …, and answers how many rows each
+/// has written.
+pub fn run_numbered<const COLUMNS: usize>(
+    connection: &Connection,
+    text: &str,
+    rows: impl Iterator<Item = [Arg; COLUMNS]>,
+) -> Result<Vec<u64>, DriverError> {
+    let mut statement = connection.prepare_cached(text)?;
+    let numbers: Vec<usize> =
+        (1..=statement.parameter_count()).map(|index| number(&statement, index)).collect();
+    let mut written = Vec::with_capacity(rows.size_hint().0);
+    for row in rows {
+        for (index, number) in numbers.iter().enumerate() {
+            if let Some(value) = row.get(number - 1) {
+                statement.raw_bind_parameter(index + 1, value)?;
+            }
+        }
+        let mut found = statement.raw_query();
+        while found.next()?.is_some() {}
+        drop(found);
+        written.push(connection.changes());
+    }
+    Ok(written)
+}
+
 /// Binds `$n` to the nth value; SQLite itself numbers such names by their first place in the text. What has no
 /// value is null.
 fn bind(statement: &mut Statement<'_>, arguments: &[Arg]) -> rusqlite::Result<()> {
     for index in 1..=statement.parameter_count() {
-        let number = statement.parameter_name(index).and_then(|name| name.get(1..)?.parse().ok());
-        if let Some(value) = arguments.get(number.unwrap_or(index) - 1) {
+        if let Some(value) = arguments.get(number(statement, index) - 1) {
             statement.raw_bind_parameter(index, value)?;
         }
     }
     Ok(())
+}
+
+/// Which `$n` a parameter is.
+fn number(statement: &Statement<'_>, index: usize) -> usize {
+    let name = statement.parameter_name(index);
+    name.and_then(|name| name.get(1..)?.parse().ok()).unwrap_or(index)
 }
 
 impl ToSql for Arg {
@@ -255,6 +286,7 @@ impl ToSql for Arg {
             Self::Flag(value) => value.map(|it| ValueRef::Integer(it.into())),
             Self::Text(value) => value.as_ref().map(|it| ValueRef::Text(it.as_bytes())),
             Self::Bytes(value) => value.as_ref().map(|it| ValueRef::Blob(it)),
+            Self::Id(value) => value.as_ref().map(|it| ValueRef::Blob(it)),
         };
         Ok(ToSqlOutput::Borrowed(value.unwrap_or(ValueRef::Null)))
     }

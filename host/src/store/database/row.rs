@@ -8,6 +8,9 @@ use serde::de::DeserializeOwned;
 use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
 
+use crate::id::{
+    AccountId, DecisionId, DomainId, EventId, Identifier, KeyId, MessageId, TemplateId, WebhookId,
+};
 use crate::store::StoreError;
 use crate::store::error::DriverError;
 
@@ -48,7 +51,7 @@ impl InlineRow {
     }
 }
 
-/// What a column can be read as: an integer, a flag, a text or bytes.
+/// What a column can be read as: an integer, a flag, a text, bytes or an identifier.
 pub trait Column<'r>: Sized {
     fn read(row: &'r Row, name: &str) -> Result<Self, DriverError>;
 }
@@ -87,7 +90,29 @@ as_stored! {
     String: Value::Text(it) => it.clone();
     &'r str: Value::Text(it) => it.as_str();
     Vec<u8>: Value::Blob(it) => it.clone();
+    &'r [u8]: Value::Blob(it) => it.as_slice();
 }
+
+/// An identifier is its 16 bytes.
+macro_rules! identifiers {
+    ($($type:ty),+) => {$(
+        impl Column<'_> for $type {
+            fn read(row: &Row, name: &str) -> Result<Self, DriverError> {
+                Option::read(row, name)?.ok_or_else(|| unreadable(name))
+            }
+        }
+
+        impl Column<'_> for Option<$type> {
+            fn read(row: &Row, name: &str) -> Result<Self, DriverError> {
+                let bytes: Option<&[u8]> = Option::read(row, name)?;
+                let id = |bytes: &[u8]| bytes.try_into().map(<$type>::from_bytes);
+                bytes.map(id).transpose().map_err(|_| unreadable(name))
+            }
+        }
+    )+};
+}
+
+identifiers!(AccountId, DecisionId, DomainId, EventId, KeyId, MessageId, TemplateId, WebhookId);
 
 /// Databases have one type for integers.
 macro_rules! narrowed {
@@ -135,6 +160,18 @@ pub fn json<T: DeserializeOwned>(
 ) -> Result<T, StoreError> {
     let text: &str = column(row, name)?;
     serde_json::from_str(text).map_err(|_| inconsistent(table, name, text))
+}
+
+/// Reads a text column that holds JSON, or nothing where that would be empty.
+pub fn json_or_empty<T: DeserializeOwned + Default>(
+    row: &Row,
+    table: &'static str,
+    name: &'static str,
+) -> Result<T, StoreError> {
+    match column::<Option<&str>>(row, name)? {
+        Some(_) => json(row, table, name),
+        None => Ok(T::default()),
+    }
 }
 
 /// The error for a column whose value this version of the server does not know.

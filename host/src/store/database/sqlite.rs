@@ -1,18 +1,15 @@
 //! SQLite: one file in WAL mode, `synchronous=FULL`, one writer, many readers.
 
 use std::path::Path;
-use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-use include_dir::{Dir, File, include_dir};
-use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
-use sqlx::sqlite::{
-    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
-};
-use sqlx::{ConnectOptions, Connection, Row, SqlSafeStr, SqliteConnection};
+use sqlx::migrate::MigrateError;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{ConnectOptions, Connection, Row, SqliteConnection};
 
 use super::inline::{Access, Inline};
-use super::{Connections, Database, Purpose};
+use super::{Connections, Database, Purpose, convert, migrations};
+use crate::store::error::WHOLE_SCHEMA;
 use crate::store::{StoreError, embedded};
 
 pub const READERS: u32 = 4;
@@ -24,11 +21,6 @@ const PAGE_WAIT: Duration = Duration::from_secs(2);
 const PAGE_TIME: Duration = Duration::from_secs(5);
 /// SQLite asks every so many steps of a statement whether the time is over.
 const STEPS_BETWEEN_CHECKS: i32 = 1_000;
-static MIGRATION_FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../migrations/sqlite");
-/// Read here and not by `sqlx::migrate!`: sqlx's macros build tokio, sqlx and SQLite a second time, for the compiler.
-static MIGRATIONS: LazyLock<Migrator> = LazyLock::new(|| {
-    Migrator::with_migrations(MIGRATION_FILES.files().filter_map(migration).collect())
-});
 /// `SQLITE_INTERRUPT`: the time of a list is over.
 const INTERRUPTED: &str = "9";
 
@@ -44,8 +36,11 @@ const WRITING: &str = "PRAGMA foreign_keys = ON;
 pub async fn open(file: &Path) -> Result<Database, StoreError> {
     let during = || StoreError::during("open");
     let options = options(file);
+    if convert::is_under_way(file) {
+        return Err(StoreError::Earlier);
+    }
     embedded::begin_shrinkable(&options, file).await.map_err(during())?;
-    migrate(&options).await?;
+    migrate(&migrations::CURRENT, &options).await?;
     let inline =
         |access, pragmas| Inline::open(file, access, pragmas).map_err(StoreError::during("open"));
     let writer = inline(Access::Write, WRITING)?;
@@ -68,7 +63,8 @@ pub async fn open(file: &Path) -> Result<Database, StoreError> {
     })
 }
 
-/// Whether a file is a database that [`open`] can bring up to date. Changes nothing.
+/// Whether a file is a database that [`open`] can bring up to date, or that a server can convert before. Changes
+/// nothing.
 pub async fn check(file: &Path) -> Result<(), StoreError> {
     let during = || StoreError::during("check");
     // A file without a log is open nowhere; to read it as one that cannot change makes no log either.
@@ -80,32 +76,29 @@ pub async fn check(file: &Path) -> Result<(), StoreError> {
     if sqlx::query(tables).fetch_optional(&mut connection).await.map_err(during())?.is_none() {
         return Ok(());
     }
+    let mut is_earlier = false;
     let applied = "SELECT version, checksum FROM _sqlx_migrations ORDER BY version";
     for row in sqlx::query(applied).fetch_all(&mut connection).await.map_err(during())? {
         let version: i64 = row.try_get("version").map_err(during())?;
         let checksum: Vec<u8> = row.try_get("checksum").map_err(during())?;
-        let known = MIGRATIONS.iter().find(|it| it.version == version);
+        let mut all = migrations::CURRENT.iter().chain(migrations::EARLIER.iter());
+        let known = all.find(|it| it.version == version);
         let known = known.ok_or(MigrateError::VersionMissing(version))?;
         if *known.checksum != *checksum {
             return Err(MigrateError::VersionMismatch(version).into());
         }
+        is_earlier = version < WHOLE_SCHEMA;
+    }
+    if is_earlier {
+        let used = sqlx::query(convert::USED_BYTES).fetch_one(&mut connection).await;
+        let used: i64 = used.and_then(|row| row.try_get("bytes")).map_err(during())?;
+        let used = u64::try_from(used).unwrap_or_default();
+        convert::check_disk(file, used, embedded::free_disk(file))?;
     }
     Ok(())
 }
 
-/// The migration in a file named `<version>_<description>.sql`.
-fn migration(file: &'static File<'_>) -> Option<Migration> {
-    let (version, description) = file.path().file_stem()?.to_str()?.split_once('_')?;
-    Some(Migration::new(
-        version.parse().ok()?,
-        description.replace('_', " ").into(),
-        MigrationType::Simple,
-        file.contents_utf8()?.into_sql_str(),
-        false,
-    ))
-}
-
-fn options(file: &Path) -> SqliteConnectOptions {
+pub fn options(file: &Path) -> SqliteConnectOptions {
     SqliteConnectOptions::new()
         .filename(file)
         .create_if_missing(true)
@@ -119,16 +112,14 @@ fn options(file: &Path) -> SqliteConnectOptions {
 }
 
 /// On a connection of its own: a new index is sorted in files, whatever its size, and not in memory.
-async fn migrate(options: &SqliteConnectOptions) -> Result<(), StoreError> {
+pub async fn migrate(
+    migrations: &Migrator,
+    options: &SqliteConnectOptions,
+) -> Result<(), StoreError> {
     let during = || StoreError::during("migrate");
     let mut connection = options.connect().await.map_err(during())?;
-    MIGRATIONS.run(&mut connection).await?;
+    migrations.run(&mut connection).await?;
     connection.close().await.map_err(during())
-}
-
-/// A connection for what rebuilds the file: it keeps its temporary data in files as well.
-pub async fn rebuilder(file: &Path) -> Result<SqlitePool, sqlx::Error> {
-    SqlitePoolOptions::new().max_connections(1).connect_with(options(file)).await
 }
 
 /// Whether a list took too long, or found no connection in time.

@@ -10,9 +10,10 @@ use sqlx::query::Query;
 use sqlx::sqlite::{SqliteArguments, SqliteRow};
 use sqlx::{AssertSqlSafe, Sqlite as Driver};
 
-use super::arg::{Arg, IntoArg, to_json};
+use super::arg::{Arg, IntoArg, hexadecimal, to_json};
 use super::inline::{self, Text};
 use super::{Inner, On, Row, Tx};
+use crate::id::Identifier;
 use crate::store::StoreError;
 use crate::store::error::DriverError;
 
@@ -45,6 +46,11 @@ impl Statement {
     /// a database has arrays, that phrase is the one to replace.
     pub fn list<T: Serialize + ?Sized>(self, values: &T) -> Self {
         self.bind(to_json(values))
+    }
+
+    /// Binds identifiers that the text has as `IN (SELECT unhex(value) FROM json_each($n))`, and in no other words.
+    pub fn ids<T: Identifier>(self, ids: impl IntoIterator<Item = T>) -> Self {
+        self.bind(hexadecimal(ids))
     }
 
     /// Binds a value as JSON text.
@@ -213,5 +219,46 @@ impl<const COLUMNS: usize, R: Iterator<Item = [Arg; COLUMNS]>> Inserts<COLUMNS, 
             Inner::Reading(_) => Err(DriverError::ReadsOnly),
         }
         .map_err(StoreError::during(name(self.into)))
+    }
+}
+
+/// A statement that writes once for each row of values, which its text calls `$1`, `$2`, …
+pub fn each<const COLUMNS: usize, R>(text: &'static str, rows: R) -> Each<COLUMNS, R::IntoIter>
+where
+    R: IntoIterator<Item = [Arg; COLUMNS]>,
+{
+    Each { text, rows: rows.into_iter() }
+}
+
+/// See [`each`].
+#[derive(Debug)]
+#[must_use = "statements do nothing before they are run"]
+pub struct Each<const COLUMNS: usize, R> {
+    text: &'static str,
+    rows: R,
+}
+
+impl<const COLUMNS: usize, R: Iterator<Item = [Arg; COLUMNS]>> Each<COLUMNS, R> {
+    /// Answers for each row of values how many rows it has written.
+    #[expect(clippy::unused_async, reason = "a database behind a network answers later")]
+    pub async fn run(self, tx: &mut Tx) -> Result<Vec<u64>, StoreError> {
+        match &tx.inner {
+            Inner::Writing(it) => {
+                it.within().and_then(|it| inline::run_numbered(it, self.text, self.rows))
+            }
+            Inner::Reading(_) => Err(DriverError::ReadsOnly),
+        }
+        .map_err(StoreError::during(name(self.text)))
+    }
+
+    /// Answers for each row of values the row that it finds, where there is one.
+    pub async fn find(self, tx: &mut Tx) -> Result<Vec<Option<Row>>, StoreError> {
+        let mut found = Vec::with_capacity(self.rows.size_hint().0);
+        for row in self.rows {
+            let statement =
+                Statement { name: name(self.text), text: self.text.into(), arguments: row.into() };
+            found.push(statement.optional(&mut *tx).await?);
+        }
+        Ok(found)
     }
 }

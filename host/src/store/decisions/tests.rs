@@ -1,6 +1,8 @@
 //! Lists of decisions, and one of them.
 
-use serde_json::json;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
 
 use super::super::database::{column, sql};
 use super::super::test_data::{self, open_account};
@@ -9,7 +11,7 @@ use super::{DecisionFilter, DecisionPage, DecisionRef};
 use crate::clock::Timestamp;
 use crate::id::{AccountId, DecisionId, MessageId};
 use crate::store::StoreError;
-use crate::store::records::NewMessage;
+use crate::store::records::{NewMessage, PluginDecision};
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
@@ -19,7 +21,7 @@ struct Fixture {
     /// Oldest first: a message of the first account, refusals of the first and the second one.
     decisions: [DecisionId; 3],
     message: MessageId,
-    _directory: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 fn at(second: i64) -> Timestamp {
@@ -31,24 +33,24 @@ impl Fixture {
         let directory = tempfile::tempdir().expect("a directory");
         let store = Store::open(&directory.path().join("test.db")).await.expect("opens");
         let accounts = [open_account(&store, 5, NOW).await, open_account(&store, 5, NOW).await];
-        let (decision, message) = (DecisionId::new(at(0)), MessageId::new(NOW));
+        let message = MessageId::new(at(0));
+        let decision = DecisionId::of(message);
         let revision = store.revision().await.expect("readable");
-        let messages = vec![new_message(decision, message)];
+        let messages = vec![new_message(message)];
         let job = test_data::job(revision, accounts[0], messages, NOW);
         store.commit(&[job], NOW).await.expect("commits");
         let mut decisions = [decision; 3];
         let refusals = [
-            (accounts[0], "FORBIDDEN", json!([{ "name": "night", "digest": "sha256:n" }])),
-            (accounts[1], "RESTRICTED_TEMPLATE", json!([{ "name": "plan-policy" }])),
+            (accounts[0], "FORBIDDEN", by(&json!({ "name": "night", "digest": "sha256:n" }))),
+            (accounts[1], "RESTRICTED_TEMPLATE", by(&json!({ "name": "plan-policy" }))),
         ];
         for (index, (account_id, code, plugins)) in refusals.into_iter().enumerate() {
             let id = DecisionId::new(at(i64::try_from(index).expect("small") + 1));
             decisions[index + 1] = id;
-            let refusal =
-                RefusalRecord { id, account_id, code, plugins: plugins.to_string().into() };
+            let refusal = RefusalRecord { id, account_id, code, plugins };
             store.record_refusals(&[refusal], NOW).await.expect("recorded");
         }
-        Self { store, accounts, decisions, message, _directory: directory }
+        Self { store, accounts, decisions, message, directory }
     }
 
     async fn page(&self, filter: DecisionFilter) -> DecisionPage {
@@ -64,10 +66,22 @@ impl Fixture {
     }
 }
 
-fn new_message(decision_id: DecisionId, id: MessageId) -> NewMessage {
-    let decisions =
-        json!([{ "name": "plan-policy", "slot": "plan", "digest": "sha256:p" }]).to_string().into();
-    NewMessage { id, decision_id, decisions, ..test_data::new_message(NOW) }
+/// What one component has decided.
+fn by(identity: &Value) -> Arc<[PluginDecision]> {
+    [PluginDecision {
+        kind: "plan",
+        identity: identity.to_string().into(),
+        verdict: "allow".to_owned(),
+        reason: None,
+        micros: 20,
+        blank: vec!["user.name".to_owned()],
+    }]
+    .into()
+}
+
+fn new_message(id: MessageId) -> NewMessage {
+    let decisions = by(&json!({ "name": "plan-policy", "slot": "plan", "digest": "sha256:p" }));
+    NewMessage { id, decisions, ..test_data::new_message(NOW) }
 }
 
 #[tokio::test]
@@ -120,7 +134,9 @@ async fn a_decision_is_found_by_its_own_name_and_by_that_of_its_message() {
     assert_eq!(row, fixture.store.decision(by_message).await.expect("there"));
     assert_eq!(row.message_id, Some(fixture.message));
     assert_eq!((row.account_id, row.outcome.as_str()), (fixture.accounts[0], "accepted"));
-    assert_eq!(row.plugins[0]["digest"], "sha256:p");
+    let told = json!([{ "kind": "plan", "name": "plan-policy", "slot": "plan", "digest": "sha256:p",
+        "verdict": "allow", "reason": null, "micros": 20, "blank": ["user.name"] }]);
+    assert_eq!(row.plugins, told);
     let refusal = DecisionRef::Decision(fixture.decisions[1]);
     let refusal = fixture.store.decision(refusal).await.expect("there");
     assert_eq!((refusal.message_id, refusal.outcome.as_str()), (None, "FORBIDDEN"));
@@ -140,14 +156,41 @@ async fn a_decision_that_is_not_there_is_named() {
 }
 
 #[tokio::test]
-async fn refusals_are_found_without_a_walk_over_the_messages() {
+async fn the_decision_of_an_earlier_version_keeps_its_own_name() {
     let fixture = Fixture::new().await;
-    let plan = sql("EXPLAIN QUERY PLAN SELECT id, plugins FROM decisions
-         WHERE TRUE AND id < 'dec_' AND message_id IS NULL ORDER BY id DESC LIMIT 11")
-    .all(&fixture.store.db.readers)
-    .await
-    .expect("explained");
-    let steps: Vec<String> = plan.iter().map(|row| column(row, "detail").expect("text")).collect();
-    assert_eq!(steps.len(), 1, "no sorting: {steps:?}");
-    assert!(steps[0].contains("refusals_by_id"), "{steps:?}");
+    let earlier = DecisionId::new(at(9));
+    sql("UPDATE messages SET decision_id = $1")
+        .bind(earlier)
+        .run(&fixture.store.db.writer)
+        .await
+        .expect("written");
+    let row = fixture.store.decision(DecisionRef::Decision(earlier)).await.expect("there");
+    assert_eq!((row.id, row.message_id), (earlier, Some(fixture.message)));
+    let by_message = fixture.store.decision(DecisionRef::Message(fixture.message)).await;
+    assert_eq!(by_message.expect("there"), row);
+    let never = fixture.store.decision(DecisionRef::Decision(fixture.decisions[0])).await;
+    assert!(never.is_err(), "nobody was told this name");
+    let all = DecisionFilter::default();
+    let page = fixture.store.decisions(&all, Some(fixture.decisions[1]), 9).await.expect("read");
+    assert_eq!(page.decisions.iter().map(|it| it.id).collect::<Vec<_>>(), [earlier]);
+    let page = fixture.store.decisions(&all, Some(earlier), 9).await.expect("readable");
+    assert!(page.decisions.is_empty(), "it stands where its message does: {page:?}");
+}
+
+#[tokio::test]
+async fn another_process_finds_the_identities_that_this_one_has_added() {
+    let fixture = Fixture::new().await;
+    let file = fixture.directory.path().join("test.db");
+    let reader = Store::open(&file).await.expect("opens");
+    let id = DecisionId::new(at(5));
+    let plugins = by(&json!({ "name": "new" }));
+    let refusal = RefusalRecord { id, account_id: fixture.accounts[0], code: "FORBIDDEN", plugins };
+    fixture.store.record_refusals(std::slice::from_ref(&refusal), NOW).await.expect("recorded");
+    let read = reader.decision(DecisionRef::Decision(id)).await.expect("there");
+    assert_eq!(read.plugins[0]["name"], "new");
+    let again = RefusalRecord { id: DecisionId::new(at(6)), ..refusal };
+    reader.record_refusals(&[again], NOW).await.expect("recorded");
+    let rows = sql("SELECT count(*) AS n FROM plugin_identities").one(&reader.db.readers).await;
+    let rows: i64 = column(&rows.expect("counted"), "n").expect("a number");
+    assert_eq!(rows, 4, "each identity once");
 }

@@ -30,11 +30,10 @@ async fn a_new_file_can_give_space_back_and_is_not_rebuilt() {
     let file = directory.path().join("test.db");
     std::fs::write(&file, b"").expect("made empty, as the server does");
     let store = Store::open(&file).await.expect("opens");
-    let converted = store.make_shrinkable(&file).await.expect("readable");
-    assert_eq!(converted, Conversion::NotNeeded);
     store.close().await;
-    let again = Store::open(&file).await.expect("opens again");
-    assert_eq!(again.make_shrinkable(&file).await.expect("readable"), Conversion::NotNeeded);
+    let pool = SqlitePool::connect_with(SqliteConnectOptions::new().filename(&file)).await;
+    let converted = convert_to_shrinkable(&pool.expect("opens"), &file).await.expect("readable");
+    assert_eq!(converted, Conversion::NotNeeded);
 }
 
 #[tokio::test]

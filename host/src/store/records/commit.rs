@@ -72,13 +72,3 @@ pub enum CreditEventKind {
     Low,
     Exhausted,
 }
-
-impl CreditEventKind {
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Low => "credits.low",
-            Self::Exhausted => "credits.exhausted",
-        }
-    }
-}

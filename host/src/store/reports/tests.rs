@@ -24,13 +24,14 @@ impl Fixture {
         store.create_account(&account).await.expect("created");
         let message = MessageId::new(NOW);
         sql(
-            "INSERT INTO messages (id, account_id, key_id, channel, sender, recipient, subject, route,
-                                   state, reason, credits, tags, metadata, created_at, updated_at)
-             VALUES ($1, $2, 'key_', 'api', 'shop@sender.example', 'Ada@Recipient.example', 'Hi',
-                     'configured', $3, 'so far', 1, '[]', '{}', 0, 0)",
+            "INSERT INTO messages (id, period, account_id, key_id, channel, sender, recipient, subject, route,
+                                   state, reason, credits, decisions, created_at, updated_at)
+             VALUES ($1, $2, $3, $3, 'api', 'shop@sender.example', 'Ada@Recipient.example', 'Hi',
+                     'configured', $4, 'so far', 1, '[]', 0, 0)",
         )
-        .bind(message.to_string())
-        .bind(account.id.to_string())
+        .bind(message)
+        .bind(message.period())
+        .bind(account.id)
         .bind(state)
         .run(&store.db.writer)
         .await
@@ -38,8 +39,8 @@ impl Fixture {
         sql(
             "INSERT INTO queue (message_id, account_id, lane, due_at) VALUES ($1, $2, 'recipient.example', 0)",
         )
-        .bind(message.to_string())
-        .bind(account.id.to_string())
+        .bind(message)
+        .bind(account.id)
         .run(&store.db.writer)
         .await
         .expect("queued");
@@ -80,8 +81,8 @@ impl Fixture {
     }
 }
 
-const EVENTS: &str = "SELECT count(*) FROM events WHERE type = 'message.bounced'";
-const COMPLAINTS: &str = "SELECT count(*) FROM events WHERE type = 'message.complained'";
+const EVENTS: &str = "SELECT count(*) FROM events WHERE type = 7";
+const COMPLAINTS: &str = "SELECT count(*) FROM events WHERE type = 11";
 const QUEUED: &str = "SELECT count(*) FROM queue";
 const SUPPRESSED: &str =
     "SELECT count(*) FROM suppressions WHERE address = 'ada@recipient.example'";
@@ -111,7 +112,7 @@ async fn a_bounce_is_told_with_code_class_host_and_whether_it_suppresses() {
             remote_host: Some("mx.recipient.example".to_owned()),
         });
         fixture.store.record_report(&report, NOW).await.expect("records");
-        let facts = "SELECT facts FROM events WHERE type = 'message.bounced'";
+        let facts = "SELECT facts FROM events WHERE type = 7";
         let facts: String = sqlx::query_scalar(facts)
             .fetch_one(fixture.store.db.readers.pool())
             .await
@@ -190,19 +191,17 @@ async fn a_domains_own_alias_is_the_return_path_while_it_is_seen() {
     let fixture = Fixture::in_state("delivered").await;
     let requirements = r#"[{"id":"return-path","type":"CNAME","name":"bounce.sender.example"}]"#;
     sql(
-        "INSERT INTO domains (id, account_id, name, kind, verification_token, phase, progress, missing,
-                              requirements, decision, created_at)
-         VALUES ('dom_01JD0000000000000000000000', $1, 'sender.example', 'dns', 't', 'verified', 100, '[]',
-                 $2, '{}', 0)",
+        "INSERT INTO domains (id, account_id, name, kind, verification_token, phase, since, progress, missing,
+                              requirements, decision, organizational, skeleton, created_at)
+         VALUES (zeroblob(16), $1, 'sender.example', 'dns', 't', 'verified', 0, 100, '[]', $2, '{}', '', '', 0)",
     )
-    .bind(fixture.account.to_string())
+    .bind(fixture.account)
     .bind(requirements)
     .run(&fixture.store.db.writer)
     .await
     .expect("stored");
     let return_path = async || {
-        let query =
-            sql(domain_keys::SIGNING_KEYS).bind(fixture.account.to_string()).bind("sender.example");
+        let query = sql(domain_keys::SIGNING_KEYS).bind(fixture.account).bind("sender.example");
         let (_, row) = fixture.store.read_fact(query).await.expect("readable");
         let row = row.expect("the domain is there");
         let keys = domain_keys::signing_keys_row(&row).expect("readable");
@@ -217,7 +216,7 @@ async fn a_domains_own_alias_is_the_return_path_while_it_is_seen() {
         ("[]", false),
     ] {
         sql("INSERT OR REPLACE INTO domain_checks (domain_id, number, findings, observations)
-             VALUES ('dom_01JD0000000000000000000000', 1, $1, '[]')")
+             VALUES (zeroblob(16), 1, $1, '[]')")
         .bind(findings)
         .run(&fixture.store.db.writer)
         .await

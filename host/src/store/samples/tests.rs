@@ -65,13 +65,13 @@ async fn a_sample_that_was_altered_or_moved_in_the_database_does_not_open() {
     let moved = "UPDATE samples SET sealed = (SELECT sealed FROM samples WHERE decision_id = $1)
                  WHERE decision_id = $2";
     sql(moved)
-        .bind(other.decision_id.to_string())
-        .bind(one.decision_id.to_string())
+        .bind(other.decision_id)
+        .bind(one.decision_id)
         .run(&store.db.writer)
         .await
         .expect("written");
     sql("UPDATE samples SET sealed = randomblob(length(sealed)) WHERE decision_id = $1")
-        .bind(other.decision_id.to_string())
+        .bind(other.decision_id)
         .run(&store.db.writer)
         .await
         .expect("written");

@@ -1,6 +1,7 @@
 //! Accounts hear that their credits come to an end: once for each time, in the debit's transaction.
 
 use super::super::database::{column, sql};
+use super::super::events::kind_of;
 use super::{Fixture, NOW};
 use crate::credit::{Credits, EntryKind};
 use crate::journey::commit::decide::{Rules, decide};
@@ -15,12 +16,12 @@ impl Fixture {
 
     async fn told(&self) -> Vec<(String, String)> {
         let rows =
-            sql("SELECT type, detail FROM events WHERE type LIKE 'credits.%' ORDER BY sequence")
+            sql("SELECT type, detail FROM events WHERE type BETWEEN 30 AND 39 ORDER BY sequence")
                 .all(&self.store.db.readers)
                 .await
                 .expect("readable");
-        let text = |row, name| column::<String>(row, name).expect("a text");
-        rows.iter().map(|row| (text(row, "type"), text(row, "detail"))).collect()
+        let kind = |row| kind_of(row).expect("known").as_str().to_owned();
+        rows.iter().map(|row| (kind(row), column(row, "detail").expect("a text"))).collect()
     }
 }
 

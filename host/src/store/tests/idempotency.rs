@@ -35,7 +35,7 @@ async fn answers_from_before_are_of_the_mode_that_they_were_given_in() {
             ('acc_1', 'a', zeroblob(32), '[{\"messageId\":\"msg_1\"}]', 7),
             ('acc_1', 'b', zeroblob(32), '[{\"answer\":\"refused\"},{\"messageId\":\"msg_2\"}]', 7),
             ('acc_1', 'c', zeroblob(32), '[{\"messageId\":\"msg_gone\"}]', 7)";
-    let migration = include_str!("../../../../migrations/sqlite/0013_idempotency_mode.sql");
+    let migration = include_str!("../../../../migrations/sqlite/earlier/0013_idempotency_mode.sql");
     for script in [before, migration] {
         sqlx::raw_sql(script).execute(&mut store).await.expect("run");
     }

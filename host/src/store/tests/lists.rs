@@ -14,13 +14,12 @@ impl Fixture {
         let fixture = Self::with_credits(1).await;
         sql(
             "WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < $1)
-             INSERT INTO decisions (id, account_id, message_id, outcome, plugins, created_at)
-             SELECT printf('dec_01KAJ00000%016d', i), $2, printf('msg_01KAJ00000%016d', i), 'accepted',
-                    '[{\"name\":\"plan-policy\"}]', 0
+             INSERT INTO decisions (id, account_id, outcome, plugins, created_at)
+             SELECT unhex(printf('019a6a8000000000%016x', i)), $2, 'FORBIDDEN', '[[1,\"deny\",null,20]]', 0
              FROM n",
         )
         .bind(decisions)
-        .bind(fixture.account.to_string())
+        .bind(fixture.account)
         .run(&fixture.store.db.writer)
         .await
         .expect("added");
@@ -57,11 +56,11 @@ async fn a_page_of_webhook_deliveries_in_a_rare_state_reads_a_bounded_number() {
     for statement in [
         "WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < 30000)
          INSERT INTO webhook_deliveries (webhook_id, event_id, type, state, attempts, due_at, log, created_at)
-         SELECT $1, printf('evt_01KAJ00000%016d', i), 'message.queued', 'delivered', 1, NULL, '[]', 0 FROM n",
+         SELECT $1, unhex(printf('019a6a8000000000%016x', i)), 'message.queued', 'delivered', 1, NULL, '[]', 0 FROM n",
         "INSERT INTO webhook_bodies (event_id, body) SELECT event_id, '{}' FROM webhook_deliveries
          WHERE webhook_id = $1",
     ] {
-        let done = sql(statement).bind(webhook.to_string());
+        let done = sql(statement).bind(webhook);
         done.run(&fixture.store.db.writer).await.expect("added");
     }
     let failed = Some(DeliveryState::Failed);

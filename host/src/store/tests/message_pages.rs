@@ -1,7 +1,8 @@
 //! Lists of messages: every filter, every page, and the bound of one request.
 
 use super::*;
-use crate::store::MessageRow;
+use crate::id::Identifier as _;
+use crate::store::{DecisionFilter, MessageRow};
 
 /// Three messages an hour apart, the newest last.
 async fn three(fixture: &Fixture) -> Vec<MessageId> {
@@ -84,15 +85,18 @@ async fn a_search_in_vain_stops_and_says_where_it_goes_on() {
     let fixture = Fixture::with_credits(1).await;
     fixture.commit(&[fixture.job(1, 0).await]).await;
     // Copies of that one, older than it: 30,000 are more than a request looks at.
-    let statement =
-        "INSERT INTO messages (id, account_id, key_id, channel, sender, recipient, subject,
-             route, state, reason, credits, tags, metadata, created_at, updated_at)
+    for statement in [
+        "INSERT INTO messages (id, period, account_id, key_id, channel, sender, recipient, subject,
+             route, state, reason, credits, decisions, created_at, updated_at)
          WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 30000)
-         SELECT printf('msg_00000000000000000000%06d', n), account_id, key_id, channel, sender,
+         SELECT unhex(printf('%032x', n)), 0, account_id, key_id, channel, sender,
                 iif(n = 7, 'eve@example.com', recipient), iif(n = 7, 'the one', 'others'), route,
-                'failed', reason, 0, tags, metadata, created_at, updated_at
-         FROM messages, n";
-    sql(statement).run(&fixture.store.db.writer).await.expect("inserted");
+                'failed', reason, 0, decisions, created_at, updated_at
+         FROM messages, n",
+        "INSERT INTO periods (account_id, period) SELECT DISTINCT account_id, 0 FROM messages",
+    ] {
+        sql(statement).run(&fixture.store.db.writer).await.expect("inserted");
+    }
     let filter = MessageFilter { subject: Some("the one".to_owned()), ..MessageFilter::default() };
     let first = fixture.store.messages(fixture.account, &filter, None, 10).await.expect("readable");
     assert!(first.messages.is_empty());
@@ -104,6 +108,20 @@ async fn a_search_in_vain_stops_and_says_where_it_goes_on() {
     let filter = MessageFilter { to, ..MessageFilter::default() };
     let page = fixture.store.messages(fixture.account, &filter, None, 10).await.expect("readable");
     assert_eq!((page.messages.len(), page.next), (1, None), "the index finds it at once");
+    let oldest = MessageId::from_bytes(1_u128.to_be_bytes());
+    let of_one = DecisionFilter { message: Some(oldest), ..DecisionFilter::default() };
+    let page = fixture.store.decisions(&of_one, None, 10).await.expect("readable");
+    assert_eq!((page.decisions.len(), page.next), (1, None), "and the decision of a message");
+    let failed = MessageFilter { states: vec![MessageState::Failed], ..MessageFilter::default() };
+    let page = fixture.store.messages(fixture.account, &failed, None, 10).await.expect("readable");
+    assert_eq!(page.messages.len(), 10);
+    let sending = MessageFilter { states: vec![MessageState::Sending], ..failed };
+    let page = fixture.store.messages(fixture.account, &sending, None, 10).await.expect("readable");
+    assert_eq!(
+        (page.messages.len(), page.next),
+        (0, None),
+        "what waits is looked for in the queue"
+    );
 }
 
 #[tokio::test]

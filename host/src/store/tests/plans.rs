@@ -7,40 +7,45 @@ use super::*;
 use crate::store::database::{column, sql};
 
 /// Statements that go through all rows of a table or of an index, each with what makes that harmless.
-const SCANS: [(&str, &str); 19] = [
+const SCANS: [(&str, &str); 22] = [
+    ("account", "walks over thirty days, which it counts itself"),
     ("accounts", "lists all accounts for the command line, on a connection for lists"),
     ("wake_one_of_each: look", "walks over names that it finds one by one in the index"),
     ("commit: revision", "the table has one row"),
+    ("correct_lanes: due later", "walks over the one row that it finds by an index"),
     ("count_domain_checks", "counts sender domains for the pace of a sweep over all of them"),
+    (
+        "drop_counts: periods",
+        "looks the oldest periods of each account up, once in a run of retention",
+    ),
+    ("drop_counts: the oldest message", "reads one row: the beginning of the primary key"),
     ("gauges: queue", "walks over the 100 oldest lanes, which it finds by an index"),
-    ("gauges: waiting", "counts the queue for the metrics, on a connection for lists"),
+    ("identities", "there is a row for each version of a plugin and its settings"),
     ("is_ahead_of", "reads one row: the end of the primary key"),
     ("last_attempts_in", "walks over a bounded number of messages, which it finds by indexes"),
+    ("ledger", "walks over entries that it finds one by one by the primary key"),
     ("mend_due_times", "changes the queue after the clock was set back"),
     ("passed", "reads one row, which it makes of the active webhooks"),
     ("sampled_components", "samples are bounded by their number and their age"),
     ("recover_leases", "the index holds leased messages alone"),
     ("webhook_backlog: how far", "the table has one row"),
     ("webhook_backlog: webhooks", "an account has few webhooks"),
-    ("publish_events", "walks over the events that it is given"),
-    ("publish_events: bodies", "walks over the events that it is given"),
     ("waiting_in", "walks over a bounded number of messages, which it finds by indexes"),
     ("waiting_webhooks", "walks over webhooks that it finds one by one in the index"),
     ("revision", "the table has one row"),
 ];
 
 /// Statements that are put together from parts, and how they find their rows.
-const PUT_TOGETHER: [(&str, &str); 14] = [
+const PUT_TOGETHER: [(&str, &str); 13] = [
     ("commit: bodies", "inserts rows"),
-    ("commit: debits", "inserts rows"),
-    ("commit: decisions", "inserts rows"),
     ("commit: messages", "inserts rows"),
     ("commit: queue", "inserts rows"),
     ("commit: usage", "inserts rows, or finds them by the primary key"),
-    ("decisions: a batch", "by the primary key, a bounded number"),
+    ("count_sent", "inserts rows, or finds them by the primary key"),
     ("decisions", "by the primary key, within the batch"),
     ("message_row", "by the primary key"),
     ("record events", "inserts rows"),
+    ("record_refusals", "inserts rows"),
     ("settle: attempts", "inserts rows, or finds them by the primary key"),
     ("messages: a batch", "by the index that it names, a bounded number"),
     ("messages", "by the index that it names, within the batch"),

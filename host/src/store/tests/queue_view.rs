@@ -35,7 +35,7 @@ async fn due_messages_are_grouped_by_what_can_tell_them_apart() {
     for (it, octets) in due.iter().zip([100_u32, 200, 300_000, 5_000_000]) {
         sql("UPDATE queue SET octets = $1 WHERE message_id = $2")
             .bind(octets)
-            .bind(it.message_id.to_string())
+            .bind(it.message_id)
             .run(&store.db.writer)
             .await
             .expect("works");

@@ -1,6 +1,7 @@
 //! Messages that go on before their time.
 
 use super::*;
+use crate::id::Identifier as _;
 use crate::message::waits_for::WaitsFor;
 use crate::store::{RetryFilter, RetryOutcome};
 
@@ -129,8 +130,8 @@ async fn on_another_way_all_go_on_that_wait_for_a_destination_and_no_others() {
     deferred(&fixture, 2, None).await;
     deferred(&fixture, 2, Some(&fixture.account.to_string())).await;
     on_hosts.sort();
-    assert_eq!(store.wake_all(&on_hosts[0].to_string(), NOW).await.expect("works"), (3, None));
-    assert_eq!(store.wake_all("", NOW).await.expect("works"), (1, None));
+    assert_eq!(store.wake_all(on_hosts[0], NOW).await.expect("works"), (3, None));
+    assert_eq!(store.wake_all(MessageId::MIN, NOW).await.expect("works"), (1, None));
     let mut due: Vec<MessageId> = due(store, NOW).await.iter().map(|it| it.message_id).collect();
     due.sort();
     assert_eq!(due, on_hosts);

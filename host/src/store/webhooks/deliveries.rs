@@ -8,7 +8,7 @@ use super::super::Store;
 use super::super::database::{Row, column, inconsistent, json as read_json, sql};
 use super::super::scan_batches::ScanBatches;
 use crate::clock::Timestamp;
-use crate::id::{EventId, WebhookId};
+use crate::id::{EventId, Identifier, WebhookId};
 use crate::store::StoreError;
 
 /// What a delivery can be.
@@ -27,7 +27,7 @@ pub enum DeliveryState {
 #[derive(Debug, Clone)]
 pub struct DeliveryRow {
     /// The event, and the header `webhook-id` of every try.
-    pub id: String,
+    pub id: EventId,
     pub r#type: String,
     pub state: DeliveryState,
     /// When the next try is due, RFC 3339.
@@ -83,22 +83,21 @@ impl Store {
         limit: u32,
     ) -> Result<DeliveryPage, StoreError> {
         let wanted = usize::try_from(limit).unwrap_or(usize::MAX);
-        // Behind every identifier: `~` comes after the letters of a ULID.
-        let mut upper = after.map_or_else(|| "evt_~".to_owned(), |it| it.to_string());
+        let mut upper = after.unwrap_or(EventId::MAX);
         let mut deliveries: Vec<DeliveryRow> = Vec::new();
         for batch in ScanBatches::new(limit) {
             let lower = sql(END_OF_BATCH)
-                .bind(webhook.to_string())
-                .bind(&upper)
+                .bind(webhook)
+                .bind(upper)
                 .bind(batch.saturating_sub(1))
                 .optional(&self.db.pages)
                 .await?;
-            let lower: Option<String> = lower.map(|row| column(&row, "event_id")).transpose()?;
+            let lower: Option<EventId> = lower.map(|row| column(&row, "event_id")).transpose()?;
             let left = i64::from(limit) + 1 - i64::try_from(deliveries.len()).unwrap_or(i64::MAX);
             let rows = sql(DELIVERIES)
-                .bind(webhook.to_string())
-                .bind(&upper)
-                .bind(lower.as_deref().unwrap_or_default())
+                .bind(webhook)
+                .bind(upper)
+                .bind(lower.unwrap_or(EventId::MIN))
                 .bind(state.map(DeliveryState::as_str))
                 .bind(left)
                 .all(&self.db.pages)
@@ -108,13 +107,12 @@ impl Store {
             }
             if deliveries.len() > wanted {
                 deliveries.truncate(wanted);
-                let last = deliveries.last().map(|row| row.id.as_str()).unwrap_or_default();
-                return Ok(DeliveryPage { next: Some(event_id(last)?), deliveries });
+                return Ok(DeliveryPage { next: deliveries.last().map(|row| row.id), deliveries });
             }
             let Some(lower) = lower else { return Ok(DeliveryPage { deliveries, next: None }) };
             upper = lower;
         }
-        Ok(DeliveryPage { deliveries, next: Some(event_id(&upper)?) })
+        Ok(DeliveryPage { deliveries, next: Some(upper) })
     }
 
     pub async fn webhook_delivery(
@@ -126,8 +124,8 @@ impl Store {
              SELECT event_id, type, body, state, due_at, log, created_at
              FROM webhook_deliveries CROSS JOIN webhook_bodies USING (event_id)
              WHERE webhook_id = $1 AND event_id = $2")
-        .bind(webhook.to_string())
-        .bind(event.to_string())
+        .bind(webhook)
+        .bind(event)
         .optional(&self.db.readers)
         .await?
         .map(|row| delivery_row(&row))
@@ -144,8 +142,8 @@ impl Store {
         sql("-- replay_delivery
              UPDATE webhook_deliveries SET state = 'pending', attempts = 0, due_at = $3
              WHERE webhook_id = $1 AND event_id = $2")
-        .bind(webhook.to_string())
-        .bind(event.to_string())
+        .bind(webhook)
+        .bind(event)
         .bind(now.millis())
         .run(&self.db.writer)
         .await
@@ -158,10 +156,10 @@ impl Store {
         &self,
         webhook: WebhookId,
         (since, until): (Timestamp, Timestamp),
-        after: &str,
+        after: EventId,
         limit: u32,
         now: Timestamp,
-    ) -> Result<(u64, Option<String>), StoreError> {
+    ) -> Result<(u64, Option<EventId>), StoreError> {
         let rows = sql("-- replay_failed
              UPDATE webhook_deliveries SET state = 'pending', attempts = 0, due_at = $6
              WHERE (webhook_id, event_id) IN
@@ -169,7 +167,7 @@ impl Store {
                   WHERE webhook_id = $1 AND state = 'failed' AND event_id > $2
                                AND created_at BETWEEN $3 AND $4 ORDER BY event_id LIMIT $5)
              RETURNING event_id")
-        .bind(webhook.to_string())
+        .bind(webhook)
         .bind(after)
         .bind(since.millis())
         .bind(until.millis())
@@ -177,7 +175,7 @@ impl Store {
         .bind(now.millis())
         .all(&self.db.writer)
         .await?;
-        let mut last: Option<String> = None;
+        let mut last: Option<EventId> = None;
         for row in &rows {
             last = last.max(Some(column(row, "event_id")?));
         }
@@ -196,8 +194,8 @@ impl Store {
                  (webhook_id, event_id, type, state, attempts, due_at, log, created_at)
              SELECT id, $2, 'webhook.test', $3, 1, NULL, json_array(json($4)), $5
              FROM webhooks WHERE id = $1")
-        .bind(test.webhook.to_string())
-        .bind(test.event.to_string())
+        .bind(test.webhook)
+        .bind(test.event)
         .bind(test.state.as_str())
         .json(test.log)
         .bind(now.millis())
@@ -207,7 +205,7 @@ impl Store {
             sql(
                 "-- note_test: its body\nINSERT INTO webhook_bodies (event_id, body) VALUES ($1, $2)",
             )
-            .bind(test.event.to_string())
+            .bind(test.event)
             .bind(test.body)
             .run(&mut tx)
             .await?;
@@ -228,10 +226,6 @@ impl Store {
         .run(&self.db.writer)
         .await
     }
-}
-
-fn event_id(text: &str) -> Result<EventId, StoreError> {
-    text.parse().map_err(|_| inconsistent("webhook_deliveries", "event_id", text))
 }
 
 fn delivery_row(row: &Row) -> Result<DeliveryRow, StoreError> {

@@ -1,14 +1,20 @@
 //! Turns events into deliveries: reads events after the cursor in order, and writes deliveries to webhooks in the
 //! transaction that moves the cursor.
 
+use std::collections::BTreeSet;
+
 use futures_util::TryStreamExt as _;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::super::Store;
-use super::super::database::{Row, Tx, column, json as read_json, parsed, sql};
+use super::super::database::{Row, Tx, args, column, each, json_or_empty, sql};
+use super::super::events::{
+    EventKind, FIRST_OF_DOMAINS, LAST_OF_DOMAINS, LAST_OF_MESSAGES, kind_of, subject_of,
+};
 use super::{WebhookOwner, WebhookRow, webhook_row};
 use crate::clock::Timestamp;
 use crate::id::{AccountId, EventId, WebhookId};
+use crate::message::state::MessageState;
 use crate::store::StoreError;
 
 /// Events that are looked through at one time, most of which may be nobody's.
@@ -115,31 +121,37 @@ impl Store {
         .all(&mut tx)
         .await?;
         let webhooks = readable("webhooks", rows.iter().map(webhook_row));
-        let mut owners: Vec<String> =
-            webhooks.iter().map(|it| it.owner.column().unwrap_or_default()).collect();
-        owners.sort_unstable();
-        owners.dedup();
+        let owners: BTreeSet<Option<AccountId>> =
+            webhooks.iter().map(|it| it.owner.column()).collect();
         let mut to = last.min(begin + EVENTS_SCANNED);
         let mut rows = sql(
             "-- webhook_backlog
-             SELECT e.sequence, e.id, e.subject, e.account_id, e.type, e.detail, e.facts, e.created_at,
+             SELECT e.sequence, e.id, e.subject, e.name, e.account_id, e.type, e.detail, e.facts, e.created_at,
                     m.recipient, m.sender, m.subject AS title, m.template_slug, m.tags, m.metadata, m.credits,
                     m.state, d.name AS domain,
                     (SELECT count(*) FROM events s WHERE s.subject = e.subject
-                       AND s.type = 'message.sending' AND s.sequence <= e.sequence) AS attempt
-             FROM events e LEFT JOIN messages m ON m.id = e.subject LEFT JOIN domains d ON d.id = e.subject
+                       AND s.type = $5 AND s.sequence <= e.sequence) AS attempt
+             FROM events e
+             LEFT JOIN messages m ON m.id = e.subject AND e.type <= $6
+             LEFT JOIN domains d ON d.id = e.subject AND e.type BETWEEN $7 AND $8
              WHERE e.sequence > $1 AND e.sequence <= $2
-               AND e.account_id IN (SELECT value FROM json_each($3))
+               AND (e.account_id IN (SELECT unhex(value) FROM json_each($3))
+                    OR ($9 AND e.account_id IS NULL))
              ORDER BY e.sequence LIMIT $4",
         )
         .bind(begin)
         .bind(to)
-        .list(&owners)
+        .ids(owners.iter().copied().flatten())
         .bind(limit)
+        .bind(EventKind::State(MessageState::Sending).number())
+        .bind(LAST_OF_MESSAGES)
+        .bind(FIRST_OF_DOMAINS)
+        .bind(LAST_OF_DOMAINS)
+        .bind(owners.contains(&None))
         .stream(&mut tx);
         let (mut events, mut count, mut bytes) = (Vec::new(), 0, 0);
         while let Some(row) = rows.try_next().await? {
-            events.extend(readable("events", std::iter::once(event(&row))));
+            events.extend(readable("events", std::iter::once(self.published(&row))));
             (count, bytes) = (count + 1, bytes + size(&row)?);
             if count >= limit || bytes >= MAX_EVENT_BYTES {
                 to = column(&row, "sequence")?;
@@ -183,43 +195,36 @@ impl Store {
 
 /// Writes deliveries to the webhooks that are still active, and one body of each event that has some.
 async fn insert(tx: &mut Tx, deliveries: &[NewDelivery], now: Timestamp) -> Result<(), StoreError> {
-    let rows = deliveries.iter().map(|it| {
-        json!({"webhooks": it.webhooks, "sequence": it.sequence, "event": it.event, "type": it.r#type})
-    });
-    sql(
+    let mut each_webhook = Vec::new();
+    for it in deliveries {
+        let row = |to: &WebhookId| args![*to, it.event, &it.r#type, now.millis(), it.sequence];
+        each_webhook.extend(it.webhooks.iter().map(row));
+    }
+    each(
         "-- publish_events
-         WITH told AS MATERIALIZED (
-             SELECT value ->> 'sequence' AS sequence, value ->> 'event' AS event, value ->> 'type' AS type,
-                    value -> 'webhooks' AS webhooks
-             FROM json_each($1))
          INSERT INTO webhook_deliveries
              (webhook_id, event_id, type, state, attempts, due_at, log, created_at)
-         SELECT w.id, told.event, told.type, 'pending', 0, $2, '[]', $2
-         FROM told, json_each(told.webhooks) AS one JOIN webhooks w ON w.id = one.value
-         WHERE w.state = 'active' AND w.after_sequence < told.sequence
+         SELECT id, $2, $3, 'pending', 0, $4, '[]', $4
+         FROM webhooks WHERE id = $1 AND state = 'active' AND after_sequence < $5
          ON CONFLICT (webhook_id, event_id) DO NOTHING",
+        each_webhook,
     )
-    .json(&rows.collect::<Vec<Value>>())
-    .bind(now.millis())
     .run(&mut *tx)
     .await?;
-    let bodies = deliveries
-        .iter()
-        .map(|it| json!({"webhooks": it.webhooks, "event": it.event, "body": it.body}));
-    sql(
-        "-- publish_events: bodies
-         WITH told AS MATERIALIZED (
-             SELECT value ->> 'event' AS event, value ->> 'body' AS body, value -> 'webhooks' AS webhooks
-             FROM json_each($1))
-         INSERT INTO webhook_bodies (event_id, body)
-         SELECT told.event, told.body FROM told
-         WHERE EXISTS (SELECT 1 FROM json_each(told.webhooks) AS one
-                       JOIN webhook_deliveries d ON d.webhook_id = one.value AND d.event_id = told.event)
-         ON CONFLICT (event_id) DO NOTHING",
-    )
-    .json(&bodies.collect::<Vec<Value>>())
-    .run(&mut *tx)
-    .await.map(|_| ())
+    for it in deliveries {
+        sql("-- publish_events: bodies
+             INSERT INTO webhook_bodies (event_id, body)
+             SELECT $1, $2
+             WHERE EXISTS (SELECT 1 FROM webhook_deliveries
+                           WHERE webhook_id IN (SELECT unhex(value) FROM json_each($3)) AND event_id = $1)
+             ON CONFLICT (event_id) DO NOTHING")
+        .bind(it.event)
+        .bind(&it.body)
+        .ids(it.webhooks.iter().copied())
+        .run(&mut *tx)
+        .await?;
+    }
+    Ok(())
 }
 
 /// The rows that this version can read: a broken one must not hold up the others.
@@ -237,40 +242,38 @@ fn size(row: &Row) -> Result<usize, StoreError> {
     Ok(size)
 }
 
-fn event(row: &Row) -> Result<PublishedEvent, StoreError> {
-    let account: String = column(row, "account_id")?;
-    let owner = if account.is_empty() {
-        WebhookOwner::Server
-    } else {
-        WebhookOwner::Account(parsed::<AccountId>(row, "events", "account_id")?)
-    };
-    let domain: Option<String> = column(row, "domain")?;
-    Ok(PublishedEvent {
-        sequence: column(row, "sequence")?,
-        id: parsed(row, "events", "id")?,
-        owner,
-        subject: column(row, "subject")?,
-        r#type: column(row, "type")?,
-        detail: column(row, "detail")?,
-        facts: match column::<Option<String>>(row, "facts")? {
-            Some(_) => read_json(row, "events", "facts")?,
-            None => Map::new(),
-        },
-        at: Timestamp::from_millis(column(row, "created_at")?),
-        about: match (column::<Option<String>>(row, "recipient")?, domain) {
-            (Some(recipient), _) => EventSubject::Message(Box::new(MessageSubject {
-                recipient,
-                sender: column(row, "sender")?,
-                subject: column(row, "title")?,
-                template: column(row, "template_slug")?,
-                tags: read_json(row, "messages", "tags")?,
-                metadata: read_json(row, "messages", "metadata")?,
-                credits: column(row, "credits")?,
-                attempt: column(row, "attempt")?,
-                state: column(row, "state")?,
-            })),
-            (None, Some(name)) => EventSubject::Domain(name),
-            (None, None) => EventSubject::Nothing,
-        },
-    })
+impl Store {
+    fn published(&self, row: &Row) -> Result<PublishedEvent, StoreError> {
+        let kind = kind_of(row)?;
+        Ok(PublishedEvent {
+            sequence: column(row, "sequence")?,
+            id: self.event_ids.of(row)?,
+            owner: column(row, "account_id").map(WebhookOwner::of)?,
+            subject: subject_of(row, kind)?,
+            r#type: kind.as_str().to_owned(),
+            detail: column(row, "detail")?,
+            facts: json_or_empty(row, "events", "facts")?,
+            at: Timestamp::from_millis(column(row, "created_at")?),
+            about: about(row)?,
+        })
+    }
+}
+
+fn about(row: &Row) -> Result<EventSubject, StoreError> {
+    if let Some(recipient) = column(row, "recipient")? {
+        let tags: Vec<Value> = json_or_empty(row, "messages", "tags")?;
+        return Ok(EventSubject::Message(Box::new(MessageSubject {
+            recipient,
+            sender: column(row, "sender")?,
+            subject: column(row, "title")?,
+            template: column(row, "template_slug")?,
+            tags: Value::Array(tags),
+            metadata: json_or_empty(row, "messages", "metadata")?,
+            credits: column(row, "credits")?,
+            attempt: column(row, "attempt")?,
+            state: column(row, "state")?,
+        })));
+    }
+    let name: Option<String> = column(row, "domain")?;
+    Ok(name.map_or(EventSubject::Nothing, EventSubject::Domain))
 }

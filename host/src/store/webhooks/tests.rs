@@ -50,20 +50,18 @@ impl Bench {
     }
 
     async fn happens(&self, what: &'static str) {
-        let mut tx = self.store.db.begin("test").await.expect("begins");
-        let account = self.account.to_string();
-        record_event(&mut tx, what, "subject", &account, &json!({"n": 1}), self.now)
-            .await
-            .expect("told");
-        tx.commit().await.expect("committed");
+        self.tell(what, &json!({"n": 1}).to_string()).await;
     }
 
     async fn happens_at_length(&self, bytes: usize) {
+        self.tell("credits.low", &json!({"long": "a".repeat(bytes)}).to_string()).await;
+    }
+
+    async fn tell(&self, what: &str, detail: &str) {
         let mut tx = self.store.db.begin("test").await.expect("begins");
-        let (account, facts) = (self.account.to_string(), json!({"long": "a".repeat(bytes)}));
-        let told =
-            record_event(&mut tx, "credits.low", "subject", &account, &facts, self.now).await;
-        told.expect("told");
+        let kind = EventKind::from_name(what).expect("a type of events");
+        let (about, account) = (About::of(self.account), Some(self.account));
+        record_event(&mut tx, kind, about, account, detail, self.now).await.expect("told");
         tx.commit().await.expect("committed");
     }
 
@@ -295,11 +293,11 @@ async fn an_end_point_that_is_gone_is_disabled_and_what_waits_for_it_fails() {
     assert!(log.iter().all(|(_, state)| *state == DeliveryState::Failed), "{log:?}");
     let range = (bench.now, bench.now);
     let (some, last) =
-        bench.store.replay_failed(id, range, "", 2, bench.now).await.expect("replayed");
+        bench.store.replay_failed(id, range, EventId::MIN, 2, bench.now).await.expect("replayed");
     assert_eq!(some, 2);
     let after = last.expect("a last one");
     let (rest, _) =
-        bench.store.replay_failed(id, range, &after, 2, bench.now).await.expect("replayed");
+        bench.store.replay_failed(id, range, after, 2, bench.now).await.expect("replayed");
     assert_eq!((rest, bench.due(id).await.len()), (1, 3));
 }
 

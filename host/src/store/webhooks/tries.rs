@@ -1,9 +1,9 @@
 //! Tries: which deliveries are due, what came of each try, and what that says of its webhook.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::super::Store;
-use super::super::database::{Row, Tx, column, inconsistent, parsed, sql};
+use super::super::database::{Row, Tx, args, column, each, inconsistent, sql, to_json};
 use super::{WebhookOwner, WebhookState, disable, owner};
 use crate::clock::Timestamp;
 use crate::id::{EventId, WebhookId};
@@ -98,7 +98,7 @@ impl Store {
             // Between the two looks of the statement its last delivery may have been settled.
             let Some(due) = column::<Option<i64>>(row, "due")? else { continue };
             waiting.push(Waiting {
-                webhook: parsed(row, "webhooks", "id")?,
+                webhook: column(row, "id")?,
                 url: column(row, "url")?,
                 owner: owner(row)?,
                 state: WebhookState::from_name(&state)
@@ -121,14 +121,14 @@ impl Store {
              SELECT event_id, body, attempts, created_at
              FROM webhook_deliveries CROSS JOIN webhook_bodies USING (event_id)
              WHERE webhook_id = $1 AND due_at <= $2 ORDER BY due_at LIMIT $3")
-        .bind(webhook.to_string())
+        .bind(webhook)
         .bind(now.millis())
         .bind(i64::try_from(limit).unwrap_or(i64::MAX))
         .all(&self.db.readers)
         .await?;
         let read = |row: &Row| {
             Ok(DueDelivery {
-                event: parsed(row, "webhook_deliveries", "event_id")?,
+                event: column(row, "event_id")?,
                 body: column(row, "body")?,
                 attempts: column(row, "attempts")?,
                 handed_out: Timestamp::from_millis(column(row, "created_at")?),
@@ -148,24 +148,19 @@ impl Store {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let mut tx = self.db.begin("settle_deliveries").await?;
-        let rows: Vec<Value> = tried
-            .iter()
-            .map(|it| {
-                let (state, due) = it.next.columns();
-                json!({"webhook": it.webhook, "event": it.event, "log": it.log, "state": state,
-                       "due": due})
-            })
-            .collect();
-        sql("-- settle_deliveries
+        each(
+            "-- settle_deliveries
              UPDATE webhook_deliveries
-             SET state = j.value ->> 'state', due_at = j.value ->> 'due', attempts = attempts + 1,
+             SET state = $3, due_at = $4, attempts = attempts + 1,
                  log = json_insert(CASE WHEN json_array_length(log) < 20 THEN log
                                         ELSE json_remove(log, '$[0]') END,
-                                   '$[#]', json(j.value -> 'log'))
-             FROM json_each($1) AS j
-             WHERE webhook_id = j.value ->> 'webhook' AND event_id = j.value ->> 'event'
-               AND webhook_deliveries.state = 'pending'")
-        .json(&rows)
+                                   '$[#]', json($5))
+             WHERE webhook_id = $1 AND event_id = $2 AND state = 'pending'",
+            tried.iter().map(|it| {
+                let (state, due) = it.next.columns();
+                args![it.webhook, it.event, state, due, to_json(&it.log)]
+            }),
+        )
         .run(&mut tx)
         .await?;
         let mut seen = std::collections::BTreeSet::new();
@@ -188,7 +183,7 @@ impl Store {
                   FROM webhook_deliveries d JOIN webhooks w ON w.id = d.webhook_id
                   WHERE d.webhook_id = $1 AND d.due_at IS NOT NULL AND w.state = 'disabled'
                   LIMIT $2)")
-        .bind(webhook.to_string())
+        .bind(webhook)
         .bind(limit)
         .run(&self.db.writer)
         .await
@@ -235,7 +230,7 @@ async fn note_health<'a>(
                 failing_since = CASE WHEN $2 IS NOT NULL THEN NULL
                                      WHEN failing_since < $3 THEN failing_since ELSE $3 END
          WHERE id = $1 RETURNING failing_since")
-    .bind(webhook.to_string())
+    .bind(webhook)
     .bind(taken)
     .bind(failed)
     .optional(tx)

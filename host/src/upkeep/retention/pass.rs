@@ -18,6 +18,8 @@ const FREED_PAGES: u32 = 250;
 const MAX_PAUSE: Duration = Duration::from_secs(1);
 
 const REFUSALS_KEPT: Duration = WEEK;
+/// More than a year, so that this month can be compared with the same one before it.
+const COUNTS_KEPT: Duration = Duration::from_hours(400 * 24);
 
 /// What is deleted, in this order: a message goes only without its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,9 +31,10 @@ enum Kind {
     Suppressions,
     Samples,
     Deliveries,
+    Counts,
 }
 
-const ALL_KINDS: [Kind; 7] = [
+const ALL_KINDS: [Kind; 8] = [
     Kind::Content,
     Kind::Messages,
     Kind::Events,
@@ -39,6 +42,7 @@ const ALL_KINDS: [Kind; 7] = [
     Kind::Suppressions,
     Kind::Samples,
     Kind::Deliveries,
+    Kind::Counts,
 ];
 
 /// A pass at one moment.
@@ -194,6 +198,10 @@ impl<'a> Pass<'a> {
                 let before = now.before(self.retention.deliveries);
                 Ok(Batch::full(store.drop_deliveries(before, BATCH_ROWS).await?, BATCH_ROWS))
             }
+            Kind::Counts => {
+                let before = now.before(COUNTS_KEPT);
+                Ok(Batch::full(store.drop_counts(before, BATCH_ROWS).await?, BATCH_ROWS))
+            }
         }
     }
 }
@@ -224,6 +232,7 @@ impl Kind {
             Self::Suppressions => "suppressions",
             Self::Samples => "samples",
             Self::Deliveries => "webhook_deliveries",
+            Self::Counts => "counts",
         }
     }
 }

@@ -12,8 +12,8 @@ use super::end_point::{EndPoint, Heard, Say, status};
 use super::*;
 use crate::account::Account;
 use crate::account::plan::Plan;
-use crate::id::{EventId, WebhookId};
-use crate::store::{DeliveryState, WebhookOwner, WebhookState};
+use crate::id::WebhookId;
+use crate::store::{DeliveryState, EventKind, WebhookOwner, WebhookState};
 use crate::webhooks::manage::{Wanted, WebhookError};
 use crate::webhooks::signature::Secret;
 
@@ -67,7 +67,8 @@ async fn account(webhooks: &Webhooks) -> WebhookOwner {
 async fn happens(webhooks: &Webhooks, n: usize) {
     let facts = json!({"n": n});
     let now = webhooks.clock.now();
-    let told = webhooks.store.record_server_event("plugin.activated", "slot", &facts, now).await;
+    let kind = EventKind::PluginActivated;
+    let told = webhooks.store.record_server_event(kind, "slot", &facts, now).await;
     told.expect("written");
 }
 
@@ -207,7 +208,7 @@ async fn an_end_point_that_is_gone_gets_nothing_more() {
     assert!(webhook.state == WebhookState::Disabled && webhook.reason.contains("410"));
     happens(&webhooks, 2).await;
     let event = webhooks.store.webhook_deliveries(id, None, None, 9).await.expect("read");
-    let event: EventId = event.deliveries[0].id.parse().expect("an identifier");
+    let event = event.deliveries[0].id;
     assert!(matches!(webhooks.replay(id, event).await, Err(WebhookError::Disabled)));
     let wanted = Wanted { state: Some(WebhookState::Active), ..Wanted::default() };
     webhooks.change(id, wanted).await.expect("activated");

@@ -7,22 +7,23 @@ use waxwing::account::key::Mode;
 use waxwing::account::plan::Plan;
 use waxwing::clock::{Clock, Timestamp};
 use waxwing::credit::{Credits, EntryKind};
-use waxwing::id::{AccountId, DecisionId, DomainId, KeyId, MessageId};
+use waxwing::id::{AccountId, DomainId, KeyId, MessageId};
 use waxwing::journey::commit::decide::{Rules, decide};
 use waxwing::store::Store;
 use waxwing::store::records::{
-    Acceptance, Body, BodyOf, Job, JobOutcome, NewMessage, ReturnPath, RouteChoice, Slot,
+    Acceptance, Body, BodyOf, Job, JobOutcome, NewMessage, PluginDecision, ReturnPath, RouteChoice,
+    Slot,
 };
 
 use crate::rounds::Rounds;
 use crate::sample;
 
 const CREDITS: Credits = Credits(1_000_000_000);
-/// What a decision record says of one plugin.
-pub const DECISION: &str = concat!(
-    r#"{"kind":"domain","slot":"domain-policy","name":"waxwing:domain-policy","version":"0.1.0","#,
+/// What a decision record says of the component that decided.
+const IDENTITY: &str = concat!(
+    r#"{"slot":"domain-policy","name":"waxwing:domain-policy","version":"0.1.0","#,
     r#""digest":"sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08","#,
-    r#""settingsRevision":0,"verdict":"judged","reason":null,"micros":20}"#,
+    r#""settingsRevision":0}"#,
 );
 
 pub fn commit(rounds: &mut Rounds, runtime: &Runtime, clock: &Clock) {
@@ -89,8 +90,18 @@ fn job(revision: i64, account_id: AccountId, body: &Body, number: u32, now: Time
             resent_from: None,
             body: BodyOf::Own(body.clone()),
             blank: Vec::new(),
-            decision_id: DecisionId::new(now),
-            decisions: format!("[{DECISION},{DECISION},{DECISION}]").into(),
+            decisions: ["domain", "plan", "renderer"].map(decision).into(),
         }))],
+    }
+}
+
+fn decision(kind: &'static str) -> PluginDecision {
+    PluginDecision {
+        kind,
+        identity: IDENTITY.into(),
+        verdict: "judged".to_owned(),
+        reason: None,
+        micros: 20,
+        blank: Vec::new(),
     }
 }

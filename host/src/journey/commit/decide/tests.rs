@@ -41,8 +41,8 @@ fn a_job_sees_the_debits_of_the_jobs_before_it() {
     let refused = Answer::Insufficient { required: Credits(2), balance: Credits(1) };
     assert_eq!(answers(&verdict.jobs[1])[0], refused, "the smaller one is still paid");
     assert_eq!(verdict.accepted.iter().map(|it| it.charged.0).collect::<Vec<_>>(), [2, 1]);
-    let kinds: Vec<&str> = verdict.credit_events.iter().map(|it| it.kind.as_str()).collect();
-    assert_eq!(kinds, ["credits.low", "credits.exhausted"]);
+    let kinds: Vec<CreditEventKind> = verdict.credit_events.iter().map(|it| it.kind).collect();
+    assert_eq!(kinds, [CreditEventKind::Low, CreditEventKind::Exhausted]);
 }
 
 #[test]

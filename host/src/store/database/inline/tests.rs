@@ -16,8 +16,8 @@ async fn note(tx: &mut Tx, name: &str) -> Result<(), StoreError> {
 }
 
 async fn notes(store: &Store) -> Vec<String> {
-    let rows = sql("-- notes\nSELECT name FROM upkeep ORDER BY name").all(&store.db.readers).await;
-    let rows = rows.expect("readable");
+    let notes = sql("-- notes\nSELECT name FROM upkeep WHERE value = 'here' ORDER BY name");
+    let rows = notes.all(&store.db.readers).await.expect("readable");
     rows.iter().map(|row| column(row, "name").expect("a name")).collect()
 }
 

@@ -4,8 +4,9 @@ use sqlx::{Connection, SqliteConnection};
 
 use super::*;
 
-const BEFORE: &str = include_str!("../../../../../migrations/sqlite/0006_webhooks.sql");
-const MIGRATION: &str = include_str!("../../../../../migrations/sqlite/0010_webhook_bodies.sql");
+const BEFORE: &str = include_str!("../../../../../migrations/sqlite/earlier/0006_webhooks.sql");
+const MIGRATION: &str =
+    include_str!("../../../../../migrations/sqlite/earlier/0010_webhook_bodies.sql");
 
 impl Bench {
     async fn bodies(&self) -> i64 {

@@ -1,0 +1,250 @@
+//! Converts the database of an earlier version: a new file is filled beside it, table by table, and takes its place
+//! in one step. Whatever happens before that step, `kill -9` too, leaves the old file whole.
+//!
+//! Only the process that holds the data directory may convert. The old file is locked against every other one
+//! all the while.
+
+mod fill;
+mod functions;
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+use sqlx::sqlite::{SqliteAutoVacuum, SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
+
+use super::inline::waiting;
+use super::{migrations, sqlite};
+use crate::store::error::WHOLE_SCHEMA;
+use crate::store::{StoreError, embedded};
+
+/// How long another process that has the old file open may take to leave it.
+const LOCK_WAIT: Duration = Duration::from_secs(2);
+/// Free disk beyond what is as large as the old file.
+const SPARE_BYTES: u64 = 64 << 20;
+/// A larger file is not looked through once more before it is taken.
+const MOST_LOOKED_THROUGH: u64 = 1 << 30;
+
+/// What a file holds, without its free pages.
+pub const USED_BYTES: &str = "SELECT (p.page_count - f.freelist_count) * s.page_size AS bytes
+    FROM pragma_page_count() p, pragma_freelist_count() f, pragma_page_size() s";
+
+/// Why the database of an earlier version was not converted. It is as it was.
+#[derive(Debug, thiserror::Error)]
+pub enum ConversionError {
+    #[error(
+        "the database {file} of an earlier version is converted at the first start, for which {needed} bytes must \
+         be free on its disk, and {free} are; make room and start again"
+    )]
+    Disk { file: PathBuf, needed: u64, free: u64 },
+    #[error(
+        "the database {file} of an earlier version cannot be converted while another process has it open; end \
+         that process and start again"
+    )]
+    InUse { file: PathBuf },
+    #[error(
+        "the database of an earlier version cannot be converted: table {table}, column {column} holds `{value}`, \
+         which that version did not write there; correct the row, or restore a backup, and start again"
+    )]
+    Value { table: String, column: String, value: String },
+    #[error(
+        "the database of an earlier version was not converted: of {what} {before} the new file has {after}; run \
+         the earlier version, and report this"
+    )]
+    Unequal { what: String, before: i64, after: i64 },
+    #[error(
+        "the database of an earlier version was not converted: the new file is damaged ({found}); look at the disk \
+         and start again"
+    )]
+    Damaged { found: String },
+    #[error(
+        "the database was not converted: {path} is still there; end what has the database open and start again"
+    )]
+    Left { path: PathBuf },
+    #[error("the database was not converted: {path}: {source}")]
+    Io { path: PathBuf, source: io::Error },
+    #[error("the database of an earlier version was not converted: {0}")]
+    Database(#[from] rusqlite::Error),
+}
+
+/// Whether a file is being converted, or that was interrupted.
+pub fn is_under_way(file: &Path) -> bool {
+    file.canonicalize().is_ok_and(|file| new_file(&file).exists())
+}
+
+/// Whether a file was written by an earlier version, and must be converted before it can be opened.
+fn is_earlier(file: &Path) -> Result<bool, rusqlite::Error> {
+    let connection = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    connection.busy_timeout(LOCK_WAIT)?;
+    let is_new = "SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = '_sqlx_migrations')";
+    if connection.query_row(is_new, [], |row| row.get(0))? {
+        return Ok(false);
+    }
+    let newest = "SELECT coalesce(max(version), 0) FROM _sqlx_migrations";
+    let newest: i64 = connection.query_row(newest, [], |row| row.get(0))?;
+    Ok((1..WHOLE_SCHEMA).contains(&newest))
+}
+
+/// Converts the file where an earlier version wrote it; else does nothing. Nobody else may be using it.
+pub async fn convert(file: &Path) -> Result<(), StoreError> {
+    // Of a link, the file that it names is replaced, on the disk where that is.
+    let file = &file.canonicalize().map_err(at(file))?;
+    let new = new_file(file);
+    remove(&new)?;
+    if !is_earlier(file).map_err(StoreError::during("convert"))? {
+        return Ok(());
+    }
+    let converted = convert_to(&new, file).await;
+    if converted.is_err() {
+        remove(&new)?;
+    }
+    converted
+}
+
+async fn convert_to(new: &Path, file: &Path) -> Result<(), StoreError> {
+    let began = Instant::now();
+    sqlite::migrate(&migrations::EARLIER, &sqlite::options(file)).await?;
+    let old = waiting(|| lock(file))?;
+    let bytes = used_bytes(&old).map_err(ConversionError::from)?;
+    check_disk(file, bytes, embedded::free_disk(file))?;
+    tracing::info!(file = %file.display(), bytes, "converting the database of an earlier version; it \
+        is replaced when all of it is converted, and the server listens then");
+    make(new).await?;
+    waiting(|| {
+        let filled = fill::fill(&old, new)?;
+        let bytes = finish(new, &filled)?;
+        replace(new, file)?;
+        tracing::info!(file = %file.display(), bytes, seconds = began.elapsed().as_secs(), "the \
+            database is converted");
+        Ok(())
+    })
+}
+
+/// Opens the old file for this process alone, without a write-ahead log: what is beside a database belongs to it by
+/// its name, and the name will be the new file's.
+fn lock(file: &Path) -> Result<Connection, ConversionError> {
+    let old = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    old.busy_timeout(LOCK_WAIT)?;
+    // The log goes before the lock is kept: a lock that is kept would keep a journal beside the file as well.
+    let locked = old.execute_batch(
+        "PRAGMA journal_mode = DELETE; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT;",
+    );
+    let journal = |()| old.query_row("PRAGMA journal_mode", [], |row| row.get::<_, String>(0));
+    match locked.and_then(journal) {
+        Ok(journal) if journal == "delete" => Ok(old),
+        Err(error) if error.sqlite_error_code() != Some(ErrorCode::DatabaseBusy) => {
+            Err(error.into())
+        }
+        Ok(_) | Err(_) => Err(ConversionError::InUse { file: file.to_owned() }),
+    }
+}
+
+fn used_bytes(old: &Connection) -> rusqlite::Result<u64> {
+    let bytes: i64 = old.query_row(USED_BYTES, [], |row| row.get(0))?;
+    Ok(u64::try_from(bytes).unwrap_or_default())
+}
+
+/// Whether a file that holds so much can be converted with so much free disk.
+pub fn check_disk(file: &Path, bytes: u64, free: Option<u64>) -> Result<(), ConversionError> {
+    let needed = bytes + bytes / 10 + SPARE_BYTES;
+    match free {
+        Some(free) if free < needed => {
+            Err(ConversionError::Disk { file: file.to_owned(), needed, free })
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// Makes the new file with its tables, for its owner only. It is worth nothing until it is whole, so SQLite need
+/// neither keep what it would undo nor wait for the disk.
+async fn make(new: &Path) -> Result<(), StoreError> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(new).map_err(at(new))?;
+    let options = SqliteConnectOptions::new()
+        .filename(new)
+        .auto_vacuum(SqliteAutoVacuum::Incremental)
+        .journal_mode(SqliteJournalMode::Off)
+        .synchronous(SqliteSynchronous::Off);
+    sqlite::migrate(&migrations::CURRENT, &options).await
+}
+
+/// Makes the indexes and triggers, compares, and brings all of it to the disk. Answers how large the file is.
+fn finish(new: &Path, filled: &fill::Filled) -> Result<u64, ConversionError> {
+    let connection = Connection::open(new)?;
+    connection.execute_batch(fill::UNSAFE)?;
+    tracing::info!("converting the database: all rows are there, the indexes are made");
+    let mut told = Instant::now();
+    for later in &filled.later {
+        if told.elapsed() >= functions::TELL_EVERY {
+            told = Instant::now();
+            tracing::info!(next = later.name, "converting the database: the indexes are made");
+        }
+        connection.execute_batch(&later.sql)?;
+    }
+    filled.compare(&connection)?;
+    let bytes = used_bytes(&connection)?;
+    if bytes <= MOST_LOOKED_THROUGH {
+        let found: String =
+            connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0))?;
+        if found != "ok" {
+            return Err(ConversionError::Damaged { found });
+        }
+    }
+    connection.pragma_update(None, "journal_mode", "wal")?;
+    connection.close().map_err(|(_, error)| error)?;
+    File::open(new).and_then(|file| file.sync_all()).map_err(at(new))?;
+    Ok(bytes)
+}
+
+/// Puts the new file in the place of the old one, which is still open and locked.
+fn replace(new: &Path, file: &Path) -> Result<(), ConversionError> {
+    for (name, endings) in
+        [(file, ["-wal", "-shm", "-journal"]), (new, ["-wal", "-shm", "-journal"])]
+    {
+        for ending in endings {
+            let path = beside(name, ending);
+            if path.exists() {
+                return Err(ConversionError::Left { path });
+            }
+        }
+    }
+    std::fs::rename(new, file).map_err(at(file))?;
+    let directory = file.parent().unwrap_or(Path::new("."));
+    File::open(directory).and_then(|it| it.sync_all()).map_err(at(directory))
+}
+
+fn new_file(file: &Path) -> PathBuf {
+    beside(file, ".new")
+}
+
+fn beside(file: &Path, ending: &str) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
+}
+
+/// Removes a new file, which an interrupted conversion has left.
+fn remove(new: &Path) -> Result<(), ConversionError> {
+    for path in ["", "-wal", "-shm", "-journal"].map(|ending| beside(new, ending)) {
+        match std::fs::remove_file(&path) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                return Err(ConversionError::Io { path, source });
+            }
+            Ok(()) | Err(_) => {}
+        }
+    }
+    Ok(())
+}
+
+fn at(path: &Path) -> impl FnOnce(io::Error) -> ConversionError {
+    let path = path.to_owned();
+    move |source| ConversionError::Io { path, source }
+}
+
+#[cfg(test)]
+mod tests;

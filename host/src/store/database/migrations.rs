@@ -1,0 +1,45 @@
+//! The files of `migrations/sqlite`, read here and not by `sqlx::migrate!`: sqlx's macros build tokio, sqlx and SQLite
+//! a second time, for the compiler.
+
+use std::sync::LazyLock;
+
+use include_dir::{Dir, File, include_dir};
+use sqlx::SqlSafeStr;
+use sqlx::migrate::{Migration, MigrationType, Migrator};
+
+static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../migrations/sqlite");
+static EARLIER_FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../migrations/sqlite/earlier");
+
+pub static CURRENT: LazyLock<Migrator> = LazyLock::new(|| migrator(&FILES));
+/// The tables of earlier versions, which had identifiers as texts.
+pub static EARLIER: LazyLock<Migrator> = LazyLock::new(|| migrator(&EARLIER_FILES));
+
+fn migrator(files: &'static Dir<'_>) -> Migrator {
+    Migrator::with_migrations(files.files().filter_map(migration).collect())
+}
+
+/// The migration in a file named `<version>_<description>.sql`.
+fn migration(file: &'static File<'_>) -> Option<Migration> {
+    let (version, description) = file.path().file_stem()?.to_str()?.split_once('_')?;
+    Some(Migration::new(
+        version.parse().ok()?,
+        description.replace('_', " ").into(),
+        MigrationType::Simple,
+        file.contents_utf8()?.into_sql_str(),
+        false,
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_is_a_migration() {
+        for (migrator, files) in [(&CURRENT, &FILES), (&EARLIER, &EARLIER_FILES)] {
+            assert_eq!(migrator.iter().count(), files.files().count());
+        }
+        let versions: Vec<i64> = EARLIER.iter().map(|it| it.version).collect();
+        assert_eq!(versions, (1..=15).collect::<Vec<_>>());
+    }
+}
