@@ -4,6 +4,7 @@ mod rows;
 mod store;
 
 use rusqlite::types::Value;
+use sqlx::migrate::Migrator;
 use tempfile::TempDir;
 
 use super::*;
