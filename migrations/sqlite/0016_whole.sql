@@ -126,6 +126,10 @@ CREATE TABLE periods (
 CREATE TRIGGER period_begins AFTER INSERT ON sent WHEN NEW.state = 'accepted' BEGIN
     INSERT INTO periods (account_id, period) VALUES (NEW.account_id, NEW.period) ON CONFLICT DO NOTHING;
 END;
+-- Retention may have dropped the period while its count is still there.
+CREATE TRIGGER period_goes_on AFTER UPDATE OF changes ON sent WHEN NEW.state = 'accepted' BEGIN
+    INSERT INTO periods (account_id, period) VALUES (NEW.account_id, NEW.period) ON CONFLICT DO NOTHING;
+END;
 
 CREATE TABLE domains (
     id                 BLOB PRIMARY KEY NOT NULL,

@@ -40,14 +40,17 @@ struct Short<'a> {
 const IDENTITIES: &str = "-- identities\nSELECT id, kind, identity FROM plugin_identities";
 
 impl Identities {
-    /// Reads all of them.
+    /// Reads all of them. Rows never go, so what is known stays: a commit may have added one since they were read.
     pub async fn read(&self, readers: &Connections) -> Result<(), StoreError> {
         let rows = sql(IDENTITIES).all(readers).await?;
-        let mut read = Known::default();
+        let mut read: Vec<(i64, String, String)> = Vec::with_capacity(rows.len());
         for row in &rows {
-            read.add(column(row, "id")?, column(row, "kind")?, column(row, "identity")?);
+            read.push((column(row, "id")?, column(row, "kind")?, column(row, "identity")?));
         }
-        *self.known.write().unwrap_or_else(PoisonError::into_inner) = read;
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        for (number, kind, text) in read {
+            known.add(number, kind, text);
+        }
         Ok(())
     }
 

@@ -113,8 +113,6 @@ enum Walk {
     Recipient,
     /// Those in states that few messages are in.
     RareStates,
-    /// Those that wait, which may be few or many, and others' between them.
-    Queue,
 }
 
 /// The states of the index `messages_by_state`.
@@ -185,18 +183,6 @@ impl Store {
         batch: u32,
     ) -> Result<Option<MessageId>, StoreError> {
         let skipped = batch.saturating_sub(1);
-        let walk = walk(filter);
-        if walk == Walk::Queue {
-            let row = sql("-- messages: a batch of the queue
-                 SELECT message_id FROM queue WHERE message_id < $1 AND message_id >= $2
-                 ORDER BY message_id DESC LIMIT 1 OFFSET $3")
-            .bind(range.upper)
-            .bind(range.lower)
-            .bind(skipped)
-            .optional(&self.db.pages)
-            .await?;
-            return row.map(|row| column(&row, "message_id")).transpose();
-        }
         // A period in which nothing is found costs a look as well.
         let row = sql("-- messages: periods
              SELECT period FROM periods WHERE account_id = $1 AND period BETWEEN $2 AND $3
@@ -227,20 +213,9 @@ impl Store {
     ) -> Result<Vec<MessageRow>, StoreError> {
         let mut query = sql("-- messages\nSELECT ");
         query.push(COLUMNS).push(" ");
-        if walk(filter) == Walk::Queue {
-            query.push("FROM queue w CROSS JOIN messages m ON m.id = w.message_id ").push(QUEUE);
-            query.push(" WHERE w.account_id = ").push_bind(account);
-            query.push(" AND w.message_id < ").push_bind(range.upper);
-            query.push(" AND w.message_id >= ").push_bind(range.lower);
-        } else {
-            push_range(&mut query, account, filter, QUEUE, range);
-        }
+        push_range(&mut query, account, filter, QUEUE, range);
         push_filter(&mut query, account, filter);
-        let order = match walk(filter) {
-            Walk::Account | Walk::Recipient | Walk::RareStates => NEWEST_FIRST,
-            Walk::Queue => " ORDER BY w.message_id DESC",
-        };
-        query.push(order).push(" LIMIT ").push_bind(limit);
+        query.push(NEWEST_FIRST).push(" LIMIT ").push_bind(limit);
         let rows = query.all(&self.db.pages).await?;
         rows.iter().map(message_row).collect()
     }
@@ -258,14 +233,12 @@ fn whole_range(filter: &MessageFilter, after: Option<MessageId>) -> Range {
 }
 
 fn walk(filter: &MessageFilter) -> Walk {
-    let waits = |it: &MessageState| matches!(it, MessageState::Queued | MessageState::Sending);
     match filter {
         MessageFilter { to: Some(_), .. } => Walk::Recipient,
         MessageFilter { states, .. } if states.is_empty() => Walk::Account,
         MessageFilter { states, .. } if states.iter().all(|it| RARE.contains(it)) => {
             Walk::RareStates
         }
-        MessageFilter { states, .. } if states.iter().all(waits) => Walk::Queue,
         MessageFilter { .. } => Walk::Account,
     }
 }
@@ -282,7 +255,7 @@ fn push_range(
     let index = match walk(filter) {
         Walk::Recipient => "messages_of_recipient",
         Walk::RareStates => "messages_by_state",
-        Walk::Account | Walk::Queue => "messages_of_account",
+        Walk::Account => "messages_of_account",
     };
     query.push("FROM periods p CROSS JOIN messages m INDEXED BY ").push(index);
     query.push(" ON m.period = p.period AND m.account_id = ").push_bind(account);

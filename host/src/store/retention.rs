@@ -96,11 +96,11 @@ const DROP_EVENTS: &str = "-- drop_events
 const DROP_COUNTS: &str = "-- drop_counts
     DELETE FROM sent WHERE (period, state, account_id) IN
         (SELECT period, state, account_id FROM sent WHERE period < $1 ORDER BY period LIMIT $2)";
-/// A period that is older than every message is one that no list looks into.
+/// Account by account, by the key: in the other order it would read all periods.
 const DROP_PERIODS: &str = "-- drop_counts: periods
     DELETE FROM periods WHERE (account_id, period) IN
-        (SELECT p.account_id, p.period FROM accounts a JOIN periods p ON p.account_id = a.id
-         WHERE p.period < $1 LIMIT $2)";
+        (SELECT p.account_id, p.period FROM accounts a CROSS JOIN periods p
+         WHERE p.account_id = a.id AND p.period < $1 LIMIT $2)";
 
 const DROP_SUPPRESSIONS: &str = "-- drop_suppressions
     DELETE FROM suppressions WHERE (account_id, address) IN

@@ -1,8 +1,9 @@
 //! What one reader of lists may cost the others.
 
 use super::*;
+use crate::message::state::MessageState;
 use crate::store::database::{Connections, PAGE_READERS, Purpose, READERS, page_readers, sql};
-use crate::store::{DecisionFilter, DeliveryState};
+use crate::store::{DecisionFilter, DeliveryState, MessageFilter};
 
 /// More than one request looks at, and twice as many.
 const SOME: u32 = 30_000;
@@ -103,4 +104,38 @@ async fn a_list_that_takes_too_long_is_interrupted_and_the_next_one_is_not() {
     assert!(late.is_err_and(|error| error.is_busy()));
     fixture.store.db.pages = in_time;
     fixture.store.decisions(&of_no_plugin(), None, 50).await.expect("it has its own time");
+}
+
+#[tokio::test]
+async fn a_list_of_what_is_queued_says_nothing_of_what_other_accounts_have_queued() {
+    let fixture = Fixture::with_credits(1).await;
+    sql("WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < $1)
+         INSERT INTO queue (message_id, account_id, lane, due_at)
+         SELECT unhex(printf('019a6a8000000000%016x', i)), zeroblob(16), 'sandbox', 0 FROM n")
+    .bind(SOME)
+    .run(&fixture.store.db.writer)
+    .await
+    .expect("added");
+    let queued = MessageFilter { states: vec![MessageState::Queued], ..MessageFilter::default() };
+    let page = fixture.store.messages(fixture.account, &queued, None, 50).await.expect("readable");
+    assert!(page.messages.is_empty());
+    assert_eq!(page.next, None, "an identifier of another account would tell how much it sends");
+}
+
+#[tokio::test]
+async fn a_message_is_listed_also_where_its_hour_was_dropped_from_the_lists_before() {
+    let fixture = Fixture::with_credits(1).await;
+    let hour = MessageId::first_of(NOW).period();
+    for _ in 0..2 {
+        sql("DELETE FROM periods").run(&fixture.store.db.writer).await.expect("dropped");
+        sql("INSERT INTO sent (period, state, account_id, changes) VALUES ($1, 'accepted', $2, 1)
+             ON CONFLICT (period, state, account_id) DO UPDATE SET changes = changes + 1")
+        .bind(hour)
+        .bind(fixture.account)
+        .run(&fixture.store.db.writer)
+        .await
+        .expect("counted");
+        let periods = sql("SELECT period FROM periods").all(&fixture.store.db.readers).await;
+        assert_eq!(periods.expect("read").len(), 1);
+    }
 }

@@ -117,10 +117,9 @@ async fn a_search_in_vain_stops_and_says_where_it_goes_on() {
     assert_eq!(page.messages.len(), 10);
     let sending = MessageFilter { states: vec![MessageState::Sending], ..failed };
     let page = fixture.store.messages(fixture.account, &sending, None, 10).await.expect("readable");
-    assert_eq!(
-        (page.messages.len(), page.next),
-        (0, None),
-        "what waits is looked for in the queue"
+    assert!(
+        page.messages.is_empty() && page.next.is_some(),
+        "it goes on in the account's own messages"
     );
 }
 
