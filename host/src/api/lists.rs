@@ -50,10 +50,10 @@ impl ListLimits {
         self.rate.load().owners.retain_recent();
     }
 
-    /// Lets an owner read a page; to be kept while it is read.
+    /// A place for one page of a list, which the caller holds while it reads the page.
     ///
     /// # Errors
-    /// The owner reads too many.
+    /// The owner reads more pages a second, or at one time, than its share.
     pub async fn admit(&self, owner: impl Into<ShareOwner>) -> Result<Share, Refusal> {
         let owner = owner.into();
         if let Err(not_until) = self.rate.load().owners.check_key(&owner) {

@@ -28,7 +28,7 @@ impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
     }
 }
 
-/// The parameters of an address.
+/// The query parameters of a request, as the type that the operation takes.
 ///
 /// # Errors
 /// Every parameter that is unknown, missing, given twice, or of another type.

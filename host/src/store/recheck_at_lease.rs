@@ -6,6 +6,7 @@ use super::Store;
 use super::database::{Tx, args, column, each, sql};
 use super::events::StateChange;
 use super::settle::{leave_queue, refund, write_states};
+use super::suppressions::suppressed;
 use crate::clock::Timestamp;
 use crate::id::{AccountId, MessageId};
 use crate::message::state::MessageState;
@@ -13,7 +14,8 @@ use crate::store::StoreError;
 use crate::store::records::{Ended, HeldBack, LeaseFacts};
 
 impl Store {
-    /// What deciding on messages of these accounts, and to these folded addresses of them, would see at their leases now.
+    /// Which of these accounts are suspended, and which of these folded addresses their lists suppress: what a lease is
+    /// decided by.
     pub async fn lease_facts(
         &self,
         accounts: &BTreeSet<AccountId>,
@@ -41,16 +43,7 @@ pub async fn lease_facts(
     .await?;
     let suspended: HashSet<AccountId> =
         rows.iter().map(|row| column(row, "id")).collect::<Result<_, StoreError>>()?;
-    let found = each(
-        "-- recheck_at_lease: suppressed
-         SELECT 1 AS is_there FROM suppressions
-         WHERE account_id = $1 AND address = $2 AND (expires_at IS NULL OR expires_at > $3)",
-        recipients.iter().map(|(account, address)| args![*account, address, now.millis()]),
-    )
-    .find(tx)
-    .await?;
-    let found = recipients.iter().zip(found);
-    let suppressed = found.filter_map(|(it, row)| row.map(|_| it.clone())).collect();
+    let suppressed = suppressed(tx, recipients, now).await?;
     Ok(LeaseFacts { suspended, suppressed })
 }
 

@@ -1,7 +1,9 @@
 //! Addresses that an account sends nothing more to. What has expired is as if it were not there.
 
+use std::collections::{BTreeSet, HashSet};
+
 use super::Store;
-use super::database::{Row, Tx, column, sql};
+use super::database::{Row, Tx, args, column, each, sql};
 use super::scan_batches::ScanBatches;
 use crate::clock::Timestamp;
 use crate::id::{AccountId, MessageId};
@@ -23,6 +25,24 @@ pub struct SuppressionRow {
     pub created_at: String,
     /// When it is taken off, RFC 3339; none for never.
     pub expires_at: Option<String>,
+}
+
+/// Which of these folded addresses are on their accounts' lists: one look for each, in the order of the list.
+pub async fn suppressed(
+    tx: &mut Tx,
+    recipients: &BTreeSet<(AccountId, String)>,
+    now: Timestamp,
+) -> Result<HashSet<(AccountId, String)>, StoreError> {
+    let found = each(
+        "-- suppressed
+         SELECT 1 AS is_there FROM suppressions
+         WHERE account_id = $1 AND address = $2 AND (expires_at IS NULL OR expires_at > $3)",
+        recipients.iter().map(|(account, address)| args![*account, address, now.millis()]),
+    )
+    .find(tx)
+    .await?;
+    let found = recipients.iter().zip(found);
+    Ok(found.filter_map(|(it, row)| row.map(|_| it.clone())).collect())
 }
 
 /// What stands on the list after an address was to be put there.

@@ -179,7 +179,7 @@ fn bounce(event: &PublishedEvent) -> Option<BouncedMessage> {
     match serde_json::from_value(Value::Object(event.facts.clone())) {
         Ok(bounce) => Some(bounce),
         Err(error) => {
-            tracing::error!(event = %event.id, %error, "the facts of a bounce cannot be read; webhooks are told without them");
+            tracing::error!(event = %event.id, %error, "the stored reply of a bounce cannot be read; its webhook event is sent without code, class and host");
             None
         }
     }

@@ -256,7 +256,7 @@ fn by_reason(found: &[(WhyMessage, u32)]) -> Vec<QueuedGroup> {
     groups.collect()
 }
 
-/// Joins texts without duplicates; beyond [`MAX_WORDS`] only their number is told.
+/// Joins texts, each once; of more than [`MAX_WORDS`] the rest is given as a number.
 fn joined<'a>(texts: impl Iterator<Item = &'a str>) -> Option<String> {
     let texts: std::collections::BTreeSet<&str> = texts.collect();
     let first: Vec<&str> = texts.iter().copied().take(MAX_WORDS).collect();

@@ -29,7 +29,7 @@ pub struct DkimSigner {
     ready: Cache<String, Arc<SigningKey>>,
 }
 
-/// Why a key of the domain cannot be used now.
+/// Why a DKIM key of the sender domain cannot sign now.
 #[derive(Debug, thiserror::Error)]
 enum UnusableKey {
     #[error(transparent)]

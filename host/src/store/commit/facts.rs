@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::super::database::{Tx, args, column, each, json, sql};
+use super::super::database::{Tx, column, json, sql};
 use super::super::keys::mode;
+use super::super::suppressions::suppressed;
 use crate::clock::Timestamp;
 use crate::id::AccountId;
 use crate::store::StoreError;
@@ -27,7 +28,7 @@ pub async fn read(tx: &mut Tx, jobs: &[Job], now: Timestamp) -> Result<CommitFac
     for row in &rows {
         facts.balances.insert(column(row, "id")?, column(row, "balance")?);
     }
-    facts.suppressed = suppressed(tx, jobs, now).await?;
+    facts.suppressed = suppressed(tx, &recipients(jobs), now).await?;
     let keys: Vec<&str> =
         jobs.iter().filter_map(|job| job.idempotency.as_ref()).map(|it| it.key.as_str()).collect();
     if keys.is_empty() {
@@ -52,28 +53,12 @@ pub async fn read(tx: &mut Tx, jobs: &[Job], now: Timestamp) -> Result<CommitFac
     Ok(facts)
 }
 
-/// Which recipients are on their accounts' suppression lists: a look for each, in the order of the list.
-async fn suppressed(
-    tx: &mut Tx,
-    jobs: &[Job],
-    now: Timestamp,
-) -> Result<HashSet<(AccountId, String)>, StoreError> {
-    let recipients: BTreeSet<(AccountId, String)> = jobs
-        .iter()
-        .flat_map(|job| job.slots.iter().map(move |slot| (job.account_id, slot)))
+fn recipients(jobs: &[Job]) -> BTreeSet<(AccountId, String)> {
+    let slots = jobs.iter().flat_map(|job| job.slots.iter().map(move |it| (job.account_id, it)));
+    slots
         .filter_map(|(account, slot)| match slot {
             Slot::Message(message) => Some((account, message.recipient.folded())),
             Slot::Refused(_) => None,
         })
-        .collect();
-    let found = each(
-        "-- commit: suppressed
-         SELECT 1 AS is_there FROM suppressions
-         WHERE account_id = $1 AND address = $2 AND (expires_at IS NULL OR expires_at > $3)",
-        recipients.iter().map(|(account, address)| args![*account, address, now.millis()]),
-    )
-    .find(tx)
-    .await?;
-    let suppressed = recipients.into_iter().zip(found);
-    Ok(suppressed.filter_map(|(it, found)| found.map(|_| it)).collect())
+        .collect()
 }

@@ -27,7 +27,7 @@ const SPARE_BYTES: u64 = 64 << 20;
 /// A larger file is not looked through once more before it is taken.
 const MOST_LOOKED_THROUGH: u64 = 1 << 30;
 
-/// What a file holds, without its free pages.
+/// The bytes of the database file that are in use, without its free pages.
 pub const USED_BYTES: &str = "SELECT (p.page_count - f.freelist_count) * s.page_size AS bytes
     FROM pragma_page_count() p, pragma_freelist_count() f, pragma_page_size() s";
 

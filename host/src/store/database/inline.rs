@@ -68,7 +68,7 @@ impl Inline {
     pub async fn close(&self) {
         let Some(connection) = self.connection.lock().await.take() else { return };
         if let Err((_, error)) = waiting(|| connection.close()) {
-            tracing::warn!(%error, "cannot close a connection to the database");
+            tracing::warn!(%error, "cannot close a database connection");
         }
     }
 }

@@ -134,7 +134,7 @@ impl<P: Fn() -> InstalledPlugin, R: Fn() -> Call> ObservedCall<'_, P, R> {
             return;
         }
         if self.table.trap_sink.traps.try_send(report).is_err() {
-            tracing::debug!("trap report dropped: the queue is full");
+            tracing::debug!("plugin trap not reported: the queue of trap reports is full");
         }
     }
 }
