@@ -30,10 +30,9 @@ mod webhooks;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::middleware::{from_fn, map_request_with_state, map_response};
+use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post, put};
 use tower_http::CompressionLevel;
-use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{Predicate, SizeAbove};
 
@@ -67,12 +66,13 @@ pub fn operations(api: Api) -> Router {
 
 /// What a connection beyond the bounds gets: the probes, and to all else a refusal.
 pub fn overflow(api: Api) -> Router {
+    let proxies = Arc::clone(&api.proxies);
     let router = Router::new()
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
         .fallback(problem::too_many_connections)
         .with_state(api);
-    surround_all(router)
+    surround_all(router, proxies)
 }
 
 fn routes() -> Router<Api> {
@@ -124,24 +124,19 @@ fn routes() -> Router<Api> {
         .route("/healthz", get(health::alive))
 }
 
-/// What surrounds every route of this server: each answer with its `X-Request-Id`, each refusal and each
-/// panic as a problem, and where each request came from.
+/// What surrounds every route of this server: see [`request::surround`].
 pub fn surround(router: Router, proxies: Arc<TrustedProxies>) -> Router {
     surround_all(
         router
             .method_not_allowed_fallback(problem::method_not_allowed)
             .fallback(problem::not_found),
+        proxies,
     )
-    .layer(map_request_with_state(proxies, client::note))
 }
 
-fn surround_all(router: Router) -> Router {
-    let gzip = CompressionLayer::new().quality(CompressionLevel::Fastest);
-    router
-        .layer(from_fn(header_checks::well_formed))
-        .layer(map_response(problem::as_problem))
-        .layer(CatchPanicLayer::custom(problem::panicked))
-        .layer(gzip.compress_when(SizeAbove::new(COMPRESSED_BYTES).and(request::is_json)))
-        .layer(map_response(request::keep_private))
-        .layer(from_fn(request::identify))
+fn surround_all(router: Router, proxies: Arc<TrustedProxies>) -> Router {
+    let gzip = CompressionLayer::new()
+        .quality(CompressionLevel::Fastest)
+        .compress_when(SizeAbove::new(COMPRESSED_BYTES).and(request::is_json));
+    router.layer((from_fn_with_state(proxies, request::surround), gzip))
 }

@@ -5,9 +5,8 @@
 //! proxy is the client's. What stands to the left of it was written by the client itself.
 
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
 
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use http::HeaderMap;
 
 use crate::account::ip_network::IpNetwork;
@@ -36,20 +35,19 @@ pub enum Forwarding {
     Forwarded,
 }
 
-/// Notes with a request where it came from.
-pub async fn note(State(proxies): State<Arc<TrustedProxies>>, mut request: Request) -> Request {
-    if let Some(Peer(peer)) = request.extensions().get::<Peer>().copied() {
-        let client = proxies.client(peer.ip(), request.headers());
-        request.extensions_mut().insert(Client(client));
-    }
-    request
-}
-
 impl TrustedProxies {
     /// Proxies in these networks; none means that nobody's word counts.
     #[must_use]
     pub fn new(networks: Vec<IpNetwork>, forwarding: Forwarding) -> Self {
         Self { networks, forwarding }
+    }
+
+    /// Notes with a request where it came from.
+    pub fn note(&self, request: &mut Request) {
+        if let Some(Peer(peer)) = request.extensions().get::<Peer>().copied() {
+            let client = self.client(peer.ip(), request.headers());
+            request.extensions_mut().insert(Client(client));
+        }
     }
 
     fn client(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {

@@ -201,7 +201,8 @@ pub async fn method_not_allowed(request: Request) -> Problem {
 
 /// Turns what else refuses on this server, an extractor or another router, into the one shape. A page
 /// for people stays as it is.
-pub async fn as_problem(response: Response) -> Response {
+#[must_use]
+pub fn as_problem(response: Response) -> Response {
     let status = response.status();
     let is = |kind: &str| {
         let value = response.headers().get(header::CONTENT_TYPE).and_then(|it| it.to_str().ok());
@@ -225,7 +226,7 @@ pub async fn as_problem(response: Response) -> Response {
 }
 
 /// A panic: a bug of the server, one request's only.
-#[expect(clippy::needless_pass_by_value, reason = "the signature that the layer wants")]
+#[expect(clippy::needless_pass_by_value, reason = "what unwinding gives")]
 pub fn panicked(panic: Box<dyn Any + Send>) -> Response {
     let what = panic
         .downcast_ref::<String>()

@@ -1,15 +1,18 @@
 //! What every request gets: an identifier, its client's address, a line in the log, a count.
 
 use std::net::{IpAddr, Ipv4Addr};
-use std::sync::OnceLock;
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use axum::extract::{MatchedPath, Request};
+use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
+use futures_util::FutureExt;
 use http::{Extensions, HeaderMap, HeaderValue, StatusCode, Version, header};
 
-use super::client::Client;
+use super::client::{Client, TrustedProxies};
+use super::{header_checks, problem};
 use crate::account::key::ApiKey;
 use crate::clock::Clock;
 use crate::id::{AccountId, KeyId, RequestId};
@@ -57,10 +60,17 @@ pub fn ip(extensions: &Extensions) -> IpAddr {
     client.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |client| client.0)
 }
 
-/// Gives a request its identifier, and its answer the same in `X-Request-Id`.
-pub async fn identify(request: Request, next: Next) -> Response {
+/// What surrounds every route: a request gets its client's address and its identifier; an answer gets the same in
+/// `X-Request-Id`, each refusal and each panic is a problem. One function, because each layer of a router is one
+/// more box around all routes, cloned for each request.
+pub async fn surround(
+    State(proxies): State<Arc<TrustedProxies>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     let id = RequestId::new(Clock::system().now());
     let start = Instant::now();
+    proxies.note(&mut request);
     let method = request.method().clone();
     let route = request
         .extensions()
@@ -70,7 +80,9 @@ pub async fn identify(request: Request, next: Next) -> Response {
     let current = Current { id, key: OnceLock::new() };
     let (mut response, of) = CURRENT
         .scope(current, async move {
-            let response = next.run(request).await;
+            let answer = AssertUnwindSafe(header_checks::well_formed(request, next));
+            let answer = answer.catch_unwind().await.unwrap_or_else(problem::panicked);
+            let response = keep_private(problem::as_problem(answer));
             (response, CURRENT.with(|it| it.key.get().copied()))
         })
         .await;
@@ -103,7 +115,7 @@ pub async fn identify(request: Request, next: Next) -> Response {
 }
 
 /// Answers are for who asked, and are what their type says. A route that says something else is right.
-pub async fn keep_private(mut response: Response) -> Response {
+fn keep_private(mut response: Response) -> Response {
     let headers = response.headers_mut();
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     let nosniff = HeaderValue::from_static("nosniff");
