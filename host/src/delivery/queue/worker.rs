@@ -48,7 +48,7 @@ const MIN_FREE_ATTEMPTS: usize = 16;
 /// Messages that one round defers because of a back-off, about.
 const MAX_BACKED_OFF: usize = 256;
 /// How often the queue is read when nothing wakes the worker: commands change it, too.
-const IDLE_PAUSE: Duration = Duration::from_secs(5);
+pub const IDLE_PAUSE: Duration = Duration::from_secs(5);
 /// The same where messages are due and have no slot.
 const CROWDED_PAUSE: Duration = Duration::from_secs(1);
 /// The shortest pause after a round that started nothing.

@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::decide::{Rules, decide};
-use crate::clock::Clock;
+use crate::clock::{Clock, Timestamp};
 use crate::id::AccountId;
 use crate::store::records::{BodyOf, Job, JobOutcome, Slot};
 use crate::store::{RefusalRecord, SampleRecord, Store, StoreError};
@@ -132,12 +132,13 @@ impl CommitQueue {
         self
     }
 
-    /// Commits until `stop`, and then what still waits.
+    /// Commits until `stop`, and then what still waits. After each group of sends `committed` is called with the
+    /// time at which the first of them is due.
     pub async fn run(
         self,
         store: Store,
         clock: Clock,
-        committed: impl Fn(),
+        committed: impl Fn(Timestamp),
         stop: CancellationToken,
     ) {
         let Self { jobs, refusals, samples, samples_kept, rules } = self;
@@ -158,7 +159,7 @@ async fn commits(
     mut jobs: mpsc::Receiver<Waiting>,
     mut refusals: mpsc::Receiver<RefusalRecord>,
     committing: Committing<'_>,
-    committed: impl Fn(),
+    committed: impl Fn(Timestamp),
     stop: &CancellationToken,
 ) {
     let mut turns = Turns::default();
@@ -184,8 +185,9 @@ async fn commits(
         let group = turns.next_group();
         if !group.is_empty() {
             metrics::histogram!("waxwing_commit_group_size").record(as_f64(group.len()));
+            let due = first_due(&group, committing.clock.now());
             committing.commit(group).await;
-            committed();
+            due.map(&committed);
         }
         while refused.len() < MAX_REFUSALS_PER_COMMIT
             && let Ok(refusal) = refusals.try_recv()
@@ -288,6 +290,16 @@ impl Jobs for Waiting {
     fn cost(&self) -> usize {
         self.job.slots.iter().map(cost).sum::<usize>().max(1)
     }
+}
+
+/// When the first message of a group is due.
+fn first_due(group: &[Waiting], now: Timestamp) -> Option<Timestamp> {
+    let slots = group.iter().flat_map(|it| &it.job.slots);
+    let due = slots.filter_map(|slot| match slot {
+        Slot::Message(message) => Some(message.send_at.unwrap_or(now)),
+        Slot::Refused(_) => None,
+    });
+    due.min()
 }
 
 /// What a message costs a transaction, in messages of up to 16 KiB.

@@ -38,7 +38,7 @@ async fn samples_that_wait_at_the_end_are_recorded_as_many_as_are_kept() {
     let stop = CancellationToken::new();
     stop.cancel();
     let clock = Clock::manual(NOW);
-    queue.keeping_samples(4).run(store.clone(), clock, || {}, stop).await;
+    queue.keeping_samples(4).run(store.clone(), clock, |_| {}, stop).await;
     assert_eq!(store.samples("plan", None, 100).await.expect("readable").len(), 4);
 }
 
@@ -47,7 +47,7 @@ async fn a_commit_is_answered_while_samples_are_handed_in() {
     let (store, _directory) = store().await;
     let (committer, queue) = channel();
     let stop = CancellationToken::new();
-    let running = queue.run(store.clone(), Clock::manual(NOW), || {}, stop.clone());
+    let running = queue.run(store.clone(), Clock::manual(NOW), |_| {}, stop.clone());
     let sends = async {
         for _ in 0..20 {
             committer.record_sample(sample(10));
