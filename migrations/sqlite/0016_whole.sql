@@ -289,21 +289,20 @@ CREATE INDEX messages_decided_before ON messages (decision_id) WHERE decision_id
 -- One body serves any number of messages. `bytes` is the LZ4 block format behind a 4 byte length.
 CREATE TABLE bodies (
     message_id BLOB PRIMARY KEY NOT NULL,
-    -- What it was compressed with; null for nothing else than itself.
+    -- The dictionary that it was compressed with; null where it was compressed alone.
     dictionary INTEGER,
     bytes      BLOB NOT NULL
 ) STRICT;
 
--- What bodies of one version of a template have in common.
+-- What bodies of one version of a template have in common: a message of it without anybody's data. Never changed,
+-- and kept as long as the version.
 CREATE TABLE dictionaries (
-    id                INTEGER PRIMARY KEY,
-    account_id        BLOB NOT NULL,
-    template_slug     TEXT NOT NULL,
-    template_revision INTEGER NOT NULL,
-    bytes             BLOB NOT NULL,
-    -- How many bodies there are that were compressed with it.
-    bodies            INTEGER NOT NULL,
-    UNIQUE (account_id, template_slug, template_revision)
+    id          INTEGER PRIMARY KEY,
+    template_id BLOB NOT NULL,
+    revision    INTEGER NOT NULL,
+    bytes       BLOB NOT NULL,
+    UNIQUE (template_id, revision),
+    FOREIGN KEY (template_id, revision) REFERENCES template_versions (template_id, revision)
 ) STRICT;
 
 -- What is still to be done. A row leaves when its message rests.

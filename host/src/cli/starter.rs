@@ -12,6 +12,7 @@ use crate::id::AccountId;
 use crate::journey::accept::json::object::ObjectText;
 use crate::journey::accept::refusal::Refusal;
 use crate::journey::accept::variables::Variables;
+use crate::journey::render::likeness;
 use crate::journey::render::template::{for_plugin, parts};
 use crate::message::address::EmailAddress;
 use crate::plugin::binding::Scope;
@@ -117,6 +118,7 @@ pub async fn publish(
         })
         .collect();
     let mut faults = folder.disagreements(&variables);
+    let mut dictionary = likeness::of_source(&folder.source);
     let example = &folder.source.example;
     if !example.is_empty() {
         let wrong = wrong_types(&variables, example);
@@ -129,7 +131,10 @@ pub async fn publish(
         let data = Variables::new(&data, &owner.brand).to_json();
         let context = plugins.context(format!("publish {slug}"));
         match table.preview(&scope, &template, &context, &data).await? {
-            Ok(output) => faults.extend(as_lines(parts(output.bodies, &output.missing).err())),
+            Ok(output) => match parts(output.bodies, &output.missing) {
+                Ok(parts) => dictionary = likeness::of_example(&parts),
+                Err(refusal) => faults.extend(as_lines(refusal)),
+            },
             Err(Unrendered::Data(found)) => faults.extend(found.iter().map(example_fault)),
             Err(Unrendered::Template(found)) => {
                 return Err(CliError::template(slug.as_str(), &found));
@@ -141,7 +146,7 @@ pub async fn publish(
         let faults = faults.iter().map(|fault| format!("  {fault}")).collect::<Vec<_>>().join("\n");
         return Err(CliError::Template { slug: slug.to_string(), faults });
     }
-    Ok(store.publish_template(account, slug, &folder.source, &variables, now).await?)
+    Ok(store.publish_template(account, slug, &folder.source, &variables, &dictionary, now).await?)
 }
 
 fn example_fault(it: &Diagnostic) -> String {
@@ -153,14 +158,11 @@ fn example_fault(it: &Diagnostic) -> String {
     }
 }
 
-fn as_lines(refusal: Option<Refusal>) -> Vec<String> {
-    match refusal {
-        Some(Refusal::BadRequest { faults }) => {
-            faults.into_iter().map(|fault| format!("[example] {}", fault.message)).collect()
-        }
-        Some(refusal) => vec![refusal.message()],
-        None => Vec::new(),
+fn as_lines(refusal: Refusal) -> Vec<String> {
+    if let Refusal::BadRequest { faults } = refusal {
+        return faults.into_iter().map(|it| format!("[example] {}", it.message)).collect();
     }
+    vec![refusal.message()]
 }
 
 fn load(

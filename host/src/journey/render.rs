@@ -1,6 +1,7 @@
 //! Render: the template's parts by the renderer plugin, then one RFC 5322 message of them. A message
 //! that came whole only gets what a submission server may add.
 
+pub mod likeness;
 pub mod template;
 mod visible;
 
@@ -131,7 +132,7 @@ pub(super) async fn render(
         subject: parts.subject,
         from,
         domain: domain_id,
-        body: BodyOf::Own(Body::pack(&raw)),
+        body: BodyOf::Own(Body::pack_with(&raw, version.dictionary.as_ref())),
         price,
         route,
         decisions,

@@ -138,8 +138,9 @@ impl Store {
     pub async fn stored_message(&self, id: MessageId) -> Result<Option<StoredMessage>, StoreError> {
         let row = sql("-- stored_message
              SELECT m.id, m.template_slug, m.template_revision, m.return_path, m.recipient, m.tags,
-                    m.metadata, b.bytes
+                    m.metadata, b.bytes, d.bytes AS dictionary
              FROM messages m LEFT JOIN bodies b ON b.message_id = coalesce(m.body_of, m.id)
+             LEFT JOIN dictionaries d ON d.id = b.dictionary
              WHERE m.id = $1")
         .bind(id)
         .optional(&self.db.readers)
@@ -148,11 +149,17 @@ impl Store {
     }
 }
 
+/// The message of a row with the columns `bytes` and `dictionary`; none where they are missing or damaged.
+pub fn unpacked(row: &Row) -> Result<Option<Vec<u8>>, StoreError> {
+    let bytes: Option<Vec<u8>> = column(row, "bytes")?;
+    let dictionary: Option<Vec<u8>> = column(row, "dictionary")?;
+    Ok(bytes.and_then(|bytes| Body::from_stored(bytes).unpack(dictionary.as_deref())))
+}
+
 fn stored_message(row: &Row) -> Result<StoredMessage, StoreError> {
     let slug: Option<String> = column(row, "template_slug")?;
     let revision: Option<i64> = column(row, "template_revision")?;
     let revision = revision.and_then(|it| u64::try_from(it).ok()).unwrap_or_default();
-    let bytes: Option<Vec<u8>> = column(row, "bytes")?;
     Ok(StoredMessage {
         id: column(row, "id")?,
         template: slug.map(|slug| (slug, revision)),
@@ -164,14 +171,14 @@ fn stored_message(row: &Row) -> Result<StoredMessage, StoreError> {
         recipient: parsed(row, "messages", "recipient")?,
         tags: json_or_empty(row, "messages", "tags")?,
         metadata: json_or_empty(row, "messages", "metadata")?,
-        content: bytes.and_then(|bytes| Body::from_stored(bytes).unpack()),
+        content: unpacked(row)?,
     })
 }
 
 fn attempt_row(row: &Row) -> Result<AttemptRow, StoreError> {
     let moment = |name| column(row, name).map(|at| Timestamp::from_millis(at).rfc3339());
     let conversation: Vec<u8> = column(row, "conversation")?;
-    let conversation = Body::from_stored(conversation).unpack();
+    let conversation = Body::from_stored(conversation).unpack(None);
     let unreadable = || inconsistent("attempts", "conversation", "not LZ4");
     let conversation = conversation.ok_or_else(unreadable)?;
     Ok(AttemptRow {

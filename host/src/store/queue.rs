@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::Store;
 use super::database::{Row, Tx, args, column, digits, each, inconsistent, parsed, sql};
 use super::events::StateChange;
+use super::message_details::unpacked;
 use super::recheck_at_lease::{end, hold_back, lease_facts};
 use super::settle::{give_up, write_states};
 use crate::clock::Timestamp;
@@ -18,7 +19,7 @@ use crate::id::{AccountId, Identifier, MessageId};
 use crate::message::state::MessageState;
 use crate::store::StoreError;
 use crate::store::records::{
-    Body, Due, DueLane, Lane, LaneKind, LaneStart, Lease, LeaseFacts, LeaseVerdict, RouteChoice,
+    Due, DueLane, Lane, LaneKind, LaneStart, Lease, LeaseFacts, LeaseVerdict, RouteChoice,
 };
 
 const DUE_LANES: &str = "-- due_lanes
@@ -221,16 +222,15 @@ impl Store {
 
     /// The RFC 5322 message of a lease; none when its stored body is missing or damaged.
     pub async fn body(&self, id: MessageId) -> Result<Option<Vec<u8>>, StoreError> {
-        let row = sql(
-            "-- body
-             SELECT b.bytes FROM messages m JOIN bodies b ON b.message_id = coalesce(m.body_of, m.id)
-             WHERE m.id = $1",
-        )
+        let row = sql("-- body
+             SELECT b.bytes, d.bytes AS dictionary
+             FROM messages m JOIN bodies b ON b.message_id = coalesce(m.body_of, m.id)
+             LEFT JOIN dictionaries d ON d.id = b.dictionary
+             WHERE m.id = $1")
         .bind(id)
         .optional(&self.db.readers)
         .await?;
-        let bytes = row.map(|row| column::<Vec<u8>>(&row, "bytes")).transpose()?;
-        Ok(bytes.and_then(|bytes| Body::from_stored(bytes).unpack()))
+        row.map_or(Ok(None), |row| unpacked(&row))
     }
 
     /// Whether the newest event is of the future: the clock was ahead when it was written.

@@ -6,6 +6,7 @@ mod lease;
 
 use std::sync::Arc;
 
+use lz4_flex::block::{compress_prepend_size_with_dict, decompress_size_prepended_with_dict};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
@@ -16,6 +17,7 @@ use crate::id::{AccountId, DomainId, KeyId, MessageId};
 use crate::message::address::EmailAddress;
 use crate::message::state::MessageState;
 use crate::message::waits_for::WaitsFor;
+use crate::template::version::Dictionary;
 
 pub use bounce::{BounceClass, BounceFacts, NewSuppression, Suppresses};
 pub use commit::{
@@ -147,39 +149,55 @@ impl BodyOf {
     }
 }
 
-/// A stored body.
+/// A stored body: an LZ4 block behind the length of what it was, in 4 bytes, little endian.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Body(Vec<u8>);
+pub struct Body {
+    bytes: Vec<u8>,
+    dictionary: Option<i64>,
+}
 
 impl Body {
     /// Compresses a message.
     #[must_use]
     pub fn pack(raw: &[u8]) -> Self {
-        Self(lz4_flex::compress_prepend_size(raw))
+        Self { bytes: lz4_flex::compress_prepend_size(raw), dictionary: None }
     }
 
-    /// The message again; none if the stored bytes are damaged.
+    /// Compresses a message with what it has in common with others, where there is that.
     #[must_use]
-    pub fn unpack(&self) -> Option<Vec<u8>> {
-        lz4_flex::decompress_size_prepended(&self.0).ok()
+    pub fn pack_with(raw: &[u8], dictionary: Option<&Dictionary>) -> Self {
+        let Some(Dictionary { id, bytes }) = dictionary else { return Self::pack(raw) };
+        Self { bytes: compress_prepend_size_with_dict(raw, bytes), dictionary: Some(*id) }
+    }
+
+    /// The message again, with the bytes of the dictionary that it names; none if what is stored is damaged.
+    #[must_use]
+    pub fn unpack(&self, dictionary: Option<&[u8]>) -> Option<Vec<u8>> {
+        decompress_size_prepended_with_dict(&self.bytes, dictionary.unwrap_or_default()).ok()
+    }
+
+    /// The row of the dictionary that it was compressed with.
+    #[must_use]
+    pub fn dictionary(&self) -> Option<i64> {
+        self.dictionary
     }
 
     /// Octets of the message, by the beginning of its compressed bytes; none if they are damaged.
     #[must_use]
     pub fn octets(&self) -> Option<u32> {
-        self.0.first_chunk().map(|size| u32::from_le_bytes(*size))
+        self.bytes.first_chunk().map(|size| u32::from_le_bytes(*size))
     }
 
     /// The compressed bytes.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
-        &self.0
+        &self.bytes
     }
 
     /// From stored bytes.
     #[must_use]
     pub fn from_stored(bytes: Vec<u8>) -> Self {
-        Self(bytes)
+        Self { bytes, dictionary: None }
     }
 }
 

@@ -9,7 +9,7 @@ use crate::clock::Timestamp;
 use crate::id::{AccountId, TemplateId};
 use crate::store::StoreError;
 use crate::template::slug::Slug;
-use crate::template::version::{TemplateSource, TemplateVersion, Variable};
+use crate::template::version::{Dictionary, TemplateSource, TemplateVersion, Variable};
 
 /// What came of publishing a template.
 #[derive(Debug, Clone)]
@@ -22,20 +22,22 @@ pub enum Published {
 
 impl Store {
     /// Publishes a version: the first of a new template, or the next of one that is there. What is the
-    /// same as the published version makes no new one.
+    /// same as the published version makes no new one. `dictionary` is what its messages have in common.
     pub async fn publish_template(
         &self,
         account: AccountId,
         slug: &Slug,
         source: &TemplateSource,
         variables: &[Variable],
+        dictionary: &[u8],
         now: Timestamp,
     ) -> Result<Published, StoreError> {
         let mut tx = self.db.begin("publish_template").await?;
         let same = sql("-- publish_template: the same
-             SELECT t.id, t.slug, v.revision, v.source, v.variables
+             SELECT t.id, t.slug, v.revision, v.source, v.variables, d.id AS dictionary, d.bytes
              FROM templates t
              JOIN template_versions v ON v.template_id = t.id AND v.revision = t.published_revision
+             LEFT JOIN dictionaries d ON d.template_id = v.template_id AND d.revision = v.revision
              WHERE t.account_id = $1 AND t.slug = $2 AND v.source = $3 AND v.variables = $4")
         .bind(account)
         .bind(slug.as_str())
@@ -70,6 +72,14 @@ impl Store {
         .bind(now.millis())
         .run(&mut tx)
         .await?;
+        let stored = sql("-- publish_template: what its bodies are compressed with
+             INSERT INTO dictionaries (template_id, revision, bytes) VALUES ($1, $2, $3)
+             RETURNING id")
+        .bind(template_id)
+        .bind(revision)
+        .bind(dictionary)
+        .one(&mut tx)
+        .await?;
         let facts = json!({"templateId": template_id, "slug": slug.as_str(), "revision": revision});
         let (kind, about) = (EventKind::TemplatePublished, About::of(template_id));
         record_event(&mut tx, kind, about, Some(account), &facts.to_string(), now).await?;
@@ -80,15 +90,17 @@ impl Store {
             revision: u64::try_from(revision).unwrap_or(0),
             source: source.clone(),
             variables: variables.to_vec(),
+            dictionary: Some(Dictionary { id: column(&stored, "id")?, bytes: dictionary.into() }),
         }))
     }
 
     /// The published versions of an account's templates, by slug.
     pub async fn templates(&self, account: AccountId) -> Result<Vec<TemplateVersion>, StoreError> {
         let rows = sql("-- templates
-             SELECT t.id, t.slug, v.revision, v.source, v.variables
+             SELECT t.id, t.slug, v.revision, v.source, v.variables, d.id AS dictionary, d.bytes
              FROM templates t
              JOIN template_versions v ON v.template_id = t.id AND v.revision = t.published_revision
+             LEFT JOIN dictionaries d ON d.template_id = v.template_id AND d.revision = v.revision
              WHERE t.account_id = $1 ORDER BY t.slug")
         .bind(account)
         .all(&self.db.readers)
@@ -99,9 +111,10 @@ impl Store {
 
 /// The statement that finds the published version of a template.
 pub const TEMPLATE: &str = "-- template
-    SELECT t.id, t.slug, v.revision, v.source, v.variables
+    SELECT t.id, t.slug, v.revision, v.source, v.variables, d.id AS dictionary, d.bytes
     FROM templates t
     JOIN template_versions v ON v.template_id = t.id AND v.revision = t.published_revision
+    LEFT JOIN dictionaries d ON d.template_id = v.template_id AND d.revision = v.revision
     WHERE t.account_id = $1 AND t.slug = $2";
 
 /// Reads a row of [`TEMPLATE`].
@@ -110,6 +123,10 @@ pub const TEMPLATE: &str = "-- template
 /// This version of the server cannot read it.
 pub fn template_row(row: &Row) -> Result<TemplateVersion, StoreError> {
     let revision: i64 = column(row, "revision")?;
+    let dictionary = match column::<Option<i64>>(row, "dictionary")? {
+        Some(id) => Some(Dictionary { id, bytes: column::<Vec<u8>>(row, "bytes")?.into() }),
+        None => None,
+    };
     Ok(TemplateVersion {
         template_id: column(row, "id")?,
         slug: parsed(row, "templates", "slug")?,
@@ -117,5 +134,6 @@ pub fn template_row(row: &Row) -> Result<TemplateVersion, StoreError> {
             .map_err(|_| inconsistent("template_versions", "revision", &revision.to_string()))?,
         source: json(row, "template_versions", "source")?,
         variables: json(row, "template_versions", "variables")?,
+        dictionary,
     })
 }

@@ -22,7 +22,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use super::database::{column, sql};
-use super::{MessageFilter, Store, test_data};
+use super::{MessageFilter, Published, Store, test_data};
 use crate::account::key::Mode;
 use crate::account::{Account, AccountState};
 use crate::clock::Timestamp;
@@ -37,6 +37,7 @@ use crate::store::records::{
     Answer, AttemptRecord, Body, BodyOf, Due, Idempotency, Job, JobOutcome, Lease, LeaseFacts,
     NewMessage, NewSuppression, ReturnPath, Settlement, Slot, Suppresses, SuppressionKind,
 };
+use crate::template::version::TemplateSource;
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
@@ -320,6 +321,31 @@ async fn a_clock_that_was_ahead_leaves_nothing_waiting_for_its_time() {
     assert_eq!(store.mend_due_times(NOW).await.expect("mended"), 1);
     let due = store.first_due().await.expect("readable");
     assert_eq!(due, Some(NOW.after(Duration::from_mins(5))));
+}
+
+#[tokio::test]
+async fn a_body_that_was_compressed_with_its_templates_dictionary_is_read_again() {
+    let fixture = Fixture::with_credits(5).await;
+    let (store, raw) =
+        (&fixture.store, b"Subject: Hi Ada\r\n\r\nGood day, thank you for your order.\r\n");
+    let source = TemplateSource::default();
+    let slug = "receipt".parse().expect("a slug");
+    let dictionary = b"Subject: Hi \r\n\r\nGood day, thank you for your order.\r\n";
+    let version =
+        store.publish_template(fixture.account, &slug, &source, &[], dictionary, NOW).await;
+    let Published::New(version) = version.expect("published") else { panic!("it is new") };
+    let alone = Body::pack(raw);
+    let with = Body::pack_with(raw, version.dictionary.as_ref());
+    assert!(with.bytes().len() * 2 < alone.bytes().len(), "{with:?}");
+    assert_eq!((with.octets(), with.unpack(None)), (alone.octets(), None));
+    let mut job = fixture.job(1, 1).await;
+    let Slot::Message(message) = &mut job.slots[0] else { panic!("a message") };
+    message.body = BodyOf::Own(with);
+    let id = message.id;
+    assert_eq!(accepted(&fixture.commit(&[job]).await[0]), 1);
+    assert_eq!(store.body(id).await.expect("readable").as_deref(), Some(&raw[..]));
+    let again = store.stored_message(id).await.expect("readable").expect("there");
+    assert_eq!(again.content.as_deref(), Some(&raw[..]), "as a resend reads it");
 }
 
 #[tokio::test]

@@ -19,6 +19,17 @@ pub struct TemplateVersion {
     pub source: TemplateSource,
     /// What the renderer found the source to read.
     pub variables: Vec<Variable>,
+    /// What bodies of it are compressed with; none of a version that was published before there were dictionaries.
+    pub dictionary: Option<Dictionary>,
+}
+
+/// What the bodies of one version have in common.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dictionary {
+    /// Its row in the database; a body names it.
+    pub id: i64,
+    /// A message of the version without anybody's data.
+    pub bytes: Box<[u8]>,
 }
 
 /// What a person wrote: the parts, and what surrounds them.
@@ -257,6 +268,7 @@ mod tests {
                 variable("paid", "boolean"),
                 variable("anything", "unsaid"),
             ],
+            dictionary: None,
         };
         let wrong = |data: Value| -> Vec<String> {
             let data = data.as_object().expect("an object");

@@ -170,10 +170,12 @@ async fn write_messages(
 
 async fn write_bodies(tx: &mut Tx, accepted: &[Accepted<'_>]) -> Result<(), StoreError> {
     let rows = accepted.iter().filter_map(|row| match &row.message.body {
-        BodyOf::Own(body) => Some(args![row.message.id, body.bytes()]),
+        BodyOf::Own(body) => Some(args![row.message.id, body.dictionary(), body.bytes()]),
         BodyOf::Message(_) => None,
     });
-    inserts("-- commit: bodies\nINSERT INTO bodies (message_id, bytes)", rows, "").run(tx).await
+    inserts("-- commit: bodies\nINSERT INTO bodies (message_id, dictionary, bytes)", rows, "")
+        .run(tx)
+        .await
 }
 
 async fn write_queue(tx: &mut Tx, accepted: &[Accepted<'_>]) -> Result<(), StoreError> {

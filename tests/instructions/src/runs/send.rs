@@ -18,6 +18,7 @@ use waxwing::journey::accept::Accept;
 use waxwing::journey::accept::rate_limit::RateLimits;
 use waxwing::journey::commit::Commit;
 use waxwing::journey::commit::batch;
+use waxwing::journey::render::likeness;
 use waxwing::journey::{Journey, Reply, Request};
 use waxwing::plugin::Plugins;
 use waxwing::plugin::binding;
@@ -47,7 +48,7 @@ pub fn send(rounds: &mut Rounds, runtime: &Runtime, clock: &Clock, plugins: Arc<
     let store = runtime.block_on(Store::open(&file)).expect("a database");
     let stop = CancellationToken::new();
     let (committer, commits) = batch::channel();
-    let committing = commits.run(store.clone(), clock.clone(), || (), stop.clone());
+    let committing = commits.run(store.clone(), clock.clone(), |_| (), stop.clone());
     let committing = runtime.spawn(committing);
     let presented = PresentedKey::generate(Mode::Live);
     let journey = runtime.block_on(async {
@@ -145,6 +146,9 @@ async fn publish(store: &Store, clock: &Clock, plugins: &Plugins, account: &Acco
         ..TemplateSource::default()
     };
     let slug = "invoice".parse().expect("a slug");
-    let published = store.publish_template(account.id, &slug, &source, &variables, clock.now());
+    let dictionary = likeness::of_source(&source);
+    let now = clock.now();
+    let published =
+        store.publish_template(account.id, &slug, &source, &variables, &dictionary, now);
     published.await.expect("published");
 }
