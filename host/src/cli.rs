@@ -81,7 +81,6 @@ enum Command {
 /// Runs the command line of this process.
 #[must_use]
 pub fn main() -> ExitCode {
-    crate::server::memory::fix_thresholds();
     let cli = Cli::parse();
     if let Command::CompilePlugin { memory_bytes, seconds } = cli.command {
         return compiler::child::run(CompileLimits { memory_bytes, seconds });

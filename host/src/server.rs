@@ -15,7 +15,6 @@ mod lifecycle;
 mod limits;
 mod listeners;
 pub mod master_key;
-pub mod memory;
 pub mod plugins;
 mod relay;
 mod reload;

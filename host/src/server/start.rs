@@ -14,17 +14,16 @@ use super::limits::LiveLimits;
 use super::reload::Reloader;
 use super::start_error::StartError;
 use super::tasks::Tasks;
-use super::{
-    bounces, delivery, descriptors, domains, http, master_key, memory, plugins, relay, webhooks,
-};
+use super::{bounces, delivery, descriptors, domains, http, master_key, plugins, relay, webhooks};
 use crate::api::client::{Forwarding, TrustedProxies};
 use crate::api::control_token::ControlToken;
 use crate::api::lists::ListLimits;
 use crate::api::{Api, ApiParts};
-use crate::clock::Clock;
+use crate::clock::{Clock, Timestamp};
 use crate::config::{Config, ForwardedHeader};
 use crate::credit::Credits;
 use crate::delivery::queue::retry_schedule::interrupted;
+use crate::delivery::queue::worker::IDLE_PAUSE;
 use crate::inbox::store::InboxStore;
 use crate::journey::Journey;
 use crate::journey::accept::Accept;
@@ -105,13 +104,13 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
     data.write_control(http, control.secret())?;
     let [broken, stop_listeners, stop_core] = [(); 3].map(|()| CancellationToken::new());
     let (listeners, core) = (Tasks::critical(broken.clone()), Tasks::critical(broken.clone()));
-    let sandbox =
-        Sandbox::start(config, (&inbox_store, &clock), Tasks::critical(broken.clone())).await?;
+    let inbox_tasks = Tasks::critical(broken.clone());
+    let sandbox = Sandbox::start(config, (&inbox_store, &clock), inbox_tasks).await?;
     let (committer, commits) = batch::channel();
     let commits = commits.keeping_samples(config.plugins.samples_kept).deciding_by(rules(config));
     let wake = Arc::new(Notify::new());
-    let committing = commits.run(store.clone(), clock.clone(), waker(&wake), stop_core.clone());
-    core.start("commit", committing);
+    let waker = waker(&wake, &clock);
+    core.start("commit", commits.run(store.clone(), clock.clone(), waker, stop_core.clone()));
     core.start("domains", Arc::clone(&verifier).run(stop_core.clone()));
     let parts = delivery::Parts {
         store: store.clone(),
@@ -184,9 +183,14 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
     })
 }
 
-fn waker(wake: &Arc<Notify>) -> impl Fn() + use<> {
-    let wake = Arc::clone(wake);
-    move || wake.notify_one()
+/// Wakes the queue worker for what is due before it looks by itself.
+fn waker(wake: &Arc<Notify>, clock: &Clock) -> impl Fn(Timestamp) + use<> {
+    let (wake, clock) = (Arc::clone(wake), clock.clone());
+    move |due| {
+        if due <= clock.now().after(IDLE_PAUSE) {
+            wake.notify_one();
+        }
+    }
 }
 
 fn proxies(config: &Config) -> Arc<TrustedProxies> {
@@ -265,22 +269,19 @@ impl RunningServer {
     }
 }
 
-/// Keeps buckets, metrics and the heap from growing.
+/// Keeps buckets and metrics from growing.
 async fn run_maintenance(
     (rate_limits, lists): (Arc<RateLimits>, Arc<ListLimits>),
     metrics: metrics_exporter_prometheus::PrometheusHandle,
     stop: CancellationToken,
 ) {
-    let counts = async {
-        while !stop.is_cancelled() {
-            tokio::select! {
-                () = stop.cancelled() => return,
-                () = tokio::time::sleep(Duration::from_secs(5)) => {}
-            }
-            rate_limits.tidy();
-            lists.tidy();
-            metrics.run_upkeep();
+    while !stop.is_cancelled() {
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = tokio::time::sleep(Duration::from_secs(5)) => {}
         }
-    };
-    tokio::join!(counts, memory::give_back(&stop));
+        rate_limits.tidy();
+        lists.tidy();
+        metrics.run_upkeep();
+    }
 }
