@@ -130,3 +130,13 @@ fn the_first_item_of_an_empty_list_is_missing() {
     assert_eq!(text(source, r#"{"items": [{"n": 7}]}"#), "7");
     assert_eq!(refused("{{ items.n }}", r#"{"items": []}"#), all("wrong_type", &["items"]));
 }
+
+/// Of a list it is `nil`, as in Ruby: what would go out blank is refused.
+#[test]
+fn the_first_in_brackets_is_a_key_of_an_object() {
+    let source = "{{ items['first'] }}";
+    assert_eq!(text(source, r#"{"items": {"first": 7}}"#), "7");
+    assert_eq!(refused(source, r#"{"items": {}}"#), all("missing_variable", &["items[\"first\"]"]));
+    assert_eq!(refused(source, r#"{"items": [7]}"#), all("wrong_type", &["items"]));
+    assert_eq!(text("{{ items.first }}", r#"{"items": [7]}"#), "7");
+}

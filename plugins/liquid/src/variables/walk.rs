@@ -337,6 +337,9 @@ impl<'a> Walker<'a> {
         };
         for segment in &path.segments {
             match segment {
+                Segment::Item(key) if matches!(&**key, "first" | "last" | "size") => {
+                    steps.push(Step::Item(key.as_ref().to_owned()));
+                }
                 Segment::Key(key) | Segment::Item(key) => {
                     steps.push(Step::Key(key.as_ref().to_owned()));
                 }
