@@ -78,7 +78,10 @@ pub enum Root {
 
 #[derive(Debug)]
 pub enum Segment {
+    /// `.key`: also `size`, `first` and `last`.
     Key(Box<str>),
+    /// `["key"]`: of an object only.
+    Item(Box<str>),
     Index(i64),
     Computed(Primary),
 }
@@ -154,8 +157,10 @@ pub enum Offset {
 #[derive(Debug)]
 pub enum CycleName {
     Named(Primary),
-    /// The items as written.
+    /// The items as written: tags with the same literals share a counter.
     Items(Box<str>),
+    /// An item is a variable: the tag counts for itself.
+    Own,
 }
 
 /// `render` or `include`.
@@ -181,4 +186,17 @@ pub enum CallScope {
 pub enum Bound {
     With(Primary),
     For(Primary),
+}
+
+impl Bound {
+    pub const fn value(&self) -> &Primary {
+        match self {
+            Self::With(it) | Self::For(it) => it,
+        }
+    }
+}
+
+/// What a partial's value is called without `as`: the last part of the partial's name.
+pub fn own_variable(partial: &str) -> &str {
+    partial.rsplit('/').next().unwrap_or(partial)
 }

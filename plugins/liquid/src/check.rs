@@ -70,6 +70,18 @@ impl Check {
                     self.fault("wrong_type", path, message);
                 }
             },
+            Step::Item(key) => match value.item(key) {
+                None if !matches!(value, Value::Object(_)) => {
+                    let path = trail.path();
+                    let message = format!(
+                        "`{path}` is {}, but the template reads its `[\"{key}\"]`, which only an object \
+                         has; write `.{key}` there",
+                        kind(value)
+                    );
+                    self.fault("wrong_type", path, message);
+                }
+                next => self.follow(it, next.as_ref(), rest, &next_trail),
+            },
             Step::Index(index) => {
                 let next = value.element(*index);
                 self.follow(it, next.as_ref(), rest, &next_trail);

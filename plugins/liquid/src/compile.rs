@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::collections::BTreeSet;
 
-use crate::ast::{Block, Call, Literal, Node, Primary};
+use crate::ast::{Block, Call, CallScope, Literal, Node, Primary};
 use crate::fault::Fault;
 use crate::mode::Mode;
 use crate::parse::parse;
@@ -39,6 +39,7 @@ impl Compiled {
             faults: Vec::new(),
             partials: Partials::default(),
             seen: BTreeSet::new(),
+            rendered: BTreeSet::new(),
         };
         let mut parts = Vec::new();
         for source in &template.sources {
@@ -66,6 +67,7 @@ impl Compiled {
             let layout = layout_source.and_then(|it| compiler.derived("layout", it));
             derived = compiler.derived("html", &html.text).map(|it| (it, layout));
         }
+        compiler.refuse_includes_in_rendered();
         if !compiler.faults.is_empty() {
             return Err(without_duplicates(compiler.faults));
         }
@@ -137,6 +139,8 @@ pub const fn label(part: Part) -> &'static str {
 struct Compiler<'t> {
     /// Partials that were compiled or had faults.
     seen: BTreeSet<(String, usize)>,
+    /// Partials that a `render` may call.
+    rendered: BTreeSet<String>,
     template: &'t Template,
     faults: Vec<Diagnostic>,
     partials: Partials,
@@ -215,6 +219,9 @@ impl Compiler<'_> {
         mode: Mode,
         callers: &mut Vec<String>,
     ) -> Result<(), Fault> {
+        if call.scope == CallScope::Own {
+            self.rendered.insert(name.to_owned());
+        }
         if self.seen.contains(&(name.to_owned(), mode as usize)) {
             return Ok(());
         }
@@ -249,6 +256,22 @@ impl Compiler<'_> {
             self.partials.insert(name, unit);
         }
         Ok(())
+    }
+}
+
+impl Compiler<'_> {
+    /// A partial that is called with `render` sees nothing of its caller; an `include` in it would.
+    fn refuse_includes_in_rendered(&mut self) {
+        for unit in self.rendered.iter().flat_map(|it| self.partials.in_each_mode(it)) {
+            let mut calls = Vec::new();
+            calls_in(&unit.block, &mut calls);
+            for call in calls.into_iter().filter(|it| it.scope == CallScope::Shared) {
+                let message = "`include` is not allowed in a partial that is called with `render`; \
+                               use `render`";
+                let fault = Fault::new("include_in_render", call.at, message);
+                self.faults.push(fault.into_diagnostic(&unit.label, &unit.source));
+            }
+        }
     }
 }
 

@@ -22,7 +22,7 @@ pub use array::loop_items;
 pub use html::escape_into;
 pub use items::items_of;
 pub use math::DIVIDED_BY_0;
-pub use number::{Number, to_integer};
+pub use number::{Number, to_whole};
 
 use crate::filter::{Filter, Run};
 
@@ -48,7 +48,7 @@ const fn filter(name: &'static str, min: usize, max: usize, run: Run) -> Filter 
     Filter { name, min, max, named: &[], run }
 }
 
-static FILTERS: [Filter; 65] = [
+static FILTERS: [Filter; 66] = [
     filter("abs", 0, 0, math::abs),
     filter("append", 1, 1, text::append),
     filter("at_least", 1, 1, math::at_least),
@@ -101,6 +101,7 @@ static FILTERS: [Filter; 65] = [
     filter("sort", 0, 1, array::sort),
     filter("sort_natural", 0, 1, array::sort_natural),
     filter("split", 1, 1, text::split),
+    filter("squish", 0, 0, text::squish),
     filter("strip", 0, 0, text::strip),
     filter("strip_html", 0, 0, html::strip_html),
     filter("strip_newlines", 0, 0, text::strip_newlines),

@@ -44,6 +44,8 @@ mod variables;
 #[cfg(test)]
 mod golden;
 #[cfg(test)]
+mod spec;
+#[cfg(test)]
 mod tests;
 
 pub use compile::Compiled;

@@ -68,7 +68,7 @@ enum Flow {
 }
 
 /// A name, its value, and the path in the data where that value comes from.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Binding<'a> {
     name: &'a str,
     value: Value<'a>,
@@ -85,7 +85,8 @@ pub struct Machine<'a> {
     scopes: Vec<Binding<'a>>,
     counters: Vec<(&'a str, i64)>,
     cycles: Vec<(String, usize)>,
-    offsets: Vec<(&'a str, u64)>,
+    /// Where the last loop of a name ended, for `offset: continue`; negative after a negative `offset`.
+    offsets: Vec<(&'a str, i64)>,
     changed: Option<String>,
     out: String,
     mode: Mode,

@@ -23,8 +23,15 @@ pub struct Unit {
 pub struct Partials(BTreeMap<String, [Option<Unit>; 3]>);
 
 impl Partials {
-    pub fn get(&self, name: &str, mode: Mode) -> Option<&Unit> {
-        self.0.get(name)?[mode as usize].as_ref()
+    /// A partial, and its name as the template has it.
+    pub fn get(&self, name: &str, mode: Mode) -> Option<(&str, &Unit)> {
+        let (name, units) = self.0.get_key_value(name)?;
+        Some((name, units[mode as usize].as_ref()?))
+    }
+
+    /// A partial as compiled for each mode that needs it.
+    pub fn in_each_mode(&self, name: &str) -> impl Iterator<Item = &Unit> {
+        self.0.get(name).into_iter().flatten().flatten()
     }
 
     pub fn insert(&mut self, name: &str, unit: Unit) {

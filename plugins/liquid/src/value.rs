@@ -97,14 +97,28 @@ impl<'a> Value<'a> {
         if let Self::Str(it) | Self::Safe(it) = self { Some(it) } else { None }
     }
 
-    /// As a string filter sees it.
+    /// As a string filter sees it: an array as Ruby writes one, `["a", "b"]`.
     pub fn to_text(&self) -> Str<'a> {
         if let Self::Str(it) | Self::Safe(it) = self {
             return it.clone();
         }
         let mut out = String::new();
-        self.print(&mut out);
+        if matches!(self, Self::Array(_)) {
+            self.inspect(&mut out);
+        } else {
+            self.print(&mut out);
+        }
         out.into()
+    }
+
+    /// As `{{ }}` prints it.
+    pub fn to_output(&self) -> Str<'a> {
+        if let Self::Array(_) = self {
+            let mut out = String::new();
+            self.print(&mut out);
+            return out.into();
+        }
+        self.to_text()
     }
 
     /// Prints as `{{ }}` does.
@@ -152,7 +166,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// A property or an element by name: `it.key`, with the special `size`, `first` and `last`.
+    /// A property by name: `it.key`, with the special `size`, `first` and `last`.
     pub fn property(&self, key: &str) -> Option<Self> {
         match self {
             Self::Object(object) => object.get(key).cloned().or_else(|| match key {
@@ -172,7 +186,12 @@ impl<'a> Value<'a> {
                 "last" => Some(Self::Int(*to)),
                 _ => None,
             },
-            Self::Str(it) | Self::Safe(it) => (key == "size").then(|| it.chars().count().into()),
+            Self::Str(it) | Self::Safe(it) => match key {
+                "size" => Some(it.chars().count().into()),
+                "first" => it.chars().next().map(|it| it.to_string().into()),
+                "last" => it.chars().next_back().map(|it| it.to_string().into()),
+                _ => None,
+            },
             Self::Loop(it) => it.property(key),
             Self::Nil
             | Self::Blank
@@ -180,6 +199,24 @@ impl<'a> Value<'a> {
             | Self::Bool(_)
             | Self::Int(_)
             | Self::Float(_) => None,
+        }
+    }
+
+    /// `it["key"]`: what the data calls so.
+    pub fn item(&self, key: &str) -> Option<Self> {
+        match self {
+            Self::Object(object) => object.get(key).cloned(),
+            Self::Loop(it) => it.property(key),
+            Self::Nil
+            | Self::Blank
+            | Self::Empty
+            | Self::Bool(_)
+            | Self::Int(_)
+            | Self::Float(_)
+            | Self::Str(_)
+            | Self::Safe(_)
+            | Self::Array(_)
+            | Self::Range(..) => None,
         }
     }
 
@@ -220,7 +257,7 @@ impl<'a> Value<'a> {
         if let Self::Int(index) = key {
             return self.element(*index);
         }
-        self.property(key.as_str()?)
+        self.item(key.as_str()?)
     }
 }
 
@@ -229,12 +266,28 @@ pub fn pair<'a>(entry: &(Str<'a>, Value<'a>)) -> Value<'a> {
     vec![Value::Str(entry.0.clone()), entry.1.clone()].into()
 }
 
+/// As Shopify prints floats: with an exponent below 0.0001, and whole ones from 10^15 on.
 fn print_float(it: f64, out: &mut String) {
-    let start = out.len();
-    put!(out, "{it}");
-    if it.is_finite() && !out.get(start..).is_some_and(|it| it.contains('.')) {
-        out.push_str(".0");
+    if it.is_nan() {
+        return out.push_str("NaN");
     }
+    if it.is_infinite() {
+        return out.push_str(if it < 0.0 { "-Infinity" } else { "Infinity" });
+    }
+    let size = it.abs();
+    if it == 0.0 || (1e-4..1e15).contains(&size) || (size >= 1e15 && it.fract() != 0.0) {
+        let start = out.len();
+        put!(out, "{it}");
+        if !out.get(start..).is_some_and(|it| it.contains('.')) {
+            out.push_str(".0");
+        }
+        return;
+    }
+    let text = format!("{it:e}");
+    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let point = if digits.contains('.') { "" } else { ".0" };
+    let (sign, exponent) = exponent.strip_prefix('-').map_or(('+', exponent), |it| ('-', it));
+    put!(out, "{digits}{point}e{sign}{exponent:0>2}");
 }
 
 /// Where a loop is.
@@ -243,7 +296,7 @@ pub struct LoopState<'a> {
     /// The loop as written, e.g. `item-order.items`.
     pub name: &'a str,
     pub length: u64,
-    /// From 0.
+    /// From 0; behind the last item once the loop is over.
     pub index: Cell<u64>,
     pub parent: Option<Rc<Self>>,
     pub kind: LoopKind,
@@ -256,6 +309,7 @@ pub enum LoopKind {
     /// `render … for`: no loop's parent.
     Call,
     TableRow {
+        /// 0: a row never ends.
         columns: u64,
     },
 }
@@ -263,14 +317,14 @@ pub enum LoopKind {
 impl<'a> LoopState<'a> {
     pub fn property(&self, key: &str) -> Option<Value<'a>> {
         let index = self.index.get();
-        let left = self.length.saturating_sub(index + 1);
+        let left = self.length.saturating_sub(index);
         Some(match key {
             "index" => (index + 1).into(),
             "index0" => index.into(),
-            "rindex" => (left + 1).into(),
-            "rindex0" => left.into(),
+            "rindex" => left.into(),
+            "rindex0" => Value::Int(i64::try_from(left).unwrap_or(i64::MAX) - 1),
             "first" => Value::Bool(index == 0),
-            "last" => Value::Bool(left == 0),
+            "last" => Value::Bool(left == 1),
             "length" => self.length.into(),
             "name" => self.name.into(),
             "parentloop" => self.parent.clone().map_or(Value::Nil, Value::Loop),
@@ -282,15 +336,19 @@ impl<'a> LoopState<'a> {
         let LoopKind::TableRow { columns } = self.kind else {
             return None;
         };
-        let columns = columns.max(1);
-        let column = index % columns;
+        let (row, column) = cell(index, columns);
         Some(match key {
             "col" => (column + 1).into(),
             "col0" => column.into(),
             "col_first" => Value::Bool(column == 0),
             "col_last" => Value::Bool(column + 1 == columns),
-            "row" => (index / columns + 1).into(),
+            "row" => (row + 1).into(),
             _ => return None,
         })
     }
+}
+
+/// Row and column of a table's cell, from 0; without columns there is one row.
+pub fn cell(index: u64, columns: u64) -> (u64, u64) {
+    index.checked_div(columns).map_or((0, index), |row| (row, index % columns))
 }

@@ -21,6 +21,8 @@ use walk::Walker;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
     Key(String),
+    /// `["first"]`, `["last"]` or `["size"]`: of an object only.
+    Item(String),
     Index(i64),
     /// Every item of a list.
     Each,
@@ -49,6 +51,7 @@ pub fn append(path: &mut String, step: &Step) {
     match step {
         Step::Key(key) if path.is_empty() => path.push_str(key),
         Step::Key(key) => put!(path, ".{key}"),
+        Step::Item(key) => put!(path, "[{key:?}]"),
         Step::Index(index) => put!(path, "[{index}]"),
         Step::Each => path.push_str("[]"),
     }

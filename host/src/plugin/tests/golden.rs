@@ -1,5 +1,5 @@
-//! The golden-liquid suite against the component, with the list of known failures that the engine
-//! keeps. It may only shrink.
+//! The golden-liquid suite and Shopify's liquid-spec against the component, with the lists of known failures that
+//! the engine keeps. They may only shrink.
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -18,6 +18,8 @@ use crate::plugin::runtime::error;
 use crate::plugin::runtime::limits::Limits;
 
 const KNOWN: &str = include_str!("../../../../plugins/liquid/golden-known-failures.txt");
+const SPEC: &str = include_str!("../../../../plugins/liquid/golden/liquid-spec.json");
+const KNOWN_OF_SPEC: &str = include_str!("../../../../plugins/liquid/spec-known-failures.txt");
 const OWN: &str = include_str!("../../../../plugins/liquid/golden-own.json");
 
 /// Past the test's capture: a suite that did not run must be seen.
@@ -44,25 +46,36 @@ async fn the_component_passes_golden_liquid_but_for_the_known_failures() {
         say("!!! NOT RUN: golden-liquid.json is not in ../shared/data");
         return;
     };
-    let suite: Value = serde_json::from_str(&text).expect("the suite is JSON");
+    check("golden-liquid", &text, KNOWN.lines().collect()).await;
+}
+
+#[tokio::test]
+async fn the_component_passes_liquid_spec_but_for_the_known_failures() {
+    let known = KNOWN_OF_SPEC.lines().filter(|it| !it.is_empty() && !it.starts_with("== "));
+    check("liquid-spec", SPEC, known.collect()).await;
+}
+
+async fn check(name: &str, suite: &str, known: BTreeSet<&str>) {
+    let suite: Value = serde_json::from_str(suite).expect("the suite is JSON");
     let cases = suite["tests"].as_array().expect("the suite has tests");
+    let now_unix_ms = suite["now"].as_u64().unwrap_or(0);
     let renderer = lenient_renderer().await;
     let mut failed = BTreeSet::new();
     for (revision, case) in cases.iter().enumerate() {
-        if !passes(case, &run(&renderer.policy, case, revision).await) {
+        if !passes(case, &run(&renderer.policy, case, revision, now_unix_ms).await) {
             failed.insert(case["name"].as_str().unwrap_or_default());
         }
     }
-    say(&format!(
-        "golden-liquid: {} of {} in the component",
-        cases.len() - failed.len(),
-        cases.len()
-    ));
-    let known: BTreeSet<&str> = KNOWN.lines().collect();
+    say(&format!("{name}: {} of {} in the component", cases.len() - failed.len(), cases.len()));
     assert_eq!(failed, known, "left: what fails; right: what is known to fail");
 }
 
-async fn run(renderer: &Renderer, case: &Value, revision: usize) -> Result<String, String> {
+async fn run(
+    renderer: &Renderer,
+    case: &Value,
+    revision: usize,
+    now_unix_ms: u64,
+) -> Result<String, String> {
     let partials = case["templates"].as_object().into_iter().flatten();
     let template = Template {
         slug: "golden".to_owned(),
@@ -83,7 +96,7 @@ async fn run(renderer: &Renderer, case: &Value, revision: usize) -> Result<Strin
     let key = VersionKey { template: TemplateId::new(NOW), revision };
     let context = CallContext {
         call_id: "golden".to_owned(),
-        now_unix_ms: 0,
+        now_unix_ms,
         locale: None,
         dry_run: false,
         extra: Vec::new(),
@@ -106,7 +119,7 @@ async fn the_component_and_the_native_build_agree_on_our_own_golden_cases() {
     let suite: Value = serde_json::from_str(OWN).expect("the suite is JSON");
     let renderer = lenient_renderer().await;
     for (revision, case) in suite["tests"].as_array().expect("cases").iter().enumerate() {
-        let got = run(&renderer.policy, case, revision).await;
+        let got = run(&renderer.policy, case, revision, 0).await;
         assert!(passes(case, &got), "{}: {got:?}", case["name"]);
     }
 }

@@ -98,9 +98,10 @@ pub fn size<'a>(it: Value<'a>, _: &Args<'_, 'a>) -> Outcome<'a> {
         | Value::Blank
         | Value::Empty
         | Value::Bool(_)
-        | Value::Int(_)
         | Value::Float(_)
         | Value::Loop(_) => Value::Int(0),
+        // Ruby answers the bytes of a machine word.
+        Value::Int(_) => Value::Int(8),
     })
 }
 

@@ -27,7 +27,7 @@ pub fn date<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
 }
 
 fn read(text: &str, now_unix_ms: u64) -> Option<Moment> {
-    if matches!(text, "now" | "today") {
+    if text.eq_ignore_ascii_case("now") || text.eq_ignore_ascii_case("today") {
         let seconds = i64::try_from(now_unix_ms / 1000).ok()?;
         return Some(Moment::at(seconds, u32::try_from(now_unix_ms % 1000).ok()? * 1_000_000, 0));
     }

@@ -69,6 +69,9 @@ fn decoded<'a>(text: &str, alphabet: &[u8; 64]) -> Outcome<'a> {
 
 /// As a form encodes: a space is `+`.
 pub fn url_encode<'a>(it: Value<'a>, _: &Args<'_, 'a>) -> Outcome<'a> {
+    if matches!(it, Value::Nil) {
+        return Ok(it);
+    }
     Ok(percent_encoded(&unescaped(&it), |it| it == b'~').replace("%20", "+").into())
 }
 
@@ -94,6 +97,9 @@ fn percent_encoded(text: &str, kept: impl Fn(u8) -> bool) -> String {
 }
 
 pub fn url_decode<'a>(it: Value<'a>, _: &Args<'_, 'a>) -> Outcome<'a> {
+    if matches!(it, Value::Nil) {
+        return Ok(it);
+    }
     let text = it.to_text();
     let mut bytes = text.bytes();
     let mut out = Vec::with_capacity(text.len());

@@ -112,6 +112,9 @@ pub fn outside_tags(markup: &str, mut change: impl FnMut(&str) -> String) -> Str
 }
 
 pub fn escape<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
+    if matches!(it, Value::Nil) {
+        return Ok(it);
+    }
     if matches!(it, Value::Safe(_)) {
         return escape_once(it, args);
     }
@@ -153,7 +156,7 @@ fn marked<'a>(out: String, mode: Mode) -> Value<'a> {
 }
 
 pub fn raw<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
-    Ok(if args.mode.has_markup() { Value::Safe(it.to_text()) } else { it })
+    Ok(if args.mode.has_markup() { Value::Safe(it.to_output()) } else { it })
 }
 
 pub fn newline_to_br<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {

@@ -51,8 +51,10 @@ pub fn times<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
 }
 
 pub fn divided_by<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
-    let by = divisor(args)?;
-    Ok(Number::of(&it).divided_by(by).value())
+    let (it, by) = (Number::of(&it), Number::of(&args.at(0)));
+    // A float divided by 0 is infinite, as in Ruby.
+    let by = if matches!(it, Number::Float(_)) { by } else { divisor(args)? };
+    Ok(it.divided_by(by).value())
 }
 
 pub fn modulo<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {

@@ -63,6 +63,7 @@ impl Number {
         self.exact(other, i64::checked_sub, |a, b, _| a.checked_sub(b), |a, b| a - b)
     }
 
+    /// The sign of a zero is kept.
     pub fn times(self, other: Self) -> Self {
         if let (Self::Int(a), Self::Int(b)) = (self, other) {
             return a
@@ -71,12 +72,12 @@ impl Number {
         }
         let exact = || {
             let (a, b) = (decimal(self)?, decimal(other)?);
-            undecimal(a.0.checked_mul(b.0)?, a.1 + b.1)
+            undecimal(a.0.checked_mul(b.0)?, a.1 + b.1).filter(|it| *it != 0.0)
         };
         Self::Float(exact().unwrap_or_else(|| self.float() * other.float()))
     }
 
-    /// Integers divide to the floor; the divisor is not the integer 0.
+    /// Integers divide to the floor, and not by 0.
     pub fn divided_by(self, other: Self) -> Self {
         if let (Self::Int(a), Self::Int(b)) = (self, other) {
             let rounds_down = a.checked_rem(b).is_some_and(|it| it != 0 && (it < 0) != (b < 0));
@@ -85,7 +86,12 @@ impl Number {
                 |it| Self::Int(it - i64::from(rounds_down)),
             );
         }
-        Self::Float(self.float() / other.float())
+        let exact = || {
+            let (a, b, _) = aligned(self, other)?;
+            // A zero has a sign as a float only.
+            (a != 0 && b != 0).then(|| quotient(a, b))
+        };
+        Self::Float(exact().unwrap_or_else(|| self.float() / other.float()))
     }
 
     /// The remainder has the divisor's sign; the divisor is not the integer 0.
@@ -114,10 +120,7 @@ impl Number {
                 .map_or_else(|| Self::Float(floats(self.float(), other.float())), Self::Int);
         }
         let exact = || {
-            let (a, b) = (decimal(self)?, decimal(other)?);
-            let scale = a.1.max(b.1);
-            let a = a.0.checked_mul(10_i128.checked_pow(scale - a.1)?)?;
-            let b = b.0.checked_mul(10_i128.checked_pow(scale - b.1)?)?;
+            let (a, b, scale) = aligned(self, other)?;
             undecimal(decimals(a, b, scale)?, scale)
         };
         Self::Float(exact().unwrap_or_else(|| floats(self.float(), other.float())))
@@ -163,12 +166,35 @@ impl Number {
     }
 }
 
-/// As `limit:` and `slice` take integers: no fractions in text, no other types.
+/// An amount: no fractions in text, no other types, nothing that does not fit.
 pub fn to_integer(it: &Value<'_>) -> Option<i64> {
     if let Value::Int(it) = it {
         return Some(*it);
     }
     it.as_str()?.trim().parse().ok()
+}
+
+/// As `limit:` and `slice` take integers: what is too large is as large as can be, and text may have `_`
+/// between its digits.
+pub fn to_whole(it: &Value<'_>) -> Option<i64> {
+    if let Value::Float(it) = it {
+        // A number of the data that does not fit in 64 bits was read as a float.
+        return (it.abs() >= LEAST_BEYOND).then(|| saturating(*it));
+    }
+    to_integer(it).or_else(|| whole_text(it.as_str()?.trim()))
+}
+
+/// 2^63.
+const LEAST_BEYOND: f64 = 9_223_372_036_854_775_808.0;
+
+fn whole_text(text: &str) -> Option<i64> {
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let all = |it: &str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_digit());
+    if !digits.split('_').all(all) {
+        return None;
+    }
+    let beyond = if text.starts_with('-') { i64::MIN } else { i64::MAX };
+    Some(text.replace('_', "").parse().unwrap_or(beyond))
 }
 
 /// A count that is given as an integer: below 0 it is 0. On 32 bits as on 64, what is too large is
@@ -196,6 +222,19 @@ fn decimal(it: Number) -> Option<(i128, u32)> {
             Some((digits, u32::try_from(fraction.len()).ok()?))
         }
     }
+}
+
+/// The digits of two numbers with as many of them behind the point, and how many these are.
+fn aligned(a: Number, b: Number) -> Option<(i128, i128, u32)> {
+    let (a, b) = (decimal(a)?, decimal(b)?);
+    let scale = a.1.max(b.1);
+    let all = |it: (i128, u32)| it.0.checked_mul(10_i128.checked_pow(scale - it.1)?);
+    Some((all(a)?, all(b)?, scale))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a quotient is a float")]
+const fn quotient(a: i128, b: i128) -> f64 {
+    a as f64 / b as f64
 }
 
 fn undecimal(digits: i128, scale: u32) -> Option<f64> {

@@ -4,53 +4,85 @@ use super::items::{items_of, property};
 use crate::filter::{Args, Outcome, Refused};
 use crate::value::Value;
 
-/// The items and whether each matches; `None` where one cannot be asked.
-type Matched<'a> = Option<Vec<(bool, Value<'a>)>>;
+/// Asks items whether their property is what is wanted.
+struct Question<'a> {
+    key: Value<'a>,
+    wanted: Value<'a>,
+}
 
-fn matched<'a>(it: &Value<'a>, args: &Args<'_, 'a>) -> Result<Matched<'a>, Refused> {
-    let (key, wanted) = (args.at(0), args.at(1));
-    let mut out = Vec::new();
-    for item in items_of(it)? {
-        let Some(found) = property(&item, &key)? else {
-            return Ok(None);
-        };
-        let matches =
-            if matches!(wanted, Value::Nil) { found.is_truthy() } else { found == wanted };
-        out.push((matches, item));
+impl<'a> Question<'a> {
+    fn of(args: &Args<'_, 'a>) -> Self {
+        Self { key: args.at(0), wanted: args.at(1) }
     }
-    Ok(Some(out))
+
+    /// `None` where an item has no properties.
+    fn answer(&self, item: &Value<'a>) -> Result<Option<bool>, Refused> {
+        let found = property(item, &self.key)?;
+        Ok(found.map(|found| {
+            if matches!(self.wanted, Value::Nil) { found.is_truthy() } else { found == self.wanted }
+        }))
+    }
 }
 
 pub fn r#where<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
-    kept(matched(&it, args)?, true)
+    kept(&it, args, true)
 }
 
 pub fn reject<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
-    kept(matched(&it, args)?, false)
+    kept(&it, args, false)
 }
 
-fn kept(items: Matched<'_>, sense: bool) -> Outcome<'_> {
-    Ok(items.map_or(Value::Nil, |items| {
-        items
-            .into_iter()
-            .filter(|(it, _)| *it == sense)
-            .map(|(_, it)| it)
-            .collect::<Vec<_>>()
-            .into()
-    }))
+fn kept<'a>(it: &Value<'a>, args: &Args<'_, 'a>, answer: bool) -> Outcome<'a> {
+    let question = Question::of(args);
+    let mut out = Vec::new();
+    for item in items_of(it)? {
+        match question.answer(&item)? {
+            None => return Ok(Value::Nil),
+            Some(it) if it == answer => out.push(item),
+            Some(_) => {}
+        }
+    }
+    Ok(out.into())
+}
+
+/// The first item that matches; those behind it are not asked.
+fn first<'a>(it: &Value<'a>, args: &Args<'_, 'a>) -> Result<Found<'a>, Refused> {
+    let question = Question::of(args);
+    for (i, item) in items_of(it)?.into_iter().enumerate() {
+        match question.answer(&item)? {
+            None => return Ok(Found::Unknown),
+            Some(true) => return Ok(Found::At(i, item)),
+            Some(false) => {}
+        }
+    }
+    Ok(Found::Nothing)
+}
+
+enum Found<'a> {
+    At(usize, Value<'a>),
+    Nothing,
+    /// An item has no properties.
+    Unknown,
 }
 
 pub fn find<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
-    let found = matched(&it, args)?.and_then(|it| it.into_iter().find(|(it, _)| *it));
-    Ok(found.map_or(Value::Nil, |(_, it)| it))
+    Ok(match first(&it, args)? {
+        Found::At(_, it) => it,
+        Found::Nothing | Found::Unknown => Value::Nil,
+    })
 }
 
 pub fn find_index<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
-    let found = matched(&it, args)?.and_then(|it| it.iter().position(|(it, _)| *it));
-    Ok(found.map_or(Value::Nil, Value::from))
+    Ok(match first(&it, args)? {
+        Found::At(i, _) => i.into(),
+        Found::Nothing | Found::Unknown => Value::Nil,
+    })
 }
 
 pub fn has<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
-    let found = matched(&it, args)?.map(|it| it.iter().any(|(it, _)| *it));
-    Ok(found.map_or(Value::Nil, Value::Bool))
+    Ok(match first(&it, args)? {
+        Found::At(..) => Value::Bool(true),
+        Found::Nothing => Value::Bool(false),
+        Found::Unknown => Value::Nil,
+    })
 }

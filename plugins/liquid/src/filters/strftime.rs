@@ -178,6 +178,7 @@ fn field(it: &Moment, c: char, flags: &str) -> Option<Field> {
         'u' => Field::Number((it.weekday() + 6) % 7 + 1, 1, '0'),
         'w' => Field::Number(it.weekday(), 1, '0'),
         'G' => Field::Number(it.iso_week().0, 4, '0'),
+        'g' => two(it.iso_week().0.rem_euclid(100)),
         'V' => two(it.iso_week().1),
         'U' => two((it.year_day() + 6 - it.weekday()) / 7),
         'W' => two((it.year_day() + 6 - (it.weekday() + 6) % 7) / 7),

@@ -2,7 +2,7 @@
 
 use super::html::{is_text, joined, markup, outside_tags, with_entities};
 use super::items::items_of;
-use super::number::{count, to_integer};
+use super::number::{count, to_whole};
 use crate::filter::{Args, Outcome, Refused};
 use crate::html_text::plain;
 use crate::value::{Str, Value};
@@ -170,9 +170,31 @@ pub fn split<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
 fn pieces<'t>(text: &'t str, by: &str) -> Vec<&'t str> {
     match by {
         "" => text.split("").filter(|it| !it.is_empty()).collect(),
-        " " => text.split_whitespace().collect(),
+        " " => words(text).collect(),
         by => text.split(by).collect(),
     }
+}
+
+/// White space as Ruby's `split` and `squish` have it: a non-breaking space holds a word together.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(is_space).filter(|it| !it.is_empty())
+}
+
+const fn is_space(c: char) -> bool {
+    matches!(c, ' ' | '\t'..='\r')
+}
+
+/// White space before and behind the text goes, and each other run of it is one space.
+pub fn squish<'a>(it: Value<'a>, _: &Args<'_, 'a>) -> Outcome<'a> {
+    if matches!(it, Value::Nil) {
+        return Ok(Value::Nil);
+    }
+    let mut out = String::new();
+    for word in words(&it.to_text()) {
+        out.push_str(if out.is_empty() { "" } else { " " });
+        out.push_str(word);
+    }
+    Ok(if matches!(it, Value::Safe(_)) { Value::Safe(out.into()) } else { out.into() })
 }
 
 pub fn slice<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
@@ -199,7 +221,7 @@ pub fn slice<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
 }
 
 fn integer(it: &Value<'_>, filter: &str) -> Result<i64, Refused> {
-    to_integer(it).ok_or_else(|| Refused(format!("`{filter}` takes whole numbers")))
+    to_whole(it).ok_or_else(|| Refused(format!("`{filter}` takes whole numbers")))
 }
 
 /// What a reader sees: markup is not cut in the middle of a tag or an entity.
@@ -208,28 +230,49 @@ fn shown<'a>(it: &Value<'a>) -> Str<'a> {
 }
 
 pub fn truncate<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
+    if matches!(it, Value::Nil) {
+        return Ok(it);
+    }
     let length = args.get(0).map_or(Ok(50), |it| integer(it, "truncate"))?;
     let end = args.get(1).map_or(Str::Borrowed("..."), Value::to_text);
     let text = shown(&it);
-    let length = count(length);
-    if text.chars().count() <= length {
-        return Ok(it);
+    if length >= 0 && text.chars().count() <= count(length) {
+        return Ok(whole(it, text));
     }
-    let kept = length.saturating_sub(end.chars().count());
+    let kept = count(length).saturating_sub(end.chars().count());
     Ok(text.chars().take(kept).chain(end.chars()).collect::<String>().into())
 }
 
+/// What was short enough: markup stays markup.
+fn whole<'a>(it: Value<'a>, text: Str<'a>) -> Value<'a> {
+    if matches!(it, Value::Safe(_)) { it } else { Value::Str(text) }
+}
+
 pub fn truncatewords<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
-    let words = args.get(0).map_or(Ok(15), |it| integer(it, "truncatewords"))?;
-    let end = args.get(1).map_or(Str::Borrowed("..."), Value::to_text);
-    let text = shown(&it);
-    let most = count(words).max(1);
-    let mut words = text.split_whitespace();
-    let kept: Vec<&str> = words.by_ref().take(most).collect();
-    if words.next().is_none() {
+    if matches!(it, Value::Nil) {
         return Ok(it);
     }
-    Ok(format!("{}{}", kept.join(" "), &*end).into())
+    let most = args.get(0).map_or(Ok(15), |it| integer(it, "truncatewords"))?;
+    let end = args.get(1).map_or(Str::Borrowed("..."), Value::to_text);
+    let text = shown(&it);
+    let most = count(most).max(1);
+    let mut kept = String::new();
+    let mut rest = text.trim_start_matches(is_space);
+    let mut left = most;
+    // White space behind the last word counts as more to come, as in Ruby.
+    while left > 0
+        && let Some(at) = rest.find(is_space)
+    {
+        let (word, after) = rest.split_at(at);
+        kept.push_str(if kept.is_empty() { "" } else { " " });
+        kept.push_str(word);
+        rest = after.trim_start_matches(is_space);
+        left -= 1;
+    }
+    if left > 0 {
+        return Ok(whole(it, text));
+    }
+    Ok(format!("{kept}{}", &*end).into())
 }
 
 /// The items of an array, each printed, with `by` between. With markup among them it is markup.

@@ -67,6 +67,7 @@ impl<'a> Machine<'a> {
         for segment in &path.segments {
             let next = match segment {
                 Segment::Key(key) => value.property(key),
+                Segment::Item(key) => value.item(key),
                 Segment::Index(index) => value.element(*index),
                 Segment::Computed(key) => {
                     let key = self.primary(key);
@@ -85,13 +86,14 @@ impl<'a> Machine<'a> {
         if let Some(it) = self.binding(name) {
             return Some(it.value.clone());
         }
-        if let Some(it) = self.data.get(name) {
-            return Some(it.clone());
+        // Counters are the template's own: they hide data of the same name.
+        if let Some((_, it)) = self.counters.iter().find(|(it, _)| *it == name) {
+            return Some(Value::Int(*it));
         }
-        self.counters.iter().find(|(it, _)| *it == name).map(|(_, it)| Value::Int(*it))
+        Some(self.data.get(name)?.clone())
     }
 
-    fn binding(&self, name: &str) -> Option<&Binding<'a>> {
+    pub(super) fn binding(&self, name: &str) -> Option<&Binding<'a>> {
         let scopes = self.scopes.iter().rev();
         scopes.chain(&self.locals).find(|it| is_same(it.name, name))
     }
@@ -118,7 +120,7 @@ impl<'a> Machine<'a> {
         };
         for segment in &path.segments {
             match segment {
-                Segment::Key(key) => put!(out, ".{key}"),
+                Segment::Key(key) | Segment::Item(key) => put!(out, ".{key}"),
                 Segment::Index(index) => put!(out, "[{index}]"),
                 Segment::Computed(_) => return None,
             }
@@ -175,7 +177,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Two values without an order, e.g. a string and a number: to guess which branch is meant could
+    /// A string and a number have no order: to guess which branch is meant could
     /// send what is not true. Of a value in the data it is said where it stands; the render goes on, so
     /// that all such places are named.
     fn unlike(
@@ -213,9 +215,20 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// A comparison with these is false, not an error.
+/// What has no order, as in Ruby: a comparison with it is false, not an error.
 const fn unordered(it: &Value<'_>) -> bool {
-    matches!(it, Value::Nil | Value::Blank | Value::Empty)
+    match it {
+        Value::Int(_) | Value::Str(_) | Value::Safe(_) => false,
+        Value::Float(it) => it.is_nan(),
+        Value::Nil
+        | Value::Blank
+        | Value::Empty
+        | Value::Bool(_)
+        | Value::Array(_)
+        | Value::Object(_)
+        | Value::Range(..)
+        | Value::Loop(_) => true,
+    }
 }
 
 fn contains(left: &Value<'_>, right: &Value<'_>) -> bool {

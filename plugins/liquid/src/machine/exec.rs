@@ -106,7 +106,7 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    fn bind(&mut self, name: &'a str, value: Value<'a>, origin: Option<Rc<str>>) {
+    pub(super) fn bind(&mut self, name: &'a str, value: Value<'a>, origin: Option<Rc<str>>) {
         match self.locals.iter_mut().find(|it| it.name == name) {
             Some(it) => (it.value, it.origin) = (value, origin),
             None => self.locals.push(Binding { name, value, origin }),
@@ -154,6 +154,7 @@ impl<'a> Machine<'a> {
         let key = match name {
             CycleName::Named(it) => format!("n{}", &*self.primary(it).to_text()),
             CycleName::Items(it) => format!("i{it}"),
+            CycleName::Own => format!("o{}", items.as_ptr().addr()),
         };
         let at = self.cycles.iter().position(|(it, _)| *it == key).unwrap_or_else(|| {
             self.cycles.push((key, 0));

@@ -5,10 +5,10 @@ use std::rc::Rc;
 
 use super::{Binding, Flow, Machine, Stopped};
 use crate::ast::{For, Offset, Primary, SourceOffset};
-use crate::filters::{loop_items, to_integer};
+use crate::filters::{Number, loop_items, to_whole};
 use crate::mode::Mode;
 use crate::plaintext::FRESH_LINE;
-use crate::value::{LoopKind, LoopState, Value};
+use crate::value::{LoopKind, LoopState, Value, cell};
 
 /// What a loop goes over; a range is never expanded.
 struct Items<'a> {
@@ -42,16 +42,19 @@ impl<'a> Items<'a> {
 impl<'a> Machine<'a> {
     #[inline(never)]
     pub(super) fn for_loop(&mut self, it: &'a For) -> Result<Flow, Stopped> {
-        let items = self.items(it)?;
+        let collection = self.primary(&it.collection);
+        let items = self.items(it, &collection, loop_number)?;
         if items.length == 0 {
             return it.otherwise.as_ref().map_or(Ok(Flow::Next), |it| self.block(it));
         }
         let state = self.enter(it, items.length, LoopKind::For);
         let depth = self.scopes.len();
         for index in 0..items.length {
-            state.index.set(index);
             self.scopes[depth - 1].value = items.get(index);
-            if self.block(&it.body)? == Flow::Break {
+            let flow = self.block(&it.body)?;
+            // Counted before a `break`: an `assign` may have kept the `forloop`.
+            state.index.set(index + 1);
+            if flow == Flow::Break {
                 break;
             }
         }
@@ -61,28 +64,32 @@ impl<'a> Machine<'a> {
 
     #[inline(never)]
     pub(super) fn table_row(&mut self, it: &'a For) -> Result<(), Stopped> {
-        let items = self.items(it)?;
+        let collection = self.primary(&it.collection);
+        if !collection.is_truthy() {
+            return Ok(());
+        }
+        let items = self.items(it, &collection, row_number)?;
         let columns = match &it.columns {
-            Some(columns) => Some(self.columns(it.at, columns)?),
-            None => None,
+            Some(columns) => self.number(it.at, columns, row_number)?.unwrap_or(0),
+            None => i64::try_from(items.length).unwrap_or(i64::MAX),
         };
-        let columns = columns.unwrap_or(items.length).max(1);
+        // Below 1 a row never ends.
+        let columns = u64::try_from(columns).unwrap_or(0);
         let state = self.enter(it, items.length, LoopKind::TableRow { columns });
         let depth = self.scopes.len();
         self.markup(format_args!("<tr class=\"row1\">\n"), FRESH_LINE);
         for index in 0..items.length {
             state.index.set(index);
             self.scopes[depth - 1].value = items.get(index);
-            let column = index % columns + 1;
-            self.markup(format_args!("<td class=\"col{column}\">"), ' ');
+            let (row, column) = cell(index, columns);
+            self.markup(format_args!("<td class=\"col{}\">", column + 1), ' ');
             let flow = self.block(&it.body)?;
             self.markup(format_args!("</td>"), ' ');
             if flow == Flow::Break {
                 break;
             }
-            if (index + 1) % columns == 0 && index + 1 < items.length {
-                let row = (index + 1) / columns + 1;
-                self.markup(format_args!("</tr>\n<tr class=\"row{row}\">"), FRESH_LINE);
+            if column + 1 == columns && index + 1 < items.length {
+                self.markup(format_args!("</tr>\n<tr class=\"row{}\">", row + 2), FRESH_LINE);
             }
         }
         self.markup(format_args!("</tr>\n"), FRESH_LINE);
@@ -115,19 +122,23 @@ impl<'a> Machine<'a> {
         state
     }
 
-    fn items(&mut self, it: &'a For) -> Result<Items<'a>, Stopped> {
-        let collection = self.primary(&it.collection);
-        let all = match (&collection, loop_items(&collection)) {
-            (_, Some(items)) => Source::Array(items),
-            (Value::Range(from, _), None) => Source::Range(*from),
-            (_, None) => Source::Array(Rc::default()),
-        };
-        let length = match (&all, &collection) {
-            (Source::Array(items), _) => items.len() as u64,
-            (Source::Range(from), Value::Range(_, to)) if from <= to => {
-                to.abs_diff(*from).saturating_add(1)
+    /// The items from `offset` to `offset` + `limit`, a sum that is made before either end is cut, as in
+    /// Ruby: `offset: -2 limit: 3` is the first item.
+    fn items(
+        &mut self,
+        it: &'a For,
+        collection: &Value<'a>,
+        rule: NumberRule,
+    ) -> Result<Items<'a>, Stopped> {
+        let (all, length) = match (loop_items(collection), collection) {
+            (Some(items), _) => {
+                let length = items.len() as u64;
+                (Source::Array(items), length)
             }
-            (Source::Range(_), _) => 0,
+            (None, Value::Range(from, to)) if from <= to => {
+                (Source::Range(*from), to.abs_diff(*from).saturating_add(1))
+            }
+            (None, _) => (Source::Array(Rc::default()), 0),
         };
         if !self.lenient
             && matches!(
@@ -142,39 +153,71 @@ impl<'a> Machine<'a> {
         }
         let from = match &it.offset {
             Offset::None => 0,
-            Offset::At(offset) => self.whole(it.at, offset)?.unwrap_or(0),
+            Offset::At(offset) => self.number(it.at, offset, rule)?.unwrap_or(0),
             Offset::Continue => {
                 self.offsets.iter().find(|(name, _)| *name == &*it.name).map_or(0, |(_, it)| *it)
             }
         };
-        let from = from.min(length);
-        let limit = match &it.limit {
-            Some(limit) => self.whole(it.at, limit)?,
+        let to = match &it.limit {
+            Some(limit) => self.number(it.at, limit, rule)?.map(|it| it.saturating_add(from)),
             None => None,
         };
-        let length = (length - from).min(limit.unwrap_or(u64::MAX));
+        let at = |it: i64| u64::try_from(it).unwrap_or(0);
+        let start = at(from).min(length);
+        let end = to.map_or(length, at).min(length);
+        // A string is one item, wherever the loop begins and ends.
+        let (start, length) = if collection.as_str().is_some() {
+            (0, length)
+        } else {
+            (start, end.saturating_sub(start))
+        };
         self.offsets.retain(|(name, _)| *name != &*it.name);
-        self.offsets.push((&it.name, from + length));
-        Ok(Items { all, from, length, reversed: it.reversed })
+        let passed = i64::try_from(length).unwrap_or(i64::MAX);
+        self.offsets.push((&it.name, from.saturating_add(passed)));
+        Ok(Items { all, from: start, length, reversed: it.reversed })
     }
 
-    /// `nil` is no limit; a negative one is 0.
-    fn whole(&mut self, at: SourceOffset, it: &'a Primary) -> Result<Option<u64>, Stopped> {
-        let value = self.primary(it);
-        if matches!(value, Value::Nil) {
-            return Ok(None);
-        }
-        to_integer(&value).map(|it| Some(u64::try_from(it).unwrap_or(0))).ok_or_else(|| {
-            Stopped::new("render_error", at, "`limit` and `offset` take whole numbers")
+    fn number(
+        &mut self,
+        at: SourceOffset,
+        it: &'a Primary,
+        rule: NumberRule,
+    ) -> Result<Option<i64>, Stopped> {
+        rule(&self.primary(it)).map_err(|NotWhole| {
+            Stopped::new("render_error", at, "`limit`, `offset` and `cols` take whole numbers")
         })
     }
+}
 
-    fn columns(&mut self, at: SourceOffset, it: &'a Primary) -> Result<u64, Stopped> {
-        let value = self.primary(it);
-        let number = crate::filters::Number::of(&value).whole(f64::trunc);
-        let crate::filters::Number::Int(columns) = number else {
-            return Err(Stopped::new("render_error", at, "`cols` takes a whole number"));
-        };
-        Ok(u64::try_from(columns).unwrap_or(1))
+/// What an attribute of a loop makes of its value.
+type NumberRule = fn(&Value<'_>) -> Result<Option<i64>, NotWhole>;
+
+struct NotWhole;
+
+/// Of a `for`: `nil` is as if the attribute were not there.
+fn loop_number(it: &Value<'_>) -> Result<Option<i64>, NotWhole> {
+    if matches!(it, Value::Nil) {
+        return Ok(None);
+    }
+    to_whole(it).map(Some).ok_or(NotWhole)
+}
+
+/// Of a `tablerow`: `nil` and text without digits are 0.
+fn row_number(it: &Value<'_>) -> Result<Option<i64>, NotWhole> {
+    match it {
+        Value::Nil => Ok(Some(0)),
+        Value::Int(_) | Value::Float(_) | Value::Str(_) | Value::Safe(_) => {
+            match Number::of(it).whole(f64::trunc) {
+                Number::Int(it) => Ok(Some(it)),
+                Number::Float(_) => Err(NotWhole),
+            }
+        }
+        Value::Blank
+        | Value::Empty
+        | Value::Bool(_)
+        | Value::Array(_)
+        | Value::Object(_)
+        | Value::Range(..)
+        | Value::Loop(_) => Err(NotWhole),
     }
 }

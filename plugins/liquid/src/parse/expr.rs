@@ -151,12 +151,13 @@ impl<'s> Cursor<'s> {
         })?;
         let (mut args, mut named) = (Vec::new(), Vec::new());
         if self.mark(":") {
-            loop {
+            // A colon or a comma with nothing behind it is no fault, as in Ruby.
+            while !self.is_done() && self.peek() != Some(Token::Mark("|")) {
                 match self.key() {
                     Some(key) => named.push((key.into(), self.primary()?)),
                     None => args.push(self.primary()?),
                 }
-                if !self.mark(",") || self.is_done() {
+                if !self.mark(",") {
                     break;
                 }
             }
@@ -248,7 +249,7 @@ impl<'s> Cursor<'s> {
                 segments.push(Segment::Key(key.into()));
             } else if self.mark("[") {
                 segments.push(match self.primary()? {
-                    Primary::Literal(Literal::Str(it) | Literal::Markup(it)) => Segment::Key(it),
+                    Primary::Literal(Literal::Str(it) | Literal::Markup(it)) => Segment::Item(it),
                     Primary::Literal(Literal::Int(it)) => Segment::Index(it),
                     it @ (Primary::Literal(_) | Primary::Path(_) | Primary::Range(_)) => {
                         Segment::Computed(it)

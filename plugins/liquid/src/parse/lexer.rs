@@ -78,21 +78,18 @@ fn number(rest: &str, at: usize) -> Result<(Token<'_>, usize), Fault> {
     let fraction =
         if rest.get(whole..).is_some_and(|it| it.starts_with('.')) { digits(whole + 1) } else { 0 };
     if fraction > 0 {
-        let length = whole + 1 + fraction;
-        let text = rest.get(..length).unwrap_or_default();
-        return match text.parse() {
-            Ok(it) => Ok((Token::Float(it), length)),
-            Err(_) => Err(Fault::new("syntax", place(at), format!("`{text}` is not a number"))),
-        };
+        return float(rest, at, whole + 1 + fraction);
     }
     let text = rest.get(..whole).unwrap_or_default();
+    // What does not fit in 64 bits is a float.
+    text.parse().map_or_else(|_| float(rest, at, whole), |it| Ok((Token::Int(it), whole)))
+}
+
+fn float(rest: &str, at: usize, length: usize) -> Result<(Token<'_>, usize), Fault> {
+    let text = rest.get(..length).unwrap_or_default();
     match text.parse() {
-        Ok(it) => Ok((Token::Int(it), whole)),
-        Err(_) => Err(Fault::new(
-            "integer_too_large",
-            place(at),
-            format!("`{text}` does not fit in 64 bits"),
-        )),
+        Ok(it) => Ok((Token::Float(it), length)),
+        Err(_) => Err(Fault::new("syntax", place(at), format!("`{text}` is not a number"))),
     }
 }
 

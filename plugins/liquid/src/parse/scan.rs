@@ -55,7 +55,9 @@ impl Scan<'_> {
             return Ok(false);
         };
         let is_tag = self.source.as_bytes()[open + 1] == b'%';
-        let it = self.delimited(open, if is_tag { "%}" } else { "}}" })?;
+        let mut it = self.delimited(open, if is_tag { "%}" } else { "}}" })?;
+        // `{{-}}` prints nothing and trims on both sides.
+        it.trim_after |= !is_tag && it.trim_before && it.inside.is_empty();
         self.text(self.at..open, it.trim_before);
         self.at = it.end;
         self.trim = it.trim_after;
@@ -123,9 +125,7 @@ impl Scan<'_> {
 
     fn raw(&mut self, open: &Delimited) -> Result<(), Fault> {
         let close = self.find_end(open, "raw")?;
-        let mut range = open.end..close.start;
-        self.trim_range(&mut range, open.trim_after, close.trim_before);
-        self.pieces.push(Piece::Raw(range));
+        self.pieces.push(Piece::Raw(open.end..close.start));
         self.at = close.end;
         self.trim = close.trim_after;
         Ok(())
@@ -147,8 +147,11 @@ impl Scan<'_> {
         while let Some(start) = self.source.get(from..).and_then(|it| it.find("{%")) {
             let start = from + start;
             if let Ok(it) = self.delimited(start, "%}") {
-                let inside = self.source.get(it.inside.clone()).unwrap_or_default().trim();
-                if inside.strip_prefix("end") == Some(name) {
+                // What stands behind the name is not looked at, as in Ruby.
+                let (word, rest) = split_name(self.source, it.inside.clone());
+                let is_end = self.source.get(word).and_then(|it| it.strip_prefix("end"));
+                let holds_another = self.source.get(rest).is_some_and(|it| it.contains("{%"));
+                if is_end == Some(name) && !holds_another {
                     return Ok(it);
                 }
             }

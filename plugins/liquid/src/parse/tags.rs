@@ -185,8 +185,13 @@ impl<'s> Parser<'s, '_> {
             items.push(cursor.primary()?);
         }
         cursor.done()?;
-        let name =
-            name.map_or_else(|| CycleName::Items(cursor.text_from(0).into()), CycleName::Named);
+        let name = match name {
+            Some(name) => CycleName::Named(name),
+            None if items.iter().all(|it| matches!(it, Primary::Literal(_))) => {
+                CycleName::Items(cursor.text_from(0).into())
+            }
+            None => CycleName::Own,
+        };
         Ok(Node::Cycle { name, items })
     }
 
@@ -262,6 +267,8 @@ fn loop_head(tag: &Tag<'_>, cursor: &mut Cursor<'_>) -> Parsed<For> {
             }
             Some("offset") => it.offset = Offset::At(cursor.primary()?),
             Some("cols") if tag.name == "tablerow" => it.columns = Some(cursor.primary()?),
+            // Shopify's `tablerow` takes it and does nothing with it.
+            Some("range") if tag.name == "tablerow" => drop(cursor.primary()?),
             Some(_) | None => return Err(cursor.unexpected("`limit:`, `offset:` or `reversed`")),
         }
     }

@@ -80,7 +80,8 @@ fn the_order_of_keys_is_the_order_of_the_data() {
 #[test]
 fn a_comparison_of_unlike_types_names_the_path_and_the_cure() {
     let source = "{% if order.total > 10 %}a{% endif %}{% for i in l %}{% if 3 <= i.n %}b{% endif %}{% endfor %}";
-    let data = r#"{"order": {"total": "19.90"}, "l": [{"n": 5}, {"n": [1]}, {"n": true}]}"#;
+    let data =
+        r#"{"order": {"total": "19.90"}, "l": [{"n": 5}, {"n": [1]}, {"n": true}, {"n": "4"}]}"#;
     let outcome = render(&template(&[(Part::Text, source)]), data);
     let Err(RenderError::Data(faults)) = outcome else { panic!("{outcome:?}") };
     let faults: Vec<_> = faults
@@ -99,14 +100,8 @@ fn a_comparison_of_unlike_types_names_the_path_and_the_cure() {
             (
                 "wrong_type",
                 "l[].n",
-                "`l[].n`: it is an array, but it is compared with a number; values of different types \
-                 have no order"
-            ),
-            (
-                "wrong_type",
-                "l[].n",
-                "`l[].n`: it is a boolean, but it is compared with a number; values of different types \
-                 have no order"
+                "`l[].n`: it is a string, but it is compared with a number; send a number, or make it one \
+                 in the template with `| plus: 0` in an `assign`"
             ),
         ]
     );
@@ -134,4 +129,14 @@ fn the_first_item_of_an_empty_list_is_missing() {
     assert_eq!(refused(source, r#"{"items": [{}]}"#), all("missing_variable", &["items.first.n"]));
     assert_eq!(text(source, r#"{"items": [{"n": 7}]}"#), "7");
     assert_eq!(refused("{{ items.n }}", r#"{"items": []}"#), all("wrong_type", &["items"]));
+}
+
+/// Of a list it is `nil`, as in Ruby: what would go out blank is refused.
+#[test]
+fn the_first_in_brackets_is_a_key_of_an_object() {
+    let source = "{{ items['first'] }}";
+    assert_eq!(text(source, r#"{"items": {"first": 7}}"#), "7");
+    assert_eq!(refused(source, r#"{"items": {}}"#), all("missing_variable", &["items[\"first\"]"]));
+    assert_eq!(refused(source, r#"{"items": [7]}"#), all("wrong_type", &["items"]));
+    assert_eq!(text("{{ items.first }}", r#"{"items": [7]}"#), "7");
 }

@@ -186,3 +186,20 @@ fn nothing_is_required_where_undefined_is_nil() {
     let output = compiled.render(NOW, r#"{"o": {"k": "v"}}"#).expect("renders");
     assert_eq!(output.bodies[0].text, "[{\"k\"=>\"v\"}]");
 }
+
+#[test]
+fn an_include_names_its_value_and_its_arguments_as_the_render_does() {
+    let of = |call: &str| {
+        let partial = "{{ item.name }}{{ b.c }}";
+        let it = template(&[(Part::Text, call)]);
+        variables(&with_partials(it, &[("shop/item", partial)]))
+    };
+    assert_eq!(
+        of("{% include 'shop/item' with order, a: x, b: a %}"),
+        ["x?", "order?", "order.name", "x.c"]
+    );
+    assert_eq!(
+        of("{% render 'shop/item' with order, a: x, b: a %}"),
+        ["x?", "a?", "order?", "order.name", "a.c"]
+    );
+}

@@ -11,9 +11,9 @@ pub struct Incomparable;
 impl PartialEq for Value<'_> {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Nil, Self::Nil) | (Self::Blank, Self::Blank) | (Self::Empty, Self::Empty) => {
-                true
-            }
+            (Self::Nil, Self::Nil) => true,
+            // Patterns match values, not each other.
+            (Self::Blank | Self::Empty, Self::Blank | Self::Empty) => false,
             (Self::Blank, it) | (it, Self::Blank) => it.is_blank(),
             (Self::Empty, it) | (it, Self::Empty) => it.is_empty(),
             (Self::Bool(a), Self::Bool(b)) => a == b,
@@ -74,8 +74,11 @@ impl Value<'_> {
     }
 }
 
-/// The order of two numbers or two strings.
+/// The order of two numbers or two strings; `true` is the same as `true`.
 pub fn order(a: &Value<'_>, b: &Value<'_>) -> Result<Ordering, Incomparable> {
+    if let (Value::Bool(a), Value::Bool(b)) = (a, b) {
+        return if a == b { Ok(Ordering::Equal) } else { Err(Incomparable) };
+    }
     if let (Value::Int(a), Value::Int(b)) = (a, b) {
         return Ok(a.cmp(b));
     }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::{Reading, Reads, Step, Uses};
 use crate::ast::{
     Arm, Bound, Call, CallScope, Comparison, Condition, CycleName, Expr, For, Literal, Node,
-    Offset, Path, Primary, Root, Segment,
+    Offset, Path, Primary, Root, Segment, own_variable,
 };
 use crate::machine::CALL_DEPTH;
 use crate::mode::Mode;
@@ -337,7 +337,12 @@ impl<'a> Walker<'a> {
         };
         for segment in &path.segments {
             match segment {
-                Segment::Key(key) => steps.push(Step::Key(key.as_ref().to_owned())),
+                Segment::Item(key) if matches!(&**key, "first" | "last" | "size") => {
+                    steps.push(Step::Item(key.as_ref().to_owned()));
+                }
+                Segment::Key(key) | Segment::Item(key) => {
+                    steps.push(Step::Key(key.as_ref().to_owned()));
+                }
                 Segment::Index(index) => steps.push(Step::Index(*index)),
                 Segment::Computed(_) => break,
             }
@@ -400,19 +405,28 @@ impl<'a> Walker<'a> {
     fn call(&mut self, it: &'a Call) {
         self.primary(&it.partial, Reading::Required);
         let mut bound: Vec<_> = Vec::new();
+        let outside = self.scopes.len();
         for (name, value) in &it.args {
-            bound.push((&**name, self.named(value)));
+            let meaning = self.named(value);
+            // The arguments of an `include` see those before them.
+            if it.scope == CallScope::Shared {
+                self.scopes.push((name, meaning.clone()));
+            }
+            bound.push((&**name, meaning));
         }
+        self.scopes.truncate(outside);
         let own_name = match &it.partial {
             Primary::Literal(Literal::Str(it) | Literal::Markup(it)) => Some(&**it),
             Primary::Literal(_) | Primary::Path(_) | Primary::Range(_) => None,
         };
-        let name = it.alias.as_deref().or(own_name).unwrap_or_default();
+        let name = it.alias.as_deref().or(own_name.map(own_variable)).unwrap_or_default();
         match &it.bound {
             Some(Bound::With(value)) => bound.push((name, self.named(value))),
             Some(Bound::For(value)) => {
                 self.primary(value, Reading::Looped);
-                bound.push(("forloop", Meaning::own()));
+                if it.scope == CallScope::Own {
+                    bound.push(("forloop", Meaning::own()));
+                }
                 bound.push((name, self.items_of(value)));
             }
             None => {}
@@ -420,7 +434,7 @@ impl<'a> Walker<'a> {
         let partials = self.partials;
         // A computed name may mean any partial: what they read is not known.
         let Some(own_name) = own_name else { return };
-        let Some(unit) = partials.get(own_name, self.mode) else {
+        let Some((_, unit)) = partials.get(own_name, self.mode) else {
             return;
         };
         self.depth += CALL_DEPTH;
