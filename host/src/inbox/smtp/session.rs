@@ -18,7 +18,7 @@ use crate::inbox::store::{Arrival, InboxStore};
 use crate::mail::sandbox_path;
 
 const NAME: &str = "sandbox.localhost";
-const MAX_MESSAGE: usize = 32 * 1_024 * 1_024;
+const MAX_MESSAGE: usize = 32 << 20;
 const MAX_RECIPIENTS: usize = 100;
 /// Octets of a command; a line of a message may be as long as a message.
 const MAX_COMMAND: usize = 64 << 10;
