@@ -69,7 +69,6 @@ pub enum PluginCommand {
     Decisions(decisions::Decisions),
 }
 
-/// Runs it.
 pub async fn run(command: PluginCommand) -> Result<(), PluginCommandError> {
     match command {
         PluginCommand::New(it) => Ok(new::run(it)?),

@@ -140,7 +140,6 @@ pub struct Change {
     state: Option<WebhookState>,
 }
 
-/// Runs it.
 pub async fn run(command: WebhookCommand) -> Result<(), CliError> {
     match command {
         WebhookCommand::Create { owner, url, description, types, target } => {

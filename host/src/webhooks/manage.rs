@@ -110,7 +110,6 @@ impl Webhooks {
         Ok((self.find(id).await?, secret))
     }
 
-    /// Changes a webhook.
     pub async fn change(&self, id: WebhookId, wanted: Wanted) -> Result<WebhookRow, WebhookError> {
         let url = wanted.url.map(|it| self.guard.url(&it)).transpose()?;
         check(wanted.description.as_ref(), wanted.types.as_deref())?;

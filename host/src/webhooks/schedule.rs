@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_point_may_put_a_try_off_but_not_hasten_it_and_not_for_ever() {
+    fn an_endpoint_may_put_a_try_off_but_not_hasten_it_and_not_for_ever() {
         let schedule = Schedule::with_pauses(vec![Duration::from_secs(100)]);
         let now = Timestamp::from_millis(0);
         let after = |seconds| {

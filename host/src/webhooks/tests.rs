@@ -1,6 +1,6 @@
 //! Webhooks against endpoints that are real sockets, with a clock that moves only when it is told to.
 
-mod end_point;
+mod endpoint;
 mod posted;
 mod sent;
 

@@ -136,7 +136,9 @@ impl Known {
         let package = named.map(|it| self.package(it).ok_or("no such package")).transpose()?;
         for (option, kind) in [(option(&["--bin"]), "bin"), (option(&["--test"]), "test")] {
             let is_it = |it: &Value| option == it["name"].as_str() && it["kind"][0] == kind;
-            if option.is_some() && !package.is_some_and(|it| has(&it["targets"], is_it)) {
+            let mut packages =
+                self.packages.iter().filter(|it| package.is_none_or(|one| *it == one));
+            if option.is_some() && !packages.any(|it| has(&it["targets"], is_it)) {
                 return Err(format!("no such {kind}"));
             }
         }

@@ -167,7 +167,7 @@ async fn keep(inbox: &Inbox, mail: Mail) -> &'static str {
     match inbox.store.insert(&arrival).await {
         Ok(()) => "250 2.0.0 Ok: kept in the inbox\r\n",
         Err(error) => {
-            tracing::warn!(%error, "a message to the sandbox inbox was not kept");
+            tracing::warn!(%error, "the sandbox inbox could not store a message");
             "451 4.3.0 The inbox could not keep the message\r\n"
         }
     }

@@ -38,7 +38,6 @@ pub struct EvidenceError(#[source] Arc<dyn Error + Send + Sync>);
 
 #[derive(Debug, Clone)]
 pub struct Owner {
-    /// `acc_…`
     pub account: String,
     pub plan: String,
 }

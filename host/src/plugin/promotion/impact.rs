@@ -13,7 +13,6 @@ use crate::plugin::runtime::kind::Kind;
 /// Differences and failures that are listed one by one; all are counted.
 const MAX_LISTED: usize = 50;
 
-/// What would change.
 #[derive(Debug, Clone, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Impact {
@@ -57,7 +56,6 @@ pub struct TemplateFailure {
     pub template: String,
     /// The published revision.
     pub revision: u64,
-    /// What is worse.
     pub reason: String,
 }
 

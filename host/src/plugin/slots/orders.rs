@@ -31,7 +31,6 @@ pub enum Order {
 pub struct Command {
     /// Whom it is for.
     pub slot: SlotName,
-    /// What to do.
     pub order: Order,
     /// Where the answer goes.
     pub answer: oneshot::Sender<Result<(), OrderError>>,
@@ -40,7 +39,6 @@ pub struct Command {
 /// Why an order is not carried out.
 #[derive(Debug, thiserror::Error)]
 pub enum OrderError {
-    /// No such slot.
     #[error("there is no slot {0}; `waxwing plugin list` shows all")]
     Unknown(SlotName),
     /// Nothing waits.
@@ -62,7 +60,6 @@ pub enum OrderError {
     /// The file system says no.
     #[error("the component cannot be written among the plugins: {0}")]
     Write(std::io::Error),
-    /// The server stops.
     #[error("the server is shutting down")]
     ShuttingDown,
 }

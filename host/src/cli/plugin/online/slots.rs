@@ -53,14 +53,12 @@ pub struct Slot {
     server: Server,
 }
 
-/// `list`
 pub async fn list(list: List) -> Result<(), OnlineError> {
     let answer = list.server.connect()?.get("/v1/plugins", &[]).await?;
     list.server.output.list(items(&answer), line);
     Ok(())
 }
 
-/// `logs`
 pub async fn logs(logs: Logs) -> Result<(), OnlineError> {
     let path = format!("/v1/plugins/{}/logs", logs.slot);
     let query = [("limit", logs.limit.to_string())];
@@ -78,7 +76,6 @@ pub async fn logs(logs: Logs) -> Result<(), OnlineError> {
     Ok(())
 }
 
-/// `shadow`
 pub async fn shadow(shadow: Shadow) -> Result<(), OnlineError> {
     let calls = shadow.calls.to_string();
     order("shadow", &[("calls", calls)], &shadow.slot, &shadow.server).await

@@ -31,7 +31,7 @@ pub struct Heard {
 }
 
 /// Ends when it is dropped.
-pub struct EndPoint {
+pub struct Endpoint {
     pub address: SocketAddr,
     state: Arc<State>,
     task: JoinHandle<()>,
@@ -49,7 +49,7 @@ pub fn status(status: u16, headers: &str) -> Say {
     Say::Bytes(format!("HTTP/1.1 {status} Test\r\ncontent-length: 0\r\n{headers}\r\n"))
 }
 
-impl EndPoint {
+impl Endpoint {
     pub async fn start(script: impl IntoIterator<Item = Say>) -> Self {
         Self::listen("127.0.0.1:0", None, script).await
     }
@@ -120,7 +120,7 @@ impl EndPoint {
     }
 }
 
-impl Drop for EndPoint {
+impl Drop for Endpoint {
     fn drop(&mut self) {
         self.task.abort();
     }
