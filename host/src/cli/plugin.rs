@@ -59,7 +59,7 @@ pub enum PluginCommand {
     Shadow(slots::Shadow),
     /// Make the component that waits live; forgive one in quarantine; switch a slot on again
     Activate(slots::Slot),
-    /// Bring back what ran before; what runs goes into quarantine
+    /// Roll back to the previous version; the active one goes into quarantine
     Rollback(slots::Slot),
     /// Switch a slot off: its calls go to a broader plugin
     Disable(slots::Slot),

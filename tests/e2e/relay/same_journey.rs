@@ -82,7 +82,7 @@ async fn a_template_gives_the_same_message_row_and_price_through_both_listeners(
     Database::of(&server).await.assert_sound().await;
 }
 
-/// What HTTP says and what SMTP says of the same wish.
+/// What HTTP says and what SMTP says of the same send.
 async fn both(server: &Server, account: &Account, body: &Value, code: &str, reply: &str) {
     let over_http = server.send(&account.key, body).await;
     assert_eq!(over_http.body["code"], code, "{}", over_http.body);

@@ -90,17 +90,6 @@ impl Endpoint {
         Self { address, state, task }
     }
 
-    /// One on each of these addresses, on the same port.
-    pub async fn on_one_port(addresses: [&str; 2], say: &Say) -> [Self; 2] {
-        until("a port that is free on both", async || {
-            let first = TcpListener::bind((addresses[0], 0)).await.expect("a port");
-            let port = first.local_addr().expect("an address").port();
-            let second = TcpListener::bind((addresses[1], port)).await.ok()?;
-            Some([first, second].map(|it| Self::serving(it, None, [say.clone()])))
-        })
-        .await
-    }
-
     pub fn url(&self) -> String {
         format!("http://{}/hook", self.address)
     }

@@ -154,26 +154,6 @@ async fn a_name_that_leads_inside_is_not_connected_to() {
     assert_eq!(endpoint.connections(), 0);
 }
 
-/// The first answer is allowed, every later one is not: what was judged is what is connected to, so the
-/// second answer is judged too.
-#[tokio::test]
-async fn a_name_that_answers_otherwise_the_next_time_gains_nothing() {
-    let dns = DnsServer::start().await;
-    let closes = status(200, "connection: close\r\n");
-    let [outside, inside] = Endpoint::on_one_port(["127.0.0.2", "127.0.0.1"], &closes).await;
-    let port = outside.address.port();
-    dns.ip("rebinds.example", "127.0.0.2".parse().expect("an address"));
-    let guard = guard(Schemes::HttpToo, &["127.0.0.2"]);
-    let url = format!("http://rebinds.example:{port}/");
-    assert!(poster(&guard, Some(&dns), TIME).post(&url, LETTER).await.is_taken());
-    dns.remove("rebinds.example", "A");
-    dns.ip("rebinds.example", "127.0.0.1".parse().expect("an address"));
-    // Another poster: it remembers no address.
-    let reply = poster(&guard, Some(&dns), TIME).post(&url, LETTER).await;
-    assert!(error(&reply).contains("127.0.0.1"), "{reply:?}");
-    assert_eq!((outside.connections(), inside.connections()), (1, 0));
-}
-
 #[tokio::test]
 async fn an_endpoint_of_https_shows_a_certificate_that_is_trusted() {
     let key = KeyPair::generate().expect("a key");
