@@ -49,7 +49,7 @@ pub enum PluginCommand {
     Dev(dev::Dev),
     /// Put a component into a slot of a running server; it goes live once it is validated
     Install(install::Install),
-    /// List the slots: what runs, what is on its way, what was refused and why
+    /// List the slots: the active version, the candidate, and why one was rejected
     List(slots::List),
     /// Show what the plugins of a slot logged last
     Logs(slots::Logs),

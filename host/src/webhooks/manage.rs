@@ -46,7 +46,7 @@ pub struct Tested {
     pub event: EventId,
     /// Whether the endpoint took it.
     pub delivered: bool,
-    /// The try, as the log of deliveries keeps it.
+    /// The attempt, as the log of deliveries keeps it.
     pub attempt: Value,
 }
 

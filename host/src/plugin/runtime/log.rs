@@ -30,7 +30,7 @@ pub enum Audience {
     Operators,
     /// Whoever sits at the command line: everything.
     Terminal,
-    /// Nobody: it is tried out beside what is live.
+    /// Nobody: it is tried out beside the active version.
     Nobody,
 }
 

@@ -11,7 +11,7 @@ pub enum Order {
     /// The candidate becomes live now; a component in quarantine is forgiven; a slot that was
     /// switched off is on again.
     Activate,
-    /// What ran before comes back.
+    /// The previous version comes back.
     RollBack,
     /// The slot's calls go to a broader plugin.
     Disable,
@@ -49,8 +49,8 @@ pub enum OrderError {
     /// Nothing ran before.
     #[error("the slot {0} runs the built-in plugin, and there is nothing before it")]
     NothingBefore(SlotName),
-    /// Another slot has the binding of what ran before.
-    #[error("what ran before cannot come back: {0}")]
+    /// Another slot has the binding of the previous version.
+    #[error("the previous version cannot come back: {0}")]
     Taken(Box<LoadError>),
     /// Nothing could be in the shadow.
     #[error(

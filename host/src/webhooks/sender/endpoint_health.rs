@@ -26,7 +26,7 @@ pub struct EndpointTracker {
     most: usize,
 }
 
-/// How a try ended.
+/// How an attempt ended.
 #[derive(Debug, Clone)]
 pub struct EndpointReply {
     pub url: String,

@@ -1,4 +1,4 @@
-//! One try: what goes out, what is made of the answer, and where nothing is sent at all.
+//! One attempt: what goes out, what is made of the answer, and where nothing is sent at all.
 
 use std::time::Duration;
 

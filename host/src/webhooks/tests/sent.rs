@@ -1,4 +1,4 @@
-//! From an event to an endpoint, over tries and over the end of the process.
+//! From an event to an endpoint, over attempts and over the end of the process.
 
 mod paused;
 
@@ -81,14 +81,14 @@ async fn until_all(webhooks: &Webhooks, id: WebhookId, count: usize, state: Deli
     until(&format!("{count} are {state:?}"), ask).await;
 }
 
-/// Waits until so many tries of the newest delivery are written down: the clock moves then, and not
-/// before, or the next try is due later than it comes to.
+/// Waits until so many attempts of the newest delivery are written down: the clock moves then, and not
+/// before, or the next attempt is due later than it comes to.
 async fn until_written(webhooks: &Webhooks, id: WebhookId, tries: usize) {
     let ask = async || {
         let page = webhooks.store.webhook_deliveries(id, None, None, 1).await.expect("read");
         (page.deliveries[0].attempts.as_array().map(Vec::len) == Some(tries)).then_some(())
     };
-    until(&format!("{tries} tries"), ask).await;
+    until(&format!("{tries} attempts"), ask).await;
 }
 
 fn number(heard: &Heard) -> u64 {
@@ -334,10 +334,10 @@ async fn a_clock_that_was_set_back_leaves_no_delivery_lying() {
     let longest = Schedule::default().longest();
     let ask = async || {
         let page = webhooks.store.webhook_deliveries(id, None, None, 1).await.expect("read");
-        let due = page.deliveries[0].next_attempt_at.as_deref().expect("another try");
+        let due = page.deliveries[0].next_attempt_at.as_deref().expect("another attempt");
         (Timestamp::parse_rfc3339(due) == Some(START.after(longest))).then_some(())
     };
-    until("the other try is due by the new time", ask).await;
+    until("the other attempt is due by the new time", ask).await;
     clock.advance(longest);
     endpoint.hears(2).await;
     until_all(&webhooks, id, 1, DeliveryState::Delivered).await;

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{OnlineError, PATIENCE, POLL_INTERVAL, Server};
 use crate::plugin::slot::SlotName;
 
-/// List the slots: what runs, what is on its way, what was refused and why
+/// List the slots: the active version, the candidate, and why one was rejected
 #[derive(Debug, Args)]
 pub struct List {
     #[command(flatten)]

@@ -13,7 +13,7 @@ async fn tries(webhooks: &Webhooks, id: WebhookId) -> usize {
 
 async fn until_tries(webhooks: &Webhooks, id: WebhookId, count: usize) {
     let ask = async || (tries(webhooks, id).await >= count).then_some(());
-    until(&format!("{count} tries"), ask).await;
+    until(&format!("{count} attempts"), ask).await;
 }
 
 fn hours() -> Schedule {
@@ -121,6 +121,6 @@ async fn a_webhook_with_more_than_it_is_probed_with_is_disabled_in_the_end() {
     let webhook = webhooks.find(id).await.expect("there");
     assert_eq!(webhook.state, WebhookState::Disabled);
     assert!(webhook.reason.contains(&START.rfc3339()), "{}", webhook.reason);
-    assert_eq!(endpoint.heard().len(), 5 + 1, "no delivery has used up its tries");
+    assert_eq!(endpoint.heard().len(), 5 + 1, "no delivery has used up its attempts");
     run.stop().await;
 }
