@@ -1,6 +1,5 @@
 //! `host/BOUNDS.md`: every bound of the server with the value that the code has, and what happens beyond it.
 
-mod rows;
 mod value;
 
 use std::collections::BTreeSet;
@@ -8,7 +7,6 @@ use std::fmt::Write as _;
 use std::{env, fs};
 
 use crate::sources::{assert_no_violations, rust_files, workspace};
-use rows::{NO_BOUNDS, Place, SECTIONS};
 use value::{Constant, Value};
 
 const FILE: &str = "host/BOUNDS.md";
@@ -22,6 +20,11 @@ the code, in the file that is named (below `host/src`, or `host/crates`).
 
 This file is written by `WAXWING_WRITE=1 cargo test --workspace --test tidy bounds`: the values are those of the code.
 ";
+/// A line for each row: its place, what it bounds, what happens beyond it, and what stands for a missing default.
+const ROWS: &str = include_str!("bounds/rows.txt");
+/// Keys with a number that bounds nothing.
+const NO_BOUNDS: [&str; 4] =
+    ["delivery.port", "delivery.mta_sts_port", "plugins.sample_every", "credits.low"];
 const REST: &str = "
 ## Everything else
 
@@ -37,22 +40,17 @@ fn the_table_of_bounds_is_what_the_code_says() {
     let (constants, keys) = (constants(), keys());
     let mut broken = Vec::new();
     let text = table(&constants, &keys, &mut broken);
-    assert_no_violations(&broken, "bounds that the code does not have");
-    let named: BTreeSet<&str> = SECTIONS
-        .iter()
-        .flat_map(|section| section.rows)
-        .filter_map(|row| match row.at {
-            Place::Key(key) => Some(key),
-            Place::Constant(..) => None,
-        })
-        .collect();
+    assert_no_violations(
+        &broken,
+        "bounds/rows.txt names what the code does not have, or a bound has no words",
+    );
+    let named: BTreeSet<&str> = rows().filter_map(|row| row.split(" | ").next()).collect();
     let is_missing = |key: &&Key| {
-        key.value.is_some()
-            && !named.contains(key.name.as_str())
-            && !NO_BOUNDS.contains(&key.name.as_str())
+        let name = key.name.as_str();
+        key.value.is_some() && !named.contains(name) && !NO_BOUNDS.contains(&name)
     };
     let missing: Vec<String> = keys.iter().filter(is_missing).map(|key| key.name.clone()).collect();
-    assert_no_violations(&missing, "keys with a number that bounds/rows.rs does not name");
+    assert_no_violations(&missing, "keys with a number that bounds/rows.txt does not name");
     let path = workspace().join(FILE);
     if env::var_os("WAXWING_WRITE").is_some() {
         fs::write(&path, &text).expect("the document can be written");
@@ -68,8 +66,7 @@ fn the_table_of_bounds_is_what_the_code_says() {
 fn a_bound_that_the_code_does_not_have_is_noticed() {
     let mut broken = Vec::new();
     drop(table(&[], &[], &mut broken));
-    let rows: usize = SECTIONS.iter().map(|section| section.rows.len()).sum();
-    assert_eq!(broken.len(), rows);
+    assert_eq!(broken.len(), rows().count());
 }
 
 /// A key of the configuration, with its default where that is a number.
@@ -78,34 +75,41 @@ struct Key {
     value: Option<Value>,
 }
 
+fn rows() -> impl Iterator<Item = &'static str> {
+    ROWS.lines().filter(|line| !line.is_empty() && !line.starts_with('#'))
+}
+
 fn table(constants: &[Constant], keys: &[Key], broken: &mut Vec<String>) -> String {
     let (mut text, mut named) = (INTRODUCTION.to_owned(), BTreeSet::new());
-    for section in SECTIONS {
-        put(&mut text, &format!("\n## {}\n\n", section.title));
-        put(&mut text, "| what | bound | where | beyond it |\n|---|---|---|---|\n");
-        for row in section.rows {
-            let (value, place) = match row.at {
-                Place::Key(name) => {
-                    let key = keys.iter().find(|key| key.name == name);
-                    let value = key.map(|key| match (&key.value, row.otherwise) {
-                        (Some(value), _) => value.to_string(),
-                        (None, Some(words)) => words.to_owned(),
-                        (None, None) => "none".to_owned(),
-                    });
-                    (value, format!("`{name}`"))
-                }
-                Place::Constant(file, name) => {
-                    named.insert((file, name));
-                    let is_it = |it: &&Constant| it.file == file && it.name == name;
-                    let value = constants.iter().find(is_it).map(|it| it.value.to_string());
-                    (value, format!("`{file}`"))
-                }
-            };
-            let Some(value) = value else {
-                broken.push(format!("{:?}", row.at));
-                continue;
-            };
-            put(&mut text, &format!("| {} | {value} | {place} | {} |\n", row.what, row.beyond));
+    for line in ROWS.lines() {
+        if let Some(title) = line.strip_prefix("## ") {
+            put(&mut text, &format!("\n## {title}\n\n"));
+            put(&mut text, "| what | bound | where | beyond it |\n|---|---|---|---|\n");
+            continue;
+        }
+        let columns: Vec<&str> = line.split(" | ").collect();
+        let [place, what, beyond, ..] = columns[..] else { continue };
+        if line.starts_with('#') {
+            continue;
+        }
+        let (value, place) = match place.split_once(' ') {
+            None => {
+                let key = keys.iter().find(|key| key.name == place);
+                let otherwise = columns.get(3).copied().unwrap_or("none");
+                let value = |key: &Key| key.value.map_or(otherwise.to_owned(), |it| it.to_string());
+                (key.map(value), place)
+            }
+            Some((file, name)) => {
+                named.insert((file, name));
+                let is_it = |it: &&Constant| it.file == file && it.name == name;
+                (constants.iter().find(is_it).map(|it| it.value.to_string()), file)
+            }
+        };
+        match value {
+            Some(value) => {
+                put(&mut text, &format!("| {what} | {value} | `{place}` | {beyond} |\n"));
+            }
+            None => broken.push(line.to_owned()),
         }
     }
     text.push_str(REST);
@@ -113,6 +117,9 @@ fn table(constants: &[Constant], keys: &[Key], broken: &mut Vec<String>) -> Stri
         it.name.starts_with("MAX_") && !named.contains(&(it.file.as_str(), it.name.as_str()))
     };
     for Constant { file, name, value, comment } in constants.iter().filter(is_rest) {
+        if comment.is_empty() {
+            broken.push(format!("{file} {name}: give it a comment, or a row"));
+        }
         put(&mut text, &format!("| `{name}` | {value} | `{file}` | {comment} |\n"));
     }
     text

@@ -35,7 +35,7 @@ pub struct MessageRow {
     pub account_id: AccountId,
     /// The key that it was sent with.
     pub key_id: KeyId,
-    /// The listener that accepted it: `api` or `smtp`.
+    /// Through which door it came.
     pub channel: String,
     /// Its template; none for a message that came whole.
     pub template: Option<String>,

@@ -71,7 +71,7 @@ pub enum Slot {
 #[derive(Debug, Clone)]
 pub struct NewMessage {
     pub id: MessageId,
-    /// The listener that accepted it: `api` or `smtp`.
+    /// Through which door it came: `api` or `smtp`.
     pub channel: &'static str,
     /// Slug and revision of its template; none for a raw message.
     pub template: Option<(String, u64)>,

@@ -88,6 +88,7 @@ pub struct Raw {
 /// A message of the account that is sent once more: the same content under a new identifier.
 #[derive(Debug)]
 pub struct Again {
+    /// The message that it was.
     pub id: MessageId,
     /// Slug and revision of its template; none for one that came whole.
     pub template: Option<(String, u64)>,
@@ -100,7 +101,9 @@ pub struct Again {
 /// A listener for submissions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Channel {
+    /// HTTP.
     Api,
+    /// The SMTP relay.
     Smtp,
 }
 

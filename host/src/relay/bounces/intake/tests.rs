@@ -162,6 +162,14 @@ async fn a_dead_address_bounces_and_is_suppressed_for_a_while() {
 }
 
 #[tokio::test]
+async fn a_refused_message_bounces_and_suppresses_nobody() {
+    let fixture = Fixture::new().await;
+    fixture.reports(dsn("ada@recipient.example", "failed", "5.7.1", "554 5.7.1 Spam")).await;
+    assert_eq!(fixture.row().await.state, "bounced");
+    assert_eq!(fixture.suppression().await, None);
+}
+
+#[tokio::test]
 async fn the_return_path_tells_the_message_and_the_report_need_not_name_its_recipient() {
     let fixture = Fixture::new().await;
     fixture.reports(dsn("ada@moved.example", "failed", "5.1.1", "550 5.1.1 Unknown")).await;
