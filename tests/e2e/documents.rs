@@ -8,6 +8,7 @@ use std::fs;
 use std::process::Command;
 
 use waxwing_tests::{Document, Launch, Server, documents, name_server};
+use waxwing_tools::Need;
 
 use crate::messages::send_tomorrow;
 
@@ -69,6 +70,31 @@ async fn every_command_of_the_readme_and_of_operating_runs_as_it_stands() {
         }
     }
     assert!(ran > 20, "only {ran} commands were found");
+}
+
+#[tokio::test]
+async fn the_curl_and_the_swaks_of_the_readme_send_a_message() {
+    let readme = documents().into_iter().find(|it| it.path == "README.md").expect("the README");
+    let command = |program: &str| {
+        readme.commands().into_iter().find(|it| it.starts_with(program)).expect("it is there")
+    };
+    let server = Server::dev();
+    let home = server.scratch("home");
+    fs::create_dir(&home).expect("a folder");
+    if Need::Curl.is_met("the curl of the README") {
+        let curl = command("curl ").replace("http://127.0.0.1:8080", server.url());
+        let printed = server.shell(&home, &curl.replace("wx_live_…", server.key()));
+        assert!(printed.contains("\"success\":true"), "{printed}");
+        let mail = server.wait_for_mail_to("ada@example.com").await;
+        assert!(mail.subject.contains("481 902"), "{}", mail.subject);
+    }
+    if Need::Swaks.is_met("the swaks of the README") {
+        let swaks = command("swaks ").replace("127.0.0.1:2587", server.smtp_starttls());
+        // The settings of whoever runs the tests are not for it.
+        let lines = format!("export SWAKS_HOME=/nonexistent\nKEY={}\n{swaks}", server.key());
+        let printed = server.shell(&home, &lines);
+        assert!(printed.contains("queued as msg_"), "{printed}");
+    }
 }
 
 #[test]

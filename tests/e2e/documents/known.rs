@@ -12,8 +12,8 @@ use waxwing_tests::{documents, workspace};
 
 /// Programs of others in blocks of commands, and the test that runs that program.
 const OTHERS: [(&str, &str); 4] = [
-    ("curl", "first_send.rs"),
-    ("swaks", "relay_clients/swaks.rs"),
+    ("curl", "documents.rs"),
+    ("swaks", "documents.rs"),
     ("componentize-qjs", "plugin_languages.rs"),
     ("componentize-py", "plugin_languages.rs"),
 ];
