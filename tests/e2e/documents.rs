@@ -1,32 +1,27 @@
 //! What the documents tell people to type works as it stands there.
 
+mod known;
+mod tour;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::process::Command;
 
-use waxwing_tests::{Launch, Server, name_server};
+use waxwing_tests::{Document, Launch, Server, documents, name_server};
+use waxwing_tools::Need;
 
 use crate::messages::send_tomorrow;
 
-const DOCUMENTS: [(&str, &str); 2] = [
-    ("README.md", include_str!("../../README.md")),
-    ("host/OPERATING.md", include_str!("../../host/OPERATING.md")),
-];
+/// Whose commands are run, in their order. The others need projects, root or minutes: `tour` and `known`.
+const RUN: [&str; 2] = ["README.md", "host/OPERATING.md"];
 
-/// The fenced blocks of a language.
-fn blocks<'a>(document: &'a str, language: &str) -> Vec<&'a str> {
-    let fence = format!("```{language}\n");
-    let block = |rest: &'a str| rest.split_once("```").map(|(block, _)| block);
-    document.split(fence.as_str()).skip(1).filter_map(block).collect()
-}
-
-/// The commands of `waxwing`. The walk through a plugin project is that of `plugin_languages`, `check` has a test
-/// of its own.
-fn commands(document: &str) -> impl Iterator<Item = &str> {
-    let is_walk = |block: &&str| block.contains("waxwing plugin new");
-    let lines =
-        blocks(document, "sh").into_iter().filter(move |it| !is_walk(it)).flat_map(str::lines);
-    lines.filter(|line| line.starts_with("waxwing ") && !line.starts_with("waxwing check"))
+/// The commands of `waxwing`. The way through a plugin is that of `tour`, `check` has a test of its own.
+fn commands(document: &Document) -> Vec<String> {
+    let mut commands = document.commands();
+    let is_of_tour = |it: &str| it.contains("night-rest") || it.contains("../waxwing-data");
+    commands.retain(|it| it.starts_with("waxwing ") && !it.starts_with("waxwing check"));
+    commands.retain(|it| !is_of_tour(it));
+    commands
 }
 
 /// The identifiers that commands have printed, for the `acc_…` of those that follow.
@@ -61,42 +56,75 @@ async fn every_command_of_the_readme_and_of_operating_runs_as_it_stands() {
     let home = server.scratch("home");
     fs::create_dir(&home).expect("a folder");
     let (mut identifiers, mut ran) = (Identifiers::default(), 0);
-    for (name, document) in DOCUMENTS {
+    for document in documents().iter().filter(|it| RUN.contains(&it.path.as_str())) {
         for command in commands(document) {
-            let mut command = identifiers.fill(command);
+            let mut command = identifiers.fill(&command);
             if command.contains("msg_…") {
                 let id = send_tomorrow(&server, server.key(), "ada@example.com").await;
                 command = command.replace("msg_…", &id);
             }
             // Nobody listens there, and nothing leaves this machine.
             let command = command.replace("https://example.com/", "https://127.0.0.1:9/");
-            identifiers.read(&server.shell(&home, &format!("{command} # {name}")));
+            identifiers.read(&server.shell(&home, &format!("{command} # {}", document.path)));
             ran += 1;
         }
     }
     assert!(ran > 20, "only {ran} commands were found");
 }
 
+#[tokio::test]
+async fn the_curl_and_the_swaks_of_the_readme_send_a_message() {
+    let readme = documents().into_iter().find(|it| it.path == "README.md").expect("the README");
+    let command = |program: &str| {
+        readme.commands().into_iter().find(|it| it.starts_with(program)).expect("it is there")
+    };
+    let server = Server::dev();
+    let home = server.scratch("home");
+    fs::create_dir(&home).expect("a folder");
+    if Need::Curl.is_met("the curl of the README") {
+        let curl = command("curl ").replace("http://127.0.0.1:8080", server.url());
+        let printed = server.shell(&home, &curl.replace("wx_live_…", server.key()));
+        assert!(printed.contains("\"success\":true"), "{printed}");
+        let mail = server.wait_for_mail_to("ada@example.com").await;
+        assert!(mail.subject.contains("481 902"), "{}", mail.subject);
+    }
+    if Need::Swaks.is_met("the swaks of the README") {
+        let swaks = command("swaks ").replace("127.0.0.1:2587", server.smtp_starttls());
+        // The settings of whoever runs the tests are not for it.
+        let lines = format!("export SWAKS_HOME=/nonexistent\nKEY={}\n{swaks}", server.key());
+        let printed = server.shell(&home, &lines);
+        assert!(printed.contains("queued as msg_"), "{printed}");
+    }
+}
+
 #[test]
-fn every_configuration_of_the_readme_and_of_operating_is_without_a_fault() {
+fn every_configuration_of_every_document_is_without_a_fault() {
     let home = tempfile::tempdir().expect("a folder");
     fs::write(home.path().join("password"), "secret\n").expect("written");
     let password = home.path().join("password").display().to_string();
-    for (name, document) in DOCUMENTS {
-        for block in blocks(document, "toml") {
+    let mut checked = 0;
+    for document in documents() {
+        // The file of a plugin's slot begins with its kind; `plugin::config::slot` reads those.
+        let of_server = |it: &String| !it.contains("kind = ");
+        for block in document.blocks("toml").into_iter().filter(of_server) {
             // Whoever reads this has a certificate; the test has none, and the server then makes its own.
-            let is_certificate = |line: &&str| {
-                ["certificate", "private_key", "data_dir"].iter().any(|it| line.starts_with(it))
+            let is_of_the_reader = |line: &&str| {
+                ["certificate", "private_key", "data_dir", "dir"]
+                    .iter()
+                    .any(|it| line.starts_with(it))
             };
-            let toml: Vec<&str> = block.lines().filter(|line| !is_certificate(line)).collect();
+            let toml: Vec<&str> = block.lines().filter(|line| !is_of_the_reader(line)).collect();
             let toml = toml.join("\n").replace("/etc/waxwing/relay.password", &password);
+            let toml = toml.replace("wxpub_…", &format!("wxpub_{}=", "A".repeat(43)));
             fs::write(home.path().join("waxwing.toml"), toml).expect("written");
             let mut check = Command::new(waxwing_tests::binary());
             check.args(["check", "--config", "waxwing.toml"]).current_dir(home.path());
             let output = check.env("WAXWING_STORE__DATA_DIR", home.path().join("data")).output();
             let output = output.expect("the binary runs");
             let faults = String::from_utf8_lossy(&output.stderr);
-            assert!(output.status.success(), "{name}:\n{block}\n{faults}");
+            assert!(output.status.success(), "{}:\n{block}\n{faults}", document.path);
+            checked += 1;
         }
     }
+    assert!(checked > 6, "only {checked} configurations were found");
 }

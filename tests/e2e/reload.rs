@@ -14,7 +14,7 @@ const SOON: Duration = Duration::from_secs(30);
 const BEGINNING: &str = "[inbox]\nsmtp_listen = \"127.0.0.1:0\"\n\
                          [limits]\nsends_per_second = 1\nsend_burst = 1000\nbody_bytes = 10000\n\
                          header_seconds = 600\n";
-const READ: &str = "the configuration was read again";
+const READ: &str = "configuration reloaded";
 const LATER: &str = "these keys of the configuration take effect after a restart";
 const BROKEN: &str = "the configuration was not reloaded because it has faults; limits, routes and all other settings stay as they were";
 

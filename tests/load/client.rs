@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 /// An answer's body may be that long.
-const LONGEST: usize = 1 << 20;
+const MAX_BODY_BYTES: usize = 1 << 20;
 
 /// A connection, and what was read from it.
 pub struct Connection {
@@ -76,7 +76,7 @@ fn content_length(head: &[u8]) -> io::Result<usize> {
     std::str::from_utf8(&line[NAME.len()..])
         .ok()
         .and_then(|value| value.trim().parse().ok())
-        .filter(|length| *length <= LONGEST)
+        .filter(|length| *length <= MAX_BODY_BYTES)
         .ok_or_else(|| malformed("a content-length that is no number, or too large"))
 }
 

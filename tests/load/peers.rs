@@ -31,7 +31,7 @@ const OUTPUT: &str = "output.log";
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// What a server is started with.
-pub struct Wish<'a> {
+pub struct PeerSetup<'a> {
     pub setup: &'a Setup,
     /// Sessions at one time.
     pub sessions: u32,
@@ -59,12 +59,12 @@ struct Prepared {
 
 impl Peer {
     /// Configures a server and starts it.
-    pub async fn start(kind: args::Peer, wish: &Wish<'_>) -> io::Result<Self> {
-        let directory = wish.setup.work_dir()?;
+    pub async fn start(kind: args::Peer, peer_setup: &PeerSetup<'_>) -> io::Result<Self> {
+        let directory = peer_setup.setup.work_dir()?;
         let address = SocketAddr::from(([127, 0, 0, 1], free_port()?));
         let Prepared { mut command, spool } = match kind {
-            args::Peer::Postfix => postfix::prepare(directory.path(), address, wish).await?,
-            args::Peer::Haraka => haraka::prepare(directory.path(), address, wish).await?,
+            args::Peer::Postfix => postfix::prepare(directory.path(), address, peer_setup).await?,
+            args::Peer::Haraka => haraka::prepare(directory.path(), address, peer_setup).await?,
         };
         let output = directory.path().join(OUTPUT);
         let file = File::create(&output)?;

@@ -119,7 +119,6 @@ impl Burst {
     }
 }
 
-/// One round of Waxwing.
 pub async fn waxwing(burst: &Burst, server: &Waxwing) -> io::Result<Round> {
     let subject = server.subject();
     let before = metrics::read(subject.address).await?;
@@ -141,7 +140,6 @@ pub async fn waxwing(burst: &Burst, server: &Waxwing) -> io::Result<Round> {
     Ok(round)
 }
 
-/// One round of a peer.
 pub async fn peer(burst: &Burst, peer: &Backend) -> io::Result<Round> {
     let subject = peer.subject();
     let run = burst.run(&subject, std::future::ready(Ok(())));

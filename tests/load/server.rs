@@ -30,7 +30,6 @@ pub struct Server {
     pub pid: u32,
     /// Where it answers HTTP.
     pub address: SocketAddr,
-    /// An account.
     pub account: String,
 }
 

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::args::{Mode, Pipelining, Resumption, SmtpArgs};
 use crate::figures::{self, Summary};
-use crate::peers::{Peer, Wish};
+use crate::peers::{Peer, PeerSetup};
 use crate::process;
 use crate::requests::in_an_hour;
 use crate::waxwing::Waxwing;
@@ -32,7 +32,7 @@ pub async fn measure(args: &SmtpArgs) -> io::Result<Value> {
     let waxwing = Waxwing::start(&args.setup).await?;
     let ours = Arc::new(own_target(args, &waxwing).await?);
     let peer = match args.against {
-        Some(kind) => Some(Peer::start(kind, &wish(args, &waxwing)?).await?),
+        Some(kind) => Some(Peer::start(kind, &peer_setup(args, &waxwing)?).await?),
         None => None,
     };
     let theirs = match &peer {
@@ -106,9 +106,9 @@ async fn measure_bursts(
 }
 
 /// What a peer is started with.
-fn wish<'a>(args: &'a SmtpArgs, waxwing: &'a Waxwing) -> io::Result<Wish<'a>> {
+fn peer_setup<'a>(args: &'a SmtpArgs, waxwing: &'a Waxwing) -> io::Result<PeerSetup<'a>> {
     let relay = waxwing.relay()?;
-    Ok(Wish {
+    Ok(PeerSetup {
         setup: &args.setup,
         sessions: args.idle.unwrap_or(args.connections),
         authority: &relay.authority,
@@ -136,7 +136,7 @@ fn peer_target(args: &SmtpArgs, waxwing: &Waxwing, peer: &Peer) -> io::Result<Ta
     let relay = waxwing.relay()?;
     Ok(Target {
         address: peer.address(),
-        login: wish(args, waxwing)?.login.line(),
+        login: peer_setup(args, waxwing)?.login.line(),
         tls: tls(&relay.authority, args.resumption())?,
         pipelining: args.pipelining(),
         letter: Letter::new(&relay.from, ""),

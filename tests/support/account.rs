@@ -11,7 +11,6 @@ pub struct Account {
     pub id: String,
     /// `key_…`
     pub key_id: String,
-    /// The key itself.
     pub key: String,
 }
 
@@ -60,7 +59,6 @@ impl Server {
         (text(&made["id"]), text(&made["key"]))
     }
 
-    /// Grants credits.
     pub fn grant(&self, account: &str, credits: u32) {
         drop(self.cli(&["credits", "grant", "--account", account, &credits.to_string()]));
     }

@@ -11,9 +11,7 @@ use crate::server::Server;
 /// What the server answered.
 #[derive(Debug, Clone)]
 pub struct Answer {
-    /// The HTTP status.
     pub status: u16,
-    /// The headers.
     pub headers: HeaderMap,
     /// The body; null where it is no JSON.
     pub body: Value,
@@ -125,7 +123,6 @@ impl Server {
         self.post("/messages/send", key, message, &[]).await
     }
 
-    /// Sends a batch.
     pub async fn send_batch(&self, key: &str, messages: &Value) -> Answer {
         self.post("/messages/send/batch", key, messages, &[]).await
     }
@@ -150,7 +147,6 @@ impl Server {
         self.answer(request).await
     }
 
-    /// Gets a path.
     pub async fn get(&self, path: &str) -> Answer {
         self.answer(self.request(Method::GET, path)).await
     }

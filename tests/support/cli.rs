@@ -58,12 +58,24 @@ impl Server {
         String::from_utf8(output.stdout).expect("UTF-8")
     }
 
-    /// Runs a line of a shell as a person types it, in a folder whose `waxwing-data` is the server's data directory.
+    /// Runs lines of a shell as a person types them, in a folder whose `waxwing-data` is the server's data directory.
     ///
     /// # Panics
-    /// It fails.
-    #[must_use = "what it prints is the point"]
-    pub fn shell(&self, folder: &Path, line: &str) -> String {
+    /// They fail.
+    #[must_use = "what they print is the point"]
+    pub fn shell(&self, folder: &Path, lines: &str) -> String {
+        let output = self.shell_output(folder, lines);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{lines}\n{errors}");
+        String::from_utf8(output.stdout).expect("UTF-8")
+    }
+
+    /// The same, where the outcome is in question.
+    ///
+    /// # Panics
+    /// There is no shell.
+    #[must_use = "the outcome is the point"]
+    pub fn shell_output(&self, folder: &Path, lines: &str) -> Output {
         let data = folder.join("waxwing-data");
         if !data.exists() {
             symlink(self.data_dir(), data).expect("linked");
@@ -72,13 +84,10 @@ impl Server {
         let programs = binary.parent().expect("a folder");
         let path = std::env::var("PATH").unwrap_or_default();
         let mut shell = Command::new("sh");
-        shell.args(["-c", line]).current_dir(folder).stdin(Stdio::null());
+        shell.args(["-e", "-c", lines]).current_dir(folder).stdin(Stdio::null());
         shell.env("PATH", format!("{}:{path}", programs.display()));
         shell.envs(self.environment().iter().map(|(name, value)| (name, value)));
-        let output = shell.output().expect("sh runs");
-        let errors = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{line}\n{errors}");
-        String::from_utf8(output.stdout).expect("UTF-8")
+        shell.output().expect("sh runs")
     }
 
     fn run(&self, arguments: &[&str]) -> Output {

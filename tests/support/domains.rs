@@ -256,7 +256,6 @@ impl Record {
         self.text("name")
     }
 
-    /// What.
     #[must_use]
     pub fn value(&self) -> &str {
         self.text("value")

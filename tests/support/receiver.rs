@@ -30,11 +30,9 @@ pub enum Conduct {
 /// A request as it came.
 #[derive(Debug, Clone)]
 pub struct Posted {
-    /// The path.
     pub path: String,
     /// The headers, by their names in lower case.
     pub headers: BTreeMap<String, String>,
-    /// The body.
     pub body: String,
     /// What was done with it.
     pub conduct: Conduct,
@@ -115,7 +113,6 @@ impl Receiver {
         self.address
     }
 
-    /// Its URL.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}/hooks", self.address)

@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::binary::binary;
 
-const KEPT: Duration = Duration::from_hours(2);
+const MAX_AGE: Duration = Duration::from_hours(2);
 
 /// The binary, and what a data directory begins with.
 #[derive(Debug)]
@@ -97,7 +97,7 @@ fn forget_old_ones(seeds: &Path) -> io::Result<()> {
         let entry = entry?;
         let about = entry.metadata()?;
         let age = SystemTime::now().duration_since(about.modified()?).unwrap_or_default();
-        if about.is_dir() && age > KEPT {
+        if about.is_dir() && age > MAX_AGE {
             fs::remove_dir_all(entry.path())?;
         }
     }

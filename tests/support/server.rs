@@ -103,7 +103,6 @@ impl Server {
         PathBuf::from(self.dev_output("caFile"))
     }
 
-    /// The data directory.
     #[must_use]
     pub fn data_dir(&self) -> PathBuf {
         self.home.path().join("data")

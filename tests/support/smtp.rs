@@ -27,7 +27,6 @@ pub enum Port {
 }
 
 impl Port {
-    /// Both.
     pub const BOTH: [Self; 2] = [Self::StartTls, Self::Implicit];
 
     /// Where it is.
@@ -40,7 +39,6 @@ impl Port {
     }
 }
 
-/// A connection.
 pub struct Smtp {
     stream: Box<dyn Stream>,
     read: Vec<u8>,

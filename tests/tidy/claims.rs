@@ -1,4 +1,4 @@
-//! Threat models name the tests that would fail without their claims: those tests exist.
+//! Threat models, and the promises of the architecture, name the tests that would fail without them: those tests exist.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,8 +6,12 @@ use std::path::Path;
 
 use crate::sources::{assert_no_violations, rust_files, workspace};
 
-const MODELS: [&str; 3] =
-    ["host/THREATS.md", "host/src/plugin/THREATS.md", "host/src/upkeep/verify_domains/TAKEOVER.md"];
+const DOCUMENTS: [&str; 4] = [
+    "host/ARCHITECTURE.md",
+    "host/THREATS.md",
+    "host/src/plugin/THREATS.md",
+    "host/src/upkeep/verify_domains/TAKEOVER.md",
+];
 const HOMES: [&str; 5] = ["host/src", "host/crates", "tests", "plugins", "plugin-sdk"];
 
 /// What a claim can name: the functions that are tests, and the modules that they are in.
@@ -18,15 +22,15 @@ struct Known {
 }
 
 #[test]
-fn the_tests_that_threat_models_name_exist() {
+fn the_tests_that_documents_name_exist() {
     let known = known();
-    for model in MODELS {
-        let text = fs::read_to_string(workspace().join(model)).expect("the model is readable");
+    for document in DOCUMENTS {
+        let text = fs::read_to_string(workspace().join(document)).expect("it is readable");
         let claims = claims(&text);
-        assert!(claims.len() > 5, "{model} names tests");
+        assert!(claims.len() > 5, "{document} names tests");
         let broken: Vec<String> =
             claims.into_iter().filter(|claim| !holds(claim, &known)).collect();
-        assert_no_violations(&broken, &format!("{model} names tests that are not there"));
+        assert_no_violations(&broken, &format!("{document} names tests that are not there"));
     }
 }
 

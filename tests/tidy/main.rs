@@ -2,9 +2,11 @@
 
 #![expect(clippy::panic, reason = "a broken rule ends the test with its list")]
 
+mod bounds;
 mod claims;
 mod frozen_interface;
 mod homes;
 mod layers;
+mod links;
 mod log_fields;
 mod sources;

@@ -22,12 +22,10 @@ use crate::journey::accept::refusal::Refusal;
 pub struct Admin(Caller);
 
 impl Admin {
-    /// The account.
     pub fn account(&self) -> AccountId {
         self.0.key.account_id
     }
 
-    /// Who it is.
     pub fn caller(&self) -> &Caller {
         &self.0
     }

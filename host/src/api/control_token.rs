@@ -9,7 +9,6 @@ use crate::id::fill_random;
 pub struct ControlToken(String);
 
 impl ControlToken {
-    /// A new one.
     #[must_use]
     pub fn random() -> Self {
         use std::fmt::Write as _;

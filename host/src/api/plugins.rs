@@ -115,7 +115,7 @@ pub async fn activate(
     ordered(&api, &slot, Order::Activate).await
 }
 
-/// What ran before comes back.
+/// The previous version comes back.
 #[utoipa::path(post, path = "/v1/plugins/{slot}/rollback", tag = "plugins",
     security(("apiKey" = [])), params(("slot" = inline(super::shapes::SlotRef), Path, description = "The slot's name")),
     responses((status = 200, description = "The slot", body = Slot),

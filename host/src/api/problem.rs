@@ -38,13 +38,11 @@ impl Problem {
         Self { status, code, message, details: Box::default(), retry_after_s: None }
     }
 
-    /// The HTTP status.
     #[must_use]
     pub fn status(&self) -> StatusCode {
         self.status
     }
 
-    /// The body.
     #[must_use]
     pub fn body(&self) -> shapes::Problem {
         let id = request::current();
@@ -174,7 +172,6 @@ fn details(refusal: Refusal) -> shapes::Problem {
     }
 }
 
-/// No such path.
 pub async fn not_found() -> Problem {
     let message = "there is nothing at this path; /openapi.json lists what there is";
     Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", message)

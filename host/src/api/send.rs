@@ -27,9 +27,7 @@ use crate::store::records::{Acceptance, Idempotency};
 
 /// A request that came through everything that both send routes have in common.
 pub struct Accepted {
-    /// Who sends.
     pub caller: Caller,
-    /// The parsed body.
     pub body: json::Body,
     /// The client's own key for the request.
     pub idempotency: Option<Idempotency>,

@@ -43,7 +43,6 @@ pub struct ApiParts {
     pub admission: Arc<AdmissionControl>,
     /// For sender domains.
     pub verifier: Arc<Verifier>,
-    /// For webhooks.
     pub webhooks: Arc<Webhooks>,
     /// For recorded calls.
     pub seal: Arc<Seal>,
@@ -83,7 +82,6 @@ impl Deref for Api {
 /// What a request may be.
 #[derive(Debug, Clone, Copy)]
 pub struct RequestLimits {
-    /// Bytes of a body.
     pub body_bytes: usize,
     /// Time for a body to arrive.
     pub body_time: Duration,

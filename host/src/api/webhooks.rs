@@ -57,7 +57,7 @@ impl FromRequestParts<Api> for Holder {
         match query::read::<OwnerQuery>(&parts.uri)?.owner {
             Whose::Account => {
                 let admin = Admin::from_request_parts(parts, api).await?;
-                let admin = admin.must_be_live("webhooks are told of the account's live mail")?;
+                let admin = admin.must_be_live("webhooks get the events of the account's live mail")?;
                 if !admin.is_for_all() {
                     return Err(restricted());
                 }
@@ -229,7 +229,7 @@ pub async fn test(
     Ok(Json(WebhookTest::new(id, tested)))
 }
 
-/// What was posted and what came of each try, newest first.
+/// What was posted and what came of each attempt, newest first.
 ///
 /// A request looks at some 20,000 deliveries at most. Where none, or few, of them are in the state, the
 /// page is short and `hasMore` is true; `next` is where the search goes on.
@@ -262,7 +262,7 @@ pub async fn deliveries(
     Ok(Json(Page::new(page.deliveries, page.next)))
 }
 
-/// Posts an event once more, with the same identifier and body, and tries as if it were new.
+/// Posts an event once more, with the same identifier and body, with as many attempts as if it were new.
 #[utoipa::path(post, path = "/v1/webhooks/{webhook}/deliveries/{delivery}/replay",
     operation_id = "replay_webhook_delivery", tag = "webhooks", security(("apiKey" = [])),
     params(("webhook" = String, Path, description = "`whk_…`"),
@@ -363,7 +363,7 @@ fn refused(error: &WebhookError) -> Problem {
 
 /// Webhooks are told of the whole account: a key for some of it may neither see nor change them.
 fn restricted() -> Problem {
-    let message = "the key is for some domains or templates only, and webhooks are told of all";
+    let message = "the key is for some domains or templates only, and webhooks get the events of all";
     Refusal::Forbidden { message: message.to_owned(), retry_after_s: None }.into()
 }
 

@@ -89,7 +89,6 @@ pub enum AccountCommand {
     },
 }
 
-/// Runs it.
 pub async fn run(command: AccountCommand) -> Result<(), CliError> {
     match command {
         AccountCommand::Create { name, plan, own_plan, sender, strict, brand, target } => {

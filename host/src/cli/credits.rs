@@ -40,7 +40,6 @@ pub enum CreditsCommand {
     },
 }
 
-/// Runs it.
 pub async fn run(command: CreditsCommand) -> Result<(), CliError> {
     match command {
         CreditsCommand::Grant { account, amount, reason, target } => {

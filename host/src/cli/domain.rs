@@ -89,7 +89,6 @@ pub struct Which {
     name: DomainName,
 }
 
-/// Runs it.
 pub async fn run(command: DomainCommand) -> Result<(), CliError> {
     match command {
         DomainCommand::Add { which, sandbox, allow_look_alike, target } => {
@@ -113,7 +112,7 @@ pub async fn run(command: DomainCommand) -> Result<(), CliError> {
             if !sandbox && host.strip_prefix("bounce.").is_some_and(|it| !it.contains('.')) {
                 let set =
                     "set smtp.hostname to the server's public name, or domains.return_path_host";
-                tracing::warn!(host, set, "nobody can look up what the domain is to point to");
+                tracing::warn!(host, set, "the records name a host that public DNS cannot resolve");
             }
             let details = find(&opened, &which).await?;
             show(&opened, &verifier.rules, details, target.output).await?;

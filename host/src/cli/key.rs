@@ -73,7 +73,6 @@ pub enum ScopeArg {
     Operator,
 }
 
-/// Runs it.
 pub async fn run(command: KeyCommand) -> Result<(), CliError> {
     match command {
         KeyCommand::Create {

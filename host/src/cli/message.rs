@@ -102,7 +102,6 @@ pub enum MessageCommand {
     },
 }
 
-/// Runs it.
 pub async fn run(command: MessageCommand) -> Result<(), CliError> {
     match command {
         MessageCommand::List { account, limit, after, filter, target } => {

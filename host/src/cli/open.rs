@@ -34,7 +34,6 @@ pub struct Target {
 /// A store that is open.
 #[derive(Debug)]
 pub struct Opened {
-    /// The store.
     pub store: Store,
     pub clock: Clock,
     config: Config,

@@ -49,7 +49,7 @@ pub enum PluginCommand {
     Dev(dev::Dev),
     /// Put a component into a slot of a running server; it goes live once it is validated
     Install(install::Install),
-    /// List the slots: what runs, what is on its way, what was refused and why
+    /// List the slots: the active version, the candidate, and why one was rejected
     List(slots::List),
     /// Show what the plugins of a slot logged last
     Logs(slots::Logs),
@@ -59,7 +59,7 @@ pub enum PluginCommand {
     Shadow(slots::Shadow),
     /// Make the component that waits live; forgive one in quarantine; switch a slot on again
     Activate(slots::Slot),
-    /// Bring back what ran before; what runs goes into quarantine
+    /// Roll back to the previous version; the active one goes into quarantine
     Rollback(slots::Slot),
     /// Switch a slot off: its calls go to a broader plugin
     Disable(slots::Slot),
@@ -69,7 +69,6 @@ pub enum PluginCommand {
     Decisions(decisions::Decisions),
 }
 
-/// Runs it.
 pub async fn run(command: PluginCommand) -> Result<(), PluginCommandError> {
     match command {
         PluginCommand::New(it) => Ok(new::run(it)?),

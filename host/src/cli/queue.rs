@@ -24,7 +24,6 @@ pub enum QueueCommand {
     },
 }
 
-/// Runs it.
 pub async fn run(command: QueueCommand) -> Result<(), CliError> {
     let QueueCommand::Why { subject, server } = command;
     let connection = server.connect()?;

@@ -85,7 +85,6 @@ pub enum Kind {
     Manual,
 }
 
-/// Runs it.
 pub async fn run(command: SuppressionCommand) -> Result<(), CliError> {
     match command {
         SuppressionCommand::Add { which, reason, expires, target } => {

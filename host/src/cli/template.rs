@@ -60,7 +60,6 @@ pub enum TemplateCommand {
     },
 }
 
-/// Runs it.
 pub async fn run(command: TemplateCommand) -> Result<(), CliError> {
     match command {
         TemplateCommand::Create {

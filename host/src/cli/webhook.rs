@@ -69,7 +69,7 @@ pub enum WebhookCommand {
         #[command(flatten)]
         target: Target,
     },
-    /// Show what was posted and what came of each try, newest first
+    /// Show what was posted and what came of each attempt, newest first
     Deliveries {
         /// `whk_…`
         id: WebhookId,
@@ -140,7 +140,6 @@ pub struct Change {
     state: Option<WebhookState>,
 }
 
-/// Runs it.
 pub async fn run(command: WebhookCommand) -> Result<(), CliError> {
     match command {
         WebhookCommand::Create { owner, url, description, types, target } => {
@@ -248,7 +247,7 @@ fn with_secret(webhook: &Value) -> String {
 
 fn delivery(delivery: &Value) -> String {
     let [id, kind, state] = ["id", "type", "state"].map(|it| text(delivery, it));
-    let next = delivery["nextAttemptAt"].as_str().map(|it| format!(", next try {it}"));
+    let next = delivery["nextAttemptAt"].as_str().map(|it| format!(", next attempt {it}"));
     let mut lines = vec![format!("{id}  {kind}  {state}{}", next.unwrap_or_default())];
     let tries = delivery["attempts"].as_array().map(Vec::as_slice).unwrap_or_default();
     lines.extend(tries.iter().map(|it| format!("  {}", attempt(it))));

@@ -20,7 +20,7 @@ pub struct Webhooks {
     pub allow_private: Vec<IpNetwork>,
     /// Certificates (PEM) that are trusted beside those of the system.
     pub ca_file: Option<PathBuf>,
-    /// Seconds between tries; the last pause is followed by the last try. Empty: 5 s to 24 h, ten tries.
+    /// Seconds between attempts; the last pause is followed by the last attempt. Empty: 5 s to 24 h, ten attempts.
     pub retry_pauses_s: Vec<u64>,
     /// Seconds that an endpoint has to answer.
     pub timeout_s: u64,

@@ -7,25 +7,18 @@ use crate::clock::Timestamp;
 /// The record types that can be asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum RecordType {
-    /// IPv4 address.
     A,
-    /// IPv6 address.
     Aaaa,
-    /// Certification authorities.
     Caa,
     /// Alias; the alias itself is the answer.
     Cname,
-    /// Mail exchange.
     Mx,
-    /// Name server.
     Ns,
     /// Name of an address.
     Ptr,
-    /// Service.
     Srv,
     /// Certificate of a service.
     Tlsa,
-    /// Text.
     Txt,
 }
 
@@ -62,7 +55,6 @@ pub enum Outcome {
     TimedOut,
 }
 
-/// One record.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Answer {
     /// Presentation form (RFC 1035 section 5.1): a TXT record as `"one string" "another"`, names in

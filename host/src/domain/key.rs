@@ -45,7 +45,7 @@ impl KeyPhase {
 
     /// From the word in the database.
     #[must_use]
-    pub fn from_word(word: &str) -> Option<Self> {
+    pub fn from_name(word: &str) -> Option<Self> {
         [Self::Next, Self::Signing, Self::Retired].into_iter().find(|it| it.as_str() == word)
     }
 }

@@ -112,14 +112,14 @@ impl Schedule {
     /// How long until the next check; none for a domain that was given up.
     ///
     /// A domain in motion is looked at after a quarter of the time that it has been moving, so often at
-    /// first and then ever more rarely. `unclear` is since when records cannot be seen; a `wish` of the
+    /// first and then ever more rarely. `unclear` is since when records cannot be seen; a `preferred` pause of the
     /// policy counts down to a quarter of the pause, so that it cannot keep the resolvers busy.
     #[must_use]
     pub fn pause(
         &self,
         step: &Step,
         unclear: Option<Timestamp>,
-        wish: Option<Duration>,
+        preferred: Option<Duration>,
         now: Timestamp,
     ) -> Option<Duration> {
         let bounded = |pause: Duration| pause.max(self.first).min(self.regular);
@@ -134,7 +134,7 @@ impl Schedule {
             }
         };
         let pause = regular.min(unclear.map_or(regular, moving));
-        Some(wish.map_or(pause, |wish| bounded(wish).max(pause / 4).min(pause)))
+        Some(preferred.map_or(pause, |preferred| bounded(preferred).max(pause / 4).min(pause)))
     }
 }
 

@@ -103,7 +103,7 @@ impl InboxStore {
         }
         tx.commit().await.map_err(during())?;
         if let Err(error) = quota::trim(&self.writer, self.bounds).await {
-            tracing::warn!(%error, "the sandbox inbox could not drop its oldest messages");
+            tracing::warn!(%error, "the sandbox inbox could not delete its oldest messages");
         }
         Ok(())
     }

@@ -48,7 +48,6 @@ pub struct Accept {
     pub rate_limits: Arc<RateLimits>,
 }
 
-/// A login that failed.
 #[derive(Debug)]
 pub struct FailedLogin {
     pub refusal: Refusal,

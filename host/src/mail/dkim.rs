@@ -31,7 +31,6 @@ pub struct Signer<'a> {
     pub domain: &'a str,
     /// The name of the record below `_domainkey` of the domain.
     pub selector: &'a str,
-    /// The private key.
     pub key: &'a SigningKey,
 }
 

@@ -39,7 +39,6 @@ pub struct Outgoing<'a> {
     pub subject: &'a str,
     /// The plain text body.
     pub text: Option<&'a str>,
-    /// The HTML body.
     pub html: Option<&'a str>,
     /// Files, in order.
     pub attachments: &'a [Attachment],
@@ -60,7 +59,6 @@ pub struct Attachment {
     pub content_id: Option<String>,
 }
 
-/// Writes the message.
 #[must_use]
 pub fn compose(outgoing: &Outgoing<'_>) -> Vec<u8> {
     let root = tree(outgoing);

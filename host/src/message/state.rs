@@ -31,7 +31,7 @@ pub enum MessageState {
     Canceled,
 }
 
-/// What becomes of a wish to try a message again now.
+/// What becomes of a request to retry a message now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnRetry {
     /// It is made due.
@@ -95,7 +95,7 @@ impl MessageState {
         }
     }
 
-    /// What a wish for another attempt now means in this state.
+    /// What a request for another attempt now means in this state.
     #[must_use]
     pub fn on_retry(self) -> OnRetry {
         match self {

@@ -32,7 +32,6 @@ pub struct Addresses {
 /// For whom the listener takes mail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recipient {
-    /// The return path of a message.
     ReturnPath(MessageId),
     /// The address of a feedback loop.
     Feedback,

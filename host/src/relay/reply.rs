@@ -11,7 +11,7 @@ use waxwing_smtp::server::reply::{Answer, Reply};
 use crate::journey::accept::refusal::{Fault, Outage, Refusal};
 
 /// Lines of one reply.
-const MOST_LINES: usize = 20;
+const MAX_REPLY_LINES: usize = 20;
 
 /// How a message is refused that the balance does not cover.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -138,7 +138,7 @@ fn fault_lines(faults: &[Fault]) -> Vec<String> {
         "" => fault.message.clone(),
         field => format!("{field}: {}", fault.message),
     };
-    let shown = if faults.len() > MOST_LINES { MOST_LINES - 1 } else { faults.len() };
+    let shown = if faults.len() > MAX_REPLY_LINES { MAX_REPLY_LINES - 1 } else { faults.len() };
     let mut lines: Vec<String> = faults.iter().take(shown).map(text).collect();
     if faults.len() > shown {
         lines.push(format!("and {} more faults", faults.len() - shown));

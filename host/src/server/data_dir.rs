@@ -19,7 +19,6 @@ const TLS: &str = "tls";
 const MASTER_KEY: &str = "master.key";
 const CONTROL: &str = "control.json";
 
-/// A data directory.
 #[derive(Debug, Clone)]
 pub struct DataDir(PathBuf);
 

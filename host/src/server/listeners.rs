@@ -157,7 +157,7 @@ async fn answer_once(
         .keep_alive(false)
         .serve_connection(TokioIo::new(timed(stream, timeouts)), service);
     if let Err(error) = connection.await {
-        tracing::debug!(%error, "a connection without a place ended early");
+        tracing::debug!(%error, "a connection beyond the limits ended early");
     }
 }
 

@@ -170,7 +170,7 @@ impl NewsRoom {
             let (what, slot) = (event(news.what), news.slot.as_str());
             let recorded = store.record_server_event(what, slot, &news.facts, clock.now()).await;
             if let Err(error) = recorded {
-                tracing::error!(%error, what = what.as_str(), slot, "cannot store the event of a plugin slot; webhooks will not tell it");
+                tracing::error!(%error, what = what.as_str(), slot, "cannot store the event of a plugin slot; no webhook is sent for it");
             }
         }
     }

@@ -61,13 +61,10 @@ impl ChangedKeys {
 
     fn log(&self) {
         if self.applied.is_empty() {
-            tracing::info!("the configuration was read again; no limit and no route has changed");
+            tracing::info!("configuration reloaded: limits and routes are unchanged");
         } else {
             let keys = self.applied.join(", ");
-            tracing::info!(
-                keys,
-                "the configuration was read again; its limits and routes hold now"
-            );
+            tracing::info!(keys, "configuration reloaded: its limits and routes apply now");
         }
         if !self.pending.is_empty() {
             let keys = self.pending.join(", ");

@@ -113,7 +113,7 @@ fn log_refused(
     let proxy = proxy.ip().to_canonical();
     if matches!(error, ProxyHeaderError::Nothing) {
         // Health checks come every few seconds.
-        tracing::debug!(%proxy, listener, %error, "a connection of a trusted proxy named no client");
+        tracing::debug!(%proxy, listener, %error, "a connection from a trusted proxy closed without a PROXY header");
         return;
     }
     metrics::counter!("waxwing_smtp_connections_refused_total", "reason" => "proxy_header")

@@ -27,7 +27,6 @@ impl Tasks {
         Self { broken: Some(broken), ..Self::default() }
     }
 
-    /// Starts a task.
     pub fn start(&self, name: &'static str, task: impl Future<Output = ()> + Send + 'static) {
         let watched = std::panic::AssertUnwindSafe(task).catch_unwind();
         let broken = self.broken.clone();

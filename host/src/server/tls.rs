@@ -97,7 +97,6 @@ pub enum CertificateError {
         /// The key's file.
         private_key: File,
     },
-    /// The data directory.
     #[error(transparent)]
     DataDir(#[from] DataDirError),
     /// The self-signed certificate.

@@ -57,7 +57,7 @@ pub fn signing_keys_row(row: &Row) -> Result<SigningKeys, StoreError> {
     let phase: String = column(row, "phase")?;
     Ok(SigningKeys {
         domain: column(row, "id")?,
-        phase: Phase::from_word(&phase).ok_or_else(|| inconsistent("domains", "phase", &phase))?,
+        phase: Phase::from_name(&phase).ok_or_else(|| inconsistent("domains", "phase", &phase))?,
         keys: json(row, "dkim_keys", "keys")?,
         // A policy may name what is no host: then there is none.
         return_path: column::<Option<String>>(row, "return_path")?.and_then(|it| it.parse().ok()),
@@ -114,7 +114,7 @@ fn dkim_key(row: &Row) -> Result<DkimKey, StoreError> {
         algorithm: column(row, "algorithm")?,
         public_base64: column(row, "public_key")?,
         sealed: column(row, "private_key")?,
-        phase: KeyPhase::from_word(&phase)
+        phase: KeyPhase::from_name(&phase)
             .ok_or_else(|| inconsistent("dkim_keys", "phase", &phase))?,
         since: Timestamp::from_millis(column(row, "since")?),
     })

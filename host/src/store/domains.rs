@@ -254,7 +254,7 @@ pub fn domain_row(row: &Row) -> Result<DomainRow, StoreError> {
         _ => return Err(inconsistent("domains", "kind", &kind)),
     };
     let phase: String = column(row, "phase")?;
-    let phase = Phase::from_word(&phase).ok_or_else(|| inconsistent("domains", "phase", &phase))?;
+    let phase = Phase::from_name(&phase).ok_or_else(|| inconsistent("domains", "phase", &phase))?;
     let progress: i64 = column(row, "progress")?;
     let progress = u8::try_from(progress)
         .map_err(|_| inconsistent("domains", "progress", &progress.to_string()))?;

@@ -42,12 +42,10 @@ pub struct TemplateSource {
     /// When to send it.
     #[serde(default)]
     pub description: String,
-    /// The subject line.
     pub subject: String,
     /// The line that mail clients show beside the subject.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preheader: Option<String>,
-    /// The HTML part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub html: Option<String>,
     /// The text part; derived from the HTML part where there is none.

@@ -1,7 +1,7 @@
 //! Drops what is past its time, and gives its room on the disk back: content first, then the message
 //! with all that is known of it; kept answers, refusals, suppressions, samples, deliveries to webhooks.
 //!
-//! In bites that no send waits for, and never more than half of the time of the one connection that
+//! In batches that no send waits for, and never more than half of the time of the one connection that
 //! writes. What is dropped, and what is not, stands in the store; here it is decided when.
 
 mod pass;
@@ -78,7 +78,7 @@ impl Retention {
             let (now, expected) = (clock.now(), seen.0.after(seen.1.elapsed()));
             seen = (now, Instant::now());
             if expected.until(now) > CLOCK_JUMP {
-                tracing::warn!(%now, "the clock has jumped ahead: nothing is dropped for a day");
+                tracing::warn!(%now, "the clock has jumped ahead: retention deletes nothing for a day");
                 not_before = Some(Instant::now() + DAY);
             }
             if not_before.is_none_or(|it| it <= Instant::now()) {

@@ -4,7 +4,7 @@ use crate::clock::Timestamp;
 use crate::store::EndPointHealth;
 
 /// Why a webhook is disabled, if it is: its endpoint says that it is gone, or it has taken nothing since
-/// `failing_before` although a delivery has used up its tries or its time.
+/// `failing_before` although a delivery has used up its attempts or its time.
 #[must_use]
 pub fn reason_to_disable(health: EndPointHealth, failing_before: Timestamp) -> Option<String> {
     if health.is_gone {
@@ -31,7 +31,7 @@ mod tests {
         };
         assert!(health(true, false, None).is_some_and(|it| it.contains("410")));
         assert!(health(false, true, long_ago).is_some_and(|it| it.contains("2027-01-14")));
-        assert_eq!(health(false, false, long_ago), None, "tries are left");
+        assert_eq!(health(false, false, long_ago), None, "attempts are left");
         assert_eq!(health(false, true, Some(NOW)), None, "it has failed for a moment");
         assert_eq!(health(false, true, None), None);
     }

@@ -46,7 +46,7 @@ pub struct Tested {
     pub event: EventId,
     /// Whether the endpoint took it.
     pub delivered: bool,
-    /// The try, as the log of deliveries keeps it.
+    /// The attempt, as the log of deliveries keeps it.
     pub attempt: Value,
 }
 
@@ -110,7 +110,6 @@ impl Webhooks {
         Ok((self.find(id).await?, secret))
     }
 
-    /// Changes a webhook.
     pub async fn change(&self, id: WebhookId, wanted: Wanted) -> Result<WebhookRow, WebhookError> {
         let url = wanted.url.map(|it| self.guard.url(&it)).transpose()?;
         check(wanted.description.as_ref(), wanted.types.as_deref())?;

@@ -61,7 +61,7 @@ pub struct Reply {
     pub retry_after: Option<Duration>,
 }
 
-/// One try.
+/// One attempt.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct WebhookTry {
     /// When it ended.

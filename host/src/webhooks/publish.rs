@@ -28,7 +28,7 @@ impl Webhooks {
                 Ok(true) => continue,
                 Ok(false) => POLL,
                 Err(error) => {
-                    tracing::error!(%error, "events cannot be handed out to webhooks; retrying");
+                    tracing::error!(%error, "webhook deliveries cannot be created for new events; retrying");
                     DATABASE_RETRY
                 }
             };

@@ -100,7 +100,7 @@ mod tests {
         let (schedule, now) = (Schedule::default(), Timestamp::from_millis(0));
         let hours = |made| schedule.next(made, None, now).map(|it| now.until(it));
         for (made, pause) in (1..).zip(PAUSES.map(Duration::from_secs)) {
-            let found = hours(made).expect("another try");
+            let found = hours(made).expect("another attempt");
             assert!(found >= pause * 9 / 10 && found <= pause * 11 / 10, "{made}: {found:?}");
         }
         assert_eq!(hours(10), None, "ten are enough");
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_point_may_put_a_try_off_but_not_hasten_it_and_not_for_ever() {
+    fn an_endpoint_may_put_an_attempt_off_but_not_hasten_it_and_not_for_ever() {
         let schedule = Schedule::with_pauses(vec![Duration::from_secs(100)]);
         let now = Timestamp::from_millis(0);
         let after = |seconds| {

@@ -17,7 +17,6 @@ const BYTES: usize = 32;
 pub struct Secret(Vec<u8>);
 
 impl Secret {
-    /// A new one.
     #[must_use]
     pub fn random() -> Self {
         let mut bytes = vec![0; BYTES];

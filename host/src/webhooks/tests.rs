@@ -1,6 +1,6 @@
 //! Webhooks against endpoints that are real sockets, with a clock that moves only when it is told to.
 
-mod end_point;
+mod endpoint;
 mod posted;
 mod sent;
 
@@ -25,7 +25,7 @@ use crate::store::Store;
 use crate::store::seal::{Purpose, Seal};
 
 const START: Timestamp = Timestamp::from_millis(1_800_000_000_000);
-/// How long a try may take: longer than a busy machine stands still, and where an endpoint says nothing,
+/// How long an attempt may take: longer than a busy machine stands still, and where an endpoint says nothing,
 /// as long as there is to wait for that.
 const TIME: Duration = Duration::from_secs(20);
 const SHORT: Duration = Duration::from_secs(2);
@@ -87,7 +87,7 @@ async fn webhooks(clock: &Clock, schedule: Schedule, time: Duration) -> (TempDir
     webhooks_with_places(clock, schedule, time, 64).await
 }
 
-/// The same with so many tries at one time.
+/// The same with so many attempts at one time.
 async fn webhooks_with_places(
     clock: &Clock,
     schedule: Schedule,

@@ -8,10 +8,10 @@ use waxwing_plugin::dns::{NoRecords, records};
 use waxwing_plugin::domain_policy::{Lookup, Observation, RecordType};
 
 /// Further names in all.
-const MOST_FURTHER: usize = 12;
+const MAX_FURTHER_LOOKUPS: usize = 12;
 
 /// Names that SPF records include.
-const MOST_INCLUDES: usize = 10;
+const MAX_INCLUDES: usize = 10;
 
 /// How the ids of lookups for includes begin.
 const INCLUDE: &str = "include:";
@@ -87,8 +87,8 @@ impl<'a> Seen<'a> {
     fn has_room_for(&self, id: &str) -> bool {
         let ids = || self.asked.iter().copied().chain(self.further.iter().map(|it| it.id.as_str()));
         let includes = || ids().filter(|it| it.starts_with(INCLUDE));
-        ids().count() < MOST_FURTHER
-            && (!id.starts_with(INCLUDE) || includes().count() < MOST_INCLUDES)
+        ids().count() < MAX_FURTHER_LOOKUPS
+            && (!id.starts_with(INCLUDE) || includes().count() < MAX_INCLUDES)
     }
 
     /// What the judgement waits for; empty if it waits for nothing.

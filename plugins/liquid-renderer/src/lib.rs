@@ -12,7 +12,6 @@ use waxwing_plugin::{CallContext, Diagnostic, Failure, Plugin, SelfTestResult};
 
 pub use settings::{Settings, Undefined};
 
-/// The plugin.
 #[derive(Debug)]
 pub struct LiquidRenderer {
     settings: Settings,

@@ -19,6 +19,11 @@
 
 #![warn(missing_docs, clippy::missing_errors_doc)]
 
+/// The example of the README, as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 #[macro_use]
 mod put;
 

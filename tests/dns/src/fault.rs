@@ -10,9 +10,7 @@ use crate::zone::lower;
 /// What goes wrong with the answers for a name and everything below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// SERVFAIL.
     ServFail,
-    /// REFUSED.
     Refused,
     /// NOTIMP, as of a server that does not know the type.
     NotImplemented,

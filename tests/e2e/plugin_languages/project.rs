@@ -39,7 +39,6 @@ impl Folder {
     }
 }
 
-/// A plugin project.
 pub struct Project {
     language: Language,
     path: PathBuf,

@@ -123,7 +123,7 @@ async fn a_save_changes_what_the_running_server_charges_and_a_broken_one_does_no
         let round = dev.round();
         assert_eq!(round["ok"], false, "{round}");
         assert!(round["reason"].as_str().is_some_and(|it| it.contains(words)), "{round}");
-        assert_eq!(price(&server).await, 2, "what ran before runs on");
+        assert_eq!(price(&server).await, 2, "the active version stays in service");
     }
 
     // A case is a part of the project: it is tried at once, and the same component stays.

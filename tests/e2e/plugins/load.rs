@@ -22,7 +22,7 @@ const SWAPS: usize = 50;
 /// Answers between one swap and the next.
 const BETWEEN: usize = 20;
 /// Messages that the inbox holds in any case.
-const KEPT: usize = 1_000;
+const MIN_ARRIVED: usize = 1_000;
 const BOUND: Duration = Duration::from_mins(15);
 
 /// Clients that send, each message with a number of its own.
@@ -217,7 +217,7 @@ async fn hold_the_inbox_to_the_rows(server: &Server) {
         mails.iter().map(|mail| format!("{} {}", mail.to, mail.subject)).collect();
     assert!(arrived.is_subset(&rows), "nothing arrives that no row knows");
     // The inbox keeps the newest only; all were delivered to it.
-    assert!(arrived.len() >= KEPT, "{} are in the inbox", arrived.len());
+    assert!(arrived.len() >= MIN_ARRIVED, "{} are in the inbox", arrived.len());
     let delivered = "SELECT count(*) FROM messages WHERE state = 'delivered'";
     let delivered = usize::try_from(database.number(delivered).await).expect("a count");
     assert_eq!(delivered, rows.len());

@@ -41,7 +41,7 @@ fn row(server: &Server, account: &str, to: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_template_gives_the_same_message_row_and_price_through_both_doors() {
+async fn a_template_gives_the_same_message_row_and_price_through_both_listeners() {
     let server = Server::dev();
     let account = server.dev_output("accountId");
     let data = json!({"code": "Ü 481 902", "product_name": "Tërn"});
@@ -82,7 +82,7 @@ async fn a_template_gives_the_same_message_row_and_price_through_both_doors() {
     Database::of(&server).await.assert_sound().await;
 }
 
-/// What HTTP says and what SMTP says of the same wish.
+/// What HTTP says and what SMTP says of the same send.
 async fn both(server: &Server, account: &Account, body: &Value, code: &str, reply: &str) {
     let over_http = server.send(&account.key, body).await;
     assert_eq!(over_http.body["code"], code, "{}", over_http.body);
@@ -97,7 +97,7 @@ async fn both(server: &Server, account: &Account, body: &Value, code: &str, repl
 }
 
 #[tokio::test]
-async fn every_refusal_is_the_same_through_both_doors() {
+async fn every_refusal_is_the_same_through_both_listeners() {
     let server = Server::dev();
     let account = server.open_account("free", 0);
     let body = message("ada@example.com");

@@ -11,7 +11,6 @@ pub struct Client {
     pub name: &'static str,
     /// Whether this machine has what it needs; where not, the argument is noted as not tested.
     pub usable: fn(&str) -> bool,
-    /// Sends a letter.
     pub send: fn(&Endpoint, &Letter) -> Said,
     /// Makes a message with a file itself, and sends it; none where a client only carries them.
     pub compose: Option<fn(&Endpoint, &Composition) -> Said>,

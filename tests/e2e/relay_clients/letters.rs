@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::client::{Letter, Port};
 
 /// The longest line that there may be (RFC 5321 section 4.5.3.1.6), without its end.
-const LONGEST: usize = 998;
+const MAX_LINE: usize = 998;
 const TEN_MEGABYTES: usize = 10 << 20;
 
 /// Dots at the beginning of lines, spaces at their end, long lines, 8-bit text, a file, and header
@@ -13,7 +13,7 @@ const TEN_MEGABYTES: usize = 10 << 20;
 pub fn odd(from: &str, port: Port) -> Letter {
     let (kept, hidden) = (format!("odd.{}@example.com", port.as_str()), hidden(port));
     let file = base64_lines(3_000);
-    let (field, line) = ("f".repeat(LONGEST - "X-Long: ".len()), "l".repeat(LONGEST - 1));
+    let (field, line) = ("f".repeat(MAX_LINE - "X-Long: ".len()), "l".repeat(MAX_LINE - 1));
     let raw = format!(
         "Date: Fri, 21 Nov 2025 10:00:00 +0100\n\
          From: \"Hello, World\" <{from}>\n\
@@ -103,7 +103,6 @@ pub fn large(from: &str, port: Port) -> Letter {
     Letter { from: from.to_owned(), to: vec![to], raw: with_crlf(&raw) }
 }
 
-/// To a hundred.
 pub fn hundred(from: &str, port: Port) -> Letter {
     let to: Vec<_> = (0..100).map(|it| format!("r{it}.{}@example.com", port.as_str())).collect();
     let to_all = "undisclosed-recipients:;";

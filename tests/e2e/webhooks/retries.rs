@@ -32,7 +32,7 @@ async fn a_redirect_is_a_failure_and_is_not_followed() {
 }
 
 #[tokio::test]
-async fn an_end_point_that_says_410_is_disabled_and_the_others_hear_of_it() {
+async fn an_endpoint_that_says_410_is_disabled_and_the_others_hear_of_it() {
     let gone = Receiver::behaving(|_| Conduct::Answer(410, String::new())).await;
     let good = Receiver::start().await;
     let server = quick(3);
@@ -77,7 +77,7 @@ async fn retry_after_is_honoured() {
 }
 
 #[tokio::test]
-async fn a_pause_that_an_end_point_asks_for_holds_for_all_that_is_due() {
+async fn a_pause_that_an_endpoint_asks_for_holds_for_all_that_is_due() {
     let asked = std::sync::atomic::AtomicUsize::new(0);
     let receiver = Receiver::behaving(move |_| {
         if asked.fetch_add(1, std::sync::atomic::Ordering::SeqCst) < 2 {

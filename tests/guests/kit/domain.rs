@@ -12,7 +12,6 @@ pub trait DomainPolicy: Plugin {
     /// The records that the domain must publish.
     fn require(ctx: &CallContext, domain: &Domain) -> Result<Vec<Requirement>, Failure>;
 
-    /// Judges what was seen.
     fn judge(ctx: &CallContext, domain: &Domain, seen: &[Observation]) -> Result<Verdict, Failure>;
 }
 

@@ -10,7 +10,6 @@ pub trait Plugin {
     /// The version in the manifest.
     const VERSION: &'static str = "1.0.0";
 
-    /// The manifest.
     fn describe() -> Manifest {
         manifest(Self::NAME, Self::VERSION, r#"{"type":"object"}"#)
     }

@@ -11,7 +11,7 @@ use sqlx::{ConnectOptions, Connection, SqliteConnection};
 use crate::smtp::Letter;
 
 /// Rows of one transaction.
-const BITE: u32 = 50_000;
+const BATCH: u32 = 50_000;
 /// A body of a template with a few items.
 const LARGE: usize = 8 << 10;
 
@@ -37,7 +37,6 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// To one domain.
     pub fn for_one_domain(messages: u32) -> Self {
         Self { messages, recipients: "load-%09d@example.com", domains: 1, route: "configured" }
     }
@@ -113,11 +112,11 @@ impl Filling {
             Bodies::Own => 1,
             Bodies::Shared(messages) => messages,
         };
-        for begin in (first..end).step_by(BITE.try_into().unwrap_or(usize::MAX)) {
+        for begin in (first..end).step_by(BATCH.try_into().unwrap_or(usize::MAX)) {
             for statement in ROWS {
                 sqlx::query(statement)
                     .bind(begin)
-                    .bind(end.min(begin + BITE))
+                    .bind(end.min(begin + BATCH))
                     .bind(&self.from)
                     .bind(share)
                     .bind(&body)

@@ -10,7 +10,7 @@ use waxwing_mx::{Behaviour, MxServer};
 use super::plant::{FROM, taken};
 use super::{Round, round};
 use crate::args::{self, DeliverArgs, Pipelining, Resumption, Shape};
-use crate::peers::{Peer, Wish, postfix};
+use crate::peers::{Peer, PeerSetup, postfix};
 use crate::process;
 use crate::smtp::{Clients, Letter, Login, Target, tls};
 
@@ -33,14 +33,14 @@ impl Postfix {
         let sink = MxServer::start(Behaviour::sink());
         let authority = data.join("tls/ca.pem");
         let login = Login { user: FROM.to_owned(), password: "load".to_owned() };
-        let wish = Wish {
+        let peer_setup = PeerSetup {
             setup: &args.setup,
             sessions: SESSIONS,
             authority: &authority,
             login: login.clone(),
             relays_to: Some(sink.address()),
         };
-        let peer = Peer::start(args::Peer::Postfix, &wish).await?;
+        let peer = Peer::start(args::Peer::Postfix, &peer_setup).await?;
         let target = Target {
             address: peer.address(),
             login: login.line(),

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use tokio::process::Command;
 
-use super::{Prepared, Wish, fill, need};
+use super::{PeerSetup, Prepared, fill, need};
 use crate::start::{npm_install, run};
 
 const PACKAGES: [(&str, &str); 2] = [
@@ -30,7 +30,7 @@ const CONFIGURATION: [(&str, &str); 8] = [
 pub(super) async fn prepare(
     directory: &Path,
     address: SocketAddr,
-    wish: &Wish<'_>,
+    peer_setup: &PeerSetup<'_>,
 ) -> io::Result<Prepared> {
     need("node", "nodejs").await?;
     need("npm", "npm").await?;
@@ -45,14 +45,14 @@ pub(super) async fn prepare(
     let values = [
         ("address", address.as_str()),
         ("nodes", nodes.as_str()),
-        ("user", wish.login.user.as_str()),
-        ("password", wish.login.password.as_str()),
+        ("user", peer_setup.login.user.as_str()),
+        ("password", peer_setup.login.password.as_str()),
     ];
     for (name, text) in CONFIGURATION {
         std::fs::write(config.join(name), fill(text, &values))?;
     }
     for (from, to) in [("cert.pem", "tls_cert.pem"), ("key.pem", "tls_key.pem")] {
-        std::fs::copy(wish.authority.with_file_name(from), config.join(to))?;
+        std::fs::copy(peer_setup.authority.with_file_name(from), config.join(to))?;
     }
     let mut command = Command::new("node");
     command

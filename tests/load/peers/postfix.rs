@@ -11,7 +11,7 @@ use std::process::Stdio;
 use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 
-use super::{Prepared, Wish, fill, need, text};
+use super::{PeerSetup, Prepared, fill, need, text};
 use crate::start::run;
 
 const MAIN: &str = include_str!("postfix/main.cf");
@@ -27,7 +27,7 @@ const SPARE: u32 = 50;
 pub(super) async fn prepare(
     directory: &Path,
     address: SocketAddr,
-    wish: &Wish<'_>,
+    peer_setup: &PeerSetup<'_>,
 ) -> io::Result<Prepared> {
     need("postconf", "postfix").await?;
     need("saslpasswd2", "sasl2-bin libsasl2-modules").await?;
@@ -39,11 +39,11 @@ pub(super) async fn prepare(
     }
     run(Command::new("chown").arg(ask("mail_owner").await?).arg(place("data"))).await?;
     for name in ["cert.pem", "key.pem"] {
-        std::fs::copy(wish.authority.with_file_name(name), place(name))?;
+        std::fs::copy(peer_setup.authority.with_file_name(name), place(name))?;
     }
     let (user, realm) =
-        wish.login.user.split_once('@').unwrap_or((&wish.login.user, "load.example"));
-    let processes = (wish.sessions + SPARE).to_string();
+        peer_setup.login.user.split_once('@').unwrap_or((&peer_setup.login.user, "load.example"));
+    let processes = (peer_setup.sessions + SPARE).to_string();
     let (address, port) = (address.ip().to_string(), address.port().to_string());
     let values = [
         ("directory", text(directory)?),
@@ -53,7 +53,7 @@ pub(super) async fn prepare(
         ("processes", processes.as_str()),
     ];
     let mut main = fill(MAIN, &values);
-    if let Some(relays_to) = wish.relays_to {
+    if let Some(relays_to) = peer_setup.relays_to {
         let (host, port) = (relays_to.ip().to_string(), relays_to.port().to_string());
         main.push_str(&fill(RELAY, &[("relay_host", &host), ("relay_port", &port)]));
     }
@@ -61,7 +61,7 @@ pub(super) async fn prepare(
     std::fs::write(place("conf/master.cf"), fill(MASTER, &values))?;
     // Where Debian's Postfix looks, whatever it is told.
     std::fs::write(place("conf/sasl/smtpd.conf"), fill(SASL, &values))?;
-    save_password(user, realm, &wish.login.password, &place("conf/sasl/passwords")).await?;
+    save_password(user, realm, &peer_setup.login.password, &place("conf/sasl/passwords")).await?;
     let mut check = Command::new("postfix");
     run(check.arg("-c").arg(place("conf")).arg("check").stderr(Stdio::null())).await?;
     let mut command = Command::new(Path::new(&ask("daemon_directory").await?).join("master"));

@@ -34,7 +34,6 @@ impl Reply<'_> {
         words.skip(1).any(|word| word.eq_ignore_ascii_case(keyword))
     }
 
-    /// That it has this code.
     pub fn expect(&self, code: u16) -> io::Result<()> {
         if self.code == code {
             return Ok(());

@@ -13,7 +13,7 @@ use super::target::Target;
 use crate::args::Pipelining;
 
 /// A reply may be that long.
-const LONGEST: usize = 64 << 10;
+const MAX_REPLY_BYTES: usize = 64 << 10;
 const HELLO: &[u8] = b"EHLO load.example\r\n";
 
 /// A session that is logged in.
@@ -111,7 +111,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Wire<S> {
         self.buffer.copy_within(self.start..self.end, 0);
         (self.start, self.end) = (0, self.end - self.start);
         if self.end == self.buffer.len() {
-            if self.end >= LONGEST {
+            if self.end >= MAX_REPLY_BYTES {
                 return Err(io::Error::other("the server's reply has no end"));
             }
             self.buffer.resize(self.end * 2, 0);
@@ -151,7 +151,7 @@ mod tests {
         let long = format!("{}250 end\r\n", "250-line\r\n".repeat(1_000));
         far.write_all(long.as_bytes()).await.expect("written");
         assert_eq!(wire.reply().await.expect("a reply").text.len(), long.len());
-        far.write_all(&vec![b'2'; 2 * LONGEST]).await.expect("written");
+        far.write_all(&vec![b'2'; 2 * MAX_REPLY_BYTES]).await.expect("written");
         assert!(wire.reply().await.is_err());
     }
 

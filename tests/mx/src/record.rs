@@ -29,7 +29,6 @@ pub struct Line {
 pub enum Speaker {
     /// The one under test.
     Client,
-    /// This server.
     Server,
     /// Nobody: it is what happened, such as a handshake.
     Event,

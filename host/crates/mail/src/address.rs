@@ -22,7 +22,6 @@ pub struct EmailAddress {
 /// What stands behind the `@`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Host {
-    /// A domain name.
     Name(DomainName),
     /// An address literal, kept as written, e.g. `[192.0.2.1]` (RFC 5321 section 4.1.3).
     Literal(String),

@@ -23,7 +23,6 @@ pub struct Message<'a> {
     pub tail: &'a [u8],
 }
 
-/// One header field.
 #[derive(Debug, Clone, Copy)]
 pub struct Field<'a> {
     /// The name as it is written: visible ASCII without a colon.

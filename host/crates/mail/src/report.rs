@@ -39,7 +39,6 @@ pub struct RecipientStatus {
     /// The recipient to whom the reporting server tried to deliver, after aliases.
     pub final_recipient: Option<EmailAddress>,
     pub action: Action,
-    /// The status code.
     pub status: Option<EnhancedCode>,
     /// The refusing server's reply, on one line without control characters.
     pub diagnostic: Option<String>,
@@ -54,7 +53,6 @@ pub enum Action {
     Failed,
     /// It is still being tried.
     Delayed,
-    /// It arrived.
     Delivered,
     /// It went to a server that sends no reports.
     Relayed,

@@ -90,7 +90,7 @@ pub struct WebhookTest {
     webhook_id: WebhookId,
     /// Whether it was taken.
     delivered: bool,
-    /// The try.
+    /// The attempt.
     #[schema(value_type = WebhookTry)]
     attempt: Value,
 }
@@ -99,20 +99,20 @@ pub struct WebhookTest {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WebhookDelivery {
-    /// `evt_…`, as in the header `webhook-id` of every try.
+    /// `evt_…`, as in the header `webhook-id` of every attempt.
     #[schema(value_type = String)]
     id: EventId,
     /// As in `message.delivered`.
     r#type: String,
     /// What it is.
     state: DeliveryState,
-    /// When the next try is due.
+    /// When the next attempt is due.
     #[schema(format = "date-time")]
     next_attempt_at: Option<String>,
     /// When it was handed to the webhook.
     #[schema(format = "date-time")]
     created_at: String,
-    /// The last 20 tries, oldest first.
+    /// The last 20 attempts, oldest first.
     #[schema(value_type = Vec<WebhookTry>)]
     attempts: Value,
     /// What is posted.

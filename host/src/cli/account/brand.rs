@@ -71,7 +71,6 @@ impl Values {
 }
 
 impl BrandCommand {
-    /// Runs it.
     pub async fn run(self) -> Result<(), CliError> {
         let mut changes = self.values.changes()?;
         for name in &self.clear {

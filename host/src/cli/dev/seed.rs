@@ -34,7 +34,6 @@ const KEY_FILE: &str = "dev.key";
 /// What a newcomer needs for a first send.
 #[derive(Debug)]
 pub struct Seed {
-    /// The account.
     pub account: AccountId,
     /// A key with all scopes.
     pub api_key: String,

@@ -28,7 +28,6 @@ pub struct Welcome {
     pub ca_file: Option<PathBuf>,
     /// What the first start made.
     pub seed: Seed,
-    /// The data directory.
     pub data_dir: PathBuf,
     /// The operator's plugins.
     pub plugins_dir: PathBuf,

@@ -29,7 +29,6 @@ pub fn whole(value: &Value) -> String {
     lines.join("\n")
 }
 
-/// An event.
 pub fn event(value: &Value) -> String {
     format!("  {}  {}  {}", text(value, "at"), text(value, "type"), text(value, "detail"))
 }

@@ -52,7 +52,6 @@ pub enum BuildError {
     #[error("`{tool}` is not installed: {needed_for}. {get}")]
     MissingTool {
         tool: &'static str,
-        /// What it is needed for.
         needed_for: &'static str,
         /// How to get it.
         get: &'static str,

@@ -31,7 +31,7 @@ const SETTLES: Duration = Duration::from_millis(200);
 
 On each save the project is built and checked, with its golden cases and under the settings of the
 slot, and put into the server's plugins. The server validates it once more and swaps it in; `waxwing
-plugin list` shows it. If the build or the check fails, what ran before runs on. Ctrl-C ends it;
+plugin list` shows it. If the build or the check fails, the active version stays. Ctrl-C ends it;
 the last good component stays.")]
 pub struct Dev {
     /// The project's folder
@@ -88,7 +88,7 @@ pub async fn run(dev: Dev) -> Result<(), ToolError> {
     let say = |round: &Result<Installed, ToolError>| match round {
         Ok(placed) => output.one(&placed.to_json(), || placed.line()),
         Err(error) => output.one(&json!({"ok": false, "reason": error.to_string()}), || {
-            format!("failed   {error}\n         what ran before runs on")
+            format!("failed   {error}\n         the active version stays in service")
         }),
     };
     if dev.once {

@@ -92,7 +92,7 @@ pub enum OnlineError {
     #[error("{path} cannot be read: {source}")]
     File { path: PathBuf, source: std::io::Error },
     /// A component did not become live.
-    #[error("the component is refused at {stage}: {reason}\nWhat ran before runs on.")]
+    #[error("the component is refused at {stage}: {reason}\nThe active version stays in service.")]
     Rejected { stage: String, reason: String },
     /// Somebody else gave the slot another one.
     #[error(

@@ -32,7 +32,7 @@ async fn queries_keep_their_pace() {
 }
 
 #[tokio::test]
-async fn a_look_up_that_is_given_up_frees_its_place() {
+async fn a_lookup_that_is_given_up_frees_its_place() {
     let server = DnsServer::start().await;
     let resolver = resolver(&Settings { concurrent: 1, ..settings(&[server.address()]) });
     for fault in [Fault::Silent, Fault::NoTcp] {

@@ -58,10 +58,15 @@ fn a_domain_that_does_not_send_is_given_up_after_30_days() {
     assert_eq!(after(Phase::Failed, Shown::Lacking, 9_999), (Phase::Failed, None));
 }
 
-fn pause(phase: Phase, hours: u64, unclear: Option<u64>, wish: Option<u64>) -> Option<Duration> {
+fn pause(
+    phase: Phase,
+    hours: u64,
+    unclear: Option<u64>,
+    preferred: Option<u64>,
+) -> Option<Duration> {
     let step = Step { phase, since: at(0), event: None };
-    let wish = wish.map(Duration::from_secs);
-    Schedule::default().pause(&step, unclear.map(at), wish, at(hours))
+    let preferred = preferred.map(Duration::from_secs);
+    Schedule::default().pause(&step, unclear.map(at), preferred, at(hours))
 }
 
 #[test]

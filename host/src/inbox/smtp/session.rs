@@ -18,7 +18,7 @@ use crate::inbox::store::{Arrival, InboxStore};
 use crate::mail::sandbox_path;
 
 const NAME: &str = "sandbox.localhost";
-const MAX_MESSAGE: usize = 32 * 1_024 * 1_024;
+const MAX_MESSAGE: usize = 32 << 20;
 const MAX_RECIPIENTS: usize = 100;
 /// Octets of a command; a line of a message may be as long as a message.
 const MAX_COMMAND: usize = 64 << 10;
@@ -167,7 +167,7 @@ async fn keep(inbox: &Inbox, mail: Mail) -> &'static str {
     match inbox.store.insert(&arrival).await {
         Ok(()) => "250 2.0.0 Ok: kept in the inbox\r\n",
         Err(error) => {
-            tracing::warn!(%error, "a message to the sandbox inbox was not kept");
+            tracing::warn!(%error, "the sandbox inbox could not store a message");
             "451 4.3.0 The inbox could not keep the message\r\n"
         }
     }

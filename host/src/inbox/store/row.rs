@@ -101,7 +101,6 @@ impl ListedHeaders {
     }
 }
 
-/// Writes one row.
 pub async fn insert(
     connection: &mut SqliteConnection,
     recipient: &str,

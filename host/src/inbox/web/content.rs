@@ -19,7 +19,6 @@ pub struct Content {
     pub cc: Option<String>,
     /// The Reply-To header, with display names.
     pub reply_to: Option<String>,
-    /// Its plain text.
     pub text: Option<String>,
     /// Its HTML, as the sender wrote it.
     pub html: Option<String>,
@@ -35,7 +34,6 @@ pub struct Content {
 pub struct Attachment {
     /// What the sender calls it, or `attachment-<n>`.
     pub filename: String,
-    /// Its media type.
     pub content_type: String,
     /// How many bytes it has, decoded.
     pub size: usize,

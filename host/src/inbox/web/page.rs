@@ -28,7 +28,6 @@ struct Row {
     all_to: String,
 }
 
-/// One message.
 #[derive(Debug, Template)]
 #[template(path = "inbox_message.html")]
 pub struct Message<'a> {

@@ -65,17 +65,14 @@ impl ResponseFormat {
             .unwrap_or(Self::Html)
     }
 
-    /// 400.
     pub fn bad_request(self, message: &str) -> Problem {
         self.problem(StatusCode::BAD_REQUEST, "BAD_REQUEST", message)
     }
 
-    /// 403.
     pub fn forbidden(self, message: &str) -> Problem {
         self.problem(StatusCode::FORBIDDEN, "FORBIDDEN", message)
     }
 
-    /// 404.
     pub fn not_found(self, message: &str) -> Problem {
         self.problem(StatusCode::NOT_FOUND, "NOT_FOUND", message)
     }

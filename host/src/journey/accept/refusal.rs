@@ -67,7 +67,6 @@ pub enum Refusal {
         /// When it may be allowed.
         retry_after_s: Option<u32>,
     },
-    /// Too many requests.
     RateLimited {
         /// When the next one is allowed.
         retry_after: Duration,

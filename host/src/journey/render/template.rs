@@ -125,7 +125,7 @@ fn too_much_work(slug: &Slug, blame: Blame, failure: &CallFailure) -> Refusal {
     let limit = failure.limit().unwrap_or_default();
     match blame {
         Blame::Data => {
-            tracing::info!(%slug, %limit, "a send was refused: its data comes to a limit of the renderer");
+            tracing::info!(%slug, %limit, "a send was refused: its data exceeds a renderer limit");
             let message = format!(
                 "the template {slug} needs more than the server allows to render this data ({limit}); \
                  send less data"

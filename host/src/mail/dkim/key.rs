@@ -23,18 +23,15 @@ pub enum Algorithm {
     Ed25519,
 }
 
-/// A private key.
 pub struct SigningKey {
     pair: Pair,
     public: String,
 }
 
-/// A new key.
 #[derive(Debug)]
 pub struct Generated {
     /// What to store, encrypted.
     pub pkcs8: SecretDocument,
-    /// The key itself.
     pub key: SigningKey,
 }
 

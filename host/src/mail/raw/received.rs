@@ -9,7 +9,6 @@ use crate::clock::Timestamp;
 /// Octets of a domain (RFC 5321 section 4.5.3.1.2).
 const MAX_DOMAIN: usize = 255;
 
-/// The whole field.
 pub(super) fn field(arrival: &Arrival, id: &str, date: Timestamp) -> String {
     let from = presentable(&arrival.hello).unwrap_or("unknown");
     let protocol = match arrival.protocol {

@@ -214,6 +214,26 @@ mod tests {
     }
 
     #[test]
+    fn the_files_that_documents_show_are_valid() {
+        let plugins = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../plugins");
+        let examples = std::fs::read_dir(plugins.join("examples")).expect("a folder");
+        let mut documents: Vec<_> =
+            examples.map(|it| it.expect("an example").path().join("README.md")).collect();
+        documents.push(plugins.join("README.md"));
+        for document in documents {
+            let text = std::fs::read_to_string(&document).expect("a document");
+            let files: Vec<_> = text
+                .split("```toml\n")
+                .skip(1)
+                .filter_map(|it| it.split("```").next().filter(|it| it.contains("kind = ")))
+                .collect();
+            assert_eq!(files.len(), 1, "{} shows one", document.display());
+            let config = read(files[0]);
+            assert!(config.is_ok_and(|it| it.kind.is_some()), "{}", document.display());
+        }
+    }
+
+    #[test]
     fn a_file_says_kind_binding_limits_activation_and_settings() {
         let text = "kind = 'plan'\non_failure = 'builtin'\n[binding]\nplan = 'pro'\n\
                     [limits]\ncall_ms = 20\n[activation]\nimpact = 3\nshadow_calls = 100\n\

@@ -46,7 +46,6 @@ pub enum LoadError {
          narrower [binding] in its .toml, or remove the other"
     )]
     Taken {
-        /// The other slot.
         other: SlotName,
         /// The binding of both.
         binding: Binding,

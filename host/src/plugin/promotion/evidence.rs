@@ -1,4 +1,4 @@
-//! What the server remembers, for comparing a candidate with what is live: recorded calls and
+//! What the server remembers, for comparing a candidate with the active version: recorded calls and
 //! published templates.
 
 use std::error::Error;
@@ -38,7 +38,6 @@ pub struct EvidenceError(#[source] Arc<dyn Error + Send + Sync>);
 
 #[derive(Debug, Clone)]
 pub struct Owner {
-    /// `acc_…`
     pub account: String,
     pub plan: String,
 }

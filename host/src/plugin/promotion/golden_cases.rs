@@ -15,13 +15,11 @@ const MAX_DIFFERENCE_LINES: usize = 8;
 pub const MAX_INPUT_BYTES: u64 = 1 << 20;
 const MAX_CASES: usize = 1_000;
 
-/// One golden case.
 #[derive(Debug)]
 pub struct Case {
     /// The name of its folder.
     pub name: String,
     pub directory: PathBuf,
-    /// What goes in.
     pub call: Call,
     /// What must come out; none where nobody has said yet.
     pub expected: Option<Value>,

@@ -13,7 +13,6 @@ use crate::plugin::runtime::kind::Kind;
 /// Differences and failures that are listed one by one; all are counted.
 const MAX_LISTED: usize = 50;
 
-/// What would change.
 #[derive(Debug, Clone, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Impact {
@@ -41,13 +40,13 @@ pub struct Impact {
 pub struct Templates {
     /// Templates that were compiled, and rendered with their examples.
     pub checked: u32,
-    /// How many the candidate serves worse than what is live.
+    /// How many the candidate serves worse than the active version.
     pub failed: u32,
     /// The first of them.
     pub failures: Vec<TemplateFailure>,
 }
 
-/// A published template that a candidate serves worse than what is live.
+/// A published template that a candidate serves worse than the active version.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TemplateFailure {
@@ -57,12 +56,11 @@ pub struct TemplateFailure {
     pub template: String,
     /// The published revision.
     pub revision: u64,
-    /// What is worse.
     pub reason: String,
 }
 
 impl Impact {
-    /// Whether the candidate serves something worse than what is live.
+    /// Whether the candidate serves something worse than the active version.
     #[must_use]
     pub fn is_worse(&self) -> bool {
         self.would_fail > 0 || self.templates.failed > 0
@@ -105,7 +103,7 @@ impl Impact {
     }
 }
 
-/// Why the candidate serves a published template worse than what is live, if it does.
+/// Why the candidate serves a published template worse than the active version, if it does.
 pub async fn worse_on(
     live: &InstalledPlugin,
     candidate: &InstalledPlugin,
@@ -116,7 +114,7 @@ pub async fn worse_on(
     let input = Input::Render { template, data };
     let call = Call { context, settings: None, input };
     let (after, _) = candidate.answer(&call).await;
-    // Most are, and what is live need not be asked then.
+    // Most are, and the active version need not be asked then.
     if send_outcome::has_all_parts(&published.template, &after) {
         return None;
     }

@@ -40,9 +40,7 @@ pub struct Installed<P> {
 #[derive(Debug, Clone)]
 pub enum InstalledPlugin {
     Renderer(Arc<Installed<Renderer>>),
-    /// A domain policy.
     Domain(Arc<Installed<DomainPolicy>>),
-    /// A plan policy.
     Plan(Arc<Installed<PlanPolicy>>),
 }
 

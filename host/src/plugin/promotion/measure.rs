@@ -11,7 +11,6 @@ use crate::plugin::records::{Call, Input, answer};
 use crate::plugin::runtime::error::CallFailure;
 use crate::plugin::runtime::log::CallPurpose;
 
-/// One measured call.
 #[derive(Debug, Clone)]
 pub struct Measured {
     /// CPU time in the guest; with a fresh instance for each call, that of the instance too.

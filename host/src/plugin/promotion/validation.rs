@@ -42,7 +42,6 @@ pub struct Candidate {
     pub signature: Option<String>,
     /// The slot's file.
     pub config: Arc<SlotConfig>,
-    /// The revision of the settings in it.
     pub settings_revision: u32,
 }
 

@@ -11,9 +11,7 @@ use crate::plugin::runtime::kind::Kind;
 pub struct Sample {
     pub slot: String,
     pub digest: String,
-    /// What went in.
     pub call: Call,
-    /// What came out.
     pub answer: Value,
     /// Whether the plugin gave no answer.
     pub trapped: bool,

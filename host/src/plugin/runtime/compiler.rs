@@ -77,7 +77,6 @@ pub enum CompileError {
     /// There is no child.
     #[error("the compiler of plugins cannot be started: {0}")]
     Start(#[from] io::Error),
-    /// The server stops.
     #[error("the server is shutting down")]
     Stopping,
 }

@@ -30,7 +30,6 @@ pub struct Recipe {
     pub settings_revision: u32,
     /// What its calls may use.
     pub limits: CallLimits,
-    /// The log of its slot.
     pub log: SlotLog,
 }
 

@@ -109,7 +109,6 @@ impl CallLimits {
 }
 
 impl Limits {
-    /// The limits of a kind.
     #[must_use]
     pub fn of(&self, kind: Kind) -> CallLimits {
         match kind {
@@ -183,7 +182,6 @@ impl Peak {
 impl Meter {
     const TABLE_ELEMENTS: usize = 100_000;
 
-    /// Nothing held yet.
     pub fn new(limit: usize, peak: Peak) -> Self {
         Self { limit, held: 0, peak, exceeded: false }
     }

@@ -30,7 +30,7 @@ pub enum Audience {
     Operators,
     /// Whoever sits at the command line: everything.
     Terminal,
-    /// Nobody: it is tried out beside what is live.
+    /// Nobody: it is tried out beside the active version.
     Nobody,
 }
 
@@ -80,7 +80,6 @@ impl SlotLog {
         Self::new(slot, clock, Audience::Operators)
     }
 
-    /// An empty log.
     #[must_use]
     pub fn new(slot: &str, clock: Clock, audience: Audience) -> Self {
         let state = State { lines: VecDeque::new(), second: 0, in_second: 0, dropped: 0 };

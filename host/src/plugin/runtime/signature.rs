@@ -35,7 +35,6 @@ pub struct SecretKey(Ed25519KeyPair);
 /// Why a signature does not hold.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SignatureError {
-    /// There is none.
     #[error(
         "the component is not signed; sign it with `waxwing plugin sign` and put the .sig file beside it"
     )]
@@ -82,7 +81,6 @@ impl SecretKey {
         format!("{PUBLIC}{}", STANDARD.encode(self.0.public_key().as_ref()))
     }
 
-    /// Signs a component.
     #[must_use]
     pub fn sign(&self, artifact: &Artifact) -> String {
         format!("{SIGNATURE}{}", STANDARD.encode(self.0.sign(&message(artifact))))

@@ -62,23 +62,19 @@ pub trait World: Sized + Send + 'static {
 
     /// Checks the types of a component against the world.
     fn pre(pre: InstancePre<Guest>) -> wasmtime::Result<Self::Pre>;
-    /// A new instance.
     fn instantiate(
         pre: &Self::Pre,
         store: &mut Store<Guest>,
     ) -> impl Future<Output = wasmtime::Result<Self>> + Send;
-    /// `describe`.
     fn describe(
         &self,
         store: &mut Store<Guest>,
     ) -> impl Future<Output = wasmtime::Result<Manifest>> + Send;
-    /// `configure`.
     fn configure(
         &self,
         store: &mut Store<Guest>,
         settings: &String,
     ) -> impl Future<Output = wasmtime::Result<Result<(), Vec<Diagnostic>>>> + Send;
-    /// `self-test`.
     fn self_test(
         &self,
         store: &mut Store<Guest>,

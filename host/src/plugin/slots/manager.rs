@@ -1,4 +1,4 @@
-//! The one task that changes what is live: it hears of files, of the operator's commands and of
+//! The one task that changes the active version: it hears of files, of the operator's commands and of
 //! traps, and moves each slot's machine. Nothing is unloaded before its successor is validated.
 
 mod directory_watch;
@@ -231,7 +231,7 @@ impl Manager {
         self.publish(slot);
     }
 
-    /// Has the candidate shadow what is live, if one waits; answers whether one does.
+    /// Has the candidate shadow the active version, if one waits; answers whether one does.
     fn shadow(&mut self, slot: &SlotName, calls: u32, work: &mut Jobs) -> bool {
         let Some((number, rest)) = self.machines.of(slot).begin_shadow(calls) else { return false };
         let name = slot.clone();

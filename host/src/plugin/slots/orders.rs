@@ -11,7 +11,7 @@ pub enum Order {
     /// The candidate becomes live now; a component in quarantine is forgiven; a slot that was
     /// switched off is on again.
     Activate,
-    /// What ran before comes back.
+    /// The previous version comes back.
     RollBack,
     /// The slot's calls go to a broader plugin.
     Disable,
@@ -31,7 +31,6 @@ pub enum Order {
 pub struct Command {
     /// Whom it is for.
     pub slot: SlotName,
-    /// What to do.
     pub order: Order,
     /// Where the answer goes.
     pub answer: oneshot::Sender<Result<(), OrderError>>,
@@ -40,7 +39,6 @@ pub struct Command {
 /// Why an order is not carried out.
 #[derive(Debug, thiserror::Error)]
 pub enum OrderError {
-    /// No such slot.
     #[error("there is no slot {0}; `waxwing plugin list` shows all")]
     Unknown(SlotName),
     /// Nothing waits.
@@ -51,8 +49,8 @@ pub enum OrderError {
     /// Nothing ran before.
     #[error("the slot {0} runs the built-in plugin, and there is nothing before it")]
     NothingBefore(SlotName),
-    /// Another slot has the binding of what ran before.
-    #[error("what ran before cannot come back: {0}")]
+    /// Another slot has the binding of the previous version.
+    #[error("the previous version cannot come back: {0}")]
     Taken(Box<LoadError>),
     /// Nothing could be in the shadow.
     #[error(
@@ -62,7 +60,6 @@ pub enum OrderError {
     /// The file system says no.
     #[error("the component cannot be written among the plugins: {0}")]
     Write(std::io::Error),
-    /// The server stops.
     #[error("the server is shutting down")]
     ShuttingDown,
 }

@@ -127,7 +127,6 @@ impl Plugins {
         self.table.load().serving(kind, &binding.scope())
     }
 
-    /// The built-in plugin of a kind.
     pub(super) fn builtin(&self, kind: Kind) -> InstalledPlugin {
         let [renderer, domain, plan] = &self.builtins;
         match kind {

@@ -50,7 +50,7 @@ impl Plugins {
     }
 
     /// Compiles every template that the candidate would render and renders its example, by the
-    /// candidate and by what is live.
+    /// candidate and by the active version.
     async fn on_templates(
         &self,
         candidate: &InstalledPlugin,

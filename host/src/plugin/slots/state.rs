@@ -28,7 +28,7 @@ pub struct StateDirectory(PathBuf);
 #[serde(rename_all = "camelCase", default)]
 pub struct SlotState {
     pub active: Option<Stored>,
-    /// What ran before it.
+    /// The version before it.
     pub previous: Option<Stored>,
     /// The component that the files last held.
     pub file: Option<String>,

@@ -71,7 +71,6 @@ pub enum Standing {
 }
 
 impl Statuses {
-    /// Shows a slot.
     pub fn show(&self, slot: &SlotName, view: SlotStatus) {
         self.lock().insert(slot.clone(), view);
     }

@@ -157,19 +157,6 @@ async fn five_traps_over_three_inputs_roll_a_plugin_back_and_over_two_do_not() {
 }
 
 #[tokio::test]
-async fn without_anything_before_it_a_plugin_is_rolled_back_to_the_built_in_one() {
-    let dirs = TestDirs::new();
-    let host = PluginHost::start(&dirs).await;
-    dirs.put("plan-policy.wasm", waxwing_guests::component("panic-on-poison"));
-    host.live(PLAN, "panic-on-poison").await;
-    for _ in 0..3 {
-        poisoned(&host, "acc_1").await;
-    }
-    host.built_in(PLAN).await;
-    host.check(&ANYBODY, "poison").await.result.expect("the built-in policy decides");
-}
-
-#[tokio::test]
 async fn a_slot_that_was_switched_off_comes_back_with_its_past() {
     let dirs = TestDirs::new();
     let host = after_price_one(&dirs, "price-two").await;

@@ -9,7 +9,7 @@ use crate::mail::field::{Field, Message, unfold};
 use crate::mail::raw::{OWN_PREFIX, is_own};
 
 /// The known names, as in messages to people.
-const KNOWN: &str = "X-Waxwing-Template, -Data, -From-Name, -Tag, -Metadata-<key>, \
+const KNOWN_HEADERS: &str = "X-Waxwing-Template, -Data, -From-Name, -Tag, -Metadata-<key>, \
                      -Idempotency-Key, -Send-At";
 
 /// What the fields of one message say.
@@ -46,7 +46,7 @@ impl XWaxwingHeaders {
         for field in message.fields.iter().filter(|field| is_own(field)) {
             match (known(field.name), text(field)) {
                 (None, _) => {
-                    let message = format!("is not known; known are {KNOWN}");
+                    let message = format!("is not known; known are {KNOWN_HEADERS}");
                     faults.push(Fault::new(field.name, "unknown", message));
                 }
                 (Some(_), None) => {

@@ -36,7 +36,6 @@ const CHAPTERS: [(Topic, &str, &str); 8] = [
 
 const HEAD: &str = "| code | example | said at | cause | what to do |\n|---|---|---|---|---|\n";
 
-/// The whole file.
 pub fn manual() -> String {
     let chapters = CHAPTERS.map(|(topic, title, note)| {
         let note = if note.is_empty() { String::new() } else { format!("{note}\n\n") };

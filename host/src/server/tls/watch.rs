@@ -108,7 +108,7 @@ impl Watch {
         let (now, until) = (self.certificates.clock.now(), self.certificates.expires_at());
         if now.until(until) < WARNED_BEFORE_END && self.warned_on != Some(now.day()) {
             self.warned_on = Some(now.day());
-            tracing::warn!(%until, "the TLS certificate ends soon, or has ended: renew it");
+            tracing::warn!(%until, "the TLS certificate expires soon, or has expired: renew it");
         }
     }
 }

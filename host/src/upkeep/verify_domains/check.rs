@@ -106,7 +106,7 @@ impl Verifier {
         now: Timestamp,
     ) -> Result<Checked, CheckError> {
         let domain = &details.row.domain;
-        tracing::warn!(domain = %domain.name, reason = %unjudged, "a domain could not be judged");
+        tracing::warn!(domain = %domain.name, reason = %unjudged, "sender domain not judged; its state stays as it is");
         let mut judgement = Judgement::unchanged(&domain.standing);
         judgement.disown(&details.row, lookups);
         let shown = if judgement.lacks {
@@ -285,7 +285,7 @@ impl Verifier {
         }
         let kept = self.store.record_samples(&records, now, self.rules.samples_kept).await;
         if let Err(error) = kept {
-            tracing::warn!(%error, "recorded calls of the domain policy could not be kept");
+            tracing::warn!(%error, "cannot write samples of domain policy calls to the database; these samples are dropped");
         }
     }
 }
@@ -377,9 +377,9 @@ fn report(domain: &SenderDomain, checked: &Checked) {
     metrics::counter!("waxwing_domain_checks_total", "result" => result).increment(1);
     if let Some((event, detail)) = &checked.event {
         let (name, event) = (&domain.name, event.as_str());
-        tracing::info!(domain = %name, account = %domain.account_id, event, detail, "domain");
+        tracing::info!(domain = %name, account = %domain.account_id, event, detail, "sender domain changed state");
     }
     if checked.keys.is_some() {
-        tracing::info!(domain = %domain.name, "its DKIM keys have moved on");
+        tracing::info!(domain = %domain.name, "DKIM keys of a domain changed phase");
     }
 }

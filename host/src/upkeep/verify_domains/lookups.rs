@@ -64,7 +64,6 @@ impl Lookups {
         self.made.extend(seen);
     }
 
-    /// A lookup of a name and type.
     #[must_use]
     pub fn of(&self, name: &str, record_type: RecordType) -> Option<&MadeLookup> {
         let same =

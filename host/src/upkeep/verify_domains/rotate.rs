@@ -58,7 +58,7 @@ impl Verifier {
             }
             let checked = Checked { row: None, check, keys: Some(keys), event: None };
             if self.store.record_check(domain.id, &checked, now).await? {
-                tracing::info!(domain = %domain.name, "a rotation of its DKIM keys has begun");
+                tracing::info!(domain = %domain.name, "DKIM key rotation of a domain started");
                 // What to publish for the new keys is the policy's to say.
                 return self.check(domain.id).await?.ok_or(DomainError::Busy);
             }

@@ -39,7 +39,7 @@ impl Verifier {
         let mut policy = None;
         let latest = self.clock.now().after(self.rules.schedule.regular * 11 / 10);
         if let Err(error) = self.store.clamp_domain_checks(latest).await {
-            tracing::error!(%error, "planned checks of domains cannot be looked through");
+            tracing::error!(%error, "due times of domain checks cannot be corrected");
         }
         while !stop.is_cancelled() {
             let now = self.clock.now();

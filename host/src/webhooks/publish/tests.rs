@@ -1,4 +1,4 @@
-//! Bites: bounded in bytes, and nothing is left out between them.
+//! Batches: bounded in bytes, and nothing is left out between them.
 
 use serde_json::{Map, Value};
 

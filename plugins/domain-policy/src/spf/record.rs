@@ -11,7 +11,6 @@ pub struct Record {
     pub redirect: Option<String>,
 }
 
-/// A mechanism.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Term {
     /// `passes` is false for `-`, `~` and `?`.

@@ -14,7 +14,7 @@ use crate::server::reply::{Answer, Reply};
 const MESSAGE_BYTES: usize = 4096;
 const RECIPIENTS: usize = 3;
 /// Octets of replies that may gather: what is flushed at, and the longest reply after it.
-const MOST_OUTPUT: usize = 8 * 1024 + 20 * 512;
+const MAX_OUTPUT: usize = 8 * 1024 + 20 * 512;
 const MAX_LINE_OCTETS: usize = 2048;
 
 /// What a session came to.
@@ -162,7 +162,7 @@ impl Player {
 
     fn write(&mut self) {
         let output = std::mem::take(self.dialog.output());
-        assert!(output.len() <= MOST_OUTPUT, "{} octets of replies gathered", output.len());
+        assert!(output.len() <= MAX_OUTPUT, "{} octets of replies gathered", output.len());
         check_replies(&output);
         self.played.output.extend(output);
     }

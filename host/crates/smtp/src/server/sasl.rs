@@ -19,11 +19,7 @@ pub enum Credentials {
     /// The text that was both the user name and the password.
     Key(String),
     /// They differ: a failed login like that of an unknown key, unless a setting allows this user name.
-    Named {
-        /// The user name.
-        user: String,
-        key: String,
-    },
+    Named { user: String, key: String },
     /// They are no text, or the client wants to act for another user: a failed login.
     Unusable,
 }

@@ -60,7 +60,6 @@ pub struct Replay {
     server: Server,
 }
 
-/// `decisions`
 pub async fn decisions(decisions: Decisions) -> Result<(), OnlineError> {
     let mut query = Vec::new();
     query.extend(decisions.account.map(|it| ("account", it)));
@@ -85,7 +84,6 @@ pub async fn decisions(decisions: Decisions) -> Result<(), OnlineError> {
     Ok(())
 }
 
-/// `replay`
 pub async fn replay(replay: Replay) -> Result<(), OnlineError> {
     let component = replay.with.as_deref().map(read).transpose()?.unwrap_or_default();
     let path = format!("/v1/decisions/{}/replay", replay.id);

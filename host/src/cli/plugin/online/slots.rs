@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{OnlineError, PATIENCE, POLL_INTERVAL, Server};
 use crate::plugin::slot::SlotName;
 
-/// List the slots: what runs, what is on its way, what was refused and why
+/// List the slots: the active version, the candidate, and why one was rejected
 #[derive(Debug, Args)]
 pub struct List {
     #[command(flatten)]
@@ -53,14 +53,12 @@ pub struct Slot {
     server: Server,
 }
 
-/// `list`
 pub async fn list(list: List) -> Result<(), OnlineError> {
     let answer = list.server.connect()?.get("/v1/plugins", &[]).await?;
     list.server.output.list(items(&answer), line);
     Ok(())
 }
 
-/// `logs`
 pub async fn logs(logs: Logs) -> Result<(), OnlineError> {
     let path = format!("/v1/plugins/{}/logs", logs.slot);
     let query = [("limit", logs.limit.to_string())];
@@ -78,7 +76,6 @@ pub async fn logs(logs: Logs) -> Result<(), OnlineError> {
     Ok(())
 }
 
-/// `shadow`
 pub async fn shadow(shadow: Shadow) -> Result<(), OnlineError> {
     let calls = shadow.calls.to_string();
     order("shadow", &[("calls", calls)], &shadow.slot, &shadow.server).await

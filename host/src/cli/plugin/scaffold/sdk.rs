@@ -39,10 +39,7 @@ pub enum SdkError {
         "the SDK in this program wants `{key}` of a workspace that does not have it, which is a \
          defect of its build"
     )]
-    NotInWorkspace {
-        /// The key.
-        key: String,
-    },
+    NotInWorkspace { key: String },
 }
 
 /// The version of Rust that the SDK was built with.

@@ -39,7 +39,7 @@ const SPARE_COMPONENTS: usize = 8;
 /// What came of work.
 #[derive(Debug)]
 pub enum JobOutcome {
-    /// The files are as they were when what runs was read.
+    /// The files are as they were when the active version was read.
     Unchanged,
     /// Newer work took its place.
     Superseded,

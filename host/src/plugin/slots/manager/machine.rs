@@ -1,4 +1,4 @@
-//! One slot: what runs, what ran before, what is on its way; and the moves between them. They are made here alone:
+//! One slot: the active version, the previous one, the candidate; and the moves between them. They are made here alone:
 //! the manager says what has happened.
 
 mod candidate;
@@ -40,7 +40,7 @@ pub struct Machine {
     saved: Saved,
     /// The number of the newest work.
     newest: Arc<AtomicU64>,
-    /// The traps of what is live.
+    /// The traps of the active version.
     window: TrapWindow,
 }
 
@@ -100,7 +100,7 @@ pub enum OrderedActivation {
 /// What it means for a slot that its files are gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FilesGone {
-    /// What is live is not of these files.
+    /// The active version is not of these files.
     ActiveStays,
     ActiveRemoved,
     NothingActive,
@@ -173,7 +173,7 @@ impl Machine {
         self.serving().is_some_and(|active| active.identity() == plugin.identity())
     }
 
-    /// What gets live calls beside what is live.
+    /// What gets live calls beside the active version.
     #[must_use]
     pub fn shadow(&self) -> Option<&Arc<Shadow>> {
         self.candidate.waiting()?.shadow.as_ref()
@@ -305,7 +305,7 @@ impl Machine {
         }
     }
 
-    /// The files are again those of what runs.
+    /// The files are again those of the active version.
     pub fn drop_candidate(&mut self) {
         self.candidate = Candidate::None;
     }
@@ -359,7 +359,7 @@ impl Machine {
         self.settle();
     }
 
-    /// What ran before comes back; answers what was live.
+    /// The previous version comes back; answers what was live.
     pub fn roll_back(&mut self, reason: &str, at: &str) -> Option<Live> {
         let gone = self.active.take()?;
         self.active = self.previous.take();
@@ -378,7 +378,7 @@ impl Machine {
         Some(gone)
     }
 
-    /// What ran before cannot come back any more.
+    /// The previous version cannot come back any more.
     pub fn drop_previous(&mut self) {
         self.previous = None;
     }
@@ -418,7 +418,7 @@ impl Machine {
         }
     }
 
-    /// Counts a trap of what is live; answers why it has to go, if it has to.
+    /// Counts a trap of the active version; answers why it has to go, if it has to.
     pub fn trapped(&mut self, now: Instant, input: u64, before: u64, calls: u64) -> Option<String> {
         self.window.trapped(now, input, before, calls)
     }

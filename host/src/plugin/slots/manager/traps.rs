@@ -1,4 +1,4 @@
-//! Failed calls of what is live: who is to blame, and when a plugin has to go.
+//! Failed calls of the active version: who is to blame, and when a plugin has to go.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -105,7 +105,7 @@ impl Manager {
         }
     }
 
-    /// What ran before comes back, and what runs goes into quarantine.
+    /// The previous version comes back, and the active one goes into quarantine.
     pub(super) fn roll_back(&mut self, slot: &SlotName, reason: &str) {
         let at = self.plugins.clock.now().rfc3339();
         if self.taken_before(slot).is_some() {
@@ -124,7 +124,7 @@ impl Manager {
         self.changed(slot);
     }
 
-    /// Why what ran before cannot come back: another slot has its binding now.
+    /// Why the previous version cannot come back: another slot has its binding now.
     pub(super) fn taken_before(&mut self, slot: &SlotName) -> Option<LoadError> {
         let previous = self.machines.of(slot).previous()?.validated.clone();
         self.machines.check_binding(&previous).err()

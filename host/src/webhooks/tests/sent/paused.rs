@@ -13,7 +13,7 @@ async fn tries(webhooks: &Webhooks, id: WebhookId) -> usize {
 
 async fn until_tries(webhooks: &Webhooks, id: WebhookId, count: usize) {
     let ask = async || (tries(webhooks, id).await >= count).then_some(());
-    until(&format!("{count} tries"), ask).await;
+    until(&format!("{count} attempts"), ask).await;
 }
 
 fn hours() -> Schedule {
@@ -21,12 +21,12 @@ fn hours() -> Schedule {
 }
 
 #[tokio::test]
-async fn an_end_point_that_asks_for_a_pause_gets_nothing_before_it_is_over() {
+async fn an_endpoint_that_asks_for_a_pause_gets_nothing_before_it_is_over() {
     let clock = Clock::manual(START);
     let (_directory, webhooks) = webhooks(&clock, hours(), TIME).await;
     let busy = status(429, "retry-after: 60\r\n");
-    let busy = EndPoint::start([busy.clone(), busy, status(200, "")]).await;
-    let good = EndPoint::start([status(200, "")]).await;
+    let busy = Endpoint::start([busy.clone(), busy, status(200, "")]).await;
+    let good = Endpoint::start([status(200, "")]).await;
     let (asks, _) = create(&webhooks, &busy.url()).await;
     let (takes, _) = create(&webhooks, &good.url()).await;
     for n in 0..20 {
@@ -52,14 +52,14 @@ async fn an_end_point_that_asks_for_a_pause_gets_nothing_before_it_is_over() {
 }
 
 #[tokio::test]
-async fn an_end_point_that_fails_is_probed_by_one_try_at_a_time_until_it_takes_something() {
+async fn an_endpoint_that_fails_is_probed_by_one_try_at_a_time_until_it_takes_something() {
     let clock = Clock::manual(START);
     // Two slots: one for an owner, so that nothing is under way beside the fifth failure.
     let (_directory, webhooks) = webhooks_with_places(&clock, hours(), TIME, 2).await;
     let answers = (0..12).map(|_| status(500, "")).chain([status(200, "")]);
-    let end_point = EndPoint::start(answers).await;
-    let good = EndPoint::start([status(200, "")]).await;
-    let (fails, _) = create(&webhooks, &end_point.url()).await;
+    let endpoint = Endpoint::start(answers).await;
+    let good = Endpoint::start([status(200, "")]).await;
+    let (fails, _) = create(&webhooks, &endpoint.url()).await;
     let (takes, _) = create(&webhooks, &good.url()).await;
     for n in 0..40 {
         happens(&webhooks, n).await;
@@ -67,7 +67,7 @@ async fn an_end_point_that_fails_is_probed_by_one_try_at_a_time_until_it_takes_s
     let run = Run::of(&webhooks);
     until_tries(&webhooks, fails, 5).await;
     until_all(&webhooks, takes, 40, DeliveryState::Delivered).await;
-    let mut made = end_point.heard().len();
+    let mut made = endpoint.heard().len();
     assert_eq!(made, 5, "five failures, and then a pause");
     while made < 12 {
         clock.advance(Duration::from_mins(1));
@@ -76,7 +76,7 @@ async fn an_end_point_that_fails_is_probed_by_one_try_at_a_time_until_it_takes_s
         happens(&webhooks, 40 + made).await;
         let others = good.heard().len() + 1;
         good.hears(others).await;
-        assert_eq!(end_point.heard().len(), made, "one, and then a pause");
+        assert_eq!(endpoint.heard().len(), made, "one, and then a pause");
     }
     clock.advance(Duration::from_mins(1));
     let all = good.heard().len();
@@ -87,11 +87,11 @@ async fn an_end_point_that_fails_is_probed_by_one_try_at_a_time_until_it_takes_s
 }
 
 #[tokio::test]
-async fn another_url_is_another_end_point() {
+async fn another_url_is_another_endpoint() {
     let clock = Clock::manual(START);
     let (_directory, webhooks) = webhooks(&clock, hours(), TIME).await;
-    let busy = EndPoint::start([status(503, "retry-after: 86400\r\n")]).await;
-    let good = EndPoint::start([status(200, "")]).await;
+    let busy = Endpoint::start([status(503, "retry-after: 86400\r\n")]).await;
+    let good = Endpoint::start([status(200, "")]).await;
     let (id, _) = create(&webhooks, &busy.url()).await;
     for n in 0..10 {
         happens(&webhooks, n).await;
@@ -109,8 +109,8 @@ async fn another_url_is_another_end_point() {
 async fn a_webhook_with_more_than_it_is_probed_with_is_disabled_in_the_end() {
     let clock = Clock::manual(START);
     let (_directory, webhooks) = webhooks_with_places(&clock, Schedule::default(), TIME, 2).await;
-    let end_point = EndPoint::start([status(500, "")]).await;
-    let (id, _) = create(&webhooks, &end_point.url()).await;
+    let endpoint = Endpoint::start([status(500, "")]).await;
+    let (id, _) = create(&webhooks, &endpoint.url()).await;
     for n in 0..30 {
         happens(&webhooks, n).await;
     }
@@ -121,6 +121,6 @@ async fn a_webhook_with_more_than_it_is_probed_with_is_disabled_in_the_end() {
     let webhook = webhooks.find(id).await.expect("there");
     assert_eq!(webhook.state, WebhookState::Disabled);
     assert!(webhook.reason.contains(&START.rfc3339()), "{}", webhook.reason);
-    assert_eq!(end_point.heard().len(), 5 + 1, "no delivery has used up its tries");
+    assert_eq!(endpoint.heard().len(), 5 + 1, "no delivery has used up its attempts");
     run.stop().await;
 }

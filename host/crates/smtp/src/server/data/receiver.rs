@@ -113,7 +113,6 @@ impl Receiver {
         self.content.lose();
     }
 
-    /// The whole message.
     #[must_use]
     pub fn into_content(self) -> Content {
         self.content

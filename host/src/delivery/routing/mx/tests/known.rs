@@ -82,7 +82,7 @@ async fn a_domain_is_looked_up_once_however_many_ask() {
 }
 
 #[tokio::test]
-async fn a_look_up_that_is_given_up_holds_nobody_back() {
+async fn a_lookup_that_is_given_up_holds_nobody_back() {
     let world = World::with_example().await;
     world.dns.fault("example.com", Fault::Slow(SILENCE));
     let exchanges = world.exchanges();

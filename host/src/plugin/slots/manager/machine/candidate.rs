@@ -12,7 +12,7 @@ use crate::plugin::slots::status::CandidateStatus;
 /// Files that are examined while there is a candidate leave it as it is until they are judged.
 #[derive(Debug, Default)]
 pub enum Candidate {
-    /// The files are those of what runs, or none were looked at.
+    /// The files are those of the active version, or none were looked at.
     #[default]
     None,
     /// It is proven, and waits for calls in the shadow or for the operator.

@@ -85,7 +85,7 @@ fn nobody_logs_in_twice_or_in_a_transaction() {
 }
 
 #[test]
-fn refused_logins_have_their_own_codes() {
+fn a_421_to_a_login_closes_the_session_and_another_refusal_does_not() {
     let login = format!("AUTH PLAIN {KEY_PLAIN}");
     let refusals = [
         Reply::WrongKey.into(),

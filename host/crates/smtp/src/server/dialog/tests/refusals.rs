@@ -24,16 +24,6 @@ fn a_refused_sender_begins_no_transaction() {
 }
 
 #[test]
-fn a_fault_of_the_envelope_is_a_bad_address() {
-    let mut session = Session::logged_in();
-    session.recipient = |_| Err(Reply::BadRecipient.with("BAD_REQUEST to: not this one"));
-    session.says(&["MAIL FROM:<ada@example.com>", "RCPT TO:<bob@example.net>", "RSET"]);
-    session.sender = Err(Reply::BadSender.with("BAD_REQUEST from: not this one"));
-    session.says(&["MAIL FROM:<ada@example.com>"]);
-    assert_snapshot!(session.transcript);
-}
-
-#[test]
 fn a_stop_in_the_midst_of_a_transaction_ends_the_session() {
     let mut session = Session::logged_in();
     session.recipient = |_| Err(Reply::Stopping.with("UNAVAILABLE the server is shutting down"));

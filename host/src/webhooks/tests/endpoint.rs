@@ -31,7 +31,7 @@ pub struct Heard {
 }
 
 /// Ends when it is dropped.
-pub struct EndPoint {
+pub struct Endpoint {
     pub address: SocketAddr,
     state: Arc<State>,
     task: JoinHandle<()>,
@@ -49,7 +49,7 @@ pub fn status(status: u16, headers: &str) -> Say {
     Say::Bytes(format!("HTTP/1.1 {status} Test\r\ncontent-length: 0\r\n{headers}\r\n"))
 }
 
-impl EndPoint {
+impl Endpoint {
     pub async fn start(script: impl IntoIterator<Item = Say>) -> Self {
         Self::listen("127.0.0.1:0", None, script).await
     }
@@ -90,17 +90,6 @@ impl EndPoint {
         Self { address, state, task }
     }
 
-    /// One on each of these addresses, on the same port.
-    pub async fn on_one_port(addresses: [&str; 2], say: &Say) -> [Self; 2] {
-        until("a port that is free on both", async || {
-            let first = TcpListener::bind((addresses[0], 0)).await.expect("a port");
-            let port = first.local_addr().expect("an address").port();
-            let second = TcpListener::bind((addresses[1], port)).await.ok()?;
-            Some([first, second].map(|it| Self::serving(it, None, [say.clone()])))
-        })
-        .await
-    }
-
     pub fn url(&self) -> String {
         format!("http://{}/hook", self.address)
     }
@@ -120,7 +109,7 @@ impl EndPoint {
     }
 }
 
-impl Drop for EndPoint {
+impl Drop for Endpoint {
     fn drop(&mut self) {
         self.task.abort();
     }
