@@ -25,6 +25,7 @@ mod send;
 pub(crate) mod shapes;
 mod state;
 mod suppressions;
+mod surround;
 mod webhooks;
 
 use std::sync::Arc;
@@ -124,7 +125,7 @@ fn routes() -> Router<Api> {
         .route("/healthz", get(health::alive))
 }
 
-/// What surrounds every route of this server: see [`request::surround`].
+/// What surrounds every route of this server: see [`surround::surround`].
 pub fn surround(router: Router, proxies: Arc<TrustedProxies>) -> Router {
     surround_all(
         router
@@ -137,6 +138,6 @@ pub fn surround(router: Router, proxies: Arc<TrustedProxies>) -> Router {
 fn surround_all(router: Router, proxies: Arc<TrustedProxies>) -> Router {
     let gzip = CompressionLayer::new()
         .quality(CompressionLevel::Fastest)
-        .compress_when(SizeAbove::new(COMPRESSED_BYTES).and(request::is_json));
-    router.layer((from_fn_with_state(proxies, request::surround), gzip))
+        .compress_when(SizeAbove::new(COMPRESSED_BYTES).and(surround::is_json));
+    router.layer((from_fn_with_state(proxies, surround::surround), gzip))
 }

@@ -55,7 +55,7 @@ const SUBMODULES: [(&str, &[&[&str]]); 7] = [
             &["problem"],
             &["body", "query"],
             &["admin", "header_checks"],
-            &["operator", "send"],
+            &["operator", "send", "surround"],
             &[
                 "batch",
                 "brand",
@@ -73,7 +73,7 @@ const SUBMODULES: [(&str, &[&[&str]]); 7] = [
     (
         "server",
         &[
-            &["accept", "connection_limits", "descriptors", "directory", "memory", "tasks"],
+            &["accept", "connection_limits", "descriptors", "directory", "tasks"],
             &["data_dir", "listeners", "smtp"],
             &["domains", "master_key", "tls"],
             &["delivery", "webhooks"],

@@ -1,18 +1,11 @@
-//! What every request gets: an identifier, its client's address, a line in the log, a count.
+//! What is known of a request while its answer is made: its identifier, its client's address, its key.
 
 use std::net::{IpAddr, Ipv4Addr};
-use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, OnceLock};
-use std::time::Instant;
+use std::sync::OnceLock;
 
-use axum::extract::{MatchedPath, Request, State};
-use axum::middleware::Next;
-use axum::response::Response;
-use futures_util::FutureExt;
-use http::{Extensions, HeaderMap, HeaderValue, StatusCode, Version, header};
+use http::Extensions;
 
-use super::client::{Client, TrustedProxies};
-use super::{header_checks, problem};
+use super::client::Client;
 use crate::account::key::ApiKey;
 use crate::clock::Clock;
 use crate::id::{AccountId, KeyId, RequestId};
@@ -60,71 +53,12 @@ pub fn ip(extensions: &Extensions) -> IpAddr {
     client.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |client| client.0)
 }
 
-/// What surrounds every route: a request gets its client's address and its identifier; an answer gets the same in
-/// `X-Request-Id`, each refusal and each panic is a problem. One function, because each layer of a router is one
-/// more box around all routes, cloned for each request.
-pub async fn surround(
-    State(proxies): State<Arc<TrustedProxies>>,
-    mut request: Request,
-    next: Next,
-) -> Response {
-    let id = RequestId::new(Clock::system().now());
-    let start = Instant::now();
-    proxies.note(&mut request);
-    let method = request.method().clone();
-    let route = request
-        .extensions()
-        .get::<MatchedPath>()
-        .map_or_else(|| "unknown".to_owned(), |path| path.as_str().to_owned());
-    let peer = ip(request.extensions()).to_canonical();
+/// Makes an answer as the request `id`; with it comes whose request it was.
+pub async fn within<R>(
+    id: RequestId,
+    answer: impl Future<Output = R>,
+) -> (R, Option<(KeyId, AccountId)>) {
     let current = Current { id, key: OnceLock::new() };
-    let (mut response, of) = CURRENT
-        .scope(current, async move {
-            let answer = AssertUnwindSafe(header_checks::well_formed(request, next));
-            let answer = answer.catch_unwind().await.unwrap_or_else(problem::panicked);
-            let response = keep_private(problem::as_problem(answer));
-            (response, CURRENT.with(|it| it.key.get().copied()))
-        })
-        .await;
-    if let Ok(value) = HeaderValue::from_str(&id.to_string()) {
-        response.headers_mut().insert("x-request-id", value);
-    }
-    let status = response.status().as_u16();
-    let took = start.elapsed();
-    metrics::counter!(
-        "waxwing_http_requests_total", "route" => route.clone(), "status" => status.to_string()
-    )
-    .increment(1);
-    metrics::histogram!("waxwing_http_seconds", "route" => route.clone()).record(took);
-    let micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-    let refusal = response.extensions().get::<RefusalCode>();
-    // fail2ban reads this line: `peer` first, `status` behind it (OPERATING.md has the filter).
-    tracing::info!(
-        %peer,
-        request = %id,
-        %method,
-        route,
-        status,
-        micros,
-        key = of.map(|(key, _)| display(key)),
-        account = of.map(|(_, account)| display(account)),
-        refusal = refusal.map(|it| display(it.0)),
-        "request"
-    );
-    response
-}
-
-/// Answers are for who asked, and are what their type says. A route that says something else is right.
-fn keep_private(mut response: Response) -> Response {
-    let headers = response.headers_mut();
-    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
-    let nosniff = HeaderValue::from_static("nosniff");
-    headers.entry(header::X_CONTENT_TYPE_OPTIONS).or_insert(nosniff);
-    response
-}
-
-/// Whether an answer is JSON: what is worth compressing.
-pub fn is_json(_: StatusCode, _: Version, headers: &HeaderMap, _: &Extensions) -> bool {
-    let kind = headers.get(header::CONTENT_TYPE).and_then(|it| it.to_str().ok());
-    kind.is_some_and(|it| it.starts_with("application/json"))
+    let answer = async { (answer.await, CURRENT.with(|it| it.key.get().copied())) };
+    CURRENT.scope(current, answer).await
 }

@@ -57,7 +57,8 @@ impl FromRequestParts<Api> for Holder {
         match query::read::<OwnerQuery>(&parts.uri)?.owner {
             Whose::Account => {
                 let admin = Admin::from_request_parts(parts, api).await?;
-                let admin = admin.must_be_live("webhooks get the events of the account's live mail")?;
+                let admin =
+                    admin.must_be_live("webhooks get the events of the account's live mail")?;
                 if !admin.is_for_all() {
                     return Err(restricted());
                 }
@@ -363,7 +364,8 @@ fn refused(error: &WebhookError) -> Problem {
 
 /// Webhooks are told of the whole account: a key for some of it may neither see nor change them.
 fn restricted() -> Problem {
-    let message = "the key is for some domains or templates only, and webhooks get the events of all";
+    let message =
+        "the key is for some domains or templates only, and webhooks get the events of all";
     Refusal::Forbidden { message: message.to_owned(), retry_after_s: None }.into()
 }
 

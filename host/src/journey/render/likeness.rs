@@ -64,7 +64,8 @@ mod tests {
         let html = |row: &str| {
             let word = |n: u32| format!("{:08x}", n.wrapping_mul(2_654_435_761));
             let words = |row: u32| (0..6).map(|n| word(6 * row + n)).collect::<Vec<_>>().join(" ");
-            (1..60).map(|n| format!("<p>{}</p>\n<b>{row}</b>\n", words(n))).collect::<String>()
+            let rows = (1..60).map(|n| format!("<p>{}</p>\n<b>{row}</b>\n", words(n)));
+            rows.collect::<Vec<_>>().concat()
         };
         let parts = |row: &str| Parts {
             subject: "Your order".to_owned(),
