@@ -232,13 +232,14 @@ impl Store {
     pub async fn remove_webhook(
         &self,
         id: WebhookId,
+        reason: &str,
         batch: u32,
         now: Timestamp,
     ) -> Result<(), StoreError> {
         sql("-- remove_webhook: no more for it
-             UPDATE webhooks SET state = 'disabled', reason = 'it is being deleted', since = $2
-             WHERE id = $1")
+             UPDATE webhooks SET state = 'disabled', reason = $2, since = $3 WHERE id = $1")
         .bind(id)
+        .bind(reason)
         .bind(now.millis())
         .run(&self.db.writer)
         .await?;
