@@ -21,7 +21,7 @@ pub use bounce::{BounceClass, BounceFacts, NewSuppression, Suppresses};
 pub use commit::{
     Accepted, CommitFacts, CreditEvent, CreditEventKind, IdempotencyKey, JobVerdict, Verdict,
 };
-pub use lease::{Ended, HeldBack, Interrupted, LeaseFacts, LeaseVerdict};
+pub use lease::{End, HeldBack, Interrupted, LeaseFacts, LeaseVerdict};
 
 /// All that one request commits, in one transaction.
 #[derive(Debug, Clone)]
@@ -350,17 +350,57 @@ pub struct Lease {
 pub struct Settlement {
     pub message_id: MessageId,
     pub account_id: AccountId,
-    pub state: MessageState,
+    /// What becomes of the message.
+    pub verdict: AfterAttempt,
     /// Why, in the words of the server that said it.
     pub reason: String,
-    /// When the next attempt is due; none where it rests.
-    pub next_attempt: Option<Timestamp>,
-    /// The hosts that it waits for: when they recover, its delivery resumes before its time.
-    pub waits_for: Option<WaitsFor>,
     /// What happened in the attempt.
     pub attempt: AttemptRecord,
-    /// Whether the recipient goes on the account's suppression list.
-    pub suppresses: Suppresses,
+}
+
+/// What becomes of a message after an attempt. Where no other one follows, it leaves the queue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AfterAttempt {
+    /// Another attempt follows.
+    Deferred {
+        next_attempt: Timestamp,
+        /// The hosts that it waits for: when they recover, its delivery resumes before its time.
+        waits_for: Option<WaitsFor>,
+    },
+    Delivered,
+    Relayed,
+    Bounced(Suppresses),
+    Failed(Suppresses),
+}
+
+impl AfterAttempt {
+    /// The state that the message is in then.
+    #[must_use]
+    pub fn state(&self) -> MessageState {
+        match self {
+            Self::Deferred { .. } => MessageState::Deferred,
+            Self::Delivered => MessageState::Delivered,
+            Self::Relayed => MessageState::Relayed,
+            Self::Bounced(_) => MessageState::Bounced,
+            Self::Failed(_) => MessageState::Failed,
+        }
+    }
+
+    #[must_use]
+    pub fn waits_for(&self) -> Option<&WaitsFor> {
+        match self {
+            Self::Deferred { waits_for, .. } => waits_for.as_ref(),
+            Self::Delivered | Self::Relayed | Self::Bounced(_) | Self::Failed(_) => None,
+        }
+    }
+
+    #[must_use]
+    pub fn next_attempt(&self) -> Option<Timestamp> {
+        match self {
+            Self::Deferred { next_attempt, .. } => Some(*next_attempt),
+            Self::Delivered | Self::Relayed | Self::Bounced(_) | Self::Failed(_) => None,
+        }
+    }
 }
 
 /// What happened in one attempt.
@@ -378,8 +418,6 @@ pub struct AttemptRecord {
     pub address: Option<String>,
     /// How the connection was encrypted.
     pub tls: Option<String>,
-    /// The state that the attempt led to.
-    pub outcome: MessageState,
     /// The reply's code (RFC 5321 section 4.2).
     pub code: Option<u16>,
     /// Its enhanced status code (RFC 3463), as in `5.1.1`.

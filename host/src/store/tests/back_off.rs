@@ -1,6 +1,7 @@
 //! Messages that wait because their destination is backed off from.
 
 use super::*;
+use crate::delivery::queue::retry_schedule::after_last_reply;
 use crate::store::records::BackedOff;
 
 fn until(due: &Due, until: Timestamp) -> BackedOff {
@@ -19,7 +20,7 @@ async fn what_waits_for_a_destination_is_not_due_and_costs_no_attempt() {
     assert_eq!(leases.expect("works").len(), 1);
     let later = NOW.after(Duration::from_mins(5));
     let waiting: Vec<BackedOff> = due.iter().map(|it| until(it, later)).collect();
-    store.back_off(&waiting, NOW).await.expect("works");
+    store.back_off(&waiting, after_last_reply, NOW).await.expect("works");
     let file = store.message(held).await.expect("there");
     assert_eq!(file.row.state, "sending", "what is leased stays so");
     assert!(store.all_due(NOW).await.is_empty());
@@ -30,7 +31,7 @@ async fn what_waits_for_a_destination_is_not_due_and_costs_no_attempt() {
     assert!(again.iter().all(|it| it.attempts == 0 && it.first_at == Some(NOW)), "{again:?}");
     let latest = later.after(Duration::from_mins(30));
     let waiting: Vec<BackedOff> = again.iter().map(|it| until(it, latest)).collect();
-    store.back_off(&waiting, later).await.expect("works");
+    store.back_off(&waiting, after_last_reply, later).await.expect("works");
     for it in &again {
         let file = store.message(it.message_id).await.expect("there");
         let events: Vec<&str> = file.events.iter().map(|it| it.r#type.as_str()).collect();

@@ -11,11 +11,10 @@ async fn deferred(fixture: &Fixture, messages: u64, waits_for: Option<&str>) -> 
     for _ in 0..messages {
         fixture.commit(&[fixture.job(1, 1).await]).await;
         for it in lease(&fixture.store, "one", NOW).await {
-            let later = Some(NOW.after(Duration::from_hours(1)));
+            let next_attempt = NOW.after(Duration::from_hours(1));
             let waits_for = waits_for.map(waiting);
-            let settlement =
-                Settlement { waits_for, ..settled(&it, MessageState::Deferred, later) };
-            fixture.store.settle("one", &[settlement], NOW).await.expect("settles");
+            let deferred = settled(&it, AfterAttempt::Deferred { next_attempt, waits_for });
+            fixture.store.settle("one", &[deferred], NOW).await.expect("settles");
             ids.push(it.message_id);
         }
     }
@@ -42,11 +41,11 @@ async fn a_deferred_message_is_due_when_somebody_wants_it_and_only_once() {
     let leases = lease(store, "one", NOW).await;
     assert_eq!(store.retry(ids[0], NOW).await.expect("works"), RetryOutcome::Now, "it is sent now");
     let later = NOW.after(Duration::from_mins(5));
-    let settlement = settled(&leases[0], MessageState::Deferred, Some(later));
+    let settlement = settled(&leases[0], deferred_until(later));
     store.settle("one", &[settlement], NOW).await.expect("settles");
     assert!(due(store, later).await.iter().all(|it| !it.is_wanted));
     let leases = lease(store, "one", later).await;
-    let settlement = settled(&leases[0], MessageState::Delivered, None);
+    let settlement = settled(&leases[0], AfterAttempt::Delivered);
     store.settle("one", &[settlement], later).await.expect("settles");
     let gone = store.retry(ids[0], later).await.expect("works");
     assert_eq!(gone, RetryOutcome::Not(MessageState::Delivered));

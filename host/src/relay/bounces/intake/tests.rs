@@ -6,9 +6,8 @@ use super::*;
 use crate::clock::Timestamp;
 use crate::id::AccountId;
 use crate::mail::verp::Verp;
-use crate::message::state::MessageState;
 use crate::relay::bounces::reporters::tests::unasked;
-use crate::store::records::{AttemptRecord, NewMessage, RouteChoice, Settlement, Suppresses};
+use crate::store::records::{AfterAttempt, AttemptRecord, NewMessage, RouteChoice, Settlement};
 use crate::store::{MessageRow, test_data};
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
@@ -104,10 +103,8 @@ async fn deliver(store: &Store, account: AccountId, message: MessageId) {
     let settlement = Settlement {
         message_id: message,
         account_id: account,
-        state: MessageState::Delivered,
+        verdict: AfterAttempt::Delivered,
         reason: "250 OK".to_owned(),
-        next_attempt: None,
-        waits_for: None,
         attempt: AttemptRecord {
             number: 1,
             started_at: NOW,
@@ -116,14 +113,12 @@ async fn deliver(store: &Store, account: AccountId, message: MessageId) {
             host: None,
             address: None,
             tls: None,
-            outcome: MessageState::Delivered,
             code: Some(250),
             enhanced: None,
             reply: "250 OK".to_owned(),
             conversation: String::new(),
             is_uncertain: false,
         },
-        suppresses: Suppresses::Nobody,
     };
     store.settle("one", &[settlement], NOW).await.expect("settles");
 }
