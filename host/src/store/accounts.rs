@@ -92,10 +92,7 @@ impl Store {
         if done != 1 {
             return Err(StoreError::Missing { noun: "account", name: account.id.to_string() });
         }
-        match account.state {
-            AccountState::Active => self.let_go_on(account.id).await,
-            AccountState::Suspended => Ok(()),
-        }
+        Ok(())
     }
 
     /// Changes the brand of an account: sets the named fields, clears those without a value, and leaves

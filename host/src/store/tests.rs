@@ -292,6 +292,7 @@ async fn what_was_suppressed_or_suspended_meanwhile_is_not_sent() {
     let due = store.first_due().await.expect("readable");
     assert_eq!(due, Some(NOW.after(Duration::from_hours(1))), "it waits");
     store.update_account(&row).await.expect("active");
+    store.requeue_of_account(account).await.expect("requeued");
     assert_eq!(store.first_due().await.expect("readable"), Some(NOW), "it goes on at once");
     let new = NewSuppression {
         account_id: account,

@@ -42,6 +42,6 @@ async fn what_waits_for_a_destination_is_not_due_and_costs_no_attempt() {
         assert_eq!(queued.since, NOW, "since when it is deferred, and not only longer");
     }
     let hosts = ["mx.example".parse().expect("reads")].into();
-    assert_eq!(store.wake(&hosts, 10, later).await.expect("works"), 2, "when it recovers");
+    assert_eq!(store.requeue(&hosts, 10, later).await.expect("works"), 2, "when it recovers");
     assert_eq!(store.all_due(later).await.len(), 2);
 }
