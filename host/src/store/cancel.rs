@@ -1,7 +1,7 @@
 //! A message is canceled before anybody has begun to send it.
 
 use super::Store;
-use super::database::{Tx, column, inconsistent, sql};
+use super::database::{Tx, column, sql, word};
 use super::events::StateChange;
 use super::settle::write_states;
 use crate::clock::Timestamp;
@@ -54,8 +54,5 @@ pub async fn standing(tx: &mut Tx, id: MessageId) -> Result<(AccountId, MessageS
         .optional(&mut *tx)
         .await?
         .ok_or_else(|| StoreError::Missing { noun: "message", name: id.to_string() })?;
-    let word: String = column(&row, "state")?;
-    let state =
-        MessageState::from_name(&word).ok_or_else(|| inconsistent("messages", "state", &word))?;
-    Ok((column(&row, "account_id")?, state))
+    Ok((column(&row, "account_id")?, word(&row, "messages", "state", MessageState::from_name)?))
 }

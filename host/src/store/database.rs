@@ -18,7 +18,9 @@ pub(super) use arg::{IntoArg, args, digits, to_json};
 pub use convert::ConversionError;
 pub(super) use convert::convert;
 use inline::{Held, Inline};
-pub(super) use row::{Row, column, inconsistent, json, json_or_empty, parsed};
+pub(super) use row::{
+    Row, column, inconsistent, json, json_or_empty, moment, moment_or_none, parsed, word,
+};
 #[cfg(test)]
 pub(super) use sqlite::{PAGE_READERS, READERS, page_readers};
 pub(super) use sqlite::{check, open};

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::Store;
-use super::database::{Row, Tx, args, column, inconsistent, inserts, parsed, sql};
+use super::database::{Row, Tx, args, column, inconsistent, inserts, moment, parsed, sql};
 use crate::clock::Timestamp;
 use crate::id::{AccountId, DomainId, Identifier, MessageId, TemplateId, WebhookId};
 use crate::message::address::EmailAddress;
@@ -174,10 +174,10 @@ impl Store {
     /// Reads an event with the columns `sequence`, `id`, `type`, `detail` and `created_at`.
     pub(super) fn event_row(&self, row: &Row) -> Result<EventRow, StoreError> {
         Ok(EventRow {
-            id: self.event_ids.of(row)?.to_string(),
-            r#type: kind_of(row)?.as_str().to_owned(),
+            id: self.event_ids.of(row)?,
+            r#type: kind_of(row)?,
             detail: column(row, "detail")?,
-            at: Timestamp::from_millis(column(row, "created_at")?).rfc3339(),
+            at: moment(row, "created_at")?,
         })
     }
 }

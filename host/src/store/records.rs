@@ -8,14 +8,15 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use utoipa::ToSchema;
 
 use crate::clock::Timestamp;
 use crate::credit::Credits;
-use crate::id::{AccountId, DomainId, KeyId, MessageId};
+use crate::id::{AccountId, DomainId, EventId, KeyId, MessageId};
 use crate::message::address::EmailAddress;
+use crate::message::channel::Channel;
 use crate::message::state::MessageState;
 use crate::message::waits_for::WaitsFor;
+use crate::store::EventKind;
 
 pub use bounce::{BounceClass, BounceFacts, NewSuppression, Suppresses};
 pub use commit::{
@@ -71,8 +72,7 @@ pub enum Slot {
 #[derive(Debug, Clone)]
 pub struct NewMessage {
     pub id: MessageId,
-    /// Through which door it came: `api` or `smtp`.
-    pub channel: &'static str,
+    pub channel: Channel,
     /// Slug and revision of its template; none for a raw message.
     pub template: Option<(String, u64)>,
     /// The author: the address in From.
@@ -431,8 +431,7 @@ pub struct AttemptRecord {
 }
 
 /// Why an address is suppressed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SuppressionKind {
     /// The address does not take mail for good.
     Bounce,
@@ -452,15 +451,19 @@ impl SuppressionKind {
             Self::Manual => "manual",
         }
     }
+
+    /// The kind of that word.
+    #[must_use]
+    pub fn from_name(word: &str) -> Option<Self> {
+        [Self::Bounce, Self::Complaint, Self::Manual].into_iter().find(|it| it.as_str() == word)
+    }
 }
 
 /// One change of the state of a message or a domain.
 #[derive(Debug, Clone)]
 pub struct EventRow {
-    pub id: String,
-    /// `message.<state>` or `domain.<event>`.
-    pub r#type: String,
+    pub id: EventId,
+    pub r#type: EventKind,
     pub detail: String,
-    /// RFC 3339.
-    pub at: String,
+    pub at: Timestamp,
 }

@@ -97,7 +97,7 @@ impl Fixture {
     async fn balance(&self) -> i64 {
         let row = self.store.account(self.account, NOW).await.expect("there");
         let ledger = self.store.ledger(self.account, 1_000).await.expect("readable");
-        let sum: i64 = ledger.iter().map(|entry| entry.amount).sum();
+        let sum: i64 = ledger.iter().map(|entry| entry.amount.0).sum();
         assert_eq!(row.balance.0, sum, "the balance is the ledger's sum");
         sum
     }
@@ -267,7 +267,8 @@ async fn a_lease_is_settled_by_its_owner_only_and_comes_back_when_it_ends() {
     assert!(lease(store, "two", NOW).await.is_empty());
     let settlement = settled(&leases[0], AfterAttempt::Delivered);
     store.settle("two", std::slice::from_ref(&settlement), NOW).await.expect("settles");
-    let state = async || store.message(settlement.message_id).await.expect("there").row.state;
+    let state =
+        async || store.message(settlement.message_id).await.expect("there").row.state.to_string();
     assert_eq!(state().await, "sending");
     let again = lease(store, "two", end).await;
     assert_eq!((again[0].attempt, again[0].first_at), (2, NOW), "given up by the first attempt");
@@ -357,7 +358,7 @@ async fn a_row_that_cannot_be_read_fails_alone_and_is_paid_back() {
     let leases = lease(&fixture.store, "one", NOW).await;
     assert_eq!(leases.len(), 2, "the others are on their way");
     let ledger = fixture.store.ledger(fixture.account, 1).await.expect("readable");
-    assert_eq!((ledger[0].kind.as_str(), ledger[0].amount), ("refund", 1));
+    assert_eq!((ledger[0].kind.as_str(), ledger[0].amount.0), ("refund", 1));
     assert_eq!(ledger[0].message_id, Some(id));
     assert_eq!(fixture.balance().await, 3);
 }

@@ -22,7 +22,7 @@ async fn what_waits_for_a_destination_is_not_due_and_costs_no_attempt() {
     let waiting: Vec<BackedOff> = due.iter().map(|it| until(it, later)).collect();
     store.back_off(&waiting, after_last_reply, NOW).await.expect("works");
     let file = store.message(held).await.expect("there");
-    assert_eq!(file.row.state, "sending", "what is leased stays so");
+    assert_eq!(file.row.state.as_str(), "sending", "what is leased stays so");
     assert!(store.all_due(NOW).await.is_empty());
     assert_eq!(store.first_due().await.expect("readable"), Some(later), "so is its lane");
 

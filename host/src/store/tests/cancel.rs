@@ -26,7 +26,7 @@ async fn a_scheduled_and_a_queued_message_are_refunded_once_however_often_they_a
         }
         let file = fixture.store.message(id).await.expect("there");
         assert_eq!(
-            (file.row.state.as_str(), file.row.credits, file.row.refunded),
+            (file.row.state.as_str(), file.row.credits.0, file.row.refunded.0),
             ("canceled", 2, 2)
         );
         let events: Vec<&str> = file.events.iter().map(|it| it.r#type.as_str()).collect();
@@ -87,5 +87,5 @@ async fn what_was_called_back_is_not_leased_by_one_who_saw_it_before() {
     assert_eq!(fixture.store.cancel(id, NOW).await.expect("works"), Cancellation::Canceled);
     let until = NOW.after(Duration::from_mins(1));
     assert!(fixture.store.lease("one", &[id], NOW, until).await.expect("works").is_empty());
-    assert_eq!(fixture.store.message(id).await.expect("there").row.state, "canceled");
+    assert_eq!(fixture.store.message(id).await.expect("there").row.state.as_str(), "canceled");
 }
