@@ -8,7 +8,7 @@ use super::Store;
 use super::database::{Row, Tx, column, json, sql};
 use super::domain_keys;
 use super::domains::{DomainRow, domain_row, looks_like_another};
-use super::events::{About, record_event};
+use super::events::{About, EventRow, record_event};
 use crate::clock::Timestamp;
 use crate::domain::key::DkimKey;
 use crate::domain::look_alike::skeleton_of;
@@ -16,7 +16,6 @@ use crate::domain::state::Phase;
 use crate::domain::verification::DomainEvent;
 use crate::id::{AccountId, DomainId, Identifier};
 use crate::store::StoreError;
-use crate::store::records::EventRow;
 
 /// A domain with its last check and its keys.
 #[derive(Debug, Clone)]

@@ -4,13 +4,14 @@ use serde_json::{Map, Value};
 
 use super::Store;
 use super::database::{Row, column, inconsistent, json_or_empty, moment, parsed, sql, word};
+use super::events::EventRow;
 use super::message_pages::{COLUMNS, MessageRow, QUEUE, message_row};
 use crate::clock::Timestamp;
 use crate::id::MessageId;
 use crate::message::address::EmailAddress;
 use crate::message::state::MessageState;
 use crate::store::StoreError;
-use crate::store::records::{Body, EventRow, ReturnPath};
+use crate::store::records::{Body, ReturnPath};
 
 /// A message with its events, attempts and decisions.
 #[derive(Debug, Clone)]

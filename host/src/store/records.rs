@@ -11,12 +11,11 @@ use serde_json::Value;
 
 use crate::clock::Timestamp;
 use crate::credit::Credits;
-use crate::id::{AccountId, DomainId, EventId, KeyId, MessageId};
+use crate::id::{AccountId, DomainId, KeyId, MessageId};
 use crate::message::address::EmailAddress;
 use crate::message::channel::Channel;
 use crate::message::state::MessageState;
 use crate::message::waits_for::WaitsFor;
-use crate::store::EventKind;
 
 pub use bounce::{BounceClass, BounceFacts, NewSuppression, Suppresses};
 pub use commit::{
@@ -457,13 +456,4 @@ impl SuppressionKind {
     pub fn from_name(word: &str) -> Option<Self> {
         [Self::Bounce, Self::Complaint, Self::Manual].into_iter().find(|it| it.as_str() == word)
     }
-}
-
-/// One change of the state of a message or a domain.
-#[derive(Debug, Clone)]
-pub struct EventRow {
-    pub id: EventId,
-    pub r#type: EventKind,
-    pub detail: String,
-    pub at: Timestamp,
 }

@@ -2,7 +2,8 @@
 //! the suppression list, in one transaction.
 
 use super::database::{Row, Tx, column, parsed, sql};
-use super::events::{self, About, EventKind, StateChange, record_event};
+use super::event_kind::EventKind;
+use super::events::{self, About, StateChange, record_event};
 use super::settle::leave_queue;
 use super::{Store, suppressions};
 use crate::clock::Timestamp;

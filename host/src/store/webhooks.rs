@@ -12,7 +12,8 @@ use serde_json::json;
 
 use super::Store;
 use super::database::{Row, Tx, column, json, moment, moment_or_none, sql, to_json, word};
-use super::events::{About, EventKind, record_event};
+use super::event_kind::EventKind;
+use super::events::{About, record_event};
 use crate::clock::Timestamp;
 use crate::id::{AccountId, Identifier, WebhookId};
 use crate::store::StoreError;

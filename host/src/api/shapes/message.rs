@@ -9,8 +9,7 @@ use super::page::{Listed, PAGED, Page, PageDoc, WHOLE};
 use crate::clock::Timestamp;
 use crate::id::{AccountId, EventId, KeyId, MessageId};
 use crate::message::state::MessageState;
-use crate::store::records::EventRow;
-use crate::store::{AttemptRow, MessageDetails, MessageRow};
+use crate::store::{AttemptRow, EventRow, MessageDetails, MessageRow};
 
 /// A message in a list.
 #[derive(Serialize, ToSchema)]

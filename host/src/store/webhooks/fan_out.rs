@@ -8,9 +8,8 @@ use serde_json::{Map, Value};
 
 use super::super::Store;
 use super::super::database::{Row, Tx, args, column, each, json_or_empty, sql};
-use super::super::events::{
-    EventKind, FIRST_OF_DOMAINS, LAST_OF_DOMAINS, LAST_OF_MESSAGES, kind_of, subject_of,
-};
+use super::super::event_kind::{EventKind, FIRST_OF_DOMAINS, LAST_OF_DOMAINS, LAST_OF_MESSAGES};
+use super::super::events::{kind_of, subject_of};
 use super::{WebhookOwner, WebhookRow, webhook_row};
 use crate::clock::Timestamp;
 use crate::id::{AccountId, EventId, WebhookId};
