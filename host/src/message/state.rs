@@ -154,6 +154,27 @@ impl MessageState {
         }
     }
 
+    /// Whether a report that the message did not arrive can still be true of it. One that is still tried may have
+    /// arrived without our hearing of it.
+    #[must_use]
+    pub fn can_bounce(self) -> bool {
+        match self {
+            Self::Sending | Self::Deferred | Self::Delivered | Self::Relayed => true,
+            Self::Scheduled
+            | Self::Queued
+            | Self::Bounced
+            | Self::Failed
+            | Self::Suppressed
+            | Self::Canceled => false,
+        }
+    }
+
+    /// Whether its recipient can complain about it: it may have arrived, also where a report says that it did not.
+    #[must_use]
+    pub fn can_be_complained_about(self) -> bool {
+        self == Self::Bounced || self.can_bounce()
+    }
+
     /// Whether nothing follows.
     #[must_use]
     pub fn is_final(self) -> bool {
