@@ -108,7 +108,7 @@ fn all(backlog: &Backlog) -> Vec<NewDelivery> {
         webhooks: backlog.webhooks.iter().map(|it| it.id).collect(),
         sequence: event.sequence,
         event: event.id,
-        r#type: event.r#type.clone(),
+        r#type: event.r#type,
         body: "{}".to_owned(),
     };
     backlog.events.iter().map(each).collect()
