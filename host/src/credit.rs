@@ -34,4 +34,12 @@ impl EntryKind {
             EntryKind::Adjustment => "adjustment",
         }
     }
+
+    /// The kind of that word.
+    #[must_use]
+    pub fn from_name(word: &str) -> Option<Self> {
+        [Self::Grant, Self::Debit, Self::Refund, Self::Adjustment]
+            .into_iter()
+            .find(|it| it.as_str() == word)
+    }
 }

@@ -1,5 +1,6 @@
-//! The states of a message and what it waits for; addresses and status codes come from `waxwing_mail`.
+//! The states of a message, what it waits for and where it came from; addresses and status codes come from `waxwing_mail`.
 
+pub mod channel;
 pub mod state;
 pub mod waits_for;
 

@@ -17,6 +17,7 @@ mod domain_keys;
 mod domains;
 pub mod embedded;
 mod error;
+mod event_kind;
 mod events;
 pub mod facts;
 mod gauges;
@@ -58,12 +59,13 @@ pub use cancel::Cancellation;
 pub use decisions::{
     DecisionFilter, DecisionPage, DecisionRef, DecisionRow, InvalidDecisionRef, RefusalRecord,
 };
-pub use domain_checks::{CheckRow, Checked, DomainDetails, Sight};
+pub use domain_checks::{CheckRow, Checked, DomainDetails, OtherDomains, Sight};
 pub use domain_keys::{SealedKey, SigningKeys};
 pub use domains::{AddingFacts, DomainRow, NewDomain};
 pub use drive_while::drive_while;
 pub use error::StoreError;
-pub use events::EventKind;
+pub use event_kind::EventKind;
+pub use events::EventRow;
 pub use gauges::Gauges;
 pub use kept_answers::Origin;
 pub use message_details::{AttemptRow, MessageDetails, StoredMessage};

@@ -5,9 +5,10 @@ use std::hint::black_box;
 use criterion::{BatchSize, Criterion};
 use waxwing::clock::Clock;
 use waxwing::journey::accept::json;
-use waxwing::journey::accept::submission::{Channel, Submission};
+use waxwing::journey::accept::submission::Submission;
 use waxwing::mail::mime::{self, Outgoing};
 use waxwing::message::address::EmailAddress;
+use waxwing::message::channel::Channel;
 use waxwing::plugin::renderer::Part;
 use waxwing::store::records::Body;
 

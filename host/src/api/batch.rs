@@ -14,8 +14,9 @@ use super::state::Api;
 use crate::journey::accept::json::{Body, Item};
 use crate::journey::accept::rate_limit::Allowance;
 use crate::journey::accept::refusal::Refusal;
-use crate::journey::accept::submission::{Channel, Submission};
+use crate::journey::accept::submission::Submission;
 use crate::journey::{self, Reply};
+use crate::message::channel::Channel;
 use crate::store::records::Acceptance;
 
 const MAX_BATCH_MESSAGES: usize = 500;

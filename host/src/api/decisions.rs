@@ -16,7 +16,7 @@ use crate::id::{AccountId, DecisionId, MessageId};
 use crate::journey::accept::fair_share::ShareOwner;
 use crate::journey::accept::refusal::Refusal;
 use crate::plugin::Artifact;
-use crate::store::{DecisionFilter, DecisionRef, DecisionRow, StoreError};
+use crate::store::{DecisionFilter, DecisionRef, StoreError};
 use crate::upkeep::replay::{Brought, Replayed, replay};
 
 /// Which decisions.
@@ -59,7 +59,7 @@ pub async fn list(
     _: Operator,
     State(api): State<Api>,
     Query(query): Query<ListQuery>,
-) -> Result<Json<Page<DecisionRow>>, Problem> {
+) -> Result<Json<Page<DecisionRecord>>, Problem> {
     let filter = DecisionFilter {
         account: query.account,
         message: query.message,
@@ -71,7 +71,8 @@ pub async fn list(
     let _page = api.lists.admit(ShareOwner::Operator).await?;
     let page = api.store.decisions(&filter, query.after, limit).await;
     let page = page.map_err(|error| not_read(&error))?;
-    Ok(Json(Page::new(page.decisions, page.next)))
+    let decisions: Vec<_> = page.decisions.into_iter().map(DecisionRecord::from).collect();
+    Ok(Json(Page::new(decisions, page.next)))
 }
 
 /// One decision, by its own identifier or by that of its message.

@@ -68,8 +68,8 @@ pub async fn why_message(
     let (id, mut row) = (row.id, row);
     let why = if let Some((queued, why)) = why::message(id, &api.store, &api.admission).await? {
         // Read with what it waits for: the row may have been read before an attempt ended.
-        row.state = queued.state.to_string();
-        (row.updated_at, row.reason) = (queued.since.rfc3339(), queued.reason);
+        row.state = queued.state;
+        (row.updated_at, row.reason) = (queued.since, queued.reason);
         Some(why)
     } else {
         // It may have left the queue since.

@@ -21,8 +21,9 @@ use crate::journey::accept::json;
 use crate::journey::accept::rate_limit::Allowance;
 use crate::journey::accept::record_step;
 use crate::journey::accept::refusal::Refusal;
-use crate::journey::accept::submission::{Channel, Submission};
+use crate::journey::accept::submission::Submission;
 use crate::journey::{self, Reply};
+use crate::message::channel::Channel;
 use crate::store::records::{Acceptance, Idempotency};
 
 /// A request that came through everything that both send routes have in common.

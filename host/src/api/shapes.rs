@@ -37,19 +37,21 @@ pub use request::{
 };
 pub use send::{BatchResponse, BatchResult, Resent, SendResponse};
 pub use suppression::{
-    DeletedSuppression, Suppression, SuppressionPage, SuppressionResult, SuppressionResults,
+    DeletedSuppression, Suppression, SuppressionKind, SuppressionPage, SuppressionResult,
+    SuppressionResults,
 };
 pub use webhook::{
-    DeletedWebhook, NewWebhook, Replayed, Webhook, WebhookDelivery, WebhookDeliveryList,
-    WebhookList, WebhookTest,
+    DeletedWebhook, DeliveryState, NewWebhook, Replayed, Webhook, WebhookDelivery,
+    WebhookDeliveryList, WebhookList, WebhookTest,
 };
 
-/// Implements `From<row>` for an answer of the API whose members have the names of the row's columns.
+/// Implements `From<row>` for an answer of the API whose members have the names of the row's columns; one that is
+/// made of its column says how.
 macro_rules! from_row {
-    ($row:ty => $answer:ty { $($member:ident $(: $value:expr)?),* $(,)? }) => {
-        impl From<$row> for $answer {
-            fn from(row: $row) -> Self {
-                Self { $($member: from_row!(@member row $member $($value)?)),* }
+    ($row:ident: $type:ty => $answer:ty { $($member:ident $(: $value:expr)?),* $(,)? }) => {
+        impl From<$type> for $answer {
+            fn from($row: $type) -> Self {
+                Self { $($member: from_row!(@member $row $member $($value)?)),* }
             }
         }
     };

@@ -24,9 +24,6 @@ use crate::store::Suppressed;
 use crate::store::records::{NewSuppression, SuppressionKind};
 use parse::{FIELDS, items, wanted};
 
-const KINDS: [SuppressionKind; 3] =
-    [SuppressionKind::Bounce, SuppressionKind::Complaint, SuppressionKind::Manual];
-
 /// Which addresses.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -38,7 +35,7 @@ pub struct ListQuery {
     /// Those behind this address: the last one of the page before, or its `next`.
     after: Option<String>,
     /// Those of one kind.
-    #[param(inline, value_type = Option<SuppressionKind>)]
+    #[param(inline, value_type = Option<super::shapes::SuppressionKind>)]
     kind: Option<String>,
     /// This one only; letter case does not matter.
     #[param(format = "email")]
@@ -67,7 +64,7 @@ pub async fn list(
     let now = api.clock.now();
     if let Some(address) = address {
         let found = api.store.suppression(account, &address.folded(), now).await?;
-        let found = found.filter(|it| kind.is_none_or(|kind| it.kind == kind.as_str()));
+        let found = found.filter(|it| kind.is_none_or(|kind| it.kind == kind));
         return Ok(Json(Page::whole(found)));
     }
     let limit = query::limit(query.limit)?;
@@ -205,8 +202,7 @@ fn unanswered() -> Problem {
 }
 
 fn kind(text: &str) -> Result<SuppressionKind, &'static str> {
-    let known = KINDS.into_iter().find(|kind| kind.as_str() == text);
-    known.ok_or("must be bounce, complaint or manual")
+    SuppressionKind::from_name(text).ok_or("must be bounce, complaint or manual")
 }
 
 /// As it stands on the list; what is no address is on no list.

@@ -238,7 +238,7 @@ pub async fn test(
     tag = "webhooks", security(("apiKey" = [])),
     params(("webhook" = String, Path, description = "`whk_…`"),
            ("owner" = inline(Option<super::shapes::WebhookOwner>), Query, description = "Whose; the account's"),
-           ("state" = inline(Option<DeliveryState>), Query, description = "Only those in this state"),
+           ("state" = inline(Option<super::shapes::DeliveryState>), Query, description = "Only those in this state"),
            ("limit" = inline(Option<super::shapes::Limit>), Query, description = "At most so many; 50"),
            ("after" = inline(Option<EventId>), Query, description = "The last one of the page before")),
     responses((status = 200, description = "Deliveries", body = WebhookDeliveryList),

@@ -167,6 +167,9 @@ async fn change(
     change(&mut row.account);
     if row.account != before {
         opened.store.update_account(&row.account).await?;
+        if row.account.state == AccountState::Active {
+            opened.store.requeue_of_account(id).await?;
+        }
     }
     show(&row, target.output);
     Ok(())

@@ -1,7 +1,7 @@
 //! `waxwing credits`.
 
 use clap::Subcommand;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::error::CliError;
 use super::open::Target;
@@ -57,7 +57,8 @@ pub async fn run(command: CreditsCommand) -> Result<(), CliError> {
             let opened = target.open().await?;
             let row = opened.store.account(account, opened.clock.now()).await?;
             let ledger = opened.store.ledger(account, limit).await?;
-            let value = json!({"accountId": account, "balance": row.balance, "ledger": ledger});
+            let value = json!({"accountId": account, "balance": row.balance,
+                "ledger": ledger.iter().map(to_json).collect::<Vec<_>>()});
             target.output.one(&value, || {
                 let entries: Vec<String> = ledger.iter().map(entry).collect();
                 format!("{account}  balance {}\n{}", row.balance.0, entries.join("\n"))
@@ -67,11 +68,22 @@ pub async fn run(command: CreditsCommand) -> Result<(), CliError> {
     Ok(())
 }
 
+fn to_json(row: &LedgerRow) -> Value {
+    json!({
+        "kind": row.kind,
+        "amount": row.amount,
+        "messages": row.messages,
+        "messageId": row.message_id,
+        "reason": row.reason,
+        "at": row.at.rfc3339(),
+    })
+}
+
 fn entry(row: &LedgerRow) -> String {
     let messages = match row.messages {
         Some(1) => " of 1 message".to_owned(),
         Some(messages) => format!(" of {messages} messages"),
         None => String::new(),
     };
-    format!("  {}  {:>8}  {}{messages}", row.at, row.amount, row.kind)
+    format!("  {}  {:>8}  {}{messages}", row.at, row.amount.0, row.kind.as_str())
 }

@@ -10,10 +10,11 @@ mod sample;
 
 use std::sync::Arc;
 
-use super::accept::submission::{Channel, Content, Submission};
+use super::accept::submission::{Content, Submission};
 use super::render::Rendered;
 use crate::clock::Clock;
 use crate::id::DecisionId;
+use crate::message::channel::Channel;
 use crate::plugin::decision::Decision;
 use crate::store::records::{NewMessage, PluginDecision};
 use crate::store::seal::Seal;
@@ -35,7 +36,7 @@ impl Commit {
         self.sample(DecisionId::of(rendered.id), &rendered.decisions);
         let message = NewMessage {
             id: rendered.id,
-            channel: submission.channel.as_str(),
+            channel: submission.channel,
             template: rendered.template,
             sender: rendered.from,
             domain: rendered.domain,

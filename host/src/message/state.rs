@@ -42,6 +42,28 @@ pub enum OnRetry {
     Refuse,
 }
 
+/// What becomes of its sender's wish to call a message back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnCancel {
+    /// It is canceled, for this reason.
+    Cancel { reason: &'static str },
+    /// It is canceled already.
+    Done,
+    /// It is too late.
+    Refuse,
+}
+
+/// What becomes of the price of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refund {
+    /// The price stays paid: the message is still tried, or a server took or refused it.
+    Nothing,
+    /// The price is given back, once, unless an attempt may have arrived. The ledger says the reason.
+    UnlessArrived { reason: &'static str },
+}
+
+const CANCELED: &str = "canceled by its sender";
+
 impl MessageState {
     pub const ALL: [Self; 10] = [
         Self::Scheduled,
@@ -82,16 +104,37 @@ impl MessageState {
     /// Whether its sender can still cancel it. Not while it is being sent, even where nobody holds it after a
     /// crash: it may have arrived.
     #[must_use]
-    pub fn can_be_canceled(self) -> bool {
+    pub fn on_cancel(self) -> OnCancel {
         match self {
-            Self::Scheduled | Self::Queued | Self::Deferred => true,
+            Self::Scheduled | Self::Queued | Self::Deferred => {
+                OnCancel::Cancel { reason: CANCELED }
+            }
+            Self::Canceled => OnCancel::Done,
             Self::Sending
             | Self::Delivered
             | Self::Relayed
             | Self::Bounced
             | Self::Failed
-            | Self::Suppressed
-            | Self::Canceled => false,
+            | Self::Suppressed => OnCancel::Refuse,
+        }
+    }
+
+    /// What becomes of the price of a message that comes into this state: whoever pays for a message that no server
+    /// had gets the price back.
+    #[must_use]
+    pub fn refund(self) -> Refund {
+        match self {
+            Self::Failed | Self::Suppressed => {
+                Refund::UnlessArrived { reason: "the message never left" }
+            }
+            Self::Canceled => Refund::UnlessArrived { reason: CANCELED },
+            Self::Scheduled
+            | Self::Queued
+            | Self::Sending
+            | Self::Deferred
+            | Self::Delivered
+            | Self::Relayed
+            | Self::Bounced => Refund::Nothing,
         }
     }
 
@@ -109,6 +152,27 @@ impl MessageState {
             | Self::Suppressed
             | Self::Canceled => OnRetry::Refuse,
         }
+    }
+
+    /// Whether a report that the message did not arrive can still be true of it. One that is still tried may have
+    /// arrived without our hearing of it.
+    #[must_use]
+    pub fn can_bounce(self) -> bool {
+        match self {
+            Self::Sending | Self::Deferred | Self::Delivered | Self::Relayed => true,
+            Self::Scheduled
+            | Self::Queued
+            | Self::Bounced
+            | Self::Failed
+            | Self::Suppressed
+            | Self::Canceled => false,
+        }
+    }
+
+    /// Whether its recipient can complain about it: it may have arrived, also where a report says that it did not.
+    #[must_use]
+    pub fn can_be_complained_about(self) -> bool {
+        self == Self::Bounced || self.can_bounce()
     }
 
     /// Whether nothing follows.

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::fmt;
+use std::ops::Range;
 use std::str::FromStr;
 use std::sync::Arc;
 
@@ -77,6 +78,11 @@ impl From<&str> for Hosts {
     }
 }
 
+impl WaitsFor {
+    /// The texts of all [`Self::Account`], and of nothing else: an account's identifier begins with `acc_`.
+    pub const ACCOUNTS: Range<&str> = "acc_".."acc`";
+}
+
 impl fmt::Display for WaitsFor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -138,6 +144,8 @@ mod tests {
             (of(Hosts::Sandbox, None), "sandbox".to_owned()),
         ] {
             assert_eq!(waits_for.to_string(), text);
+            let is_account = matches!(waits_for, WaitsFor::Account(_));
+            assert_eq!(WaitsFor::ACCOUNTS.contains(&text.as_str()), is_account, "{text}");
             assert_eq!(text.parse(), Ok(waits_for));
         }
     }

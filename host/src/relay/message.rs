@@ -21,11 +21,12 @@ use waxwing_smtp::server::dialog::{Mail, Terms};
 
 use crate::clock::Timestamp;
 use crate::journey::accept::refusal::{Fault, Refusal, Refused};
-use crate::journey::accept::submission::{Channel, Content, Faulty, Raw, Submission};
+use crate::journey::accept::submission::{Content, Faulty, Raw, Submission};
 use crate::mail::field::Message;
 use crate::mail::raw::{Arrival, Protocol, RawMessage, Unfit};
 use crate::mail::submission_fixups::{Letters, NotCarriable, carriable};
 use crate::message::address::EmailAddress;
+use crate::message::channel::Channel;
 use crate::store::records::Idempotency;
 use x_waxwing_headers::XWaxwingHeaders;
 

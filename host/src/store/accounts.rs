@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Store;
-use super::database::{Row, column, inconsistent, json, sql};
+use super::database::{Row, column, inconsistent, json, moment, sql, word};
 use crate::account::brand::{Brand, BrandChanges, BrandField};
 use crate::account::plan::Plan;
 use crate::account::{Account, AccountState};
@@ -92,10 +92,7 @@ impl Store {
         if done != 1 {
             return Err(StoreError::Missing { noun: "account", name: account.id.to_string() });
         }
-        match account.state {
-            AccountState::Active => self.let_go_on(account.id).await,
-            AccountState::Suspended => Ok(()),
-        }
+        Ok(())
     }
 
     /// Changes the brand of an account: sets the named fields, clears those without a value, and leaves
@@ -176,12 +173,12 @@ impl Store {
         rows.iter()
             .map(|row| {
                 Ok(LedgerRow {
-                    kind: column(row, "kind")?,
-                    amount: column(row, "amount")?,
+                    kind: word(row, "ledger", "kind", EntryKind::from_name)?,
+                    amount: Credits(column(row, "amount")?),
                     messages: column(row, "messages")?,
                     message_id: column(row, "message_id")?,
                     reason: column(row, "reason")?,
-                    at: Timestamp::from_millis(column(row, "created_at")?).rfc3339(),
+                    at: moment(row, "created_at")?,
                 })
             })
             .collect()
@@ -189,20 +186,17 @@ impl Store {
 }
 
 /// One entry of a ledger.
-#[derive(Debug, Clone, serde::Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone)]
 pub struct LedgerRow {
-    /// `grant`, `debit`, `refund` or `adjustment`.
-    pub kind: String,
+    pub kind: EntryKind,
     /// Negative for a debit.
-    pub amount: i64,
+    pub amount: Credits,
     /// How many messages a debit pays for: all of the account's that one transaction accepted.
     pub messages: Option<u32>,
     /// The message of a refund; of a debit where an earlier version has written it.
     pub message_id: Option<MessageId>,
     pub reason: Option<String>,
-    /// RFC 3339.
-    pub at: String,
+    pub at: Timestamp,
 }
 
 /// The statement that reads one account; the facts read it in a transaction of their own.

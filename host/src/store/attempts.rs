@@ -17,7 +17,7 @@ pub async fn put(tx: &mut Tx, settled: &[&Settlement]) -> Result<(), StoreError>
             &attempt.host,
             &attempt.address,
             &attempt.tls,
-            attempt.outcome.as_str(),
+            settlement.verdict.state().as_str(),
             attempt.code,
             &attempt.enhanced,
             &attempt.reply,

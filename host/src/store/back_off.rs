@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::Store;
-use super::database::{args, each};
+use super::database::{args, column, each};
 use super::events::{self, StateChange};
 use super::queue::{correct_lanes, lane};
 use crate::clock::Timestamp;
@@ -13,16 +13,19 @@ use crate::message::state::MessageState;
 use crate::store::StoreError;
 use crate::store::records::{BackedOff, Lane};
 
-/// Characters of what a message's own last attempt was answered: other messages' destination says less.
-const LAST_REPLY_CHARS: u32 = 300;
-
 impl Store {
     /// Lets messages wait that are due and not leased. The first time each becomes `deferred`, with its event;
-    /// later only the reason changes. It names what the message's own last attempt was answered, if it had one.
+    /// later only the reason changes. `after_last_reply` puts what the message's own last attempt was answered into the
+    /// reason, if it had one.
     ///
     /// # Errors
     /// The database failed; nothing was written then.
-    pub async fn back_off(&self, waiting: &[BackedOff], now: Timestamp) -> Result<(), StoreError> {
+    pub async fn back_off(
+        &self,
+        waiting: &[BackedOff],
+        after_last_reply: impl Fn(&BackedOff, &str) -> String,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
         let mut tx = self.db.begin("back_off").await?;
         let waiting_until = waiting.iter().map(|it| {
             args![it.message_id, it.until.millis(), it.waits_for.to_string(), now.millis(),]
@@ -44,33 +47,42 @@ impl Store {
             held_back.push((it, lane.account_id));
             lanes.insert(lane);
         }
-        let newly = each(
-            "-- back_off: newly deferred
-             SELECT 1 AS is_new FROM messages WHERE id = $1 AND state <> 'deferred'",
+        let messages = each(
+            "-- back_off: messages
+             SELECT state <> 'deferred' AS is_new,
+                    (SELECT reply FROM attempts WHERE message_id = $1 ORDER BY number DESC LIMIT 1)
+                        AS last_reply
+             FROM messages WHERE id = $1",
             held_back.iter().map(|(it, _)| args![it.message_id]),
         )
         .find(&mut tx)
         .await?;
+        let mut reasons: Vec<String> = Vec::with_capacity(held_back.len());
+        let mut changes: Vec<StateChange<'_>> = Vec::new();
+        for ((it, account), row) in held_back.iter().zip(&messages) {
+            let message = it.message_id;
+            let missing = || StoreError::Missing { noun: "message", name: message.to_string() };
+            let row = row.as_ref().ok_or_else(missing)?;
+            let last_reply: Option<&str> = column(row, "last_reply")?;
+            reasons.push(
+                last_reply.map_or_else(|| it.reason.clone(), |said| after_last_reply(it, said)),
+            );
+            if column(row, "is_new")? {
+                let (state, reason) = (MessageState::Deferred, it.reason.as_str());
+                changes.push(StateChange { message, account: *account, state, reason });
+            }
+        }
         each(
             "-- back_off: state
-             UPDATE messages SET state = 'deferred', updated_at = $3, reason = $2 ||
-                 coalesce((SELECT '; its own last attempt: ' || substr(reply, 1, $4) FROM attempts
-                           WHERE message_id = $1 ORDER BY number DESC LIMIT 1), '')
-             WHERE id = $1",
+             UPDATE messages SET state = 'deferred', updated_at = $3, reason = $2 WHERE id = $1",
             held_back
                 .iter()
-                .map(|(it, _)| args![it.message_id, &it.reason, now.millis(), LAST_REPLY_CHARS]),
+                .zip(&reasons)
+                .map(|((it, _), reason)| args![it.message_id, reason, now.millis()]),
         )
         .run(&mut tx)
         .await?;
-        let newly = held_back.iter().zip(&newly).filter(|(_, row)| row.is_some());
-        let changes = newly.map(|((it, account), _)| StateChange {
-            message: it.message_id,
-            account: *account,
-            state: MessageState::Deferred,
-            reason: &it.reason,
-        });
-        events::record_changes(&mut tx, changes, now).await?;
+        events::record_changes(&mut tx, changes.iter().copied(), now).await?;
         correct_lanes(&mut tx, &lanes).await?;
         tx.commit().await
     }

@@ -1,14 +1,13 @@
 //! A message is canceled before anybody has begun to send it.
 
 use super::Store;
-use super::database::{Tx, column, inconsistent, sql};
-use super::events::{self, StateChange};
+use super::database::{Tx, column, sql, word};
+use super::events::StateChange;
+use super::settle::write_states;
 use crate::clock::Timestamp;
 use crate::id::{AccountId, MessageId};
-use crate::message::state::MessageState;
+use crate::message::state::{MessageState, OnCancel};
 use crate::store::StoreError;
-
-const REASON: &str = "canceled by its sender";
 
 /// What became of a wish to call a message back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,12 +27,11 @@ impl Store {
     pub async fn cancel(&self, id: MessageId, now: Timestamp) -> Result<Cancellation, StoreError> {
         let mut tx = self.db.begin("cancel").await?;
         let (account, state) = standing(&mut tx, id).await?;
-        if state == MessageState::Canceled {
-            return Ok(Cancellation::Canceled);
-        }
-        if !state.can_be_canceled() {
-            return Ok(Cancellation::TooLate(state));
-        }
+        let reason = match state.on_cancel() {
+            OnCancel::Cancel { reason } => reason,
+            OnCancel::Done => return Ok(Cancellation::Canceled),
+            OnCancel::Refuse => return Ok(Cancellation::TooLate(state)),
+        };
         let taken = sql("-- cancel: queue
              DELETE FROM queue WHERE message_id = $1 AND lease_owner IS NULL")
         .bind(id)
@@ -42,10 +40,8 @@ impl Store {
         if taken == 0 {
             return Ok(Cancellation::TooLate(MessageState::Sending));
         }
-        write(&mut tx, id, now).await?;
-        let change =
-            StateChange { message: id, account, state: MessageState::Canceled, reason: REASON };
-        events::record_changes(&mut tx, std::iter::once(change), now).await?;
+        let change = StateChange { message: id, account, state: MessageState::Canceled, reason };
+        write_states(&mut tx, &[change], now).await?;
         tx.commit().await?;
         Ok(Cancellation::Canceled)
     }
@@ -58,25 +54,5 @@ pub async fn standing(tx: &mut Tx, id: MessageId) -> Result<(AccountId, MessageS
         .optional(&mut *tx)
         .await?
         .ok_or_else(|| StoreError::Missing { noun: "message", name: id.to_string() })?;
-    let word: String = column(&row, "state")?;
-    let state =
-        MessageState::from_name(&word).ok_or_else(|| inconsistent("messages", "state", &word))?;
-    Ok((column(&row, "account_id")?, state))
-}
-
-/// The new state, and its price given back; once, by the ledger's own constraint.
-async fn write(tx: &mut Tx, id: MessageId, now: Timestamp) -> Result<(), StoreError> {
-    for statement in [
-        "-- cancel: state
-         UPDATE messages SET state = 'canceled', reason = $2, updated_at = $3 WHERE id = $1",
-        "-- cancel: refund
-         INSERT INTO ledger (account_id, kind, amount, message_id, reason, created_at)
-         SELECT account_id, 'refund', credits, id, $2, $3
-         FROM messages WHERE id = $1 AND credits > 0
-           AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.message_id = $1 AND a.uncertain = TRUE)
-         ON CONFLICT (message_id) WHERE kind = 'refund' DO NOTHING",
-    ] {
-        sql(statement).bind(id).bind(REASON).bind(now.millis()).run(&mut *tx).await?;
-    }
-    Ok(())
+    Ok((column(&row, "account_id")?, word(&row, "messages", "state", MessageState::from_name)?))
 }

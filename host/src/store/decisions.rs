@@ -4,11 +4,10 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use serde::Serialize;
 use serde_json::Value;
 
 use super::Store;
-use super::database::{Row, Statement, args, column, inserts, sql, to_json};
+use super::database::{Row, Statement, args, column, inserts, moment, sql, to_json};
 use super::identities::Added;
 use super::records::PluginDecision;
 use super::scan_batches::ScanBatches;
@@ -20,8 +19,7 @@ use crate::store::StoreError;
 const ACCEPTED: &str = "accepted";
 
 /// What was decided about one send.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DecisionRow {
     pub id: DecisionId,
     /// Whose send it was.
@@ -32,8 +30,7 @@ pub struct DecisionRow {
     pub outcome: String,
     /// What each plugin decided.
     pub plugins: Value,
-    /// RFC 3339.
-    pub created_at: String,
+    pub created_at: Timestamp,
 }
 
 /// A refusal, with what the plugins decided.
@@ -263,7 +260,7 @@ impl Store {
             message_id: column(row, "message_id")?,
             outcome: column(row, "outcome")?,
             plugins: self.identities.lengthen(&self.db.readers, row, column_of).await?,
-            created_at: Timestamp::from_millis(column(row, "created_at")?).rfc3339(),
+            created_at: moment(row, "created_at")?,
         })
     }
 }

@@ -8,14 +8,14 @@ use super::Store;
 use super::database::{Row, Tx, column, json, sql};
 use super::domain_keys;
 use super::domains::{DomainRow, domain_row, looks_like_another};
-use super::events::{About, record_event};
+use super::events::{About, EventRow, record_event};
 use crate::clock::Timestamp;
 use crate::domain::key::DkimKey;
 use crate::domain::look_alike::skeleton_of;
+use crate::domain::state::Phase;
 use crate::domain::verification::DomainEvent;
 use crate::id::{AccountId, DomainId, Identifier};
 use crate::store::StoreError;
-use crate::store::records::EventRow;
 
 /// A domain with its last check and its keys.
 #[derive(Debug, Clone)]
@@ -70,6 +70,17 @@ pub struct Checked {
     pub keys: Option<Vec<DkimKey>>,
     /// What happened to the domain, and why.
     pub event: Option<(DomainEvent, String)>,
+    pub others: OtherDomains,
+}
+
+/// What a check does to the domains of other accounts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OtherDomains {
+    /// Nothing.
+    Untouched,
+    /// Nothing is written where one that looks like this domain may send. Those of the same name in these phases
+    /// are checked at once.
+    Contested { recheck: &'static [Phase] },
 }
 
 impl Store {
@@ -179,10 +190,13 @@ impl Store {
         if let Some(keys) = &checked.keys {
             domain_keys::put(&mut tx, id, keys).await?;
         }
-        if let Some((event, detail)) = &checked.event {
-            if *event == DomainEvent::Verified && looks_like_another(&mut tx, id).await? {
+        if let OtherDomains::Contested { recheck } = checked.others {
+            if looks_like_another(&mut tx, id).await? {
                 return Ok(false);
             }
+            recheck_others(&mut tx, id, recheck, now).await?;
+        }
+        if let Some((event, detail)) = &checked.event {
             put_event(&mut tx, id, *event, detail, now).await?;
         }
         tx.commit().await?;
@@ -284,7 +298,6 @@ async fn put_judgement(tx: &mut Tx, row: &DomainRow) -> Result<(), StoreError> {
     .map(|_| ())
 }
 
-/// Writes what happened. Where a domain was proven, other accounts' domains of this name are due.
 async fn put_event(
     tx: &mut Tx,
     id: DomainId,
@@ -298,19 +311,27 @@ async fn put_event(
         .await?;
     let Some(row) = row else { return Ok(()) };
     let account: AccountId = column(&row, "account_id")?;
-    record_event(tx, event.into(), About::of(id), Some(account), detail, now).await?;
-    if event == DomainEvent::Verified {
-        sql("-- record_check: who else has this name
-             UPDATE domain_checks SET next_at = $1, number = number + 1 WHERE domain_id IN
-                 (SELECT other.id FROM domains own JOIN domains other USING (name)
-                  WHERE own.id = $2 AND other.id <> own.id
-                    AND other.phase IN ('verified', 'warned'))")
-        .bind(now.millis())
-        .bind(id)
-        .run(&mut *tx)
-        .await?;
-    }
-    Ok(())
+    record_event(tx, event.into(), About::of(id), Some(account), detail, now).await
+}
+
+/// Makes the other accounts' domains of this name due that are in one of these phases.
+async fn recheck_others(
+    tx: &mut Tx,
+    id: DomainId,
+    phases: &[Phase],
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    sql("-- record_check: who else has this name
+         UPDATE domain_checks SET next_at = $1, number = number + 1 WHERE domain_id IN
+             (SELECT other.id FROM domains own JOIN domains other USING (name)
+              WHERE own.id = $2 AND other.id <> own.id
+                AND other.phase IN (SELECT value FROM json_each($3)))")
+    .bind(now.millis())
+    .bind(id)
+    .list(&phases.iter().map(|it| it.as_str()).collect::<Vec<_>>())
+    .run(tx)
+    .await
+    .map(|_| ())
 }
 
 /// None where the domain has no checks.

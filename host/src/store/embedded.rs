@@ -7,9 +7,6 @@ use std::path::Path;
 use sqlx::sqlite::{SqliteAutoVacuum, SqliteConnectOptions};
 use sqlx::{ConnectOptions, Connection, Row, Sqlite, SqlitePool, Transaction};
 
-use super::database::sql;
-use super::{Store, StoreError};
-
 const IMMEDIATE: &str = "BEGIN IMMEDIATE";
 /// Free pages that always stay.
 const SPARE_PAGES: i64 = 1_000;
@@ -145,26 +142,6 @@ pub async fn excess(pool: &SqlitePool) -> Result<u32, sqlx::Error> {
 pub async fn cut(writer: &SqlitePool, pages: u32) -> Result<(), sqlx::Error> {
     let statement = sqlx::AssertSqlSafe(format!("PRAGMA incremental_vacuum({pages})"));
     sqlx::query(statement).persistent(false).execute(writer).await.map(|_| ())
-}
-
-impl Store {
-    /// Cuts at most `pages` of the free pages off the file that are more than it will soon use again.
-    /// Answers how many were left to cut.
-    pub async fn shrink(&self, pages: u32) -> Result<u32, StoreError> {
-        let excess = excess(self.db.readers.pool()).await.map_err(StoreError::during("shrink"))?;
-        if excess > 0 {
-            let mut cut = sql("PRAGMA incremental_vacuum(");
-            cut.push(&pages.min(excess).to_string()).push(")");
-            cut.run(&self.db.writer).await?;
-        }
-        Ok(excess)
-    }
-
-    /// Folds the write-ahead log into the file as far as readers allow, which waits for nobody: only then
-    /// the file becomes shorter on the disk.
-    pub async fn fold(&self) -> Result<(), StoreError> {
-        sql("PRAGMA wal_checkpoint(PASSIVE)").run(&self.db.writer).await.map(|_| ())
-    }
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! Why an operation of the store failed.
 
+use std::io;
+use std::path::PathBuf;
+
 use rusqlite::ffi;
 use sqlx::migrate::MigrateError;
-
-pub use super::database::ConversionError;
 
 /// Codes of SQLite for a row that its table does not allow. A trigger's own refusal is none of them.
 const CONSTRAINTS: [i32; 5] = [
@@ -36,6 +37,44 @@ pub enum DriverError {
     NoRow,
     #[error("column {name} does not hold what it should")]
     Column { name: String },
+}
+
+/// Why the database of an earlier version was not converted. It is as it was.
+#[derive(Debug, thiserror::Error)]
+pub enum ConversionError {
+    #[error(
+        "the database {file} of an earlier version is converted at the first start, for which {needed} bytes must \
+         be free on its disk, and {free} are; make room and start again"
+    )]
+    Disk { file: PathBuf, needed: u64, free: u64 },
+    #[error(
+        "the database {file} of an earlier version cannot be converted while another process has it open; end \
+         that process and start again"
+    )]
+    InUse { file: PathBuf },
+    #[error(
+        "the database of an earlier version cannot be converted: table {table}, column {column} holds `{value}`, \
+         which that version did not write there; correct the row, or restore a backup, and start again"
+    )]
+    Value { table: String, column: String, value: String },
+    #[error(
+        "the database of an earlier version was not converted: of {what} {before} the new file has {after}; run \
+         the earlier version, and report this"
+    )]
+    Unequal { what: String, before: i64, after: i64 },
+    #[error(
+        "the database of an earlier version was not converted: the new file is damaged ({found}); look at the disk \
+         and start again"
+    )]
+    Damaged { found: String },
+    #[error(
+        "the database was not converted: {path} is still there; end what has the database open and start again"
+    )]
+    Left { path: PathBuf },
+    #[error("the database was not converted: {path}: {source}")]
+    Io { path: PathBuf, source: io::Error },
+    #[error("the database of an earlier version was not converted: {0}")]
+    Database(#[from] rusqlite::Error),
 }
 
 /// The database did not do, or does not hold, what it should.

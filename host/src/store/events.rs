@@ -1,24 +1,30 @@
 //! Writes events, each in the transaction of the change that it tells of, and counts what messages came to.
 
 mod ids;
-mod kind;
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
 use super::Store;
-use super::database::{Row, Tx, args, column, inconsistent, inserts, parsed, sql};
+use super::database::{Row, Tx, args, column, inconsistent, inserts, moment, parsed, sql};
+use super::event_kind::{EventKind, SubjectKind};
 use crate::clock::Timestamp;
-use crate::id::{AccountId, DomainId, Identifier, MessageId, TemplateId, WebhookId};
+use crate::id::{AccountId, DomainId, EventId, Identifier, MessageId, TemplateId, WebhookId};
 use crate::message::address::EmailAddress;
 use crate::message::state::MessageState;
 use crate::store::StoreError;
-use crate::store::records::{BounceFacts, EventRow};
+use crate::store::records::BounceFacts;
 pub(super) use ids::EventIds;
-pub use kind::EventKind;
-use kind::SubjectKind;
-pub(super) use kind::{FIRST_OF_DOMAINS, LAST_OF_DOMAINS, LAST_OF_MESSAGES};
+
+/// One change of the state of a message or a domain.
+#[derive(Debug, Clone)]
+pub struct EventRow {
+    pub id: EventId,
+    pub r#type: EventKind,
+    pub detail: String,
+    pub at: Timestamp,
+}
 
 /// A change of a message's state.
 #[derive(Clone, Copy)]
@@ -174,10 +180,10 @@ impl Store {
     /// Reads an event with the columns `sequence`, `id`, `type`, `detail` and `created_at`.
     pub(super) fn event_row(&self, row: &Row) -> Result<EventRow, StoreError> {
         Ok(EventRow {
-            id: self.event_ids.of(row)?.to_string(),
-            r#type: kind_of(row)?.as_str().to_owned(),
+            id: self.event_ids.of(row)?,
+            r#type: kind_of(row)?,
             detail: column(row, "detail")?,
-            at: Timestamp::from_millis(column(row, "created_at")?).rfc3339(),
+            at: moment(row, "created_at")?,
         })
     }
 }

@@ -3,13 +3,15 @@
 use serde_json::{Map, Value};
 
 use super::Store;
-use super::database::{Row, column, inconsistent, json_or_empty, parsed, sql};
+use super::database::{Row, column, inconsistent, json_or_empty, moment, parsed, sql, word};
+use super::events::EventRow;
 use super::message_pages::{COLUMNS, MessageRow, QUEUE, message_row};
 use crate::clock::Timestamp;
 use crate::id::MessageId;
 use crate::message::address::EmailAddress;
+use crate::message::state::MessageState;
 use crate::store::StoreError;
-use crate::store::records::{Body, EventRow, ReturnPath};
+use crate::store::records::{Body, ReturnPath};
 
 /// A message with its events, attempts and decisions.
 #[derive(Debug, Clone)]
@@ -31,10 +33,10 @@ pub struct MessageDetails {
 pub struct AttemptRow {
     /// Which attempt, from 1.
     pub number: u32,
-    /// When it began, RFC 3339.
-    pub started_at: String,
-    /// When it ended, RFC 3339.
-    pub ended_at: String,
+    /// When it began.
+    pub started_at: Timestamp,
+    /// When it ended.
+    pub ended_at: Timestamp,
     /// `sandbox`, `direct`, or the name of a smarthost.
     pub route: String,
     /// The host that answered, or did not.
@@ -44,7 +46,7 @@ pub struct AttemptRow {
     /// How the connection was encrypted; none where it was not.
     pub tls: Option<String>,
     /// The state that it led to.
-    pub outcome: String,
+    pub outcome: MessageState,
     /// The SMTP reply code.
     pub code: Option<u16>,
     /// Its enhanced status code.
@@ -176,20 +178,19 @@ fn stored_message(row: &Row) -> Result<StoredMessage, StoreError> {
 }
 
 fn attempt_row(row: &Row) -> Result<AttemptRow, StoreError> {
-    let moment = |name| column(row, name).map(|at| Timestamp::from_millis(at).rfc3339());
     let conversation: Vec<u8> = column(row, "conversation")?;
     let conversation = Body::from_stored(conversation).unpack(None);
     let unreadable = || inconsistent("attempts", "conversation", "not LZ4");
     let conversation = conversation.ok_or_else(unreadable)?;
     Ok(AttemptRow {
         number: column(row, "number")?,
-        started_at: moment("started_at")?,
-        ended_at: moment("ended_at")?,
+        started_at: moment(row, "started_at")?,
+        ended_at: moment(row, "ended_at")?,
         route: column(row, "route")?,
         host: column(row, "host")?,
         address: column(row, "address")?,
         tls: column(row, "tls")?,
-        outcome: column(row, "outcome")?,
+        outcome: word(row, "attempts", "outcome", MessageState::from_name)?,
         code: column(row, "code")?,
         enhanced: column(row, "enhanced")?,
         reply: column(row, "reply")?,

@@ -7,12 +7,16 @@
 use serde_json::{Map, Value};
 
 use super::Store;
-use super::database::{Row, Statement, column, json_or_empty, sql, to_json};
+use super::database::{
+    Row, Statement, column, json_or_empty, moment, moment_or_none, sql, to_json, word,
+};
 use super::scan_batches::ScanBatches;
 use crate::account::key::Mode;
 use crate::clock::Timestamp;
+use crate::credit::Credits;
 use crate::id::{AccountId, Identifier, KeyId, MessageId};
 use crate::message::address::EmailAddress;
+use crate::message::channel::Channel;
 use crate::message::state::MessageState;
 use crate::store::StoreError;
 
@@ -35,8 +39,7 @@ pub struct MessageRow {
     pub account_id: AccountId,
     /// The key that it was sent with.
     pub key_id: KeyId,
-    /// Through which door it came.
-    pub channel: String,
+    pub channel: Channel,
     /// Its template; none for a message that came whole.
     pub template: Option<String>,
     /// The template's revision.
@@ -46,24 +49,24 @@ pub struct MessageRow {
     /// Envelope recipient.
     pub to: String,
     pub subject: String,
-    pub state: String,
+    pub state: MessageState,
     /// Why it stands there.
     pub reason: String,
-    pub credits: i64,
+    pub credits: Credits,
     /// What of that was given back.
-    pub refunded: i64,
+    pub refunded: Credits,
     /// The sender's own words to find it by.
     pub tags: Vec<String>,
     /// The sender's own facts about it.
     pub metadata: Map<String, Value>,
-    /// When it is attempted next, RFC 3339; none while an attempt is under way, or where it rests.
-    pub next_attempt_at: Option<String>,
-    /// When it was accepted, RFC 3339.
-    pub created_at: String,
-    /// When it last changed, RFC 3339.
-    pub updated_at: String,
-    /// When its recipient called it spam, RFC 3339.
-    pub complained_at: Option<String>,
+    /// When it is attempted next; none while an attempt is under way, or where it rests.
+    pub next_attempt_at: Option<Timestamp>,
+    /// When it was accepted.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+    /// When its recipient called it spam.
+    pub complained_at: Option<Timestamp>,
     /// The message that it sends once more.
     pub resent_from: Option<MessageId>,
 }
@@ -317,28 +320,26 @@ fn push_filter(query: &mut Statement, account: AccountId, filter: &MessageFilter
 
 /// Reads the [`COLUMNS`].
 pub fn message_row(row: &Row) -> Result<MessageRow, StoreError> {
-    let moment = |at: i64| Timestamp::from_millis(at).rfc3339();
-    let when = |name| column::<Option<i64>>(row, name).map(|it| it.map(moment));
     Ok(MessageRow {
         id: column(row, "id")?,
         account_id: column(row, "account_id")?,
         key_id: column(row, "key_id")?,
-        channel: column(row, "channel")?,
+        channel: word(row, "messages", "channel", Channel::from_name)?,
         template: column(row, "template_slug")?,
         template_revision: column(row, "template_revision")?,
         from: column(row, "sender")?,
         to: column(row, "recipient")?,
         subject: column(row, "subject")?,
-        state: column(row, "state")?,
+        state: word(row, "messages", "state", MessageState::from_name)?,
         reason: column(row, "reason")?,
-        credits: column(row, "credits")?,
-        refunded: column::<Option<i64>>(row, "refunded")?.unwrap_or(0),
+        credits: Credits(column(row, "credits")?),
+        refunded: Credits(column::<Option<i64>>(row, "refunded")?.unwrap_or(0)),
         tags: json_or_empty(row, "messages", "tags")?,
         metadata: json_or_empty(row, "messages", "metadata")?,
-        next_attempt_at: when("due_at")?,
-        created_at: moment(column(row, "created_at")?),
-        updated_at: moment(column(row, "updated_at")?),
-        complained_at: when("complained_at")?,
+        next_attempt_at: moment_or_none(row, "due_at")?,
+        created_at: moment(row, "created_at")?,
+        updated_at: moment(row, "updated_at")?,
+        complained_at: moment_or_none(row, "complained_at")?,
         resent_from: column(row, "resent_from")?,
     })
 }

@@ -12,8 +12,8 @@ use super::Store;
 use super::database::{Row, Tx, args, column, digits, each, inconsistent, parsed, sql};
 use super::events::StateChange;
 use super::message_details::unpacked;
-use super::recheck_at_lease::{end, hold_back, lease_facts};
-use super::settle::{give_up, write_states};
+use super::recheck_at_lease::{hold_back, lease_facts};
+use super::settle::{end, write_states};
 use crate::clock::Timestamp;
 use crate::id::{AccountId, Identifier, MessageId};
 use crate::message::state::MessageState;
@@ -204,9 +204,10 @@ impl Store {
         let accounts: BTreeSet<AccountId> = leases.iter().map(|it| it.account_id).collect();
         let facts = lease_facts(&mut tx, &accounts, &recipients, now).await?;
         let verdict = decide(leases, &facts);
-        give_up(&mut tx, &unreadable, verdict.unreadable, now).await?;
         hold_back(&mut tx, &verdict.waiting, now).await?;
-        end(&mut tx, &verdict.ended, now).await?;
+        let ended = verdict.ended.iter().map(|(it, end)| (it.message_id, it.account_id, *end));
+        let unreadable = unreadable.iter().map(|(id, account)| (*id, *account, verdict.unreadable));
+        end(&mut tx, &unreadable.chain(ended).collect::<Vec<_>>(), now).await?;
         let changes = verdict.sent.iter().map(|(lease, reason)| StateChange {
             message: lease.message_id,
             account: lease.account_id,

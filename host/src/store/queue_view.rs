@@ -1,7 +1,7 @@
 //! What the queue holds for somebody who asks why mail waits. Nothing is changed.
 
 use super::Store;
-use super::database::{Row, column, inconsistent, parsed, sql};
+use super::database::{Row, column, parsed, sql, word};
 use super::queue::due;
 use crate::clock::Timestamp;
 use crate::id::MessageId;
@@ -169,8 +169,7 @@ fn last_attempt(row: &Row) -> Result<LastAttempt, StoreError> {
 }
 
 fn state(row: &Row) -> Result<MessageState, StoreError> {
-    let word: String = column(row, "state")?;
-    MessageState::from_name(&word).ok_or_else(|| inconsistent("messages", "state", &word))
+    word(row, "messages", "state", MessageState::from_name)
 }
 
 fn waits_for(row: &Row) -> Result<Option<WaitsFor>, StoreError> {

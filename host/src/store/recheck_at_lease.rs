@@ -5,13 +5,13 @@ use std::collections::{BTreeSet, HashSet};
 use super::Store;
 use super::database::{Tx, args, column, each, sql};
 use super::events::StateChange;
-use super::settle::{leave_queue, refund, write_states};
+use super::settle::write_states;
 use super::suppressions::suppressed;
 use crate::clock::Timestamp;
-use crate::id::{AccountId, MessageId};
+use crate::id::AccountId;
 use crate::message::state::MessageState;
 use crate::store::StoreError;
-use crate::store::records::{Ended, HeldBack, LeaseFacts};
+use crate::store::records::{HeldBack, LeaseFacts};
 
 impl Store {
     /// Which of these accounts are suspended, and which of these folded addresses their lists suppress: what a lease is
@@ -72,18 +72,4 @@ pub async fn hold_back(
     .run(tx)
     .await
     .map(|_| ())
-}
-
-/// Ends messages that are never sent, and gives their price back.
-pub async fn end(tx: &mut Tx, ended: &[Ended], now: Timestamp) -> Result<(), StoreError> {
-    let changes = ended.iter().map(|it| StateChange {
-        message: it.lease.message_id,
-        account: it.lease.account_id,
-        state: it.state,
-        reason: it.reason,
-    });
-    write_states(tx, &changes.collect::<Vec<_>>(), now).await?;
-    let ids: Vec<MessageId> = ended.iter().map(|it| it.lease.message_id).collect();
-    leave_queue(tx, &ids).await?;
-    refund(tx, &ids, now).await
 }

@@ -9,12 +9,12 @@ use std::sync::Arc;
 use lz4_flex::block::{compress_prepend_size_with_dict, decompress_size_prepended_with_dict};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use utoipa::ToSchema;
 
 use crate::clock::Timestamp;
 use crate::credit::Credits;
 use crate::id::{AccountId, DomainId, KeyId, MessageId};
 use crate::message::address::EmailAddress;
+use crate::message::channel::Channel;
 use crate::message::state::MessageState;
 use crate::message::waits_for::WaitsFor;
 use crate::template::version::Dictionary;
@@ -23,7 +23,7 @@ pub use bounce::{BounceClass, BounceFacts, NewSuppression, Suppresses};
 pub use commit::{
     Accepted, CommitFacts, CreditEvent, CreditEventKind, IdempotencyKey, JobVerdict, Verdict,
 };
-pub use lease::{Ended, HeldBack, Interrupted, LeaseFacts, LeaseVerdict};
+pub use lease::{End, HeldBack, Interrupted, LeaseFacts, LeaseVerdict};
 
 /// All that one request commits, in one transaction.
 #[derive(Debug, Clone)]
@@ -73,8 +73,7 @@ pub enum Slot {
 #[derive(Debug, Clone)]
 pub struct NewMessage {
     pub id: MessageId,
-    /// Through which door it came: `api` or `smtp`.
-    pub channel: &'static str,
+    pub channel: Channel,
     /// Slug and revision of its template; none for a raw message.
     pub template: Option<(String, u64)>,
     /// The author: the address in From.
@@ -368,17 +367,57 @@ pub struct Lease {
 pub struct Settlement {
     pub message_id: MessageId,
     pub account_id: AccountId,
-    pub state: MessageState,
+    /// What becomes of the message.
+    pub verdict: AfterAttempt,
     /// Why, in the words of the server that said it.
     pub reason: String,
-    /// When the next attempt is due; none where it rests.
-    pub next_attempt: Option<Timestamp>,
-    /// The hosts that it waits for: when they recover, its delivery resumes before its time.
-    pub waits_for: Option<WaitsFor>,
     /// What happened in the attempt.
     pub attempt: AttemptRecord,
-    /// Whether the recipient goes on the account's suppression list.
-    pub suppresses: Suppresses,
+}
+
+/// What becomes of a message after an attempt. Where no other one follows, it leaves the queue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AfterAttempt {
+    /// Another attempt follows.
+    Deferred {
+        next_attempt: Timestamp,
+        /// The hosts that it waits for: when they recover, its delivery resumes before its time.
+        waits_for: Option<WaitsFor>,
+    },
+    Delivered,
+    Relayed,
+    Bounced(Suppresses),
+    Failed(Suppresses),
+}
+
+impl AfterAttempt {
+    /// The state that the message is in then.
+    #[must_use]
+    pub fn state(&self) -> MessageState {
+        match self {
+            Self::Deferred { .. } => MessageState::Deferred,
+            Self::Delivered => MessageState::Delivered,
+            Self::Relayed => MessageState::Relayed,
+            Self::Bounced(_) => MessageState::Bounced,
+            Self::Failed(_) => MessageState::Failed,
+        }
+    }
+
+    #[must_use]
+    pub fn waits_for(&self) -> Option<&WaitsFor> {
+        match self {
+            Self::Deferred { waits_for, .. } => waits_for.as_ref(),
+            Self::Delivered | Self::Relayed | Self::Bounced(_) | Self::Failed(_) => None,
+        }
+    }
+
+    #[must_use]
+    pub fn next_attempt(&self) -> Option<Timestamp> {
+        match self {
+            Self::Deferred { next_attempt, .. } => Some(*next_attempt),
+            Self::Delivered | Self::Relayed | Self::Bounced(_) | Self::Failed(_) => None,
+        }
+    }
 }
 
 /// What happened in one attempt.
@@ -396,8 +435,6 @@ pub struct AttemptRecord {
     pub address: Option<String>,
     /// How the connection was encrypted.
     pub tls: Option<String>,
-    /// The state that the attempt led to.
-    pub outcome: MessageState,
     /// The reply's code (RFC 5321 section 4.2).
     pub code: Option<u16>,
     /// Its enhanced status code (RFC 3463), as in `5.1.1`.
@@ -411,8 +448,7 @@ pub struct AttemptRecord {
 }
 
 /// Why an address is suppressed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SuppressionKind {
     /// The address does not take mail for good.
     Bounce,
@@ -432,15 +468,10 @@ impl SuppressionKind {
             Self::Manual => "manual",
         }
     }
-}
 
-/// One change of the state of a message or a domain.
-#[derive(Debug, Clone)]
-pub struct EventRow {
-    pub id: String,
-    /// `message.<state>` or `domain.<event>`.
-    pub r#type: String,
-    pub detail: String,
-    /// RFC 3339.
-    pub at: String,
+    /// The kind of that word.
+    #[must_use]
+    pub fn from_name(word: &str) -> Option<Self> {
+        [Self::Bounce, Self::Complaint, Self::Manual].into_iter().find(|it| it.as_str() == word)
+    }
 }

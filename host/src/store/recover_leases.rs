@@ -32,9 +32,9 @@ impl Store {
             .iter()
             .map(|row| Ok(settle(interrupted(row)?, now)))
             .collect::<Result<_, StoreError>>()?;
+        attempts::put(&mut tx, &ended.iter().collect::<Vec<_>>()).await?;
         let changes: Vec<StateChange<'_>> = ended.iter().map(change).collect();
         write_states(&mut tx, &changes, now).await?;
-        attempts::put(&mut tx, &ended.iter().collect::<Vec<_>>()).await?;
         tx.commit().await?;
         Ok(ended.len())
     }

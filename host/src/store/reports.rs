@@ -2,7 +2,8 @@
 //! the suppression list, in one transaction.
 
 use super::database::{Row, Tx, column, parsed, sql};
-use super::events::{self, About, EventKind, StateChange, record_event};
+use super::event_kind::EventKind;
+use super::events::{self, About, StateChange, record_event};
 use super::settle::leave_queue;
 use super::{Store, suppressions};
 use crate::clock::Timestamp;
@@ -148,11 +149,12 @@ async fn bounce(tx: &mut Tx, report: &NewReport, now: Timestamp) -> Result<Recor
     let id = report.message_id;
     let row = sql("-- bounce
          UPDATE messages SET state = 'bounced', reason = $2, updated_at = $3
-         WHERE id = $1 AND state IN ('delivered', 'relayed', 'deferred', 'sending')
+         WHERE id = $1 AND state IN (SELECT value FROM json_each($4))
          RETURNING account_id")
     .bind(id)
     .bind(&report.reason)
     .bind(now.millis())
+    .list(&states(MessageState::can_bounce))
     .optional(&mut *tx)
     .await?;
     let Some(row) = row else { return Ok(Recorded::Before) };
@@ -167,16 +169,21 @@ async fn bounce(tx: &mut Tx, report: &NewReport, now: Timestamp) -> Result<Recor
     Ok(Recorded::Now)
 }
 
+fn states(of: fn(MessageState) -> bool) -> Vec<MessageState> {
+    MessageState::ALL.into_iter().filter(|it| of(*it)).collect()
+}
+
 /// Marks a message: a complaint is no state, for the message has arrived.
 async fn complain(tx: &mut Tx, report: &NewReport, now: Timestamp) -> Result<Recorded, StoreError> {
     let id = report.message_id;
     let row = sql("-- complain
          UPDATE messages SET complained_at = $2
          WHERE id = $1 AND complained_at IS NULL
-           AND state IN ('delivered', 'relayed', 'deferred', 'sending', 'bounced')
+           AND state IN (SELECT value FROM json_each($3))
          RETURNING account_id")
     .bind(id)
     .bind(now.millis())
+    .list(&states(MessageState::can_be_complained_about))
     .optional(&mut *tx)
     .await?;
     let Some(row) = row else { return Ok(Recorded::Before) };

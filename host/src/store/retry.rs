@@ -1,4 +1,4 @@
-//! Messages that go on before their time: somebody wants it, or their destination takes mail again.
+//! Messages that are due before their time: somebody wants it, or what they wait for has recovered.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::store::StoreError;
 /// Messages of one transaction: others write, too.
 const BATCH_ROWS: u32 = 2_000;
 /// Destinations that are tried at one time after a start.
-const MAX_DESTINATIONS_WOKEN: u32 = 10_000;
+const MAX_DESTINATIONS_REQUEUED: u32 = 10_000;
 
 /// Each looks at so many messages and says which of them fit: one statement that looked for as many as fit
 /// would read the whole queue where none does.
@@ -23,20 +23,20 @@ const LOOK_FOR_WANTED: &str = "-- retry_all: look
            due_at > $1 AND lease_owner IS NULL AND (attempts > 0 OR waits_for IS NOT NULL)
                AND ($3 IS NULL OR account_id = $3) AND ($4 IS NULL OR lane = $4) AS fits
     FROM queue WHERE message_id > $2 ORDER BY message_id LIMIT $5";
-const LOOK_FOR_WAITING: &str = "-- wake_all: look
-    SELECT message_id, waits_for IS NOT NULL AND substr(waits_for, 1, 4) <> 'acc_' AS fits
+const LOOK_FOR_WAITING: &str = "-- requeue_all: look
+    SELECT message_id, waits_for IS NOT NULL AND (waits_for < $3 OR waits_for >= $4) AS fits
     FROM queue WHERE message_id > $1 ORDER BY message_id LIMIT $2";
-/// From each name to the next one, and past the accounts that are suspended.
-const ONE_OF_EACH: &str = "-- wake_one_of_each: look
+/// From each name to the next one, and past the accounts that are suspended: their names are from $3 up to $4.
+const ONE_OF_EACH: &str = "-- requeue_one_of_each: look
     WITH RECURSIVE names (name) AS (
         SELECT min(waits_for) FROM queue WHERE waits_for > $1
         UNION ALL
         SELECT (SELECT min(waits_for) FROM queue
-                WHERE waits_for > CASE WHEN substr(name, 1, 4) = 'acc_' THEN 'acc`' ELSE name END)
+                WHERE waits_for > CASE WHEN name >= $3 AND name < $4 THEN $4 ELSE name END)
         FROM names WHERE name IS NOT NULL)
     SELECT name, (SELECT message_id FROM queue WHERE waits_for = name ORDER BY due_at LIMIT 1)
                      AS message_id
-    FROM names WHERE name IS NOT NULL AND substr(name, 1, 4) <> 'acc_' LIMIT $2";
+    FROM names WHERE name IS NOT NULL AND (name < $3 OR name >= $4) LIMIT $2";
 
 /// What became of a wish to try a message again now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,13 +114,13 @@ impl Store {
         }
     }
 
-    /// Lets mail go on that was held back while its account was suspended: it is due since then.
+    /// Requeues mail that was held back while its account was suspended: it is due since then.
     ///
     /// # Errors
     /// The database failed; some may be due by then.
-    pub(super) async fn let_go_on(&self, account: AccountId) -> Result<(), StoreError> {
+    pub async fn requeue_of_account(&self, account: AccountId) -> Result<(), StoreError> {
         loop {
-            let gone = sql("-- let_go_on
+            let requeued = sql("-- requeue_of_account
                  UPDATE queue SET waits_for = NULL,
                      due_at = (SELECT updated_at FROM messages WHERE id = message_id)
                  WHERE message_id IN (
@@ -130,7 +130,7 @@ impl Store {
             .bind(BATCH_ROWS)
             .run(&self.db.writer)
             .await?;
-            if gone < u64::from(BATCH_ROWS) {
+            if requeued < u64::from(BATCH_ROWS) {
                 return Ok(());
             }
         }
@@ -151,14 +151,14 @@ impl Store {
     }
 
     /// Makes up to `most` messages due that wait for any of these hosts. Answers how many.
-    pub async fn wake(
+    pub async fn requeue(
         &self,
         hosts: &BTreeSet<WaitsFor>,
         most: u32,
         now: Timestamp,
     ) -> Result<u64, StoreError> {
         sql(
-            "-- wake
+            "-- requeue
              UPDATE queue SET due_at = CASE WHEN due_at < $1 THEN due_at ELSE $1 END, waits_for = NULL
              WHERE message_id IN (
                  SELECT message_id FROM queue
@@ -174,14 +174,14 @@ impl Store {
 
     /// Makes the next of those messages due that wait under that name, where as many as `many` do.
     /// Answers how many.
-    pub async fn wake_one_of_many(
+    pub async fn requeue_one_of_many(
         &self,
         waits_for: &WaitsFor,
         many: u32,
         now: Timestamp,
     ) -> Result<u64, StoreError> {
         sql(
-            "-- wake_one_of_many
+            "-- requeue_one_of_many
              UPDATE queue SET due_at = CASE WHEN due_at < $1 THEN due_at ELSE $1 END, waits_for = NULL
              WHERE message_id = (
                  SELECT message_id FROM queue WHERE waits_for = $2 ORDER BY due_at LIMIT 1)
@@ -197,41 +197,53 @@ impl Store {
     /// Makes one message due of those that wait for each destination: nobody knows any more how they
     /// were. Of at most 10,000 behind `after`, in the order of their names. Answers how many, and the
     /// last name where there may be more.
-    pub async fn wake_one_of_each(
+    pub async fn requeue_one_of_each(
         &self,
         after: &str,
         now: Timestamp,
     ) -> Result<(u64, Option<String>), StoreError> {
-        let rows =
-            sql(ONE_OF_EACH).bind(after).bind(MAX_DESTINATIONS_WOKEN).all(&self.db.readers).await?;
+        let rows = sql(ONE_OF_EACH)
+            .bind(after)
+            .bind(MAX_DESTINATIONS_REQUEUED)
+            .bind(WaitsFor::ACCOUNTS.start)
+            .bind(WaitsFor::ACCOUNTS.end)
+            .all(&self.db.readers)
+            .await?;
         let ids = rows.iter().map(|row| column(row, "message_id")).collect::<Result<_, _>>()?;
-        let woken = self.wake_these(ids, now).await?;
-        let is_full = rows.len() >= usize::try_from(MAX_DESTINATIONS_WOKEN).unwrap_or(usize::MAX);
+        let requeued = self.requeue_these(ids, now).await?;
+        let is_full =
+            rows.len() >= usize::try_from(MAX_DESTINATIONS_REQUEUED).unwrap_or(usize::MAX);
         let last = rows.last().filter(|_| is_full);
-        Ok((woken, last.map(|row| column(row, "name")).transpose()?))
+        Ok((requeued, last.map(|row| column(row, "name")).transpose()?))
     }
 
     /// Makes messages due that wait for a destination, whichever it is: they may go another way now. Looks
     /// at no more than 2,000 behind `after`, in the order of their identifiers. Answers how many, and the last
     /// identifier where there may be more.
-    pub async fn wake_all(
+    pub async fn requeue_all(
         &self,
         after: MessageId,
         now: Timestamp,
     ) -> Result<(u64, Option<MessageId>), StoreError> {
-        let rows = sql(LOOK_FOR_WAITING).bind(after).bind(BATCH_ROWS).all(&self.db.readers).await?;
-        let woken = self.wake_these(fitting(&rows)?, now).await?;
+        let rows = sql(LOOK_FOR_WAITING)
+            .bind(after)
+            .bind(BATCH_ROWS)
+            .bind(WaitsFor::ACCOUNTS.start)
+            .bind(WaitsFor::ACCOUNTS.end)
+            .all(&self.db.readers)
+            .await?;
+        let requeued = self.requeue_these(fitting(&rows)?, now).await?;
         let is_full = rows.len() >= usize::try_from(BATCH_ROWS).unwrap_or(usize::MAX);
         let last = rows.last().filter(|_| is_full);
-        Ok((woken, last.map(|row| column(row, "message_id")).transpose()?))
+        Ok((requeued, last.map(|row| column(row, "message_id")).transpose()?))
     }
 
-    async fn wake_these(&self, ids: Vec<MessageId>, now: Timestamp) -> Result<u64, StoreError> {
+    async fn requeue_these(&self, ids: Vec<MessageId>, now: Timestamp) -> Result<u64, StoreError> {
         if ids.is_empty() {
             return Ok(0);
         }
         sql(
-            "-- wake_these
+            "-- requeue_these
              UPDATE queue SET due_at = CASE WHEN due_at < $1 THEN due_at ELSE $1 END, waits_for = NULL
              WHERE message_id IN (SELECT unhex(value) FROM json_each($2))
                AND waits_for IS NOT NULL AND lease_owner IS NULL",

@@ -7,9 +7,9 @@ use super::events::{self, StateChange};
 use super::{Store, attempts, suppressions};
 use crate::clock::Timestamp;
 use crate::id::{AccountId, MessageId};
-use crate::message::state::MessageState;
+use crate::message::state::Refund;
 use crate::store::StoreError;
-use crate::store::records::{BounceFacts, Settlement, Suppresses};
+use crate::store::records::{AfterAttempt, BounceFacts, End, Settlement, Suppresses};
 
 impl Store {
     /// Writes how attempts ended, each with its event. A message that is no longer held stays as it is,
@@ -24,15 +24,26 @@ impl Store {
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let mut tx = self.db.begin("settle").await?;
-        let (waiting, resting): (Vec<&Settlement>, Vec<&Settlement>) =
-            settlements.iter().partition(|it| it.next_attempt.is_some());
-        let ids = resting.iter().map(|it| it.message_id);
+        let mut waiting: Vec<(MessageId, Timestamp, Option<String>)> = Vec::new();
+        let mut leaving: Vec<MessageId> = Vec::new();
+        for it in settlements {
+            match &it.verdict {
+                AfterAttempt::Deferred { next_attempt, waits_for } => {
+                    let waits_for = waits_for.as_ref().map(ToString::to_string);
+                    waiting.push((it.message_id, *next_attempt, waits_for));
+                }
+                AfterAttempt::Delivered
+                | AfterAttempt::Relayed
+                | AfterAttempt::Bounced(_)
+                | AfterAttempt::Failed(_) => leaving.push(it.message_id),
+            }
+        }
         let held = sql("-- settle: at rest
              DELETE FROM queue
              WHERE lease_owner = $1 AND message_id IN (SELECT unhex(value) FROM json_each($2))
              RETURNING message_id")
         .bind(owner)
-        .ids(ids)
+        .ids(leaving)
         .all(&mut tx)
         .await?;
         let mut held: HashSet<MessageId> =
@@ -41,44 +52,56 @@ impl Store {
             "-- settle: another attempt
              UPDATE queue SET due_at = $3, waits_for = $4, lease_owner = NULL, lease_until = NULL
              WHERE message_id = $2 AND lease_owner = $1",
-            waiting.iter().map(|it| {
-                let due = it.next_attempt.map(Timestamp::millis);
-                args![owner, it.message_id, due, it.waits_for.as_ref().map(ToString::to_string)]
-            }),
+            waiting.iter().map(|(id, due, waits_for)| args![owner, *id, due.millis(), waits_for]),
         )
         .run(&mut tx)
         .await?;
         let updated = waiting.iter().zip(updated).filter(|(_, rows)| *rows == 1);
-        held.extend(updated.map(|(it, _)| it.message_id));
+        held.extend(updated.map(|((id, ..), _)| *id));
         let (settled, told_late): (Vec<&Settlement>, Vec<&Settlement>) =
             settlements.iter().partition(|it| held.contains(&it.message_id));
+        let told_late = still_kept(&mut tx, told_late).await?;
+        attempts::put(&mut tx, &[settled.as_slice(), &told_late].concat()).await?;
         let changes: Vec<StateChange<'_>> = settled.iter().map(|it| change(it)).collect();
         write_states(&mut tx, &changes, now).await?;
-        attempts::put(&mut tx, &settled).await?;
-        let told_late = still_kept(&mut tx, told_late).await?;
-        attempts::put(&mut tx, &told_late).await?;
         for settlement in &settled {
-            suppress(&mut tx, settlement, now).await?;
-            if settlement.state == MessageState::Bounced {
-                let attempt = &settlement.attempt;
-                let facts = BounceFacts {
-                    code: attempt.code,
-                    enhanced: attempt.enhanced.clone(),
-                    class: settlement.suppresses.bounce_class(),
-                    remote_host: attempt.host.clone(),
-                };
-                events::add_bounce_facts(&mut tx, settlement.message_id, &facts, now).await?;
-            }
+            judge_recipient(&mut tx, settlement, now).await?;
         }
-        let failed = settled.iter().filter(|it| it.state == MessageState::Failed);
-        let failed: Vec<MessageId> = failed.map(|it| it.message_id).collect();
-        refund(&mut tx, &failed, now).await?;
         tx.commit().await
     }
 }
 
-async fn suppress(tx: &mut Tx, settlement: &Settlement, now: Timestamp) -> Result<(), StoreError> {
-    match &settlement.suppresses {
+/// What the end of an attempt means for its recipient's address, and what a bounce is told with.
+async fn judge_recipient(
+    tx: &mut Tx,
+    settlement: &Settlement,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let id = settlement.message_id;
+    match &settlement.verdict {
+        AfterAttempt::Deferred { .. } | AfterAttempt::Delivered | AfterAttempt::Relayed => Ok(()),
+        AfterAttempt::Failed(suppresses) => suppress(tx, id, suppresses, now).await,
+        AfterAttempt::Bounced(suppresses) => {
+            suppress(tx, id, suppresses, now).await?;
+            let attempt = &settlement.attempt;
+            let facts = BounceFacts {
+                code: attempt.code,
+                enhanced: attempt.enhanced.clone(),
+                class: suppresses.bounce_class(),
+                remote_host: attempt.host.clone(),
+            };
+            events::add_bounce_facts(tx, id, &facts, now).await
+        }
+    }
+}
+
+async fn suppress(
+    tx: &mut Tx,
+    message: MessageId,
+    suppresses: &Suppresses,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    match suppresses {
         Suppresses::Nobody => Ok(()),
         Suppresses::Now(new) => suppressions::put(tx, new, now).await,
         Suppresses::AfterAnotherFailure { new, since, until } => {
@@ -87,7 +110,7 @@ async fn suppress(tx: &mut Tx, settlement: &Settlement, now: Timestamp) -> Resul
                  WHERE m.id = $1 AND f.account_id = m.account_id AND f.recipient = m.recipient
                    AND f.id <> m.id AND f.state IN ('bounced', 'failed')
                    AND f.updated_at BETWEEN $2 AND $3 LIMIT 1")
-            .bind(settlement.message_id)
+            .bind(message)
             .bind(since.millis())
             .bind(until.millis())
             .optional(&mut *tx)
@@ -105,7 +128,7 @@ pub fn change(settlement: &Settlement) -> StateChange<'_> {
     StateChange {
         message: settlement.message_id,
         account: settlement.account_id,
-        state: settlement.state,
+        state: settlement.verdict.state(),
         reason: &settlement.reason,
     }
 }
@@ -129,26 +152,18 @@ async fn still_kept<'a>(
     Ok(settlements.into_iter().filter(|it| kept.contains(&it.message_id)).collect())
 }
 
-/// Ends messages whose rows cannot be read, by their identifiers alone.
-pub async fn give_up(
+/// Ends messages that are never sent, whoever holds them.
+pub async fn end(
     tx: &mut Tx,
-    unreadable: &[(MessageId, AccountId)],
-    reason: &str,
+    ended: &[(MessageId, AccountId, End)],
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let changes: Vec<StateChange<'_>> = unreadable
-        .iter()
-        .map(|(message, account)| StateChange {
-            message: *message,
-            account: *account,
-            state: MessageState::Failed,
-            reason,
-        })
-        .collect();
-    write_states(tx, &changes, now).await?;
-    let ids: Vec<MessageId> = unreadable.iter().map(|(message, _)| *message).collect();
-    leave_queue(tx, &ids).await?;
-    refund(tx, &ids, now).await
+    let change = |&(message, account, End { state, reason }): &(MessageId, AccountId, End)| {
+        StateChange { message, account, state, reason }
+    };
+    write_states(tx, &ended.iter().map(change).collect::<Vec<_>>(), now).await?;
+    let ids: Vec<MessageId> = ended.iter().map(|(message, ..)| *message).collect();
+    leave_queue(tx, &ids).await
 }
 
 /// Takes messages out of the queue, whoever holds them.
@@ -159,25 +174,8 @@ pub async fn leave_queue(tx: &mut Tx, ids: &[MessageId]) -> Result<(), StoreErro
         .map(|_| ())
 }
 
-/// Gives back the price of messages that have failed or were held back, which is to say never left; once,
-/// by the ledger's own constraint.
-pub async fn refund(tx: &mut Tx, ids: &[MessageId], now: Timestamp) -> Result<(), StoreError> {
-    each(
-        "-- refund
-         INSERT INTO ledger (account_id, kind, amount, message_id, reason, created_at)
-         SELECT account_id, 'refund', credits, id, 'the message never left', $2
-         FROM messages
-         WHERE id = $1 AND state IN ('failed', 'suppressed') AND credits > 0
-           AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.message_id = messages.id AND a.uncertain = TRUE)
-         ON CONFLICT (message_id) WHERE kind = 'refund' DO NOTHING",
-        ids.iter().map(|it| args![*it, now.millis()]),
-    )
-    .run(tx)
-    .await
-    .map(|_| ())
-}
-
-/// A change of state and its event, for many messages.
+/// A change of state, its event and what becomes of the price ([`crate::message::state::MessageState::refund`]), for many messages. The
+/// attempts that led to it are written before.
 pub async fn write_states(
     tx: &mut Tx,
     changes: &[StateChange<'_>],
@@ -190,5 +188,22 @@ pub async fn write_states(
     )
     .run(&mut *tx)
     .await?;
-    events::record_changes(tx, changes.iter().copied(), now).await
+    events::record_changes(tx, changes.iter().copied(), now).await?;
+    // Once, by the ledger's own constraint.
+    each(
+        "-- refund
+         INSERT INTO ledger (account_id, kind, amount, message_id, reason, created_at)
+         SELECT account_id, 'refund', credits, id, $2, $3
+         FROM messages
+         WHERE id = $1 AND credits > 0
+           AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.message_id = messages.id AND a.uncertain = TRUE)
+         ON CONFLICT (message_id) WHERE kind = 'refund' DO NOTHING",
+        changes.iter().filter_map(|it| match it.state.refund() {
+            Refund::Nothing => None,
+            Refund::UnlessArrived { reason } => Some(args![it.message, reason, now.millis()]),
+        }),
+    )
+    .run(tx)
+    .await
+    .map(|_| ())
 }

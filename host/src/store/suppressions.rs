@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use super::Store;
-use super::database::{Row, Tx, args, column, each, sql};
+use super::database::{Row, Tx, args, column, each, moment, moment_or_none, sql, word};
 use super::scan_batches::ScanBatches;
 use crate::clock::Timestamp;
 use crate::id::{AccountId, MessageId};
@@ -15,16 +15,15 @@ use crate::store::records::{NewSuppression, SuppressionKind};
 pub struct SuppressionRow {
     /// The address in lower case throughout.
     pub address: String,
-    /// `bounce`, `complaint` or `manual`.
-    pub kind: String,
+    pub kind: SuppressionKind,
     /// In the words of whoever put it there.
     pub reason: String,
     /// The message that bounced or was complained about.
     pub message_id: Option<MessageId>,
-    /// When it was put there, RFC 3339.
-    pub created_at: String,
-    /// When it is taken off, RFC 3339; none for never.
-    pub expires_at: Option<String>,
+    /// When it was put there.
+    pub created_at: Timestamp,
+    /// When it is taken off; none for never.
+    pub expires_at: Option<Timestamp>,
 }
 
 /// Which of these folded addresses are on their accounts' lists: one look for each, in the order of the list.
@@ -206,11 +205,11 @@ impl SuppressionRow {
     fn of(new: &NewSuppression, now: Timestamp) -> Self {
         Self {
             address: new.address.clone(),
-            kind: new.kind.as_str().to_owned(),
+            kind: new.kind,
             reason: new.reason.clone(),
             message_id: new.message_id,
-            created_at: now.rfc3339(),
-            expires_at: new.expires_at.map(Timestamp::rfc3339),
+            created_at: now,
+            expires_at: new.expires_at,
         }
     }
 }
@@ -231,14 +230,13 @@ async fn in_tx(
 }
 
 fn suppression_row(row: &Row) -> Result<SuppressionRow, StoreError> {
-    let expires: Option<i64> = column(row, "expires_at")?;
     Ok(SuppressionRow {
         address: column(row, "address")?,
-        kind: column(row, "kind")?,
+        kind: word(row, "suppressions", "kind", SuppressionKind::from_name)?,
         reason: column(row, "reason")?,
         message_id: column(row, "message_id")?,
-        created_at: Timestamp::from_millis(column(row, "created_at")?).rfc3339(),
-        expires_at: expires.map(|at| Timestamp::from_millis(at).rfc3339()),
+        created_at: moment(row, "created_at")?,
+        expires_at: moment_or_none(row, "expires_at")?,
     })
 }
 

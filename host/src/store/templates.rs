@@ -4,7 +4,8 @@ use serde_json::json;
 
 use super::Store;
 use super::database::{Row, column, inconsistent, json, parsed, sql};
-use super::events::{About, EventKind, record_event};
+use super::event_kind::EventKind;
+use super::events::{About, record_event};
 use crate::clock::Timestamp;
 use crate::id::{AccountId, TemplateId};
 use crate::store::StoreError;

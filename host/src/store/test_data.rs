@@ -10,6 +10,7 @@ use crate::account::plan::Plan;
 use crate::clock::Timestamp;
 use crate::credit::{Credits, EntryKind};
 use crate::id::{AccountId, DomainId, KeyId, MessageId};
+use crate::message::channel::Channel;
 
 pub async fn open_account(store: &Store, credits: i64, now: Timestamp) -> AccountId {
     let account = Account::new("test", Plan::named("pro"), now);
@@ -22,7 +23,7 @@ pub async fn open_account(store: &Store, credits: i64, now: Timestamp) -> Accoun
 pub fn new_message(now: Timestamp) -> NewMessage {
     NewMessage {
         id: MessageId::new(now),
-        channel: "api",
+        channel: Channel::Api,
         template: None,
         sender: "a@sandbox.test".parse().expect("valid"),
         domain: DomainId::new(now),

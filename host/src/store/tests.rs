@@ -34,8 +34,9 @@ use crate::journey::commit::decide::{Rules, decide};
 use crate::message::state::MessageState;
 use crate::store::StoreError;
 use crate::store::records::{
-    Answer, AttemptRecord, Body, BodyOf, Due, Idempotency, Job, JobOutcome, Lease, LeaseFacts,
-    NewMessage, NewSuppression, ReturnPath, Settlement, Slot, Suppresses, SuppressionKind,
+    AfterAttempt, Answer, AttemptRecord, Body, BodyOf, Due, Idempotency, Job, JobOutcome, Lease,
+    LeaseFacts, NewMessage, NewSuppression, ReturnPath, Settlement, Slot, Suppresses,
+    SuppressionKind,
 };
 use crate::template::version::TemplateSource;
 
@@ -97,7 +98,7 @@ impl Fixture {
     async fn balance(&self) -> i64 {
         let row = self.store.account(self.account, NOW).await.expect("there");
         let ledger = self.store.ledger(self.account, 1_000).await.expect("readable");
-        let sum: i64 = ledger.iter().map(|entry| entry.amount).sum();
+        let sum: i64 = ledger.iter().map(|entry| entry.amount.0).sum();
         assert_eq!(row.balance.0, sum, "the balance is the ledger's sum");
         sum
     }
@@ -226,14 +227,18 @@ async fn lease(store: &Store, owner: &str, now: Timestamp) -> Vec<Lease> {
     store.lease(owner, &ids, now, until).await.expect("leases")
 }
 
-fn settled(lease: &Lease, state: MessageState, next_attempt: Option<Timestamp>) -> Settlement {
+const FAILED: AfterAttempt = AfterAttempt::Failed(Suppresses::Nobody);
+
+fn deferred_until(next_attempt: Timestamp) -> AfterAttempt {
+    AfterAttempt::Deferred { next_attempt, waits_for: None }
+}
+
+fn settled(lease: &Lease, verdict: AfterAttempt) -> Settlement {
     Settlement {
         message_id: lease.message_id,
         account_id: lease.account_id,
-        state,
+        verdict,
         reason: "250 OK".to_owned(),
-        next_attempt,
-        waits_for: None,
         attempt: AttemptRecord {
             number: lease.attempt,
             started_at: NOW,
@@ -242,14 +247,12 @@ fn settled(lease: &Lease, state: MessageState, next_attempt: Option<Timestamp>) 
             host: None,
             address: None,
             tls: None,
-            outcome: state,
             code: Some(250),
             enhanced: None,
             reply: "250 OK".to_owned(),
             conversation: "S: 250 OK".to_owned(),
             is_uncertain: false,
         },
-        suppresses: Suppresses::Nobody,
     }
 }
 
@@ -263,9 +266,10 @@ async fn a_lease_is_settled_by_its_owner_only_and_comes_back_when_it_ends() {
     let body = store.body(leases[0].message_id).await.expect("readable");
     assert_eq!(body.as_deref(), Some(&b"Subject: Hi\r\n\r\nHi\r\n"[..]));
     assert!(lease(store, "two", NOW).await.is_empty());
-    let settlement = settled(&leases[0], MessageState::Delivered, None);
+    let settlement = settled(&leases[0], AfterAttempt::Delivered);
     store.settle("two", std::slice::from_ref(&settlement), NOW).await.expect("settles");
-    let state = async || store.message(settlement.message_id).await.expect("there").row.state;
+    let state =
+        async || store.message(settlement.message_id).await.expect("there").row.state.to_string();
     assert_eq!(state().await, "sending");
     let again = lease(store, "two", end).await;
     assert_eq!((again[0].attempt, again[0].first_at), (2, NOW), "given up by the first attempt");
@@ -290,6 +294,7 @@ async fn what_was_suppressed_or_suspended_meanwhile_is_not_sent() {
     let due = store.first_due().await.expect("readable");
     assert_eq!(due, Some(NOW.after(Duration::from_hours(1))), "it waits");
     store.update_account(&row).await.expect("active");
+    store.requeue_of_account(account).await.expect("requeued");
     assert_eq!(store.first_due().await.expect("readable"), Some(NOW), "it goes on at once");
     let new = NewSuppression {
         account_id: account,
@@ -313,7 +318,7 @@ async fn a_clock_that_was_ahead_leaves_nothing_waiting_for_its_time() {
     let ahead = NOW.after(Duration::from_hours(24));
     let leases = lease(store, "one", ahead).await;
     let next = ahead.after(Duration::from_mins(5));
-    let deferred = settled(&leases[0], MessageState::Deferred, Some(next));
+    let deferred = settled(&leases[0], deferred_until(next));
     store.settle("one", &[deferred], ahead).await.expect("settles");
     assert!(!store.is_ahead_of(ahead).await.expect("readable"), "the time is right");
     assert!(store.is_ahead_of(NOW).await.expect("readable"));
@@ -379,7 +384,7 @@ async fn a_row_that_cannot_be_read_fails_alone_and_is_paid_back() {
     let leases = lease(&fixture.store, "one", NOW).await;
     assert_eq!(leases.len(), 2, "the others are on their way");
     let ledger = fixture.store.ledger(fixture.account, 1).await.expect("readable");
-    assert_eq!((ledger[0].kind.as_str(), ledger[0].amount), ("refund", 1));
+    assert_eq!((ledger[0].kind.as_str(), ledger[0].amount.0), ("refund", 1));
     assert_eq!(ledger[0].message_id, Some(id));
     assert_eq!(fixture.balance().await, 3);
 }
@@ -391,13 +396,24 @@ async fn a_message_that_never_left_is_paid_back_once() {
     for _ in 0..2 {
         let leases = lease(&fixture.store, "one", NOW).await;
         let settlements: Vec<Settlement> =
-            leases.iter().map(|lease| settled(lease, MessageState::Failed, None)).collect();
+            leases.iter().map(|lease| settled(lease, FAILED)).collect();
         fixture.store.settle("one", &settlements, NOW).await.expect("settles");
         let requeue = "INSERT INTO queue (message_id, account_id, lane, due_at)
                        SELECT id, account_id, 'example.com', 0 FROM messages";
         sql(requeue).run(&fixture.store.db.writer).await.expect("requeued");
     }
     assert_eq!(fixture.balance().await, 1);
+}
+
+#[tokio::test]
+async fn a_message_that_is_given_up_and_may_have_arrived_is_not_paid_back() {
+    let fixture = Fixture::with_credits(1).await;
+    fixture.commit(&[fixture.job(1, 1).await]).await;
+    let leases = lease(&fixture.store, "one", NOW).await;
+    let mut given_up = settled(&leases[0], FAILED);
+    given_up.attempt.is_uncertain = true;
+    fixture.store.settle("one", &[given_up], NOW).await.expect("settles");
+    assert_eq!(fixture.balance().await, 0);
 }
 
 #[tokio::test]

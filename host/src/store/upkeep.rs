@@ -1,8 +1,8 @@
 //! What the work in the background reads and writes: what is dropped when its time is over, in small
 //! batches so that no send waits for it, and notes for the next start.
 
-use super::Store;
 use super::database::{column, sql};
+use super::{Store, embedded};
 use crate::clock::Timestamp;
 use crate::store::StoreError;
 
@@ -51,5 +51,24 @@ impl Store {
         .run(&self.db.writer)
         .await
         .map(|_| ())
+    }
+
+    /// Cuts at most `pages` of the free pages off the file that are more than it will soon use again.
+    /// Answers how many were left to cut.
+    pub async fn shrink(&self, pages: u32) -> Result<u32, StoreError> {
+        let excess =
+            embedded::excess(self.db.readers.pool()).await.map_err(StoreError::during("shrink"))?;
+        if excess > 0 {
+            let mut cut = sql("PRAGMA incremental_vacuum(");
+            cut.push(&pages.min(excess).to_string()).push(")");
+            cut.run(&self.db.writer).await?;
+        }
+        Ok(excess)
+    }
+
+    /// Folds the write-ahead log into the file as far as readers allow, which waits for nobody: only then
+    /// the file becomes shorter on the disk.
+    pub async fn fold(&self) -> Result<(), StoreError> {
+        sql("PRAGMA wal_checkpoint(PASSIVE)").run(&self.db.writer).await.map(|_| ())
     }
 }

@@ -8,13 +8,12 @@ mod tries;
 #[cfg(test)]
 mod tests;
 
-use serde::Serialize;
 use serde_json::json;
-use utoipa::ToSchema;
 
 use super::Store;
-use super::database::{Row, Tx, column, inconsistent, json, sql, to_json};
-use super::events::{About, EventKind, record_event};
+use super::database::{Row, Tx, column, json, moment, moment_or_none, sql, to_json, word};
+use super::event_kind::EventKind;
+use super::events::{About, record_event};
 use crate::clock::Timestamp;
 use crate::id::{AccountId, Identifier, WebhookId};
 use crate::store::StoreError;
@@ -61,8 +60,7 @@ pub enum WebhookOwner {
 }
 
 /// Whether a webhook is told anything.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WebhookState {
     /// It is.
     Active,
@@ -232,13 +230,14 @@ impl Store {
     pub async fn remove_webhook(
         &self,
         id: WebhookId,
+        reason: &str,
         batch: u32,
         now: Timestamp,
     ) -> Result<(), StoreError> {
         sql("-- remove_webhook: no more for it
-             UPDATE webhooks SET state = 'disabled', reason = 'it is being deleted', since = $2
-             WHERE id = $1")
+             UPDATE webhooks SET state = 'disabled', reason = $2, since = $3 WHERE id = $1")
         .bind(id)
+        .bind(reason)
         .bind(now.millis())
         .run(&self.db.writer)
         .await?;
@@ -295,8 +294,6 @@ fn owner(row: &Row) -> Result<WebhookOwner, StoreError> {
 }
 
 fn webhook_row(row: &Row) -> Result<WebhookRow, StoreError> {
-    let at = |name| column::<Option<i64>>(row, name).map(|it| it.map(Timestamp::from_millis));
-    let state: String = column(row, "state")?;
     let earlier: Option<Vec<u8>> = column(row, "earlier_secret")?;
     Ok(WebhookRow {
         id: column(row, "id")?,
@@ -305,15 +302,14 @@ fn webhook_row(row: &Row) -> Result<WebhookRow, StoreError> {
         description: column(row, "description")?,
         types: json(row, "webhooks", "types")?,
         secret: column(row, "secret")?,
-        earlier: earlier.zip(at("earlier_until")?),
-        state: WebhookState::from_name(&state)
-            .ok_or_else(|| inconsistent("webhooks", "state", &state))?,
+        earlier: earlier.zip(moment_or_none(row, "earlier_until")?),
+        state: word(row, "webhooks", "state", WebhookState::from_name)?,
         reason: column(row, "reason")?,
-        since: Timestamp::from_millis(column(row, "since")?),
+        since: moment(row, "since")?,
         after_sequence: column(row, "after_sequence")?,
-        succeeded_at: at("succeeded_at")?,
-        failing_since: at("failing_since")?,
-        created_at: Timestamp::from_millis(column(row, "created_at")?),
+        succeeded_at: moment_or_none(row, "succeeded_at")?,
+        failing_since: moment_or_none(row, "failing_since")?,
+        created_at: moment(row, "created_at")?,
     })
 }
 

@@ -6,7 +6,8 @@ use utoipa::ToSchema;
 
 use crate::clock::Timestamp;
 use crate::id::{AccountId, WebhookId};
-use crate::store::{EventSubject, MessageSubject, PublishedEvent, WebhookOwner};
+use crate::message::state::MessageState;
+use crate::store::{EventKind, EventSubject, MessageSubject, PublishedEvent, WebhookOwner};
 
 /// What is posted to a webhook, with the headers `webhook-id`, `webhook-timestamp` and
 /// `webhook-signature` of Standard Webhooks.
@@ -45,7 +46,8 @@ pub struct MessageEvent {
     #[schema(value_type = String)]
     account_id: Option<AccountId>,
     /// The state that it has got; of `message.complained` where it stands, and null where it is not kept.
-    state: Option<String>,
+    #[schema(value_type = Option<String>)]
+    state: Option<MessageState>,
     /// Why, in the words of the server that said it.
     reason: String,
     /// Of `message.bounced`.
@@ -124,14 +126,23 @@ pub struct DomainEvent {
 /// The body for an event.
 #[must_use]
 pub fn of_event(event: &PublishedEvent) -> String {
-    let data = if let Some(word) = event.r#type.strip_prefix("message.") {
-        WebhookData::Message(Box::new(MessageEvent::new(event, word)))
-    } else if event.r#type.starts_with("domain.") {
-        WebhookData::Domain(DomainEvent::new(event))
-    } else {
-        WebhookData::Other(facts(event))
+    let data = match event.r#type {
+        EventKind::State(state) => message_data(event, Some(state)),
+        // A complaint is a mark beside the state.
+        EventKind::Complained => message_data(event, message_of(event).map(|it| it.state)),
+        EventKind::DomainVerified
+        | EventKind::DomainWarning
+        | EventKind::DomainDegraded
+        | EventKind::DomainFailed => WebhookData::Domain(DomainEvent::new(event)),
+        EventKind::CreditsLow
+        | EventKind::CreditsExhausted
+        | EventKind::TemplatePublished
+        | EventKind::PluginActivated
+        | EventKind::PluginRolledBack
+        | EventKind::PluginTrapped
+        | EventKind::WebhookDisabled => WebhookData::Other(facts(event)),
     };
-    written(&event.r#type, event.at, data)
+    written(event.r#type.as_str(), event.at, data)
 }
 
 /// The body of a test of a webhook.
@@ -149,25 +160,21 @@ fn written(name: &str, at: Timestamp, data: WebhookData) -> String {
     serde_json::to_string(&event).expect("it has text for keys")
 }
 
-impl MessageEvent {
-    fn new(event: &PublishedEvent, word: &str) -> Self {
-        let message = match &event.about {
-            EventSubject::Message(message) => Some(message),
-            EventSubject::Domain(_) | EventSubject::Nothing => None,
-        };
-        // A complaint is a mark beside the state.
-        let state = match word {
-            "complained" => message.map(|it| it.state.clone()),
-            word => Some(word.to_owned()),
-        };
-        Self {
-            message_id: event.subject.clone(),
-            account_id: account(event),
-            state,
-            reason: event.detail.clone(),
-            bounce: bounce(event),
-            message: message.map(|it| KeptMessage::from(&**it)),
-        }
+fn message_data(event: &PublishedEvent, state: Option<MessageState>) -> WebhookData {
+    WebhookData::Message(Box::new(MessageEvent {
+        message_id: event.subject.clone(),
+        account_id: account(event),
+        state,
+        reason: event.detail.clone(),
+        bounce: bounce(event),
+        message: message_of(event).map(KeptMessage::from),
+    }))
+}
+
+fn message_of(event: &PublishedEvent) -> Option<&MessageSubject> {
+    match &event.about {
+        EventSubject::Message(message) => Some(message),
+        EventSubject::Domain(_) | EventSubject::Nothing => None,
     }
 }
 

@@ -149,7 +149,7 @@ impl Webhooks {
 
     /// Removes a webhook with the log of its deliveries.
     pub async fn remove(&self, id: WebhookId) -> Result<(), WebhookError> {
-        Ok(self.store.remove_webhook(id, BATCH, self.clock.now()).await?)
+        Ok(self.store.remove_webhook(id, "it is being deleted", BATCH, self.clock.now()).await?)
     }
 
     /// Posts a test event now, also to a webhook that is disabled; answers what came of it. It is not

@@ -94,7 +94,7 @@ fn delivery(backlog: &Backlog, event: &PublishedEvent) -> Option<NewDelivery> {
     let wanting = backlog.webhooks.iter().filter(|webhook| {
         webhook.owner == event.owner
             && webhook.after_sequence < event.sequence
-            && types::wants(&webhook.types, &event.r#type)
+            && types::wants(&webhook.types, event.r#type.as_str())
             // A webhook is not told of its own end.
             && event.subject != webhook.id.to_string()
     });
@@ -103,7 +103,7 @@ fn delivery(backlog: &Backlog, event: &PublishedEvent) -> Option<NewDelivery> {
         webhooks,
         sequence: event.sequence,
         event: event.id,
-        r#type: event.r#type.clone(),
+        r#type: event.r#type,
         body: body::of_event(event),
     })
 }

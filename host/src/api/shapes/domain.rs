@@ -12,8 +12,7 @@ use crate::domain::look_alike::shown;
 use crate::domain::name::DomainName;
 use crate::domain::state::{DomainKind, Phase};
 use crate::id::{AccountId, DomainId};
-use crate::store::records::EventRow;
-use crate::store::{self, CheckRow, DomainRow};
+use crate::store::{self, CheckRow, DomainRow, EventRow};
 use crate::upkeep::verify_domains::{DomainCheckSettings, RETIRED_KEY_TIME, record_name};
 
 /// A sender domain.

@@ -6,10 +6,10 @@ use utoipa::ToSchema;
 
 use super::from_row;
 use super::page::{Listed, PAGED, Page, PageDoc, WHOLE};
-use crate::id::{AccountId, KeyId, MessageId};
+use crate::clock::Timestamp;
+use crate::id::{AccountId, EventId, KeyId, MessageId};
 use crate::message::state::MessageState;
-use crate::store::records::EventRow;
-use crate::store::{AttemptRow, MessageDetails, MessageRow};
+use crate::store::{AttemptRow, EventRow, MessageDetails, MessageRow};
 
 /// A message in a list.
 #[derive(Serialize, ToSchema)]
@@ -25,7 +25,7 @@ pub struct MessageSummary {
     #[schema(value_type = String)]
     key_id: KeyId,
     /// `api`, `smtp` or `dashboard`.
-    channel: String,
+    channel: &'static str,
     /// The slug of the template; none for a message that the client sent as a complete RFC 5322 message.
     template: Option<String>,
     /// The template's revision.
@@ -38,8 +38,7 @@ pub struct MessageSummary {
     /// The subject.
     subject: String,
     /// The state.
-    #[schema(value_type = MessageState)]
-    state: String,
+    state: MessageState,
     /// Why the message is in that state, as in the last reply of a server.
     reason: String,
     /// Credits that the message cost.
@@ -90,9 +89,10 @@ pub struct Message {
 #[derive(Serialize, ToSchema)]
 pub struct Event {
     /// `evt_…`
-    id: String,
+    #[schema(value_type = String)]
+    id: EventId,
     /// `message.<state>`, or another type of event.
-    r#type: String,
+    r#type: &'static str,
     /// The reason.
     detail: String,
     /// Time of the event.
@@ -121,8 +121,7 @@ pub struct Attempt {
     /// How the connection was encrypted; none where it was not.
     tls: Option<String>,
     /// The state of the message after the attempt.
-    #[schema(value_type = MessageState)]
-    outcome: String,
+    outcome: MessageState,
     /// The code of the SMTP reply.
     code: Option<u16>,
     /// The enhanced status code (RFC 3463), as in `5.1.1`.
@@ -142,13 +141,16 @@ impl From<MessageDetails> for Message {
     }
 }
 
-from_row!(MessageRow => MessageSummary {
-    id, account_id, key_id, channel, template, template_revision, from, to, subject, state, reason,
-    credits, refunded, tags, metadata, next_attempt_at, created_at, updated_at, complained_at, resent_from,
+from_row!(row: MessageRow => MessageSummary {
+    id, account_id, key_id, channel: row.channel.as_str(), template, template_revision, from, to, subject, state,
+    reason, credits: row.credits.0, refunded: row.refunded.0, tags, metadata,
+    next_attempt_at: row.next_attempt_at.map(Timestamp::rfc3339), created_at: row.created_at.rfc3339(),
+    updated_at: row.updated_at.rfc3339(), complained_at: row.complained_at.map(Timestamp::rfc3339), resent_from,
 });
-from_row!(EventRow => Event { id, r#type, detail, at });
-from_row!(AttemptRow => Attempt {
-    number, started_at, ended_at, route, host, address, tls, outcome, code, enhanced, reply, conversation,
+from_row!(row: EventRow => Event { id, r#type: row.r#type.as_str(), detail, at: row.at.rfc3339() });
+from_row!(row: AttemptRow => Attempt {
+    number, started_at: row.started_at.rfc3339(), ended_at: row.ended_at.rfc3339(), route, host, address, tls,
+    outcome, code, enhanced, reply, conversation,
 });
 
 pub type MessagePage = Page<MessageSummary>;

@@ -117,7 +117,9 @@ pub struct DecisionRecord {
     /// RFC 3339.
     created_at: String,
     /// The kinds whose call was recorded and can be replayed.
-    recorded: Vec<String>,
+    #[schema(value_type = Vec<String>, required)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recorded: Option<Vec<String>>,
 }
 
 /// What plugins logged.
@@ -151,15 +153,19 @@ impl Slot {
     }
 }
 
-from_row!(impact::Impact => Impact {
+from_row!(row: impact::Impact => Impact {
     compared, would_change, would_fail, pass, would_pass, groups, differences, templates,
+});
+
+// A list does not say what was recorded.
+from_row!(row: DecisionRow => DecisionRecord {
+    id, account_id, message_id, outcome, plugins, created_at: row.created_at.rfc3339(), recorded: None,
 });
 
 impl DecisionRecord {
     pub fn new(row: DecisionRow, samples: Vec<SampleRow>) -> Self {
-        let DecisionRow { id, account_id, message_id, outcome, plugins, created_at } = row;
         let recorded = samples.into_iter().map(|sample| sample.kind).collect();
-        Self { id, account_id, message_id, outcome, plugins, created_at, recorded }
+        Self { recorded: Some(recorded), ..Self::from(row) }
     }
 }
 

@@ -78,4 +78,4 @@ pub struct Fault {
     message: String,
 }
 
-from_row!(refusal::Fault => Fault { field, code, message });
+from_row!(row: refusal::Fault => Fault { field, code, message });

@@ -72,8 +72,7 @@ pub struct QueuedMessage {
     /// The envelope's recipient.
     to: String,
     /// Where it stands.
-    #[schema(value_type = MessageState)]
-    state: String,
+    state: MessageState,
     /// Since when it is in that state.
     #[schema(format = "date-time")]
     since: String,
@@ -193,14 +192,14 @@ impl QueuedMessage {
     ) -> Self {
         let Words { explanation, next, advice } = match why {
             Some(why) => Words::of(why, row.id, audience),
-            None => Words::of_final(&row.state),
+            None => Words::of_final(row.state),
         };
         Self {
             id: row.id,
             account_id: row.account_id,
             to: row.to,
             state: row.state,
-            since: row.updated_at,
+            since: row.updated_at.rfc3339(),
             reason: row.reason,
             waits_for: why.map(|it| WaitReason::from(&it.waiting)),
             explanation,

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use utoipa::{IntoParams, ToSchema};
 
-use crate::store::WebhookState;
+use super::webhook::WebhookState;
 
 /// Messages to send.
 #[derive(Serialize, ToSchema)]

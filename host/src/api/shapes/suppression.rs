@@ -5,9 +5,9 @@ use utoipa::ToSchema;
 
 use super::page::{Listed, PAGED, Page, PageDoc};
 use super::{Problem, from_row};
+use crate::clock::Timestamp;
 use crate::id::MessageId;
-use crate::store::SuppressionRow;
-use crate::store::records::SuppressionKind;
+use crate::store::{SuppressionRow, records};
 
 /// An address that nothing more is sent to.
 #[derive(Serialize, ToSchema)]
@@ -16,8 +16,7 @@ pub struct Suppression {
     /// The address in lower case throughout.
     address: String,
     /// Why it is there.
-    #[schema(value_type = SuppressionKind)]
-    kind: String,
+    kind: SuppressionKind,
     /// In the words of whoever put it there.
     reason: String,
     /// The message that bounced or was complained about.
@@ -33,6 +32,18 @@ pub struct Suppression {
     #[schema(value_type = Option<Vec<String>>)]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+}
+
+/// Why an address is suppressed.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SuppressionKind {
+    /// The address does not take mail for good.
+    Bounce,
+    /// Its holder has called a message spam.
+    Complaint,
+    /// Somebody of the account has put it there.
+    Manual,
 }
 
 /// One result for each address.
@@ -61,9 +72,20 @@ pub struct DeletedSuppression {
     pub deleted: bool,
 }
 
-from_row!(SuppressionRow => Suppression {
-    address, kind, reason, message_id, created_at, expires_at, warnings: Vec::new(),
+from_row!(row: SuppressionRow => Suppression {
+    address, kind: row.kind.into(), reason, message_id, created_at: row.created_at.rfc3339(),
+    expires_at: row.expires_at.map(Timestamp::rfc3339), warnings: Vec::new(),
 });
+
+impl From<records::SuppressionKind> for SuppressionKind {
+    fn from(kind: records::SuppressionKind) -> Self {
+        match kind {
+            records::SuppressionKind::Bounce => Self::Bounce,
+            records::SuppressionKind::Complaint => Self::Complaint,
+            records::SuppressionKind::Manual => Self::Manual,
+        }
+    }
+}
 
 pub type SuppressionPage = Page<Suppression>;
 

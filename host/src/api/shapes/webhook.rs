@@ -8,7 +8,7 @@ use super::from_row;
 use super::page::{Listed, PAGED, Page, PageDoc};
 use crate::clock::Timestamp;
 use crate::id::{AccountId, EventId, WebhookId};
-use crate::store::{DeliveryRow, DeliveryState, WebhookOwner, WebhookRow, WebhookState};
+use crate::store::{self, DeliveryRow, WebhookOwner, WebhookRow};
 use crate::webhooks::body::WebhookEvent;
 use crate::webhooks::manage::Tested;
 use crate::webhooks::post::WebhookTry;
@@ -53,6 +53,28 @@ pub struct Webhook {
     #[schema(value_type = Option<Vec<String>>)]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
+}
+
+/// Whether a webhook is told anything.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum WebhookState {
+    /// It is.
+    Active,
+    /// It is not.
+    Disabled,
+}
+
+/// What a delivery can be.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum DeliveryState {
+    /// Another try follows.
+    Pending,
+    /// The end point took it.
+    Delivered,
+    /// It did not, and no try follows unless somebody asks for one.
+    Failed,
 }
 
 /// A webhook with its secret, which is told this once.
@@ -141,7 +163,7 @@ impl Webhook {
             url: row.url,
             description: row.description,
             types: row.types,
-            state: row.state,
+            state: row.state.into(),
             reason: row.reason,
             since: row.since.rfc3339(),
             earlier_secret_until: earlier.map(Timestamp::rfc3339),
@@ -168,9 +190,29 @@ impl WebhookTest {
     }
 }
 
-from_row!(DeliveryRow => WebhookDelivery {
-    id, r#type, state, next_attempt_at, created_at, attempts, body,
+from_row!(row: DeliveryRow => WebhookDelivery {
+    id, r#type, state: row.state.into(), next_attempt_at: row.next_attempt_at.map(Timestamp::rfc3339),
+    created_at: row.created_at.rfc3339(), attempts, body,
 });
+
+impl From<store::WebhookState> for WebhookState {
+    fn from(state: store::WebhookState) -> Self {
+        match state {
+            store::WebhookState::Active => Self::Active,
+            store::WebhookState::Disabled => Self::Disabled,
+        }
+    }
+}
+
+impl From<store::DeliveryState> for DeliveryState {
+    fn from(state: store::DeliveryState) -> Self {
+        match state {
+            store::DeliveryState::Pending => Self::Pending,
+            store::DeliveryState::Delivered => Self::Delivered,
+            store::DeliveryState::Failed => Self::Failed,
+        }
+    }
+}
 
 pub type WebhookList = Page<Webhook>;
 pub type WebhookDeliveryList = Page<WebhookDelivery>;

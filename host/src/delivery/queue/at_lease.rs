@@ -8,12 +8,15 @@ use crate::id::AccountId;
 use crate::message::address::EmailAddress;
 use crate::message::state::MessageState;
 use crate::message::waits_for::WaitsFor;
-use crate::store::records::{Ended, HeldBack, Lease, LeaseFacts, LeaseVerdict};
+use crate::store::records::{End, HeldBack, Lease, LeaseFacts, LeaseVerdict};
 
 /// How often it is looked whether an account is active again.
 const SUSPENDED_RECHECK: Duration = Duration::from_hours(1);
-/// Why a message fails whose row this version of the server cannot read.
-pub const UNREADABLE: &str = "the stored message cannot be read by this version of the server";
+/// How a message ends whose row this version of the server cannot read.
+pub const UNREADABLE: End = End {
+    state: MessageState::Failed,
+    reason: "the stored message cannot be read by this version of the server",
+};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AtLease {
@@ -23,17 +26,18 @@ pub enum AtLease {
         waits_for: WaitsFor,
         reason: &'static str,
     },
-    /// Never.
-    End {
-        state: MessageState,
-        reason: &'static str,
-    },
+    Never(End),
 }
 
 /// Decides on claimed messages. Those to suppressed recipients end, and those of suspended accounts wait.
 #[must_use]
 pub fn decide(leases: Vec<Lease>, facts: &LeaseFacts, now: Timestamp) -> LeaseVerdict {
-    let mut verdict = LeaseVerdict { unreadable: UNREADABLE, ..LeaseVerdict::default() };
+    let mut verdict = LeaseVerdict {
+        sent: Vec::new(),
+        waiting: Vec::new(),
+        ended: Vec::new(),
+        unreadable: UNREADABLE,
+    };
     for lease in leases {
         match recheck(lease.account_id, Some(&lease.recipient), facts) {
             AtLease::Send => {
@@ -44,7 +48,7 @@ pub fn decide(leases: Vec<Lease>, facts: &LeaseFacts, now: Timestamp) -> LeaseVe
                 let until = now.after(SUSPENDED_RECHECK);
                 verdict.waiting.push(HeldBack { lease, until, waits_for, reason });
             }
-            AtLease::End { state, reason } => verdict.ended.push(Ended { lease, state, reason }),
+            AtLease::Never(end) => verdict.ended.push((lease, end)),
         }
     }
     verdict
@@ -64,7 +68,7 @@ pub fn recheck(
     let address = recipient.map(EmailAddress::folded);
     if address.is_some_and(|it| facts.suppressed.contains(&(account, it))) {
         let reason = "the recipient is on the suppression list";
-        return AtLease::End { state: MessageState::Suppressed, reason };
+        return AtLease::Never(End { state: MessageState::Suppressed, reason });
     }
     AtLease::Send
 }
@@ -110,8 +114,8 @@ mod tests {
             (sent.recipient.to_string().as_str(), reason.as_str()),
             ("Bob@example.com", "attempt 3")
         );
-        let [ended] = verdict.ended.as_slice() else { panic!("{verdict:?}") };
-        assert_eq!((ended.lease.account_id, ended.state), (active, MessageState::Suppressed));
+        let [(ended, end)] = verdict.ended.as_slice() else { panic!("{verdict:?}") };
+        assert_eq!((ended.account_id, end.state), (active, MessageState::Suppressed));
         let [held] = verdict.waiting.as_slice() else { panic!("{verdict:?}") };
         assert_eq!(held.until, NOW.after(SUSPENDED_RECHECK));
         assert_eq!(held.waits_for, WaitsFor::Account(suspended), "it is suspended first of all");

@@ -18,11 +18,11 @@ pub async fn requeue_waiting(store: &Store, admission: &AdmissionControl, now: T
     let RequeueRequests { one_per_destination, all, most, probes } =
         admission.destinations.take_requeue_requests();
     if let Some(after) = one_per_destination {
-        match store.wake_one_of_each(&after, now).await {
-            Ok((woken, more)) => {
-                if woken > 0 {
+        match store.requeue_one_of_each(&after, now).await {
+            Ok((requeued, more)) => {
+                if requeued > 0 {
                     tracing::info!(
-                        destinations = woken,
+                        destinations = requeued,
                         "requeued one message for each destination with waiting mail"
                     );
                 }
@@ -37,7 +37,7 @@ pub async fn requeue_waiting(store: &Store, admission: &AdmissionControl, now: T
         }
     }
     if let Some(after) = all {
-        match store.wake_all(after, now).await {
+        match store.requeue_all(after, now).await {
             Ok((_, Some(after))) => admission.destinations.requeue().request_all(after),
             Ok((_, None)) => {}
             Err(error) => {
@@ -47,7 +47,8 @@ pub async fn requeue_waiting(store: &Store, admission: &AdmissionControl, now: T
         }
     }
     for waits_for in probes {
-        if let Err(error) = store.wake_one_of_many(&waits_for, MIN_WAITING_FOR_PROBE, now).await {
+        if let Err(error) = store.requeue_one_of_many(&waits_for, MIN_WAITING_FOR_PROBE, now).await
+        {
             tracing::error!(%waits_for, %error, "probe delivery cannot be scheduled for this destination");
         }
     }
@@ -78,9 +79,9 @@ pub async fn requeue_waiting(store: &Store, admission: &AdmissionControl, now: T
             admission.destinations.requeue().request(waits_for, most);
             continue;
         }
-        let woken = if same.is_empty() { Ok(0) } else { store.wake(&same, most, now).await };
-        match woken {
-            Ok(woken) if woken < u64::from(most) => {
+        let requeued = if same.is_empty() { Ok(0) } else { store.requeue(&same, most, now).await };
+        match requeued {
+            Ok(requeued) if requeued < u64::from(most) => {
                 if let WaitsFor::Hosts { hosts, account } = &waits_for {
                     admission.destinations.note_none_waiting(hosts, *account);
                 }

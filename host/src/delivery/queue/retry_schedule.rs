@@ -5,10 +5,9 @@ use std::time::Duration;
 use crate::clock::Timestamp;
 use crate::delivery::outcome::{AddressJudgement, Backoff, Contact, Deferral, Outcome, Report};
 use crate::id::MessageId;
-use crate::message::state::MessageState;
 use crate::store::records::{
-    AttemptRecord, BackedOff, Due, Interrupted, Lease, NewSuppression, Settlement, Suppresses,
-    SuppressionKind,
+    AfterAttempt, AttemptRecord, BackedOff, Due, Interrupted, Lease, NewSuppression, Settlement,
+    Suppresses, SuppressionKind,
 };
 
 const MINUTE: u64 = 60;
@@ -30,6 +29,8 @@ const MIN_FAILURES: u32 = 50;
 const SUSPICION: Duration = Duration::from_hours(30 * 24);
 const SUSPICION_AFTER: Duration = Duration::from_hours(1);
 const MAX_REASON_CHARS: usize = 500;
+/// Less of what a message's own last attempt was answered: why its destination is backed off from says more.
+const MAX_LAST_REPLY_CHARS: usize = 300;
 
 /// What happens to a message whose destination is backed off from.
 #[derive(Debug)]
@@ -80,27 +81,6 @@ impl RetrySchedule {
     ) -> Settlement {
         let Report { outcome, words, contact } = report;
         let said = tidied(&words, MAX_REASON_CHARS);
-        let ended = |state| (state, said.clone(), None, None);
-        let (state, reason, next_attempt, waits_for) = match &outcome {
-            Outcome::Delivered(_) => ended(MessageState::Delivered),
-            Outcome::Relayed(_) => ended(MessageState::Relayed),
-            Outcome::Bounced(..) => ended(MessageState::Bounced),
-            Outcome::Failed(_) => ended(MessageState::Failed),
-            Outcome::Deferred(why) => match (self.next(lease, now), why) {
-                (Some(next), Deferral::BackOff(_, backoff)) => {
-                    let next = next.max(backoff.until);
-                    (MessageState::Deferred, said.clone(), Some(next), why.waits_for())
-                }
-                (Some(next), _) => {
-                    (MessageState::Deferred, said.clone(), Some(next), why.waits_for())
-                }
-                (None, _) => {
-                    let hours = self.give_up_after.as_secs() / HOUR;
-                    let reason = format!("given up after {hours} hours: {said}");
-                    (MessageState::Failed, reason, None, None)
-                }
-            },
-        };
         let suppression = || NewSuppression {
             account_id: lease.account_id,
             address: lease.recipient.folded(),
@@ -117,6 +97,29 @@ impl RetrySchedule {
             }
             AddressJudgement::Dead => Suppresses::Now(suppression()),
         };
+        let (verdict, reason) = match &outcome {
+            Outcome::Delivered(_) => (AfterAttempt::Delivered, said.clone()),
+            Outcome::Relayed(_) => (AfterAttempt::Relayed, said.clone()),
+            Outcome::Bounced(..) => (AfterAttempt::Bounced(suppresses), said.clone()),
+            Outcome::Failed(_) => (AfterAttempt::Failed(suppresses), said.clone()),
+            Outcome::Deferred(why) => {
+                if let Some(next) = self.next(lease, now) {
+                    let next_attempt = match why {
+                        Deferral::BackOff(_, backoff) => next.max(backoff.until),
+                        Deferral::Refused(_)
+                        | Deferral::NoReply
+                        | Deferral::MayHaveArrived
+                        | Deferral::UnresolvedMx(_) => next,
+                    };
+                    let waits_for = why.waits_for();
+                    (AfterAttempt::Deferred { next_attempt, waits_for }, said.clone())
+                } else {
+                    let hours = self.give_up_after.as_secs() / HOUR;
+                    let reason = format!("given up after {hours} hours: {said}");
+                    (AfterAttempt::Failed(suppresses), reason)
+                }
+            }
+        };
         let Contact { route, host, tls, conversation } = contact;
         let (host, address) = host.unzip();
         let is_uncertain = matches!(outcome, Outcome::Deferred(Deferral::MayHaveArrived));
@@ -124,10 +127,8 @@ impl RetrySchedule {
         Settlement {
             message_id: lease.message_id,
             account_id: lease.account_id,
-            state,
+            verdict,
             reason,
-            next_attempt,
-            waits_for,
             attempt: AttemptRecord {
                 number: lease.attempt,
                 started_at,
@@ -136,14 +137,12 @@ impl RetrySchedule {
                 host,
                 address: address.map(|it| it.to_string()),
                 tls,
-                outcome: state,
                 code,
                 enhanced,
                 reply: said,
                 conversation,
                 is_uncertain,
             },
-            suppresses,
         }
     }
 
@@ -207,10 +206,8 @@ pub fn interrupted(interrupted: Interrupted, now: Timestamp) -> Settlement {
     Settlement {
         message_id,
         account_id,
-        state: MessageState::Deferred,
+        verdict: AfterAttempt::Deferred { next_attempt: now, waits_for: None },
         reason: reason.to_owned(),
-        next_attempt: Some(now),
-        waits_for: None,
         attempt: AttemptRecord {
             number: attempt,
             started_at: now,
@@ -219,15 +216,20 @@ pub fn interrupted(interrupted: Interrupted, now: Timestamp) -> Settlement {
             host: None,
             address: None,
             tls: None,
-            outcome: MessageState::Deferred,
             code: None,
             enhanced: None,
             reply: reason.to_owned(),
             conversation: String::new(),
             is_uncertain: true,
         },
-        suppresses: Suppresses::Nobody,
     }
+}
+
+/// Why a message waits whose own last attempt was answered so.
+#[must_use]
+pub fn after_last_reply(waiting: &BackedOff, last_reply: &str) -> String {
+    let said: String = last_reply.chars().take(MAX_LAST_REPLY_CHARS).collect();
+    format!("{}; its own last attempt: {said}", waiting.reason)
 }
 
 fn times(failures: u32) -> String {
@@ -250,6 +252,7 @@ mod tests {
     use super::*;
     use crate::delivery::outcome::{ReplyCode, RouteTaken};
     use crate::id::AccountId;
+    use crate::message::state::MessageState;
     use crate::store::records::RouteChoice;
 
     fn lease(attempt: u32) -> Lease {
@@ -281,7 +284,10 @@ mod tests {
     fn pauses_grow_and_stay_within_a_tenth_of_the_schedule() {
         let now = Timestamp::from_millis(0);
         for (attempt, pause) in [(1, MINUTE), (2, 5 * MINUTE), (7, 4 * HOUR), (9, 4 * HOUR)] {
-            let next = deferred(attempt, now).next_attempt.expect("another attempt");
+            let AfterAttempt::Deferred { next_attempt: next, .. } = deferred(attempt, now).verdict
+            else {
+                panic!("another attempt")
+            };
             let pause = Duration::from_secs(pause);
             assert!(next >= now.after(pause) && next <= now.after(pause + pause / 10), "{attempt}");
         }
@@ -291,16 +297,16 @@ mod tests {
     fn after_two_days_a_message_is_given_up_with_the_last_reason() {
         let late = Timestamp::from_millis(0).after(Duration::from_secs(47 * HOUR));
         let settlement = deferred(20, late);
-        assert_eq!((settlement.state, settlement.next_attempt), (MessageState::Failed, None));
+        assert_eq!(settlement.verdict, AfterAttempt::Failed(Suppresses::Nobody));
         assert_eq!(settlement.reason, "given up after 48 hours: busy");
     }
 
     #[test]
     fn a_clock_that_jumps_a_week_ahead_gives_nothing_up() {
         let late = Timestamp::from_millis(0).after(Duration::from_hours(7 * 24));
-        assert_eq!(deferred(2, late).state, MessageState::Deferred);
-        assert_eq!(deferred(7, late).state, MessageState::Deferred);
-        assert_eq!(deferred(8, late).state, MessageState::Failed);
+        assert_eq!(deferred(2, late).verdict.state(), MessageState::Deferred);
+        assert_eq!(deferred(7, late).verdict.state(), MessageState::Deferred);
+        assert_eq!(deferred(8, late).verdict.state(), MessageState::Failed);
     }
 
     #[test]
@@ -310,8 +316,9 @@ mod tests {
         let why = Deferral::NoReply.backing_off(backoff(now, until, 1));
         let report = Report::new(Outcome::Deferred(why), Some(RouteTaken::Direct), "it rests");
         let settlement = RetrySchedule::default().settle(&lease(1), report, now, now);
-        assert_eq!(settlement.next_attempt, Some(until));
-        assert_eq!(settlement.waits_for, Some("mx.example".parse().expect("reads")));
+        let waits_for = Some("mx.example".parse().expect("reads"));
+        let wanted = AfterAttempt::Deferred { next_attempt: until, waits_for };
+        assert_eq!(settlement.verdict, wanted);
     }
 
     fn backed_off(attempts: u32, age: Duration, failures: u32) -> WhileBackedOff {
@@ -359,7 +366,11 @@ mod tests {
             let outcome = Outcome::Bounced(reply, address_judgement);
             let report = Report::new(outcome, Some(RouteTaken::Direct), "550 no");
             let schedule = RetrySchedule::default().suppressing_for(Some(Duration::from_hours(1)));
-            schedule.settle(&lease, report, now, now).suppresses
+            let settlement = schedule.settle(&lease, report, now, now);
+            let AfterAttempt::Bounced(suppresses) = settlement.verdict else {
+                panic!("{settlement:?}")
+            };
+            suppresses
         };
         assert_eq!(settle(AddressJudgement::Unjudged), Suppresses::Nobody);
         let Suppresses::Now(suppression) = settle(AddressJudgement::Dead) else {

@@ -14,7 +14,7 @@ use crate::id::{AccountId, MessageId};
 use crate::message::address::EmailAddress;
 use crate::message::state::MessageState;
 use crate::message::waits_for::{Hosts, WaitsFor};
-use crate::store::records::{Due, LeaseFacts};
+use crate::store::records::{Due, End, LeaseFacts};
 use crate::store::{LastAttempt, Queued, WaitingGroup};
 use crate::store::{Store, StoreError};
 
@@ -186,7 +186,7 @@ fn why(row: &Row<'_>, facts: &LeaseFacts, admission: &AdmissionControl) -> WhyMe
         AtLease::Wait { waits_for, .. } => {
             return WhyMessage::new(waiting_for(&waits_for, admission), None);
         }
-        AtLease::End { reason, .. } => {
+        AtLease::Never(End { reason, .. }) => {
             return WhyMessage::new(Waiting::Ending(reason.to_owned()), until);
         }
     }

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::lanes::{BATCH, Lanes};
 use super::requeue::requeue_waiting;
-use super::retry_schedule::{RetrySchedule, WhileBackedOff};
+use super::retry_schedule::{RetrySchedule, WhileBackedOff, after_last_reply};
 use super::settlements::{DATABASE_RETRY, LEASE, MAX_GROUP, SettlementWriter};
 use super::{Spawner, at_lease};
 use crate::clock::watch::Watch;
@@ -168,7 +168,7 @@ impl Worker {
                 for settlement in &settled {
                     under_way.attempts.remove(&settlement.message_id);
                 }
-                let waited_for = settled.iter().filter_map(|it| it.waits_for.as_ref()).collect();
+                let waited_for = settled.iter().filter_map(|it| it.verdict.waits_for()).collect();
                 self.requeue_if_recovered(waited_for, &mut under_way.unresolved);
             }
             Event::LookupDone(lane) => {
@@ -236,7 +236,7 @@ impl Worker {
         }
         let Round { skips, mut chosen, backed_off, .. } = round;
         if !backed_off.is_empty() {
-            self.store.back_off(&backed_off, now).await?;
+            self.store.back_off(&backed_off, after_last_reply, now).await?;
             let waited_for = backed_off.iter().map(|it| &it.waits_for).collect();
             self.requeue_if_recovered(waited_for, &mut under_way.unresolved);
         }
@@ -487,7 +487,7 @@ impl Worker {
             metrics::histogram!("waxwing_step_seconds", "step" => "deliver")
                 .record(start.elapsed());
             let settlement = schedule.settle(&lease, report, started_at, clock.now());
-            let state = settlement.state.as_str();
+            let state = settlement.verdict.state().as_str();
             metrics::counter!("waxwing_deliveries_total", "state" => state).increment(1);
             let attempt = &settlement.attempt;
             tracing::info!(
@@ -500,7 +500,7 @@ impl Worker {
                 host = attempt.host,
                 code = attempt.code,
                 enhanced = attempt.enhanced,
-                next_attempt = settlement.next_attempt.map(tracing::field::display),
+                next_attempt = settlement.verdict.next_attempt().map(tracing::field::display),
                 "delivery attempted"
             );
             drop(ended.send(settlement).await);

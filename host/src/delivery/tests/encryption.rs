@@ -54,7 +54,7 @@ async fn where_tls_is_demanded_nothing_ever_goes_without() {
     }
     for ((name, server), id) in servers.iter().zip(&ids) {
         let details = fixture.after_attempts(*id, 1).await;
-        assert_eq!(details.row.state, "deferred", "{name}: {}", details.row.reason);
+        assert_eq!(details.row.state.as_str(), "deferred", "{name}: {}", details.row.reason);
         let told = server.commands().iter().any(|it| it.starts_with("MAIL"));
         assert!(!told && server.message_count() == 0, "{name}: nothing of the message is said");
         server.set(Behaviour::new().start_tls(authority.issue(&["127.0.0.1"])));
@@ -80,7 +80,7 @@ async fn where_tls_is_welcome_mail_goes_in_one_attempt_whatever_fails() {
     for ((name, server), expected) in servers.iter().zip(expected) {
         let id = fixture.send(&format!("ada@{name}.example")).await;
         let details = fixture.after_attempts(id, 1).await;
-        assert_eq!(details.row.state, "relayed", "{name}: {}", details.row.reason);
+        assert_eq!(details.row.state.as_str(), "relayed", "{name}: {}", details.row.reason);
         assert_eq!(server.messages()[0].tls, expected == Tls::Unverified, "{name}");
         let tls = details.attempts[0].tls.clone().unwrap_or_default();
         assert_eq!(tls.contains("unverified"), expected == Tls::Unverified, "{name}: {tls}");
@@ -121,7 +121,7 @@ async fn a_password_is_said_under_tls_only_and_stands_in_no_record() {
     for (name, server, _, state, security) in &servers {
         let id = fixture.send(&format!("ada@{name}.example")).await;
         let details = fixture.after_attempts(id, 1).await;
-        assert_eq!(details.row.state, *state, "{name}: {}", details.row.reason);
+        assert_eq!(details.row.state.as_str(), *state, "{name}: {}", details.row.reason);
         let users: Vec<_> = server.messages().into_iter().filter_map(|it| it.user).collect();
         assert_eq!(users.len(), usize::from(*state == "relayed"), "{name}");
         let in_clear = server.commands().iter().any(|it| it.starts_with("AUTH"));

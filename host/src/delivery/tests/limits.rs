@@ -145,7 +145,7 @@ async fn a_damaged_message_is_given_up_alone_and_refunded() {
     let ids = fixture.send_many(10, "example.com").await;
     fixture.until_all(&ids, "relayed").await;
     let details = fixture.until_state(damaged, "failed").await;
-    assert_eq!((details.row.refunded, details.attempts.len()), (1, 1));
+    assert_eq!((details.row.refunded.0, details.attempts.len()), (1, 1));
     assert_eq!(server.messages().len(), 10);
     fixture.finish().await;
 }
@@ -176,7 +176,7 @@ async fn a_message_that_kills_every_connection_holds_up_no_other() {
         fixture.run_until(NOW.after(HOUR * 8)).await;
         for id in ids {
             let details = fixture.message(id).await;
-            assert_eq!(details.row.state, "relayed", "{stage:?}: {}", details.row.reason);
+            assert_eq!(details.row.state.as_str(), "relayed", "{stage:?}: {}", details.row.reason);
             assert!(details.attempts.len() <= 3, "{stage:?}: {} attempts", details.attempts.len());
         }
         assert_eq!(fixture.state(marked).await, "deferred", "{stage:?}");

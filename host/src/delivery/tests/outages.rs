@@ -27,11 +27,11 @@ async fn who_is_greylisted_comes_again_and_holds_up_nobody() {
     let others = fixture.send_many(10, "example.com").await;
     fixture.until_all(&others, "relayed").await;
     let details = fixture.after_attempts(grey, 1).await;
-    assert_eq!(details.row.state, "deferred");
+    assert_eq!(details.row.state.as_str(), "deferred");
     let attempt = &details.attempts[0];
     assert_eq!((attempt.code, attempt.enhanced.as_deref()), (Some(451), Some("4.7.1")));
     assert!(attempt.reply.contains("greylisted, come again"), "{}", attempt.reply);
-    assert_eq!(fixture.run_next_attempt(grey).await.1.row.state, "deferred");
+    assert_eq!(fixture.run_next_attempt(grey).await.1.row.state.as_str(), "deferred");
     let (_, details) = fixture.run_next_attempt(grey).await;
     assert_eq!((details.row.state.as_str(), details.attempts.len()), ("relayed", 3));
     let expected = "queued sending deferred sending deferred sending relayed";
@@ -77,7 +77,7 @@ async fn a_connection_that_is_cut_before_the_final_dot_is_tried_again() {
         let fixture = fixture(&server).await;
         let id = fixture.send("ada@example.com").await;
         let details = fixture.after_attempts(id, 1).await;
-        assert_eq!(details.row.state, "deferred", "{octets}: {}", details.row.reason);
+        assert_eq!(details.row.state.as_str(), "deferred", "{octets}: {}", details.row.reason);
         let (_, details) = fixture.run_next_attempt(id).await;
         assert_eq!((details.row.state.as_str(), details.attempts.len()), ("relayed", 2));
         assert_eq!(message_ids(&server.messages()), [message_id(id)]);
@@ -99,7 +99,7 @@ async fn a_connection_that_is_cut_after_the_final_dot_may_double_a_message_under
         let fixture = Fixture::new(Setup { timeouts, ..setup }).await;
         let id = fixture.send("ada@example.com").await;
         let details = fixture.after_attempts(id, 1).await;
-        assert_eq!(details.row.state, "deferred", "{name}");
+        assert_eq!(details.row.state.as_str(), "deferred", "{name}");
         assert!(details.row.reason.contains("may have arrived"), "{name}: {}", details.row.reason);
         let (_, details) = fixture.run_next_attempt(id).await;
         assert_eq!((details.row.state.as_str(), details.attempts.len()), ("relayed", 2), "{name}");
@@ -162,7 +162,7 @@ async fn whoever_breaks_the_protocol_gets_the_message_later() {
     }
     for ((name, server), id) in servers.iter().zip(&ids) {
         let details = fixture.after_attempts(*id, 1).await;
-        assert_eq!(details.row.state, "deferred", "{name}: {}", details.row.reason);
+        assert_eq!(details.row.state.as_str(), "deferred", "{name}: {}", details.row.reason);
         let attempt = &details.attempts[0];
         assert!(attempt.conversation.len() <= 20_000, "{name}: {}", attempt.conversation.len());
         assert!(attempt.reply.chars().all(|it| !it.is_control()), "{name}: {:?}", attempt.reply);

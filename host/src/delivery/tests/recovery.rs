@@ -83,7 +83,7 @@ async fn a_back_off_of_the_destination_is_no_attempt() {
     let (mut attempts, mut unoffered) = (0, 0);
     for id in &ids {
         let details = fixture.message(*id).await;
-        assert_eq!(details.row.state, "deferred");
+        assert_eq!(details.row.state.as_str(), "deferred");
         attempts += details.attempts.len();
         if details.attempts.is_empty() {
             unoffered += 1;
@@ -189,7 +189,7 @@ async fn a_message_that_is_wanted_is_tried_at_once_and_a_dead_host_is_not_hammer
     let mut tried = 0;
     for id in &ids {
         let details = fixture.message(*id).await;
-        assert_eq!(details.row.state, "deferred");
+        assert_eq!(details.row.state.as_str(), "deferred");
         tried += details.attempts.len();
     }
     assert_eq!(tried - before, 1, "one alone tries it for the others");

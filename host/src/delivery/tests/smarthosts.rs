@@ -13,12 +13,12 @@ async fn mail_deferred_by_an_outage_is_relayed_once_after_recovery() {
     let fixture = Fixture::new(Setup::smarthosts(&[smarthost("relay", &server)])).await;
     let id = fixture.send("ada@example.com").await;
     let mut details = fixture.after_attempts(id, 1).await;
-    assert_eq!(details.row.state, "deferred");
+    assert_eq!(details.row.state.as_str(), "deferred");
     for (attempt, minutes) in [1, 5, 15, 30].into_iter().enumerate() {
         let (pause, after) = fixture.run_next_attempt(id).await;
         let expected = MINUTE * minutes;
         assert!(pause >= expected && pause <= expected + expected / 10, "{attempt}: {pause:?}");
-        assert_eq!(after.row.state, "deferred");
+        assert_eq!(after.row.state.as_str(), "deferred");
         details = after;
     }
     assert_eq!(details.attempts.len(), 5);
@@ -36,7 +36,7 @@ async fn mail_deferred_by_an_outage_is_relayed_once_after_recovery() {
     assert_eq!((last.code, last.enhanced.as_deref()), (Some(250), Some("2.0.0")));
     assert!(last.conversation.contains("RCPT TO:<ada@example.com>"), "{}", last.conversation);
     assert_eq!(events(&details).iter().filter(|it| **it == "deferred").count(), 5);
-    assert_eq!((details.row.credits, details.row.refunded), (1, 0));
+    assert_eq!((details.row.credits.0, details.row.refunded.0), (1, 0));
     assert_eq!(server.messages().len(), 1);
     fixture.finish().await;
 }
@@ -120,7 +120,7 @@ async fn a_permanent_refusal_by_a_smarthost_is_not_retried_at_another() {
     for n in 0..5 {
         let id = fixture.send(&format!("n{n}@example.com")).await;
         let details = fixture.after_attempts(id, 1).await;
-        bounced += usize::from(details.row.state == "bounced");
+        bounced += usize::from(details.row.state.as_str() == "bounced");
     }
     assert!(bounced >= 4, "a 550 is not retried at another smarthost: {bounced}");
     assert_eq!(lax.message_count(), 5 - bounced);

@@ -59,7 +59,7 @@ async fn each_refusal_at_each_stage_has_its_meaning() {
         let id = fixture.send(&to).await;
         let details = fixture.after_attempts(id, 1).await;
         let what = format!("{stage:?} {code} {text}: {}", details.row.reason);
-        assert_eq!(details.row.state, state, "{what}");
+        assert_eq!(details.row.state.as_str(), state, "{what}");
         let attempt = &details.attempts[0];
         assert_eq!(attempt.code, Some(code), "{what}");
         assert!(attempt.reply.contains(text), "{what}");
@@ -74,10 +74,14 @@ async fn each_refusal_at_each_stage_has_its_meaning() {
         // What was put off is taken in the end.
         server.set(Behaviour::new());
         if state == "deferred" {
-            assert_eq!(fixture.run_next_attempt(id).await.1.row.state, "relayed", "{what}");
+            assert_eq!(
+                fixture.run_next_attempt(id).await.1.row.state.as_str(),
+                "relayed",
+                "{what}"
+            );
         }
         assert_eq!(
-            fixture.message(id).await.row.refunded,
+            fixture.message(id).await.row.refunded.0,
             0,
             "it left, or a server has decided it"
         );

@@ -86,6 +86,7 @@ async fn a_retried_message_that_may_not_be_sent_says_so() {
     assert_eq!((&groups[0].0.waiting, groups[0].1), (&for_account, 1));
 
     store.update_account(&active).await.expect("active");
+    store.requeue_of_account(active.id).await.expect("requeued");
     let new = NewSuppression {
         account_id: fixture.account,
         address: "ada@example.com".to_owned(),

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use super::submission::{Again, Channel, Content, Submission};
+use super::submission::{Again, Content, Submission};
 use crate::mail::raw::RawMessage;
+use crate::message::channel::Channel;
 use crate::store::StoredMessage;
 
 /// Why a message cannot be sent once more.

@@ -17,6 +17,7 @@ use crate::id::MessageId;
 use crate::mail::mime::Attachment;
 use crate::mail::raw::RawMessage;
 use crate::message::address::EmailAddress;
+use crate::message::channel::Channel;
 use crate::store::records::ReturnPath;
 use crate::template::slug::Slug;
 use fields::Fields;
@@ -98,15 +99,6 @@ pub struct Again {
     pub message: RawMessage,
 }
 
-/// A listener for submissions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Channel {
-    /// HTTP.
-    Api,
-    /// The SMTP relay.
-    Smtp,
-}
-
 /// A submission whose fields have faults, with what is needed to look for more of them.
 #[derive(Debug)]
 pub struct Faulty {
@@ -166,17 +158,6 @@ impl Submission {
                 warnings,
             }),
             (_, template, data) => Err(Faulty { faults, template, data }),
-        }
-    }
-}
-
-impl Channel {
-    /// The word in the database.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Api => "api",
-            Self::Smtp => "smtp",
         }
     }
 }

@@ -3,10 +3,11 @@
 use super::super::accept::abort::Abort;
 use super::super::accept::authenticate::Sender;
 use super::super::accept::refusal::{Outage, Refusal};
-use super::super::accept::submission::{Channel, Submission};
+use super::super::accept::submission::Submission;
 use super::Substance;
 use crate::account::plan::Billing;
 use crate::credit::Credits;
+use crate::message::channel::Channel;
 use crate::plugin::binding::Scope;
 use crate::plugin::decision::Decision;
 use crate::plugin::table::{Called, Table};

@@ -131,7 +131,7 @@ async fn write_messages(
             message.id.period(),
             row.account,
             row.key,
-            message.channel,
+            message.channel.as_str(),
             template.map(|(slug, _)| slug),
             template.map(|(_, revision)| i64::try_from(*revision).unwrap_or(i64::MAX)),
             message.sender.to_string(),

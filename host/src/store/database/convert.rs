@@ -15,9 +15,10 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use sqlx::sqlite::{SqliteAutoVacuum, SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 
+use super::connections::options;
 use super::inline::waiting;
-use super::{migrations, sqlite};
-use crate::store::error::WHOLE_SCHEMA;
+use super::migrations;
+use crate::store::error::{ConversionError, WHOLE_SCHEMA};
 use crate::store::{StoreError, embedded};
 
 /// How long another process that has the old file open may take to leave it.
@@ -30,44 +31,6 @@ const MOST_LOOKED_THROUGH: u64 = 1 << 30;
 /// The bytes of the database file that are in use, without its free pages.
 pub const USED_BYTES: &str = "SELECT (p.page_count - f.freelist_count) * s.page_size AS bytes
     FROM pragma_page_count() p, pragma_freelist_count() f, pragma_page_size() s";
-
-/// Why the database of an earlier version was not converted. It is as it was.
-#[derive(Debug, thiserror::Error)]
-pub enum ConversionError {
-    #[error(
-        "the database {file} of an earlier version is converted at the first start, for which {needed} bytes must \
-         be free on its disk, and {free} are; make room and start again"
-    )]
-    Disk { file: PathBuf, needed: u64, free: u64 },
-    #[error(
-        "the database {file} of an earlier version cannot be converted while another process has it open; end \
-         that process and start again"
-    )]
-    InUse { file: PathBuf },
-    #[error(
-        "the database of an earlier version cannot be converted: table {table}, column {column} holds `{value}`, \
-         which that version did not write there; correct the row, or restore a backup, and start again"
-    )]
-    Value { table: String, column: String, value: String },
-    #[error(
-        "the database of an earlier version was not converted: of {what} {before} the new file has {after}; run \
-         the earlier version, and report this"
-    )]
-    Unequal { what: String, before: i64, after: i64 },
-    #[error(
-        "the database of an earlier version was not converted: the new file is damaged ({found}); look at the disk \
-         and start again"
-    )]
-    Damaged { found: String },
-    #[error(
-        "the database was not converted: {path} is still there; end what has the database open and start again"
-    )]
-    Left { path: PathBuf },
-    #[error("the database was not converted: {path}: {source}")]
-    Io { path: PathBuf, source: io::Error },
-    #[error("the database of an earlier version was not converted: {0}")]
-    Database(#[from] rusqlite::Error),
-}
 
 /// Whether a file is being converted, or that was interrupted.
 pub fn is_under_way(file: &Path) -> bool {
@@ -105,7 +68,7 @@ pub async fn convert(file: &Path) -> Result<(), StoreError> {
 
 async fn convert_to(new: &Path, file: &Path) -> Result<(), StoreError> {
     let began = Instant::now();
-    sqlite::migrate(&migrations::EARLIER, &sqlite::options(file)).await?;
+    migrations::run(&migrations::EARLIER, &options(file)).await?;
     let old = waiting(|| lock(file))?;
     let bytes = used_bytes(&old).map_err(ConversionError::from)?;
     check_disk(file, bytes, embedded::free_disk(file))?;
@@ -170,7 +133,7 @@ async fn make(new: &Path) -> Result<(), StoreError> {
         .auto_vacuum(SqliteAutoVacuum::Incremental)
         .journal_mode(SqliteJournalMode::Off)
         .synchronous(SqliteSynchronous::Off);
-    sqlite::migrate(&migrations::CURRENT, &options).await
+    migrations::run(&migrations::CURRENT, &options).await
 }
 
 /// Makes the indexes and triggers, compares, and brings all of it to the disk. Answers how large the file is.

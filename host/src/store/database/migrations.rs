@@ -4,8 +4,11 @@
 use std::sync::LazyLock;
 
 use include_dir::{Dir, File, include_dir};
-use sqlx::SqlSafeStr;
 use sqlx::migrate::{Migration, MigrationType, Migrator};
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{ConnectOptions, Connection, SqlSafeStr};
+
+use crate::store::StoreError;
 
 static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../migrations/sqlite");
 static EARLIER_FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../migrations/sqlite/earlier");
@@ -28,6 +31,14 @@ fn migration(file: &'static File<'_>) -> Option<Migration> {
         file.contents_utf8()?.into_sql_str(),
         false,
     ))
+}
+
+/// On a connection of its own: a new index is sorted in files, whatever its size, and not in memory.
+pub async fn run(migrations: &Migrator, options: &SqliteConnectOptions) -> Result<(), StoreError> {
+    let during = || StoreError::during("migrate");
+    let mut connection = options.connect().await.map_err(during())?;
+    migrations.run(&mut connection).await?;
+    connection.close().await.map_err(during())
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
 
+use crate::clock::Timestamp;
 use crate::id::{
     AccountId, DecisionId, DomainId, EventId, Identifier, KeyId, MessageId, TemplateId, WebhookId,
 };
@@ -150,6 +151,27 @@ pub fn parsed<T: FromStr>(
 ) -> Result<T, StoreError> {
     let text: &str = column(row, name)?;
     text.parse().map_err(|_| inconsistent(table, name, text))
+}
+
+/// Reads a text column that holds one of the words of `of`.
+pub fn word<T>(
+    row: &Row,
+    table: &'static str,
+    name: &'static str,
+    of: impl Fn(&str) -> Option<T>,
+) -> Result<T, StoreError> {
+    let text: &str = column(row, name)?;
+    of(text).ok_or_else(|| inconsistent(table, name, text))
+}
+
+/// Reads a column of milliseconds since the Unix epoch.
+pub fn moment(row: &Row, name: &'static str) -> Result<Timestamp, StoreError> {
+    column(row, name).map(Timestamp::from_millis)
+}
+
+/// The same, where there may be none.
+pub fn moment_or_none(row: &Row, name: &'static str) -> Result<Option<Timestamp>, StoreError> {
+    column::<Option<i64>>(row, name).map(|it| it.map(Timestamp::from_millis))
 }
 
 /// Reads a text column that holds JSON.

@@ -3,12 +3,13 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use sqlx::migrate::{MigrateError, Migrator};
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{ConnectOptions, Connection, Row, SqliteConnection};
+use sqlx::migrate::MigrateError;
+use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
+use sqlx::{ConnectOptions, Row, SqliteConnection};
 
+use super::connections::{Connections, Database, Purpose, options};
 use super::inline::{Access, Inline};
-use super::{Connections, Database, Purpose, convert, migrations};
+use super::{convert, migrations};
 use crate::store::error::WHOLE_SCHEMA;
 use crate::store::{StoreError, embedded};
 
@@ -21,8 +22,6 @@ const PAGE_WAIT: Duration = Duration::from_secs(2);
 const PAGE_TIME: Duration = Duration::from_secs(5);
 /// SQLite asks every so many steps of a statement whether the time is over.
 const STEPS_BETWEEN_CHECKS: i32 = 1_000;
-/// `SQLITE_INTERRUPT`: the time of a list is over.
-const INTERRUPTED: &str = "9";
 
 /// What else a connection that writes is told. Without the last one SQLite keeps in a file what a statement that
 /// fails would undo.
@@ -40,7 +39,7 @@ pub async fn open(file: &Path) -> Result<Database, StoreError> {
         return Err(StoreError::Earlier);
     }
     embedded::begin_shrinkable(&options, file).await.map_err(during())?;
-    migrate(&migrations::CURRENT, &options).await?;
+    migrations::run(&migrations::CURRENT, &options).await?;
     let inline =
         |access, pragmas| Inline::open(file, access, pragmas).map_err(StoreError::during("open"));
     let writer = inline(Access::Write, WRITING)?;
@@ -96,37 +95,6 @@ pub async fn check(file: &Path) -> Result<(), StoreError> {
         convert::check_disk(file, used, embedded::free_disk(file))?;
     }
     Ok(())
-}
-
-pub fn options(file: &Path) -> SqliteConnectOptions {
-    SqliteConnectOptions::new()
-        .filename(file)
-        .create_if_missing(true)
-        .journal_mode(SqliteJournalMode::Wal)
-        .synchronous(SqliteSynchronous::Full)
-        .foreign_keys(true)
-        .busy_timeout(Duration::from_secs(10))
-        .pragma("journal_size_limit", "67108864")
-        .pragma("wal_autocheckpoint", "4000")
-        .statement_cache_capacity(256)
-}
-
-/// On a connection of its own: a new index is sorted in files, whatever its size, and not in memory.
-pub async fn migrate(
-    migrations: &Migrator,
-    options: &SqliteConnectOptions,
-) -> Result<(), StoreError> {
-    let during = || StoreError::during("migrate");
-    let mut connection = options.connect().await.map_err(during())?;
-    migrations.run(&mut connection).await?;
-    connection.close().await.map_err(during())
-}
-
-/// Whether a list took too long, or found no connection in time.
-pub fn is_out_of_time(error: &sqlx::Error) -> bool {
-    let is_interrupted = matches!(error, sqlx::Error::Database(error)
-        if error.code().is_some_and(|code| code == INTERRUPTED));
-    is_interrupted || matches!(error, sqlx::Error::PoolTimedOut)
 }
 
 /// Connections for lists: whoever takes one has it for that long, and then SQLite interrupts what it reads.

@@ -11,8 +11,9 @@ use sqlx::sqlite::{SqliteArguments, SqliteRow};
 use sqlx::{AssertSqlSafe, Sqlite as Driver};
 
 use super::arg::{Arg, IntoArg, hexadecimal, to_json};
+use super::connections::{Inner, On, Tx};
 use super::inline::{self, Text};
-use super::{Inner, On, Row, Tx};
+use super::row::Row;
 use crate::id::Identifier;
 use crate::store::StoreError;
 use crate::store::error::DriverError;
@@ -84,7 +85,7 @@ impl Statement {
             On::Tx(Tx { inner: Inner::Writing(it), .. }) => {
                 it.within().and_then(|it| self.rows(it, usize::MAX))
             }
-            On::Connections(it) => pooled(self.query().fetch_all(&it.pool).await),
+            On::Connections(it) => pooled(self.query().fetch_all(it.pool()).await),
             On::Tx(Tx { inner: Inner::Reading(it), .. }) => {
                 pooled(self.query().fetch_all(&mut **it).await)
             }
@@ -111,7 +112,7 @@ impl Statement {
                 it.within().and_then(|it| self.rows(it, 1)).map(|mut rows| rows.pop())
             }
             On::Connections(it) => {
-                let row = self.query().fetch_optional(&it.pool).await;
+                let row = self.query().fetch_optional(it.pool()).await;
                 row.map(|row| row.map(Row::Pooled)).map_err(DriverError::Pooled)
             }
             On::Tx(Tx { inner: Inner::Reading(it), .. }) => {

@@ -3,6 +3,7 @@ use std::path::PathBuf;
 use sqlx::sqlite::SqlitePoolOptions;
 
 use super::*;
+use crate::store::Store;
 
 /// A file as an earlier version made it, with `pages` pages or more.
 async fn earlier(directory: &tempfile::TempDir, pages: u32) -> (SqlitePool, PathBuf) {

@@ -17,16 +17,16 @@ pub struct LeaseFacts {
 }
 
 /// What becomes of messages that a worker has claimed.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct LeaseVerdict {
     /// Each with what its event says of the attempt.
     pub sent: Vec<(Lease, String)>,
     /// They wait, which counts as no attempt.
     pub waiting: Vec<HeldBack>,
     /// They are never sent.
-    pub ended: Vec<Ended>,
-    /// Why messages fail that this version of the server cannot read.
-    pub unreadable: &'static str,
+    pub ended: Vec<(Lease, End)>,
+    /// How messages end that this version of the server cannot read.
+    pub unreadable: End,
 }
 
 /// A claimed message that is not sent now.
@@ -39,10 +39,9 @@ pub struct HeldBack {
     pub reason: &'static str,
 }
 
-/// A claimed message that is not sent at all.
-#[derive(Debug)]
-pub struct Ended {
-    pub lease: Lease,
+/// How a message ends that is not sent at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct End {
     pub state: MessageState,
     pub reason: &'static str,
 }

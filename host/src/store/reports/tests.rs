@@ -77,7 +77,7 @@ impl Fixture {
     }
 
     async fn state(&self) -> String {
-        self.store.message(self.message).await.expect("there").row.state
+        self.store.message(self.message).await.expect("there").row.state.to_string()
     }
 }
 

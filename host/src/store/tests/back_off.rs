@@ -1,6 +1,7 @@
 //! Messages that wait because their destination is backed off from.
 
 use super::*;
+use crate::delivery::queue::retry_schedule::after_last_reply;
 use crate::store::records::BackedOff;
 
 fn until(due: &Due, until: Timestamp) -> BackedOff {
@@ -19,9 +20,9 @@ async fn what_waits_for_a_destination_is_not_due_and_costs_no_attempt() {
     assert_eq!(leases.expect("works").len(), 1);
     let later = NOW.after(Duration::from_mins(5));
     let waiting: Vec<BackedOff> = due.iter().map(|it| until(it, later)).collect();
-    store.back_off(&waiting, NOW).await.expect("works");
+    store.back_off(&waiting, after_last_reply, NOW).await.expect("works");
     let file = store.message(held).await.expect("there");
-    assert_eq!(file.row.state, "sending", "what is leased stays so");
+    assert_eq!(file.row.state.as_str(), "sending", "what is leased stays so");
     assert!(store.all_due(NOW).await.is_empty());
     assert_eq!(store.first_due().await.expect("readable"), Some(later), "so is its lane");
 
@@ -30,7 +31,7 @@ async fn what_waits_for_a_destination_is_not_due_and_costs_no_attempt() {
     assert!(again.iter().all(|it| it.attempts == 0 && it.first_at == Some(NOW)), "{again:?}");
     let latest = later.after(Duration::from_mins(30));
     let waiting: Vec<BackedOff> = again.iter().map(|it| until(it, latest)).collect();
-    store.back_off(&waiting, later).await.expect("works");
+    store.back_off(&waiting, after_last_reply, later).await.expect("works");
     for it in &again {
         let file = store.message(it.message_id).await.expect("there");
         let events: Vec<&str> = file.events.iter().map(|it| it.r#type.as_str()).collect();
@@ -41,6 +42,6 @@ async fn what_waits_for_a_destination_is_not_due_and_costs_no_attempt() {
         assert_eq!(queued.since, NOW, "since when it is deferred, and not only longer");
     }
     let hosts = ["mx.example".parse().expect("reads")].into();
-    assert_eq!(store.wake(&hosts, 10, later).await.expect("works"), 2, "when it recovers");
+    assert_eq!(store.requeue(&hosts, 10, later).await.expect("works"), 2, "when it recovers");
     assert_eq!(store.all_due(later).await.len(), 2);
 }

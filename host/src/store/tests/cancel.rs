@@ -26,7 +26,7 @@ async fn a_scheduled_and_a_queued_message_are_refunded_once_however_often_they_a
         }
         let file = fixture.store.message(id).await.expect("there");
         assert_eq!(
-            (file.row.state.as_str(), file.row.credits, file.row.refunded),
+            (file.row.state.as_str(), file.row.credits.0, file.row.refunded.0),
             ("canceled", 2, 2)
         );
         let events: Vec<&str> = file.events.iter().map(|it| it.r#type.as_str()).collect();
@@ -44,8 +44,7 @@ async fn what_is_being_sent_or_has_left_is_not_called_back_and_a_deferred_one_is
     let leases = lease(store, "one", NOW).await;
     let cancel = async |id| store.cancel(id, NOW).await.expect("works");
     assert_eq!(cancel(id).await, Cancellation::TooLate(MessageState::Sending));
-    let retry = Some(NOW.after(Duration::from_mins(1)));
-    let deferred = settled(&leases[0], MessageState::Deferred, retry);
+    let deferred = settled(&leases[0], deferred_until(NOW.after(Duration::from_mins(1))));
     store.settle("one", &[deferred], NOW).await.expect("settles");
     assert_eq!(cancel(id).await, Cancellation::Canceled);
     assert_eq!(fixture.balance().await, 10);
@@ -56,7 +55,7 @@ async fn what_is_being_sent_or_has_left_is_not_called_back_and_a_deferred_one_is
     let file = store.message(id).await.expect("there");
     assert_eq!((file.row.state.as_str(), file.attempts.len()), ("deferred", 1), "after a crash");
     let leases = [leases, lease(store, "two", NOW).await].concat();
-    let delivered = settled(leases.last().expect("leased"), MessageState::Delivered, None);
+    let delivered = settled(leases.last().expect("leased"), AfterAttempt::Delivered);
     store.settle("two", &[delivered], NOW).await.expect("settles");
     assert_eq!(cancel(id).await, Cancellation::TooLate(MessageState::Delivered));
     assert_eq!(fixture.balance().await, 8);
@@ -88,5 +87,5 @@ async fn what_was_called_back_is_not_leased_by_one_who_saw_it_before() {
     assert_eq!(fixture.store.cancel(id, NOW).await.expect("works"), Cancellation::Canceled);
     let until = NOW.after(Duration::from_mins(1));
     assert!(fixture.store.lease("one", &[id], NOW, until).await.expect("works").is_empty());
-    assert_eq!(fixture.store.message(id).await.expect("there").row.state, "canceled");
+    assert_eq!(fixture.store.message(id).await.expect("there").row.state.as_str(), "canceled");
 }

@@ -57,8 +57,12 @@ async fn messages_are_counted_by_the_hour_of_their_identifier_and_by_what_became
     let later = NOW.after(Duration::from_hours(4));
     let settlements: Vec<Settlement> = leases
         .iter()
-        .zip([MessageState::Delivered, MessageState::Delivered, MessageState::Bounced])
-        .map(|(lease, state)| settled(lease, state, None))
+        .zip([
+            AfterAttempt::Delivered,
+            AfterAttempt::Delivered,
+            AfterAttempt::Bounced(Suppresses::Nobody),
+        ])
+        .map(|(lease, verdict)| settled(lease, verdict))
         .collect();
     fixture.store.settle("one", &settlements, later).await.expect("settles");
     let count = |hour, state: &str, changes| (period(hour), state.to_owned(), changes);
@@ -81,8 +85,8 @@ async fn the_length_of_the_queue_is_known_without_counting_it() {
     let due = store.all_due(NOW).await;
     store.cancel(due[0].message_id, NOW).await.expect("canceled");
     let leases = lease(store, "one", NOW).await;
-    let delivered = settled(&leases[0], MessageState::Delivered, None);
-    let deferred = settled(&leases[1], MessageState::Deferred, Some(NOW));
+    let delivered = settled(&leases[0], AfterAttempt::Delivered);
+    let deferred = settled(&leases[1], deferred_until(NOW));
     store.settle("one", &[delivered, deferred], NOW).await.expect("settles");
     assert_eq!(store.gauges(NOW).await.expect("readable").waiting, 2);
     let broken = "UPDATE messages SET recipient = 'nobody'";

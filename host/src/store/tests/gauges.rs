@@ -20,7 +20,7 @@ async fn the_age_of_the_oldest_due_message_rises_until_somebody_takes_it() {
     clock.advance(Duration::from_mins(3));
     assert_eq!(age().await, Duration::from_mins(2), "its worker is gone, and the lease is over");
     let next = clock.now().after(Duration::from_hours(1));
-    let deferred = settled(&leases[0], MessageState::Deferred, Some(next));
+    let deferred = settled(&leases[0], deferred_until(next));
     store.settle("one", &[deferred], clock.now()).await.expect("settles");
     assert_eq!(age().await, Duration::ZERO, "it waits for its next attempt");
     assert_eq!(store.gauges(clock.now()).await.expect("readable").waiting, 1);

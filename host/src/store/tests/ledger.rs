@@ -29,10 +29,11 @@ async fn one_debit_pays_for_all_messages_of_an_account_in_a_transaction() {
     let outcomes = fixture.commit(&jobs).await;
     assert_eq!(outcomes.iter().map(accepted).sum::<usize>(), 6);
     let ledger = fixture.store.ledger(fixture.account, 10).await.expect("readable");
-    let told: Vec<_> = ledger.iter().map(|it| (it.kind.as_str(), it.amount, it.messages)).collect();
+    let told: Vec<_> =
+        ledger.iter().map(|it| (it.kind.as_str(), it.amount.0, it.messages)).collect();
     assert_eq!(told, [("debit", -10, Some(3)), ("grant", 20, None)], "newest first");
     let ledger = fixture.store.ledger(other, 1).await.expect("readable");
-    assert_eq!((ledger[0].amount, ledger[0].messages, ledger.len()), (-2, Some(2), 1));
+    assert_eq!((ledger[0].amount.0, ledger[0].messages, ledger.len()), (-2, Some(2), 1));
     assert_eq!(fixture.number(UNPROVEN).await, 0);
     assert_eq!(fixture.number("SELECT count(*) FROM messages WHERE credits = 0").await, 1);
 }
@@ -46,10 +47,10 @@ async fn a_refund_is_a_row_of_its_message_and_comes_once() {
         fixture.store.cancel(message, NOW).await.expect("canceled");
     }
     let ledger = fixture.store.ledger(fixture.account, 10).await.expect("readable");
-    let refunds: Vec<_> = ledger.iter().filter(|it| it.kind == "refund").collect();
+    let refunds: Vec<_> = ledger.iter().filter(|it| it.kind == EntryKind::Refund).collect();
     let of: Vec<Option<MessageId>> = refunds.iter().map(|it| it.message_id).collect();
     assert_eq!(of, [Some(due[1].message_id), Some(due[0].message_id)], "newest first");
-    assert!(refunds.iter().all(|it| (it.amount, it.messages) == (2, None)));
+    assert!(refunds.iter().all(|it| (it.amount.0, it.messages) == (2, None)));
     assert_eq!((fixture.balance().await, fixture.number(UNPROVEN).await), (7, 0));
 }
 

@@ -128,7 +128,7 @@ async fn a_file_has_every_attempt_with_its_conversation() {
     let fixture = Fixture::with_credits(1).await;
     fixture.commit(&[fixture.job(1, 1).await]).await;
     let leases = lease(&fixture.store, "one", NOW).await;
-    let delivered = settled(&leases[0], MessageState::Delivered, None);
+    let delivered = settled(&leases[0], AfterAttempt::Delivered);
     fixture.store.settle("one", &[delivered], NOW).await.expect("settles");
     let file = fixture.store.message(leases[0].message_id).await.expect("there");
     assert_eq!(file.size, Some(19));

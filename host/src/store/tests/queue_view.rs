@@ -13,7 +13,7 @@ async fn the_last_attempt_of_a_domain_is_that_of_any_of_its_messages() {
     let lane = store.all_due(NOW).await[0].lane.clone();
     let leases = lease(store, "one", NOW).await;
     for (lease, minutes) in leases.iter().zip([1, 3, 2]) {
-        let mut settlement = settled(lease, MessageState::Deferred, Some(NOW));
+        let mut settlement = settled(lease, deferred_until(NOW));
         settlement.attempt.ended_at = NOW.after(Duration::from_mins(minutes));
         settlement.attempt.reply = format!("after {minutes}");
         store.settle("one", &[settlement], NOW).await.expect("settles");

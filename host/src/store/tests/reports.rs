@@ -17,9 +17,9 @@ async fn a_report_in_the_middle_of_an_attempt_ends_the_message_and_what_was_said
         facts: None,
     };
     assert_eq!(store.record_report(&report, NOW).await.expect("recorded"), Recorded::Now);
-    let settlement = settled(&leases[0], MessageState::Delivered, None);
+    let settlement = settled(&leases[0], AfterAttempt::Delivered);
     store.settle("one", &[settlement], NOW).await.expect("settles");
     let file = store.message(report.message_id).await.expect("there");
-    assert_eq!(file.row.state, "bounced");
+    assert_eq!(file.row.state.as_str(), "bounced");
     assert_eq!((file.attempts.len(), file.attempts[0].conversation.as_str()), (1, "S: 250 OK"));
 }

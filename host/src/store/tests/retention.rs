@@ -20,7 +20,7 @@ impl Fixture {
     async fn deliver(&self) {
         let leases = lease(&self.store, "one", NOW).await;
         let settlements: Vec<Settlement> =
-            leases.iter().map(|it| settled(it, MessageState::Delivered, None)).collect();
+            leases.iter().map(|it| settled(it, AfterAttempt::Delivered)).collect();
         self.store.settle("one", &settlements, NOW).await.expect("settles");
     }
 
@@ -65,8 +65,7 @@ async fn a_message_that_waits_keeps_everything_however_old_it_is() {
     let fixture = Fixture::with_credits(5).await;
     let deferred = fixture.accepted().await;
     let leases = lease(&fixture.store, "one", NOW).await;
-    let later =
-        settled(&leases[0], MessageState::Deferred, Some(NOW.after(Duration::from_hours(1))));
+    let later = settled(&leases[0], deferred_until(NOW.after(Duration::from_hours(1))));
     fixture.store.settle("one", &[later], NOW).await.expect("settles");
     let queued = fixture.accepted().await;
     assert_eq!((fixture.drop_content(FAR).await, fixture.drop_messages().await), (0, 0));
@@ -92,7 +91,7 @@ async fn a_shared_body_stays_for_the_last_message_that_has_it() {
     fixture.commit(&[job]).await;
     let until = NOW.after(Duration::from_mins(1));
     let leases = fixture.store.lease("one", &ids[..1], NOW, until).await.expect("leases");
-    let first = settled(&leases[0], MessageState::Delivered, None);
+    let first = settled(&leases[0], AfterAttempt::Delivered);
     fixture.store.settle("one", &[first], NOW).await.expect("settles");
 
     assert_eq!(fixture.drop_content(FAR).await, 1, "the first one's time is over");

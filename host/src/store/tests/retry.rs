@@ -11,11 +11,10 @@ async fn deferred(fixture: &Fixture, messages: u64, waits_for: Option<&str>) -> 
     for _ in 0..messages {
         fixture.commit(&[fixture.job(1, 1).await]).await;
         for it in lease(&fixture.store, "one", NOW).await {
-            let later = Some(NOW.after(Duration::from_hours(1)));
+            let next_attempt = NOW.after(Duration::from_hours(1));
             let waits_for = waits_for.map(waiting);
-            let settlement =
-                Settlement { waits_for, ..settled(&it, MessageState::Deferred, later) };
-            fixture.store.settle("one", &[settlement], NOW).await.expect("settles");
+            let deferred = settled(&it, AfterAttempt::Deferred { next_attempt, waits_for });
+            fixture.store.settle("one", &[deferred], NOW).await.expect("settles");
             ids.push(it.message_id);
         }
     }
@@ -42,11 +41,11 @@ async fn a_deferred_message_is_due_when_somebody_wants_it_and_only_once() {
     let leases = lease(store, "one", NOW).await;
     assert_eq!(store.retry(ids[0], NOW).await.expect("works"), RetryOutcome::Now, "it is sent now");
     let later = NOW.after(Duration::from_mins(5));
-    let settlement = settled(&leases[0], MessageState::Deferred, Some(later));
+    let settlement = settled(&leases[0], deferred_until(later));
     store.settle("one", &[settlement], NOW).await.expect("settles");
     assert!(due(store, later).await.iter().all(|it| !it.is_wanted));
     let leases = lease(store, "one", later).await;
-    let settlement = settled(&leases[0], MessageState::Delivered, None);
+    let settlement = settled(&leases[0], AfterAttempt::Delivered);
     store.settle("one", &[settlement], later).await.expect("settles");
     let gone = store.retry(ids[0], later).await.expect("works");
     assert_eq!(gone, RetryOutcome::Not(MessageState::Delivered));
@@ -75,24 +74,24 @@ async fn all_of_a_kind_are_wanted_and_what_is_scheduled_is_not() {
 }
 
 #[tokio::test]
-async fn what_waits_for_hosts_is_woken_by_them_and_by_nobody_else() {
+async fn what_waits_for_hosts_is_requeued_for_them_and_for_nobody_else() {
     let fixture = Fixture::with_credits(20).await;
     let store = &fixture.store;
     deferred(&fixture, 3, Some("a.example")).await;
     deferred(&fixture, 2, Some("b.example")).await;
     deferred(&fixture, 1, None).await;
-    let wake = async |hosts: &[&str], most| {
+    let requeue = async |hosts: &[&str], most| {
         let hosts = hosts.iter().map(|it| waiting(it)).collect();
-        store.wake(&hosts, most, NOW).await.expect("works")
+        store.requeue(&hosts, most, NOW).await.expect("works")
     };
-    assert_eq!(wake(&["c.example"], 10).await, 0);
+    assert_eq!(requeue(&["c.example"], 10).await, 0);
     let hosts = ["b.example", "c.example"].map(waiting).into();
     let waited_for = store.waited_for(&hosts).await.expect("readable");
     assert_eq!(waited_for, [waiting("b.example")].into());
-    assert_eq!(wake(&["a.example"], 2).await, 2);
+    assert_eq!(requeue(&["a.example"], 2).await, 2);
     assert_eq!(due(store, NOW).await.len(), 2);
-    assert_eq!(wake(&["a.example", "b.example"], 10).await, 3);
-    assert_eq!(wake(&["a.example", "b.example"], 10).await, 0);
+    assert_eq!(requeue(&["a.example", "b.example"], 10).await, 3);
+    assert_eq!(requeue(&["a.example", "b.example"], 10).await, 0);
     assert!(due(store, NOW).await.iter().all(|it| !it.is_wanted));
 }
 
@@ -102,8 +101,8 @@ async fn after_a_start_one_message_tries_each_destination() {
     let first = deferred(&fixture, 3, Some("a.example")).await;
     deferred(&fixture, 2, Some("b.example")).await;
     deferred(&fixture, 1, None).await;
-    assert_eq!(fixture.store.wake_one_of_each("b", NOW).await.expect("works"), (1, None));
-    assert_eq!(fixture.store.wake_one_of_each("", NOW).await.expect("works"), (2, None));
+    assert_eq!(fixture.store.requeue_one_of_each("b", NOW).await.expect("works"), (1, None));
+    assert_eq!(fixture.store.requeue_one_of_each("", NOW).await.expect("works"), (2, None));
     let due = due(&fixture.store, NOW).await;
     assert_eq!(due.len(), 3);
     assert!(due.iter().any(|it| first.contains(&it.message_id)));
@@ -114,10 +113,11 @@ async fn when_a_rest_is_over_one_of_many_tries_and_few_wait_for_their_own_moment
     let fixture = Fixture::with_credits(20).await;
     let store = &fixture.store;
     deferred(&fixture, 3, Some("a.example")).await;
-    let wake =
-        async |many| store.wake_one_of_many(&waiting("a.example"), many, NOW).await.expect("works");
-    assert_eq!(wake(4).await, 0);
-    assert_eq!(wake(3).await, 1);
+    let requeue = async |many| {
+        store.requeue_one_of_many(&waiting("a.example"), many, NOW).await.expect("works")
+    };
+    assert_eq!(requeue(4).await, 0);
+    assert_eq!(requeue(3).await, 1);
     assert_eq!(due(store, NOW).await.len(), 1);
 }
 
@@ -130,8 +130,8 @@ async fn on_another_way_all_go_on_that_wait_for_a_destination_and_no_others() {
     deferred(&fixture, 2, None).await;
     deferred(&fixture, 2, Some(&fixture.account.to_string())).await;
     on_hosts.sort();
-    assert_eq!(store.wake_all(on_hosts[0], NOW).await.expect("works"), (3, None));
-    assert_eq!(store.wake_all(MessageId::MIN, NOW).await.expect("works"), (1, None));
+    assert_eq!(store.requeue_all(on_hosts[0], NOW).await.expect("works"), (3, None));
+    assert_eq!(store.requeue_all(MessageId::MIN, NOW).await.expect("works"), (1, None));
     let mut due: Vec<MessageId> = due(store, NOW).await.iter().map(|it| it.message_id).collect();
     due.sort();
     assert_eq!(due, on_hosts);

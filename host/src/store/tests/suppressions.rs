@@ -46,7 +46,7 @@ async fn what_stands_there_and_is_stronger_stays() {
         let new = [first, second].map(|(kind, hours)| wish(&fixture, "a@b.example", kind, hours));
         let added = fixture.store.suppress_all(&new, NOW).await.expect("written");
         assert_eq!((added[0].before, added[1].before), (false, true));
-        assert_eq!(added[1].row.kind, stays);
+        assert_eq!(added[1].row.kind.as_str(), stays);
         let off = fixture.store.unsuppress(fixture.account, "a@b.example", NOW).await;
         assert!(off.expect("written"));
     }

@@ -1,19 +1,16 @@
 //! Deliveries: the log, tests, and tries that are asked for again.
 
-use serde::Serialize;
 use serde_json::Value;
-use utoipa::ToSchema;
 
 use super::super::Store;
-use super::super::database::{Row, column, inconsistent, json as read_json, sql};
+use super::super::database::{Row, column, json as read_json, moment, moment_or_none, sql, word};
 use super::super::scan_batches::ScanBatches;
 use crate::clock::Timestamp;
 use crate::id::{EventId, Identifier, WebhookId};
 use crate::store::StoreError;
 
 /// What a delivery can be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeliveryState {
     /// Another try follows.
     Pending,
@@ -30,10 +27,10 @@ pub struct DeliveryRow {
     pub id: EventId,
     pub r#type: String,
     pub state: DeliveryState,
-    /// When the next try is due, RFC 3339.
-    pub next_attempt_at: Option<String>,
-    /// When it was handed to the webhook, RFC 3339.
-    pub created_at: String,
+    /// When the next try is due.
+    pub next_attempt_at: Option<Timestamp>,
+    /// When it was handed to the webhook.
+    pub created_at: Timestamp,
     /// The last tries, oldest first.
     pub attempts: Value,
     pub body: Value,
@@ -229,15 +226,12 @@ impl Store {
 }
 
 fn delivery_row(row: &Row) -> Result<DeliveryRow, StoreError> {
-    let state: String = column(row, "state")?;
-    let due: Option<i64> = column(row, "due_at")?;
     Ok(DeliveryRow {
         id: column(row, "event_id")?,
         r#type: column(row, "type")?,
-        state: DeliveryState::from_name(&state)
-            .ok_or_else(|| inconsistent("webhook_deliveries", "state", &state))?,
-        next_attempt_at: due.map(|it| Timestamp::from_millis(it).rfc3339()),
-        created_at: Timestamp::from_millis(column(row, "created_at")?).rfc3339(),
+        state: word(row, "webhook_deliveries", "state", DeliveryState::from_name)?,
+        next_attempt_at: moment_or_none(row, "due_at")?,
+        created_at: moment(row, "created_at")?,
         attempts: read_json(row, "webhook_deliveries", "log")?,
         body: read_json(row, "webhook_bodies", "body")?,
     })

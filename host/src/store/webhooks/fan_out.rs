@@ -7,10 +7,9 @@ use futures_util::TryStreamExt as _;
 use serde_json::{Map, Value};
 
 use super::super::Store;
-use super::super::database::{Row, Tx, args, column, each, json_or_empty, sql};
-use super::super::events::{
-    EventKind, FIRST_OF_DOMAINS, LAST_OF_DOMAINS, LAST_OF_MESSAGES, kind_of, subject_of,
-};
+use super::super::database::{Row, Tx, args, column, each, json_or_empty, sql, word};
+use super::super::event_kind::{EventKind, FIRST_OF_DOMAINS, LAST_OF_DOMAINS, LAST_OF_MESSAGES};
+use super::super::events::{kind_of, subject_of};
 use super::{WebhookOwner, WebhookRow, webhook_row};
 use crate::clock::Timestamp;
 use crate::id::{AccountId, EventId, WebhookId};
@@ -44,8 +43,7 @@ pub struct PublishedEvent {
     /// Whose webhooks are told.
     pub owner: WebhookOwner,
     pub subject: String,
-    /// As in `message.delivered`.
-    pub r#type: String,
+    pub r#type: EventKind,
     /// Why, or the facts as JSON.
     pub detail: String,
     /// What is told besides the reason.
@@ -80,7 +78,7 @@ pub struct MessageSubject {
     /// How many attempts had begun.
     pub attempt: i64,
     /// Where it stands now, which may be later than the event.
-    pub state: String,
+    pub state: MessageState,
 }
 
 /// An event for the webhooks that want it.
@@ -90,7 +88,7 @@ pub struct NewDelivery {
     /// The event's place in the order.
     pub sequence: i64,
     pub event: EventId,
-    pub r#type: String,
+    pub r#type: EventKind,
     /// The body of every try.
     pub body: String,
 }
@@ -197,7 +195,8 @@ impl Store {
 async fn insert(tx: &mut Tx, deliveries: &[NewDelivery], now: Timestamp) -> Result<(), StoreError> {
     let mut each_webhook = Vec::new();
     for it in deliveries {
-        let row = |to: &WebhookId| args![*to, it.event, &it.r#type, now.millis(), it.sequence];
+        let row =
+            |to: &WebhookId| args![*to, it.event, it.r#type.as_str(), now.millis(), it.sequence];
         each_webhook.extend(it.webhooks.iter().map(row));
     }
     each(
@@ -250,7 +249,7 @@ impl Store {
             id: self.event_ids.of(row)?,
             owner: column(row, "account_id").map(WebhookOwner::of)?,
             subject: subject_of(row, kind)?,
-            r#type: kind.as_str().to_owned(),
+            r#type: kind,
             detail: column(row, "detail")?,
             facts: json_or_empty(row, "events", "facts")?,
             at: Timestamp::from_millis(column(row, "created_at")?),
@@ -271,7 +270,7 @@ fn about(row: &Row) -> Result<EventSubject, StoreError> {
             metadata: json_or_empty(row, "messages", "metadata")?,
             credits: column(row, "credits")?,
             attempt: column(row, "attempt")?,
-            state: column(row, "state")?,
+            state: word(row, "messages", "state", MessageState::from_name)?,
         })));
     }
     let name: Option<String> = column(row, "domain")?;

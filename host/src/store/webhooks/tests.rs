@@ -108,7 +108,7 @@ fn all(backlog: &Backlog) -> Vec<NewDelivery> {
         webhooks: backlog.webhooks.iter().map(|it| it.id).collect(),
         sequence: event.sequence,
         event: event.id,
-        r#type: event.r#type.clone(),
+        r#type: event.r#type,
         body: "{}".to_owned(),
     };
     backlog.events.iter().map(each).collect()
@@ -190,7 +190,7 @@ async fn a_webhook_that_is_disabled_or_gone_in_the_meantime_gets_nothing() {
         ..WebhookChange::default()
     };
     assert!(bench.store.change_webhook(off, &change, bench.now).await.expect("changed"));
-    bench.store.remove_webhook(gone, 1, bench.now).await.expect("removed");
+    bench.store.remove_webhook(gone, "test", 1, bench.now).await.expect("removed");
     let places = (backlog.from, backlog.to);
     assert!(bench.store.publish_events(places, &all(&backlog), bench.now).await.expect("written"));
     assert!(bench.log(off).await.is_empty() && bench.log(gone).await.is_empty());
@@ -345,7 +345,7 @@ async fn the_log_goes_when_its_time_is_over_and_with_its_webhook() {
         ("credits.low".to_owned(), DeliveryState::Pending),
     ];
     assert_eq!(bench.log(id).await, left, "what is still to be posted stays, however old");
-    bench.store.remove_webhook(id, 1, bench.now).await.expect("removed");
+    bench.store.remove_webhook(id, "test", 1, bench.now).await.expect("removed");
     assert!(bench.store.webhook(id).await.expect("read").is_none());
     assert!(bench.log(id).await.is_empty());
 }

@@ -14,15 +14,15 @@ use super::{rotate, wire_types};
 use crate::account::Account;
 use crate::clock::Timestamp;
 use crate::domain::key::{DkimKey, KeyPhase};
-use crate::domain::state::{SenderDomain, Standing};
+use crate::domain::state::{Phase, SenderDomain, Standing};
 use crate::domain::verification::{DomainEvent, Shown, Step, spread};
 use crate::id::{DecisionId, DomainId, fill_random};
 use crate::mail::dkim::KeyError;
 use crate::plugin::decision::Decision;
 use crate::plugin::domain::{Finding, Requirement, Status};
 use crate::store::{
-    CheckRow, Checked, DomainDetails, DomainRow, SampleOutcome, SampleRecord, StoreError,
-    sample_identity,
+    CheckRow, Checked, DomainDetails, DomainRow, OtherDomains, SampleOutcome, SampleRecord,
+    StoreError, sample_identity,
 };
 
 /// How long the tokens of an old and a new owner may stand beside each other before one of them is no
@@ -127,7 +127,8 @@ impl Verifier {
             domain: SenderDomain { standing: stands(&step, judgement), ..domain.clone() },
             ..details.row.clone()
         });
-        Ok(Checked { row, check, keys: None, event })
+        let others = on_others(step.event);
+        Ok(Checked { row, check, keys: None, event, others })
     }
 
     async fn conclude(
@@ -179,7 +180,8 @@ impl Verifier {
             decision: decision_json(&decision),
         };
         let row = is_other(&row, &details.row).then_some(row);
-        Ok(Checked { row, check, keys, event })
+        let others = on_others(step.event);
+        Ok(Checked { row, check, keys, event, others })
     }
 
     /// What the judgement means, with what only the other accounts' domains can say.
@@ -286,6 +288,18 @@ impl Verifier {
         let kept = self.store.record_samples(&records, now, self.rules.samples_kept).await;
         if let Err(error) = kept {
             tracing::warn!(%error, "cannot write samples of domain policy calls to the database; these samples are dropped");
+        }
+    }
+}
+
+/// A domain that becomes verified may not look like another one, and whoever had its name must prove it again.
+fn on_others(event: Option<DomainEvent>) -> OtherDomains {
+    match event {
+        Some(DomainEvent::Verified) => {
+            OtherDomains::Contested { recheck: &[Phase::Verified, Phase::Warned] }
+        }
+        Some(DomainEvent::Warning | DomainEvent::Degraded | DomainEvent::Failed) | None => {
+            OtherDomains::Untouched
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::domain::key::{DkimKey, KeyPhase};
 use crate::domain::name::DomainName;
 use crate::domain::state::{DomainKind, Phase};
 use crate::plugin::domain::{Finding, Requirement};
-use crate::store::{Checked, DomainDetails};
+use crate::store::{Checked, DomainDetails, OtherDomains};
 
 /// How often a rotation is begun again beside checks that are written at the same time.
 const MAX_TRIES: usize = 5;
@@ -56,7 +56,8 @@ impl Verifier {
                     keys.extend(details.keys.iter().map(|key| retire(key, now)));
                 }
             }
-            let checked = Checked { row: None, check, keys: Some(keys), event: None };
+            let (keys, others) = (Some(keys), OtherDomains::Untouched);
+            let checked = Checked { row: None, check, keys, event: None, others };
             if self.store.record_check(domain.id, &checked, now).await? {
                 tracing::info!(domain = %domain.name, "DKIM key rotation of a domain started");
                 // What to publish for the new keys is the policy's to say.

@@ -121,7 +121,7 @@ impl Fixture {
 
     async fn events(&self, id: DomainId) -> Vec<String> {
         let events = self.verifier.store.domain_events(id, 100).await.expect("readable");
-        events.into_iter().rev().map(|it| it.r#type).collect()
+        events.into_iter().rev().map(|it| it.r#type.as_str().to_owned()).collect()
     }
 }
 

@@ -12,7 +12,7 @@ fn event(name: &str, detail: &str, about: EventSubject) -> PublishedEvent {
         id: EventId::new(NOW),
         owner: WebhookOwner::Account(ACCOUNT.parse().expect("an account")),
         subject: "msg_1".to_owned(),
-        r#type: name.to_owned(),
+        r#type: EventKind::from_name(name).expect("a type of event"),
         detail: detail.to_owned(),
         facts: Map::new(),
         at: NOW,
@@ -33,12 +33,12 @@ fn message() -> EventSubject {
         ]),
         credits: 2,
         attempt: 1,
-        state: "delivered".to_owned(),
+        state: MessageState::Delivered,
     }))
 }
 
 fn assert_data(event: &PublishedEvent, data: &str) {
-    let name = &event.r#type;
+    let name = event.r#type.as_str();
     let body =
         format!("{{\"type\":\"{name}\",\"timestamp\":\"2027-01-15T08:00:00Z\",\"data\":{data}}}");
     assert_eq!(of_event(event), body);

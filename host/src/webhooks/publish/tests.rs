@@ -5,7 +5,10 @@ use serde_json::{Map, Value};
 use super::*;
 use crate::clock::Timestamp;
 use crate::id::{AccountId, EventId};
-use crate::store::{EventSubject, MessageSubject, WebhookOwner, WebhookRow, WebhookState};
+use crate::message::state::MessageState;
+use crate::store::{
+    EventKind, EventSubject, MessageSubject, WebhookOwner, WebhookRow, WebhookState,
+};
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
@@ -35,7 +38,7 @@ fn event(owner: WebhookOwner, sequence: i64, name: &str, bytes: usize) -> Publis
         id: EventId::new(NOW),
         owner,
         subject: "msg_1".to_owned(),
-        r#type: name.to_owned(),
+        r#type: EventKind::from_name(name).expect("a type of event"),
         detail: String::new(),
         facts: Map::new(),
         at: NOW,
@@ -48,7 +51,7 @@ fn event(owner: WebhookOwner, sequence: i64, name: &str, bytes: usize) -> Publis
             metadata,
             credits: 1,
             attempt: 1,
-            state: "delivered".to_owned(),
+            state: MessageState::Delivered,
         })),
     }
 }

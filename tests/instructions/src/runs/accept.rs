@@ -1,7 +1,8 @@
 //! Accept: the body of a request becomes a submission.
 
 use waxwing::journey::accept::json;
-use waxwing::journey::accept::submission::{Channel, Submission};
+use waxwing::journey::accept::submission::Submission;
+use waxwing::message::channel::Channel;
 
 use super::NOW;
 use crate::rounds::Rounds;

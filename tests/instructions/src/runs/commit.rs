@@ -9,6 +9,7 @@ use waxwing::clock::{Clock, Timestamp};
 use waxwing::credit::{Credits, EntryKind};
 use waxwing::id::{AccountId, DomainId, KeyId, MessageId};
 use waxwing::journey::commit::decide::{Rules, decide};
+use waxwing::message::channel::Channel;
 use waxwing::store::Store;
 use waxwing::store::records::{
     Acceptance, Body, BodyOf, Job, JobOutcome, NewMessage, PluginDecision, ReturnPath, RouteChoice,
@@ -75,7 +76,7 @@ fn job(revision: i64, account_id: AccountId, body: &Body, number: u32, now: Time
         acceptance: Acceptance::Each,
         slots: vec![Slot::Message(Box::new(NewMessage {
             id: MessageId::new(now),
-            channel: "api",
+            channel: Channel::Api,
             template: Some(("invoice".to_owned(), 1)),
             sender: "hello@sandbox.test".parse().expect("an address"),
             domain: DomainId::new(now),

@@ -5,6 +5,7 @@ use crate::delivery::queue::why::{Waiting, WhyMessage};
 use crate::delivery::shaping::admission::BoundsOf;
 use crate::delivery::shaping::reason::Reason;
 use crate::id::MessageId;
+use crate::message::state::MessageState;
 use crate::message::waits_for::Hosts;
 
 /// Who reads an answer.
@@ -48,7 +49,7 @@ impl Words {
         Self { explanation: explanation(why, Whose::Any), next: None, advice }
     }
 
-    pub fn of_final(state: &str) -> Self {
+    pub fn of_final(state: MessageState) -> Self {
         let explanation = format!("its state, {state}, is final; nothing is left to be delivered");
         Self::new(explanation, None)
     }

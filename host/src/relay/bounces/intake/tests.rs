@@ -6,9 +6,8 @@ use super::*;
 use crate::clock::Timestamp;
 use crate::id::AccountId;
 use crate::mail::verp::Verp;
-use crate::message::state::MessageState;
 use crate::relay::bounces::reporters::tests::unasked;
-use crate::store::records::{AttemptRecord, NewMessage, RouteChoice, Settlement, Suppresses};
+use crate::store::records::{AfterAttempt, AttemptRecord, NewMessage, RouteChoice, Settlement};
 use crate::store::{MessageRow, test_data};
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
@@ -80,7 +79,7 @@ impl Fixture {
 
     async fn events(&self) -> Vec<String> {
         let events = self.store.message(self.message).await.expect("there").events;
-        events.into_iter().map(|it| it.r#type).skip(3).collect()
+        events.into_iter().map(|it| it.r#type.as_str().to_owned()).skip(3).collect()
     }
 
     /// Kind and end of the recipient's suppression.
@@ -88,7 +87,7 @@ impl Fixture {
         let page =
             self.store.suppressions(self.account, None, None, 10, NOW).await.expect("readable");
         let found = page.suppressions.into_iter().find(|it| it.address == "ada@recipient.example");
-        found.map(|it| (it.kind, it.expires_at))
+        found.map(|it| (it.kind.as_str().to_owned(), it.expires_at.map(Timestamp::rfc3339)))
     }
 
     fn return_path(&self) -> String {
@@ -104,10 +103,8 @@ async fn deliver(store: &Store, account: AccountId, message: MessageId) {
     let settlement = Settlement {
         message_id: message,
         account_id: account,
-        state: MessageState::Delivered,
+        verdict: AfterAttempt::Delivered,
         reason: "250 OK".to_owned(),
-        next_attempt: None,
-        waits_for: None,
         attempt: AttemptRecord {
             number: 1,
             started_at: NOW,
@@ -116,14 +113,12 @@ async fn deliver(store: &Store, account: AccountId, message: MessageId) {
             host: None,
             address: None,
             tls: None,
-            outcome: MessageState::Delivered,
             code: Some(250),
             enhanced: None,
             reply: "250 OK".to_owned(),
             conversation: String::new(),
             is_uncertain: false,
         },
-        suppresses: Suppresses::Nobody,
     };
     store.settle("one", &[settlement], NOW).await.expect("settles");
 }
@@ -165,7 +160,7 @@ async fn a_dead_address_bounces_and_is_suppressed_for_a_while() {
 async fn a_refused_message_bounces_and_suppresses_nobody() {
     let fixture = Fixture::new().await;
     fixture.reports(dsn("ada@recipient.example", "failed", "5.7.1", "554 5.7.1 Spam")).await;
-    assert_eq!(fixture.row().await.state, "bounced");
+    assert_eq!(fixture.row().await.state.as_str(), "bounced");
     assert_eq!(fixture.suppression().await, None);
 }
 
@@ -173,7 +168,7 @@ async fn a_refused_message_bounces_and_suppresses_nobody() {
 async fn the_return_path_tells_the_message_and_the_report_need_not_name_its_recipient() {
     let fixture = Fixture::new().await;
     fixture.reports(dsn("ada@moved.example", "failed", "5.1.1", "550 5.1.1 Unknown")).await;
-    assert_eq!(fixture.row().await.state, "bounced");
+    assert_eq!(fixture.row().await.state.as_str(), "bounced");
     assert!(fixture.suppression().await.is_some(), "the address that was written to");
 }
 
@@ -185,7 +180,7 @@ async fn delays_deliveries_and_what_is_no_report_change_nothing() {
     fixture.reports("Subject: Out of Office\r\n\r\nI am away.\r\n".to_owned()).await;
     fixture.reports(String::new()).await;
     fixture.reports(arf("not-spam", "", "From: shop@sender.example")).await;
-    assert_eq!(fixture.row().await.state, "delivered");
+    assert_eq!(fixture.row().await.state.as_str(), "delivered");
     assert!(fixture.events().await.is_empty());
     assert_eq!(fixture.suppression().await, None);
 }
@@ -212,7 +207,7 @@ async fn a_complaint_that_knows_the_return_path_counts_once() {
         fixture.takes(Recipient::Feedback, report.clone()).await;
         fixture.takes(Recipient::Feedback, report).await;
         assert_eq!(fixture.events().await, ["message.complained"]);
-        assert_eq!(fixture.row().await.state, "delivered");
+        assert_eq!(fixture.row().await.state.as_str(), "delivered");
         assert_eq!(fixture.suppression().await, Some(("complaint".to_owned(), None)));
     }
 }

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
-use super::ConversionError;
 use super::functions::Functions;
+use crate::store::error::ConversionError;
 
 /// For a file that is thrown away where it does not become whole.
 pub const UNSAFE: &str = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;

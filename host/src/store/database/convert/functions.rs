@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use ulid::Ulid;
 
-use super::ConversionError;
 use crate::id::{Identifier, MessageId};
-use crate::store::events::EventKind;
+use crate::store::error::ConversionError;
+use crate::store::event_kind::EventKind;
 
 /// How often progress is told.
 pub const TELL_EVERY: Duration = Duration::from_secs(5);

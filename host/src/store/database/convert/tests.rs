@@ -22,7 +22,7 @@ impl Earlier {
     async fn new() -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         let file = directory.path().join("waxwing.db");
-        sqlite::migrate(&migrations::EARLIER, &sqlite::options(&file)).await.expect("migrated");
+        migrations::run(&migrations::EARLIER, &options(&file)).await.expect("migrated");
         let earlier = Self { _directory: directory, file };
         let triggers = "SELECT name FROM sqlite_schema WHERE type = 'trigger'";
         for name in texts(&open(&earlier.file), triggers) {
@@ -210,7 +210,7 @@ async fn a_database_of_the_first_version_is_converted_by_way_of_the_last_earlier
     let directory = tempfile::tempdir().expect("a directory");
     let file = directory.path().join("waxwing.db");
     let first = Migrator::with_migrations(migrations::EARLIER.iter().take(1).cloned().collect());
-    sqlite::migrate(&first, &sqlite::options(&file)).await.expect("migrated");
+    migrations::run(&first, &options(&file)).await.expect("migrated");
     let account = "acc_01M8449B62GFF0S45VD6YHK67G";
     let connection = open(&file);
     connection
@@ -233,7 +233,7 @@ async fn a_new_or_empty_file_is_left_alone() {
     std::fs::write(&file, "").expect("written");
     convert(&file).await.expect("nothing is to be done");
     assert_eq!(std::fs::metadata(&file).expect("there").len(), 0);
-    sqlite::migrate(&migrations::CURRENT, &sqlite::options(&file)).await.expect("made");
+    migrations::run(&migrations::CURRENT, &options(&file)).await.expect("made");
     let before = std::fs::read(&file).expect("readable");
     convert(&file).await.expect("nothing is to be done");
     assert_eq!(std::fs::read(&file).expect("readable"), before);

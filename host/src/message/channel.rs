@@ -1,0 +1,27 @@
+//! Through which listener a message came.
+
+/// A listener for submissions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Channel {
+    /// HTTP.
+    Api,
+    /// The SMTP relay.
+    Smtp,
+}
+
+impl Channel {
+    /// The word in the database and in answers.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Api => "api",
+            Self::Smtp => "smtp",
+        }
+    }
+
+    /// The listener of that word.
+    #[must_use]
+    pub fn from_name(word: &str) -> Option<Self> {
+        [Self::Api, Self::Smtp].into_iter().find(|it| it.as_str() == word)
+    }
+}
