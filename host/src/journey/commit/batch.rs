@@ -179,6 +179,9 @@ async fn commits(
                 }
             }
         }
+        // The scheduler runs this task right behind the one that wakes it. What else is ready goes first, and
+        // its sends are in this group: each transaction writes and syncs some pages whatever is in it.
+        tokio::task::yield_now().await;
         while let Ok(waiting) = jobs.try_recv() {
             turns.push(waiting);
         }
