@@ -34,9 +34,10 @@ pub async fn surround(
         .map_or_else(|| "unknown".to_owned(), |path| path.as_str().to_owned());
     let peer = request::ip(request.extensions()).to_canonical();
     let answer = AssertUnwindSafe(header_checks::well_formed(request, next)).catch_unwind();
-    let answer = answer.map(|it| it.unwrap_or_else(problem::panicked));
+    // Within the request: a problem names it.
+    let answer = answer.map(|it| problem::as_problem(it.unwrap_or_else(problem::panicked)));
     let (answer, of) = request::within(id, answer).await;
-    let mut response = keep_private(problem::as_problem(answer));
+    let mut response = keep_private(answer);
     if let Ok(value) = HeaderValue::from_str(&id.to_string()) {
         response.headers_mut().insert("x-request-id", value);
     }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::future::{join, join_all};
+use lz4_flex::block::decompress_size_prepended_with_dict;
 use mail_parser::MessageParser;
 use reqwest::Method;
 use serde_json::Value;
@@ -151,8 +152,8 @@ async fn hold_each_to_its_generations(
         let policy = maker(of_kind(&row, "plan"), &policies);
         let mark = ["[A]", "[B]"][renderer];
         assert_eq!(row["subject"], format!("{mark} Note {number}"), "{row}");
-        let mail = row["body"].as_str().expect("a body in hex");
-        assert_body(&unhex(mail), mark, number);
+        let stored = |column: &str| unhex(row[column].as_str().expect("bytes in hex"));
+        assert_body(&stored("body"), &stored("dictionary"), mark, number);
         let price = [1, 2][policy];
         assert_eq!(row["credits"], price, "{row}");
         let reason = ["price one", "price two"][policy];
@@ -175,8 +176,8 @@ const ROWS: &str = "SELECT json_object('id', hex(m.id), 'recipient', m.recipient
         'plugins', (SELECT json_group_array(json_patch(i.identity,
                         json_object('kind', i.kind, 'reason', d.value ->> 2)))
                     FROM json_each(m.decisions) d JOIN plugin_identities i ON i.id = d.value ->> 0),
-        'body', hex(b.bytes))
-    FROM messages m JOIN bodies b ON b.message_id = m.id";
+        'body', hex(b.bytes), 'dictionary', hex(d.bytes))
+    FROM messages m JOIN bodies b ON b.message_id = m.id JOIN dictionaries d ON d.id = b.dictionary";
 
 /// Which of the two generations a decision names, with all that names it.
 fn maker(decision: &Value, generations: &[Marks; 2]) -> usize {
@@ -191,8 +192,8 @@ fn maker(decision: &Value, generations: &[Marks; 2]) -> usize {
 }
 
 /// The whole body is of one generation and of one message.
-fn assert_body(compressed: &[u8], mark: &str, number: usize) {
-    let raw = lz4_flex::block::decompress_size_prepended(compressed).expect("LZ4");
+fn assert_body(compressed: &[u8], dictionary: &[u8], mark: &str, number: usize) {
+    let raw = decompress_size_prepended_with_dict(compressed, dictionary).expect("LZ4");
     let mail = MessageParser::default().parse(&raw).expect("an e-mail");
     let text = mail.body_text(0).expect("a text part");
     assert_eq!(text.trim_end(), format!("{mark} Number {number}."));
