@@ -71,6 +71,7 @@ pub fn overflow(api: Api) -> Router {
     let router = Router::new()
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
+        .method_not_allowed_fallback(problem::method_not_allowed)
         .fallback(problem::too_many_connections)
         .with_state(api);
     surround_all(router, proxies)

@@ -297,7 +297,7 @@ CREATE TABLE bodies (
 -- What bodies of one version of a template have in common: a message of it without anybody's data. Never changed,
 -- and kept as long as the version.
 CREATE TABLE dictionaries (
-    id          INTEGER PRIMARY KEY,
+    id          INTEGER PRIMARY KEY AUTOINCREMENT,
     template_id BLOB NOT NULL,
     revision    INTEGER NOT NULL,
     bytes       BLOB NOT NULL,

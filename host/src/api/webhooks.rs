@@ -355,7 +355,7 @@ fn refused(error: &WebhookError) -> Problem {
             Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", error.to_string())
         }
         WebhookError::Secret(_) => {
-            tracing::error!(%error, "a webhook cannot be signed");
+            tracing::error!(%error, "a webhook's secret cannot be unsealed");
             Refusal::Internal { message: error.to_string() }.into()
         }
         WebhookError::Store(error) => error.into(),

@@ -120,7 +120,7 @@ fn log_refused(
         .increment(1);
     // Each of thousands of clients could be slow on purpose; the metric counts them all.
     if lines.is_due((), Instant::now()) {
-        tracing::warn!(%proxy, listener, %error, "closed a connection from a trusted proxy that sent no valid PROXY header; said at most once a minute");
+        tracing::warn!(%proxy, listener, %error, "closed a connection from a trusted proxy that sent no valid PROXY header; logged at most once a minute");
     }
 }
 

@@ -8,7 +8,7 @@ use super::database::{args, column, each};
 use super::events::{self, StateChange};
 use super::queue::{correct_lanes, lane};
 use crate::clock::Timestamp;
-use crate::id::AccountId;
+use crate::id::{AccountId, MessageId};
 use crate::message::state::MessageState;
 use crate::store::StoreError;
 use crate::store::records::{BackedOff, Lane};
@@ -57,16 +57,16 @@ impl Store {
         )
         .find(&mut tx)
         .await?;
-        let mut reasons: Vec<String> = Vec::with_capacity(held_back.len());
+        let mut reasons: Vec<(MessageId, String)> = Vec::with_capacity(held_back.len());
         let mut changes: Vec<StateChange<'_>> = Vec::new();
         for ((it, account), row) in held_back.iter().zip(&messages) {
             let message = it.message_id;
-            let missing = || StoreError::Missing { noun: "message", name: message.to_string() };
-            let row = row.as_ref().ok_or_else(missing)?;
+            // A queue row without a message must not stop all others; its lease ends it.
+            let Some(row) = row else { continue };
             let last_reply: Option<&str> = column(row, "last_reply")?;
-            reasons.push(
-                last_reply.map_or_else(|| it.reason.clone(), |said| after_last_reply(it, said)),
-            );
+            let reason =
+                last_reply.map_or_else(|| it.reason.clone(), |said| after_last_reply(it, said));
+            reasons.push((message, reason));
             if column(row, "is_new")? {
                 let (state, reason) = (MessageState::Deferred, it.reason.as_str());
                 changes.push(StateChange { message, account: *account, state, reason });
@@ -75,10 +75,7 @@ impl Store {
         each(
             "-- back_off: state
              UPDATE messages SET state = 'deferred', updated_at = $3, reason = $2 WHERE id = $1",
-            held_back
-                .iter()
-                .zip(&reasons)
-                .map(|((it, _), reason)| args![it.message_id, reason, now.millis()]),
+            reasons.iter().map(|(message, reason)| args![*message, reason, now.millis()]),
         )
         .run(&mut tx)
         .await?;

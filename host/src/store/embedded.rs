@@ -109,7 +109,7 @@ async fn convert_within(
             return Ok(Conversion::PutOff);
         }
     }
-    tracing::info!(%file, "the database is rebuilt");
+    tracing::info!(%file, "rebuilding the database file once (VACUUM), so that it can shrink");
     Ok(Conversion::Done)
 }
 

@@ -323,7 +323,7 @@ async fn read_leases(
         match read.and_then(|row| lease(&row, column(claim, "attempts")?, first_at)) {
             Ok(lease) => leases.push(lease),
             Err(error) => {
-                tracing::error!(message_id = %id, %error, "a message cannot be read; it is given up");
+                tracing::error!(message_id = %id, %error, "a message's row cannot be read; the message fails");
                 unreadable.push((id, column(claim, "account_id")?));
             }
         }

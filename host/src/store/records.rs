@@ -172,7 +172,8 @@ impl Body {
     /// The message again, with the bytes of the dictionary that it names; none if what is stored is damaged.
     #[must_use]
     pub fn unpack(&self, dictionary: Option<&[u8]>) -> Option<Vec<u8>> {
-        decompress_size_prepended_with_dict(&self.bytes, dictionary.unwrap_or_default()).ok()
+        let raw = decompress_size_prepended_with_dict(&self.bytes, dictionary.unwrap_or_default());
+        raw.ok().filter(|raw| u32::try_from(raw.len()).ok() == self.octets())
     }
 
     /// The row of the dictionary that it was compressed with.

@@ -168,18 +168,18 @@ impl Health {
         }
         (state.is_trusted, state.failures, state.stalls, state.backoff) = (true, 0, 0, None);
         (state.succeeded_at, state.stalled_at, state.last_error) = (Some(now), None, None);
-        let woken = state.recovery.as_mut().and_then(Recovery::record_success);
+        let may_be_requeued = state.recovery.as_mut().and_then(Recovery::record_success);
         let own = state
             .accounts
             .entry(account)
             .or_insert_with(|| AccountBackoff::new(now))
             .record_success(now);
         drop(state);
-        if let Some(woken) = woken {
-            self.requeue.request(self.waits_for(None), woken);
+        if let Some(most) = may_be_requeued {
+            self.requeue.request(self.waits_for(None), most);
         }
-        if let Some(woken) = own {
-            self.requeue.request(self.waits_for(Some(account)), woken);
+        if let Some(most) = own {
+            self.requeue.request(self.waits_for(Some(account)), most);
         }
     }
 

@@ -17,9 +17,9 @@ pub const MAX_REQUEUE: u32 = 1_000;
 #[derive(Debug, Default)]
 pub struct Recovery {
     /// Messages of the last requeue.
-    woken: u32,
+    requeued: u32,
     /// Messages accepted since.
-    taken: u32,
+    accepted: u32,
 }
 
 /// Collects requests from attempts until the worker requeues in its next round.
@@ -41,13 +41,13 @@ pub struct RequeueRequests {
 impl Recovery {
     /// Counts an accepted message, and answers how many waiting ones may be requeued now.
     pub fn record_success(&mut self) -> Option<u32> {
-        self.taken = self.taken.saturating_add(1);
-        if self.taken.saturating_mul(2) < self.woken {
+        self.accepted = self.accepted.saturating_add(1);
+        if self.accepted.saturating_mul(2) < self.requeued {
             return None;
         }
-        let woken = self.woken.saturating_mul(4).clamp(FIRST_REQUEUE, MAX_REQUEUE);
-        *self = Self { woken, taken: 0 };
-        Some(woken)
+        let requeued = self.requeued.saturating_mul(4).clamp(FIRST_REQUEUE, MAX_REQUEUE);
+        *self = Self { requeued, accepted: 0 };
+        Some(requeued)
     }
 }
 
@@ -102,14 +102,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn trust_grows_with_what_is_taken() {
+    fn trust_grows_with_what_is_accepted() {
         let mut recovery = Recovery::default();
-        let woken = (0..1_200).filter_map(|_| recovery.record_success()).collect::<Vec<_>>();
-        assert_eq!(woken, [32, 128, 512, 1_000, 1_000]);
+        let requeued = (0..1_200).filter_map(|_| recovery.record_success()).collect::<Vec<_>>();
+        assert_eq!(requeued, [32, 128, 512, 1_000, 1_000]);
     }
 
     #[test]
-    fn what_is_called_is_taken_once() {
+    fn a_request_is_taken_up_once() {
         let requeue = Requeue::default();
         let waits_for = || WaitsFor::Mx("example.com".to_owned());
         assert!(requeue.take().one_per_destination.is_some(), "at the start");

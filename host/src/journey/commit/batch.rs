@@ -7,6 +7,8 @@
 
 mod turns;
 
+use std::future::poll_fn;
+use std::task::Poll;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
@@ -181,7 +183,7 @@ async fn commits(
         }
         // The scheduler runs this task right behind the one that wakes it. What else is ready goes first, and
         // its sends are in this group: each transaction writes and syncs some pages whatever is in it.
-        tokio::task::yield_now().await;
+        let_others_run().await;
         while let Ok(waiting) = jobs.try_recv() {
             turns.push(waiting);
         }
@@ -201,11 +203,26 @@ async fn commits(
             if let Err(error) =
                 committing.store.record_refusals(&refused, committing.clock.now()).await
             {
-                tracing::error!(%error, "refusals could not be recorded");
+                tracing::error!(%error, "decision records of refused requests are lost");
             }
             refused.clear();
         }
     }
+}
+
+/// Puts this task behind those that are ready now. `yield_now` would keep it from other threads until this one has
+/// nothing else to do.
+async fn let_others_run() {
+    let mut has_waited = false;
+    poll_fn(|context| {
+        if has_waited {
+            return Poll::Ready(());
+        }
+        has_waited = true;
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
 }
 
 /// The first sample is written at once; those that come soon after it share a transaction.

@@ -10,8 +10,8 @@ use crate::mail::mime::{self, Outgoing};
 use crate::message::address::EmailAddress;
 use crate::template::version::TemplateSource;
 
-/// As far back as LZ4 looks.
-const MAX_BYTES: usize = 64 << 10;
+/// LZ4 looks back 64 KiB: with more than half of it a dictionary would soon be too far away from what is like it.
+const MAX_BYTES: usize = 32 << 10;
 
 /// Of the version's rendered example.
 #[must_use]
@@ -30,8 +30,14 @@ pub fn of_source(source: &TemplateSource) -> Vec<u8> {
 }
 
 fn of(subject: &str, text: Option<&str>, html: Option<&str>) -> Vec<u8> {
+    let mut message = compose(subject, text, html);
+    message.truncate(MAX_BYTES);
+    message
+}
+
+fn compose(subject: &str, text: Option<&str>, html: Option<&str>) -> Vec<u8> {
     let Ok(nobody) = "nobody@example.com".parse::<EmailAddress>() else { return Vec::new() };
-    let mut message = mime::compose(&Outgoing {
+    mime::compose(&Outgoing {
         message_id: "",
         date: Timestamp::from_millis(0),
         from_name: None,
@@ -43,9 +49,7 @@ fn of(subject: &str, text: Option<&str>, html: Option<&str>) -> Vec<u8> {
         html,
         attachments: &[],
         headers: &[],
-    });
-    message.truncate(MAX_BYTES);
-    message
+    })
 }
 
 #[cfg(test)]
@@ -54,34 +58,52 @@ mod tests {
     use crate::store::records::Body;
     use crate::template::version::Dictionary;
 
+    fn message(parts: &Parts) -> Vec<u8> {
+        compose(&parts.subject, None, parts.html.as_deref())
+    }
+
     fn packed(parts: &Parts, dictionary: Vec<u8>) -> usize {
-        let raw = of_example(parts);
+        let raw = message(parts);
         Body::pack_with(&raw, Some(&Dictionary { id: 1, bytes: dictionary.into() })).bytes().len()
+    }
+
+    /// Rows with words that occur once, and with what differs between messages.
+    fn html(rows: u32, differs: &str) -> String {
+        let word = |n: u32| format!("{:08x}", n.wrapping_mul(2_654_435_761));
+        let words = |row: u32| (0..6).map(|n| word(6 * row + n)).collect::<Vec<_>>().join(" ");
+        let rows = (0..rows).map(|n| format!("<p>{}</p>\n<b>{differs}</b>\n", words(n)));
+        rows.collect::<Vec<_>>().concat()
+    }
+
+    fn parts(rows: u32, differs: &str) -> Parts {
+        Parts { subject: "Your order".to_owned(), html: Some(html(rows, differs)), text: None }
+    }
+
+    fn alone(parts: &Parts) -> usize {
+        Body::pack(&message(parts)).bytes().len()
     }
 
     #[test]
     fn a_message_takes_a_third_of_the_room_with_its_templates_example_or_source() {
-        let html = |row: &str| {
-            let word = |n: u32| format!("{:08x}", n.wrapping_mul(2_654_435_761));
-            let words = |row: u32| (0..6).map(|n| word(6 * row + n)).collect::<Vec<_>>().join(" ");
-            let rows = (1..60).map(|n| format!("<p>{}</p>\n<b>{row}</b>\n", words(n)));
-            rows.collect::<Vec<_>>().concat()
-        };
-        let parts = |row: &str| Parts {
-            subject: "Your order".to_owned(),
-            html: Some(html(row)),
-            text: None,
-        };
         let source = TemplateSource {
             subject: "Your order".to_owned(),
-            html: Some(html("{{ amount }}")),
+            html: Some(html(60, "{{ amount }}")),
             ..TemplateSource::default()
         };
-        let sent = parts("EUR 12.50");
-        let alone = Body::pack(&of_example(&sent)).bytes().len();
-        for dictionary in [of_example(&parts("USD 3")), of_source(&source)] {
-            let with = packed(&sent, dictionary);
+        let sent = parts(60, "EUR 12.50");
+        for dictionary in [of_example(&parts(60, "USD 3")), of_source(&source)] {
+            let (with, alone) = (packed(&sent, dictionary), alone(&sent));
             assert!(with * 3 < alone, "{with} of {alone} bytes");
         }
+    }
+
+    #[test]
+    fn a_message_longer_than_lz4_looks_back_gains_what_the_dictionary_has() {
+        let sent = parts(1_500, "EUR 12.50");
+        assert!(message(&sent).len() > 100 << 10);
+        let dictionary = of_example(&parts(1_500, "EUR 3"));
+        assert_eq!(dictionary.len(), MAX_BYTES);
+        let (with, alone) = (packed(&sent, dictionary), alone(&sent));
+        assert!(alone - with > MAX_BYTES / 2, "{with} of {alone} bytes");
     }
 }

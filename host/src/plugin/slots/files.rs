@@ -204,7 +204,7 @@ impl Directory {
     fn complain(&self, path: &Path, error: &dyn std::fmt::Display) {
         let mut complained = self.complained.lock().unwrap_or_else(PoisonError::into_inner);
         if complained.insert(path.to_owned()) {
-            tracing::warn!(path = %path.display(), %error, "plugin file ignored");
+            tracing::warn!(path = %path.display(), %error, "plugin file ignored; the active version stays");
         }
     }
 }

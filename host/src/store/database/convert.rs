@@ -140,12 +140,12 @@ async fn make(new: &Path) -> Result<(), StoreError> {
 fn finish(new: &Path, filled: &fill::Filled) -> Result<u64, ConversionError> {
     let connection = Connection::open(new)?;
     connection.execute_batch(fill::UNSAFE)?;
-    tracing::info!("converting the database: all rows are there, the indexes are made");
+    tracing::info!("converting the database: all rows are copied; building indexes");
     let mut told = Instant::now();
     for later in &filled.later {
         if told.elapsed() >= functions::TELL_EVERY {
             told = Instant::now();
-            tracing::info!(next = later.name, "converting the database: the indexes are made");
+            tracing::info!(next = later.name, "converting the database: building an index");
         }
         connection.execute_batch(&later.sql)?;
     }

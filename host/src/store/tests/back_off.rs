@@ -45,3 +45,21 @@ async fn what_waits_for_a_destination_is_not_due_and_costs_no_attempt() {
     assert_eq!(store.requeue(&hosts, 10, later).await.expect("works"), 2, "when it recovers");
     assert_eq!(store.all_due(later).await.len(), 2);
 }
+
+#[tokio::test]
+async fn a_queue_row_without_its_message_does_not_keep_others_from_being_deferred() {
+    let fixture = Fixture::with_credits(9).await;
+    let store = &fixture.store;
+    fixture.commit(&[fixture.job(2, 1).await]).await;
+    let due = store.all_due(NOW).await;
+    sql("DELETE FROM messages WHERE id = $1")
+        .bind(due[0].message_id)
+        .run(&store.db.writer)
+        .await
+        .expect("taken away by hand");
+    let waiting: Vec<BackedOff> =
+        due.iter().map(|it| until(it, NOW.after(Duration::from_mins(5)))).collect();
+    store.back_off(&waiting, after_last_reply, NOW).await.expect("works");
+    let file = store.message(due[1].message_id).await.expect("there");
+    assert_eq!(file.row.state.as_str(), "deferred");
+}

@@ -53,7 +53,7 @@ impl Verifier {
                     }
                 }
                 Err(error) => {
-                    tracing::error!(%error, "domains that are due cannot be read; trying again");
+                    tracing::error!(%error, "due domain checks cannot be read; retrying");
                     let pause = async {
                         tokio::select! {
                             () = stop.cancelled() => {}
@@ -135,8 +135,8 @@ impl Verifier {
     async fn one(&self, sight: Sight, id: DomainId) -> Sight {
         match tokio::time::timeout(MAX_CHECK_TIME, self.examine(id)).await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::error!(domain = %id, %error, "a domain was not checked"),
-            Err(_) => tracing::warn!(domain = %id, "the check of a domain took too long"),
+            Ok(Err(error)) => tracing::error!(domain = %id, %error, "domain check failed; the domain's state is unchanged"),
+            Err(_) => tracing::warn!(domain = %id, "domain check exceeded its time limit; it is retried later"),
         }
         sight
     }
