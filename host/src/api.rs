@@ -126,7 +126,7 @@ fn routes() -> Router<Api> {
         .route("/healthz", get(health::alive))
 }
 
-/// What surrounds every route of this server: see [`surround::surround`].
+/// The router with what surrounds every route: identifiers, the one shape of refusals, the log.
 pub fn surround(router: Router, proxies: Arc<TrustedProxies>) -> Router {
     surround_all(
         router

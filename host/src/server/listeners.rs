@@ -83,7 +83,9 @@ pub async fn http(port: Port, stop: CancellationToken) {
     }
     drop(acceptor);
     if tokio::time::timeout(REQUEST_DRAIN, connections.finish()).await.is_err() {
-        tracing::warn!("some requests were still running 30 s after the shutdown began; their connections are closed");
+        tracing::warn!(
+            "some requests were still running 30 s after the shutdown began; their connections are closed"
+        );
     }
 }
 

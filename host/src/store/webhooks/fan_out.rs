@@ -228,7 +228,8 @@ async fn insert(tx: &mut Tx, deliveries: &[NewDelivery], now: Timestamp) -> Resu
 
 /// The rows that this version can read: a broken one must not hold up the others.
 fn readable<T>(table: &str, rows: impl Iterator<Item = Result<T, StoreError>>) -> Vec<T> {
-    let log = |error| tracing::error!(table, %error, "a row cannot be read; no webhook gets its event");
+    let log =
+        |error| tracing::error!(table, %error, "a row cannot be read; no webhook gets its event");
     rows.filter_map(|row| row.map_err(log).ok()).collect()
 }
 

@@ -135,8 +135,12 @@ impl Verifier {
     async fn one(&self, sight: Sight, id: DomainId) -> Sight {
         match tokio::time::timeout(MAX_CHECK_TIME, self.examine(id)).await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::error!(domain = %id, %error, "domain check failed; the domain's state is unchanged"),
-            Err(_) => tracing::warn!(domain = %id, "domain check exceeded its time limit; it is retried later"),
+            Ok(Err(error)) => {
+                tracing::error!(domain = %id, %error, "domain check failed; the domain's state is unchanged");
+            }
+            Err(_) => {
+                tracing::warn!(domain = %id, "domain check exceeded its time limit; it is retried later");
+            }
         }
         sight
     }
