@@ -19,6 +19,7 @@ mod meter;
 pub mod pool;
 pub mod sandbox;
 mod schema;
+mod ticker;
 pub mod signature;
 pub mod stage;
 pub mod world;

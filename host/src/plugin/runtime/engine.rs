@@ -1,13 +1,12 @@
-//! One wasmtime engine, and the ticker thread that gives running guests their sense of time.
+//! One wasmtime engine, with its ticker and the threads that compile.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, PoolingAllocationConfig};
 
-/// How often a running guest is looked at.
-const TICK: Duration = Duration::from_millis(5);
+use super::ticker::Ticker;
+
 /// Instances of all generations together: idle warm ones and running calls.
 const INSTANCES: u32 = 512;
 const MAX_MEMORY: usize = 128 << 20;
@@ -16,6 +15,7 @@ const MAX_MEMORY: usize = 128 << 20;
 #[derive(Clone)]
 pub struct PluginEngine {
     engine: Engine,
+    ticker: Ticker,
     compilers: Arc<ThreadPool>,
 }
 
@@ -29,26 +29,24 @@ impl PluginEngine {
                 Engine::new(&config(&InstanceAllocationStrategy::OnDemand))
             });
         let engine = engine?;
-        let weak = engine.weak();
-        std::thread::Builder::new().name("plugin-ticker".to_owned()).spawn(move || {
-            while let Some(engine) = weak.upgrade() {
-                engine.increment_epoch();
-                drop(engine);
-                std::thread::sleep(TICK);
-            }
-        })?;
+        let ticker = Ticker::start(engine.weak())?;
         let compilers = ThreadPoolBuilder::new()
             .thread_name(|n| format!("plugin-compiler-{n}"))
             .start_handler(|_| be_nice())
             .build()
             .map_err(wasmtime::Error::new)?;
-        Ok(Self { engine, compilers: Arc::new(compilers) })
+        Ok(Self { engine, ticker, compilers: Arc::new(compilers) })
     }
 
     /// Turns a component into machine code on threads that step back for those that serve
     /// requests. Blocks until it is done.
     pub fn compile(&self, wasm: &[u8]) -> wasmtime::Result<Vec<u8>> {
         self.compilers.install(|| self.engine.precompile_component(wasm))
+    }
+
+    /// What has to be told while a guest runs.
+    pub fn ticker(&self) -> &Ticker {
+        &self.ticker
     }
 
     pub fn wasmtime(&self) -> &Engine {

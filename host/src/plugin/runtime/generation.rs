@@ -118,8 +118,8 @@ impl Loader {
         generation.manifest = generation.described().await?;
         generation.identity.name.clone_from(&generation.manifest.name);
         generation.identity.version.clone_from(&generation.manifest.version);
-        generation.cpu =
-            CpuTime::of_plugin(generation.recipe.log.slot(), &generation.manifest.name);
+        let (slot, name) = (generation.recipe.log.slot(), &generation.manifest.name);
+        generation.cpu = CpuTime::of_plugin(slot, name, self.engine.ticker());
         schema::check(&generation.manifest, &generation.recipe.settings)?;
         let mut instance = generation.configured(CallPurpose::Service).await?;
         enter(progress, Stage::Tested)?;
@@ -167,8 +167,8 @@ impl Loader {
             recipe,
             settings,
             clock: self.clock.clone(),
-            cpu: CpuTime::of_plugin(&slot, &slot),
-            rehearsals: CpuTime::unseen(),
+            cpu: CpuTime::of_plugin(&slot, &slot, self.engine.ticker()),
+            rehearsals: CpuTime::unseen(self.engine.ticker()),
             peak: Peak::default(),
         })
     }

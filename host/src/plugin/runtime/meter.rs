@@ -10,11 +10,14 @@ use std::time::Duration;
 
 use metrics::Counter;
 
+use super::ticker::Ticker;
+
 /// A sum of CPU time. Cheap to clone.
 #[derive(Clone)]
 pub struct CpuTime {
     nanos: Arc<AtomicU64>,
     counter: Counter,
+    ticker: Ticker,
 }
 
 /// The CPU time of one call until now, without what other tasks take while it lets them go first.
@@ -58,18 +61,18 @@ struct Measured<F> {
 impl CpuTime {
     /// A sum that `/metrics` shows for a plugin in a slot.
     #[must_use]
-    pub fn of_plugin(slot: &str, plugin: &str) -> Self {
+    pub fn of_plugin(slot: &str, plugin: &str, ticker: &Ticker) -> Self {
         let counter = metrics::counter!(
             "waxwing_plugin_cpu_microseconds_total",
             "slot" => slot.to_owned(), "plugin" => plugin.to_owned()
         );
-        Self { nanos: Arc::default(), counter }
+        Self { nanos: Arc::default(), counter, ticker: ticker.clone() }
     }
 
     /// A sum that nobody else sees.
     #[must_use]
-    pub fn unseen() -> Self {
-        Self { nanos: Arc::default(), counter: Counter::noop() }
+    pub fn unseen(ticker: &Ticker) -> Self {
+        Self { nanos: Arc::default(), counter: Counter::noop(), ticker: ticker.clone() }
     }
 
     /// The sum until now.
@@ -84,7 +87,7 @@ impl CpuTime {
         self.counter.increment(before.saturating_add(nanos) / 1_000 - before / 1_000);
     }
 
-    /// Runs a call and adds the CPU time that it takes.
+    /// Runs a call, gives it its ticks, and adds the CPU time that it takes.
     pub fn of<F: Future + Send>(&self, call: F) -> impl Future<Output = F::Output> + Send {
         Measured { of: Box::pin(call), sum: self.clone() }
     }
@@ -100,10 +103,12 @@ impl<F: Future> Future for Measured<F> {
     type Output = F::Output;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        let this = &mut *self;
+        let _running = this.sum.ticker.run();
         let before = thread_cpu_nanos();
-        let polled = self.of.as_mut().poll(context);
+        let polled = this.of.as_mut().poll(context);
         let took = thread_cpu_nanos().saturating_sub(before);
-        self.sum.add(took);
+        this.sum.add(took);
         polled
     }
 }

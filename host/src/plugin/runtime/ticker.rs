@@ -1,0 +1,77 @@
+//! The thread that gives running guests their sense of time, and sleeps while none runs.
+
+use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread::{self, Thread};
+use std::time::Duration;
+
+use wasmtime::EngineWeak;
+
+/// How often a running guest is looked at.
+const TICK: Duration = Duration::from_millis(5);
+/// The same while no guest is known to run: one that runs without being counted is stopped all the same.
+const IDLE_TICK: Duration = Duration::from_millis(100);
+
+/// Ticks for one engine. Cheap to clone.
+#[derive(Debug, Clone, Default)]
+pub struct Ticker(Arc<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    running: AtomicUsize,
+    thread: OnceLock<Thread>,
+}
+
+/// A guest that runs on this thread; no more when this is dropped.
+#[derive(Debug)]
+pub struct Running<'a>(&'a State);
+
+impl Ticker {
+    /// Ticks until the engine is gone.
+    ///
+    /// # Errors
+    /// The system gives no thread.
+    pub fn start(engine: EngineWeak) -> io::Result<Self> {
+        let ticker = Self::default();
+        let state = Arc::clone(&ticker.0);
+        let tick = move || {
+            while let Some(engine) = engine.upgrade() {
+                engine.increment_epoch();
+                drop(engine);
+                if !state.has_guests() {
+                    thread::park_timeout(IDLE_TICK);
+                }
+                // Behind the pause, so that the first tick of a guest comes no sooner than the others.
+                if state.has_guests() {
+                    thread::sleep(TICK);
+                }
+            }
+        };
+        let handle = thread::Builder::new().name("plugin-ticker".to_owned()).spawn(tick)?;
+        ticker.0.thread.get_or_init(|| handle.thread().clone());
+        Ok(ticker)
+    }
+
+    /// A guest runs from now on.
+    pub fn run(&self) -> Running<'_> {
+        if self.0.running.fetch_add(1, Ordering::SeqCst) == 0
+            && let Some(thread) = self.0.thread.get()
+        {
+            thread.unpark();
+        }
+        Running(&self.0)
+    }
+}
+
+impl State {
+    fn has_guests(&self) -> bool {
+        self.running.load(Ordering::SeqCst) > 0
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.running.fetch_sub(1, Ordering::SeqCst);
+    }
+}
