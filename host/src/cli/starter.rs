@@ -12,7 +12,7 @@ use crate::id::AccountId;
 use crate::journey::accept::json::object::ObjectText;
 use crate::journey::accept::refusal::Refusal;
 use crate::journey::accept::variables::Variables;
-use crate::journey::render::likeness;
+use crate::journey::render::dictionary;
 use crate::journey::render::template::{for_plugin, parts};
 use crate::message::address::EmailAddress;
 use crate::plugin::binding::Scope;
@@ -118,7 +118,7 @@ pub async fn publish(
         })
         .collect();
     let mut faults = folder.disagreements(&variables);
-    let mut dictionary = likeness::of_source(&folder.source);
+    let mut dictionary = dictionary::of_source(&folder.source);
     let example = &folder.source.example;
     if !example.is_empty() {
         let wrong = wrong_types(&variables, example);
@@ -132,7 +132,7 @@ pub async fn publish(
         let context = plugins.context(format!("publish {slug}"));
         match table.preview(&scope, &template, &context, &data).await? {
             Ok(output) => match parts(output.bodies, &output.missing) {
-                Ok(parts) => dictionary = likeness::of_example(&parts),
+                Ok(parts) => dictionary = dictionary::of_example(&parts),
                 Err(refusal) => faults.extend(as_lines(refusal)),
             },
             Err(Unrendered::Data(found)) => faults.extend(found.iter().map(example_fault)),

@@ -1,7 +1,7 @@
 //! Render: the template's parts by the renderer plugin, then one RFC 5322 message of them. A message
 //! that came whole only gets what a submission server may add.
 
-pub mod likeness;
+pub mod dictionary;
 pub mod template;
 mod visible;
 

@@ -3,9 +3,9 @@
 /// A listener for submissions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Channel {
-    /// HTTP.
+    /// Accepted over the HTTP API.
     Api,
-    /// The SMTP relay.
+    /// Accepted over SMTP by the relay.
     Smtp,
 }
 

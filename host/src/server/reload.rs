@@ -61,7 +61,7 @@ impl ChangedKeys {
 
     fn log(&self) {
         if self.applied.is_empty() {
-            tracing::info!("configuration reloaded: limits and routes are unchanged");
+            tracing::info!("configuration reloaded: it changes no limit and no route");
         } else {
             let keys = self.applied.join(", ");
             tracing::info!(keys, "configuration reloaded: its limits and routes apply now");

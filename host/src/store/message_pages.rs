@@ -59,7 +59,7 @@ pub struct MessageRow {
     pub tags: Vec<String>,
     /// The sender's own facts about it.
     pub metadata: Map<String, Value>,
-    /// When it is attempted next; none while an attempt is under way, or where it rests.
+    /// Time of the next attempt; none during an attempt, and in a final state.
     pub next_attempt_at: Option<Timestamp>,
     /// When it was accepted.
     pub created_at: Timestamp,

@@ -323,7 +323,7 @@ async fn read_leases(
         match read.and_then(|row| lease(&row, column(claim, "attempts")?, first_at)) {
             Ok(lease) => leases.push(lease),
             Err(error) => {
-                tracing::error!(message_id = %id, %error, "a message's row cannot be read; the message fails");
+                tracing::error!(message_id = %id, %error, "message row in the database cannot be read; the message is marked as failed");
                 unreadable.push((id, column(claim, "account_id")?));
             }
         }

@@ -157,7 +157,7 @@ from_row!(row: impact::Impact => Impact {
     compared, would_change, would_fail, pass, would_pass, groups, differences, templates,
 });
 
-// A list does not say what was recorded.
+// One decision names the calls that were recorded; a list does not.
 from_row!(row: DecisionRow => DecisionRecord {
     id, account_id, message_id, outcome, plugins, created_at: row.created_at.rfc3339(), recorded: None,
 });

@@ -69,11 +69,11 @@ pub enum WebhookState {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum DeliveryState {
-    /// Another try follows.
+    /// Another attempt follows.
     Pending,
-    /// The end point took it.
+    /// The endpoint accepted the event.
     Delivered,
-    /// It did not, and no try follows unless somebody asks for one.
+    /// The endpoint did not accept the event, and no attempt follows without a replay.
     Failed,
 }
 

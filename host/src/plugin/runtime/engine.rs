@@ -44,7 +44,7 @@ impl PluginEngine {
         self.compilers.install(|| self.engine.precompile_component(wasm))
     }
 
-    /// What has to be told while a guest runs.
+    /// Counts the guests that run, and ticks for them.
     pub fn ticker(&self) -> &Ticker {
         &self.ticker
     }

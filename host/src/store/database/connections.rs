@@ -36,7 +36,7 @@ pub struct Connections {
 #[derive(Debug, Clone, Copy)]
 pub enum Purpose {
     Work,
-    /// A list that takes too long is [`StoreError::Busy`], and no sign of a broken database.
+    /// Pages of lists. One that takes too long is [`StoreError::Busy`], not a database fault.
     Lists,
 }
 

@@ -12,11 +12,11 @@ use crate::store::StoreError;
 /// What a delivery can be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeliveryState {
-    /// Another try follows.
+    /// Another attempt follows.
     Pending,
-    /// The end point took it.
+    /// The endpoint accepted the event.
     Delivered,
-    /// It did not, and no try follows unless somebody asks for one.
+    /// The endpoint did not accept the event, and no attempt follows without a replay.
     Failed,
 }
 

@@ -59,7 +59,7 @@ impl Verifier {
             let (keys, others) = (Some(keys), OtherDomains::Untouched);
             let checked = Checked { row: None, check, keys, event: None, others };
             if self.store.record_check(domain.id, &checked, now).await? {
-                tracing::info!(domain = %domain.name, "DKIM key rotation of a domain started");
+                tracing::info!(domain = %domain.name, "DKIM key rotation started");
                 // What to publish for the new keys is the policy's to say.
                 return self.check(domain.id).await?.ok_or(DomainError::Busy);
             }

@@ -139,7 +139,7 @@ impl Verifier {
                 tracing::error!(domain = %id, %error, "domain check failed; the domain's state is unchanged");
             }
             Err(_) => {
-                tracing::warn!(domain = %id, "domain check exceeded its time limit; it is retried later");
+                tracing::warn!(domain = %id, "domain check exceeded its time limit; retrying later");
             }
         }
         sight

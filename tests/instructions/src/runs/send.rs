@@ -18,7 +18,7 @@ use waxwing::journey::accept::Accept;
 use waxwing::journey::accept::rate_limit::RateLimits;
 use waxwing::journey::commit::Commit;
 use waxwing::journey::commit::batch;
-use waxwing::journey::render::likeness;
+use waxwing::journey::render::dictionary;
 use waxwing::journey::{Journey, Reply, Request};
 use waxwing::plugin::Plugins;
 use waxwing::plugin::binding;
@@ -146,7 +146,7 @@ async fn publish(store: &Store, clock: &Clock, plugins: &Plugins, account: &Acco
         ..TemplateSource::default()
     };
     let slug = "invoice".parse().expect("a slug");
-    let dictionary = likeness::of_source(&source);
+    let dictionary = dictionary::of_source(&source);
     let now = clock.now();
     let published =
         store.publish_template(account.id, &slug, &source, &variables, &dictionary, now);
