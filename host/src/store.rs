@@ -54,6 +54,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::clock::Timestamp;
+use crate::id::AccountId;
 pub use accounts::{AccountRow, LedgerRow};
 pub use cancel::Cancellation;
 pub use decisions::{
@@ -155,13 +156,36 @@ impl Store {
         column(&sql(REVISION).one(&self.db.revisions).await?, "value")
     }
 
-    /// Reads at most one row together with the revision that it belongs to.
-    async fn read_fact(&self, statement: Statement) -> Result<(i64, Option<Row>), StoreError> {
+    /// Up to `limit` accounts of which a fact has changed since a revision.
+    async fn accounts_changed_since(
+        &self,
+        revision: i64,
+        limit: usize,
+    ) -> Result<Vec<AccountId>, StoreError> {
+        let rows = sql("-- accounts_changed_since
+             SELECT id FROM accounts WHERE facts_revision > $1 LIMIT $2")
+        .bind(revision)
+        .bind(i64::try_from(limit).unwrap_or(i64::MAX))
+        .all(&self.db.readers)
+        .await?;
+        rows.iter().map(|row| column(row, "id")).collect()
+    }
+
+    /// Reads at most one row of an account, together with the revision that last changed one of its facts.
+    async fn read_fact(
+        &self,
+        account: AccountId,
+        statement: Statement,
+    ) -> Result<(i64, Option<Row>), StoreError> {
         let mut tx = self.db.snapshot("read_fact").await?;
-        let revision = column(&sql(REVISION).one(&mut tx).await?, "value")?;
+        let changed = sql("-- facts_revision\nSELECT facts_revision FROM accounts WHERE id = $1");
+        let Some(changed) = changed.bind(account).optional(&mut tx).await? else {
+            tx.rollback().await?;
+            return Ok((0, None));
+        };
         let row = statement.optional(&mut tx).await?;
         tx.rollback().await?;
-        Ok((revision, row))
+        Ok((column(&changed, "facts_revision")?, row))
     }
 
     /// Closes all connections and folds the write-ahead log into the file.

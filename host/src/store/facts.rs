@@ -1,14 +1,19 @@
 //! The facts that every send needs, in memory: keys, accounts, domains, published templates.
 //!
-//! All of a snapshot belongs to one revision of the database. Whoever changes a fact moves the
-//! revision (a trigger does it). Who a request is from is decided on [`Facts::current`]; `commit`
-//! refuses what was decided on an older revision, and a refusal is decided again if the revision has
+//! Whoever changes a fact moves the database's revision and notes it at the account (a trigger does it); this node
+//! then forgets the facts of that account alone. Who a request is from is decided on [`Facts::current`]; `commit`
+//! refuses what was decided before the last change of its account, and a refusal is decided again if the revision has
 //! moved. So a change holds for the next request, also one made by another process.
+//!
+//! A fact in memory belongs to an *epoch* of its account, a number that is never used twice. It is read after the
+//! epoch was looked up, and the epoch ends before this node knows the revision that changed one of its facts: what
+//! was read too early is kept under an epoch that has ended, where nobody looks for it.
 
-use std::sync::Arc;
+use std::hash::Hash;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
-use arc_swap::ArcSwap;
+use moka::policy::EvictionPolicy;
 use moka::sync::Cache;
 use tokio::sync::Mutex;
 
@@ -24,14 +29,19 @@ use crate::template::slug::Slug;
 use crate::template::version::TemplateVersion;
 
 const MAX_CACHED_FACTS: u64 = 10_000;
-const MAX_CACHED_TEMPLATES: u64 = 1_000;
+/// Bytes of templates, each counted as long as its texts are.
+const MAX_CACHED_TEMPLATES: u64 = 64 << 20;
+/// Changed accounts that are forgotten one by one; of more at one time, everything is.
+const MAX_CHANGED_ACCOUNTS: usize = 1_000;
 
 /// The in-memory facts and the way to newer ones.
 #[derive(Debug)]
 pub struct Facts {
     store: Store,
     clock: Clock,
-    current: ArcSwap<Epoch>,
+    /// The revision that this node knows.
+    revision: AtomicI64,
+    cached: Arc<Cached>,
     looks: Looks,
 }
 
@@ -43,18 +53,22 @@ struct Looks {
     ended: Mutex<u64>,
 }
 
-/// The facts of one revision; what is not in memory yet is read when it is asked for.
+/// The facts of an account as they were at one revision, if `commit` finds that none has changed since; what is not in
+/// memory yet is read when it is asked for.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     store: Store,
     now: Timestamp,
-    epoch: Arc<Epoch>,
+    revision: i64,
+    cached: Arc<Cached>,
+    /// The account that it is about, with the epoch that it was in when it was first asked for.
+    epoch: OnceLock<(AccountId, Epoch)>,
 }
 
 /// Why a fact cannot be had.
 #[derive(Debug, thiserror::Error)]
 pub enum FactError {
-    /// The database has moved on; start again with a new snapshot.
+    /// A fact of the account has changed; start again with a new snapshot.
     #[error("the facts have changed")]
     Stale,
     /// The database failed.
@@ -62,14 +76,20 @@ pub enum FactError {
     Store(#[from] StoreError),
 }
 
+/// A time in which no fact of an account changed.
+type Epoch = u64;
+
 #[derive(Debug)]
-struct Epoch {
-    revision: i64,
-    keys: Cache<String, Arc<ApiKey>>,
-    accounts: Cache<AccountId, Arc<AccountFacts>>,
-    domains: Cache<(AccountId, DomainName), Arc<DomainRow>>,
-    templates: Cache<(AccountId, Slug), Arc<TemplateVersion>>,
-    signing: Cache<(AccountId, DomainName), Arc<SigningKeys>>,
+struct Cached {
+    next_epoch: AtomicU64,
+    epochs: Cache<AccountId, Epoch>,
+    /// The account of each key: a key never changes it.
+    owners: Cache<String, AccountId>,
+    keys: Cache<(Epoch, String), Arc<ApiKey>>,
+    accounts: Cache<Epoch, Arc<AccountFacts>>,
+    domains: Cache<(Epoch, DomainName), Arc<DomainRow>>,
+    templates: Cache<(Epoch, Slug), Arc<TemplateVersion>>,
+    signing: Cache<(Epoch, DomainName), Arc<SigningKeys>>,
 }
 
 /// An account, and counters that follow its commits on this node.
@@ -85,8 +105,9 @@ pub struct AccountFacts {
 impl Facts {
     /// Starts with no fact in memory.
     pub async fn open(store: Store, clock: Clock) -> Result<Self, StoreError> {
-        let current = ArcSwap::from_pointee(Epoch::new(store.revision().await?));
-        Ok(Self { store, clock, current, looks: Looks::default() })
+        let revision = AtomicI64::new(store.revision().await?);
+        let cached = Arc::new(Cached::new());
+        Ok(Self { store, clock, revision, cached, looks: Looks::default() })
     }
 
     /// The facts as they are: every change that was committed before this call is in them.
@@ -102,17 +123,19 @@ impl Facts {
         Snapshot {
             store: self.store.clone(),
             now: self.clock.now(),
-            epoch: self.current.load_full(),
+            revision: self.revision.load(Ordering::SeqCst),
+            cached: Arc::clone(&self.cached),
+            epoch: OnceLock::new(),
         }
     }
 
-    /// Looks whether the database has moved past `seen`, and if so forgets what was in memory.
+    /// Looks whether the database has moved past `seen`, and if so forgets what has changed.
     pub async fn have_moved(&self, seen: i64) -> Result<bool, StoreError> {
         self.look().await?;
-        Ok(self.current.load().revision != seen)
+        Ok(self.revision.load(Ordering::SeqCst) != seen)
     }
 
-    /// Reads the revision, and where it has moved forgets what was in memory. The read begins after
+    /// Reads the revision, and where it has moved forgets the accounts that have changed. The read begins after
     /// the call; calls that wait at the same time share one.
     async fn look(&self) -> Result<(), StoreError> {
         let asked = self.looks.begun.load(Ordering::SeqCst);
@@ -122,8 +145,12 @@ impl Facts {
         }
         let look = self.looks.begun.fetch_add(1, Ordering::SeqCst) + 1;
         let revision = self.store.revision().await?;
-        if revision != self.current.load().revision {
-            self.current.store(Arc::new(Epoch::new(revision)));
+        let known = self.revision.load(Ordering::SeqCst);
+        if revision != known {
+            // Read after the revision, so that none of its changes is left out.
+            let changed = self.store.accounts_changed_since(known, MAX_CHANGED_ACCOUNTS).await?;
+            self.cached.forget(&changed);
+            self.revision.store(revision, Ordering::SeqCst);
         }
         *ended = look;
         Ok(())
@@ -131,32 +158,50 @@ impl Facts {
 }
 
 impl Snapshot {
-    /// The revision that all of it belongs to.
     #[must_use]
     pub fn revision(&self) -> i64 {
-        self.epoch.revision
+        self.revision
     }
 
     /// The key with these 8 characters. A key that does not exist is not remembered.
     pub async fn key(&self, lookup: &str) -> Result<Option<Arc<ApiKey>>, FactError> {
-        if let Some(key) = self.epoch.keys.get(lookup) {
+        let Some(owner) = self.owner(lookup).await? else { return Ok(None) };
+        let at = (self.epoch(owner), lookup.to_owned());
+        if let Some(key) = self.cached.keys.get(&at) {
             return Ok(Some(key));
         }
         let statement = sql(keys::KEY).bind(lookup.to_owned());
-        let key = self.read(statement, keys::key_row).await?;
-        Ok(key.inspect(|key| self.epoch.keys.insert(lookup.to_owned(), Arc::clone(key))))
+        let key = self.read(owner, statement, keys::key_row).await?;
+        let key = key.filter(|key| key.account_id == owner);
+        if key.is_none() {
+            self.cached.owners.invalidate(lookup);
+        }
+        Ok(key.inspect(|key| self.cached.keys.insert(at, Arc::clone(key))))
+    }
+
+    fn epoch(&self, account: AccountId) -> Epoch {
+        let (pinned, epoch) = self.epoch.get_or_init(|| (account, self.cached.epoch(account)));
+        if *pinned == account { *epoch } else { self.cached.epoch(account) }
+    }
+
+    async fn owner(&self, lookup: &str) -> Result<Option<AccountId>, StoreError> {
+        if let Some(owner) = self.cached.owners.get(lookup) {
+            return Ok(Some(owner));
+        }
+        let owner = self.store.key_owner(lookup).await?;
+        Ok(owner.inspect(|owner| self.cached.owners.insert(lookup.to_owned(), *owner)))
     }
 
     /// An account.
     pub async fn account(&self, id: AccountId) -> Result<Option<Arc<AccountFacts>>, FactError> {
-        let today = self.now.day();
-        if let Some(account) = self.epoch.accounts.get(&id).filter(|it| it.day == today) {
+        let (epoch, today) = (self.epoch(id), self.now.day());
+        if let Some(account) = self.cached.accounts.get(&epoch).filter(|it| it.day == today) {
             return Ok(Some(account));
         }
         let statement = sql(accounts::ACCOUNT).bind(today).bind(id);
         let read = |row: &Row| accounts::account_row(row).map(|it| AccountFacts::new(it, today));
-        let account = self.read(statement, read).await?;
-        Ok(account.inspect(|it| self.epoch.accounts.insert(id, Arc::clone(it))))
+        let account = self.read(id, statement, read).await?;
+        Ok(account.inspect(|it| self.cached.accounts.insert(epoch, Arc::clone(it))))
     }
 
     /// A sender domain of an account.
@@ -165,13 +210,13 @@ impl Snapshot {
         account: AccountId,
         name: &DomainName,
     ) -> Result<Option<Arc<DomainRow>>, FactError> {
-        let at = (account, name.clone());
-        if let Some(domain) = self.epoch.domains.get(&at) {
+        let at = (self.epoch(account), name.clone());
+        if let Some(domain) = self.cached.domains.get(&at) {
             return Ok(Some(domain));
         }
         let statement = sql(domains::DOMAIN).bind(account).bind(name.as_str().to_owned());
-        let domain = self.read(statement, domains::domain_row).await?;
-        Ok(domain.inspect(|it| self.epoch.domains.insert(at, Arc::clone(it))))
+        let domain = self.read(account, statement, domains::domain_row).await?;
+        Ok(domain.inspect(|it| self.cached.domains.insert(at, Arc::clone(it))))
     }
 
     /// The keys that sign for a domain of an account; none where the account has no such domain.
@@ -180,14 +225,14 @@ impl Snapshot {
         account: AccountId,
         name: &DomainName,
     ) -> Result<Option<Arc<SigningKeys>>, FactError> {
-        let at = (account, name.clone());
-        if let Some(keys) = self.epoch.signing.get(&at) {
+        let at = (self.epoch(account), name.clone());
+        if let Some(keys) = self.cached.signing.get(&at) {
             return Ok(Some(keys));
         }
         let statement = sql(domain_keys::SIGNING_KEYS);
         let statement = statement.bind(account).bind(name.as_str().to_owned());
-        let keys = self.read(statement, domain_keys::signing_keys_row).await?;
-        Ok(keys.inspect(|it| self.epoch.signing.insert(at, Arc::clone(it))))
+        let keys = self.read(account, statement, domain_keys::signing_keys_row).await?;
+        Ok(keys.inspect(|it| self.cached.signing.insert(at, Arc::clone(it))))
     }
 
     /// The published version of a template of an account.
@@ -196,23 +241,24 @@ impl Snapshot {
         account: AccountId,
         slug: &Slug,
     ) -> Result<Option<Arc<TemplateVersion>>, FactError> {
-        let at = (account, slug.clone());
-        if let Some(template) = self.epoch.templates.get(&at) {
+        let at = (self.epoch(account), slug.clone());
+        if let Some(template) = self.cached.templates.get(&at) {
             return Ok(Some(template));
         }
         let statement = sql(templates::TEMPLATE).bind(account).bind(slug.as_str().to_owned());
-        let template = self.read(statement, templates::template_row).await?;
-        Ok(template.inspect(|it| self.epoch.templates.insert(at, Arc::clone(it))))
+        let template = self.read(account, statement, templates::template_row).await?;
+        Ok(template.inspect(|it| self.cached.templates.insert(at, Arc::clone(it))))
     }
 
-    /// Reads a row and the revision that it belongs to in one transaction.
+    /// Reads a row of an account, which has not changed since the snapshot.
     async fn read<T>(
         &self,
+        account: AccountId,
         statement: Statement,
         convert: impl FnOnce(&Row) -> Result<T, StoreError>,
     ) -> Result<Option<Arc<T>>, FactError> {
-        let (revision, row) = self.store.read_fact(statement).await?;
-        if revision != self.epoch.revision {
+        let (changed, row) = self.store.read_fact(account, statement).await?;
+        if changed > self.revision {
             return Err(FactError::Stale);
         }
         row.map(|row| convert(&row).map(Arc::new)).transpose().map_err(FactError::Store)
@@ -256,17 +302,45 @@ impl AccountFacts {
     }
 }
 
-impl Epoch {
-    fn new(revision: i64) -> Self {
+impl Cached {
+    fn new() -> Self {
+        let weight = |_: &(Epoch, Slug), it: &Arc<TemplateVersion>| it.weight();
+        let templates = Cache::builder().max_capacity(MAX_CACHED_TEMPLATES).weigher(weight);
         Self {
-            revision,
-            keys: Cache::new(MAX_CACHED_FACTS),
-            accounts: Cache::new(MAX_CACHED_FACTS),
-            domains: Cache::new(MAX_CACHED_FACTS),
-            templates: Cache::new(MAX_CACHED_TEMPLATES),
-            signing: Cache::new(MAX_CACHED_FACTS),
+            next_epoch: AtomicU64::new(0),
+            epochs: cache(),
+            owners: cache(),
+            keys: cache(),
+            accounts: cache(),
+            domains: cache(),
+            templates: templates.eviction_policy(EvictionPolicy::lru()).build(),
+            signing: cache(),
         }
     }
+
+    fn epoch(&self, account: AccountId) -> Epoch {
+        self.epochs.get_with(account, || self.next_epoch.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Ends the epochs of these accounts, or of all where there may be more than these.
+    fn forget(&self, accounts: &[AccountId]) {
+        if accounts.len() >= MAX_CHANGED_ACCOUNTS {
+            return self.epochs.invalidate_all();
+        }
+        for account in accounts {
+            self.epochs.invalidate(account);
+        }
+    }
+}
+
+/// What was not asked for longest goes first: the facts of an epoch that has ended are never asked for.
+fn cache<K, V>() -> Cache<K, V>
+where
+    K: Hash + Eq + Send + Sync + 'static,
+    V: Clone + Send + Sync + 'static,
+{
+    let builder = Cache::builder().max_capacity(MAX_CACHED_FACTS);
+    builder.eviction_policy(EvictionPolicy::lru()).build()
 }
 
 #[cfg(test)]

@@ -75,6 +75,17 @@ pub const KEY: &str = "-- key
            expires_at, last_used_at, created_at
     FROM keys WHERE lookup = $1";
 
+impl Store {
+    /// Whose key has these 8 characters.
+    pub(super) async fn key_owner(&self, lookup: &str) -> Result<Option<AccountId>, StoreError> {
+        let row = sql("-- key_owner\nSELECT account_id FROM keys WHERE lookup = $1")
+            .bind(lookup)
+            .optional(&self.db.readers)
+            .await?;
+        row.map(|row| column(&row, "account_id")).transpose()
+    }
+}
+
 /// Reads a row of [`KEY`].
 ///
 /// # Errors

@@ -28,7 +28,7 @@ pub use lease::{End, HeldBack, Interrupted, LeaseFacts, LeaseVerdict};
 /// All that one request commits, in one transaction.
 #[derive(Debug, Clone)]
 pub struct Job {
-    /// The revision of the facts that it was decided on; an older one is refused as stale.
+    /// The revision of the facts that it was decided on; it is stale if a fact of its account has changed since.
     pub revision: i64,
     pub account_id: AccountId,
     /// The key that was used.

@@ -151,6 +151,16 @@ async fn a_decision_on_older_facts_is_not_committed() {
 }
 
 #[tokio::test]
+async fn a_change_of_another_account_leaves_a_decision_as_it_is() {
+    let fixture = Fixture::with_credits(5).await;
+    let job = fixture.job(1, 1).await;
+    test_data::open_account(&fixture.store, 7, NOW).await;
+    let outcome = fixture.commit(&[job]).await;
+    assert!(matches!(&outcome[..], [JobOutcome::Answered(_)]), "{outcome:?}");
+    assert_eq!((fixture.balance().await, fixture.stored().await), (4, 1));
+}
+
+#[tokio::test]
 async fn one_idempotency_key_makes_one_message_even_in_one_transaction() {
     let fixture = Fixture::with_credits(5).await;
     let first = idempotent(fixture.job(1, 1).await, 1);

@@ -143,6 +143,17 @@ impl VariableType {
 }
 
 impl TemplateVersion {
+    /// About how many bytes of memory it holds, for caches.
+    #[must_use]
+    pub fn weight(&self) -> u32 {
+        let source = &self.source;
+        let texts = [&source.preheader, &source.html, &source.text, &source.layout];
+        let texts: usize = texts.into_iter().flatten().map(String::len).sum();
+        let dictionary = self.dictionary.as_ref().map_or(0, |it| it.bytes.len());
+        let variables = self.variables.len() * 64;
+        u32::try_from(1_024 + texts + dictionary + variables).unwrap_or(u32::MAX)
+    }
+
     /// The required variables that are plainly absent from `data`.
     pub fn missing<'a>(&'a self, data: &'a Map<String, Value>) -> impl Iterator<Item = &'a str> {
         let required = self.variables.iter().filter(|variable| variable.required);

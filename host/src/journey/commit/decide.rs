@@ -61,7 +61,8 @@ impl<'a> Deciding<'a> {
     fn job(&mut self, job: &'a Job) -> JobVerdict<'a> {
         let not_kept = |outcome| JobVerdict { outcome, kept_under: None };
         // First of all: the key may have been switched off since, and then gets no earlier answer either.
-        if job.revision != self.facts.revision {
+        let changed = self.facts.revisions.get(&job.account_id);
+        if changed.is_none_or(|changed| *changed > job.revision) {
             return not_kept(JobOutcome::Stale);
         }
         let Some(idempotency) = &job.idempotency else {

@@ -26,17 +26,18 @@ pub use wit::{Body, Output, Part, Source, Template, Variable};
 
 use crate::id::TemplateId;
 
-/// Renders of one instance before it makes room for a fresh one.
-const RECYCLED_AFTER: u32 = 1_000;
-/// Compiled templates of one instance, and what they may weigh together.
-const TEMPLATES: NonZeroUsize = NonZeroUsize::new(256).expect("not zero");
-const WEIGHT: u64 = 24 << 20;
+/// Renders of one instance before it makes room for a fresh one, which has to compile every template again.
+const RECYCLED_AFTER: u32 = 20_000;
+/// What the compiled templates of one instance may weigh together, of its memory: the rest is for the calls.
+const WEIGHT_EIGHTHS: u64 = 3;
 
 /// A generation of a renderer, with its warm instances.
 #[derive(Debug)]
 pub struct Renderer {
     generation: Generation<TemplateRenderer>,
     places: Semaphore,
+    max_warm: usize,
+    max_weight: u64,
     warm: Mutex<Vec<Warm>>,
     history: RenderHistory,
 }
@@ -52,6 +53,7 @@ struct Warm {
     instance: Instance<TemplateRenderer>,
     compiled: LruCache<VersionKey, Kept>,
     weight: u64,
+    max_weight: u64,
     renders: u32,
 }
 
@@ -67,9 +69,16 @@ impl Renderer {
     pub(in crate::plugin) const KIND: Kind = Kind::Renderer;
 
     pub(in crate::plugin) fn new(generation: Generation<TemplateRenderer>) -> Self {
-        let places = std::thread::available_parallelism().map_or(2, NonZeroUsize::get) * 2;
-        let (places, warm) = (Semaphore::new(places), Mutex::new(Vec::new()));
-        Self { generation, places, warm, history: RenderHistory::default() }
+        let max_warm = std::thread::available_parallelism().map_or(2, NonZeroUsize::get) * 2;
+        let memory = u64::try_from(generation.limits().memory_bytes).unwrap_or(u64::MAX);
+        Self {
+            generation,
+            places: Semaphore::new(max_warm),
+            max_warm,
+            max_weight: memory / 8 * WEIGHT_EIGHTHS,
+            warm: Mutex::new(Vec::new()),
+            history: RenderHistory::default(),
+        }
     }
 
     pub(in crate::plugin) fn generation(&self) -> &Generation<TemplateRenderer> {
@@ -112,11 +121,11 @@ impl Renderer {
     ) -> Result<Result<Output, Failure>, CallFailure> {
         // Never closed, so the only answer is a place.
         let _place = self.places.acquire().await;
-        let idle = self.idle();
+        let idle = self.idle(key);
         let was_used = idle.is_some();
         let mut warm = match idle {
             Some(warm) => warm,
-            None => Warm::new(self.generation.instance(CallPurpose::of(ctx)).await?),
+            None => self.fresh(ctx).await?,
         };
         // After a trap the instance is dropped with its store; after a refusal it is as good as new.
         let mut answer = warm.render(key, &template, ctx, data, &self.history).await;
@@ -127,7 +136,7 @@ impl Renderer {
                 plugin,
                 "warm renderer instance ran out of memory; retrying the call in a new one"
             );
-            warm = Warm::new(self.generation.instance(CallPurpose::of(ctx)).await?);
+            warm = self.fresh(ctx).await?;
             answer = warm.render(key, &template, ctx, data, &self.history).await;
         }
         let answer = answer?;
@@ -158,20 +167,39 @@ impl Renderer {
         }
     }
 
-    fn idle(&self) -> Option<Warm> {
-        self.warm.lock().unwrap_or_else(PoisonError::into_inner).pop()
+    async fn fresh(&self, ctx: &CallContext) -> Result<Warm, CallFailure> {
+        let instance = self.generation.instance(CallPurpose::of(ctx)).await?;
+        Ok(Warm::new(instance, self.max_weight))
+    }
+
+    /// An instance that has the version compiled, or has room for it. None where another instance is worth its memory:
+    /// all are full, so that each version that one of them compiles takes the place of another.
+    fn idle(&self, key: Option<VersionKey>) -> Option<Warm> {
+        let mut all = self.warm.lock().unwrap_or_else(PoisonError::into_inner);
+        let has = |warm: &Warm| key.is_none_or(|key| warm.compiled.contains(&key));
+        let at = all.iter().rposition(has).or_else(|| all.iter().rposition(|warm| !warm.is_full()));
+        match at {
+            Some(at) => Some(all.remove(at)),
+            None if all.len() < self.max_warm => None,
+            None => all.pop(),
+        }
     }
 
     fn keep(&self, warm: Warm) {
-        if warm.renders < RECYCLED_AFTER {
-            self.warm.lock().unwrap_or_else(PoisonError::into_inner).push(warm);
+        let mut all = self.warm.lock().unwrap_or_else(PoisonError::into_inner);
+        if warm.renders < RECYCLED_AFTER && all.len() < self.max_warm {
+            all.push(warm);
         }
     }
 }
 
 impl Warm {
-    fn new(instance: Instance<TemplateRenderer>) -> Self {
-        Self { instance, compiled: LruCache::new(TEMPLATES), weight: 0, renders: 0 }
+    fn new(instance: Instance<TemplateRenderer>, max_weight: u64) -> Self {
+        Self { instance, compiled: LruCache::unbounded(), weight: 0, max_weight, renders: 0 }
+    }
+
+    fn is_full(&self) -> bool {
+        self.weight >= self.max_weight / 10 * 9
     }
 
     async fn render(
@@ -230,7 +258,7 @@ impl Warm {
         let template = world.waxwing_plugin_renderer().compiled();
         let called = cpu.of(template.call_weight(store, compiled)).await;
         let weight = self.instance.outcome("weight", Budget::Prepare, called)?;
-        while self.weight + u64::from(weight) > WEIGHT || self.compiled.len() == TEMPLATES.get() {
+        while self.weight + u64::from(weight) > self.max_weight {
             let Some((_, evicted)) = self.compiled.pop_lru() else { break };
             self.weight -= u64::from(evicted.weight);
             self.drop_in_guest(evicted.compiled).await?;

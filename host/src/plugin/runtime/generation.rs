@@ -179,6 +179,11 @@ impl<W: World> Generation<W> {
         &self.identity
     }
 
+    /// What its calls may use.
+    pub fn limits(&self) -> CallLimits {
+        self.recipe.limits
+    }
+
     /// What the plugin says of itself.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest

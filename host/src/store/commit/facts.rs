@@ -12,21 +12,22 @@ use crate::store::records::{Answer, CommitFacts, Job, Slot};
 
 /// Reads all that deciding these jobs needs.
 pub async fn read(tx: &mut Tx, jobs: &[Job], now: Timestamp) -> Result<CommitFacts, StoreError> {
-    let revision = sql("-- commit: revision\nSELECT value FROM revision").one(&mut *tx).await?;
     let accounts: BTreeSet<AccountId> = jobs.iter().map(|job| job.account_id).collect();
-    let rows = sql("-- commit: balances
-         SELECT id, balance FROM accounts WHERE id IN (SELECT unhex(value) FROM json_each($1))")
+    let rows = sql("-- commit: accounts
+         SELECT id, balance, facts_revision FROM accounts WHERE id IN (SELECT unhex(value) FROM json_each($1))")
     .ids(accounts.iter().copied())
     .all(&mut *tx)
     .await?;
     let mut facts = CommitFacts {
-        revision: column(&revision, "value")?,
+        revisions: HashMap::with_capacity(rows.len()),
         balances: HashMap::with_capacity(rows.len()),
         suppressed: HashSet::new(),
         answers: HashMap::new(),
     };
     for row in &rows {
-        facts.balances.insert(column(row, "id")?, column(row, "balance")?);
+        let account: AccountId = column(row, "id")?;
+        facts.revisions.insert(account, column(row, "facts_revision")?);
+        facts.balances.insert(account, column(row, "balance")?);
     }
     facts.suppressed = suppressed(tx, &recipients(jobs), now).await?;
     let keys: Vec<&str> =

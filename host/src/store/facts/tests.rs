@@ -46,6 +46,64 @@ async fn a_change_of_another_process_is_in_the_facts_that_are_asked_for_next() {
 }
 
 #[tokio::test]
+async fn a_change_makes_one_account_be_read_anew_and_leaves_the_others_in_memory() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let facts = facts(&directory).await;
+    let other = Store::open(&directory.path().join("test.db")).await.expect("opens");
+    let (mut changed, quiet) = (account(), account());
+    other.create_account(&changed).await.expect("created");
+    other.create_account(&quiet).await.expect("created");
+    let read = async |id| {
+        let snapshot = facts.current().await.expect("read");
+        snapshot.account(id).await.expect("current").expect("there")
+    };
+    let before = (read(changed.id).await, read(quiet.id).await);
+    changed.state = AccountState::Suspended;
+    other.update_account(&changed).await.expect("updated");
+    let after = (read(changed.id).await, read(quiet.id).await);
+    assert_eq!(after.0.account.state, AccountState::Suspended);
+    assert!(Arc::ptr_eq(&before.1, &after.1), "nothing of the quiet account was read again");
+}
+
+#[tokio::test]
+async fn more_changes_than_are_forgotten_one_by_one_are_all_seen() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let facts = facts(&directory).await;
+    let other = Store::open(&directory.path().join("test.db")).await.expect("opens");
+    let mut last = account();
+    other.create_account(&last).await.expect("created");
+    let snapshot = facts.current().await.expect("read");
+    snapshot.account(last.id).await.expect("current").expect("there");
+    for _ in 0..MAX_CHANGED_ACCOUNTS {
+        other.create_account(&account()).await.expect("created");
+    }
+    last.state = AccountState::Suspended;
+    other.update_account(&last).await.expect("updated");
+    let snapshot = facts.current().await.expect("read");
+    let seen = snapshot.account(last.id).await.expect("current").expect("there");
+    assert_eq!(seen.account.state, AccountState::Suspended);
+}
+
+#[tokio::test]
+async fn a_snapshot_sees_one_state_of_its_account_or_is_stale() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let facts = facts(&directory).await;
+    let other = Store::open(&directory.path().join("test.db")).await.expect("opens");
+    let mut account = account();
+    other.create_account(&account).await.expect("created");
+    let old = facts.current().await.expect("read");
+    old.account(account.id).await.expect("current").expect("there");
+    account.state = AccountState::Suspended;
+    other.update_account(&account).await.expect("updated");
+    facts.current().await.expect("read");
+    let seen = old.account(account.id).await.expect("in memory").expect("there");
+    assert_eq!(seen.account.state, AccountState::Active, "what it saw, it sees again");
+    let slug = "receipt".parse().expect("a slug");
+    let unread = old.template(account.id, &slug).await;
+    assert!(matches!(unread, Err(FactError::Stale)), "{unread:?}");
+}
+
+#[tokio::test]
 async fn a_look_that_was_given_up_answers_nobody() {
     let directory = tempfile::tempdir().expect("a directory");
     let facts = facts(&directory).await;

@@ -16,7 +16,8 @@ pub type IdempotencyKey = (AccountId, Mode, String);
 /// What is decided on, as it is while the transaction holds the write lock.
 #[derive(Debug)]
 pub struct CommitFacts {
-    pub revision: i64,
+    /// The revision that last changed a fact of each account.
+    pub revisions: HashMap<AccountId, i64>,
     pub balances: HashMap<AccountId, i64>,
     /// The recipients on their accounts' suppression lists, in lower case throughout.
     pub suppressed: HashSet<(AccountId, String)>,

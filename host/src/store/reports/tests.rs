@@ -202,7 +202,7 @@ async fn a_domains_own_alias_is_the_return_path_while_it_is_seen() {
     .expect("stored");
     let return_path = async || {
         let query = sql(domain_keys::SIGNING_KEYS).bind(fixture.account).bind("sender.example");
-        let (_, row) = fixture.store.read_fact(query).await.expect("readable");
+        let (_, row) = fixture.store.read_fact(fixture.account, query).await.expect("readable");
         let row = row.expect("the domain is there");
         let keys = domain_keys::signing_keys_row(&row).expect("readable");
         keys.return_path.map(|it| it.as_str().to_owned())

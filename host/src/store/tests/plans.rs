@@ -7,11 +7,10 @@ use super::*;
 use crate::store::database::{column, sql};
 
 /// Statements that go through all rows of a table or of an index, each with what makes that harmless.
-const SCANS: [(&str, &str); 22] = [
+const SCANS: [(&str, &str); 21] = [
     ("account", "walks over thirty days, which it counts itself"),
     ("accounts", "lists all accounts for the command line, on a connection for lists"),
     ("requeue_one_of_each: look", "walks over names that it finds one by one in the index"),
-    ("commit: revision", "the table has one row"),
     ("correct_lanes: due later", "walks over the one row that it finds by an index"),
     ("count_domain_checks", "counts sender domains for the pace of a sweep over all of them"),
     (

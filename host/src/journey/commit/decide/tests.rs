@@ -17,7 +17,7 @@ fn job(account: AccountId, messages: Vec<NewMessage>) -> Job {
 
 fn facts(account: AccountId, balance: i64) -> CommitFacts {
     CommitFacts {
-        revision: 7,
+        revisions: HashMap::from([(account, 7)]),
         balances: HashMap::from([(account, balance)]),
         suppressed: HashSet::new(),
         answers: HashMap::new(),
