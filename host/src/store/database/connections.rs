@@ -19,8 +19,8 @@ pub struct Database {
     /// One connection: whoever writes is alone, so what a transaction reads stays true until it commits.
     pub writer: Inline,
     pub readers: Connections,
-    /// One connection that only ever reads the revision: a request that is to be authenticated never
-    /// waits for long queries on `readers`.
+    /// One connection that reads the revision, and whether there is work for webhooks: a request that is to be
+    /// authenticated never waits for long queries on `readers`.
     pub revisions: Inline,
     /// For lists: what an operator or an account looks through holds up nobody's send.
     pub pages: Connections,

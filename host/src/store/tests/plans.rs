@@ -7,7 +7,7 @@ use super::*;
 use crate::store::database::{column, sql};
 
 /// Statements that go through all rows of a table or of an index, each with what makes that harmless.
-const SCANS: [(&str, &str); 21] = [
+const SCANS: [(&str, &str); 22] = [
     ("account", "walks over thirty days, which it counts itself"),
     ("accounts", "lists all accounts for the command line, on a connection for lists"),
     ("requeue_one_of_each: look", "walks over names that it finds one by one in the index"),
@@ -30,6 +30,7 @@ const SCANS: [(&str, &str); 21] = [
     ("webhook_backlog: how far", "the table has one row"),
     ("webhook_backlog: webhooks", "an account has few webhooks"),
     ("waiting_in", "walks over a bounded number of messages, which it finds by indexes"),
+    ("waiting_webhooks: any", "reads one row: the beginning of the index of what waits"),
     ("waiting_webhooks", "walks over webhooks that it finds one by one in the index"),
     ("revision", "the table has one row"),
 ];

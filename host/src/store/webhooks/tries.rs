@@ -75,6 +75,13 @@ impl Store {
     /// The webhooks for which something waits, each with its first due time. It skips from webhook to
     /// webhook: how much waits for one does not matter.
     pub async fn waiting_webhooks(&self) -> Result<Vec<Waiting>, StoreError> {
+        let any = sql("-- waiting_webhooks: any
+             SELECT EXISTS (SELECT 1 FROM webhook_deliveries WHERE due_at IS NOT NULL) AS any_waits")
+        .one(&self.db.revisions)
+        .await?;
+        if !column::<bool>(&any, "any_waits")? {
+            return Ok(Vec::new());
+        }
         let rows = sql(
             "-- waiting_webhooks
              WITH RECURSIVE waiting (id) AS (
