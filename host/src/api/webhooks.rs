@@ -1,5 +1,5 @@
 //! `/v1/webhooks`: where the events of an account are posted to, and what came of it. A key of scope
-//! `operator` manages those of the server, which are told of plugins.
+//! `operator` manages those of the server, which get the events of plugins.
 
 mod fields;
 
@@ -117,7 +117,7 @@ pub async fn list(
     Ok(Json(Page::new(rows.into_iter().map(|it| Webhook::new(it, now)), next)))
 }
 
-/// Makes a webhook. It is told what happens from now on; its secret is told this once.
+/// Makes a webhook. Events from now on are posted to it; its secret is shown this once.
 #[utoipa::path(post, path = "/v1/webhooks", operation_id = "create_webhook", tag = "webhooks",
     security(("apiKey" = [])),
     params(("owner" = inline(Option<super::shapes::WebhookOwner>), Query, description = "Whose; the account's")),
@@ -195,7 +195,7 @@ pub async fn delete(
     Ok(Json(DeletedWebhook { id, deleted: true }))
 }
 
-/// Gives a webhook another secret, which is told this once. For 24 hours both sign, and it is not rotated
+/// Gives a webhook another secret, which is shown this once. For 24 hours both sign, and it is not rotated
 /// again.
 #[utoipa::path(post, path = "/v1/webhooks/{webhook}/rotate", operation_id = "rotate_webhook",
     tag = "webhooks", security(("apiKey" = [])),
@@ -362,7 +362,7 @@ fn refused(error: &WebhookError) -> Problem {
     }
 }
 
-/// Webhooks are told of the whole account: a key for some of it may neither see nor change them.
+/// Webhooks get the events of the whole account: a key for some of it may neither see nor change them.
 fn restricted() -> Problem {
     let message =
         "the key is for some domains or templates only, and webhooks get the events of all";

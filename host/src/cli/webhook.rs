@@ -249,8 +249,8 @@ fn delivery(delivery: &Value) -> String {
     let [id, kind, state] = ["id", "type", "state"].map(|it| text(delivery, it));
     let next = delivery["nextAttemptAt"].as_str().map(|it| format!(", next attempt {it}"));
     let mut lines = vec![format!("{id}  {kind}  {state}{}", next.unwrap_or_default())];
-    let tries = delivery["attempts"].as_array().map(Vec::as_slice).unwrap_or_default();
-    lines.extend(tries.iter().map(|it| format!("  {}", attempt(it))));
+    let attempts = delivery["attempts"].as_array().map(Vec::as_slice).unwrap_or_default();
+    lines.extend(attempts.iter().map(|it| format!("  {}", attempt(it))));
     lines.join("\n")
 }
 

@@ -43,7 +43,7 @@ struct Looks {
     ended: Mutex<u64>,
 }
 
-/// The facts of one revision; what is not in memory yet is read when it is asked for.
+/// The facts of one revision; what is not in memory yet is read on demand.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     store: Store,
@@ -153,7 +153,7 @@ impl Snapshot {
         if let Some(account) = self.epoch.accounts.get(&id).filter(|it| it.day == today) {
             return Ok(Some(account));
         }
-        let statement = sql(accounts::ACCOUNT).bind(today).bind(id);
+        let statement = accounts::account(id, today);
         let read = |row: &Row| accounts::account_row(row).map(|it| AccountFacts::new(it, today));
         let account = self.read(statement, read).await?;
         Ok(account.inspect(|it| self.epoch.accounts.insert(id, Arc::clone(it))))

@@ -35,11 +35,11 @@ pub struct Wanted {
     /// What its owner says about it.
     pub description: Option<String>,
     pub types: Option<Vec<String>>,
-    /// Whether it is told anything.
+    /// Whether events are posted to it.
     pub state: Option<WebhookState>,
 }
 
-/// What came of a test.
+/// How a test ended.
 #[derive(Debug)]
 pub struct Tested {
     /// The event that was made up for it.
@@ -76,7 +76,7 @@ pub enum WebhookError {
     Busy,
     #[error("there is no webhook `{0}`")]
     Missing(WebhookId),
-    /// It was handed no such event, or that was forgotten.
+    /// The webhook has no delivery of that event, or the delivery was deleted.
     #[error("the webhook has no delivery of `{0}`")]
     NoDelivery(EventId),
     /// Its secret does not open.
@@ -87,8 +87,8 @@ pub enum WebhookError {
 }
 
 impl Webhooks {
-    /// Makes a webhook that is told everything that happens from now on; answers it with its secret, which
-    /// is told this once.
+    /// Makes a webhook, to which all events from now on are posted. Answers the webhook with its secret, which is
+    /// shown this once.
     pub async fn create(
         &self,
         owner: WebhookOwner,
@@ -133,7 +133,7 @@ impl Webhooks {
         self.find(id).await
     }
 
-    /// Gives a webhook another secret, which is told this once; for 24 hours both sign, and it is not
+    /// Gives a webhook another secret, which is shown this once; for 24 hours both sign, and it is not
     /// rotated again.
     pub async fn rotate(&self, id: WebhookId) -> Result<(WebhookRow, Secret), WebhookError> {
         let (secret, now) = (Secret::random(), self.clock.now());
@@ -152,9 +152,8 @@ impl Webhooks {
         Ok(self.store.remove_webhook(id, "it is being deleted", BATCH, self.clock.now()).await?)
     }
 
-    /// Posts a test event now, also to a webhook that is disabled; answers what came of it. It is not
-    /// tried again.
-    /// An endpoint that does not accept it is no error.
+    /// Posts a test event now, also to a webhook that is disabled; answers how it ended. It is not
+    /// attempted again. An endpoint that does not accept it is no error.
     pub async fn test(&self, id: WebhookId) -> Result<Tested, WebhookError> {
         let webhook = self.find(id).await?;
         let _place = self.place(&webhook).ok_or(WebhookError::Busy)?;

@@ -83,12 +83,12 @@ async fn until_all(webhooks: &Webhooks, id: WebhookId, count: usize, state: Deli
 
 /// Waits until so many attempts of the newest delivery are written down: the clock moves then, and not
 /// before, or the next attempt is due later than it comes to.
-async fn until_written(webhooks: &Webhooks, id: WebhookId, tries: usize) {
+async fn until_written(webhooks: &Webhooks, id: WebhookId, attempts: usize) {
     let ask = async || {
         let page = webhooks.store.webhook_deliveries(id, None, None, 1).await.expect("read");
-        (page.deliveries[0].attempts.as_array().map(Vec::len) == Some(tries)).then_some(())
+        (page.deliveries[0].attempts.as_array().map(Vec::len) == Some(attempts)).then_some(())
     };
-    until(&format!("{tries} attempts"), ask).await;
+    until(&format!("{attempts} attempts"), ask).await;
 }
 
 fn number(heard: &Heard) -> u64 {
@@ -190,8 +190,8 @@ async fn endpoints_that_say_nothing_do_not_hold_up_others() {
         happens(&webhooks, n).await;
     }
     until_all(&webhooks, id, 100, DeliveryState::Delivered).await;
-    let tried: usize = silent.iter().map(|it| it.heard().len()).sum();
-    assert!(tried < 300, "a tenth of what waits for them: {tried}");
+    let attempts: usize = silent.iter().map(|it| it.heard().len()).sum();
+    assert!(attempts < 300, "a tenth of what waits for them: {attempts}");
     run.abort().await;
 }
 
@@ -334,7 +334,7 @@ async fn a_clock_that_was_set_back_leaves_no_delivery_lying() {
     let longest = Schedule::default().longest();
     let ask = async || {
         let page = webhooks.store.webhook_deliveries(id, None, None, 1).await.expect("read");
-        let due = page.deliveries[0].next_attempt_at.expect("another try");
+        let due = page.deliveries[0].next_attempt_at.expect("another attempt");
         (due == START.after(longest)).then_some(())
     };
     until("the other attempt is due by the new time", ask).await;

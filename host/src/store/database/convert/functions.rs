@@ -14,9 +14,9 @@ use crate::id::{Identifier, MessageId};
 use crate::store::error::ConversionError;
 use crate::store::event_kind::EventKind;
 
-/// How often progress is told.
+/// How often progress is logged.
 pub const TELL_EVERY: Duration = Duration::from_secs(5);
-/// The clock is looked at once in so many rows.
+/// The clock is read once in so many rows.
 const ROWS_BETWEEN_LOOKS: i64 = 256;
 /// Characters that an error shows of a value.
 const SHOWN: usize = 60;
