@@ -167,7 +167,7 @@ impl PluginHost {
             if let Some(answer) = view.as_ref().and_then(&ask) {
                 return answer;
             }
-            let seen = view.map(|it| (it.active_json(), it.candidate.map(|it| it.to_json())));
+            let seen = view.map(|it| (it.active_report(), it.candidate));
             assert!(
                 start.elapsed() < TIMEOUT,
                 "timed out waiting until {what}; {slot} is {seen:#?}"

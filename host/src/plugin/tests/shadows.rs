@@ -66,8 +66,8 @@ async fn a_candidate_that_answers_every_call_otherwise_waits_for_the_operator() 
     assert_eq!((report.groups.len(), report.groups[0].calls), (1, 3));
     host.order(PLAN, Order::Activate).await.expect("the operator may");
     host.live(PLAN, "price-two").await;
-    let kept = host.view(PLAN).active_json().expect("active");
-    assert_eq!(kept["shadow"]["different"], 3, "what was seen is kept: {kept:#}");
+    let kept = host.view(PLAN).active_report().expect("active").shadow.expect("it had a shadow");
+    assert_eq!(kept.different, 3, "what was seen is kept: {kept:#?}");
 }
 
 #[tokio::test]
