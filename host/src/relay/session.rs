@@ -63,7 +63,7 @@ struct Session<'a> {
     recipients: usize,
     memory: Option<Share>,
     opened: Instant,
-    /// When the client was last told something.
+    /// When the last reply was sent.
     answered: Instant,
     content_since: Option<Instant>,
     stopping_since: Option<Instant>,

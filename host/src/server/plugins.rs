@@ -147,7 +147,7 @@ pub fn start(
     tasks.start("plugin events", news.run(store.clone(), clock.clone(), stop.clone()));
 }
 
-/// Who listens to the manager of the plugins, and what writes down what they hear.
+/// The listener of the plugin manager, and what writes its events to the store.
 fn news() -> (Listener, NewsRoom) {
     let (sender, news) = mpsc::channel(MAX_WAITING_EVENTS);
     let listener = Listener::new(move |it| {

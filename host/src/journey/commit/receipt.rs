@@ -1,4 +1,4 @@
-//! What a client is told of its request, and of each message.
+//! The answer to a request, and about each of its messages.
 
 use super::super::accept::refusal::{Refusal, Refused};
 use super::super::accept::request::Request;

@@ -13,7 +13,7 @@ use super::{Algorithm, canonical, coverage};
 use crate::clock::Timestamp;
 use crate::mail::field::{Field, Message, unfold};
 
-/// Signatures of one message that are looked at; each may cost a lookup and a verification.
+/// Signatures of one message that are verified; each may cost a lookup and a verification.
 const MAX_SIGNATURES: usize = 8;
 
 /// A public key, as its record publishes it.

@@ -10,7 +10,7 @@ use super::{CallFailure, Manager};
 use crate::plugin::config::slot::SlotName;
 use crate::plugin::promotion::installed::InstalledPlugin;
 
-/// A plugin that traps all the time is told about so often.
+/// The shortest pause between two events of a plugin that traps all the time.
 const TRAP_EVENT_INTERVAL: Duration = Duration::from_mins(1);
 
 /// Something that has happened to a slot.
@@ -80,9 +80,9 @@ impl Manager {
 
     pub(super) fn tell_trap(&mut self, plugin: &InstalledPlugin, failure: &CallFailure) {
         let now = Instant::now();
-        let told = self.told_traps.get(plugin.slot());
-        if told.is_none_or(|at| now.duration_since(*at) >= TRAP_EVENT_INTERVAL) {
-            self.told_traps.insert(plugin.slot().clone(), now);
+        let last = self.trap_events.get(plugin.slot());
+        if last.is_none_or(|at| now.duration_since(*at) >= TRAP_EVENT_INTERVAL) {
+            self.trap_events.insert(plugin.slot().clone(), now);
             self.tell(EventKind::Trapped, plugin, &failure.to_string());
         }
     }

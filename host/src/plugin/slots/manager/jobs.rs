@@ -62,7 +62,7 @@ pub enum JobOutcome {
     },
 }
 
-/// A component that was looked at.
+/// A component that was validated.
 #[derive(Debug)]
 pub struct LoadedCandidate {
     /// Its digest, where it could be read.

@@ -47,9 +47,9 @@ pub struct Machine {
 /// What is known of the slot's files.
 #[derive(Debug)]
 enum Files {
-    /// The directory was not looked at since the start.
+    /// The directory was not scanned since the start.
     Unknown,
-    /// They looked so when they were last read or heard of; none where there are none.
+    /// The files as they were last read or reported; none where there are none.
     Seen(Option<Stamp>),
     /// They are to be examined again, although they did not change.
     Doubtful,
@@ -68,7 +68,7 @@ pub struct Live {
 /// What is to be done with a validated candidate.
 #[derive(Debug)]
 pub enum Proposal {
-    /// The operator asked for it: it becomes live.
+    /// The operator activated it: it becomes live.
     Activate(Box<Live>),
     /// It gets live calls first.
     Shadow { calls: u32 },

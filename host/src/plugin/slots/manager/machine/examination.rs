@@ -47,7 +47,7 @@ pub struct Begun {
     pub ends_with: AbortRegistration,
 }
 
-/// An examination that waits for its files to stand still hears of changes meanwhile; one that
+/// An examination that waits for its files to stand still is restarted by changes meanwhile; one that
 /// has read them does not, and a change begins another.
 #[derive(Debug)]
 pub struct Settling {
@@ -94,9 +94,10 @@ impl Settling {
 
     fn hears_of_a_change(&self) -> bool {
         let one_more = |changes| (changes != Self::OVER).then(|| changes + 1);
-        let heard = self.changes.fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_more).is_ok();
+        let is_waiting =
+            self.changes.fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_more).is_ok();
         self.changed.notify_one();
-        heard
+        is_waiting
     }
 
     /// The changes so far.
