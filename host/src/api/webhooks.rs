@@ -25,7 +25,7 @@ use crate::id::{EventId, WebhookId};
 use crate::journey::accept::fair_share::ShareOwner;
 use crate::journey::accept::refusal::{Fault, Refusal};
 use crate::store::{DeliveryState, WebhookOwner, WebhookRow, WebhookState};
-use crate::webhooks::manage::{Wanted, WebhookError};
+use crate::webhooks::owner_operations::{WebhookError, WebhookFields};
 
 /// How long somebody waits whose test cannot begin.
 const RETRY_AFTER: std::time::Duration = std::time::Duration::from_secs(1);
@@ -123,7 +123,7 @@ pub async fn list(
     params(("owner" = inline(Option<super::shapes::WebhookOwner>), Query, description = "Whose; the account's")),
     request_body = super::shapes::CreateWebhook,
     responses((status = 201, description = "The webhook with its secret", body = NewWebhook),
-              super::shapes::AdminRefusals))]
+              super::shapes::ChangeRefusals))]
 pub async fn create(
     holder: Result<Holder, Problem>,
     State(api): State<Api>,
@@ -162,7 +162,7 @@ pub async fn show(
            ("owner" = inline(Option<super::shapes::WebhookOwner>), Query, description = "Whose; the account's")),
     request_body = super::shapes::ChangeWebhook,
     responses((status = 200, description = "The webhook as it is now", body = Webhook),
-              super::shapes::AdminRefusals))]
+              super::shapes::ChangeRefusals))]
 pub async fn change(
     holder: Result<Holder, Problem>,
     State(api): State<Api>,
@@ -184,7 +184,7 @@ pub async fn change(
     params(("webhook" = String, Path, description = "`whk_…`"),
            ("owner" = inline(Option<super::shapes::WebhookOwner>), Query, description = "Whose; the account's")),
     responses((status = 200, description = "It is gone", body = DeletedWebhook),
-              super::shapes::AdminRefusals))]
+              super::shapes::ChangeRefusals))]
 pub async fn delete(
     holder: Holder,
     State(api): State<Api>,
@@ -202,7 +202,7 @@ pub async fn delete(
     params(("webhook" = String, Path, description = "`whk_…`"),
            ("owner" = inline(Option<super::shapes::WebhookOwner>), Query, description = "Whose; the account's")),
     responses((status = 200, description = "The webhook with its new secret", body = NewWebhook),
-              super::shapes::AdminRefusals))]
+              super::shapes::ChangeRefusals))]
 pub async fn rotate(
     holder: Holder,
     State(api): State<Api>,
@@ -219,7 +219,7 @@ pub async fn rotate(
     params(("webhook" = String, Path, description = "`whk_…`"),
            ("owner" = inline(Option<super::shapes::WebhookOwner>), Query, description = "Whose; the account's")),
     responses((status = 200, description = "What came of it", body = WebhookTest),
-              super::shapes::AdminRefusals))]
+              super::shapes::ChangeRefusals))]
 pub async fn test(
     holder: Holder,
     State(api): State<Api>,
@@ -270,7 +270,7 @@ pub async fn deliveries(
            ("delivery" = String, Path, description = "`evt_…`"),
            ("owner" = inline(Option<super::shapes::WebhookOwner>), Query, description = "Whose; the account's")),
     responses((status = 200, description = "The delivery, due now", body = WebhookDelivery),
-              super::shapes::AdminRefusals))]
+              super::shapes::ChangeRefusals))]
 pub async fn replay(
     holder: Holder,
     State(api): State<Api>,
@@ -293,7 +293,7 @@ pub async fn replay(
            ("owner" = inline(Option<super::shapes::WebhookOwner>), Query, description = "Whose; the account's")),
     request_body = super::shapes::ReplayWebhook,
     responses((status = 200, description = "How many", body = Replayed),
-              super::shapes::AdminRefusals))]
+              super::shapes::ChangeRefusals))]
 pub async fn replay_failed(
     holder: Result<Holder, Problem>,
     State(api): State<Api>,

@@ -26,7 +26,7 @@ use super::accept::Acceptor;
 use super::connection_limits::{ConnectionSlot, ConnectionSlots, NoSlot};
 use super::tasks::Tasks;
 use crate::api::client::Peer;
-use crate::api::request::ConnectionRefused;
+use crate::api::request_context::ConnectionRefused;
 use overflow::Overflow;
 
 /// How long requests may take after the stop of the server begins.

@@ -10,7 +10,7 @@ use crate::clock::Timestamp;
 use crate::id::{AccountId, EventId, WebhookId};
 use crate::store::{self, DeliveryRow, WebhookOwner, WebhookRow};
 use crate::webhooks::body::WebhookEvent;
-use crate::webhooks::manage::Tested;
+use crate::webhooks::owner_operations::TestOutcome;
 use crate::webhooks::post::WebhookAttempt;
 use crate::webhooks::signature::Secret;
 
@@ -184,8 +184,8 @@ impl NewWebhook {
 }
 
 impl WebhookTest {
-    pub fn new(webhook_id: WebhookId, tested: Tested) -> Self {
-        let Tested { event, delivered, attempt } = tested;
+    pub fn new(webhook_id: WebhookId, tested: TestOutcome) -> Self {
+        let TestOutcome { event, delivered, attempt } = tested;
         Self { id: event, webhook_id, delivered, attempt }
     }
 }

@@ -47,7 +47,7 @@ const SCAN_INTERVAL: Duration = Duration::from_secs(1);
 const MAX_REASON_CHARS: usize = 1_000;
 
 #[derive(Debug)]
-pub struct Manager {
+pub struct SlotSupervisor {
     plugins: Arc<Plugins>,
     machines: Machines,
     commands: mpsc::Receiver<Command>,
@@ -62,7 +62,7 @@ pub struct Manager {
 
 type Jobs = FuturesUnordered<BoxFuture<'static, (SlotName, u64, JobOutcome)>>;
 
-impl Manager {
+impl SlotSupervisor {
     /// The task over machines as the start left them.
     pub fn new(
         plugins: Arc<Plugins>,
@@ -72,7 +72,7 @@ impl Manager {
     ) -> Self {
         let (judging, listener) = (Judging::default(), Listener::default());
         let trap_events = HashMap::new();
-        let mut manager = Self {
+        let mut supervisor = Self {
             plugins,
             machines: Machines::new(machines),
             commands,
@@ -83,8 +83,8 @@ impl Manager {
             trap_events,
             is_untidy: true,
         };
-        manager.publish_all();
-        manager
+        supervisor.publish_all();
+        supervisor
     }
 
     /// Runs until `stop`. The impact of a new plugin is found out by the evidence.

@@ -9,8 +9,8 @@ use crate::plugin::promotion::shadow::Shadow;
 use crate::plugin::records::{Call, Input, answer};
 use crate::plugin::runtime::limits::Limits;
 use crate::plugin::runtime::stage::Stage;
-use crate::plugin::slots::manager::Order;
 use crate::plugin::slots::status::SlotStatus;
+use crate::plugin::slots::supervisor::Order;
 
 fn shadow_of(view: &SlotStatus) -> Option<Arc<Shadow>> {
     view.candidate.as_ref()?.shadow.clone()

@@ -14,7 +14,7 @@ use crate::account::Account;
 use crate::account::plan::Plan;
 use crate::id::WebhookId;
 use crate::store::{DeliveryState, EventKind, WebhookOwner, WebhookState};
-use crate::webhooks::manage::{Wanted, WebhookError};
+use crate::webhooks::owner_operations::{WebhookError, WebhookFields};
 use crate::webhooks::signature::Secret;
 
 /// A process that runs until it is dropped.
@@ -52,7 +52,7 @@ async fn create(webhooks: &Webhooks, url: &str) -> (WebhookId, Secret) {
 }
 
 async fn create_for(webhooks: &Webhooks, owner: WebhookOwner, url: &str) -> (WebhookId, Secret) {
-    let (made, secret) = webhooks.create(owner, url, Wanted::default()).await.expect("made");
+    let (made, secret) = webhooks.create(owner, url, WebhookFields::default()).await.expect("made");
     (made.id, secret)
 }
 
@@ -210,7 +210,7 @@ async fn an_endpoint_that_is_gone_gets_nothing_more() {
     let event = webhooks.store.webhook_deliveries(id, None, None, 9).await.expect("read");
     let event = event.deliveries[0].id;
     assert!(matches!(webhooks.replay(id, event).await, Err(WebhookError::Disabled)));
-    let wanted = Wanted { state: Some(WebhookState::Active), ..Wanted::default() };
+    let wanted = WebhookFields { state: Some(WebhookState::Active), ..WebhookFields::default() };
     webhooks.change(id, wanted).await.expect("activated");
     webhooks.replay(id, event).await.expect("due");
     let heard = endpoint.hears(2).await;
@@ -308,7 +308,7 @@ async fn many_failing_webhooks_of_one_owner_do_not_hold_up_the_failing_one_of_an
     let (endpoint, account) = (Endpoint::start(answers).await, account(&webhooks).await);
     let (id, _) = create_for(&webhooks, account, &endpoint.url()).await;
     let (off, _) = create_for(&webhooks, account, &endpoint.url()).await;
-    let wanted = Wanted { state: Some(WebhookState::Disabled), ..Wanted::default() };
+    let wanted = WebhookFields { state: Some(WebhookState::Disabled), ..WebhookFields::default() };
     webhooks.change(off, wanted).await.expect("disabled, which the other one is told");
     let before = silent.heard().len();
     endpoint.hears(1).await;

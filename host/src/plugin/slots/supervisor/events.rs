@@ -1,4 +1,4 @@
-//! What the manager tells whoever listens: a plugin is live, was rolled back, or has trapped.
+//! What the supervisor tells whoever listens: a plugin is live, was rolled back, or has trapped.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::{CallFailure, Manager};
+use super::{CallFailure, SlotSupervisor};
 use crate::plugin::config::slot::SlotName;
 use crate::plugin::promotion::installed::InstalledPlugin;
 
@@ -56,10 +56,10 @@ impl fmt::Debug for Listener {
     }
 }
 
-impl Manager {
+impl SlotSupervisor {
     /// Tells `listener` what happens from now on.
     #[must_use]
-    pub fn telling(mut self, listener: Listener) -> Self {
+    pub fn with_listener(mut self, listener: Listener) -> Self {
         self.listener = listener;
         self
     }

@@ -1,5 +1,5 @@
 //! One slot: the active version, the previous one, the candidate; and the moves between them. They are made here alone:
-//! the manager says what has happened.
+//! the supervisor says what has happened.
 
 mod candidate;
 mod examination;

@@ -5,7 +5,7 @@ use std::collections::hash_map::Entry;
 use std::time::Instant;
 
 use super::jobs::Blame;
-use super::{EventKind, Jobs, Manager, jobs};
+use super::{EventKind, Jobs, SlotSupervisor, jobs};
 use crate::plugin::config::slot::SlotName;
 use crate::plugin::promotion::error::LoadError;
 use crate::plugin::promotion::installed::InstalledPlugin;
@@ -20,7 +20,7 @@ const MAX_TRAPS_PER_INPUT: usize = 64;
 /// The inputs whose traps are being judged, each with the traps on it: how many calls were before each.
 pub type Judging = HashMap<(SlotName, u64), Vec<u64>>;
 
-impl Manager {
+impl SlotSupervisor {
     /// A call for a message got no answer. Whether the plugin or the input is to blame is found out
     /// by another generation: the one before it, or the built-in one.
     pub(super) fn call_failed(&mut self, report: FailureReport, work: &mut Jobs) {

@@ -98,7 +98,7 @@ async fn another_url_is_another_endpoint() {
     }
     let run = Run::of(&webhooks);
     until_tries(&webhooks, id, 2).await;
-    let wanted = Wanted { url: Some(good.url()), ..Wanted::default() };
+    let wanted = WebhookFields { url: Some(good.url()), ..WebhookFields::default() };
     webhooks.change(id, wanted).await.expect("changed");
     until_all(&webhooks, id, 8, DeliveryState::Delivered).await;
     assert_eq!(busy.heard().len(), 2);
