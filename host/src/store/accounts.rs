@@ -24,7 +24,7 @@ pub struct AccountRow {
     pub balance: Credits,
     /// Messages accepted today (UTC).
     pub sent_today: u64,
-    /// Messages accepted in the last [`MONTH_DAYS`], today included.
+    /// Messages accepted in the last 30 days, today included.
     pub sent_month: u64,
 }
 
