@@ -65,10 +65,10 @@ impl Store {
         .await?;
         let updated = waiting.iter().zip(updated).filter(|(_, rows)| *rows == 1);
         held.extend(updated.map(|((id, ..), _)| *id));
-        let (settled, told_late): (Vec<&Settlement>, Vec<&Settlement>) =
+        let (settled, late): (Vec<&Settlement>, Vec<&Settlement>) =
             settlements.iter().partition(|it| held.contains(&it.message_id));
-        let told_late = still_kept(&mut tx, told_late).await?;
-        attempts::put(&mut tx, &[settled.as_slice(), &told_late].concat()).await?;
+        let late = still_kept(&mut tx, late).await?;
+        attempts::put(&mut tx, &[settled.as_slice(), &late].concat()).await?;
         let changes: Vec<StateChange<'_>> = settled.iter().map(|it| change(it)).collect();
         write_states(&mut tx, &changes, now).await?;
         for settlement in &settled {

@@ -85,13 +85,13 @@ impl Wire {
 
     /// Looks, without waiting, whether the server has hung up or says what it was not asked.
     pub async fn listen(&mut self) -> Result<(), Cause> {
-        self.hear_nothing()?;
+        self.expect_silence()?;
         match poll_fn(|cx| Poll::Ready(self.poll_fill(cx))).await {
             Poll::Ready(Ok(0)) => return Err(closed()),
             Poll::Ready(Err(error)) => return Err(failure(error)),
             Poll::Ready(Ok(_)) | Poll::Pending => {}
         }
-        self.hear_nothing()?;
+        self.expect_silence()?;
         if self.is_quiet() { Ok(()) } else { Err(Violation::Unsolicited.into()) }
     }
 
@@ -203,7 +203,7 @@ impl Wire {
     }
 
     /// A reply now would have no question; a goodbye needs none.
-    fn hear_nothing(&mut self) -> Result<(), Cause> {
+    fn expect_silence(&mut self) -> Result<(), Cause> {
         match self.reader.next(&mut self.transcript)? {
             None => Ok(()),
             Some(lines) if lines.code == 421 => Err(Cause::Reply(lines.into())),

@@ -64,8 +64,8 @@ fn standard(parts: &Parts<'_>) -> Option<Complaint> {
     let recipients = recipients.iter().flat_map(|name| report.all(name)).filter_map(address);
     let mut complaint = of_quoted(kind, parts);
     complaint.recipients = recipients.take(MAX_RECIPIENTS).collect();
-    let told = report.value("original-mail-from").and_then(address);
-    complaint.return_paths = told.into_iter().chain(complaint.return_paths).collect();
+    let named = report.value("original-mail-from").and_then(address);
+    complaint.return_paths = named.into_iter().chain(complaint.return_paths).collect();
     Some(complaint)
 }
 
