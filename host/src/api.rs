@@ -20,7 +20,7 @@ pub mod problem;
 mod query;
 mod queue;
 mod readiness;
-pub mod request;
+pub mod request_context;
 mod send;
 pub(crate) mod shapes;
 mod state;

@@ -16,7 +16,7 @@ use time::format_description::well_known::{Rfc2822, Rfc3339};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Timestamp(i64);
 
-/// Answers "what time is it"; a manual one stands still until it is told to move.
+/// Answers "what time is it"; a manual one stands still until a test moves it.
 #[derive(Debug, Clone, Default)]
 pub struct Clock(Option<Arc<AtomicI64>>);
 

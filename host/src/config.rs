@@ -60,7 +60,7 @@ pub struct Config {
     pub domains: Domains,
     /// Webhooks: where events may be posted to, and how often.
     pub webhooks: Webhooks,
-    /// When an account is told that its credits run out.
+    /// When an account gets the event that its credits run out.
     pub credits: Credits,
     /// The sandbox inbox, which takes what must not leave the server.
     pub inbox: Inbox,

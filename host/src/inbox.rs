@@ -1,4 +1,4 @@
-//! The sandbox inbox: where mail goes that must not leave this machine, and where it is looked at.
+//! The sandbox inbox: where mail goes that must not leave this machine, and where developers read it.
 //!
 //! `dev` and test keys deliver here. It has a file of its own, so that nothing in it can slow or
 //! fill the store. It is bounded: old mail makes room for new.

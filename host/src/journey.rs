@@ -83,7 +83,7 @@ impl Journey {
     }
 
     /// Whether an address, or the empty path, may be the envelope's sender of the caller's messages: a
-    /// first look, for a listener that hears of the sender before it has the message.
+    /// first look, for a listener that knows the sender before it has the message.
     ///
     /// # Errors
     /// Its domain is not verified, or the caller may not send at all.

@@ -3,7 +3,7 @@
 //! A plugin has no file, socket, clock or secret. It cannot stop, stall, grow or crash the server;
 //! its failure is a [`CallFailure`], which the journey turns into a refusal. There is no native
 //! fall-back. Which plugin answers which call at one moment is a [`table::Table`], swapped as a
-//! whole; the [`manager::Manager`] is the only one that swaps it.
+//! whole; the [`supervisor::SlotSupervisor`] is the only one that swaps it.
 //!
 //! The rooms below import downwards only: `slots`, `promotion`, `records`, `kinds`, `config`, `runtime`.
 //! What is named outside of them is re-exported here.
@@ -35,7 +35,7 @@ pub use runtime::world::Manifest;
 pub use runtime::{compiler, inspect, signature};
 pub use slots::plugins::Plugins;
 pub use slots::start::{Options, PluginsError};
-pub use slots::{files, manager, status, table};
+pub use slots::{files, status, supervisor, table};
 
 #[cfg(test)]
 pub(crate) mod tests;

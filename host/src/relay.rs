@@ -38,7 +38,7 @@ pub struct Relay {
 /// What a session is held under, from its beginning to its end.
 #[derive(Debug)]
 pub struct Limits {
-    /// What its client is told.
+    /// The reply to its client.
     pub terms: Arc<Terms>,
     /// How long it may take.
     pub bounds: Bounds,

@@ -73,16 +73,16 @@ pub use message_details::{AttemptRow, MessageDetails, StoredMessage};
 pub use message_pages::{MessageFilter, MessagePage, MessageRow};
 pub use queue_view::{LastAttempt, MAX_COUNTED, Queued, WaitingGroup};
 pub use reports::{NewReport, PublishedKey, Recorded, ReportKind, Reported};
-pub use retention::{RestingPlace, Walked};
+pub use retention::{FinishedPlace, Walked};
 pub use retry::{RetryFilter, RetryOutcome};
 pub use samples::{SampleOutcome, SampleRecord, SampleRow, sample_identity};
 pub use sts::StsRow;
 pub use suppressions::{Suppressed, SuppressionPage, SuppressionRow};
 pub use templates::Published;
 pub use webhooks::{
-    Backlog, DeliveryPage, DeliveryRow, DeliveryState, DueDelivery, EndPointHealth, EventSubject,
-    MessageSubject, NewDelivery, NewWebhook, NextTry, PublishedEvent, TestDelivery, Tried, Waiting,
-    WebhookChange, WebhookOwner, WebhookRow, WebhookState,
+    Backlog, DeliveryAttempt, DeliveryPage, DeliveryRow, DeliveryState, DueDelivery,
+    EndpointHistory, EventSubject, MessageSubject, NewDelivery, NewWebhook, NextAttempt,
+    PublishedEvent, TestDelivery, Waiting, WebhookChange, WebhookOwner, WebhookRow, WebhookState,
 };
 
 use commit::KeyUse;

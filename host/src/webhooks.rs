@@ -7,7 +7,7 @@
 pub(crate) mod body;
 pub(crate) mod guard;
 pub(crate) mod health;
-pub(crate) mod manage;
+pub(crate) mod owner_operations;
 mod resolver;
 pub(crate) mod post;
 pub(crate) mod publish;

@@ -77,11 +77,11 @@ impl Bench {
             sample_every: 100,
         };
         let start = Plugins::start(options, Clock::system());
-        let (plugins, manager) = runtime.block_on(start).expect("the built-in plugins start");
+        let (plugins, supervisor) = runtime.block_on(start).expect("the built-in plugins start");
         if !plan_policy.is_empty() {
             let file = inside("plugins").join("plan-policy.toml");
             std::fs::write(file, plan_policy).expect("written");
-            runtime.spawn(manager.run(Arc::new(NoPast), CancellationToken::new()));
+            runtime.spawn(supervisor.run(Arc::new(NoPast), CancellationToken::new()));
             let slot: SlotName = "plan-policy".parse().expect("a name");
             let live = || plugins.statuses().slot(&slot).is_some_and(|it| !it.is_builtin);
             while !live() {

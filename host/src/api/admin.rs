@@ -9,7 +9,7 @@ use http::HeaderMap;
 use http::request::Parts;
 
 use super::problem::Problem;
-use super::request;
+use super::request_context;
 use super::state::Api;
 use crate::account::key::{Mode, Scope};
 use crate::domain::name::DomainName;
@@ -69,7 +69,7 @@ impl FromRequestParts<Api> for Admin {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Self, Problem> {
-        let ip = request::ip(&parts.extensions);
+        let ip = request_context::ip(&parts.extensions);
         authenticated(&parts.headers, ip, api, Scope::Admin).await.map(Self)
     }
 }
@@ -85,7 +85,7 @@ pub async fn authenticated(
     let logged_in = api.journey.accept.log_in(presented, ip, scope).await;
     let key = logged_in.as_ref().map_or_else(|failed| failed.key.as_ref(), |it| Some(&it.key));
     if let Some(key) = key {
-        request::note_key(key);
+        request_context::note_key(key);
     }
     logged_in.map_err(|failed| failed.refusal.into())
 }

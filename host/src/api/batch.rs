@@ -7,7 +7,7 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 
 use super::problem::Problem;
-use super::request;
+use super::request_context;
 use super::send::{Accepted, Limited, accept, mark_replayed, with_allowance};
 use super::shapes::{BatchResponse, BatchResult, SendResponse};
 use super::state::Api;
@@ -66,7 +66,7 @@ async fn many(
     let now = api.clock.now();
     let parse = |item| Submission::parse(Channel::Api, item, now);
     let request = journey::Request {
-        id: request::current(),
+        id: request_context::current(),
         idempotency: accepted.idempotency,
         acceptance: Acceptance::Each,
         items: items.into_iter().map(parse).collect(),

@@ -27,7 +27,7 @@ const KIB: usize = 1_024;
 const INITIAL_KIB: usize = 64;
 const DRAIN_TIME: Duration = Duration::from_secs(5);
 const MEMORY_WAIT: Duration = Duration::from_secs(10);
-/// For bodies that are on their way when the server is told to stop.
+/// For bodies that are arriving when the stop of the server begins.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(3);
 /// A body of that size takes a millisecond and more to parse.
 const LARGE_BODY_BYTES: usize = 256 << 10;

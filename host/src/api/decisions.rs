@@ -98,7 +98,7 @@ pub async fn show(
            ("signature" = Option<String>, Query, description = "wxsig_…")),
     request_body(content = inline(Option<super::shapes::ComponentOrNothing>), content_type = "application/wasm"),
     responses((status = 200, description = "The calls", body = Listing),
-              super::shapes::OperatorRefusals))]
+              super::shapes::OperatorChangeRefusals))]
 pub async fn replayed(
     operator: Result<Operator, Problem>,
     State(api): State<Api>,

@@ -78,7 +78,7 @@ pub async fn list(
     security(("apiKey" = [])),
     request_body = super::shapes::AddDomain,
     responses((status = 201, description = "The domain with its records", body = Domain),
-              super::shapes::AdminRefusals))]
+              super::shapes::ChangeRefusals))]
 pub async fn add(
     admin: Result<Admin, Problem>,
     State(api): State<Api>,
@@ -123,7 +123,7 @@ pub async fn show(
     tag = "domains", security(("apiKey" = [])),
     params(("domain" = String, Path, description = "`dom_…` or the name")),
     responses((status = 200, description = "The domain after the check", body = Domain),
-              super::shapes::AdminRefusals))]
+              super::shapes::ChangeRefusals))]
 pub async fn check(
     admin: Admin,
     State(api): State<Api>,
@@ -143,7 +143,7 @@ pub async fn check(
     tag = "domains", security(("apiKey" = [])),
     params(("domain" = String, Path, description = "`dom_…` or the name")),
     responses((status = 200, description = "The domain with the new records", body = Domain),
-              super::shapes::AdminRefusals))]
+              super::shapes::ChangeRefusals))]
 pub async fn rotate(
     admin: Admin,
     State(api): State<Api>,
@@ -161,7 +161,7 @@ pub async fn rotate(
     security(("apiKey" = [])),
     params(("domain" = String, Path, description = "`dom_…` or the name")),
     responses((status = 200, description = "It is gone", body = DeletedDomain),
-              super::shapes::AdminRefusals))]
+              super::shapes::ChangeRefusals))]
 pub async fn delete(
     admin: Admin,
     State(api): State<Api>,

@@ -1,4 +1,4 @@
-//! Refuses requests with an ambiguous Host header or an encoded body, before anything else looks at them.
+//! Refuses requests with an ambiguous Host header or an encoded body, before anything else reads them.
 
 use axum::extract::Request;
 use axum::middleware::Next;

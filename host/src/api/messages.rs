@@ -19,7 +19,7 @@ use super::shapes::{
     AttemptList, Audience, EventList, Message, MessagePage, Page, QueuedMessage, Resent,
 };
 use super::state::Api;
-use super::{body, query, request};
+use super::{body, query, request_context};
 use crate::account::key::Mode;
 use crate::id::MessageId;
 use crate::journey::accept::rate_limit::Allowance;
@@ -240,7 +240,7 @@ async fn send_again(
         .map_err(|error| Problem::new(StatusCode::CONFLICT, "CONFLICT", error.to_string()))?;
     let body_hash = Sha256::digest(json!({"resend": row.id}).to_string()).into();
     let request = journey::Request {
-        id: request::current(),
+        id: request_context::current(),
         idempotency: key.map(|key| Idempotency { key, body_hash }),
         acceptance: Acceptance::Each,
         items: vec![Ok(submission)],

@@ -7,7 +7,7 @@ use http::request::Parts;
 use super::admin::authenticated;
 use super::problem::Problem;
 use super::state::Api;
-use super::{body, request};
+use super::{body, request_context};
 use crate::account::key::Scope;
 
 /// Proof that the request is an operator's.
@@ -40,7 +40,7 @@ impl FromRequestParts<Api> for Operator {
         if presented.is_some_and(|presented| api.control.is(presented)) {
             return Ok(Self(()));
         }
-        let ip = request::ip(&parts.extensions);
+        let ip = request_context::ip(&parts.extensions);
         authenticated(&parts.headers, ip, api, Scope::Operator).await.map(|_| Self(()))
     }
 }

@@ -14,8 +14,8 @@ use super::shapes::{Impact, Installed, Listing, LogPage, Page, Slot};
 use super::state::Api;
 use crate::journey::accept::fair_share::ShareOwner;
 use crate::journey::accept::refusal::{Outage, Refusal};
-use crate::plugin::manager::{Order, OrderError};
 use crate::plugin::slot::{Activation, ImpactRule, SlotName};
+use crate::plugin::supervisor::{Order, OrderError};
 use crate::plugin::{Artifact, LoadError};
 use crate::upkeep::replay::{self, Brought, ReplayError};
 
@@ -81,7 +81,7 @@ pub async fn show(
            ("signature" = Option<String>, Query, description = "wxsig_…")),
     request_body(content = inline(super::shapes::Component), content_type = "application/wasm"),
     responses((status = 202, description = "It is being validated", body = Installed),
-              super::shapes::OperatorRefusals))]
+              super::shapes::OperatorChangeRefusals))]
 pub async fn install(
     operator: Result<Operator, Problem>,
     State(api): State<Api>,
@@ -106,7 +106,7 @@ pub async fn install(
 #[utoipa::path(post, path = "/v1/plugins/{slot}/activate", tag = "plugins",
     security(("apiKey" = [])), params(("slot" = inline(super::shapes::SlotRef), Path, description = "The slot's name")),
     responses((status = 200, description = "The slot", body = Slot),
-              super::shapes::OperatorRefusals))]
+              super::shapes::OperatorChangeRefusals))]
 pub async fn activate(
     _: Operator,
     State(api): State<Api>,
@@ -119,7 +119,7 @@ pub async fn activate(
 #[utoipa::path(post, path = "/v1/plugins/{slot}/rollback", tag = "plugins",
     security(("apiKey" = [])), params(("slot" = inline(super::shapes::SlotRef), Path, description = "The slot's name")),
     responses((status = 200, description = "The slot", body = Slot),
-              super::shapes::OperatorRefusals))]
+              super::shapes::OperatorChangeRefusals))]
 pub async fn roll_back(
     _: Operator,
     State(api): State<Api>,
@@ -132,7 +132,7 @@ pub async fn roll_back(
 #[utoipa::path(post, path = "/v1/plugins/{slot}/disable", tag = "plugins",
     security(("apiKey" = [])), params(("slot" = inline(super::shapes::SlotRef), Path, description = "The slot's name")),
     responses((status = 200, description = "The slot", body = Slot),
-              super::shapes::OperatorRefusals))]
+              super::shapes::OperatorChangeRefusals))]
 pub async fn disable(
     _: Operator,
     State(api): State<Api>,
@@ -147,7 +147,7 @@ pub async fn disable(
     params(("slot" = inline(super::shapes::SlotRef), Path, description = "The slot's name"),
            ("calls" = inline(super::shapes::Count), Query, description = "How many calls")),
     responses((status = 200, description = "The slot", body = Slot),
-              super::shapes::OperatorRefusals))]
+              super::shapes::OperatorChangeRefusals))]
 pub async fn shadow(
     _: Operator,
     State(api): State<Api>,
@@ -164,7 +164,7 @@ pub async fn shadow(
            ("signature" = Option<String>, Query, description = "wxsig_…")),
     request_body(content = inline(super::shapes::Component), content_type = "application/wasm"),
     responses((status = 200, description = "What would change", body = Impact),
-              super::shapes::OperatorRefusals))]
+              super::shapes::OperatorChangeRefusals))]
 pub async fn impact(
     operator: Result<Operator, Problem>,
     State(api): State<Api>,

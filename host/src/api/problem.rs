@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use http::{HeaderValue, StatusCode, header};
 
-use super::request::{self, ConnectionRefused, RefusalCode};
+use super::request_context::{self, ConnectionRefused, RefusalCode};
 use super::shapes;
 use crate::journey::accept::refusal::{Outage, Refusal, Refused};
 use crate::store::StoreError;
@@ -45,7 +45,7 @@ impl Problem {
 
     #[must_use]
     pub fn body(&self) -> shapes::Problem {
-        let id = request::current();
+        let id = request_context::current();
         shapes::Problem {
             r#type: format!("urn:waxwing:problem:{}", self.code.to_ascii_lowercase()),
             title: self.status.canonical_reason().unwrap_or("Refused"),
@@ -230,7 +230,7 @@ pub fn panicked(panic: Box<dyn Any + Send>) -> Response {
         .map(String::as_str)
         .or_else(|| panic.downcast_ref::<&str>().copied())
         .unwrap_or("no message");
-    tracing::error!(request = %request::current(), what, "a request panicked");
+    tracing::error!(request = %request_context::current(), what, "a request panicked");
     let message = "the server has a bug; its operator finds it in the log by the requestId";
     Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL", message).into_response()
 }

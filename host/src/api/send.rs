@@ -14,7 +14,7 @@ use super::admin::authenticated;
 use super::problem::Problem;
 use super::shapes::SendResponse;
 use super::state::Api;
-use super::{body, request};
+use super::{body, request_context};
 use crate::account::key::Scope;
 use crate::journey::accept::authenticate::Caller;
 use crate::journey::accept::json;
@@ -66,7 +66,7 @@ pub async fn send(State(api): State<Api>, request: Request) -> Response {
 async fn one(api: &Api, accepted: Accepted) -> Result<Response, Problem> {
     let submission = Submission::parse(Channel::Api, accepted.body, api.clock.now());
     let request = journey::Request {
-        id: request::current(),
+        id: request_context::current(),
         idempotency: accepted.idempotency,
         acceptance: Acceptance::Each,
         items: vec![submission],
@@ -85,7 +85,7 @@ async fn one(api: &Api, accepted: Accepted) -> Result<Response, Problem> {
 /// Size, key, rate limit, then the body: in this order, so that a stranger's body is not parsed.
 pub async fn accept(api: &Api, request: Request) -> Limited<Accepted> {
     let start = std::time::Instant::now();
-    let ip = request::ip(request.extensions());
+    let ip = request_context::ip(request.extensions());
     let (parts, body) = request.into_parts();
     let (caller, allowance) = match admit(api, &parts, ip).await {
         Ok(admitted) => admitted,

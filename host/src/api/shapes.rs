@@ -28,8 +28,8 @@ pub use reference::{
     Component, ComponentOrNothing, Count, DecisionOrMessage, ImpactRule, Limit, SlotRef,
 };
 pub use refusals::{
-    AdminRefusals, BrandRefusals, OperatorReadRefusals, OperatorRefusals, ReadRefusals, Refusals,
-    ResendRefusals, StateRefusals,
+    BrandRefusals, ChangeRefusals, OperatorChangeRefusals, OperatorReadRefusals, ReadRefusals,
+    Refusals, ResendRefusals, StateRefusals,
 };
 pub use request::{
     AddDomain, Attachment, ChangeBrand, ChangeWebhook, CreateWebhook, IdempotencyKey,

@@ -80,7 +80,7 @@ pub async fn list(
     request_body = super::shapes::NewSuppression,
     responses((status = 200, description = "It was there before", body = Suppression),
               (status = 201, description = "It is there now", body = Suppression),
-              super::shapes::AdminRefusals))]
+              super::shapes::ChangeRefusals))]
 pub async fn add(
     admin: Result<Admin, Problem>,
     State(api): State<Api>,
@@ -101,7 +101,7 @@ pub async fn add(
     tag = "suppressions", security(("apiKey" = [])),
     request_body = super::shapes::NewSuppressions,
     responses((status = 200, description = "One result for each address, in order", body = SuppressionResults),
-              super::shapes::AdminRefusals))]
+              super::shapes::ChangeRefusals))]
 pub async fn add_batch(
     admin: Result<Admin, Problem>,
     State(api): State<Api>,

@@ -11,8 +11,8 @@ use futures_util::FutureExt;
 use http::{Extensions, HeaderMap, HeaderValue, StatusCode, Version, header};
 
 use super::client::TrustedProxies;
-use super::request::RefusalCode;
-use super::{header_checks, problem, request};
+use super::request_context::RefusalCode;
+use super::{header_checks, problem, request_context};
 use crate::clock::Clock;
 use crate::id::RequestId;
 
@@ -32,11 +32,11 @@ pub async fn surround(
         .extensions()
         .get::<MatchedPath>()
         .map_or_else(|| "unknown".to_owned(), |path| path.as_str().to_owned());
-    let peer = request::ip(request.extensions()).to_canonical();
+    let peer = request_context::ip(request.extensions()).to_canonical();
     let answer = AssertUnwindSafe(header_checks::well_formed(request, next)).catch_unwind();
     // Within the request: a problem names it.
     let answer = answer.map(|it| problem::as_problem(it.unwrap_or_else(problem::panicked)));
-    let (answer, of) = request::within(id, answer).await;
+    let (answer, of) = request_context::within(id, answer).await;
     let mut response = keep_private(answer);
     if let Ok(value) = HeaderValue::from_str(&id.to_string()) {
         response.headers_mut().insert("x-request-id", value);

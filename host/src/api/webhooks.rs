@@ -1,5 +1,5 @@
 //! `/v1/webhooks`: where the events of an account are posted to, and what came of it. A key of scope
-//! `operator` manages those of the server, which are told of plugins.
+//! `operator` manages those of the server, which get the events of plugins.
 
 mod fields;
 
@@ -25,7 +25,7 @@ use crate::id::{EventId, WebhookId};
 use crate::journey::accept::fair_share::ShareOwner;
 use crate::journey::accept::refusal::{Fault, Refusal};
 use crate::store::{DeliveryState, WebhookOwner, WebhookRow, WebhookState};
-use crate::webhooks::manage::{Wanted, WebhookError};
+use crate::webhooks::owner_operations::{WebhookError, WebhookFields};
 
 /// How long somebody waits whose test cannot begin.
 const RETRY_AFTER: std::time::Duration = std::time::Duration::from_secs(1);
@@ -117,13 +117,13 @@ pub async fn list(
     Ok(Json(Page::new(rows.into_iter().map(|it| Webhook::new(it, now)), next)))
 }
 
-/// Makes a webhook. It is told what happens from now on; its secret is told this once.
+/// Makes a webhook. Events from now on are posted to it; its secret is shown this once.
 #[utoipa::path(post, path = "/v1/webhooks", operation_id = "create_webhook", tag = "webhooks",
     security(("apiKey" = [])),
     params(("owner" = inline(Option<super::shapes::WebhookOwner>), Query, description = "Whose; the account's")),
     request_body = super::shapes::CreateWebhook,
     responses((status = 201, description = "The webhook with its secret", body = NewWebhook),
-              super::shapes::AdminRefusals))]
+              super::shapes::ChangeRefusals))]
 pub async fn create(
     holder: Result<Holder, Problem>,
     State(api): State<Api>,
@@ -162,7 +162,7 @@ pub async fn show(
            ("owner" = inline(Option<super::shapes::WebhookOwner>), Query, description = "Whose; the account's")),
     request_body = super::shapes::ChangeWebhook,
     responses((status = 200, description = "The webhook as it is now", body = Webhook),
-              super::shapes::AdminRefusals))]
+              super::shapes::ChangeRefusals))]
 pub async fn change(
     holder: Result<Holder, Problem>,
     State(api): State<Api>,
@@ -184,7 +184,7 @@ pub async fn change(
     params(("webhook" = String, Path, description = "`whk_…`"),
            ("owner" = inline(Option<super::shapes::WebhookOwner>), Query, description = "Whose; the account's")),
     responses((status = 200, description = "It is gone", body = DeletedWebhook),
-              super::shapes::AdminRefusals))]
+              super::shapes::ChangeRefusals))]
 pub async fn delete(
     holder: Holder,
     State(api): State<Api>,
@@ -195,14 +195,14 @@ pub async fn delete(
     Ok(Json(DeletedWebhook { id, deleted: true }))
 }
 
-/// Gives a webhook another secret, which is told this once. For 24 hours both sign, and it is not rotated
+/// Gives a webhook another secret, which is shown this once. For 24 hours both sign, and it is not rotated
 /// again.
 #[utoipa::path(post, path = "/v1/webhooks/{webhook}/rotate", operation_id = "rotate_webhook",
     tag = "webhooks", security(("apiKey" = [])),
     params(("webhook" = String, Path, description = "`whk_…`"),
            ("owner" = inline(Option<super::shapes::WebhookOwner>), Query, description = "Whose; the account's")),
     responses((status = 200, description = "The webhook with its new secret", body = NewWebhook),
-              super::shapes::AdminRefusals))]
+              super::shapes::ChangeRefusals))]
 pub async fn rotate(
     holder: Holder,
     State(api): State<Api>,
@@ -219,7 +219,7 @@ pub async fn rotate(
     params(("webhook" = String, Path, description = "`whk_…`"),
            ("owner" = inline(Option<super::shapes::WebhookOwner>), Query, description = "Whose; the account's")),
     responses((status = 200, description = "What came of it", body = WebhookTest),
-              super::shapes::AdminRefusals))]
+              super::shapes::ChangeRefusals))]
 pub async fn test(
     holder: Holder,
     State(api): State<Api>,
@@ -270,7 +270,7 @@ pub async fn deliveries(
            ("delivery" = String, Path, description = "`evt_…`"),
            ("owner" = inline(Option<super::shapes::WebhookOwner>), Query, description = "Whose; the account's")),
     responses((status = 200, description = "The delivery, due now", body = WebhookDelivery),
-              super::shapes::AdminRefusals))]
+              super::shapes::ChangeRefusals))]
 pub async fn replay(
     holder: Holder,
     State(api): State<Api>,
@@ -293,7 +293,7 @@ pub async fn replay(
            ("owner" = inline(Option<super::shapes::WebhookOwner>), Query, description = "Whose; the account's")),
     request_body = super::shapes::ReplayWebhook,
     responses((status = 200, description = "How many", body = Replayed),
-              super::shapes::AdminRefusals))]
+              super::shapes::ChangeRefusals))]
 pub async fn replay_failed(
     holder: Result<Holder, Problem>,
     State(api): State<Api>,
@@ -362,7 +362,7 @@ fn refused(error: &WebhookError) -> Problem {
     }
 }
 
-/// Webhooks are told of the whole account: a key for some of it may neither see nor change them.
+/// Webhooks get the events of the whole account: a key for some of it may neither see nor change them.
 fn restricted() -> Problem {
     let message =
         "the key is for some domains or templates only, and webhooks get the events of all";

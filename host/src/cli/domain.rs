@@ -155,9 +155,9 @@ pub async fn run(command: DomainCommand) -> Result<(), CliError> {
             let opened = target.open().await?;
             let domain = find(&opened, &which).await?.row.domain;
             opened.store.remove_domain(domain.id).await?;
-            let told = format!("{} is removed", domain.name);
+            let message = format!("{} is removed", domain.name);
             let gone = DeletedDomain { id: domain.id, name: domain.name, deleted: true };
-            target.output.one(&json!(gone), || told);
+            target.output.one(&json!(gone), || message);
         }
     }
     Ok(())

@@ -12,7 +12,7 @@ use crate::server::master_key::MasterKeyError;
 use crate::server::webhooks::WebhooksError;
 use crate::store::StoreError;
 use crate::upkeep::verify_domains::{CheckError, DomainError};
-use crate::webhooks::manage::WebhookError;
+use crate::webhooks::owner_operations::WebhookError;
 
 /// Why a command did not do what it was asked.
 #[derive(Debug, thiserror::Error)]

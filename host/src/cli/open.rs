@@ -101,7 +101,7 @@ impl Opened {
     /// Loads the plugins of the server.
     pub async fn plugins(&self) -> Result<Arc<Plugins>, CliError> {
         let options = server::plugins::options(&self.config, &self.data)?;
-        let (plugins, _manager) = Plugins::start(options, self.clock.clone()).await?;
+        let (plugins, _supervisor) = Plugins::start(options, self.clock.clone()).await?;
         Ok(plugins)
     }
 

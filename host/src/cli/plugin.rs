@@ -11,6 +11,7 @@ mod new;
 mod online;
 mod project;
 mod record;
+mod record_error;
 mod scaffold;
 mod sign;
 mod test;

@@ -12,7 +12,7 @@ use crate::api::shapes::{
 use crate::clock::Timestamp;
 use crate::id::{AccountId, EventId, WebhookId};
 use crate::store::{DeliveryState, WebhookOwner, WebhookState};
-use crate::webhooks::manage::Wanted;
+use crate::webhooks::owner_operations::WebhookFields;
 
 /// Make, list, change, test and replay webhooks.
 #[derive(Debug, Subcommand)]
@@ -145,7 +145,8 @@ pub async fn run(command: WebhookCommand) -> Result<(), CliError> {
         WebhookCommand::Create { owner, url, description, types, target } => {
             let opened = target.open().await?;
             let owner = found(&opened, &owner).await?;
-            let wanted = Wanted { description, types: Some(types), ..Wanted::default() };
+            let wanted =
+                WebhookFields { description, types: Some(types), ..WebhookFields::default() };
             let made = opened.webhooks()?.create(owner, &url, wanted).await?;
             let made = json!(NewWebhook::new(made, opened.clock.now()));
             target.output.one(&made, || with_secret(&made));
@@ -167,7 +168,7 @@ pub async fn run(command: WebhookCommand) -> Result<(), CliError> {
         WebhookCommand::Update { id, change, target } => {
             let Change { url, description, types, state } = change;
             let types = (!types.is_empty()).then_some(types);
-            let wanted = Wanted { url, description, types, state };
+            let wanted = WebhookFields { url, description, types, state };
             let opened = target.open().await?;
             let changed = opened.webhooks()?.change(id, wanted).await?;
             let changed = json!(Webhook::new(changed, opened.clock.now()));
@@ -249,8 +250,8 @@ fn delivery(delivery: &Value) -> String {
     let [id, kind, state] = ["id", "type", "state"].map(|it| text(delivery, it));
     let next = delivery["nextAttemptAt"].as_str().map(|it| format!(", next attempt {it}"));
     let mut lines = vec![format!("{id}  {kind}  {state}{}", next.unwrap_or_default())];
-    let tries = delivery["attempts"].as_array().map(Vec::as_slice).unwrap_or_default();
-    lines.extend(tries.iter().map(|it| format!("  {}", attempt(it))));
+    let attempts = delivery["attempts"].as_array().map(Vec::as_slice).unwrap_or_default();
+    lines.extend(attempts.iter().map(|it| format!("  {}", attempt(it))));
     lines.join("\n")
 }
 

@@ -1,4 +1,4 @@
-//! `[credits]`: when an account is told that its credits come to an end.
+//! `[credits]`: when an account gets the event that its credits come to an end.
 
 use serde::{Deserialize, Serialize};
 

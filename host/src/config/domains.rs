@@ -1,4 +1,4 @@
-//! `[domains]`: what sender domains publish for this server, and when they are looked at.
+//! `[domains]`: what sender domains publish for this server, and when they are checked.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,13 +16,13 @@ pub struct Domains {
     pub spf_include: Option<Hostname>,
     /// The host that the return path of a domain points to; `bounce.<smtp.hostname>` if it is left out.
     pub return_path_host: Option<Hostname>,
-    /// Seconds until a new domain is first looked at, and the shortest pause between two checks.
+    /// Seconds until a new domain is first checked, and the shortest pause between two checks.
     pub first_check_s: u64,
     /// Seconds between two checks of a verified domain, and the longest pause of any other.
     pub check_every_s: u64,
     /// Seconds that a verified domain goes on sending when it fails.
     pub grace_s: u64,
-    /// Seconds after which a domain that does not send is not looked at any more.
+    /// Seconds after which a domain that does not send is not checked any more.
     pub give_up_s: u64,
     /// Most checks at one time.
     pub concurrent_checks: usize,

@@ -182,7 +182,7 @@ fn several<'a>(
 }
 
 /// Port 0 is a free one each time. `0.0.0.0` is every address of IPv4; `::` is every address of both families,
-/// as Linux binds it unless it is told otherwise.
+/// as Linux binds it by default.
 fn overlap(one: SocketAddr, other: SocketAddr) -> bool {
     let same_family = one.is_ipv4() == other.is_ipv4();
     let covers = |one: SocketAddr| one.ip().is_unspecified() && (same_family || one.is_ipv6());

@@ -24,7 +24,7 @@ pub(super) struct Chain {
 /// What comes after a reply.
 #[derive(Debug)]
 pub(super) enum Step {
-    /// Its CNAMEs lead on: the last of the names is to be asked for.
+    /// Its CNAMEs lead on: the last of the names is to be queried.
     Asks,
     /// The lookup ends.
     Ends(Outcome),
@@ -50,7 +50,7 @@ impl Chain {
     }
 
     /// Takes in a reply to a question for the last name. Only records of that name and of the
-    /// targets that it leads to count; whatever else a reply holds was not asked for.
+    /// targets that it leads to count; whatever else a reply holds was not queried.
     pub(super) fn follow(&mut self, reply: &Message, record_type: RecordType) -> Step {
         self.secure &= reply.metadata.authentic_data;
         let already = self.targets.len();

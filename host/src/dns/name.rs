@@ -7,7 +7,7 @@ const MAX_NAME: usize = 253;
 /// The longest label.
 const MAX_LABEL: usize = 63;
 
-/// An absolute name, or nothing where there can be none. The root is not asked for.
+/// An absolute name, or nothing where there can be none. The root is not queried.
 pub(super) fn askable(text: &str) -> Option<Name> {
     let text = text.strip_suffix('.').unwrap_or(text);
     let well_formed = text.len() <= MAX_NAME

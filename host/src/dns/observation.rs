@@ -1,10 +1,10 @@
-//! What was seen: plain values, as the domain policy is told them.
+//! What was seen: plain values, as the domain policy gets them.
 
 use hickory_resolver::proto::rr::RecordType as Wire;
 
 use crate::clock::Timestamp;
 
-/// The record types that can be asked for.
+/// The record types that can be queried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum RecordType {
     A,

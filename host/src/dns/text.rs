@@ -7,7 +7,7 @@ use hickory_resolver::proto::rr::RData;
 
 use super::name::shown;
 
-/// The presentation form; nothing for a type that is not asked for.
+/// The presentation form; nothing for a type that is not queried.
 pub(super) fn presentation(data: &RData) -> Option<String> {
     if let RData::TXT(txt) = data {
         return Some(quoted(&txt.txt_data));

@@ -10,7 +10,7 @@ use super::name::DomainName;
 pub enum LookAlikes {
     /// It must not.
     Refused,
-    /// The operator has looked at it.
+    /// The operator has allowed it.
     Allowed,
 }
 

@@ -94,6 +94,12 @@ impl Phase {
         }
     }
 
+    /// The phases in which mail may be sent from a domain.
+    #[must_use]
+    pub fn sending() -> Vec<Self> {
+        Self::ALL.into_iter().filter(|it| it.may_send()).collect()
+    }
+
     /// The word in the database and in answers.
     #[must_use]
     pub fn as_str(self) -> &'static str {

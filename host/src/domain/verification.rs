@@ -1,4 +1,4 @@
-//! From one check to the next: what a judgement does to a domain, and when it is looked at again.
+//! From one check to the next: what a judgement does to a domain, and when it is checked again.
 //!
 //! Pure. Only what was seen moves a domain: what could not be seen, or not be judged, leaves it where
 //! it stands.
@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::state::{Phase, Standing};
 use crate::clock::Timestamp;
 
-/// When domains are looked at, and how long they may fail.
+/// When domains are checked, and how long they may fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Schedule {
     /// From the adding of a domain to its first check, and the shortest pause between two.
@@ -17,7 +17,7 @@ pub struct Schedule {
     pub regular: Duration,
     /// How long a verified domain that fails goes on sending.
     pub grace: Duration,
-    /// How long a domain that does not send is looked at.
+    /// How long a domain that does not send is checked.
     pub give_up: Duration,
 }
 
@@ -54,7 +54,7 @@ pub enum DomainEvent {
     Warning,
     /// It does not send any more.
     Degraded,
-    /// It is not looked at any more.
+    /// It is not checked any more.
     Failed,
 }
 
@@ -111,7 +111,7 @@ impl Schedule {
 
     /// How long until the next check; none for a domain that was given up.
     ///
-    /// A domain in motion is looked at after a quarter of the time that it has been moving, so often at
+    /// A domain in motion is checked after a quarter of the time that it has been moving, so often at
     /// first and then ever more rarely. `unclear` is since when records cannot be seen; a `preferred` pause of the
     /// policy counts down to a quarter of the pause, so that it cannot keep the resolvers busy.
     #[must_use]

@@ -142,7 +142,7 @@ impl InboxStore {
         quota::count(&self.readers).await.map_err(InboxError::during("count"))
     }
 
-    /// Closes the file. Whoever still has a clone gets errors, and senders are told to try later.
+    /// Closes the file. Whoever still has a clone gets errors, and senders get a reply to retry later.
     pub async fn close(&self) {
         self.readers.close().await;
         self.writer.close().await;

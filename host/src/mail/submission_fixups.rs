@@ -1,5 +1,5 @@
 //! Makes of a message that came without SMTPUTF8 one that every next hop takes: a header in ASCII, and no
-//! line over 998 octets. What cannot be put right is refused at submission, where somebody hears of it;
+//! line over 998 octets. What cannot be put right is refused at submission, where the client gets the reply;
 //! a next hop would refuse it for good after the 250.
 
 use super::encoded_header::{self, NotEncodable};

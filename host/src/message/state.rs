@@ -175,6 +175,28 @@ impl MessageState {
         self == Self::Bounced || self.can_bounce()
     }
 
+    /// Whether the end of a message speaks against its recipient's address: nothing was delivered there.
+    #[must_use]
+    pub fn counts_against_address(self) -> bool {
+        match self {
+            Self::Bounced | Self::Failed => true,
+            Self::Scheduled
+            | Self::Queued
+            | Self::Sending
+            | Self::Delivered
+            | Self::Relayed
+            | Self::Deferred
+            | Self::Suppressed
+            | Self::Canceled => false,
+        }
+    }
+
+    /// The states of which a rule is true, as in `all_that(MessageState::is_final)`.
+    #[must_use]
+    pub fn all_that(rule: fn(Self) -> bool) -> Vec<Self> {
+        Self::ALL.into_iter().filter(|it| rule(*it)).collect()
+    }
+
     /// Whether nothing follows.
     #[must_use]
     pub fn is_final(self) -> bool {

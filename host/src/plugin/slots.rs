@@ -1,7 +1,7 @@
 //! What answers which call now, what survives a restart, and the one task that changes it.
 
 pub mod files;
-pub mod manager;
+pub mod supervisor;
 mod orders;
 pub mod plugins;
 mod replacement;

@@ -44,7 +44,7 @@ fn cache() -> std::path::PathBuf {
     executable.parent().expect("it is in a folder").join("compiled-plugins-for-tests")
 }
 
-/// A plugin host without its manager: nobody swaps a plugin.
+/// A plugin host without its supervisor: nobody swaps a plugin.
 async fn plugins(limits: Limits) -> Arc<Plugins> {
     let dirs = TestDirs::new();
     let options = Options { limits, ..dirs.options() };

@@ -19,7 +19,7 @@ use waxwing_smtp::server::reply::Answer;
 
 use super::message;
 use super::reply::{Moment, answer};
-use super::transport::{self, End, Heard};
+use super::transport::{self, End, ReadEvent};
 use super::{BLOCK, Limits, Relay, UserName};
 use crate::account::key::{ApiKey, Scope};
 use crate::id::RequestId;
@@ -63,7 +63,7 @@ struct Session<'a> {
     recipients: usize,
     memory: Option<Share>,
     opened: Instant,
-    /// When the client was last told something.
+    /// When the last reply was sent.
     answered: Instant,
     content_since: Option<Instant>,
     stopping_since: Option<Instant>,
@@ -164,9 +164,9 @@ impl Session<'_> {
                 Step::Wait => {
                     self.write(stream).await?;
                     match self.listen(stream).await? {
-                        Heard::Input => {}
-                        Heard::End => return Ok(End::Closed),
-                        Heard::Dismissed(why) => self.dialog.dismiss(why),
+                        ReadEvent::Input => {}
+                        ReadEvent::End => return Ok(End::Closed),
+                        ReadEvent::Dismissed(why) => self.dialog.dismiss(why),
                     }
                 }
                 Step::Authenticate(credentials) => {
@@ -238,7 +238,7 @@ impl Session<'_> {
     }
 
     /// Waits for the client, as long as where the session stands allows.
-    async fn listen<S: AsyncRead + Unpin>(&mut self, stream: &mut S) -> std::io::Result<Heard> {
+    async fn listen<S: AsyncRead + Unpin>(&mut self, stream: &mut S) -> std::io::Result<ReadEvent> {
         let stage = self.dialog.stage();
         let now = Instant::now();
         let room = if stage == Stage::Data { CONTENT_READ_BYTES } else { COMMAND_READ_BYTES };
@@ -253,7 +253,7 @@ impl Session<'_> {
         if self.stop.is_cancelled() {
             self.stopping_since.get_or_insert(now);
             if matches!(stage, Stage::Login | Stage::Idle) {
-                return Ok(Heard::Dismissed(Dismissal::Stopping));
+                return Ok(ReadEvent::Dismissed(Dismissal::Stopping));
             }
         }
         let bounds = &self.limits.bounds;

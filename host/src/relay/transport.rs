@@ -18,7 +18,7 @@ pub enum End {
 }
 
 /// What came of waiting for the client.
-pub enum Heard {
+pub enum ReadEvent {
     /// More bytes, or the server stops: the caller looks again.
     Input,
     /// Nothing more will come.
@@ -52,13 +52,13 @@ pub async fn listen<S: AsyncRead + Unpin>(
     deadline: Instant,
     drain_end: Option<Instant>,
     stop: &CancellationToken,
-) -> io::Result<Heard> {
+) -> io::Result<ReadEvent> {
     tokio::select! {
-        read = stream.read_buf(input) => Ok(if read? == 0 { Heard::End } else { Heard::Input }),
+        read = stream.read_buf(input) => Ok(if read? == 0 { ReadEvent::End } else { ReadEvent::Input }),
         () = tokio::time::sleep_until(drain_end.map_or(deadline, |it| it.min(deadline))) => {
             let is_stopping = drain_end.is_some_and(|it| it <= deadline);
-            Ok(Heard::Dismissed(if is_stopping { Dismissal::Stopping } else { Dismissal::Idle }))
+            Ok(ReadEvent::Dismissed(if is_stopping { Dismissal::Stopping } else { Dismissal::Idle }))
         }
-        () = stop.cancelled(), if drain_end.is_none() => Ok(Heard::Input),
+        () = stop.cancelled(), if drain_end.is_none() => Ok(ReadEvent::Input),
     }
 }

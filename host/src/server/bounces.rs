@@ -113,7 +113,7 @@ impl Port {
     }
 }
 
-/// What a client hears for which there is no place.
+/// The reply to a client beyond the bounds on connections.
 fn no_slot_reply(terms: &Arc<Terms>) -> Vec<u8> {
     let mut dialog = Dialog::new(Arc::clone(terms), Protection::None);
     dialog.output().clear();

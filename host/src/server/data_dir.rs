@@ -101,7 +101,7 @@ impl DataDir {
         let path = self.file(name);
         match std::fs::metadata(&path) {
             Ok(found) if !found.is_file() => Some(DataDirError::NoFile { path }),
-            // Access is asked for and the file not opened: to close it would take away SQLite's locks.
+            // Access is checked and the file not opened: to close it would take away SQLite's locks.
             Ok(_) => rustix::fs::access(&path, access)
                 .err()
                 .map(|error| DataDirError::Io { path, source: error.into() }),

@@ -1,4 +1,4 @@
-//! The ports for HTTP: the API, and, where it is asked for, one for whoever watches the server.
+//! The ports for HTTP: the API, and, where it is configured, one for monitoring.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -26,10 +26,10 @@ use super::accept::Acceptor;
 use super::connection_limits::{ConnectionSlot, ConnectionSlots, NoSlot};
 use super::tasks::Tasks;
 use crate::api::client::Peer;
-use crate::api::request::ConnectionRefused;
+use crate::api::request_context::ConnectionRefused;
 use overflow::Overflow;
 
-/// How long requests may take after the server was told to stop.
+/// How long requests may take after the stop of the server begins.
 const REQUEST_DRAIN: Duration = Duration::from_secs(30);
 /// The same for a client that has not sent its request, or does not take its answer.
 const IDLE_DRAIN: Duration = Duration::from_secs(3);

@@ -24,9 +24,9 @@ use crate::journey::render::template::for_plugin;
 use crate::plugin::binding::Binding;
 use crate::plugin::compiler::Compiler;
 use crate::plugin::evidence::{Evidence, EvidenceError, Found, Owner, Published};
-use crate::plugin::manager::{Event, EventKind, Listener, Manager};
 use crate::plugin::records::Call;
 use crate::plugin::slot::SlotName;
+use crate::plugin::supervisor::{Event, EventKind, Listener, SlotSupervisor};
 use crate::plugin::{Kind, Options};
 use crate::store::seal::Seal;
 use crate::store::{self, AccountRow, Store};
@@ -131,44 +131,47 @@ impl fmt::Debug for StoreEvidence {
 
 /// What happens to plugins becomes events; they wait here for the database.
 #[derive(Debug)]
-struct NewsRoom {
-    news: mpsc::Receiver<Event>,
+struct PluginEventWriter {
+    events: mpsc::Receiver<Event>,
 }
 
 /// Starts what changes plugins, and what writes down what it says.
 pub fn start(
-    manager: Manager,
+    supervisor: SlotSupervisor,
     evidence: &Arc<dyn Evidence>,
     (store, clock): (&Store, &Clock),
     (tasks, stop): (&Tasks, &CancellationToken),
 ) {
-    let (hears, news) = news();
-    tasks.start("plugins", manager.telling(hears).run(Arc::clone(evidence), stop.clone()));
-    tasks.start("plugin events", news.run(store.clone(), clock.clone(), stop.clone()));
+    let (listener, writer) = event_channel();
+    tasks.start(
+        "plugins",
+        supervisor.with_listener(listener).run(Arc::clone(evidence), stop.clone()),
+    );
+    tasks.start("plugin events", writer.run(store.clone(), clock.clone(), stop.clone()));
 }
 
-/// Who listens to the manager of the plugins, and what writes down what they hear.
-fn news() -> (Listener, NewsRoom) {
-    let (sender, news) = mpsc::channel(MAX_WAITING_EVENTS);
+/// The listener of the plugin supervisor, and what writes its events to the store.
+fn event_channel() -> (Listener, PluginEventWriter) {
+    let (sender, events) = mpsc::channel(MAX_WAITING_EVENTS);
     let listener = Listener::new(move |it| {
         if sender.try_send(it).is_err() {
             metrics::counter!("waxwing_plugin_events_dropped_total").increment(1);
         }
     });
-    (listener, NewsRoom { news })
+    (listener, PluginEventWriter { events })
 }
 
-impl NewsRoom {
+impl PluginEventWriter {
     /// Runs until `stop`, and writes what still waits then.
     async fn run(mut self, store: Store, clock: Clock, stop: CancellationToken) {
         loop {
-            let news = tokio::select! {
-                news = self.news.recv() => news,
-                () = stop.cancelled() => self.news.try_recv().ok(),
+            let received = tokio::select! {
+                received = self.events.recv() => received,
+                () = stop.cancelled() => self.events.try_recv().ok(),
             };
-            let Some(news) = news else { return };
-            let (what, slot) = (event(news.what), news.slot.as_str());
-            let recorded = store.record_server_event(what, slot, &news.facts, clock.now()).await;
+            let Some(Event { what, slot, facts }) = received else { return };
+            let (what, slot) = (event(what), slot.as_str());
+            let recorded = store.record_server_event(what, slot, &facts, clock.now()).await;
             if let Err(error) = recorded {
                 tracing::error!(%error, what = what.as_str(), slot, "cannot store the event of a plugin slot; no webhook is sent for it");
             }

@@ -24,7 +24,7 @@ use proxy::ProxyHeaderError;
 
 pub use hostname::hostname;
 
-/// How long sessions may take after the server was told to stop.
+/// How long sessions may take after the stop of the server begins.
 pub(super) const DRAIN: Duration = Duration::from_secs(30);
 
 /// Connections of one port whose PROXY header is still to come.
@@ -35,7 +35,7 @@ pub struct SmtpListener {
     /// What the log calls it.
     pub name: &'static str,
     pub listener: TcpListener,
-    /// What a connection hears that finds no place; nothing where TLS comes first.
+    /// The reply to a connection beyond the bounds; nothing where TLS comes first.
     pub no_slot_reply: Vec<u8>,
     /// Networks whose connections begin with a PROXY header.
     pub trusted_proxies: Vec<IpNetwork>,
@@ -135,7 +135,7 @@ async fn end(sessions: &Tasks, cut: &CancellationToken, within: Duration) {
     if tokio::time::timeout(within, sessions.finish()).await.is_err() {
         tracing::warn!(
             seconds = within.as_secs(),
-            "cutting off SMTP sessions that did not end in time after the server was told to stop"
+            "cutting off SMTP sessions that did not end in time during the stop of the server"
         );
         cut.cancel();
         sessions.finish().await;

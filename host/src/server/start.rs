@@ -88,7 +88,7 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
     let store = store(config, &data, &clock).await?;
     let seal = Arc::new(Seal::new(&data.master_key()?, Purpose::Samples));
     let options = plugins::options(config, &data)?;
-    let (plugins, plugin_manager) = Plugins::start(options, clock.clone()).await?;
+    let (plugins, plugin_supervisor) = Plugins::start(options, clock.clone()).await?;
     let facts = Arc::new(Facts::open(store.clone(), clock.clone()).await?);
     let verifier = domains::verifier(config, &data, store.clone(), Arc::clone(&plugins), &clock)?;
     let inbox_store = InboxStore::open(&data.inbox()?).await?;
@@ -122,7 +122,7 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
     let (worker, routes) = delivery::worker(config, &data, parts)?;
     let mut limits = LiveLimits::new(config, stop_listeners.clone());
     let evidence = plugins::evidence(&store, &seal, &clock, &limits);
-    plugins::start(plugin_manager, &evidence, (&store, &clock), (&core, &stop_core));
+    plugins::start(plugin_supervisor, &evidence, (&store, &clock), (&core, &stop_core));
     let webhooks = webhooks::start(config, &data, &store, &clock, (&core, &stop_core)).await?;
     core.start("deliver", worker.run(stop_core.clone()));
     core.start("retention", retention(config).run(store.clone(), clock.clone(), stop_core.clone()));

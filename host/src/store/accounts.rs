@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Store;
-use super::database::{Row, column, inconsistent, json, moment, sql, word};
+use super::database::{Row, Statement, column, inconsistent, json, moment, sql, word};
 use crate::account::brand::{Brand, BrandChanges, BrandField};
 use crate::account::plan::Plan;
 use crate::account::{Account, AccountState};
@@ -13,6 +13,9 @@ use crate::id::{AccountId, MessageId};
 use crate::message::address::EmailAddress;
 use crate::store::StoreError;
 
+/// What a plan policy gets as the last month (`wit/v0/plan-policy.wit`).
+const MONTH_DAYS: i64 = 30;
+
 /// An account, its balance, and how much it has sent.
 #[derive(Debug, Clone)]
 pub struct AccountRow {
@@ -21,7 +24,7 @@ pub struct AccountRow {
     pub balance: Credits,
     /// Messages accepted today (UTC).
     pub sent_today: u64,
-    /// Messages accepted in the last 30 days.
+    /// Messages accepted in the last 30 days, today included.
     pub sent_month: u64,
 }
 
@@ -47,7 +50,7 @@ impl Store {
     pub async fn accounts(&self, now: Timestamp) -> Result<Vec<AccountRow>, StoreError> {
         let rows = sql("-- accounts
              WITH RECURSIVE days (day) AS (
-                 SELECT CAST($1 AS BIGINT) UNION ALL SELECT day - 1 FROM days WHERE day > $1 - 29)
+                 SELECT CAST($1 AS BIGINT) UNION ALL SELECT day - 1 FROM days WHERE day > $2)
              SELECT id, name, plan, state, sender, brand, strict, balance, created_at,
                     (SELECT CAST(coalesce(sum(u.sent), 0) AS BIGINT) FROM usage u
                      WHERE u.day = $1 AND u.account_id = accounts.id) AS today,
@@ -55,6 +58,7 @@ impl Store {
                      FROM days JOIN usage u ON u.day = days.day AND u.account_id = accounts.id) AS month
              FROM accounts ORDER BY id")
         .bind(now.day())
+        .bind(first_day(now.day()))
         .all(&self.db.pages)
         .await?;
         rows.iter().map(account_row).collect()
@@ -65,7 +69,7 @@ impl Store {
     /// # Errors
     /// The database failed, or there is no such account.
     pub async fn account(&self, id: AccountId, now: Timestamp) -> Result<AccountRow, StoreError> {
-        let row = sql(ACCOUNT).bind(now.day()).bind(id).optional(&self.db.readers).await?;
+        let row = account(id, now.day()).optional(&self.db.readers).await?;
         match row {
             Some(row) => account_row(&row),
             None => Err(StoreError::Missing { noun: "account", name: id.to_string() }),
@@ -200,11 +204,19 @@ pub struct LedgerRow {
 }
 
 /// The statement that reads one account; the facts read it in a transaction of their own.
-///
-/// The days stand first in `usage`: each of the thirty is looked up.
-pub const ACCOUNT: &str = "-- account
+pub fn account(id: AccountId, today: i64) -> Statement {
+    sql(ACCOUNT).bind(today).bind(id).bind(first_day(today))
+}
+
+/// The first of the days that count as the last month.
+fn first_day(today: i64) -> i64 {
+    today - (MONTH_DAYS - 1)
+}
+
+/// The days stand first in `usage`: each of the month is looked up.
+const ACCOUNT: &str = "-- account
     WITH RECURSIVE days (day) AS (
-        SELECT CAST($1 AS BIGINT) UNION ALL SELECT day - 1 FROM days WHERE day > $1 - 29)
+        SELECT CAST($1 AS BIGINT) UNION ALL SELECT day - 1 FROM days WHERE day > $3)
     SELECT id, name, plan, state, sender, brand, strict, balance, created_at,
            (SELECT CAST(coalesce(sum(u.sent), 0) AS BIGINT) FROM usage u
             WHERE u.day = $1 AND u.account_id = $2) AS today,

@@ -4,7 +4,7 @@ use super::StoreError;
 use super::database::{Tx, args, inserts};
 use super::records::Settlement;
 
-/// Keeps the attempts of settlements. One that was made twice, after a crash, is told by its last end.
+/// Keeps the attempts of settlements. One that was made twice, after a crash, is kept with its last end.
 pub async fn put(tx: &mut Tx, settled: &[&Settlement]) -> Result<(), StoreError> {
     let rows = settled.iter().map(|settlement| {
         let attempt = &settlement.attempt;

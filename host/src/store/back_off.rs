@@ -13,6 +13,8 @@ use crate::message::state::MessageState;
 use crate::store::StoreError;
 use crate::store::records::{BackedOff, Lane};
 
+const DEFERRED: MessageState = MessageState::Deferred;
+
 impl Store {
     /// Lets messages wait that are due and not leased. The first time each becomes `deferred`, with its event;
     /// later only the reason changes. `after_last_reply` puts what the message's own last attempt was answered into the
@@ -49,11 +51,11 @@ impl Store {
         }
         let messages = each(
             "-- back_off: messages
-             SELECT state <> 'deferred' AS is_new,
+             SELECT state <> $2 AS is_new,
                     (SELECT reply FROM attempts WHERE message_id = $1 ORDER BY number DESC LIMIT 1)
                         AS last_reply
              FROM messages WHERE id = $1",
-            held_back.iter().map(|(it, _)| args![it.message_id]),
+            held_back.iter().map(|(it, _)| args![it.message_id, DEFERRED.as_str()]),
         )
         .find(&mut tx)
         .await?;
@@ -68,14 +70,16 @@ impl Store {
                 last_reply.map_or_else(|| it.reason.clone(), |said| after_last_reply(it, said));
             reasons.push((message, reason));
             if column(row, "is_new")? {
-                let (state, reason) = (MessageState::Deferred, it.reason.as_str());
+                let (state, reason) = (DEFERRED, it.reason.as_str());
                 changes.push(StateChange { message, account: *account, state, reason });
             }
         }
         each(
             "-- back_off: state
-             UPDATE messages SET state = 'deferred', updated_at = $3, reason = $2 WHERE id = $1",
-            reasons.iter().map(|(message, reason)| args![*message, reason, now.millis()]),
+             UPDATE messages SET state = $4, updated_at = $3, reason = $2 WHERE id = $1",
+            reasons
+                .iter()
+                .map(|(message, reason)| args![*message, reason, now.millis(), DEFERRED.as_str()]),
         )
         .run(&mut tx)
         .await?;

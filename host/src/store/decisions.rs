@@ -36,7 +36,7 @@ pub struct DecisionRow {
 /// A refusal, with what the plugins decided.
 #[derive(Debug, Clone)]
 pub struct RefusalRecord {
-    /// Its identifier, which the client is told.
+    /// Its identifier, which the client gets.
     pub id: DecisionId,
     pub account_id: AccountId,
     pub code: &'static str,

@@ -204,7 +204,7 @@ impl Store {
     }
 
     /// Brings checks that are planned for later than `latest` forward to it: a clock that was wrong
-    /// must not keep a domain from being looked at.
+    /// must not keep a domain from being checked.
     pub async fn clamp_domain_checks(&self, latest: Timestamp) -> Result<(), StoreError> {
         for statement in [
             "-- clamp_domain_checks: clear

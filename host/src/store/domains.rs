@@ -179,11 +179,12 @@ impl Store {
     ) -> Result<Vec<String>, StoreError> {
         let rows = sql("-- proofs_of_others
              SELECT d.verification_token FROM domains d JOIN domain_checks c ON c.domain_id = d.id
-             WHERE d.name = $1 AND d.account_id <> $2 AND d.phase IN ('verified', 'warned')
-               AND c.owned_since >= $3")
+             WHERE d.name = $1 AND d.account_id <> $2 AND c.owned_since >= $3
+               AND d.phase IN (SELECT value FROM json_each($4))")
         .bind(domain.name.as_str())
         .bind(domain.account_id)
         .bind(since.millis())
+        .list(&Phase::sending())
         .all(&self.db.readers)
         .await?;
         rows.iter().map(|row| column(row, "verification_token")).collect()
@@ -200,15 +201,34 @@ impl Store {
 
 /// Whether the domain looks like a verified one of another account, and may not.
 pub async fn looks_like_another(tx: &mut Tx, id: DomainId) -> Result<bool, StoreError> {
-    let row = sql("-- looks_like_another
-         SELECT count(*) AS alike FROM domains own JOIN domains other USING (skeleton)
-         WHERE own.id = $1 AND own.skeleton <> '' AND NOT own.may_look_alike
-           AND other.organizational <> own.organizational AND other.account_id <> own.account_id
-           AND other.kind = 'dns' AND other.phase IN ('verified', 'warned')")
+    let own = sql("-- looks_like_another
+         SELECT account_id, name FROM domains WHERE id = $1 AND NOT may_look_alike")
     .bind(id)
-    .one(&mut *tx)
+    .optional(&mut *tx)
     .await?;
-    Ok(column::<i64>(&row, "alike")? > 0)
+    let Some(own) = own else { return Ok(false) };
+    let name: DomainName = parsed(&own, "domains", "name")?;
+    has_look_alike(tx, column(&own, "account_id")?, &name).await
+}
+
+/// Whether another account may send from a domain that looks like this one. Names below one organizational
+/// domain do not count: their holder is the same.
+async fn has_look_alike(
+    tx: &mut Tx,
+    account: AccountId,
+    name: &DomainName,
+) -> Result<bool, StoreError> {
+    let found = sql("-- has_look_alike
+         SELECT 1 AS is_there FROM domains
+         WHERE kind = 'dns' AND skeleton = $1 AND organizational <> $2 AND account_id <> $3
+           AND phase IN (SELECT value FROM json_each($4)) LIMIT 1")
+    .bind(skeleton_of(name))
+    .bind(name.organizational())
+    .bind(account)
+    .list(&Phase::sending())
+    .optional(tx)
+    .await?;
+    Ok(found.is_some())
 }
 
 async fn facts(
@@ -218,21 +238,16 @@ async fn facts(
 ) -> Result<AddingFacts, StoreError> {
     let row = sql("-- add_domain: may it be added
          SELECT (SELECT count(*) FROM domains WHERE account_id = $1 AND name = $2) AS same,
-                (SELECT count(*) FROM domains WHERE account_id = $1) AS have,
-                (SELECT count(*) FROM domains
-                 WHERE skeleton = $3 AND kind = 'dns' AND organizational <> $4
-                   AND account_id <> $1 AND phase IN ('verified', 'warned')) AS alike")
+                (SELECT count(*) FROM domains WHERE account_id = $1) AS have")
     .bind(account)
     .bind(name.as_str())
-    .bind(skeleton_of(name))
-    .bind(name.organizational())
     .one(&mut *tx)
     .await?;
     let count = |name| column::<i64>(&row, name);
     Ok(AddingFacts {
         is_there: count("same")? > 0,
         domains: u64::try_from(count("have")?).unwrap_or(0),
-        has_look_alike: count("alike")? > 0,
+        has_look_alike: has_look_alike(tx, account, name).await?,
     })
 }
 

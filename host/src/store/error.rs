@@ -145,7 +145,7 @@ impl StoreError {
         matches!(self, Self::Busy { .. })
     }
 
-    /// Whether what was asked for is not there.
+    /// Whether the row is not there.
     #[must_use]
     pub fn is_not_found(&self) -> bool {
         matches!(self, Self::Missing { .. })

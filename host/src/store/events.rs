@@ -67,10 +67,10 @@ pub async fn record_changes<'a>(
     .run(&mut *tx)
     .await?;
     // What every message passes through would say nothing more than how many were accepted.
-    let told = changes
+    let counted = changes
         .filter(|it| !matches!(it.state, MessageState::Queued | MessageState::Sending))
         .map(|it| (it.message, it.account, it.state.as_str()));
-    count_sent(tx, told).await
+    count_sent(tx, counted).await
 }
 
 /// Counts messages by period, by what they came to and by account.

@@ -54,7 +54,7 @@ struct Looks {
 }
 
 /// The facts of an account as they were at one revision, if `commit` finds that none has changed since; what is not in
-/// memory yet is read when it is asked for.
+/// memory yet is read when a caller needs it.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     store: Store,
@@ -198,7 +198,7 @@ impl Snapshot {
         if let Some(account) = self.cached.accounts.get(&epoch).filter(|it| it.day == today) {
             return Ok(Some(account));
         }
-        let statement = sql(accounts::ACCOUNT).bind(today).bind(id);
+        let statement = accounts::account(id, today);
         let read = |row: &Row| accounts::account_row(row).map(|it| AccountFacts::new(it, today));
         let account = self.read(id, statement, read).await?;
         Ok(account.inspect(|it| self.cached.accounts.insert(epoch, Arc::clone(it))))

@@ -21,7 +21,7 @@ pub struct Gauges {
     pub free_bytes: i64,
 }
 
-/// Lanes whose first message is looked at: where messages were canceled, a lane may look older than it is.
+/// Lanes whose first message is read: where messages were canceled, a lane may look older than it is.
 const QUEUE: &str = "-- gauges: queue
     SELECT min(due_at) AS due FROM (
         SELECT (SELECT min(q.due_at) FROM queue q

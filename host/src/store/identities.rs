@@ -84,7 +84,7 @@ impl Identities {
         }
     }
 
-    /// Decisions as they are told, of a text column in short form.
+    /// Decisions as they are shown, of a text column in short form.
     pub async fn lengthen(
         &self,
         readers: &Connections,

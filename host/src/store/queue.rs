@@ -245,7 +245,7 @@ impl Store {
     }
 
     /// Makes messages due again as early as they would be if the clock had never shown a later time
-    /// than `now`. Answers how many. It looks at the whole queue.
+    /// than `now`. Answers how many. It reads the whole queue.
     pub async fn mend_due_times(&self, now: Timestamp) -> Result<u64, StoreError> {
         // CROSS JOIN: from the queue to its messages, not through all messages.
         sql(
@@ -255,10 +255,11 @@ impl Store {
              FROM (SELECT q.message_id, 
                           $1 + CASE WHEN q.due_at > m.updated_at THEN q.due_at - m.updated_at ELSE 0 END AS due_at
                    FROM queue q CROSS JOIN messages m ON m.id = q.message_id
-                   WHERE m.updated_at > $1 AND q.lease_owner IS NULL AND m.state <> 'scheduled') AS ahead
+                   WHERE m.updated_at > $1 AND q.lease_owner IS NULL AND m.state <> $2) AS ahead
              WHERE queue.message_id = ahead.message_id",
         )
         .bind(now.millis())
+        .bind(MessageState::Scheduled.as_str())
         .run(&self.db.writer)
         .await
     }

@@ -13,7 +13,7 @@ use crate::store::records::Due;
 
 /// Messages of one domain that are counted; of more it is only said that there are more.
 pub const MAX_COUNTED: u32 = 20_000;
-/// Octets by which larger messages are told apart.
+/// Octets by which larger messages are grouped.
 const SIZE_STEP: u32 = 1 << 20;
 
 /// Messages of one account that stand alike; those that are due by their size, too.

@@ -460,6 +460,8 @@ pub enum SuppressionKind {
 }
 
 impl SuppressionKind {
+    const ALL: [Self; 3] = [Self::Bounce, Self::Complaint, Self::Manual];
+
     /// The word in the database and in answers.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -470,9 +472,18 @@ impl SuppressionKind {
         }
     }
 
+    /// The kinds that an entry of this kind may replace: a complaint stays, whatever follows.
+    #[must_use]
+    pub fn replaces(self) -> &'static [Self] {
+        match self {
+            Self::Complaint => &Self::ALL,
+            Self::Bounce | Self::Manual => &[Self::Bounce, Self::Manual],
+        }
+    }
+
     /// The kind of that word.
     #[must_use]
     pub fn from_name(word: &str) -> Option<Self> {
-        [Self::Bounce, Self::Complaint, Self::Manual].into_iter().find(|it| it.as_str() == word)
+        Self::ALL.into_iter().find(|it| it.as_str() == word)
     }
 }

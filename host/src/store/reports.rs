@@ -38,7 +38,7 @@ pub struct NewReport {
     pub reason: String,
     /// What puts the recipient on the account's suppression list.
     pub suppression: Option<NewSuppression>,
-    /// What is told of a bounce.
+    /// What webhooks get of a bounce.
     pub facts: Option<BounceFacts>,
 }
 
@@ -148,13 +148,14 @@ impl Store {
 async fn bounce(tx: &mut Tx, report: &NewReport, now: Timestamp) -> Result<Recorded, StoreError> {
     let id = report.message_id;
     let row = sql("-- bounce
-         UPDATE messages SET state = 'bounced', reason = $2, updated_at = $3
+         UPDATE messages SET state = $5, reason = $2, updated_at = $3
          WHERE id = $1 AND state IN (SELECT value FROM json_each($4))
          RETURNING account_id")
     .bind(id)
     .bind(&report.reason)
     .bind(now.millis())
-    .list(&states(MessageState::can_bounce))
+    .list(&MessageState::all_that(MessageState::can_bounce))
+    .bind(MessageState::Bounced.as_str())
     .optional(&mut *tx)
     .await?;
     let Some(row) = row else { return Ok(Recorded::Before) };
@@ -169,10 +170,6 @@ async fn bounce(tx: &mut Tx, report: &NewReport, now: Timestamp) -> Result<Recor
     Ok(Recorded::Now)
 }
 
-fn states(of: fn(MessageState) -> bool) -> Vec<MessageState> {
-    MessageState::ALL.into_iter().filter(|it| of(*it)).collect()
-}
-
 /// Marks a message: a complaint is no state, for the message has arrived.
 async fn complain(tx: &mut Tx, report: &NewReport, now: Timestamp) -> Result<Recorded, StoreError> {
     let id = report.message_id;
@@ -183,7 +180,7 @@ async fn complain(tx: &mut Tx, report: &NewReport, now: Timestamp) -> Result<Rec
          RETURNING account_id")
     .bind(id)
     .bind(now.millis())
-    .list(&states(MessageState::can_be_complained_about))
+    .list(&MessageState::all_that(MessageState::can_be_complained_about))
     .optional(&mut *tx)
     .await?;
     let Some(row) = row else { return Ok(Recorded::Before) };

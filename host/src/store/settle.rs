@@ -11,6 +11,13 @@ use crate::message::state::Refund;
 use crate::store::StoreError;
 use crate::store::records::{AfterAttempt, BounceFacts, End, Settlement, Suppresses};
 
+/// The states stand in the text: only so SQLite knows the index (`tests/states`).
+pub const ANOTHER_FAILURE: &str = "-- settle: another failure
+    SELECT 1 AS is_there FROM messages m, messages f
+    WHERE m.id = $1 AND f.account_id = m.account_id AND f.recipient = m.recipient
+      AND f.id <> m.id AND f.state IN ('bounced', 'failed')
+      AND f.updated_at BETWEEN $2 AND $3 LIMIT 1";
+
 impl Store {
     /// Writes how attempts ended, each with its event. A message that is no longer held stays as it is,
     /// because a report has ended it meanwhile; what was said in the attempt is kept.
@@ -38,7 +45,7 @@ impl Store {
                 | AfterAttempt::Failed(_) => leaving.push(it.message_id),
             }
         }
-        let held = sql("-- settle: at rest
+        let held = sql("-- settle: final
              DELETE FROM queue
              WHERE lease_owner = $1 AND message_id IN (SELECT unhex(value) FROM json_each($2))
              RETURNING message_id")
@@ -58,10 +65,10 @@ impl Store {
         .await?;
         let updated = waiting.iter().zip(updated).filter(|(_, rows)| *rows == 1);
         held.extend(updated.map(|((id, ..), _)| *id));
-        let (settled, told_late): (Vec<&Settlement>, Vec<&Settlement>) =
+        let (settled, late): (Vec<&Settlement>, Vec<&Settlement>) =
             settlements.iter().partition(|it| held.contains(&it.message_id));
-        let told_late = still_kept(&mut tx, told_late).await?;
-        attempts::put(&mut tx, &[settled.as_slice(), &told_late].concat()).await?;
+        let late = still_kept(&mut tx, late).await?;
+        attempts::put(&mut tx, &[settled.as_slice(), &late].concat()).await?;
         let changes: Vec<StateChange<'_>> = settled.iter().map(|it| change(it)).collect();
         write_states(&mut tx, &changes, now).await?;
         for settlement in &settled {
@@ -71,7 +78,7 @@ impl Store {
     }
 }
 
-/// What the end of an attempt means for its recipient's address, and what a bounce is told with.
+/// What the end of an attempt means for its recipient's address, and what webhooks get of a bounce.
 async fn judge_recipient(
     tx: &mut Tx,
     settlement: &Settlement,
@@ -105,16 +112,12 @@ async fn suppress(
         Suppresses::Nobody => Ok(()),
         Suppresses::Now(new) => suppressions::put(tx, new, now).await,
         Suppresses::AfterAnotherFailure { new, since, until } => {
-            let another = sql("-- settle: another failure
-                 SELECT 1 AS is_there FROM messages m, messages f
-                 WHERE m.id = $1 AND f.account_id = m.account_id AND f.recipient = m.recipient
-                   AND f.id <> m.id AND f.state IN ('bounced', 'failed')
-                   AND f.updated_at BETWEEN $2 AND $3 LIMIT 1")
-            .bind(message)
-            .bind(since.millis())
-            .bind(until.millis())
-            .optional(&mut *tx)
-            .await?;
+            let another = sql(ANOTHER_FAILURE)
+                .bind(message)
+                .bind(since.millis())
+                .bind(until.millis())
+                .optional(&mut *tx)
+                .await?;
             match another {
                 Some(_) => suppressions::put(tx, new, now).await,
                 None => Ok(()),

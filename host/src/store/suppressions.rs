@@ -240,9 +240,10 @@ fn suppression_row(row: &Row) -> Result<SuppressionRow, StoreError> {
     })
 }
 
-/// Puts an address on a list. What is there for ever is not replaced by what ends, and a complaint
-/// not by anything else.
+/// Puts an address on a list. An entry is replaced only by one that lasts longer, of a kind that may replace it
+/// ([`SuppressionKind::replaces`]).
 pub async fn put(tx: &mut Tx, new: &NewSuppression, now: Timestamp) -> Result<(), StoreError> {
+    let replaced: Vec<&str> = new.kind.replaces().iter().map(|it| it.as_str()).collect();
     sql(
         "-- suppress
          INSERT INTO suppressions (account_id, address, kind, reason, message_id, created_at, expires_at)
@@ -251,7 +252,7 @@ pub async fn put(tx: &mut Tx, new: &NewSuppression, now: Timestamp) -> Result<()
              reason = excluded.reason, message_id = excluded.message_id,
              created_at = excluded.created_at, expires_at = excluded.expires_at
          WHERE suppressions.expires_at <= $6
-            OR ((excluded.kind = 'complaint' OR suppressions.kind <> 'complaint')
+            OR (suppressions.kind IN (SELECT value FROM json_each($8))
                 AND (excluded.expires_at IS NULL OR excluded.expires_at > suppressions.expires_at))",
     )
     .bind(new.account_id)
@@ -261,6 +262,7 @@ pub async fn put(tx: &mut Tx, new: &NewSuppression, now: Timestamp) -> Result<()
     .bind(new.message_id)
     .bind(now.millis())
     .bind(new.expires_at.map(Timestamp::millis))
+    .list(&replaced)
     .run(&mut *tx)
     .await.map(|_| ())
 }

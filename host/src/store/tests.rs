@@ -15,6 +15,7 @@ mod queue_view;
 mod cancel;
 mod reports;
 mod retention;
+mod states;
 mod suppressions;
 mod transactions;
 

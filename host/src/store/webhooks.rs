@@ -1,9 +1,9 @@
-//! Webhooks: where events are told. Their secrets come and go sealed; who may open them is decided
+//! Webhooks: where events are posted. Their secrets come and go sealed; who may open them is decided
 //! elsewhere.
 
 mod deliveries;
 mod fan_out;
-mod tries;
+mod attempts;
 
 #[cfg(test)]
 mod tests;
@@ -18,9 +18,9 @@ use crate::clock::Timestamp;
 use crate::id::{AccountId, Identifier, WebhookId};
 use crate::store::StoreError;
 
+pub use attempts::{DeliveryAttempt, DueDelivery, EndpointHistory, NextAttempt, Waiting};
 pub use deliveries::{DeliveryPage, DeliveryRow, DeliveryState, TestDelivery};
 pub use fan_out::{Backlog, EventSubject, MessageSubject, NewDelivery, PublishedEvent};
-pub use tries::{DueDelivery, EndPointHealth, NextTry, Tried, Waiting};
 
 /// A webhook.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,12 +36,12 @@ pub struct WebhookRow {
     pub secret: Vec<u8>,
     /// The sealed secret before it, and until when that signs too.
     pub earlier: Option<(Vec<u8>, Timestamp)>,
-    /// Whether it is told anything.
+    /// Whether events are posted to it.
     pub state: WebhookState,
     pub reason: String,
     /// Since when it is in its state.
     pub since: Timestamp,
-    /// Only what happened behind this event is told.
+    /// Only events behind this one are posted.
     pub after_sequence: i64,
     /// When it last took an event.
     pub succeeded_at: Option<Timestamp>,
@@ -59,7 +59,7 @@ pub enum WebhookOwner {
     Server,
 }
 
-/// Whether a webhook is told anything.
+/// Whether events are posted to a webhook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WebhookState {
     /// It is.
@@ -95,7 +95,7 @@ pub struct WebhookChange {
 }
 
 impl Store {
-    /// Adds a webhook, unless its owner has `most`. It is told what happens from now on. Answers whether
+    /// Adds a webhook, unless its owner has `most`. Events from now on are posted to it. Answers whether
     /// it was added.
     pub async fn add_webhook(
         &self,
@@ -223,7 +223,7 @@ impl Store {
     }
 
     /// Removes a webhook with its deliveries: at most `batch` of them a transaction, so that no send waits
-    /// long; nothing is told to it meanwhile.
+    /// long; nothing is posted to it meanwhile.
     ///
     /// # Errors
     /// The database failed; what is left of it is disabled.

@@ -237,7 +237,7 @@ fn in_words(place: &[Step<'_>]) -> String {
 }
 
 /// Follows a path such as `user.name`, `items[].price` or `items[0].price`; what lies within a list is
-/// left to the renderer, which looks at every element.
+/// left to the renderer, which reads every element.
 fn is_absent(data: &Map<String, Value>, path: &str) -> bool {
     let mut object = data;
     for step in path.split('.') {

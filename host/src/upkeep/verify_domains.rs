@@ -1,4 +1,4 @@
-//! Sender domains: added with their keys, looked at in DNS, judged by the domain policy under minimum
+//! Sender domains: added with their keys, looked up in DNS, judged by the domain policy under minimum
 //! rules that no policy can lift, and moved from one standing to the next. `TAKEOVER.md` beside this says
 //! who may hold which name.
 
@@ -56,7 +56,7 @@ pub struct DomainCheckSettings {
     pub spf_include: String,
     /// The host that a domain's return path points to.
     pub return_path_host: String,
-    /// When domains are looked at.
+    /// When domains are checked.
     pub schedule: Schedule,
     /// Checks under way at one time.
     pub concurrent: usize,

@@ -1,12 +1,12 @@
 //! When a webhook is disabled for what its endpoint does.
 
 use crate::clock::Timestamp;
-use crate::store::EndPointHealth;
+use crate::store::EndpointHistory;
 
 /// Why a webhook is disabled, if it is: its endpoint says that it is gone, or it has taken nothing since
 /// `failing_before` although a delivery has used up its attempts or its time.
 #[must_use]
-pub fn reason_to_disable(health: EndPointHealth, failing_before: Timestamp) -> Option<String> {
+pub fn reason_to_disable(health: EndpointHistory, failing_before: Timestamp) -> Option<String> {
     if health.is_gone {
         return Some("the endpoint answered 410: it is gone".to_owned());
     }
@@ -26,7 +26,7 @@ mod tests {
     fn a_webhook_is_disabled_after_a_long_failure_or_at_once_when_gone() {
         let long_ago = Some(NOW.before(Duration::from_hours(24)));
         let health = |is_gone, has_given_up, failing_since| {
-            let health = EndPointHealth { is_gone, has_given_up, failing_since };
+            let health = EndpointHistory { is_gone, has_given_up, failing_since };
             reason_to_disable(health, NOW.before(Duration::from_hours(1)))
         };
         assert!(health(true, false, None).is_some_and(|it| it.contains("410")));

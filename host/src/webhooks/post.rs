@@ -63,7 +63,7 @@ pub struct Reply {
 
 /// One attempt.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct WebhookTry {
+pub struct WebhookAttempt {
     /// When it ended.
     #[schema(format = "date-time")]
     at: String,
@@ -185,7 +185,7 @@ impl Reply {
 
     #[must_use]
     pub fn log(&self, at: Timestamp) -> Value {
-        json!(WebhookTry {
+        json!(WebhookAttempt {
             at: at.rfc3339(),
             status: self.status,
             error: self.error.clone(),

@@ -95,7 +95,7 @@ fn delivery(backlog: &Backlog, event: &PublishedEvent) -> Option<NewDelivery> {
         webhook.owner == event.owner
             && webhook.after_sequence < event.sequence
             && types::wants(&webhook.types, event.r#type.as_str())
-            // A webhook is not told of its own end.
+            // A webhook does not get the event of its own end.
             && event.subject != webhook.id.to_string()
     });
     let webhooks: Vec<WebhookId> = wanting.map(|webhook| webhook.id).collect();

@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ten_tries_are_made_over_about_three_days() {
+    fn ten_attempts_are_made_over_about_three_days() {
         let (schedule, now) = (Schedule::default(), Timestamp::from_millis(0));
         let hours = |made| schedule.next(made, None, now).map(|it| now.until(it));
         for (made, pause) in (1..).zip(PAUSES.map(Duration::from_secs)) {
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn probes_are_as_far_apart_as_it_has_failed_and_in_labs_no_farther_than_tries() {
+    fn probes_are_as_far_apart_as_it_has_failed_and_in_labs_no_farther_than_attempts() {
         let probe =
             |schedule: &Schedule, failing| schedule.probe(Duration::from_secs(failing)).as_millis();
         for (failing, pause) in [(0, 100), (1, 500), (119, 59_500), (1_000_000, 60_000)] {

@@ -23,8 +23,8 @@ use crate::clock::Timestamp;
 use crate::clock::watch::Watch;
 use crate::id::{EventId, WebhookId};
 use crate::store::{
-    DueDelivery, NextTry, StoreError, Tried, Waiting, WebhookOwner, WebhookRow, WebhookState,
-    drive_while,
+    DeliveryAttempt, DueDelivery, NextAttempt, StoreError, Waiting, WebhookOwner, WebhookRow,
+    WebhookState, drive_while,
 };
 use endpoint_health::{Ending, EndpointReply, EndpointTracker};
 use slots::{EndpointHealth, FairQueue, SlotsInUse};
@@ -52,7 +52,7 @@ struct Attempt {
 struct FinishedAttempt {
     owner: WebhookOwner,
     answer: EndpointReply,
-    tried: Tried,
+    attempt: DeliveryAttempt,
 }
 
 #[derive(Debug, Default)]
@@ -103,13 +103,13 @@ impl Webhooks {
                 }
             }
         }
-        let rest = async {
+        let unfinished = async {
             while let Some(ended) = running.next().await {
                 done.push(ended);
             }
         };
-        // What is cut off now was not taken as far as anybody knows; the next start tries it again.
-        let _cut_off = tokio::time::timeout(SHUTDOWN_GRACE, rest).await;
+        // An attempt that is cut off now has no outcome; the next start makes it again.
+        let _cut_off = tokio::time::timeout(SHUTDOWN_GRACE, unfinished).await;
         self.settle(&mut in_flight, &mut Running::new(), &mut done).await;
     }
 
@@ -125,18 +125,18 @@ impl Webhooks {
             return;
         }
         let ended = std::mem::take(done);
-        let tried: Vec<Tried> = ended.iter().map(|it| it.tried.clone()).collect();
+        let attempts: Vec<DeliveryAttempt> = ended.iter().map(|it| it.attempt.clone()).collect();
         let mut failures = 0;
         loop {
             let now = self.clock.now();
             let failing_before = now.before(self.rules.give_up);
             let disables = move |health| reason_to_disable(health, failing_before);
-            let settled = self.store.settle_deliveries(&tried, disables, now);
+            let settled = self.store.settle_deliveries(&attempts, disables, now);
             match drive_while(settled, running, done).await {
                 Ok(()) => break,
                 Err(error) if failures < 60 => {
                     failures += 1;
-                    tracing::error!(%error, count = tried.len(), "webhook outcomes cannot be stored; retrying");
+                    tracing::error!(%error, count = attempts.len(), "webhook outcomes cannot be stored; retrying");
                     drive_while(tokio::time::sleep(DATABASE_RETRY), running, done).await;
                 }
                 Err(error) => {
@@ -235,15 +235,15 @@ impl Webhooks {
         let reply = reply.unwrap_or_else(|error| Reply::not_made(&error));
         let now = self.clock.now();
         let next = if reply.is_taken() {
-            NextTry::None
+            NextAttempt::None
         } else if reply.status == Some(410) {
-            NextTry::Gone
+            NextAttempt::Gone
         } else {
             let next = self.rules.schedule.next(delivery.attempts + 1, reply.retry_after, now);
             match next {
-                Some(at) if past_give_up => NextTry::Late(at),
-                Some(at) => NextTry::At(at),
-                None => NextTry::Spent,
+                Some(at) if past_give_up => NextAttempt::Late(at),
+                Some(at) => NextAttempt::At(at),
+                None => NextAttempt::Spent,
             }
         };
         let outcome = if reply.is_taken() { "taken" } else { "not taken" };
@@ -261,8 +261,9 @@ impl Webhooks {
             },
             pace: if reply.took > SLOW_AFTER { EndpointHealth::Slow } else { EndpointHealth::Fast },
         };
-        let tried = Tried { webhook: webhook.id, event, at: now, log: reply.log(now), next };
-        FinishedAttempt { owner: webhook.owner, answer, tried }
+        let attempt =
+            DeliveryAttempt { webhook: webhook.id, event, at: now, log: reply.log(now), next };
+        FinishedAttempt { owner: webhook.owner, answer, attempt }
     }
 }
 
@@ -282,7 +283,7 @@ impl InFlight {
     }
 
     fn remove(&mut self, ended: &FinishedAttempt, schedule: &Schedule) {
-        let Tried { webhook, event, at, .. } = ended.tried;
+        let DeliveryAttempt { webhook, event, at, .. } = ended.attempt;
         // At the pace at which it was begun: what is known of the endpoint may be another one now.
         let pace = self.slow.remove(&(webhook, event)).then_some(EndpointHealth::Slow);
         self.taken.give_back(ended.owner, webhook, pace);

@@ -30,7 +30,7 @@ impl Secret {
         STANDARD.decode(text.strip_prefix(PREFIX)?).ok().map(Self)
     }
 
-    /// `whsec_…`, as its receiver is told it once.
+    /// `whsec_…`, as its receiver sees it once.
     #[must_use]
     pub fn text(&self) -> String {
         format!("{PREFIX}{}", STANDARD.encode(&self.0))

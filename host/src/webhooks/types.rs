@@ -1,6 +1,6 @@
 //! The types of events, and the patterns by which webhooks choose among them.
 
-/// All types that a webhook can be told. A test (`webhook.test`) is made for one webhook and needs no
+/// All types of events that a webhook can get. A test (`webhook.test`) is made for one webhook and needs no
 /// choice.
 pub const TYPES: [&str; 21] = [
     "message.scheduled",
@@ -25,7 +25,7 @@ pub const TYPES: [&str; 21] = [
     "plugin.rolled_back",
     "plugin.trapped",
 ];
-/// Told to the other webhooks of the same owner.
+/// Posted to the other webhooks of the same owner.
 pub const DISABLED: &str = "webhook.disabled";
 
 /// A text that chooses nothing.

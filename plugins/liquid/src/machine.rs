@@ -10,6 +10,7 @@ use std::rc::Rc;
 use crate::ast::SourceOffset;
 use crate::mode::Mode;
 use crate::plaintext::of_markup;
+use crate::template::Undefined;
 use crate::unit::{Partials, Unit};
 use crate::value::{Object, Str, Value};
 
@@ -92,8 +93,8 @@ pub struct Machine<'a> {
     mode: Mode,
     depth: u32,
     now_unix_ms: u64,
-    /// Print objects and arrays; otherwise they are of the wrong type.
-    lenient: bool,
+    /// [`Undefined::Nil`] prints objects and arrays; otherwise they are of the wrong type.
+    undefined: Undefined,
     pub missing: Vec<String>,
     /// How many conditions around ask for a value that they do not print.
     unprinted: u32,
@@ -105,7 +106,7 @@ impl<'a> Machine<'a> {
         partials: &'a Partials,
         data: Rc<Object<'a>>,
         now_unix_ms: u64,
-        lenient: bool,
+        undefined: Undefined,
     ) -> Self {
         Self {
             partials,
@@ -120,7 +121,7 @@ impl<'a> Machine<'a> {
             mode: Mode::Text,
             depth: 0,
             now_unix_ms,
-            lenient,
+            undefined,
             missing: Vec::new(),
             unprinted: 0,
             wrong: Vec::new(),

@@ -20,14 +20,13 @@ impl Compiled {
     /// Data that the template cannot take, each fault once; or a fault of the template itself.
     pub fn render(&self, now_unix_ms: u64, data: &str) -> Result<Output, RenderError> {
         let data = object(data)?;
-        let lenient = self.undefined == Undefined::Nil;
-        if !lenient {
+        if self.undefined == Undefined::Required {
             let faults = check::check(&self.uses, &data);
             if !faults.is_empty() {
                 return Err(RenderError::Data(faults));
             }
         }
-        let mut machine = Machine::new(&self.partials, data, now_unix_ms, lenient);
+        let mut machine = Machine::new(&self.partials, data, now_unix_ms, self.undefined);
         let bodies = bodies(self, &mut machine).map_err(failure)?;
         if machine.wrong.is_empty() {
             return Ok(Output { bodies, missing: machine.missing });

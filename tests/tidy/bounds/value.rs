@@ -17,24 +17,22 @@ pub struct Constant {
     pub file: String,
     pub name: String,
     pub value: Value,
-    /// Its doc comment.
-    pub comment: String,
 }
 
 /// The constants of a source that are numbers or times.
 pub fn constants(file: &str, source: &str) -> Vec<Constant> {
     let code = source.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     let (mut known, mut constants) = (BTreeMap::new(), Vec::new());
-    let declared: Vec<(String, String, String)> = declarations(code);
+    let declared = declarations(code);
     // A constant may be made of one that stands further down.
     for _ in 0..2 {
-        for (name, expression, _) in &declared {
+        for (name, expression) in &declared {
             if let Some(value) = evaluate(expression, &known) {
                 known.insert(name.clone(), value);
             }
         }
     }
-    for (name, expression, comment) in declared {
+    for (name, expression) in declared {
         if let Some(value) = evaluate(&expression, &known) {
             let is_time =
                 expression.contains("Duration::") || !expression.contains(char::is_numeric);
@@ -44,32 +42,22 @@ pub fn constants(file: &str, source: &str) -> Vec<Constant> {
                 value if is_size || expression.contains("<<") => Value::Bytes(value),
                 value => Value::Count(value),
             };
-            constants.push(Constant { file: file.to_owned(), name, value, comment });
+            constants.push(Constant { file: file.to_owned(), name, value });
         }
     }
     constants
 }
 
-/// Name, expression and comment of each constant.
-fn declarations(code: &str) -> Vec<(String, String, String)> {
-    let (mut all, mut comment) = (Vec::new(), String::new());
-    for line in code.lines().map(str::trim) {
-        if let Some(words) = line.strip_prefix("///") {
-            comment.push_str(words);
-            continue;
-        }
-        let comment = std::mem::take(&mut comment).trim().replace('|', "\\|");
-        let declared = line
-            .split_once("const ")
-            .filter(|(before, _)| before.is_empty() || before.starts_with("pub"));
-        let declared = declared.and_then(|(_, it)| it.split_once(": "));
-        if let Some((name, rest)) = declared
-            && let Some((_, expression)) = rest.split_once(" = ")
-        {
-            all.push((name.to_owned(), expression.trim_end_matches(';').to_owned(), comment));
-        }
-    }
-    all
+/// Name and expression of each constant.
+fn declarations(code: &str) -> Vec<(String, String)> {
+    let declared = |line: &str| {
+        let (before, rest) = line.trim().split_once("const ")?;
+        let (name, rest) = rest.split_once(": ")?;
+        let (_, expression) = rest.split_once(" = ")?;
+        let is_declaration = before.is_empty() || before.starts_with("pub");
+        is_declaration.then(|| (name.to_owned(), expression.trim_end_matches(';').to_owned()))
+    };
+    code.lines().filter_map(declared).collect()
 }
 
 /// Numbers, `*`, `<<`, `-`, the constructors of `Duration` (in microseconds) and `NonZero`, and known names.
@@ -196,12 +184,5 @@ mod tests {
             ("D", "2"),
         ];
         assert_eq!(values(source), expected.map(|(a, b)| (a.to_owned(), b.to_owned())));
-    }
-
-    #[test]
-    fn a_comment_is_that_of_its_own_constant() {
-        let all = constants("x.rs", "/// One.\n/// Two.\nconst A: u32 = 1;\nconst B: u32 = 2;\n");
-        let comments: Vec<&str> = all.iter().map(|it| it.comment.as_str()).collect();
-        assert_eq!(comments, ["One. Two.", ""]);
     }
 }

@@ -1,4 +1,4 @@
-//! A domain name that can be asked for in DNS: lower case, A-labels.
+//! A domain name that can be queried in DNS: lower case, A-labels.
 
 use std::fmt;
 use std::str::FromStr;

@@ -69,7 +69,7 @@ pub fn to_seven_bit(raw: &[u8]) -> Result<Vec<u8>, CannotConvert> {
     rewrite(raw, Goal::SevenBit)
 }
 
-/// The same message with no line over 998 octets; its own header is not looked at.
+/// The same message with no line over 998 octets; its own header stays as it is.
 ///
 /// # Errors
 /// That would change what it says, or break a signature within.

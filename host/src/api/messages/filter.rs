@@ -1,4 +1,4 @@
-//! Which messages a list is asked for.
+//! Which messages a list holds.
 
 use serde::Deserialize;
 use utoipa::IntoParams;

@@ -1,8 +1,9 @@
 //! Health.
 
 use serde::Serialize;
-use serde_json::Value;
 use utoipa::ToSchema;
+
+use crate::plugin::status::SlotHealth;
 
 /// All is well.
 #[derive(Serialize, ToSchema)]
@@ -16,5 +17,5 @@ pub struct Health {
 #[derive(Serialize)]
 pub struct HealthInDetail {
     pub status: &'static str,
-    pub plugins: Vec<Value>,
+    pub plugins: Vec<SlotHealth>,
 }

@@ -1,7 +1,7 @@
 //! What operators see: plugins and decisions.
 
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::{Page, from_row};
@@ -10,7 +10,7 @@ use crate::plugin::comparison::{Difference, Group};
 use crate::plugin::impact;
 use crate::plugin::installed::InstalledPlugin;
 use crate::plugin::slot::{OnFailure, SlotName};
-use crate::plugin::status::{CandidateStatus, SlotStatus, Standing};
+use crate::plugin::status::{ActiveReport, CandidateReport, Quarantined, SlotStatus, Standing};
 use crate::plugin::{Kind, Line};
 use crate::store::{DecisionRow, SampleRow};
 
@@ -35,7 +35,7 @@ pub struct Slot {
     on_failure: Option<OnFailure>,
     /// What answers its calls.
     #[schema(value_type = Option<Object>)]
-    active: Option<Value>,
+    active: Option<ActiveReport>,
     /// What a rollback would bring back.
     #[schema(value_type = Option<Object>)]
     previous: Option<PreviousPlugin>,
@@ -44,10 +44,10 @@ pub struct Slot {
     remembered: bool,
     /// What is on its way, or was refused and why.
     #[schema(value_type = Option<Object>)]
-    candidate: Option<Value>,
+    candidate: Option<CandidateReport>,
     /// What may not run again until the operator says so.
     #[schema(value_type = Vec<Object>)]
-    quarantined: Value,
+    quarantined: Vec<Quarantined>,
 }
 
 /// What a rollback would bring back.
@@ -140,9 +140,9 @@ impl Slot {
             kind: view.active.as_ref().map(InstalledPlugin::kind),
             binding: config.map(|it| it.binding.to_string()),
             on_failure: config.map(|it| it.on_failure),
-            active: view.active_json(),
-            candidate: view.candidate.as_ref().map(CandidateStatus::to_json),
-            quarantined: json!(view.quarantined),
+            active: view.active_report(),
+            candidate: view.candidate.as_ref().map(CandidateReport::from),
+            quarantined: view.quarantined,
             remembered: !view.is_unsaved,
             previous: view.previous.map(|it| PreviousPlugin {
                 digest: it.digest,

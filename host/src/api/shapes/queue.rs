@@ -100,7 +100,7 @@ pub struct LastReply {
     /// When it ended.
     #[schema(format = "date-time")]
     at: String,
-    /// The host that answered, or did not; an account is not told the name of a smarthost.
+    /// The host that answered, or did not; an account does not see the name of a smarthost.
     host: Option<String>,
     /// The SMTP reply code.
     code: Option<u16>,

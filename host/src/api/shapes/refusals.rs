@@ -53,7 +53,7 @@ refusals! {
     }
 
     /// The refusals of what the account holder changes.
-    AdminRefusals {
+    ChangeRefusals {
         400: "`BAD_REQUEST`",
         401: "`UNAUTHORIZED`: the key is missing, unknown, expired or switched off.",
         403: "`FORBIDDEN`: the key has not the scope `admin`, or not for this domain; or the account has as\n\
@@ -120,7 +120,7 @@ refusals! {
     }
 
     /// The refusals of the operator's orders.
-    OperatorRefusals {
+    OperatorChangeRefusals {
         400: "`BAD_REQUEST`",
         401: "`UNAUTHORIZED`: the key is missing, unknown, expired or switched off.",
         403: "`FORBIDDEN`: the key has not the scope `operator`.",

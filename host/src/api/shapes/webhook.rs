@@ -10,8 +10,8 @@ use crate::clock::Timestamp;
 use crate::id::{AccountId, EventId, WebhookId};
 use crate::store::{self, DeliveryRow, WebhookOwner, WebhookRow};
 use crate::webhooks::body::WebhookEvent;
-use crate::webhooks::manage::Tested;
-use crate::webhooks::post::WebhookTry;
+use crate::webhooks::owner_operations::TestOutcome;
+use crate::webhooks::post::WebhookAttempt;
 use crate::webhooks::signature::Secret;
 
 /// A webhook.
@@ -30,7 +30,7 @@ pub struct Webhook {
     description: String,
     /// The wanted types of events; empty for all.
     types: Vec<String>,
-    /// Whether it is told anything.
+    /// Whether events are posted to it.
     state: WebhookState,
     /// Why it is in its state.
     reason: String,
@@ -55,7 +55,7 @@ pub struct Webhook {
     pub warnings: Vec<String>,
 }
 
-/// Whether a webhook is told anything.
+/// Whether events are posted to a webhook.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum WebhookState {
@@ -77,7 +77,7 @@ pub enum DeliveryState {
     Failed,
 }
 
-/// A webhook with its secret, which is told this once.
+/// A webhook with its secret, which is shown this once.
 #[derive(Serialize, ToSchema)]
 pub struct NewWebhook {
     /// The webhook.
@@ -113,7 +113,7 @@ pub struct WebhookTest {
     /// Whether it was taken.
     delivered: bool,
     /// The attempt.
-    #[schema(value_type = WebhookTry)]
+    #[schema(value_type = WebhookAttempt)]
     attempt: Value,
 }
 
@@ -135,7 +135,7 @@ pub struct WebhookDelivery {
     #[schema(format = "date-time")]
     created_at: String,
     /// The last 20 attempts, oldest first.
-    #[schema(value_type = Vec<WebhookTry>)]
+    #[schema(value_type = Vec<WebhookAttempt>)]
     attempts: Value,
     /// What is posted.
     #[schema(value_type = WebhookEvent)]
@@ -184,8 +184,8 @@ impl NewWebhook {
 }
 
 impl WebhookTest {
-    pub fn new(webhook_id: WebhookId, tested: Tested) -> Self {
-        let Tested { event, delivered, attempt } = tested;
+    pub fn new(webhook_id: WebhookId, tested: TestOutcome) -> Self {
+        let TestOutcome { event, delivered, attempt } = tested;
         Self { id: event, webhook_id, delivered, attempt }
     }
 }

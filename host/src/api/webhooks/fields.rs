@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use super::{Fault, Problem, Refusal, Timestamp, Wanted, WebhookError, WebhookState};
+use super::{Fault, Problem, Refusal, Timestamp, WebhookError, WebhookFields, WebhookState};
 
 /// Those of a new webhook, and what is wrong with what means nothing.
-pub fn create(body: &Value) -> Result<(Wanted, Vec<String>), Problem> {
+pub fn create(body: &Value) -> Result<(WebhookFields, Vec<String>), Problem> {
     let mut fields = Fields::of(body);
-    let wanted = Wanted {
+    let wanted = WebhookFields {
         url: fields.required("url", "is required, as in https://example.com/hooks"),
         description: fields.text("description"),
         types: fields.texts("types"),
@@ -17,7 +17,7 @@ pub fn create(body: &Value) -> Result<(Wanted, Vec<String>), Problem> {
 }
 
 /// Those of a change.
-pub fn change(body: &Value) -> Result<(Wanted, Vec<String>), Problem> {
+pub fn change(body: &Value) -> Result<(WebhookFields, Vec<String>), Problem> {
     let mut fields = Fields::of(body);
     let state = fields.text("state").and_then(|word| {
         let state = WebhookState::from_name(&word);
@@ -26,7 +26,7 @@ pub fn change(body: &Value) -> Result<(Wanted, Vec<String>), Problem> {
         }
         state
     });
-    let wanted = Wanted {
+    let wanted = WebhookFields {
         url: fields.text("url"),
         description: fields.text("description"),
         types: fields.texts("types"),

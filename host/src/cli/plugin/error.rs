@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::build::BuildError;
 use super::new::NewError;
 use super::online::OnlineError;
-use super::record::error::RecordError;
+use super::record_error::RecordError;
 use super::scaffold::project::ProjectError;
 use crate::config::ConfigError;
 use crate::plugin::files::ReadError;

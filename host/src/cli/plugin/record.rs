@@ -1,8 +1,6 @@
 //! `waxwing plugin record`: looks up in DNS what the domain policy requires of a real domain, and keeps calls and
 //! verdict as a golden case.
 
-pub mod error;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -13,6 +11,7 @@ use serde_json::{Map, Value, json};
 use super::error::ToolError;
 use super::local_validation::{ToolHost, Tools};
 use super::project::{Subject, Which};
+use super::record_error::RecordError;
 use super::test::write;
 use crate::cli::output::text;
 use crate::config::NameServer;
@@ -27,8 +26,6 @@ use crate::plugin::validation::UNOBSERVED;
 use crate::plugin::{CallContext, CallFailure, Kind};
 use crate::server;
 use crate::upkeep::verify_domains::{Lookups, MAX_NAMES, MAX_RECORDS, MAX_ROUNDS, Unjudged};
-
-use error::RecordError;
 
 /// Characters of a case's name.
 const MAX_CASE_NAME_CHARS: usize = 100;

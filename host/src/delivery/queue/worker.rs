@@ -105,7 +105,7 @@ enum LaneOutcome {
 impl Worker {
     /// Delivers until `stop`, and then finishes the attempts under way.
     pub async fn run(self, stop: CancellationToken) {
-        let (tell, mut told) = mpsc::channel(self.concurrent.max(MAX_GROUP));
+        let (tell, mut events) = mpsc::channel(self.concurrent.max(MAX_GROUP));
         let (ended, mut ends) = mpsc::channel(self.concurrent.max(MAX_GROUP));
         let settling = SettlementWriter {
             store: self.store.clone(),
@@ -135,9 +135,9 @@ impl Worker {
                 self.fill(&mut under_way).await
             };
             tokio::select! {
-                Some(event) = told.recv() => {
+                Some(event) = events.recv() => {
                     self.handle(event, &mut under_way);
-                    while let Ok(event) = told.try_recv() {
+                    while let Ok(event) = events.try_recv() {
                         self.handle(event, &mut under_way);
                     }
                 }

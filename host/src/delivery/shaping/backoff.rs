@@ -265,7 +265,7 @@ impl Health {
         let is_enough = state.stalls >= MAX_STALLS;
         drop(state);
         if is_enough {
-            let _told_to_who_comes = self.record_failure(reason, begun, now);
+            let _backoff = self.record_failure(reason, begun, now);
         }
     }
 

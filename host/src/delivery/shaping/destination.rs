@@ -52,7 +52,7 @@ pub struct Destination {
     /// Bounds large messages: they share their memory with those of other destinations.
     large: Arc<Semaphore>,
     rate: Option<DefaultDirectRateLimiter>,
-    /// Until when the rate is used up, as the last message that it held up was told.
+    /// Until when the rate is used up, as the last message that it held up was deferred.
     rate_used_up: Mutex<Option<Instant>>,
     idle: Mutex<Vec<IdleSession>>,
     used_at: Mutex<Instant>,
@@ -77,7 +77,7 @@ pub struct SlotRequest<'a> {
     pub hosts: &'a Hosts,
     pub whose: Whose,
     pub account: AccountId,
-    /// When somebody asked for an attempt: it overrides a back-off unless the hosts have failed
+    /// When an operator requested a retry: it overrides a back-off unless the hosts have failed
     /// since.
     pub requested_at: Option<Timestamp>,
     pub purpose: Purpose,

@@ -19,7 +19,7 @@ const SHOWN: &str = "***";
 impl Session {
     pub(super) async fn log_in(&mut self, dial: &Dial<'_>, login: &Login) -> Result<(), End> {
         let end = |cause: Cause| Stage::Login.end(cause);
-        // To this machine itself, and only where nobody has asked for encryption.
+        // To this machine itself, and only where encryption is not configured.
         let stays_here = dial.address.ip().to_canonical().is_loopback();
         if self.tls.is_none() && !(stays_here && dial.security == Security::Plain) {
             return Err(Stage::Login.end(Unsupported::LoginInPlainText));

@@ -16,7 +16,7 @@ impl Session {
         if dial.security == Security::Implicit {
             self.shake_hands(dial, tls).await?;
         }
-        self.hear_greeting().await?;
+        self.read_greeting().await?;
         self.say_hello(dial.hello).await?;
         match dial.security {
             Security::Plain | Security::Implicit => {}
@@ -28,7 +28,7 @@ impl Session {
         }
     }
 
-    async fn hear_greeting(&mut self) -> Result<(), End> {
+    async fn read_greeting(&mut self) -> Result<(), End> {
         let reply = self.wire.reply(self.timeouts.greeting).await;
         let reply = reply.map_err(|cause| Stage::Greeting.end(cause))?;
         expect(220, reply).map_err(|cause| Stage::Greeting.end(cause))?;

@@ -8,7 +8,7 @@ use super::tls::TlsClient;
 use super::wire::Wire;
 use super::{Broken, Cause, Dial, Stage, Timeouts};
 
-/// How long a server is waited for that is told goodbye.
+/// How long a session waits for the reply to QUIT.
 const GOODBYE: Duration = Duration::from_secs(2);
 
 /// A session with a server that has let us in.

@@ -142,7 +142,7 @@ impl Session {
             self.stage = stage;
             let reply = self.wire.reply(limit).await.map_err(|cause| stage.lost(cause))?;
             if let Err(mut refused) = self.take(stage, reply) {
-                refused.usable = refused.usable && self.hear_out(stage, steps).await;
+                refused.usable = refused.usable && self.read_remaining_replies(stage, steps).await;
                 return Err(refused);
             }
         }
@@ -151,8 +151,12 @@ impl Session {
 
     /// Reads the replies to the commands behind the one that was refused; whether the session is
     /// in order after them.
-    async fn hear_out(&mut self, refused: Stage, rest: impl Iterator<Item = Stage>) -> bool {
-        for stage in rest {
+    async fn read_remaining_replies(
+        &mut self,
+        refused: Stage,
+        remaining: impl Iterator<Item = Stage>,
+    ) -> bool {
+        for stage in remaining {
             let Ok(reply) = self.wire.reply(self.timeouts.command).await else { return false };
             if reply.is_goodbye() {
                 return false;

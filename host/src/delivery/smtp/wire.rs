@@ -63,7 +63,7 @@ impl Wire {
         Ok(())
     }
 
-    /// Shakes hands. Nothing that came before it is heard after it.
+    /// The TLS handshake. What the server sent before the handshake is dropped.
     pub async fn secure(
         &mut self,
         connector: &TlsConnector,
@@ -85,13 +85,13 @@ impl Wire {
 
     /// Looks, without waiting, whether the server has hung up or says what it was not asked.
     pub async fn listen(&mut self) -> Result<(), Cause> {
-        self.hear_nothing()?;
+        self.expect_silence()?;
         match poll_fn(|cx| Poll::Ready(self.poll_fill(cx))).await {
             Poll::Ready(Ok(0)) => return Err(closed()),
             Poll::Ready(Err(error)) => return Err(failure(error)),
             Poll::Ready(Ok(_)) | Poll::Pending => {}
         }
-        self.hear_nothing()?;
+        self.expect_silence()?;
         if self.is_quiet() { Ok(()) } else { Err(Violation::Unsolicited.into()) }
     }
 
@@ -120,7 +120,7 @@ impl Wire {
         self.write(line.as_bytes(), limit).await
     }
 
-    /// Writes a piece of a message, and hears meanwhile what the server says: one that wants no
+    /// Writes a piece of a message, and reads meanwhile what the server sends: a server that wants no
     /// more of it may say so and stop reading.
     pub async fn write_piece(&mut self, piece: &[u8], limit: Duration) -> Written {
         let mut written = 0;
@@ -143,7 +143,7 @@ impl Wire {
         Written::Cut(failed)
     }
 
-    /// Shows what was heard and is no reply, and why no more is heard.
+    /// Shows what was read and is no reply, and why reading ended.
     pub fn give_up(&mut self, cause: &Cause) {
         self.reader.discard(&mut self.transcript);
         match cause {
@@ -203,7 +203,7 @@ impl Wire {
     }
 
     /// A reply now would have no question; a goodbye needs none.
-    fn hear_nothing(&mut self) -> Result<(), Cause> {
+    fn expect_silence(&mut self) -> Result<(), Cause> {
         match self.reader.next(&mut self.transcript)? {
             None => Ok(()),
             Some(lines) if lines.code == 421 => Err(Cause::Reply(lines.into())),

@@ -52,7 +52,7 @@ struct Client<S> {
 }
 
 /// What came of waiting for a line.
-enum Heard {
+enum ReadEvent {
     Line(Bytes),
     End,
     /// Why the server ends the session.
@@ -96,9 +96,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
         let mut place = Place::Command;
         loop {
             let line = match self.line(place, stop).await? {
-                Heard::Line(line) => line,
-                Heard::End => return Ok(()),
-                Heard::Dismissed(why) => return self.say(why).await,
+                ReadEvent::Line(line) => line,
+                ReadEvent::End => return Ok(()),
+                ReadEvent::Dismissed(why) => return self.say(why).await,
             };
             let response = session.process(&line);
             if let Some(mail) = envelope.take_ended() {
@@ -118,28 +118,28 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
     }
 
     /// The next line with its CRLF. A bare LF ends no line: what stands behind it is no command.
-    async fn line(&mut self, place: Place, stop: &CancellationToken) -> io::Result<Heard> {
+    async fn line(&mut self, place: Place, stop: &CancellationToken) -> io::Result<ReadEvent> {
         let limit = if place == Place::Content { MAX_MESSAGE } else { MAX_COMMAND };
         loop {
             let from = self.scanned.saturating_sub(1);
             let rest = self.input.get(from..).unwrap_or_default();
             if let Some(at) = rest.windows(2).position(|it| it == b"\r\n") {
                 self.scanned = 0;
-                return Ok(Heard::Line(self.input.split_to(from + at + 2).freeze()));
+                return Ok(ReadEvent::Line(self.input.split_to(from + at + 2).freeze()));
             }
             self.scanned = self.input.len();
             if self.scanned > limit {
-                return Ok(Heard::Dismissed("500 5.5.6 The line is too long\r\n"));
+                return Ok(ReadEvent::Dismissed("500 5.5.6 The line is too long\r\n"));
             }
             self.input.reserve(READ_BYTES);
             tokio::select! {
                 read = tokio::time::timeout(IDLE_TIMEOUT, self.stream.read_buf(&mut self.input)) => match read {
-                    Ok(Ok(0)) => return Ok(Heard::End),
+                    Ok(Ok(0)) => return Ok(ReadEvent::End),
                     Ok(read) => drop(read?),
-                    Err(_) => return Ok(Heard::Dismissed("421 4.4.2 The session was silent\r\n")),
+                    Err(_) => return Ok(ReadEvent::Dismissed("421 4.4.2 The session was silent\r\n")),
                 },
                 () = stop.cancelled(), if place == Place::Command => {
-                    return Ok(Heard::Dismissed("421 4.3.2 The server is shutting down\r\n"));
+                    return Ok(ReadEvent::Dismissed("421 4.3.2 The server is shutting down\r\n"));
                 }
             }
         }

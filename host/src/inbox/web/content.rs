@@ -28,7 +28,7 @@ pub struct Content {
     pub attachments: Vec<Attachment>,
 }
 
-/// A part that is to be saved or looked at.
+/// A part to save or to show.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Attachment {

@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::{Html, IntoResponse, Response};
 use serde_json::json;
 
-use crate::inbox::InboxError;
+use super::super::InboxError;
 
 const PAGE_POLICY: &str = "default-src 'none'; style-src 'self' 'unsafe-inline'; frame-src 'self'; \
                      img-src 'self' data:; base-uri 'none'; form-action 'none'; \

@@ -39,7 +39,7 @@ impl Abort {
         Self::Message(RefusedMessage { refusal, decisions })
     }
 
-    /// The refusal for the client. Facts that moved are no refusal, and are told as an outage.
+    /// The refusal for the client. Facts that moved are no refusal; the client gets an outage.
     pub fn into_refused(self) -> Refused {
         match self {
             Self::Stale => {

@@ -94,24 +94,24 @@ async fn decide(
     if !key.is_usable_at(now) {
         return Err(unauthorized());
     }
-    may(key, caller.ip, caller.scope).map_err(forbidden)?;
+    may(key, caller.ip, caller.scope)?;
     let account = snapshot.account(key.account_id).await?.ok_or_else(unauthorized)?;
     match account.account.state {
         AccountState::Active => Ok(Sender { key: Arc::clone(key), account }),
         AccountState::Suspended => {
-            Err(forbidden("the account is suspended; ask the operator of this server".to_owned()))
+            Err(forbidden("the account is suspended; ask the operator of this server"))
         }
     }
 }
 
-fn may(key: &ApiKey, ip: IpAddr, scope: Scope) -> Result<(), String> {
+fn may(key: &ApiKey, ip: IpAddr, scope: Scope) -> Result<(), Abort> {
     if !key.allows_ip(ip) {
-        return Err("the key may not be used from this address".to_owned());
+        return Err(forbidden("the key may not be used from this address"));
     }
     if key.mode == Mode::Test && scope == Scope::Operator {
         let message =
             "a test key does not manage the server; use a live key with the scope operator";
-        return Err(message.to_owned());
+        return Err(forbidden(message));
     }
     if key.allows(scope) {
         return Ok(());
@@ -119,11 +119,13 @@ fn may(key: &ApiKey, ip: IpAddr, scope: Scope) -> Result<(), String> {
     let wanted = scope.as_str();
     let has: Vec<&str> = key.scopes.iter().map(|scope| scope.as_str()).collect();
     let has = if has.is_empty() { "none".to_owned() } else { has.join(", ") };
-    Err(format!("the key does not have the scope {wanted} that this needs; its scopes: {has}"))
+    Err(forbidden(format!(
+        "the key does not have the scope {wanted} that this needs; its scopes: {has}"
+    )))
 }
 
-fn forbidden(message: String) -> Abort {
-    Abort::request(Refusal::Forbidden { message, retry_after_s: None })
+fn forbidden(message: impl Into<String>) -> Abort {
+    Abort::request(Refusal::Forbidden { message: message.into(), retry_after_s: None })
 }
 
 fn unauthorized() -> Abort {

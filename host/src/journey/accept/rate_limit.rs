@@ -88,7 +88,7 @@ impl RateLimits {
         Ok(if key.remaining < account.remaining { key } else { account })
     }
 
-    /// Counts a failed login and answers what it is told: that it failed, and to an address that
+    /// Counts a failed login and answers what the client gets: that it failed, and to an address that
     /// guesses also when it may try again.
     #[must_use]
     pub fn failed_login(&self, ip: IpAddr) -> Refusal {

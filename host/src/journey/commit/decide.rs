@@ -23,7 +23,7 @@ const ANSWERS_KEPT: Duration = Duration::from_hours(24);
 /// What an operator decides of a commit.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Rules {
-    /// The balance below which an account is told that its credits are low.
+    /// The balance below which an account gets the event `credits.low`.
     pub credits_low: Credits,
 }
 
@@ -176,7 +176,7 @@ fn with_blanks(reason: &'static str, blank: &[String]) -> Cow<'static, str> {
     }
 }
 
-/// What an account hears of its balance: once when it falls below the threshold, once when it comes to zero.
+/// The event about a balance: once when it falls below the threshold, once when it comes to zero.
 fn credits_events(
     account: AccountId,
     before: i64,

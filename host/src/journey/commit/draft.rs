@@ -91,7 +91,7 @@ impl<'a> Draft<'a> {
             Slot::Message(_) => None,
         };
         if let Some(answers) = self.slots.iter().map(refused).collect() {
-            return Ok(Reply::new(answers, self.request, false));
+            return Ok(Reply::new(answers, self.request));
         }
         // What was decided of each message, should the balance refuse it in the end.
         let decided = |slot: &Slot| match slot {
@@ -112,20 +112,19 @@ impl<'a> Draft<'a> {
         let start = Instant::now();
         let outcome = self.commit.committer.commit(job).await;
         record_step("commit", start);
-        let (answers, replayed) = match outcome {
-            Ok(JobOutcome::Answered(answers)) => (answers, false),
-            Ok(JobOutcome::Replayed(answers)) => (answers, true),
+        let answers = match outcome {
+            Ok(JobOutcome::Answered(answers)) => answers,
+            Ok(JobOutcome::Replayed(answers)) => {
+                return Ok(Reply::replayed(answers, self.request));
+            }
             Ok(JobOutcome::Stale) => return Err(Abort::Stale),
             Ok(JobOutcome::KeyConflict) => {
                 return Err(Abort::request(Refusal::IdempotencyConflict));
             }
             Err(error) => return Err(Abort::request(not_committed(error))),
         };
-        if replayed {
-            return Ok(Reply::new(answers, self.request, true));
-        }
         let unpaid = follow(self.commit, self.sender, &answers, decided);
-        let mut reply = Reply::new(answers, self.request, false);
+        let mut reply = Reply::new(answers, self.request);
         for (item, decision) in reply.items.iter_mut().zip(unpaid) {
             if let Err(refused) = item {
                 refused.decision = refused.decision.or(decision);

@@ -34,7 +34,7 @@ pub async fn kept_reply(
     let Some(answers) = kept else { return Err(Refusal::IdempotencyConflict.into()) };
     let answers = covered(store, &sender.key, answers).await;
     let answers = answers.map_err(|error| Refusal::store_outage(&error))?;
-    Ok(Some(Reply::new(answers, request, true)))
+    Ok(Some(Reply::replayed(answers, request)))
 }
 
 /// Answers that another key of the account may have got: a restricted key sees only those about

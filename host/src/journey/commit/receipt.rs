@@ -1,4 +1,4 @@
-//! What a client is told of its request, and of each message.
+//! The answer to a request, and about each of its messages.
 
 use super::super::accept::refusal::{Refusal, Refused};
 use super::super::accept::request::Request;
@@ -29,12 +29,17 @@ pub struct Receipt {
 
 impl Reply {
     /// Reads the store's answers to the messages of `request`.
-    pub(in crate::journey) fn new(answers: Vec<Answer>, request: &Request, replayed: bool) -> Self {
+    pub(in crate::journey) fn new(answers: Vec<Answer>, request: &Request) -> Self {
         let items = answers.into_iter().zip(&request.items).map(|(answer, item)| {
             let warnings = item.as_ref().map(|it| it.warnings.clone()).unwrap_or_default();
             read(answer, warnings)
         });
-        Self { items: items.collect(), replayed }
+        Self { items: items.collect(), replayed: false }
+    }
+
+    /// The same, of an earlier request with the same idempotency key.
+    pub(in crate::journey) fn replayed(answers: Vec<Answer>, request: &Request) -> Self {
+        Self { replayed: true, ..Self::new(answers, request) }
     }
 
     /// Whether a message was accepted.

@@ -25,7 +25,7 @@ pub struct Parts {
 /// What becomes of a message with variables that its template left blank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Blanks {
-    /// It is sent, and its sender is told of them.
+    /// It is sent, and the answer names them.
     Told,
     Refused,
 }
@@ -63,7 +63,7 @@ pub(in crate::journey) async fn render(
         }
         Ok(Err(Unrendered::Data(diagnostics))) => {
             let found = diagnostics.into_iter().map(bad_data);
-            // A fault that both have found is told once, in the words of the declared type.
+            // A fault that both have found is named once, in the words of the declared type.
             let found: Vec<Fault> =
                 found.filter(|it| faults.iter().all(|fault| fault.field != it.field)).collect();
             faults.extend(found);

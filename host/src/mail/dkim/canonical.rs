@@ -2,7 +2,7 @@
 
 use aws_lc_rs::digest::{Context, Digest, SHA256};
 
-use crate::mail::field::unfold;
+use super::super::field::unfold;
 
 /// A CR or LF that is not part of a CRLF.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use crate::mail::field::Field;
+use super::super::field::Field;
 
 /// What readers show, and what decides how the body is read: covered also where there is none.
 const ALWAYS_OVERSIGNED: [&str; 14] = [

@@ -9,11 +9,11 @@ use aws_lc_rs::signature::{ED25519, RSA_PKCS1_2048_8192_SHA256, UnparsedPublicKe
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
+use super::super::field::{Field, Message, unfold};
 use super::{Algorithm, canonical, coverage};
 use crate::clock::Timestamp;
-use crate::mail::field::{Field, Message, unfold};
 
-/// Signatures of one message that are looked at; each may cost a lookup and a verification.
+/// Signatures of one message that are verified; each may cost a lookup and a verification.
 const MAX_SIGNATURES: usize = 8;
 
 /// A public key, as its record publishes it.

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::binding::Binding;
 use crate::plugin::runtime::kind::Kind;
-use crate::plugin::runtime::limits::{CallLimits, LimitOverrides, Limits};
+use crate::plugin::runtime::limits::{CallLimits, LimitOverrides};
 use crate::plugin::runtime::pool::Instances;
 
 /// The name of a slot: 1 to 64 of `a-z`, `0-9` and `-`.
@@ -154,15 +154,10 @@ impl SlotConfig {
         to_json(toml::Value::Table(self.settings.clone()))
     }
 
-    /// The limits of the slot over those of the server for the kind. A component with an interpreter in it starts from
-    /// more memory.
+    /// The limits of the slot over those of the server for the kind.
     #[must_use]
-    pub fn limits(&self, server: &Limits, kind: Kind, embeds_an_interpreter: bool) -> CallLimits {
-        let mut limits = server.of(kind);
-        if embeds_an_interpreter {
-            limits = limits.for_an_interpreter(kind);
-        }
-        self.limits.over(limits)
+    pub fn limits(&self, server: CallLimits) -> CallLimits {
+        self.limits.over(server)
     }
 }
 
@@ -208,6 +203,7 @@ impl fmt::Display for SlotName {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plugin::runtime::limits::Limits;
 
     fn read(text: &str) -> Result<SlotConfig, BadSlotConfig> {
         SlotConfig::parse(&"pro-prices".parse().expect("a name"), text)
@@ -243,7 +239,7 @@ mod tests {
         assert_eq!(config.binding, Binding::Plan("pro".to_owned()));
         assert_eq!(config.activation.impact, ImpactRule::UpTo(3));
         assert_eq!(config.settings()["price"], 2);
-        let limits = config.limits(&Limits::default(), Kind::Plan, false);
+        let limits = config.limits(Limits::default().of(Kind::Plan));
         assert_eq!((limits.call_ms, limits.prepare_ms), (20, 50));
         assert_eq!(read("").expect("valid"), SlotConfig::default());
         let asks = read("[activation]\nimpact = 'ask'").expect("valid");

@@ -72,7 +72,7 @@ impl From<InspectError> for LoadError {
 }
 
 impl LoadError {
-    /// A newer file came while this one was looked at.
+    /// A newer file came while this one was validated.
     pub(in crate::plugin) fn superseded() -> Self {
         Self::Component(ComponentError::Superseded)
     }

@@ -197,7 +197,7 @@ impl InstalledPlugin {
         each!(self, installed => &installed.stats)
     }
 
-    /// Makes a recorded call as a comparison: nothing comes of the answer, and the plugin is told so. The
+    /// Makes a recorded call as a comparison: nothing comes of the answer, and the call says so. The
     /// answer as JSON, and the failure where there was none. A call of another kind is a failure too.
     pub async fn answer(&self, call: &Call) -> (Value, Option<CallFailure>) {
         let mut context = call.context.clone();

@@ -54,7 +54,7 @@ pub async fn check(
     Ok(())
 }
 
-/// The same call for an account that differs in all that a policy is told of it.
+/// The same call for an account that differs in all that a policy gets of it.
 fn of_another_account((case, call): &NamedCall) -> Option<NamedCall> {
     let mut call = call.clone();
     let Input::Plan { who, .. } = &mut call.input else { return None };

@@ -320,11 +320,15 @@ impl Validator {
         settings: Value,
         log: SlotLog,
     ) -> Recipe {
-        let interpreted = artifact.embeds_an_interpreter();
+        let mut limits = self.limits.of(kind);
+        // An interpreter starts from more memory.
+        if artifact.embeds_an_interpreter() {
+            limits = limits.for_an_interpreter(kind);
+        }
         Recipe {
             settings,
             settings_revision: candidate.settings_revision,
-            limits: candidate.config.limits(&self.limits, kind, interpreted),
+            limits: candidate.config.limits(limits),
             log,
         }
     }

@@ -31,7 +31,7 @@ pub enum ComponentError {
     /// Its own test failed.
     #[error("the plugin {name} did not pass its own test {test}: {detail}")]
     SelfTest { name: String, test: String, detail: String },
-    /// A newer file came while this one was looked at.
+    /// A newer file came while this one was validated.
     #[error("a newer file came")]
     Superseded,
     /// It failed in a call while it was loaded.
@@ -128,7 +128,7 @@ pub enum CallFailure {
 impl CallFailure {
     /// What a client may know of it: neither what the plugin wrote, which may be of another client's
     /// call, nor settings and their values, which are for the operator. The log and the decision record
-    /// have both. A limit that the data of a send used up is told by the refusal `too_much_work`.
+    /// have both. A limit that the data of a send used up is the refusal `too_much_work`.
     #[must_use]
     pub fn for_client(&self) -> String {
         match self {

@@ -186,7 +186,7 @@ impl Meter {
         Self { limit, held: 0, peak, exceeded: false }
     }
 
-    /// Whether the guest asked for more than it may have.
+    /// Whether the guest tried to allocate more than it may have.
     pub fn exceeded(&self) -> bool {
         self.exceeded
     }

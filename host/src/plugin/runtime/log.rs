@@ -23,7 +23,7 @@ pub struct SlotLog {
     state: Arc<Mutex<State>>,
 }
 
-/// Who hears what a plugin logs and counts.
+/// Who receives what a plugin logs and counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Audience {
     /// The operators of a slot: what is said in calls for messages, not in those that compare.
@@ -87,7 +87,7 @@ impl SlotLog {
         Self { slot: slot.into(), clock, audience, counts: SlotCounts::new(slot), state }
     }
 
-    /// Whether anybody hears what is said in a call.
+    /// Whether what a call logs and counts is kept.
     #[must_use]
     pub fn is_heard(&self, purpose: CallPurpose) -> bool {
         match self.audience {

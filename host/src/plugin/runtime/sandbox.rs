@@ -127,7 +127,7 @@ impl Guest {
         &mut self.meter
     }
 
-    /// Whether the guest asked for more memory than it may have.
+    /// Whether the guest tried to grow its memory beyond the limit.
     pub fn memory_exceeded(&self) -> bool {
         self.meter.exceeded()
     }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use wasmtime::EngineWeak;
 
-/// How often a running guest is asked for its CPU time.
+/// How often the CPU time of a running guest is read.
 const TICK: Duration = Duration::from_millis(5);
 /// The same while no guest is known to run: one that runs without being counted is stopped all the same.
 const IDLE_TICK: Duration = Duration::from_millis(100);

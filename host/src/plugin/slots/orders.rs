@@ -1,4 +1,4 @@
-//! What the operator asks the manager for, and why it may say no.
+//! What the operator asks the supervisor for, and why it may say no.
 
 use tokio::sync::oneshot;
 

@@ -81,7 +81,7 @@ impl Plugins {
         self.log(slot).tail(limit)
     }
 
-    /// Has the manager carry out an order.
+    /// Has the supervisor carry out an order.
     pub async fn order(&self, slot: SlotName, order: Order) -> Result<(), OrderError> {
         let (answer, answered) = oneshot::channel();
         let command = Command { slot, order, answer };

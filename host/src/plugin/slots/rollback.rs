@@ -21,7 +21,7 @@ pub struct TrapWindow {
 }
 
 impl TrapWindow {
-    /// Notes how many calls the generation had had by now; to be told about once a second.
+    /// Notes how many calls the generation had had by now; to be called about once a second.
     pub fn had(&mut self, now: Instant, calls: u64) {
         if self.calls.is_empty() {
             // Of a generation that is younger than the window, all calls are in it.

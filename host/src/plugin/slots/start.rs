@@ -9,10 +9,10 @@ use arc_swap::ArcSwap;
 use tokio::sync::mpsc;
 
 use super::files::Directory;
-use super::manager::{Live, Machine, Manager};
 use super::plugins::Plugins;
 use super::state::{self, StateDirectory, Stored};
 use super::status::Statuses;
+use super::supervisor::{Live, Machine, SlotSupervisor};
 use super::table::{Table, TrapSink};
 use crate::clock::Clock;
 use crate::plugin::config::slot::{SlotConfig, SlotName};
@@ -29,7 +29,7 @@ use crate::plugin::runtime::limits::Limits;
 use crate::plugin::runtime::log::{Audience, SlotLog};
 use crate::plugin::runtime::signature::{PublicKey, SignatureRule};
 
-/// Orders and traps that may wait for the manager.
+/// Orders and traps that may wait for the supervisor.
 const MAX_WAITING_ORDERS: usize = 16;
 const MAX_WAITING_TRAPS: usize = 64;
 
@@ -69,7 +69,7 @@ pub enum PluginsError {
 
 impl Plugins {
     /// Starts with the built-in plugins and with what was last known to be good in each slot. What
-    /// is in the operator's directory now is looked at by the [`Manager`], once it runs.
+    /// is in the operator's directory now is looked at by the [`SlotSupervisor`], once it runs.
     ///
     /// # Errors
     /// The machine cannot run the engine, a built-in plugin did not pass its own test, or a
@@ -77,7 +77,7 @@ impl Plugins {
     pub async fn start(
         options: Options,
         clock: Clock,
-    ) -> Result<(Arc<Self>, Manager), PluginsError> {
+    ) -> Result<(Arc<Self>, SlotSupervisor), PluginsError> {
         let at = |path: &PathBuf| {
             let path = path.clone();
             move |source| PluginsError::Directory { path, source }
@@ -133,8 +133,8 @@ impl Plugins {
             trap_sink,
         });
         let machines = plugins.last_known_good().await;
-        let manager = Manager::new(Arc::clone(&plugins), machines, ordered, trapped);
-        Ok((plugins, manager))
+        let supervisor = SlotSupervisor::new(Arc::clone(&plugins), machines, ordered, trapped);
+        Ok((plugins, supervisor))
     }
 
     /// What ran in each slot when the server stopped. What cannot be made again is reported; then

@@ -58,7 +58,7 @@ pub struct Asked {
 pub struct Stored {
     /// The component; none for the one that is built in.
     pub digest: Option<String>,
-    /// Its signature, as it was; asked for again at each start.
+    /// Its signature, as it was; checked again at each start.
     #[serde(default)]
     pub signature: Option<String>,
     /// `<slot>.toml`, as it was.

@@ -4,13 +4,16 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::state::{Quarantined, Stored};
+pub use super::state::Quarantined;
+use super::state::Stored;
 use crate::plugin::config::slot::SlotName;
 use crate::plugin::promotion::impact::Impact;
 use crate::plugin::promotion::installed::InstalledPlugin;
 use crate::plugin::promotion::shadow::{Report, Shadow};
+use crate::plugin::runtime::kind::Kind;
+use crate::plugin::runtime::limits::CallLimits;
 use crate::plugin::runtime::log::CallPurpose;
 use crate::plugin::runtime::stage::Stage;
 
@@ -104,7 +107,7 @@ impl Statuses {
 }
 
 impl CandidateStatus {
-    /// A candidate that nobody has looked at.
+    /// A candidate before its validation.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -137,66 +140,130 @@ impl SlotStatus {
 
     /// For health pages: what answers, and what is wrong.
     #[must_use]
-    pub fn brief(&self, slot: &SlotName) -> Value {
-        let identity = self.active.as_ref().map(InstalledPlugin::identity);
+    pub fn brief(&self, slot: &SlotName) -> SlotHealth {
+        let active = self.active.as_ref();
+        let identity = active.map(InstalledPlugin::identity);
         let candidate = self.candidate.as_ref();
-        json!({
-            "slot": slot,
-            "state": self.standing(),
-            "kind": self.active.as_ref().map(InstalledPlugin::kind),
-            "name": identity.map(|it| &it.name),
-            "version": identity.map(|it| &it.version),
-            "digest": identity.map(|it| &it.digest),
-            "settingsRevision": identity.map(|it| it.settings_revision),
-            "candidate": candidate.map(|it| it.stage),
-            "rejected": candidate.is_some_and(|it| it.rejected.is_some()),
-            "trapped": self.active.as_ref().map(|it| it.stats().trapped()),
-            "gaveUp": self.active.as_ref().map(|it| it.stats().gave_up()),
-        })
+        SlotHealth {
+            slot: slot.clone(),
+            state: self.standing(),
+            kind: active.map(InstalledPlugin::kind),
+            name: identity.map(|it| it.name.clone()),
+            version: identity.map(|it| it.version.clone()),
+            digest: identity.map(|it| it.digest.clone()),
+            settings_revision: identity.map(|it| it.settings_revision),
+            candidate: candidate.map(|it| it.stage),
+            rejected: candidate.is_some_and(|it| it.rejected.is_some()),
+            trapped: active.map(|it| it.stats().trapped()),
+            gave_up: active.map(|it| it.stats().gave_up()),
+        }
     }
 
-    /// What answers its calls, in the members of the API.
+    /// What answers its calls, for lists.
     #[must_use]
-    pub fn active_json(&self) -> Option<Value> {
+    pub fn active_report(&self) -> Option<ActiveReport> {
         let active = self.active.as_ref()?;
         let (identity, recipe, stats) = (active.identity(), active.recipe(), active.stats());
-        Some(json!({
-            "name": identity.name,
-            "version": identity.version,
-            "digest": identity.digest,
-            "settingsRevision": identity.settings_revision,
-            "settings": recipe.settings,
-            "limits": {
-                "callMs": recipe.limits.call_ms,
-                "prepareMs": recipe.limits.prepare_ms,
-                "memoryBytes": recipe.limits.memory_bytes,
-                "outputBytes": recipe.limits.output_bytes,
-            },
-            "summary": active.manifest().summary,
-            "builtin": self.is_builtin,
-            "since": self.since,
-            "shadow": self.shadow,
-            "calls": stats.calls(),
-            "trapped": stats.trapped(),
-            "gaveUp": stats.gave_up(),
-            "inputsInQuarantine": stats.inputs_in_quarantine(),
-            "cpuMicros": u64::try_from(active.cpu(CallPurpose::Service).as_micros()).unwrap_or(u64::MAX),
-        }))
+        let cpu = active.cpu(CallPurpose::Service).as_micros();
+        Some(ActiveReport {
+            name: identity.name.clone(),
+            version: identity.version.clone(),
+            digest: identity.digest.clone(),
+            settings_revision: identity.settings_revision,
+            settings: recipe.settings.clone(),
+            limits: recipe.limits.into(),
+            summary: active.manifest().summary.clone(),
+            builtin: self.is_builtin,
+            since: self.since.clone(),
+            shadow: self.shadow.clone(),
+            calls: stats.calls(),
+            trapped: stats.trapped(),
+            gave_up: stats.gave_up(),
+            inputs_in_quarantine: stats.inputs_in_quarantine(),
+            cpu_micros: u64::try_from(cpu).unwrap_or(u64::MAX),
+        })
     }
 }
 
-impl CandidateStatus {
-    /// In the members of the API.
-    #[must_use]
-    pub fn to_json(&self) -> Value {
-        json!({
-            "digest": self.digest,
-            "name": self.name,
-            "stage": self.stage,
-            "rejected": self.rejected,
-            "waits": self.waits,
-            "impact": self.impact,
-            "shadow": self.shadow.as_ref().map(|it| it.report()),
-        })
+/// A slot on health pages.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SlotHealth {
+    slot: SlotName,
+    state: Standing,
+    kind: Option<Kind>,
+    name: Option<String>,
+    version: Option<String>,
+    digest: Option<String>,
+    settings_revision: Option<u32>,
+    /// The stage of the candidate.
+    candidate: Option<Stage>,
+    /// Whether the candidate was rejected.
+    pub rejected: bool,
+    trapped: Option<u64>,
+    gave_up: Option<u64>,
+}
+
+/// What answers the calls of a slot.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ActiveReport {
+    name: String,
+    version: String,
+    digest: String,
+    settings_revision: u32,
+    settings: Value,
+    limits: LimitsReport,
+    summary: String,
+    builtin: bool,
+    since: Option<String>,
+    pub shadow: Option<Report>,
+    calls: u64,
+    trapped: u64,
+    gave_up: u64,
+    pub inputs_in_quarantine: usize,
+    cpu_micros: u64,
+}
+
+/// The limits of its calls. The configuration writes the same names with underscores.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct LimitsReport {
+    call_ms: u64,
+    prepare_ms: u64,
+    memory_bytes: usize,
+    output_bytes: usize,
+}
+
+impl From<CallLimits> for LimitsReport {
+    fn from(limits: CallLimits) -> Self {
+        let CallLimits { call_ms, prepare_ms, memory_bytes, output_bytes } = limits;
+        Self { call_ms, prepare_ms, memory_bytes, output_bytes }
+    }
+}
+
+/// A candidate, for lists.
+#[derive(Debug, Serialize)]
+pub struct CandidateReport {
+    digest: Option<String>,
+    name: Option<String>,
+    stage: Stage,
+    rejected: Option<String>,
+    waits: Option<String>,
+    impact: Option<Impact>,
+    shadow: Option<Report>,
+}
+
+impl From<&CandidateStatus> for CandidateReport {
+    fn from(candidate: &CandidateStatus) -> Self {
+        Self {
+            digest: candidate.digest.clone(),
+            name: candidate.name.clone(),
+            stage: candidate.stage,
+            rejected: candidate.rejected.clone(),
+            waits: candidate.waits.clone(),
+            impact: candidate.impact.clone(),
+            shadow: candidate.shadow.as_ref().map(|it| it.report()),
+        }
     }
 }

@@ -376,7 +376,7 @@ fn gave_up(identity: &Identity, call: &'static str, failure: &Failure) -> CallFa
     CallFailure::GaveUp { plugin: identity.name.clone(), call, detail }
 }
 
-/// A renderer's answer, with its faults told apart by whose they are.
+/// A renderer's answer, with its faults separated by who is to blame.
 fn rendered(
     identity: &Identity,
     answer: Result<renderer::Output, Failure>,

@@ -10,8 +10,8 @@ use crate::plugin::promotion::evidence::Published;
 use crate::plugin::records::Call;
 use crate::plugin::runtime::kind::Kind;
 use crate::plugin::runtime::stage::Stage;
-use crate::plugin::slots::manager::{Order, OrderError};
 use crate::plugin::slots::status::{CandidateStatus, SlotStatus};
+use crate::plugin::slots::supervisor::{Order, OrderError};
 
 /// Two recorded calls: a good send, and one with the template `poison`.
 fn recorded() -> Vec<Call> {

@@ -4,8 +4,8 @@ use super::ANYBODY;
 use super::fixture::{BUILT_IN, PLAN, PluginHost, TestDirs, reason};
 use crate::plugin::config::binding::Scope;
 use crate::plugin::runtime::stage::Stage;
-use crate::plugin::slots::manager::Order;
 use crate::plugin::slots::status::SlotStatus;
+use crate::plugin::slots::supervisor::Order;
 
 #[tokio::test]
 async fn the_narrowest_binding_answers() {

@@ -64,7 +64,7 @@ async fn a_broken_file_changes_nothing_and_the_next_good_one_clears_it() {
     assert!(why.starts_with("the file is not WebAssembly: it has 11 bytes"), "{why}");
     let view = host.view(PLAN);
     assert_eq!(view.active.as_ref().map(|it| it.stats().calls()), Some(1), "it was never replaced");
-    assert_eq!(view.brief(live.slot())["rejected"], true, "health shows it");
+    assert!(view.brief(live.slot()).rejected, "health shows it");
     assert_eq!(view.candidate.expect("it is shown").stage, Stage::Inspecting);
     assert_eq!(host.reason().await, "price one");
 

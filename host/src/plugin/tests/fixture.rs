@@ -1,4 +1,4 @@
-//! Test fixture: a plugin host with a running slot manager on temporary directories, and helpers for its tests.
+//! Test fixture: a plugin host with a running slot supervisor on temporary directories, and helpers for its tests.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,8 +22,8 @@ use crate::plugin::runtime::artifact::Artifact;
 use crate::plugin::runtime::compiler::Compiler;
 use crate::plugin::runtime::limits::Limits;
 use crate::plugin::runtime::signature::SignatureRule;
-use crate::plugin::slots::manager::{Order, OrderError};
 use crate::plugin::slots::status::SlotStatus;
+use crate::plugin::slots::supervisor::{Order, OrderError};
 use crate::plugin::slots::table::Called;
 use crate::plugin::{Kind, Options, Plugins};
 
@@ -71,11 +71,11 @@ impl Evidence for TestEvidence {
 /// The temporary directories of one server; they outlive its restarts.
 pub struct TestDirs(TempDir);
 
-/// A server's plugins, with the slot manager that swaps them.
+/// A server's plugins, with the slot supervisor that swaps them.
 pub struct PluginHost {
     pub plugins: Arc<Plugins>,
     stop: DropGuard,
-    manager: JoinHandle<()>,
+    supervisor: JoinHandle<()>,
 }
 
 impl TestDirs {
@@ -138,15 +138,15 @@ impl PluginHost {
     /// Starts with these options and this evidence.
     pub async fn start_with_evidence(options: Options, evidence: TestEvidence) -> Self {
         let started = Plugins::start(options, Clock::manual(NOW)).await;
-        let (plugins, manager) = started.expect("the built-ins start");
+        let (plugins, supervisor) = started.expect("the built-ins start");
         let stop = CancellationToken::new();
-        let manager = tokio::spawn(manager.run(Arc::new(evidence), stop.clone()));
-        Self { plugins, stop: stop.drop_guard(), manager }
+        let supervisor = tokio::spawn(supervisor.run(Arc::new(evidence), stop.clone()));
+        Self { plugins, stop: stop.drop_guard(), supervisor }
     }
 
     pub async fn stop(self) {
         drop(self.stop);
-        self.manager.await.expect("the manager ends");
+        self.supervisor.await.expect("the supervisor ends");
     }
 
     /// The slot's status now.
@@ -167,7 +167,7 @@ impl PluginHost {
             if let Some(answer) = view.as_ref().and_then(&ask) {
                 return answer;
             }
-            let seen = view.map(|it| (it.active_json(), it.candidate.map(|it| it.to_json())));
+            let seen = view.map(|it| (it.active_report(), it.candidate));
             assert!(
                 start.elapsed() < TIMEOUT,
                 "timed out waiting until {what}; {slot} is {seen:#?}"

@@ -5,7 +5,7 @@ use super::ANYBODY;
 use super::fixture::{BUILT_IN, PLAN, PluginHost, TIMEOUT, TestDirs};
 use crate::plugin::config::binding::Scope;
 use crate::plugin::runtime::error::CallFailure;
-use crate::plugin::slots::manager::{Order, OrderError};
+use crate::plugin::slots::supervisor::{Order, OrderError};
 
 /// A plugin host where `price-one` ran before, and `second` runs now.
 async fn after_price_one(dirs: &TestDirs, second: &str) -> PluginHost {

@@ -14,7 +14,7 @@ use crate::plugin::{Artifact, Options, Plugins};
 async fn the_first_calls_one_of_many_and_every_trap_are_recorded() {
     let options = Options { sample_every: 50, ..TestDirs::new().options() };
     let started = Plugins::start(options, Clock::manual(NOW)).await;
-    let (plugins, _manager) = started.expect("the built-ins start");
+    let (plugins, _supervisor) = started.expect("the built-ins start");
     let guest = waxwing_guests::component("panic-on-poison");
     put_live(&plugins, guest, PLAN, "[settings]\nanything = 7\n").await;
     let mut recorded = Vec::new();

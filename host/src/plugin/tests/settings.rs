@@ -3,8 +3,8 @@
 use super::ANYBODY;
 use super::fixture::{BUILT_IN, PLAN, PluginHost, TestDirs};
 use crate::plugin::kinds::plan::Verdict;
-use crate::plugin::slots::manager::Order;
 use crate::plugin::slots::status::SlotStatus;
+use crate::plugin::slots::supervisor::Order;
 
 async fn revision(host: &PluginHost, revision: u32) {
     let live = |view: &SlotStatus| {

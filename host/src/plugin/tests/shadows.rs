@@ -9,8 +9,8 @@ use crate::plugin::promotion::shadow::Shadow;
 use crate::plugin::records::{Call, Input, answer};
 use crate::plugin::runtime::limits::Limits;
 use crate::plugin::runtime::stage::Stage;
-use crate::plugin::slots::manager::Order;
 use crate::plugin::slots::status::SlotStatus;
+use crate::plugin::slots::supervisor::Order;
 
 fn shadow_of(view: &SlotStatus) -> Option<Arc<Shadow>> {
     view.candidate.as_ref()?.shadow.clone()
@@ -66,8 +66,8 @@ async fn a_candidate_that_answers_every_call_otherwise_waits_for_the_operator() 
     assert_eq!((report.groups.len(), report.groups[0].calls), (1, 3));
     host.order(PLAN, Order::Activate).await.expect("the operator may");
     host.live(PLAN, "price-two").await;
-    let kept = host.view(PLAN).active_json().expect("active");
-    assert_eq!(kept["shadow"]["different"], 3, "what was seen is kept: {kept:#}");
+    let kept = host.view(PLAN).active_report().expect("active").shadow.expect("it had a shadow");
+    assert_eq!(kept.different, 3, "what was seen is kept: {kept:#?}");
 }
 
 #[tokio::test]

@@ -41,7 +41,7 @@ pub struct Intake {
     rules: SuppressionSettings,
 }
 
-/// Why a message could not be processed; its sender is told to retry.
+/// Why a message could not be processed; the reply lets its sender retry.
 #[derive(Debug, thiserror::Error)]
 pub enum IntakeError {
     /// The database failed.

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Intake;
 use super::dialog::{Dialog, Dismissal, Protection, Step, StoreUnavailable, Terms};
-use crate::relay::transport::{self, End, Heard};
+use crate::relay::transport::{self, End, ReadEvent};
 
 #[cfg(test)]
 mod tests;
@@ -116,9 +116,9 @@ impl Session<'_> {
                 Step::Wait => {
                     self.write(stream).await?;
                     match self.listen(stream).await? {
-                        Heard::Input => {}
-                        Heard::End => return Ok(End::Closed),
-                        Heard::Dismissed(why) => self.dialog.dismiss(why),
+                        ReadEvent::Input => {}
+                        ReadEvent::End => return Ok(End::Closed),
+                        ReadEvent::Dismissed(why) => self.dialog.dismiss(why),
                     }
                 }
                 Step::Store(mail) => {
@@ -142,10 +142,10 @@ impl Session<'_> {
     }
 
     /// Waits for the client, as long as where the session stands allows.
-    async fn listen<S: AsyncRead + Unpin>(&mut self, stream: &mut S) -> std::io::Result<Heard> {
+    async fn listen<S: AsyncRead + Unpin>(&mut self, stream: &mut S) -> std::io::Result<ReadEvent> {
         if self.stop.is_cancelled() {
             if self.dialog.is_idle() {
-                return Ok(Heard::Dismissed(Dismissal::Stopping));
+                return Ok(ReadEvent::Dismissed(Dismissal::Stopping));
             }
             self.stopping_since.get_or_insert_with(Instant::now);
         }

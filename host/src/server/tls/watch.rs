@@ -29,7 +29,7 @@ pub struct Watch {
     watcher: Option<RecommendedWatcher>,
 }
 
-/// Why the files are looked at.
+/// Why the files are read again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cause {
     Changed,

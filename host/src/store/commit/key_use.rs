@@ -48,8 +48,8 @@ impl KeyUse {
         each(
             "-- commit: last use of keys
              UPDATE keys SET last_used_at = $2
-             WHERE id = $1 AND coalesce(last_used_at, 0) < $2 - 60000",
-            keys.iter().map(|key| args![*key, at]),
+             WHERE id = $1 AND coalesce(last_used_at, 0) < $3",
+            keys.iter().map(|key| args![*key, at, at - MINUTE_MS]),
         )
         .run(tx)
         .await?;

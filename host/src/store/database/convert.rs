@@ -141,10 +141,10 @@ fn finish(new: &Path, filled: &fill::Filled) -> Result<u64, ConversionError> {
     let connection = Connection::open(new)?;
     connection.execute_batch(fill::UNSAFE)?;
     tracing::info!("converting the database: all rows are copied; building indexes");
-    let mut told = Instant::now();
+    let mut logged_at = Instant::now();
     for later in &filled.later {
-        if told.elapsed() >= functions::TELL_EVERY {
-            told = Instant::now();
+        if logged_at.elapsed() >= functions::TELL_EVERY {
+            logged_at = Instant::now();
             tracing::info!(next = later.name, "converting the database: building an index");
         }
         connection.execute_batch(&later.sql)?;

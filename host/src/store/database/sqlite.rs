@@ -23,7 +23,7 @@ const PAGE_TIME: Duration = Duration::from_secs(5);
 /// SQLite asks every so many steps of a statement whether the time is over.
 const STEPS_BETWEEN_CHECKS: i32 = 1_000;
 
-/// What else a connection that writes is told. Without the last one SQLite keeps in a file what a statement that
+/// Further settings of a connection that writes. Without the last one SQLite keeps in a file what a statement that
 /// fails would undo.
 const WRITING: &str = "PRAGMA foreign_keys = ON;
     PRAGMA synchronous = FULL;

@@ -1,4 +1,4 @@
-//! What a bounce is told with, and whether it puts its recipient on the suppression list.
+//! What webhooks get of a bounce, and whether it puts its recipient on the suppression list.
 
 use serde::Serialize;
 
@@ -6,7 +6,7 @@ use super::SuppressionKind;
 use crate::clock::Timestamp;
 use crate::id::{AccountId, MessageId};
 
-/// What is told of a bounce besides its reason.
+/// What webhooks get of a bounce besides its reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BounceFacts {

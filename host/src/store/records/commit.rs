@@ -1,4 +1,4 @@
-//! What a transaction of the commit knows, and what it is told to write.
+//! What a transaction of the commit knows, and what it writes.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -58,13 +58,13 @@ pub struct Accepted<'a> {
     pub due_at: Option<Timestamp>,
 }
 
-/// An account hears that its credits come to an end.
+/// The event that the credits of an account come to an end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CreditEvent {
     pub account: AccountId,
     pub kind: CreditEventKind,
     pub balance: Credits,
-    /// The balance below which it is told that its credits are low.
+    /// The balance below which the event is `credits.low`.
     pub threshold: Credits,
 }
 

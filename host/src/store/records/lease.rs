@@ -33,7 +33,7 @@ pub struct LeaseVerdict {
 #[derive(Debug)]
 pub struct HeldBack {
     pub lease: Lease,
-    /// When it is looked at again.
+    /// When it is read again.
     pub until: Timestamp,
     pub waits_for: WaitsFor,
     pub reason: &'static str,

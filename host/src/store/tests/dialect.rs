@@ -1,12 +1,15 @@
 //! Which statements only SQLite understands. Every other text is written once for PostgreSQL too; a list of
 //! values is always the same phrase, and one of identifiers another, which a driver with arrays replaces (see `decisions/0033`).
+//!
+//! Statements are told by their first line, `-- name`. Texts without one are pieces of composed statements, and
+//! what is said to SQLite itself; [`OWN_PIECES`] lists by file those that only SQLite understands.
 
 use std::collections::BTreeSet;
 
-use super::plans::all_statements;
+use super::plans::{all_statements, sources};
 
 /// What PostgreSQL does not have, or means otherwise.
-const OWN_WORDS: [&str; 17] = [
+const OWN_WORDS: [&str; 18] = [
     "INDEXED BY",
     "CROSS JOIN",
     "->",
@@ -23,6 +26,7 @@ const OWN_WORDS: [&str; 17] = [
     "pragma_",
     "iif(",
     "GLOB",
+    "instr(",
     "LIMIT -1",
 ];
 const LISTS: [&str; 2] =
@@ -60,6 +64,80 @@ const OWN: [&str; 25] = [
     "samples",
     "samples: of a slot",
 ];
+
+/// Words of pieces that only SQLite understands, by file.
+const OWN_PIECES: [(&str, &str); 18] = [
+    // Filters of lists: their indexes, tags, and what a decision holds.
+    ("decisions.rs", "->"),
+    ("decisions.rs", "json_each"),
+    ("message_pages.rs", "CROSS JOIN"),
+    ("message_pages.rs", "INDEXED BY"),
+    ("message_pages.rs", "instr("),
+    ("message_pages.rs", "json_each"),
+    // The file, its pages and its connections.
+    ("database/inline.rs", "BEGIN IMMEDIATE"),
+    ("database/sqlite.rs", "PRAGMA"),
+    ("embedded.rs", "BEGIN IMMEDIATE"),
+    ("embedded.rs", "PRAGMA"),
+    ("embedded.rs", "VACUUM"),
+    ("upkeep.rs", "PRAGMA"),
+    // The conversion of a file of an earlier version.
+    ("database/convert.rs", "PRAGMA"),
+    ("database/convert.rs", "pragma_"),
+    ("database/convert/fill.rs", "ATTACH"),
+    ("database/convert/fill.rs", "PRAGMA"),
+    ("database/convert/fill.rs", "pragma_"),
+    ("database/convert/fill.rs", "rowid"),
+];
+/// What begins a statement to SQLite itself.
+const TO_SQLITE: [&str; 4] = ["PRAGMA", "VACUUM", "ATTACH", "BEGIN IMMEDIATE"];
+
+#[test]
+fn every_other_piece_and_pragma_is_written_once_for_both_databases() {
+    let sources = sources();
+    let mut own = BTreeSet::new();
+    for (file, source) in &sources {
+        for piece in literals(source).iter().filter(|it| !it.starts_with("-- ")) {
+            let piece = LISTS.iter().fold(piece.clone(), |piece, list| piece.replace(list, ""));
+            let words = OWN_WORDS.iter().chain(&TO_SQLITE).filter(|word| piece.contains(**word));
+            own.extend(words.map(|word| (file.as_str(), *word)));
+        }
+    }
+    assert_eq!(own, OWN_PIECES.into_iter().collect(), "pieces that only SQLite understands");
+}
+
+/// The string literals of a source file up to its tests, as they stand there.
+fn literals(source: &str) -> Vec<String> {
+    let source = source.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+    let mut literals = Vec::new();
+    let mut code = source.chars().peekable();
+    let mut before = ' ';
+    while let Some(it) = code.next() {
+        match it {
+            '/' if before == '/' => while code.next_if(|it| *it != '\n').is_some() {},
+            '"' if before != '\'' => {
+                let mut literal = String::new();
+                while let Some(it) = code.next_if(|it| *it != '"') {
+                    literal.push(it);
+                    if it == '\\' {
+                        literal.extend(code.next());
+                    }
+                }
+                code.next();
+                literals.push(literal);
+            }
+            _ => {}
+        }
+        before = it;
+    }
+    literals
+}
+
+#[test]
+fn a_piece_of_a_statement_is_found_and_a_comment_is_not() {
+    let source = "query.push(\" GLOB \"); // \"PRAGMA\"\nlet it = ('\"', \"a\\\"b\");";
+    assert_eq!(literals(source), [" GLOB ", "a\\\"b"]);
+}
 
 #[test]
 fn every_other_statement_is_written_once_for_both_databases() {

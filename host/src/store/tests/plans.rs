@@ -55,7 +55,7 @@ const PUT_TOGETHER: [(&str, &str); 13] = [
 /// The texts of all statements of the store, by the name in their first line.
 pub(super) fn all_statements() -> Vec<(String, String)> {
     let mut found = Vec::new();
-    for source in sources() {
+    for (_, source) in sources() {
         for literal in source.split("\"-- ").skip(1) {
             let text = literal.split('"').next().expect("the end of a literal");
             let text = text.replace("\\n", "\n");
@@ -70,14 +70,15 @@ pub(super) fn all_statements() -> Vec<(String, String)> {
 }
 
 /// The source files of the store, without tests.
-pub(super) fn sources() -> Vec<String> {
+pub(super) fn sources() -> Vec<(String, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut sources = vec![std::fs::read_to_string(folder.join("store.rs")).expect("readable")];
+    let text = std::fs::read_to_string(folder.join("store.rs")).expect("readable");
+    let mut sources = vec![("store.rs".to_owned(), text)];
     of_folder(&folder.join("store"), &mut sources);
     sources
 }
 
-fn of_folder(folder: &Path, sources: &mut Vec<String>) {
+fn of_folder(folder: &Path, sources: &mut Vec<(String, String)>) {
     for entry in std::fs::read_dir(folder).expect("readable") {
         let path = entry.expect("readable").path();
         let is_test = path.components().any(|it| it.as_os_str() == "tests")
@@ -85,7 +86,9 @@ fn of_folder(folder: &Path, sources: &mut Vec<String>) {
         if path.is_dir() && !is_test {
             of_folder(&path, sources);
         } else if path.extension().is_some_and(|it| it == "rs") && !is_test {
-            sources.push(std::fs::read_to_string(&path).expect("readable"));
+            let name = path.display().to_string();
+            let name = name.rsplit_once("src/store/").expect("a file of the store").1.to_owned();
+            sources.push((name, std::fs::read_to_string(&path).expect("readable")));
         }
     }
 }

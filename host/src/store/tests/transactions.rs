@@ -9,7 +9,9 @@ use super::plans::sources;
 fn the_table_of_transactions_names_all_of_them() {
     let begun: Vec<String> = sources()
         .iter()
-        .flat_map(|source| source.split(".begin(\"").skip(1).map(str::to_owned).collect::<Vec<_>>())
+        .flat_map(|(_, source)| {
+            source.split(".begin(\"").skip(1).map(str::to_owned).collect::<Vec<_>>()
+        })
         .filter_map(|rest| rest.split('"').next().map(str::to_owned))
         .collect();
     let names: BTreeSet<&str> = begun.iter().map(String::as_str).collect();

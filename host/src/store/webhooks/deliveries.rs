@@ -1,4 +1,4 @@
-//! Deliveries: the log, tests, and tries that are asked for again.
+//! Deliveries: the log, tests, and attempts that an owner requests again.
 
 use serde_json::Value;
 
@@ -23,15 +23,15 @@ pub enum DeliveryState {
 /// A delivery as lists show it.
 #[derive(Debug, Clone)]
 pub struct DeliveryRow {
-    /// The event, and the header `webhook-id` of every try.
+    /// The event, and the header `webhook-id` of every attempt.
     pub id: EventId,
     pub r#type: String,
     pub state: DeliveryState,
-    /// When the next try is due.
+    /// When the next attempt is due.
     pub next_attempt_at: Option<Timestamp>,
     /// When it was handed to the webhook.
     pub created_at: Timestamp,
-    /// The last tries, oldest first.
+    /// The last attempts, oldest first.
     pub attempts: Value,
     pub body: Value,
 }
@@ -68,7 +68,7 @@ const DELIVERIES: &str = "-- webhook_deliveries
 
 impl Store {
     /// The deliveries of a webhook in a state, or in any; newest first, behind `after`. A page may be
-    /// short, or empty, and still have a next one: then much was looked at in vain.
+    /// short, or empty, and still have a next one: then the rows that were read did not match.
     ///
     /// # Errors
     /// The database failed, or the list took too long.
@@ -129,7 +129,7 @@ impl Store {
         .transpose()
     }
 
-    /// Makes a delivery due now, with all its tries before it. Answers whether there is one.
+    /// Makes a delivery due now, with all its attempts before it. Answers whether there is one.
     pub async fn replay_delivery(
         &self,
         webhook: WebhookId,

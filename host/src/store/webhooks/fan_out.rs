@@ -34,19 +34,19 @@ pub struct Backlog {
     pub events: Vec<PublishedEvent>,
 }
 
-/// An event with its subject, as webhooks are told of it.
+/// An event with its subject, as it is posted.
 #[derive(Debug, Clone)]
 pub struct PublishedEvent {
     /// Its place in the order of all events.
     pub sequence: i64,
     pub id: EventId,
-    /// Whose webhooks are told.
+    /// Whose webhooks get it.
     pub owner: WebhookOwner,
     pub subject: String,
     pub r#type: EventKind,
     /// Why, or the facts as JSON.
     pub detail: String,
-    /// What is told besides the reason.
+    /// What is posted besides the reason.
     pub facts: Map<String, Value>,
     pub at: Timestamp,
     pub about: EventSubject,
@@ -62,7 +62,7 @@ pub enum EventSubject {
     Nothing,
 }
 
-/// A message, as webhooks are told of it.
+/// A message, as it is posted.
 #[derive(Debug, Clone)]
 pub struct MessageSubject {
     pub recipient: String,
@@ -89,7 +89,7 @@ pub struct NewDelivery {
     pub sequence: i64,
     pub event: EventId,
     pub r#type: EventKind,
-    /// The body of every try.
+    /// The body of every attempt.
     pub body: String,
 }
 

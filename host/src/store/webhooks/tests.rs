@@ -1,4 +1,4 @@
-//! Webhooks in the database: who is told what, once, and what tries change.
+//! Webhooks in the database: what is posted to whom, once, and what attempts change.
 
 mod bodies;
 
@@ -11,7 +11,8 @@ use crate::account::Account;
 use crate::account::plan::Plan;
 use crate::id::EventId;
 use crate::store::{
-    Backlog, DeliveryState, NewDelivery, NextTry, Store, TestDelivery, Tried, WebhookState,
+    Backlog, DeliveryAttempt, DeliveryState, NewDelivery, NextAttempt, Store, TestDelivery,
+    WebhookState,
 };
 use crate::webhooks::health::reason_to_disable;
 
@@ -86,10 +87,10 @@ impl Bench {
         due.into_iter().map(|it| it.event).collect()
     }
 
-    async fn settle(&self, webhook: WebhookId, event: EventId, next: NextTry, at: Timestamp) {
-        let tried = Tried { webhook, event, at, log: json!({"status": 500}), next };
+    async fn settle(&self, webhook: WebhookId, event: EventId, next: NextAttempt, at: Timestamp) {
+        let attempt = DeliveryAttempt { webhook, event, at, log: json!({"status": 500}), next };
         let disables = |health| reason_to_disable(health, at.before(5 * DAY));
-        let settled = self.store.settle_deliveries(&[tried], disables, at).await;
+        let settled = self.store.settle_deliveries(&[attempt], disables, at).await;
         settled.expect("settled");
     }
 
@@ -214,11 +215,11 @@ async fn a_delivery_is_tried_until_it_is_taken_or_its_tries_are_used_up() {
     bench.publish_events(500).await;
     let event = bench.due(id).await[0];
     let later = bench.now.after(Duration::from_secs(5));
-    bench.settle(id, event, NextTry::At(later), bench.now).await;
+    bench.settle(id, event, NextAttempt::At(later), bench.now).await;
     assert!(bench.due(id).await.is_empty(), "not yet");
     let waiting = bench.store.waiting_webhooks().await.expect("read");
     assert!(waiting.len() == 1 && waiting[0].due == later && waiting[0].fails);
-    bench.settle(id, event, NextTry::None, later).await;
+    bench.settle(id, event, NextAttempt::None, later).await;
     assert!(bench.store.waiting_webhooks().await.expect("read").is_empty());
     let row = bench.store.webhook_delivery(id, event).await.expect("read").expect("there");
     assert_eq!(
@@ -227,12 +228,12 @@ async fn a_delivery_is_tried_until_it_is_taken_or_its_tries_are_used_up() {
     );
     let webhook = bench.store.webhook(id).await.expect("read").expect("there");
     assert_eq!((webhook.succeeded_at, webhook.failing_since), (Some(later), None));
-    bench.settle(id, event, NextTry::Spent, later).await;
+    bench.settle(id, event, NextAttempt::Spent, later).await;
     let row = bench.store.webhook_delivery(id, event).await.expect("read").expect("there");
     assert_eq!(row.state, DeliveryState::Delivered, "a late word changes nothing");
     assert!(bench.store.replay_delivery(id, event, later).await.expect("replayed"));
     for _ in 0..30 {
-        bench.settle(id, event, NextTry::At(bench.now), bench.now).await;
+        bench.settle(id, event, NextAttempt::At(bench.now), bench.now).await;
     }
     let row = bench.store.webhook_delivery(id, event).await.expect("read").expect("there");
     assert_eq!(row.attempts.as_array().map(Vec::len), Some(20), "the log is bounded");
@@ -248,12 +249,12 @@ async fn a_webhook_that_takes_nothing_for_five_days_is_disabled_by_a_spent_deliv
     bench.publish_events(500).await;
     let due = bench.due(id).await;
     let at = |days: u32| bench.now.after(DAY * days);
-    bench.settle(id, due[0], NextTry::Spent, at(0)).await;
-    bench.settle(id, due[1], NextTry::Spent, at(4)).await;
+    bench.settle(id, due[0], NextAttempt::Spent, at(0)).await;
+    bench.settle(id, due[1], NextAttempt::Spent, at(4)).await;
     assert_eq!(bench.state(id).await.0, WebhookState::Active, "four days are not enough");
-    bench.settle(id, due[2], NextTry::At(at(6)), at(5)).await;
-    assert_eq!(bench.state(id).await.0, WebhookState::Active, "another try follows");
-    bench.settle(id, due[2], NextTry::Spent, at(6)).await;
+    bench.settle(id, due[2], NextAttempt::At(at(6)), at(5)).await;
+    assert_eq!(bench.state(id).await.0, WebhookState::Active, "another attempt follows");
+    bench.settle(id, due[2], NextAttempt::Spent, at(6)).await;
     let (state, reason) = bench.state(id).await;
     assert_eq!(state, WebhookState::Disabled);
     assert!(reason.contains(&at(0).rfc3339()), "{reason}");
@@ -265,17 +266,17 @@ async fn a_delivery_that_has_waited_too_long_disables_a_webhook_that_takes_nothi
     let id = bench.webhook().await;
     bench.happens("credits.low").await;
     bench.publish_events(500).await;
-    let (event, late) = (bench.due(id).await[0], NextTry::Late(bench.now.after(DAY)));
+    let (event, late) = (bench.due(id).await[0], NextAttempt::Late(bench.now.after(DAY)));
     bench.settle(id, event, late, bench.now).await;
     bench.settle(id, event, late, bench.now.after(4 * DAY)).await;
     assert_eq!(bench.state(id).await.0, WebhookState::Active, "four days are not enough");
-    assert_eq!(bench.log(id).await[0].1, DeliveryState::Pending, "and another try follows");
+    assert_eq!(bench.log(id).await[0].1, DeliveryState::Pending, "and another attempt follows");
     bench.settle(id, event, late, bench.now.after(5 * DAY)).await;
     assert_eq!(bench.state(id).await.0, WebhookState::Disabled);
 }
 
 #[tokio::test]
-async fn an_end_point_that_is_gone_is_disabled_and_what_waits_for_it_fails() {
+async fn an_endpoint_that_is_gone_is_disabled_and_what_waits_for_it_fails() {
     let bench = Bench::new().await;
     let id = bench.webhook().await;
     for _ in 0..3 {
@@ -284,7 +285,7 @@ async fn an_end_point_that_is_gone_is_disabled_and_what_waits_for_it_fails() {
     bench.publish_events(500).await;
     assert_eq!(bench.store.end_deliveries(id, 500).await.expect("ended"), 0, "it is active");
     let due = bench.due(id).await;
-    bench.settle(id, due[0], NextTry::Gone, bench.now).await;
+    bench.settle(id, due[0], NextAttempt::Gone, bench.now).await;
     let (state, reason) = bench.state(id).await;
     assert!(state == WebhookState::Disabled && reason.contains("410"), "{reason}");
     assert_eq!(bench.store.end_deliveries(id, 1).await.expect("ended"), 1, "in batches");
@@ -358,7 +359,7 @@ async fn what_was_written_under_a_clock_that_was_ahead_is_due_earlier() {
     bench.happens("credits.low").await;
     bench.publish_events(500).await;
     let timely = bench.due(id).await[0];
-    bench.settle(id, timely, NextTry::At(now.after(DAY / 2)), now).await;
+    bench.settle(id, timely, NextAttempt::At(now.after(DAY / 2)), now).await;
     bench.now = now.after(DAY / 4);
     bench.happens("credits.low").await;
     bench.publish_events(500).await;
@@ -368,7 +369,7 @@ async fn what_was_written_under_a_clock_that_was_ahead_is_due_earlier() {
     bench.publish_events(500).await;
     let tried = bench.due(id).await.into_iter().find(|it| ![timely, untried].contains(it));
     let tried = tried.expect("a third one");
-    bench.settle(id, tried, NextTry::At(bench.now.after(DAY)), bench.now).await;
+    bench.settle(id, tried, NextAttempt::At(bench.now.after(DAY)), bench.now).await;
 
     assert_eq!(bench.store.mend_due_deliveries(now, latest).await.expect("mended"), 2);
     assert_eq!(bench.store.mend_due_deliveries(now, latest).await.expect("mended"), 0);
@@ -389,8 +390,8 @@ async fn no_webhook_fails_since_a_day_that_is_to_come() {
     }
     bench.publish_events(500).await;
     let due = bench.due(id).await;
-    bench.settle(id, due[0], NextTry::At(bench.now), bench.now.after(DAY * 365)).await;
-    bench.settle(id, due[1], NextTry::At(bench.now), bench.now).await;
+    bench.settle(id, due[0], NextAttempt::At(bench.now), bench.now.after(DAY * 365)).await;
+    bench.settle(id, due[1], NextAttempt::At(bench.now), bench.now).await;
     let webhook = bench.store.webhook(id).await.expect("read").expect("there");
     assert_eq!(webhook.failing_since, Some(bench.now));
 }

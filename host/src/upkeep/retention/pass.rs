@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Kept, Retention, WEEK};
 use crate::clock::Timestamp;
-use crate::store::{RestingPlace, Store, StoreError};
+use crate::store::{FinishedPlace, Store, StoreError};
 
 /// Rows of one batch; the write lock is free between two batches.
 const BATCH_ROWS: u32 = 100;
@@ -52,7 +52,7 @@ pub struct Pass<'a> {
     store: &'a Store,
     now: Timestamp,
     stop: &'a CancellationToken,
-    message_cursor: Option<RestingPlace>,
+    message_cursor: Option<FinishedPlace>,
     event_cursor: i64,
     /// Pages that were cut off the file in this run.
     free_pages: u64,

@@ -40,13 +40,13 @@ pub enum CheckError {
 }
 
 impl Verifier {
-    /// Looks at a domain now. Answers what is known of it then; none if there is no such domain.
+    /// Checks a domain now. Answers what is known of it then; none if there is no such domain.
     pub async fn check(&self, id: DomainId) -> Result<Option<DomainDetails>, CheckError> {
         self.examine(id).await?;
         Ok(self.store.domain_details(id).await?)
     }
 
-    /// Looks at a domain now, if there is such a domain and it has records.
+    /// Checks a domain now, if there is such a domain and it has records.
     pub(super) async fn examine(&self, id: DomainId) -> Result<(), CheckError> {
         let Some(mut details) = self.store.domain_details(id).await? else { return Ok(()) };
         let Some(check) = details.check.clone() else { return Ok(()) };
@@ -56,7 +56,7 @@ impl Verifier {
         }
         let domain = &details.row.domain;
         let account = self.store.account(domain.account_id, self.clock.now()).await?.account;
-        let checked = self.made(&details, check, &account).await?;
+        let checked = self.look_up_and_judge(&details, check, &account).await?;
         let checked = if keyless {
             let (row, keys) =
                 (checked.row.or(Some(details.row.clone())), Some(details.keys.clone()));
@@ -66,12 +66,12 @@ impl Verifier {
         };
         // Where somebody else has checked it meanwhile, that check is as good as this one.
         if self.store.record_check(id, &checked, self.clock.now()).await? {
-            report(domain, &checked);
+            log_changes(domain, &checked);
         }
         Ok(())
     }
 
-    async fn made(
+    async fn look_up_and_judge(
         &self,
         details: &DomainDetails,
         check: CheckRow,
@@ -82,7 +82,7 @@ impl Verifier {
         let Evaluation { requirements, judged, decisions } =
             self.evaluate(account, domain, &details.keys, DnsLookups::Query, &mut lookups).await;
         self.keep_samples(&decisions).await;
-        // What the host itself decides by, it looks at itself, whatever the policy asks for.
+        // The host looks up itself what it decides by, whatever the policy requires.
         let own =
             known_proofs(&details.row).into_iter().chain(next_keys(&domain.name, &details.keys));
         let unseen = own.filter(|it| lookups.of(&it.name, it.record_type).is_none()).collect();
@@ -110,7 +110,7 @@ impl Verifier {
         let mut judgement = Judgement::unchanged(&domain.standing);
         judgement.disown(&details.row, lookups);
         let shown = if judgement.lacks {
-            self.shown(domain, &check, lookups, &mut judgement).await?
+            self.interpret(domain, &check, lookups, &mut judgement).await?
         } else {
             Shown::Unclear
         };
@@ -120,11 +120,12 @@ impl Verifier {
         }
         check.unclear_since = check.unclear_since.or(Some(now));
         check.failure = Some(unjudged.for_client());
-        check.next_at = self.next(&step, &check, &details.keys, None, now);
-        let event =
-            step.event.map(|event| (event, self.told(event, &judgement, shown, step.since)));
+        check.next_at = self.next_check_at(&step, &check, &details.keys, None, now);
+        let event = step
+            .event
+            .map(|event| (event, self.event_detail(event, &judgement, shown, step.since)));
         let row = (shown != Shown::Unclear).then(|| DomainRow {
-            domain: SenderDomain { standing: stands(&step, judgement), ..domain.clone() },
+            domain: SenderDomain { standing: new_standing(&step, judgement), ..domain.clone() },
             ..details.row.clone()
         });
         let others = on_others(step.event);
@@ -148,7 +149,7 @@ impl Verifier {
         let before = satisfied_before(&check.findings);
         let mut judgement = judge(domain, current, &requirements, &findings, lookups, &before);
         judgement.disown(&details.row, lookups);
-        let shown = self.shown(domain, &check, lookups, &mut judgement).await?;
+        let shown = self.interpret(domain, &check, lookups, &mut judgement).await?;
         let step = self.rules.schedule.step(&domain.standing, shown, now);
 
         check.failure = None;
@@ -163,15 +164,16 @@ impl Verifier {
             Shown::Unclear => check.unclear_since.or(Some(now)),
             Shown::Complete | Shown::Lacking | Shown::TakenOver => None,
         };
-        check.next_at = self.next(&step, &check, current, recheck_after, now);
-        let event =
-            step.event.map(|event| (event, self.told(event, &judgement, shown, step.since)));
+        check.next_at = self.next_check_at(&step, &check, current, recheck_after, now);
+        let event = step
+            .event
+            .map(|event| (event, self.event_detail(event, &judgement, shown, step.since)));
         decision.reason = Some(format!("{}% verified", judgement.progress));
         let standing = match shown {
             // What cannot be seen takes nothing away from a domain that sends.
             Shown::Unclear if domain.standing.may_send() => domain.standing.clone(),
             Shown::Complete | Shown::Lacking | Shown::TakenOver | Shown::Unclear => {
-                stands(&step, judgement)
+                new_standing(&step, judgement)
             }
         };
         let row = DomainRow {
@@ -179,13 +181,13 @@ impl Verifier {
             requirements: requirements_json(&requirements),
             decision: decision_json(&decision),
         };
-        let row = is_other(&row, &details.row).then_some(row);
+        let row = differs(&row, &details.row).then_some(row);
         let others = on_others(step.event);
         Ok(Checked { row, check, keys, event, others })
     }
 
     /// What the judgement means, with what only the other accounts' domains can say.
-    async fn shown(
+    async fn interpret(
         &self,
         domain: &SenderDomain,
         check: &CheckRow,
@@ -216,7 +218,8 @@ impl Verifier {
         Ok(if taken { Shown::TakenOver } else { Shown::Lacking })
     }
 
-    fn told(
+    /// What the event says: what is missing, and until when mail is sent.
+    fn event_detail(
         &self,
         event: DomainEvent,
         judgement: &Judgement,
@@ -245,7 +248,7 @@ impl Verifier {
         }
     }
 
-    fn next(
+    fn next_check_at(
         &self,
         step: &Step,
         check: &CheckRow,
@@ -321,7 +324,7 @@ pub fn requirements_json(requirements: &[Requirement]) -> Value {
 }
 
 /// Where a domain stands after a step.
-fn stands(step: &Step, judgement: Judgement) -> Standing {
+fn new_standing(step: &Step, judgement: Judgement) -> Standing {
     let Judgement { progress, missing, .. } = judgement;
     Standing { phase: step.phase, since: step.since, progress, missing }
 }
@@ -369,7 +372,7 @@ fn satisfied_before(findings: &Value) -> HashSet<String> {
 }
 
 /// Whether it says something else: how long the policy took for it does not count.
-fn is_other(new: &DomainRow, old: &DomainRow) -> bool {
+fn differs(new: &DomainRow, old: &DomainRow) -> bool {
     let timeless = |row: &DomainRow| {
         let mut decision = row.decision.clone();
         if let Some(decision) = decision.as_object_mut() {
@@ -382,7 +385,7 @@ fn is_other(new: &DomainRow, old: &DomainRow) -> bool {
         || timeless(new) != timeless(old)
 }
 
-fn report(domain: &SenderDomain, checked: &Checked) {
+fn log_changes(domain: &SenderDomain, checked: &Checked) {
     let result = match (&checked.check.failure, checked.check.unclear_since) {
         (Some(_), _) => "failed",
         (None, Some(_)) => "unclear",

@@ -14,7 +14,7 @@ use crate::account::Account;
 use crate::account::plan::Plan;
 use crate::id::WebhookId;
 use crate::store::{DeliveryState, EventKind, WebhookOwner, WebhookState};
-use crate::webhooks::manage::{Wanted, WebhookError};
+use crate::webhooks::owner_operations::{WebhookError, WebhookFields};
 use crate::webhooks::signature::Secret;
 
 /// A process that runs until it is dropped.
@@ -52,7 +52,7 @@ async fn create(webhooks: &Webhooks, url: &str) -> (WebhookId, Secret) {
 }
 
 async fn create_for(webhooks: &Webhooks, owner: WebhookOwner, url: &str) -> (WebhookId, Secret) {
-    let (made, secret) = webhooks.create(owner, url, Wanted::default()).await.expect("made");
+    let (made, secret) = webhooks.create(owner, url, WebhookFields::default()).await.expect("made");
     (made.id, secret)
 }
 
@@ -83,12 +83,12 @@ async fn until_all(webhooks: &Webhooks, id: WebhookId, count: usize, state: Deli
 
 /// Waits until so many attempts of the newest delivery are written down: the clock moves then, and not
 /// before, or the next attempt is due later than it comes to.
-async fn until_written(webhooks: &Webhooks, id: WebhookId, tries: usize) {
+async fn until_written(webhooks: &Webhooks, id: WebhookId, attempts: usize) {
     let ask = async || {
         let page = webhooks.store.webhook_deliveries(id, None, None, 1).await.expect("read");
-        (page.deliveries[0].attempts.as_array().map(Vec::len) == Some(tries)).then_some(())
+        (page.deliveries[0].attempts.as_array().map(Vec::len) == Some(attempts)).then_some(())
     };
-    until(&format!("{tries} attempts"), ask).await;
+    until(&format!("{attempts} attempts"), ask).await;
 }
 
 fn number(heard: &Heard) -> u64 {
@@ -190,8 +190,8 @@ async fn endpoints_that_say_nothing_do_not_hold_up_others() {
         happens(&webhooks, n).await;
     }
     until_all(&webhooks, id, 100, DeliveryState::Delivered).await;
-    let tried: usize = silent.iter().map(|it| it.heard().len()).sum();
-    assert!(tried < 300, "a tenth of what waits for them: {tried}");
+    let attempts: usize = silent.iter().map(|it| it.heard().len()).sum();
+    assert!(attempts < 300, "a tenth of what waits for them: {attempts}");
     run.abort().await;
 }
 
@@ -210,7 +210,7 @@ async fn an_endpoint_that_is_gone_gets_nothing_more() {
     let event = webhooks.store.webhook_deliveries(id, None, None, 9).await.expect("read");
     let event = event.deliveries[0].id;
     assert!(matches!(webhooks.replay(id, event).await, Err(WebhookError::Disabled)));
-    let wanted = Wanted { state: Some(WebhookState::Active), ..Wanted::default() };
+    let wanted = WebhookFields { state: Some(WebhookState::Active), ..WebhookFields::default() };
     webhooks.change(id, wanted).await.expect("activated");
     webhooks.replay(id, event).await.expect("due");
     let heard = endpoint.hears(2).await;
@@ -308,7 +308,7 @@ async fn many_failing_webhooks_of_one_owner_do_not_hold_up_the_failing_one_of_an
     let (endpoint, account) = (Endpoint::start(answers).await, account(&webhooks).await);
     let (id, _) = create_for(&webhooks, account, &endpoint.url()).await;
     let (off, _) = create_for(&webhooks, account, &endpoint.url()).await;
-    let wanted = Wanted { state: Some(WebhookState::Disabled), ..Wanted::default() };
+    let wanted = WebhookFields { state: Some(WebhookState::Disabled), ..WebhookFields::default() };
     webhooks.change(off, wanted).await.expect("disabled, which the other one is told");
     let before = silent.heard().len();
     endpoint.hears(1).await;
@@ -334,7 +334,7 @@ async fn a_clock_that_was_set_back_leaves_no_delivery_lying() {
     let longest = Schedule::default().longest();
     let ask = async || {
         let page = webhooks.store.webhook_deliveries(id, None, None, 1).await.expect("read");
-        let due = page.deliveries[0].next_attempt_at.expect("another try");
+        let due = page.deliveries[0].next_attempt_at.expect("another attempt");
         (due == START.after(longest)).then_some(())
     };
     until("the other attempt is due by the new time", ask).await;

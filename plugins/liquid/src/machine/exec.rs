@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use super::{Binding, Flow, MAX_DEPTH, Machine, Stopped, WrongType};
 use crate::ast::{Arm, Block, CycleName, Expr, Node, Primary};
+use crate::template::Undefined;
 use crate::value::Value;
 
 impl<'a> Machine<'a> {
@@ -70,7 +71,7 @@ impl<'a> Machine<'a> {
     #[inline(never)]
     fn output(&mut self, it: &'a Expr) -> Result<(), Stopped> {
         let value = self.expr(it)?;
-        if !self.lenient
+        if self.undefined == Undefined::Required
             && it.filters.is_empty()
             && let Value::Array(_) | Value::Object(_) = value
             && let Primary::Path(path) = &it.value

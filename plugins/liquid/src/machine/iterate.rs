@@ -8,6 +8,7 @@ use crate::ast::{For, Offset, Primary, SourceOffset};
 use crate::filters::{Number, loop_items, to_whole};
 use crate::mode::Mode;
 use crate::plaintext::FRESH_LINE;
+use crate::template::Undefined;
 use crate::value::{LoopKind, LoopState, Value, cell};
 
 /// What a loop goes over; a range is never expanded.
@@ -140,7 +141,7 @@ impl<'a> Machine<'a> {
             }
             (None, _) => (Source::Array(Rc::default()), 0),
         };
-        if !self.lenient
+        if self.undefined == Undefined::Required
             && matches!(
                 collection,
                 Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_)

@@ -5,7 +5,7 @@ use super::address;
 use super::part::{Fields, Parts};
 use crate::address::EmailAddress;
 
-/// Recipients of one complaint that are looked at.
+/// Recipients of one complaint that are read.
 const MAX_RECIPIENTS: usize = 20;
 
 /// That somebody complains about a message.
@@ -14,7 +14,7 @@ pub struct Complaint {
     pub kind: ComplaintKind,
     /// The return paths of the message, as the report and the message tell them; often redacted.
     pub return_paths: Vec<EmailAddress>,
-    /// Who complains, where that is told.
+    /// Who complains, where the report says so.
     pub recipients: Vec<EmailAddress>,
     /// The message's identifier, without its angle brackets.
     pub message_id: Option<String>,
@@ -64,8 +64,8 @@ fn standard(parts: &Parts<'_>) -> Option<Complaint> {
     let recipients = recipients.iter().flat_map(|name| report.all(name)).filter_map(address);
     let mut complaint = of_quoted(kind, parts);
     complaint.recipients = recipients.take(MAX_RECIPIENTS).collect();
-    let told = report.value("original-mail-from").and_then(address);
-    complaint.return_paths = told.into_iter().chain(complaint.return_paths).collect();
+    let named = report.value("original-mail-from").and_then(address);
+    complaint.return_paths = named.into_iter().chain(complaint.return_paths).collect();
     Some(complaint)
 }
 

@@ -4,7 +4,7 @@ use super::part::{Field, Fields, Parts};
 use super::{Action, RecipientStatus, address, tidy};
 use crate::status::{Class, EnhancedCode};
 
-/// Recipients of one report that are looked at.
+/// Recipients of one report that are read.
 const MAX_RECIPIENTS: usize = 200;
 
 /// What a report says of each recipient; nothing if it is no such report.
@@ -104,7 +104,7 @@ fn action(value: &str) -> Option<Action> {
     }
 }
 
-/// What happened, where only its code is told.
+/// What happened, where the report has only its code.
 fn implied(status: EnhancedCode) -> Action {
     match status.class() {
         Class::Success => Action::Delivered,

@@ -12,7 +12,7 @@ use mail_parser::decoders::quoted_printable::quoted_printable_decode;
 
 /// Multiparts inside each other.
 const MAX_DEPTH: usize = 4;
-/// Leaves that are looked at.
+/// Leaves that are read.
 const MAX_LEAVES: usize = 50;
 /// Fields of one header.
 const MAX_FIELDS: usize = 500;

@@ -8,7 +8,7 @@ use crate::status::EnhancedCode;
 
 /// Characters of the text that are searched.
 const MAX_TEXT_CHARS: usize = 32 << 10;
-/// Recipients of one report that are looked at.
+/// Recipients of one report that are read.
 const MAX_RECIPIENTS: usize = 50;
 
 /// What the text of a bounce says; nothing if it is none.

@@ -17,7 +17,7 @@ pub enum Violation {
     /// A reply that has no meaning where it stands.
     #[error("the server answers {0} where that means nothing")]
     Unexpected(u16),
-    /// Words that nobody asked for, so that replies no longer match commands.
+    /// A reply without a command, so that replies no longer match commands.
     #[error("the server speaks without being asked")]
     Unsolicited,
     /// Octets behind the reply to STARTTLS: somebody put them in (CVE-2011-0411).

@@ -68,7 +68,7 @@ impl fmt::Debug for Exchange {
 /// What a line comes to.
 #[derive(Debug)]
 pub enum Progress {
-    /// The client is asked for more.
+    /// The server sends a challenge.
     More(Exchange),
     /// The client has said everything.
     Done(Credentials),

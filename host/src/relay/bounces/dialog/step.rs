@@ -40,6 +40,6 @@ pub enum Step {
     Close,
 }
 
-/// A report that cannot be stored now: the client is told to retry.
+/// A report that cannot be stored now: the reply lets the client retry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StoreUnavailable;

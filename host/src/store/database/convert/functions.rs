@@ -14,9 +14,9 @@ use crate::id::{Identifier, MessageId};
 use crate::store::error::ConversionError;
 use crate::store::event_kind::EventKind;
 
-/// How often progress is told.
+/// How often progress is logged.
 pub const TELL_EVERY: Duration = Duration::from_secs(5);
-/// The clock is looked at once in so many rows.
+/// The clock is read once in so many rows.
 const ROWS_BETWEEN_LOOKS: i64 = 256;
 /// Characters that an error shows of a value.
 const SHOWN: usize = 60;
@@ -28,7 +28,7 @@ struct Seen {
     table: String,
     rows: i64,
     of: i64,
-    told: Instant,
+    logged_at: Instant,
     fault: Option<ConversionError>,
     /// Those that have decided; their numbers begin with 1.
     components: Vec<Component>,
@@ -85,7 +85,7 @@ impl Functions {
             table: String::new(),
             rows: 0,
             of: 0,
-            told: Instant::now(),
+            logged_at: Instant::now(),
             fault: None,
             components: Vec::new(),
         };
@@ -164,8 +164,8 @@ impl Functions {
 impl Seen {
     fn count(&mut self) {
         self.rows += 1;
-        if self.rows % ROWS_BETWEEN_LOOKS == 0 && self.told.elapsed() >= TELL_EVERY {
-            self.told = Instant::now();
+        if self.rows % ROWS_BETWEEN_LOOKS == 0 && self.logged_at.elapsed() >= TELL_EVERY {
+            self.logged_at = Instant::now();
             let (table, rows, of) = (&self.table, self.rows, self.of);
             tracing::info!(table, rows, of, "converting the database");
         }

@@ -37,12 +37,12 @@ async fn a_body_is_kept_once_for_all_webhooks_and_goes_with_the_last_delivery() 
     }
     let later = bench.now.after(DAY);
     let event = bench.due(second).await[0];
-    bench.settle(second, event, NextTry::None, bench.now).await;
+    bench.settle(second, event, NextAttempt::None, bench.now).await;
     assert_eq!(bench.store.drop_deliveries(later, 9).await.expect("dropped"), 1);
     bench.store.remove_webhook(first, "test", 9, bench.now).await.expect("removed");
     let due = bench.store.due_deliveries(third, 9, bench.now).await.expect("read");
     assert_eq!((bench.bodies().await, due.len()), (1, 1), "another one still needs it");
-    bench.settle(third, event, NextTry::Spent, bench.now).await;
+    bench.settle(third, event, NextAttempt::Spent, bench.now).await;
     assert_eq!(bench.store.drop_deliveries(later, 9).await.expect("dropped"), 1);
     assert_eq!(bench.bodies().await, 0);
 }

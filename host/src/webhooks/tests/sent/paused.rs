@@ -5,14 +5,14 @@ use super::*;
 const LATER: Duration = Duration::from_hours(2);
 
 /// Tries of all deliveries of a webhook that are written down.
-async fn tries(webhooks: &Webhooks, id: WebhookId) -> usize {
+async fn attempts(webhooks: &Webhooks, id: WebhookId) -> usize {
     let page = webhooks.store.webhook_deliveries(id, None, None, 500).await.expect("read");
-    let tries = page.deliveries.iter().map(|it| it.attempts.as_array().map_or(0, Vec::len));
-    tries.sum()
+    let made = page.deliveries.iter().map(|it| it.attempts.as_array().map_or(0, Vec::len));
+    made.sum()
 }
 
 async fn until_tries(webhooks: &Webhooks, id: WebhookId, count: usize) {
-    let ask = async || (tries(webhooks, id).await >= count).then_some(());
+    let ask = async || (attempts(webhooks, id).await >= count).then_some(());
     until(&format!("{count} attempts"), ask).await;
 }
 
@@ -98,7 +98,7 @@ async fn another_url_is_another_endpoint() {
     }
     let run = Run::of(&webhooks);
     until_tries(&webhooks, id, 2).await;
-    let wanted = Wanted { url: Some(good.url()), ..Wanted::default() };
+    let wanted = WebhookFields { url: Some(good.url()), ..WebhookFields::default() };
     webhooks.change(id, wanted).await.expect("changed");
     until_all(&webhooks, id, 8, DeliveryState::Delivered).await;
     assert_eq!(busy.heard().len(), 2);

@@ -56,7 +56,7 @@ pub struct Mail {
     pub sender: Option<EmailAddress>,
     /// At least one, each once, as they came.
     pub recipients: Vec<EmailAddress>,
-    /// Whether SMTPUTF8 was asked for (RFC 6531).
+    /// Whether the client declared SMTPUTF8 (RFC 6531).
     pub utf8: bool,
     /// The message, perhaps empty: lines of any length that end in CRLF, no other CR or LF, no NUL.
     /// By DATA its stuffed dots are taken out.

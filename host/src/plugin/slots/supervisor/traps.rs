@@ -5,22 +5,22 @@ use std::collections::hash_map::Entry;
 use std::time::Instant;
 
 use super::jobs::Blame;
-use super::{EventKind, Jobs, Manager, jobs};
+use super::{EventKind, Jobs, SlotSupervisor, jobs};
 use crate::plugin::config::slot::SlotName;
 use crate::plugin::promotion::error::LoadError;
 use crate::plugin::promotion::installed::InstalledPlugin;
 use crate::plugin::runtime::error::CallFailure;
 use crate::plugin::slots::table::FailureReport;
 
-/// Inputs that are looked at at one time; traps on more are not counted.
+/// Inputs whose traps are judged at one time; traps on more are not counted.
 const MAX_JUDGED_INPUTS: usize = 8;
-/// Traps on one input that are remembered while it is looked at.
+/// Traps on one input that are remembered while it is judged.
 const MAX_TRAPS_PER_INPUT: usize = 64;
 
-/// The inputs that are being looked at, each with the traps on it: how many calls were before each.
+/// The inputs whose traps are being judged, each with the traps on it: how many calls were before each.
 pub type Judging = HashMap<(SlotName, u64), Vec<u64>>;
 
-impl Manager {
+impl SlotSupervisor {
     /// A call for a message got no answer. Whether the plugin or the input is to blame is found out
     /// by another generation: the one before it, or the built-in one.
     pub(super) fn call_failed(&mut self, report: FailureReport, work: &mut Jobs) {

@@ -1,4 +1,4 @@
-//! What the manager tells whoever listens: a plugin is live, was rolled back, or has trapped.
+//! What the supervisor tells whoever listens: a plugin is live, was rolled back, or has trapped.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::{CallFailure, Manager};
+use super::{CallFailure, SlotSupervisor};
 use crate::plugin::config::slot::SlotName;
 use crate::plugin::promotion::installed::InstalledPlugin;
 
-/// A plugin that traps all the time is told about so often.
+/// The shortest pause between two events of a plugin that traps all the time.
 const TRAP_EVENT_INTERVAL: Duration = Duration::from_mins(1);
 
 /// Something that has happened to a slot.
@@ -56,10 +56,10 @@ impl fmt::Debug for Listener {
     }
 }
 
-impl Manager {
+impl SlotSupervisor {
     /// Tells `listener` what happens from now on.
     #[must_use]
-    pub fn telling(mut self, listener: Listener) -> Self {
+    pub fn with_listener(mut self, listener: Listener) -> Self {
         self.listener = listener;
         self
     }
@@ -80,9 +80,9 @@ impl Manager {
 
     pub(super) fn tell_trap(&mut self, plugin: &InstalledPlugin, failure: &CallFailure) {
         let now = Instant::now();
-        let told = self.told_traps.get(plugin.slot());
-        if told.is_none_or(|at| now.duration_since(*at) >= TRAP_EVENT_INTERVAL) {
-            self.told_traps.insert(plugin.slot().clone(), now);
+        let last = self.trap_events.get(plugin.slot());
+        if last.is_none_or(|at| now.duration_since(*at) >= TRAP_EVENT_INTERVAL) {
+            self.trap_events.insert(plugin.slot().clone(), now);
             self.tell(EventKind::Trapped, plugin, &failure.to_string());
         }
     }

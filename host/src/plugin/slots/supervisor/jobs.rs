@@ -1,4 +1,4 @@
-//! Slow jobs beside the manager's loop: validating a candidate, mirroring live calls to it (shadow), deciding who is
+//! Slow jobs beside the supervisor's loop: validating a candidate, mirroring live calls to it (shadow), deciding who is
 //! to blame for a failed call, deleting components that nothing names any more.
 
 use std::path::PathBuf;
@@ -62,7 +62,7 @@ pub enum JobOutcome {
     },
 }
 
-/// A component that was looked at.
+/// A component that was validated.
 #[derive(Debug)]
 pub struct LoadedCandidate {
     /// Its digest, where it could be read.

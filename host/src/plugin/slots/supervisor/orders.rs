@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::machine::{Cause, OrderedActivation};
-use super::{Jobs, Manager, blocking};
+use super::{Jobs, SlotSupervisor, blocking};
 use crate::plugin::config::slot::{Activation, SlotName};
 use crate::plugin::promotion::evidence::Evidence;
 use crate::plugin::runtime::artifact::Artifact;
@@ -11,7 +11,7 @@ use crate::plugin::runtime::stage::Stage;
 use crate::plugin::slots::orders::{Command, Order, OrderError};
 use crate::plugin::slots::state::Asked;
 
-impl Manager {
+impl SlotSupervisor {
     /// Carries out a command and answers it.
     pub(super) async fn execute(
         &mut self,

@@ -47,8 +47,8 @@ pub struct Begun {
     pub ends_with: AbortRegistration,
 }
 
-/// An examination that waits for its files to stand still hears of changes meanwhile; one that
-/// has read them does not, and a change begins another.
+/// An examination that waits for its files to stand still is restarted by changes meanwhile; one that
+/// has read them is not, and a change begins another.
 #[derive(Debug)]
 pub struct Settling {
     changes: AtomicU64,
@@ -74,8 +74,8 @@ impl Examination {
     }
 
     /// Says that the files changed; answers whether it still waits for them.
-    pub fn hears_of_a_change(&self) -> bool {
-        self.settling.hears_of_a_change()
+    pub fn restart_settling(&self) -> bool {
+        self.settling.restart_settling()
     }
 }
 
@@ -92,11 +92,12 @@ impl Settling {
         Self { changes: AtomicU64::new(0), changed: Notify::new() }
     }
 
-    fn hears_of_a_change(&self) -> bool {
+    fn restart_settling(&self) -> bool {
         let one_more = |changes| (changes != Self::OVER).then(|| changes + 1);
-        let heard = self.changes.fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_more).is_ok();
+        let is_waiting =
+            self.changes.fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_more).is_ok();
         self.changed.notify_one();
-        heard
+        is_waiting
     }
 
     /// The changes so far.

@@ -1,5 +1,5 @@
 //! One slot: the active version, the previous one, the candidate; and the moves between them. They are made here alone:
-//! the manager says what has happened.
+//! the supervisor says what has happened.
 
 mod candidate;
 mod examination;
@@ -47,9 +47,9 @@ pub struct Machine {
 /// What is known of the slot's files.
 #[derive(Debug)]
 enum Files {
-    /// The directory was not looked at since the start.
+    /// The directory was not scanned since the start.
     Unknown,
-    /// They looked so when they were last read or heard of; none where there are none.
+    /// The files as they were last read or reported; none where there are none.
     Seen(Option<Stamp>),
     /// They are to be examined again, although they did not change.
     Doubtful,
@@ -68,7 +68,7 @@ pub struct Live {
 /// What is to be done with a validated candidate.
 #[derive(Debug)]
 pub enum Proposal {
-    /// The operator asked for it: it becomes live.
+    /// The operator activated it: it becomes live.
     Activate(Box<Live>),
     /// It gets live calls first.
     Shadow { calls: u32 },
@@ -208,7 +208,7 @@ impl Machine {
     }
 
     /// Whether files that look so have to be examined. An examination that waits for its files to
-    /// stand still hears of a change, and no other begins.
+    /// stand still waits for this change too, and no other begins.
     pub fn must_examine(&mut self, stamp: Option<&Stamp>) -> bool {
         let is_as_before = match &self.files {
             // Where there are no files, there is something to do only if something of them runs.
@@ -216,17 +216,17 @@ impl Machine {
             Files::Seen(before) => before.as_ref() == stamp,
             Files::Doubtful => false,
         };
-        let is_heard = match &mut self.examination {
+        let is_restarted = match &mut self.examination {
             Some(examination) if !is_as_before => {
                 examination.forget_approval();
-                examination.hears_of_a_change()
+                examination.restart_settling()
             }
             Some(_) | None => false,
         };
-        if is_as_before || is_heard {
+        if is_as_before || is_restarted {
             self.files = Files::Seen(stamp.cloned());
         }
-        !is_as_before && !is_heard
+        !is_as_before && !is_restarted
     }
 
     /// Begins to examine the files.
@@ -509,7 +509,7 @@ mod tests {
         };
         assert_eq!(approval, Approval::ByOperator);
         machine.begin_examination(Cause::Order(approval));
-        assert!(!machine.must_examine(None), "the examination hears of the change");
+        assert!(!machine.must_examine(None), "the examination starts settling again");
         let examination = machine.examination.as_ref().expect("it goes on");
         assert_eq!(examination.approval(), Approval::ByRule);
     }

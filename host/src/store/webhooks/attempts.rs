@@ -1,4 +1,4 @@
-//! Tries: which deliveries are due, what came of each try, and what that says of its webhook.
+//! Attempts: which deliveries are due, how each attempt ended, and what that says of its webhook.
 
 use serde_json::Value;
 
@@ -15,9 +15,9 @@ pub struct Waiting {
     pub webhook: WebhookId,
     pub url: String,
     pub owner: WebhookOwner,
-    /// Whether it is told anything.
+    /// Whether events are posted to it.
     pub state: WebhookState,
-    /// Whether its last try failed.
+    /// Whether its last attempt failed.
     pub fails: bool,
     /// When the first of it is due.
     pub due: Timestamp,
@@ -26,28 +26,28 @@ pub struct Waiting {
 #[derive(Debug, Clone)]
 pub struct DueDelivery {
     pub event: EventId,
-    /// The body of every try.
+    /// The body of every attempt.
     pub body: String,
-    /// Tries before this one.
+    /// Attempts before this one.
     pub attempts: u32,
     /// Since when it waits.
     pub handed_out: Timestamp,
 }
 
-/// What came of one try.
+/// How one attempt ended.
 #[derive(Debug, Clone)]
-pub struct Tried {
+pub struct DeliveryAttempt {
     pub webhook: WebhookId,
     pub event: EventId,
     pub at: Timestamp,
-    /// The try, as the log shows it.
+    /// The attempt, as the log shows it.
     pub log: Value,
-    pub next: NextTry,
+    pub next: NextAttempt,
 }
 
-/// What follows a try.
+/// What follows an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NextTry {
+pub enum NextAttempt {
     /// Nothing: it was taken.
     None,
     /// Another one.
@@ -56,20 +56,23 @@ pub enum NextTry {
     Late(Timestamp),
     /// Nothing: it was the last one.
     Spent,
-    /// Nothing: the end point says that it is gone (410).
+    /// Nothing: the endpoint says that it is gone (410).
     Gone,
 }
 
-/// What tries say of their webhook, with what was known of it before.
+/// What attempts say of their endpoint, with what was known of it before.
 #[derive(Debug, Clone, Copy)]
-pub struct EndPointHealth {
+pub struct EndpointHistory {
     /// It has answered that it is gone (410).
     pub is_gone: bool,
-    /// A delivery has used up its tries, or its time.
+    /// A delivery has used up its attempts, or its time.
     pub has_given_up: bool,
     /// The first failure since the last success.
     pub failing_since: Option<Timestamp>,
 }
+
+/// Attempts that the log of a delivery keeps, its newest: a schedule has ten, and an owner may ask for more.
+const MAX_LOGGED_ATTEMPTS: u32 = 20;
 
 impl Store {
     /// The webhooks for which something waits, each with its first due time. It skips from webhook to
@@ -144,14 +147,14 @@ impl Store {
         rows.iter().map(read).collect()
     }
 
-    /// Writes what came of tries, in one transaction, and disables the webhooks for which there is a reason.
+    /// Writes how attempts ended, in one transaction, and disables the webhooks for which there is a reason.
     ///
     /// # Errors
     /// The database failed; nothing was written.
     pub async fn settle_deliveries(
         &self,
-        tried: &[Tried],
-        reason_to_disable: impl Fn(EndPointHealth) -> Option<String>,
+        attempts: &[DeliveryAttempt],
+        reason_to_disable: impl Fn(EndpointHistory) -> Option<String>,
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let mut tx = self.db.begin("settle_deliveries").await?;
@@ -159,20 +162,20 @@ impl Store {
             "-- settle_deliveries
              UPDATE webhook_deliveries
              SET state = $3, due_at = $4, attempts = attempts + 1,
-                 log = json_insert(CASE WHEN json_array_length(log) < 20 THEN log
+                 log = json_insert(CASE WHEN json_array_length(log) < $6 THEN log
                                         ELSE json_remove(log, '$[0]') END,
                                    '$[#]', json($5))
              WHERE webhook_id = $1 AND event_id = $2 AND state = 'pending'",
-            tried.iter().map(|it| {
+            attempts.iter().map(|it| {
                 let (state, due) = it.next.columns();
-                args![it.webhook, it.event, state, due, to_json(&it.log)]
+                args![it.webhook, it.event, state, due, to_json(&it.log), MAX_LOGGED_ATTEMPTS]
             }),
         )
         .run(&mut tx)
         .await?;
         let mut seen = std::collections::BTreeSet::new();
-        for it in tried.iter().filter(|it| seen.insert(it.webhook)) {
-            let of_it = tried.iter().filter(|other| other.webhook == it.webhook);
+        for it in attempts.iter().filter(|it| seen.insert(it.webhook)) {
+            let of_it = attempts.iter().filter(|other| other.webhook == it.webhook);
             let health = note_health(&mut tx, it.webhook, of_it).await?;
             if let Some(reason) = health.and_then(&reason_to_disable) {
                 disable(&mut tx, it.webhook, &reason, now).await?;
@@ -197,7 +200,7 @@ impl Store {
     }
 
     /// Makes deliveries due that wait for a moment of a clock which was ahead: at `now` what has not been
-    /// tried yet, for it was due when it was handed out, and at `latest` what is due after that. Answers
+    /// attempted yet, for it was due when it was handed out, and at `latest` what is due after that. Answers
     /// how many.
     pub async fn mend_due_deliveries(
         &self,
@@ -224,14 +227,15 @@ impl Store {
     }
 }
 
-/// What tries say of their webhook.
+/// Notes on the webhook what these attempts say of its endpoint.
 async fn note_health<'a>(
     tx: &mut Tx,
     webhook: WebhookId,
-    tried: impl Iterator<Item = &'a Tried> + Clone,
-) -> Result<Option<EndPointHealth>, StoreError> {
-    let taken = tried.clone().filter(|it| it.next == NextTry::None).map(|it| it.at.millis()).max();
-    let failed = tried.clone().map(|it| it.at.millis()).min();
+    attempts: impl Iterator<Item = &'a DeliveryAttempt> + Clone,
+) -> Result<Option<EndpointHistory>, StoreError> {
+    let taken =
+        attempts.clone().filter(|it| it.next == NextAttempt::None).map(|it| it.at.millis()).max();
+    let failed = attempts.clone().map(|it| it.at.millis()).min();
     let row = sql("-- note_health
          UPDATE webhooks SET succeeded_at = coalesce($2, succeeded_at),
                 failing_since = CASE WHEN $2 IS NOT NULL THEN NULL
@@ -243,14 +247,16 @@ async fn note_health<'a>(
     .optional(tx)
     .await?;
     let Some(row) = row else { return Ok(None) };
-    Ok(Some(EndPointHealth {
-        is_gone: tried.clone().any(|it| it.next == NextTry::Gone),
-        has_given_up: tried.clone().any(|it| matches!(it.next, NextTry::Spent | NextTry::Late(_))),
+    Ok(Some(EndpointHistory {
+        is_gone: attempts.clone().any(|it| it.next == NextAttempt::Gone),
+        has_given_up: attempts
+            .clone()
+            .any(|it| matches!(it.next, NextAttempt::Spent | NextAttempt::Late(_))),
         failing_since: column::<Option<i64>>(&row, "failing_since")?.map(Timestamp::from_millis),
     }))
 }
 
-impl NextTry {
+impl NextAttempt {
     fn columns(self) -> (&'static str, Option<i64>) {
         match self {
             Self::None => ("delivered", None),

@@ -30,18 +30,18 @@ const MAX_PARALLEL_TESTS: usize = 16;
 const MAX_PARALLEL_TESTS_OF_OWNER: usize = 4;
 
 #[derive(Debug, Clone, Default)]
-pub struct Wanted {
+pub struct WebhookFields {
     pub url: Option<String>,
     /// What its owner says about it.
     pub description: Option<String>,
     pub types: Option<Vec<String>>,
-    /// Whether it is told anything.
+    /// Whether events are posted to it.
     pub state: Option<WebhookState>,
 }
 
-/// What came of a test.
+/// How a test ended.
 #[derive(Debug)]
-pub struct Tested {
+pub struct TestOutcome {
     /// The event that was made up for it.
     pub event: EventId,
     /// Whether the endpoint took it.
@@ -76,7 +76,7 @@ pub enum WebhookError {
     Busy,
     #[error("there is no webhook `{0}`")]
     Missing(WebhookId),
-    /// It was handed no such event, or that was forgotten.
+    /// The webhook has no delivery of that event, or the delivery was deleted.
     #[error("the webhook has no delivery of `{0}`")]
     NoDelivery(EventId),
     /// Its secret does not open.
@@ -87,16 +87,16 @@ pub enum WebhookError {
 }
 
 impl Webhooks {
-    /// Makes a webhook that is told everything that happens from now on; answers it with its secret, which
-    /// is told this once.
+    /// Makes a webhook, to which all events from now on are posted. Answers the webhook with its secret, which is
+    /// shown this once.
     pub async fn create(
         &self,
         owner: WebhookOwner,
         url: &str,
-        wanted: Wanted,
+        wanted: WebhookFields,
     ) -> Result<(WebhookRow, Secret), WebhookError> {
         let url = self.guard.url(url)?.to_string();
-        let Wanted { description, types, .. } = wanted;
+        let WebhookFields { description, types, .. } = wanted;
         let (description, types) = (description.unwrap_or_default(), types.unwrap_or_default());
         check(Some(&description), Some(&types))?;
         let now = self.clock.now();
@@ -110,7 +110,11 @@ impl Webhooks {
         Ok((self.find(id).await?, secret))
     }
 
-    pub async fn change(&self, id: WebhookId, wanted: Wanted) -> Result<WebhookRow, WebhookError> {
+    pub async fn change(
+        &self,
+        id: WebhookId,
+        wanted: WebhookFields,
+    ) -> Result<WebhookRow, WebhookError> {
         let url = wanted.url.map(|it| self.guard.url(&it)).transpose()?;
         check(wanted.description.as_ref(), wanted.types.as_deref())?;
         let change = WebhookChange {
@@ -133,7 +137,7 @@ impl Webhooks {
         self.find(id).await
     }
 
-    /// Gives a webhook another secret, which is told this once; for 24 hours both sign, and it is not
+    /// Gives a webhook another secret, which is shown this once; for 24 hours both sign, and it is not
     /// rotated again.
     pub async fn rotate(&self, id: WebhookId) -> Result<(WebhookRow, Secret), WebhookError> {
         let (secret, now) = (Secret::random(), self.clock.now());
@@ -152,12 +156,11 @@ impl Webhooks {
         Ok(self.store.remove_webhook(id, "it is being deleted", BATCH, self.clock.now()).await?)
     }
 
-    /// Posts a test event now, also to a webhook that is disabled; answers what came of it. It is not
-    /// tried again.
-    /// An endpoint that does not accept it is no error.
-    pub async fn test(&self, id: WebhookId) -> Result<Tested, WebhookError> {
+    /// Posts a test event now, also to a webhook that is disabled; answers how it ended. It is not
+    /// attempted again. An endpoint that does not accept it is no error.
+    pub async fn test(&self, id: WebhookId) -> Result<TestOutcome, WebhookError> {
         let webhook = self.find(id).await?;
-        let _place = self.place(&webhook).ok_or(WebhookError::Busy)?;
+        let _permit = self.test_permit(&webhook).ok_or(WebhookError::Busy)?;
         let now = self.clock.now();
         let event = EventId::new(now);
         let body = body::of_test(id, now);
@@ -166,7 +169,7 @@ impl Webhooks {
         let state = if reply.is_taken() { DeliveryState::Delivered } else { DeliveryState::Failed };
         let test = TestDelivery { webhook: id, event, body: &body, log: &log, state };
         self.store.note_test(&test, now).await?;
-        Ok(Tested { event, delivered: reply.is_taken(), attempt: log })
+        Ok(TestOutcome { event, delivered: reply.is_taken(), attempt: log })
     }
 
     /// Makes a delivery due now, as if it were new: with the same identifier and body.
@@ -246,7 +249,7 @@ impl Webhooks {
     }
 
     /// One test of a webhook at a time, not too many of an owner, and not too many in all.
-    fn place(&self, webhook: &WebhookRow) -> Option<Place<'_>> {
+    fn test_permit(&self, webhook: &WebhookRow) -> Option<TestPermit<'_>> {
         let (id, owner) = (webhook.id, webhook.owner);
         let mut tests = self.tests.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let of_owner = tests.values().filter(|it| **it == owner).count();
@@ -257,17 +260,17 @@ impl Webhooks {
             return None;
         }
         tests.insert(id, owner);
-        Some(Place { webhooks: self, id })
+        Some(TestPermit { webhooks: self, id })
     }
 }
 
 /// A test under way.
-struct Place<'a> {
+struct TestPermit<'a> {
     webhooks: &'a Webhooks,
     id: WebhookId,
 }
 
-impl Drop for Place<'_> {
+impl Drop for TestPermit<'_> {
     fn drop(&mut self) {
         let tests = self.webhooks.tests.lock();
         tests.unwrap_or_else(std::sync::PoisonError::into_inner).remove(&self.id);

@@ -1,6 +1,6 @@
 //! Whether the disk knows a slot as it stands.
 
-/// Moves between the manager's rounds; a write is never under way in between.
+/// Moves between the supervisor's rounds; a write is never under way in between.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Saved {
     #[default]

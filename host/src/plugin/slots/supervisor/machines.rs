@@ -18,13 +18,13 @@ impl Machines {
         Self(machines)
     }
 
-    /// The machine of a slot; an empty one where nothing was ever heard of the slot.
+    /// The machine of a slot; an empty one where the slot is new.
     pub fn of(&mut self, slot: &SlotName) -> &mut Machine {
         let new = || Machine::new(slot.clone(), SlotState::default());
         self.0.entry(slot.clone()).or_insert_with(new)
     }
 
-    /// Whether the slot was heard of.
+    /// Whether the slot is known.
     pub fn has(&self, slot: &SlotName) -> bool {
         self.0.contains_key(slot)
     }

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use super::machine::{Machine, Written};
-use super::{Jobs, Manager, blocking, jobs};
+use super::{Jobs, SlotSupervisor, blocking, jobs};
 use crate::plugin::promotion::evidence::Evidence;
 use crate::plugin::runtime::kind::Kind;
 
-impl Manager {
+impl SlotSupervisor {
     /// What could not be written is written once more.
     pub(super) fn retry_saving(&mut self) {
         self.machines.all_mut().for_each(Machine::retry_saving);

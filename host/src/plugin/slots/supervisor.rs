@@ -1,4 +1,4 @@
-//! The one task that changes the active version: it hears of files, of the operator's commands and of
+//! The one task that changes the active version: it receives changes of files, the operator's commands and
 //! traps, and moves each slot's machine. Nothing is unloaded before its successor is validated.
 
 mod directory_watch;
@@ -41,13 +41,13 @@ pub use super::orders::{Command, Order, OrderError};
 pub use events::{Event, EventKind, Listener};
 pub use machine::{Live, Machine};
 
-/// How often the directory is looked at where the system reports nothing.
+/// How often the directory is scanned where the system reports no change.
 const SCAN_INTERVAL: Duration = Duration::from_secs(1);
 /// Characters of a reason that are shown.
 const MAX_REASON_CHARS: usize = 1_000;
 
 #[derive(Debug)]
-pub struct Manager {
+pub struct SlotSupervisor {
     plugins: Arc<Plugins>,
     machines: Machines,
     commands: mpsc::Receiver<Command>,
@@ -55,14 +55,14 @@ pub struct Manager {
     scan_errors: OnceAMinute<(ErrorKind, Option<i32>)>,
     judging: Judging,
     listener: Listener,
-    told_traps: HashMap<SlotName, Instant>,
+    trap_events: HashMap<SlotName, Instant>,
     /// Whether a slot has changed since components were last forgotten.
     is_untidy: bool,
 }
 
 type Jobs = FuturesUnordered<BoxFuture<'static, (SlotName, u64, JobOutcome)>>;
 
-impl Manager {
+impl SlotSupervisor {
     /// The task over machines as the start left them.
     pub fn new(
         plugins: Arc<Plugins>,
@@ -71,8 +71,8 @@ impl Manager {
         traps: mpsc::Receiver<FailureReport>,
     ) -> Self {
         let (judging, listener) = (Judging::default(), Listener::default());
-        let told_traps = HashMap::new();
-        let mut manager = Self {
+        let trap_events = HashMap::new();
+        let mut supervisor = Self {
             plugins,
             machines: Machines::new(machines),
             commands,
@@ -80,11 +80,11 @@ impl Manager {
             scan_errors: OnceAMinute::default(),
             judging,
             listener,
-            told_traps,
+            trap_events,
             is_untidy: true,
         };
-        manager.publish_all();
-        manager
+        supervisor.publish_all();
+        supervisor
     }
 
     /// Runs until `stop`. The impact of a new plugin is found out by the evidence.
