@@ -17,6 +17,7 @@ const HOURS = Array.from({ length: 24 }, (_, i) => i)
 
 const numberingSystems = read('cldr-core/supplemental/numberingSystems.json').supplemental.numberingSystems
 const dayPeriodRules = read('cldr-core/supplemental/dayPeriods.json').supplemental.dayPeriodRuleSet
+const likely = read('cldr-core/supplemental/likelySubtags.json').supplemental.likelySubtags
 const currencyData = read('cldr-core/supplemental/currencyData.json').supplemental.currencyData
 
 // Currencies that are or were lately legal tender somewhere.
@@ -109,11 +110,17 @@ const common = Object.fromEntries(CURRENCIES.map(code => {
 const signs = (own, others) => CURRENCIES.filter(it => own[it] !== others[it]).map(it => `${it}=${own[it]}`).join('|')
 
 // A region without conventions of its own writes as the most similar ones of its language.
-const WEIGHTS = { zero: 20, decimal: 5, group: 5, money_decimal: 5, dates: 4, times: 3, months: 3 }
+const WEIGHTS = { zero: 20, order: 10, decimal: 5, group: 5, money_decimal: 5, clock: 3, months: 3 }
+const features = fields => ({
+  ...fields,
+  order: [...new Set(fields.dates.split('|').at(-1).replace(/[^dMy]/g, ''))].join(''),
+  clock: /[aB]/.test(fields.times),
+})
 function nearest(fields, candidates) {
-  const likeness = other => Object.keys(fields).reduce((sum, key) =>
-    sum + (JSON.stringify(fields[key]) === JSON.stringify(other[key]) ? WEIGHTS[key] ?? 1 : 0), 0)
-  return candidates.map(it => [likeness(it.fields), it]).sort((a, b) => b[0] - a[0])[0][1]
+  const wanted = features(fields)
+  const likeness = other => Object.keys(wanted).reduce((sum, key) =>
+    sum + (JSON.stringify(wanted[key]) === JSON.stringify(other[key]) ? WEIGHTS[key] ?? 1 : 0), 0)
+  return candidates.map(it => [likeness(features(it.fields)), it]).sort((a, b) => b[0] - a[0])[0][1]
 }
 const regions = []
 for (const language of new Set(all.map(it => it.tag.split('-')[0]))) {
@@ -122,7 +129,9 @@ for (const language of new Set(all.map(it => it.tag.split('-')[0]))) {
   for (const directory of directories.filter(it => it.startsWith(`${language}-`))) {
     const parts = directory.split('-').filter(it => it.length !== 4 && it === it.toUpperCase() || it === language)
     if (parts.length !== 2 || candidates.some(it => it.tag === parts.join('-'))) continue
-    // A language that is written in two scripts has its regions under the usual one too.
+    // Where a language has two scripts, the tag without one means that of `likelySubtags`.
+    const script = directory.split('-').find(it => it.length === 4)
+    if (script !== undefined && !likely[parts.join('-')]?.includes(`-${script}-`)) continue
     const found = nearest(conventions(directory), candidates)
     if (found.tag !== language) regions.push([parts.join('-'), found.tag])
   }

@@ -21,9 +21,6 @@ use std::borrow::Cow;
 use conventions::{EN, LOCALES, REGIONS};
 use plural::Operands;
 
-#[cfg(test)]
-pub use conventions::CLDR;
-
 /// The language and region that a message is written for.
 #[derive(Debug, Clone)]
 pub struct Locale {
@@ -242,6 +239,12 @@ impl Tag {
             },
         }
     }
+}
+
+/// The locales that have conventions of their own.
+#[cfg(test)]
+pub fn tags() -> impl Iterator<Item = &'static str> {
+    LOCALES.iter().map(|(tag, _)| *tag)
 }
 
 #[cfg(test)]

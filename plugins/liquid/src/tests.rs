@@ -2,6 +2,8 @@
 
 mod data;
 mod hostile;
+mod locales;
+mod messages;
 mod output;
 mod source;
 mod speed;

@@ -1,7 +1,8 @@
 //! Locales against `Intl` of Node.js, which has the whole of ICU (`cldr/cases.mjs`), and what no other
 //! implementation decides for us.
 
-use super::{CLDR, Decimal, LOCALES, Locale, REGIONS, plural};
+use super::conventions::CLDR;
+use super::{Decimal, LOCALES, Locale, REGIONS, plural};
 use crate::value::Value;
 use crate::{Compiled, Part, RenderError, Source, Template, Undefined};
 
