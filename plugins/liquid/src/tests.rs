@@ -5,6 +5,7 @@ mod hostile;
 mod locales;
 mod messages;
 mod output;
+mod readme;
 mod source;
 mod speed;
 mod variables;

@@ -34,15 +34,32 @@ pub fn money<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {
     let Some(amount) = minor_units(&it, "money")? else { return Ok(Value::Nil) };
     let code = code(args);
     let digits = iso_digits(&code);
-    let amount = Decimal::of_minor(amount, digits);
     if let Some(locale) = args.locale {
-        return Ok(locale::amount(amount, locale, locale::sign(locale, &code), digits).into());
+        let sign = locale::sign(locale, &code);
+        let amount = Decimal::of_minor(amount, digits);
+        return Ok(locale::amount(amount, locale, sign, digits).into());
     }
-    let sign = SIGNS.iter().find(|(it, _)| *it == code).map(|(_, sign)| (*sign).to_owned());
-    let sign = sign.unwrap_or_else(|| if code.is_empty() { code } else { code + " " });
-    let minus = if amount.is_negative { "-" } else { "" };
-    let amount = Decimal { is_negative: false, ..amount };
-    Ok(format!("{minus}{sign}{}", locale::amount(amount, &ENGLISH, "", digits)).into())
+    let plain = format!("{code}{}", if code.is_empty() { "" } else { " " });
+    let sign = SIGNS.iter().find(|(it, _)| *it == code).map_or(plain.as_str(), |(_, sign)| sign);
+    let minus = if amount < 0 { "-" } else { "" };
+    Ok(format!("{minus}{sign}{}", pointed(amount.unsigned_abs(), digits)).into())
+}
+
+fn pointed(amount: u64, digits: usize) -> String {
+    let text = format!("{amount:0>width$}", width = digits + 1);
+    let (whole, fraction) = text.split_at(text.len() - digits);
+    let mut out = String::new();
+    for (i, c) in whole.chars().enumerate() {
+        if i > 0 && (whole.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(c);
+    }
+    if digits > 0 {
+        out.push('.');
+        out.push_str(fraction);
+    }
+    out
 }
 
 /// With the code of the currency, which means one currency only.
