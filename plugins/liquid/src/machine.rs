@@ -4,10 +4,14 @@ mod call;
 mod eval;
 mod exec;
 mod iterate;
+mod message;
 
 use std::rc::Rc;
 
 use crate::ast::SourceOffset;
+use crate::compile::Compiled;
+use crate::locale::Locale;
+use crate::messages::Messages;
 use crate::mode::Mode;
 use crate::plaintext::of_markup;
 use crate::template::Undefined;
@@ -95,6 +99,8 @@ pub struct Machine<'a> {
     now_unix_ms: u64,
     /// [`Undefined::Nil`] prints objects and arrays; otherwise they are of the wrong type.
     undefined: Undefined,
+    locale: Option<&'a Locale>,
+    messages: &'a Messages,
     pub missing: Vec<String>,
     /// How many conditions around ask for a value that they do not print.
     unprinted: u32,
@@ -103,13 +109,15 @@ pub struct Machine<'a> {
 
 impl<'a> Machine<'a> {
     pub fn new(
-        partials: &'a Partials,
+        compiled: &'a Compiled,
         data: Rc<Object<'a>>,
         now_unix_ms: u64,
-        undefined: Undefined,
+        locale: Option<&'a Locale>,
     ) -> Self {
         Self {
-            partials,
+            partials: &compiled.partials,
+            messages: &compiled.messages,
+            locale,
             data,
             locals: Vec::new(),
             scopes: Vec::new(),
@@ -121,7 +129,7 @@ impl<'a> Machine<'a> {
             mode: Mode::Text,
             depth: 0,
             now_unix_ms,
-            undefined,
+            undefined: compiled.undefined,
             missing: Vec::new(),
             unprinted: 0,
             wrong: Vec::new(),
