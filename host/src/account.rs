@@ -5,6 +5,8 @@ pub mod ip_network;
 pub mod key;
 pub mod plan;
 
+use std::str::FromStr;
+
 use serde::{Deserialize, Serialize};
 
 use crate::clock::Timestamp;
@@ -58,4 +60,29 @@ pub enum AccountState {
     Active,
     /// The operator has stopped it; no plugin can lift that.
     Suspended,
+}
+
+impl AccountState {
+    /// The word in the database and in answers.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Suspended => "suspended",
+        }
+    }
+}
+
+/// A word that is no state of an account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("must be active or suspended")]
+pub struct UnknownState;
+
+impl FromStr for AccountState {
+    type Err = UnknownState;
+
+    fn from_str(word: &str) -> Result<Self, UnknownState> {
+        let known = [Self::Active, Self::Suspended].into_iter();
+        known.clone().find(|it| it.as_str() == word).ok_or(UnknownState)
+    }
 }

@@ -1,20 +1,26 @@
 //! HTTP with JSON: the first of the two listeners. The API parses, asks the journey, and maps the answer; it decides
 //! nothing.
 
+mod account_scope;
+mod accounts;
 mod admin;
 mod batch;
 mod body;
 mod brand;
 pub mod client;
 pub mod control_token;
+mod credits;
 mod decisions;
 mod domains;
+mod fields;
 mod header_checks;
 mod health;
+mod keys;
 pub mod lists;
 mod messages;
 mod openapi;
 pub mod operator;
+mod plans;
 mod plugins;
 pub mod problem;
 mod query;
@@ -81,6 +87,16 @@ fn routes() -> Router<Api> {
     Router::new()
         .route("/messages/send", post(send::send))
         .route("/messages/send/batch", post(batch::send_batch))
+        .route("/v1/account", get(accounts::show_own).patch(accounts::change_own))
+        .route("/v1/accounts", get(accounts::list).post(accounts::create))
+        .route("/v1/accounts/{account}", get(accounts::show).patch(accounts::change))
+        .route("/v1/plans", get(plans::list))
+        .route("/v1/keys", get(keys::list).post(keys::create))
+        .route("/v1/keys/{key}", get(keys::show).patch(keys::change))
+        .route("/v1/keys/{key}/deactivate", post(keys::deactivate))
+        .route("/v1/credits", get(credits::show))
+        .route("/v1/credits/ledger", get(credits::ledger))
+        .route("/v1/credits/grants", post(credits::grant))
         .route("/v1/brand", get(brand::show).patch(brand::change))
         .route("/v1/domains", get(domains::list).post(domains::add))
         .route("/v1/domains/{domain}", get(domains::show).delete(domains::delete))

@@ -46,7 +46,7 @@ enum Command {
     /// Open, list, show and change accounts
     #[command(subcommand)]
     Account(account::AccountCommand),
-    /// Make, list and switch off API keys
+    /// Make, list, change and switch off API keys
     #[command(subcommand)]
     Key(key::KeyCommand),
     /// Publish, list and show templates

@@ -18,6 +18,7 @@ pub mod trust;
 
 pub mod delivery;
 pub mod journey;
+pub mod management;
 pub mod upkeep;
 pub mod webhooks;
 

@@ -23,6 +23,7 @@ mod idempotency;
 mod keys;
 mod limits;
 mod mail;
+mod management;
 mod messages;
 mod openapi_fuzz;
 mod ops;

@@ -23,7 +23,7 @@ async fn schemathesis_finds_nothing() {
     // It tries every operation without a key, and that is not to be slowed down.
     let server = Server::start(Launch::asking(&dns).with("limits", "failed_logins", "1000000"));
     let folder = server.scratch("fuzz");
-    configure(&folder, &things(&server).await);
+    configure(&folder, &things(&server).await, &own_key(&server).await);
     let (url, key) = (server.url().to_owned(), server.key().to_owned());
     let ran = tokio::task::spawn_blocking(move || run(&python, &folder, &url, &key)).await;
     let Output { status, stdout, .. } = ran.expect("it ends");
@@ -37,6 +37,8 @@ async fn schemathesis_finds_nothing() {
     let domain = ["domain", "add", "--account", &account, "after.test", "--sandbox"];
     drop(server.cli(&domain));
     let after = with(message("after@example.com"), "from", json!("me@after.test"));
+    // The brand may be another by now.
+    let after = with(after, "data", json!({"code": "481 902", "product_name": "Tern & Co"}));
     server.send(server.key(), &after).await.message_id();
     server.wait_for_mail_to("after@example.com").await;
     Database::of(&server).await.assert_sound().await;
@@ -59,6 +61,9 @@ async fn things(server: &Server) -> Vec<(&'static str, Vec<String>)> {
     post("/v1/suppressions", json!({"address": "gone@example.com"})).await;
     post("/v1/domains", json!({"name": "fuzzed.example"})).await;
     let webhook = post("/v1/webhooks", json!({"url": "https://fuzzed.example/hook"})).await;
+    let spare = post("/v1/keys", json!({"name": "Fuzzed"})).await;
+    let opened = post("/v1/accounts", json!({"name": "Fuzzed"})).await;
+    let id = |it: &Value| it["id"].as_str().into_iter().map(str::to_owned).collect();
     let slots = server.request(Method::GET, "/v1/plugins").header("x-api-key", key);
     let slots = server.answer(slots).await.body;
     let slots = slots["data"].as_array().expect("slots").iter();
@@ -66,13 +71,24 @@ async fn things(server: &Server) -> Vec<(&'static str, Vec<String>)> {
         ("id", messages),
         ("address", vec!["gone@example.com".to_owned()]),
         ("domain", vec!["fuzzed.example".to_owned()]),
-        ("webhook", webhook["id"].as_str().into_iter().map(str::to_owned).collect()),
+        ("webhook", id(&webhook)),
+        ("key", id(&spare)),
+        ("account", id(&opened)),
         ("slot", slots.filter_map(|it| it["slot"].as_str()).map(str::to_owned).collect()),
     ]
 }
 
+/// The identifier of the key that all requests are made with.
+async fn own_key(server: &Server) -> String {
+    let keys = server.get_as(server.key(), "/v1/keys").await.body;
+    let keys = keys["data"].as_array().expect("keys").iter();
+    let is_own = |it: &&Value| it["prefix"].as_str().is_some_and(|it| server.key().starts_with(it));
+    let id = keys.into_iter().find(is_own).and_then(|it| it["id"].as_str());
+    id.expect("it sees itself").to_owned()
+}
+
 /// The configuration, and these things as dictionaries.
-fn configure(folder: &Path, things: &[(&str, Vec<String>)]) {
+fn configure(folder: &Path, things: &[(&str, Vec<String>)], own_key: &str) {
     fs::create_dir_all(folder).expect("a folder");
     let read = |name: &str| fs::read_to_string(Path::new(FOLDER).join(name)).expect("readable");
     let mut toml = read("schemathesis.toml");
@@ -86,7 +102,8 @@ fn configure(folder: &Path, things: &[(&str, Vec<String>)]) {
         toml = format!("{toml}\"path.{name}\" = {bound}\n");
     }
     fs::write(folder.join("schemathesis.toml"), toml).expect("written");
-    fs::write(folder.join("hooks.py"), read("hooks.py")).expect("written");
+    let hooks = read("hooks.py").replace("{own key}", own_key);
+    fs::write(folder.join("hooks.py"), hooks).expect("written");
 }
 
 fn run(python: &Path, folder: &Path, url: &str, key: &str) -> Output {

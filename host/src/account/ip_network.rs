@@ -37,6 +37,15 @@ impl IpNetwork {
     }
 }
 
+impl IpNetwork {
+    /// Whether every address of the other network lies in this one.
+    #[must_use]
+    pub fn covers(&self, other: &Self) -> bool {
+        let is_one_family = self.address.is_ipv4() == other.address.is_ipv4();
+        is_one_family && self.prefix <= other.prefix && self.contains(other.address)
+    }
+}
+
 impl FromStr for IpNetwork {
     type Err = InvalidNetwork;
 
@@ -81,6 +90,16 @@ mod tests {
         assert!(!network.contains("192.0.3.7".parse().expect("ip")));
         assert!("0.0.0.0/0".parse::<IpNetwork>().expect("valid").contains([9, 9, 9, 9].into()));
         assert!("10.0.0.0/33".parse::<IpNetwork>().is_err());
+        for (wide, narrow) in [
+            ("192.0.2.0/24", "192.0.2.7"),
+            ("0.0.0.0/0", "192.0.2.0/24"),
+            ("::/0", "2001:db8::/32"),
+        ] {
+            let [wide, narrow]: [IpNetwork; 2] =
+                [wide, narrow].map(|it| it.parse().expect("valid"));
+            assert!(wide.covers(&wide) && wide.covers(&narrow) && !narrow.covers(&wide));
+        }
+        assert!(!"::/0".parse::<IpNetwork>().expect("valid").covers(&network), "another family");
         let mapped: IpNetwork = "::ffff:127.0.0.1".parse().expect("valid");
         assert!(mapped.contains([127, 0, 0, 1].into()));
     }

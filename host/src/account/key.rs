@@ -96,6 +96,13 @@ pub struct KeyHash(pub [u8; 32]);
 #[error("not an API key of the form wx_live_<8>_<32>")]
 pub struct MalformedKey;
 
+/// A word that is no mode, or no scope.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("must be {known}")]
+pub struct UnknownWord {
+    known: String,
+}
+
 impl PresentedKey {
     /// A new random key.
     #[must_use]
@@ -160,6 +167,8 @@ impl fmt::Debug for PresentedKey {
 }
 
 impl Mode {
+    pub const ALL: [Self; 2] = [Self::Live, Self::Test];
+
     /// The word in the key's text and in the database.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -171,6 +180,8 @@ impl Mode {
 }
 
 impl Scope {
+    pub const ALL: [Self; 3] = [Self::Send, Self::Admin, Self::Operator];
+
     /// The word in the database and in answers.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -179,6 +190,36 @@ impl Scope {
             Scope::Admin => "admin",
             Scope::Operator => "operator",
         }
+    }
+}
+
+impl FromStr for Mode {
+    type Err = UnknownWord;
+
+    fn from_str(word: &str) -> Result<Self, UnknownWord> {
+        let known = Self::ALL.into_iter();
+        known
+            .clone()
+            .find(|it| it.as_str() == word)
+            .ok_or_else(|| UnknownWord::of(known.map(Self::as_str)))
+    }
+}
+
+impl FromStr for Scope {
+    type Err = UnknownWord;
+
+    fn from_str(word: &str) -> Result<Self, UnknownWord> {
+        let known = Self::ALL.into_iter();
+        known
+            .clone()
+            .find(|it| it.as_str() == word)
+            .ok_or_else(|| UnknownWord::of(known.map(Self::as_str)))
+    }
+}
+
+impl UnknownWord {
+    fn of(known: impl Iterator<Item = &'static str>) -> Self {
+        Self { known: known.collect::<Vec<_>>().join(" or ") }
     }
 }
 

@@ -19,14 +19,11 @@ pub enum Billing {
     Paid,
 }
 
-/// The plans of the built-in plan policy, lowest first.
-const BUILTIN_PLANS: [&str; 5] = ["free", "starter", "pro", "business", "enterprise"];
-
 /// A text that cannot be the name of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` cannot be a plan: 1 to 32 of a-z, 0-9 and -; the built-in policy knows {known}",
-    known = BUILTIN_PLANS.join(", ")
+    known = Plan::BUILTIN.join(", ")
 )]
 pub struct BadPlanName(String);
 
@@ -44,12 +41,8 @@ impl FromStr for Plan {
 }
 
 impl Plan {
-    /// The plans of the built-in plan policy, where this is none of them: a plan of the operator's own
-    /// policy, or a typing error.
-    #[must_use]
-    pub fn unlike(&self) -> Option<&'static [&'static str]> {
-        (!BUILTIN_PLANS.contains(&self.name.as_str())).then_some(BUILTIN_PLANS.as_slice())
-    }
+    /// The plans of the built-in plan policy, lowest first.
+    pub const BUILTIN: [&str; 5] = ["free", "starter", "pro", "business", "enterprise"];
 
     /// The plan of that name, as it was stored: only `free` is not paid for.
     #[must_use]

@@ -28,6 +28,21 @@ use crate::webhooks::body::WebhookEvent;
         super::health::alive,
         super::health::ready,
         super::health::metrics,
+        super::accounts::show_own,
+        super::accounts::change_own,
+        super::accounts::list,
+        super::accounts::create,
+        super::accounts::show,
+        super::accounts::change,
+        super::plans::list,
+        super::keys::list,
+        super::keys::create,
+        super::keys::show,
+        super::keys::change,
+        super::keys::deactivate,
+        super::credits::show,
+        super::credits::ledger,
+        super::credits::grant,
         super::brand::show,
         super::brand::change,
         super::domains::list,
@@ -87,8 +102,9 @@ const ABOUT_KEYS: &str = "\
 An API key. Its scopes say what it may do: `send` sends, `admin` manages its account, `operator` manages \
 the server. A live key (`wx_live_…`) sees everything of its account. A test key (`wx_test_…`) sends to \
 the sandbox inbox only. With the scope `admin` it lists, shows, cancels, retries and resends messages \
-that test keys have sent (those of live keys are 404), and it reads sender domains and the brand; \
-changes of these, suppressions and webhooks are 403. A test key never has the scope `operator`.";
+that test keys have sent (those of live keys are 404), and it reads sender domains, the \
+brand, the account and its balance, sees test keys and makes them; changes of the others, suppressions and webhooks are \
+403. A test key never has the scope `operator`.";
 
 struct Security;
 

@@ -1,12 +1,17 @@
 //! What the API answers: handlers make these values, and `/openapi.json` describes their types. What
 //! requests hold and what is posted to webhooks is described here too.
 
+mod account;
 mod brand;
+mod credit;
 mod domain;
 mod health;
+mod key;
+mod management;
 mod message;
 mod operator;
 mod page;
+mod plan;
 mod problem;
 mod queue;
 mod reference;
@@ -16,20 +21,27 @@ mod send;
 mod suppression;
 mod webhook;
 
+pub use account::{Account, AccountPage};
 pub use brand::Brand;
+pub use credit::{Balance, Grant, LedgerEntry, LedgerPage};
 pub use domain::{DeletedDomain, Domain, DomainSummary};
 pub use health::{Health, HealthInDetail};
+pub use key::{Key, KeyPage, NewKey};
+pub use management::{
+    ChangeAccount, ChangeKey, ChangeOwnAccount, CreateAccount, CreateGrant, CreateKey,
+};
 pub use message::{Attempt, AttemptList, Event, EventList, Message, MessagePage, MessageSummary};
 pub use operator::{DecisionRecord, Impact, Installed, LogPage, Slot};
 pub use page::{Listing, Page};
+pub use plan::PlanList;
 pub use problem::{Fault, Problem};
 pub use queue::{Audience, QueuedDomain, QueuedMessage};
 pub use reference::{
     Component, ComponentOrNothing, Count, DecisionOrMessage, ImpactRule, Limit, SlotRef,
 };
 pub use refusals::{
-    BrandRefusals, ChangeRefusals, OperatorChangeRefusals, OperatorReadRefusals, ReadRefusals,
-    Refusals, ResendRefusals, StateRefusals,
+    BrandRefusals, ChangeRefusals, GrantRefusals, KeyRefusals, OperatorChangeRefusals,
+    OperatorReadRefusals, ReadRefusals, Refusals, ResendRefusals, StateRefusals,
 };
 pub use request::{
     AddDomain, Attachment, ChangeBrand, ChangeWebhook, CreateWebhook, IdempotencyKey,

@@ -8,10 +8,12 @@ use serde_json::{Value, json};
 use super::error::CliError;
 use super::open::Target;
 use super::output::{Output, text};
-use crate::account::plan::{Billing, Plan};
-use crate::account::{Account, AccountState};
-use crate::api::shapes::Brand;
+use crate::account::AccountState;
+use crate::account::plan::Plan;
+use crate::api::shapes;
 use crate::id::AccountId;
+use crate::management::Change;
+use crate::management::accounts::{self, AccountChange, NewAccount, PlanChoice};
 use crate::message::address::EmailAddress;
 use crate::store::AccountRow;
 
@@ -52,10 +54,13 @@ pub enum AccountCommand {
         #[command(flatten)]
         target: Target,
     },
-    /// Change the plan, the default sender or the strictness of an account
+    /// Change the name, the plan, the default sender or the strictness of an account
     Update {
         /// `acc_…`
         id: AccountId,
+        /// What a person calls it
+        #[arg(long)]
+        name: Option<String>,
         /// Its plan
         #[arg(long)]
         plan: Option<Plan>,
@@ -93,109 +98,65 @@ pub async fn run(command: AccountCommand) -> Result<(), CliError> {
     match command {
         AccountCommand::Create { name, plan, own_plan, sender, strict, brand, target } => {
             let changes = brand.changes()?;
-            if !own_plan {
-                refuse_unknown(&plan, &target).await?;
+            accounts::check_name(&name)?;
+            let plan = choice(plan, own_plan);
+            // Before a new store is made: a typing error leaves none behind.
+            match target.open().await {
+                Ok(_) => {}
+                Err(CliError::NoStore(_)) => plan.check(None, &[]).await?,
+                Err(error) => return Err(error),
             }
             let opened = target.open_or_make().await?;
+            let new = NewAccount { name, plan, sender, strict };
             let now = opened.clock.now();
-            let account = Account { sender, strict, ..Account::new(&name, plan, now) };
-            opened.store.create_account(&account).await?;
-            if !changes.is_empty() {
-                opened.store.change_brand(account.id, &changes).await?;
-            }
-            show(&opened.store.account(account.id, now).await?, target.output);
+            let row = accounts::create(&opened.store, new, &changes, &[], now).await?;
+            show(row, target.output);
             Ok(())
         }
         AccountCommand::List { target } => {
             let opened = target.open().await?;
             let rows = opened.store.accounts(opened.clock.now()).await?;
-            target.output.list(&rows.iter().map(to_json).collect::<Vec<_>>(), line);
+            let rows = rows.into_iter().map(|row| json!(shapes::Account::from(row)));
+            target.output.list(&rows.collect::<Vec<_>>(), line);
             Ok(())
         }
-        AccountCommand::Show { id, target } => change(id, &target, |_| {}).await,
+        AccountCommand::Show { id, target } => {
+            let opened = target.open().await?;
+            show(opened.store.account(id, opened.clock.now()).await?, target.output);
+            Ok(())
+        }
         AccountCommand::Brand(command) => command.run().await,
-        AccountCommand::Update { id, plan, own_plan, sender, strict, target } => {
-            if let Some(plan) = plan.as_ref().filter(|_| !own_plan) {
-                refuse_unknown(plan, &target).await?;
-            }
-            change(id, &target, |account| {
-                if let Some(plan) = plan {
-                    account.plan = plan;
-                }
-                if sender.is_some() {
-                    account.sender = sender;
-                }
-                account.strict = strict.unwrap_or(account.strict);
-            })
-            .await
+        AccountCommand::Update { id, name, plan, own_plan, sender, strict, target } => {
+            let plan = plan.map(|plan| choice(plan, own_plan));
+            let sender = sender.map_or(Change::Keep, Change::Set);
+            change(id, &target, AccountChange { name, plan, sender, strict, state: None }).await
         }
         AccountCommand::Deactivate { id, target } => {
-            change(id, &target, |it| it.state = AccountState::Suspended).await
+            let state = Some(AccountState::Suspended);
+            change(id, &target, AccountChange { state, ..AccountChange::default() }).await
         }
         AccountCommand::Activate { id, target } => {
-            change(id, &target, |it| it.state = AccountState::Active).await
+            let state = Some(AccountState::Active);
+            change(id, &target, AccountChange { state, ..AccountChange::default() }).await
         }
     }
 }
 
-/// A typing error would count as a paid plan, so a plan that no account has and the built-in policy
-/// does not know is one only if the operator says so.
-async fn refuse_unknown(plan: &Plan, target: &Target) -> Result<(), CliError> {
-    let Some(known) = plan.unlike() else { return Ok(()) };
-    let is_used = match target.open().await {
-        Ok(opened) => {
-            let accounts = opened.store.accounts(opened.clock.now()).await?;
-            accounts.iter().any(|row| row.account.plan == *plan)
-        }
-        Err(CliError::NoStore(_)) => false,
-        Err(error) => return Err(error),
-    };
-    if is_used {
-        return Ok(());
-    }
-    Err(CliError::UnknownPlan { plan: plan.name.clone(), known: known.join(", ") })
+fn choice(plan: Plan, own_plan: bool) -> PlanChoice {
+    if own_plan { PlanChoice::Own(plan) } else { PlanChoice::Known(plan) }
 }
 
-async fn change(
-    id: AccountId,
-    target: &Target,
-    change: impl FnOnce(&mut Account),
-) -> Result<(), CliError> {
+async fn change(id: AccountId, target: &Target, change: AccountChange) -> Result<(), CliError> {
     let opened = target.open().await?;
-    let mut row = opened.store.account(id, opened.clock.now()).await?;
-    let before = row.account.clone();
-    change(&mut row.account);
-    if row.account != before {
-        opened.store.update_account(&row.account).await?;
-        if row.account.state == AccountState::Active {
-            opened.store.requeue_of_account(id).await?;
-        }
-    }
-    show(&row, target.output);
+    let now = opened.clock.now();
+    let row = accounts::change(&opened.store, None, id, change, &[], now).await?;
+    show(row, target.output);
     Ok(())
 }
 
-fn show(row: &AccountRow, output: Output) {
-    let value = to_json(row);
+fn show(row: AccountRow, output: Output) {
+    let value = json!(shapes::Account::from(row));
     output.one(&value, || line(&value));
-}
-
-fn to_json(row: &AccountRow) -> Value {
-    let account = &row.account;
-    json!({
-        "id": account.id,
-        "name": account.name,
-        "plan": account.plan.name,
-        "paid": account.plan.billing == Billing::Paid,
-        "state": account.state,
-        "sender": account.sender,
-        "strict": account.strict,
-        "brand": Brand::from(&account.brand),
-        "balance": row.balance,
-        "sentToday": row.sent_today,
-        "sentLast30Days": row.sent_month,
-        "createdAt": account.created_at.rfc3339(),
-    })
 }
 
 fn line(value: &Value) -> String {

@@ -1,12 +1,14 @@
 //! `waxwing credits`.
 
 use clap::Subcommand;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::error::CliError;
 use super::open::Target;
-use crate::credit::{Credits, EntryKind};
+use crate::api::shapes::{Grant, LedgerEntry};
+use crate::credit::Credits;
 use crate::id::AccountId;
+use crate::management::credits::{self, GrantRequest};
 use crate::store::LedgerRow;
 
 /// Grant credits, show balance and ledger.
@@ -18,10 +20,9 @@ pub enum CreditsCommand {
         #[arg(long)]
         account: AccountId,
         /// How many, from 1
-        #[arg(value_parser = clap::value_parser!(i64).range(1..=1_000_000_000_000))]
         amount: i64,
         /// Why; stands in the ledger
-        #[arg(long, default_value = "granted by the operator")]
+        #[arg(long, default_value = credits::NO_REASON)]
         reason: String,
         #[command(flatten)]
         target: Target,
@@ -44,21 +45,18 @@ pub async fn run(command: CreditsCommand) -> Result<(), CliError> {
     match command {
         CreditsCommand::Grant { account, amount, reason, target } => {
             let opened = target.open().await?;
-            let now = opened.clock.now();
-            opened.store.account(account, now).await?;
-            let (kind, amount) = (EntryKind::Grant, Credits(amount));
-            let balance = opened.store.add_credits(account, kind, amount, &reason, now).await?;
-            let value = json!({"accountId": account, "granted": amount, "balance": balance});
-            target
-                .output
-                .one(&value, || format!("{account}  +{}  balance {}", amount.0, balance.0));
+            let request = GrantRequest { account, amount, reason, idempotency: None };
+            let balance = credits::grant(&opened.store, request, opened.clock.now()).await?.balance;
+            let value = json!(Grant::new(account, Credits(amount), balance));
+            target.output.one(&value, || format!("{account}  +{amount}  balance {}", balance.0));
         }
         CreditsCommand::Show { account, limit, target } => {
             let opened = target.open().await?;
             let row = opened.store.account(account, opened.clock.now()).await?;
             let ledger = opened.store.ledger(account, limit).await?;
+            let entries = ledger.iter().map(LedgerEntry::from);
             let value = json!({"accountId": account, "balance": row.balance,
-                "ledger": ledger.iter().map(to_json).collect::<Vec<_>>()});
+                "ledger": entries.collect::<Vec<_>>()});
             target.output.one(&value, || {
                 let entries: Vec<String> = ledger.iter().map(entry).collect();
                 format!("{account}  balance {}\n{}", row.balance.0, entries.join("\n"))
@@ -66,17 +64,6 @@ pub async fn run(command: CreditsCommand) -> Result<(), CliError> {
         }
     }
     Ok(())
-}
-
-fn to_json(row: &LedgerRow) -> Value {
-    json!({
-        "kind": row.kind,
-        "amount": row.amount,
-        "messages": row.messages,
-        "messageId": row.message_id,
-        "reason": row.reason,
-        "at": row.at.rfc3339(),
-    })
 }
 
 fn entry(row: &LedgerRow) -> String {

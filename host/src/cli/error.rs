@@ -4,6 +4,9 @@ use std::path::PathBuf;
 
 use crate::config::ConfigError;
 use crate::inbox::InboxError;
+use crate::management::accounts::AccountError;
+use crate::management::credits::GrantError;
+use crate::management::keys::KeyError;
 use crate::plugin::{CallFailure, Diagnostic, LoadError, PluginsError};
 use crate::server::StartError;
 use crate::server::data_dir::DataDirError;
@@ -54,22 +57,15 @@ pub enum CliError {
     PluginCommand(#[from] super::plugin::PluginCommandError),
     #[error(transparent)]
     Online(#[from] super::plugin::OnlineError),
-    /// A plan that is most likely a typing error.
-    #[error(
-        "the plan `{plan}` is not known: the built-in plan policy knows {known}. If your own plan \
-         policy has a plan of this name, add --own-plan"
-    )]
-    UnknownPlan {
-        plan: String,
-        /// The plans of the built-in policy.
-        known: String,
+    #[error("{error}{}", own_plan(error))]
+    Account {
+        #[from]
+        error: AccountError,
     },
-    /// A key that would stay in the sandbox and manage the server.
-    #[error(
-        "a test key cannot have the scope operator: it stays in the sandbox, and an operator manages \
-         the whole server; leave out --test or --scope operator"
-    )]
-    OperatorTestKey,
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    #[error(transparent)]
+    Grant(#[from] GrantError),
     #[error(transparent)]
     Plugin(#[from] CallFailure),
     #[error("the template {slug} has faults:\n{faults}")]
@@ -93,5 +89,18 @@ impl CliError {
         };
         let faults = faults.iter().map(line).collect::<Vec<_>>().join("\n");
         Self::Template { slug: slug.to_owned(), faults }
+    }
+}
+
+/// What to do about a plan that is not known, in words of the command line.
+fn own_plan(error: &AccountError) -> &'static str {
+    match error {
+        AccountError::UnknownPlan { .. } => {
+            ". If your own plan policy has a plan of this name, add --own-plan"
+        }
+        AccountError::Name
+        | AccountError::SenderNotVerified(_)
+        | AccountError::OwnAccount
+        | AccountError::Store(_) => "",
     }
 }

@@ -1,19 +1,22 @@
 //! `waxwing key`.
 
-use clap::{Subcommand, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Value, json};
 
 use super::error::CliError;
 use super::open::Target;
-use super::output::text;
+use super::output::{Output, text};
 use crate::account::ip_network::IpNetwork;
-use crate::account::key::{ApiKey, KeyState, Mode, PresentedKey, Scope};
+use crate::account::key::{ApiKey, Mode, Scope};
+use crate::api::shapes;
 use crate::clock::Timestamp;
 use crate::domain::name::DomainName;
 use crate::id::{AccountId, KeyId};
+use crate::management::Change as Becomes;
+use crate::management::keys::{self, Grantor, KeyChange, NewKey, OwnKey};
 use crate::template::slug::Slug;
 
-/// Make, list and switch off API keys.
+/// Make, list, change and switch off API keys.
 #[derive(Debug, Subcommand)]
 pub enum KeyCommand {
     /// Make a key; it is shown once, now
@@ -53,13 +56,58 @@ pub enum KeyCommand {
         #[command(flatten)]
         target: Target,
     },
-    /// Switch a key off; the next request with it is refused
+    /// Change the name, the scopes, the restrictions or the end of a key; the next request is decided on that
+    Update {
+        /// `key_…`
+        id: KeyId,
+        #[command(flatten)]
+        change: Change,
+        #[command(flatten)]
+        target: Target,
+    },
+    /// Switch a key off for good; the next request with it is refused
     Deactivate {
         /// `key_…`
         id: KeyId,
         #[command(flatten)]
         target: Target,
     },
+}
+
+/// What is to be another; a list replaces the one before it.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = true)]
+pub struct Change {
+    /// What a person calls it
+    #[arg(long)]
+    name: Option<String>,
+    /// What it may do; repeatable
+    #[arg(long = "scope", value_enum)]
+    scopes: Vec<ScopeArg>,
+    /// A sender domain that it may use; repeatable
+    #[arg(long = "domain")]
+    domains: Vec<DomainName>,
+    /// A template that it may send; repeatable
+    #[arg(long = "template")]
+    templates: Vec<Slug>,
+    /// An address or network that it may be used from; repeatable
+    #[arg(long = "ip")]
+    networks: Vec<IpNetwork>,
+    /// When it stops working, RFC 3339
+    #[arg(long, value_parser = moment)]
+    expires: Option<Timestamp>,
+    /// Take a restriction away; repeatable
+    #[arg(long, value_enum)]
+    clear: Vec<Restriction>,
+}
+
+/// What a key may be restricted to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Restriction {
+    Domain,
+    Template,
+    Ip,
+    Expires,
 }
 
 /// A scope, as an argument.
@@ -86,49 +134,73 @@ pub async fn run(command: KeyCommand) -> Result<(), CliError> {
             expires,
             target,
         } => {
-            let scopes: Vec<Scope> = scopes.into_iter().map(Scope::from).collect();
-            if test && scopes.contains(&Scope::Operator) {
-                return Err(CliError::OperatorTestKey);
-            }
             let opened = target.open().await?;
-            let now = opened.clock.now();
-            // For its message: a key of no account would only show the database's constraint.
-            opened.store.account(account, now).await?;
-            let presented = PresentedKey::generate(if test { Mode::Test } else { Mode::Live });
-            let key = ApiKey {
-                id: KeyId::new(now),
-                account_id: account,
+            let new = NewKey {
                 name,
-                mode: presented.mode(),
-                lookup: presented.lookup().to_owned(),
-                hash: presented.hash(),
-                scopes,
-                domains: domains.into_iter().map(String::from).collect(),
-                templates: templates.into_iter().map(String::from).collect(),
+                mode: if test { Mode::Test } else { Mode::Live },
+                scopes: scopes.into_iter().map(Scope::from).collect(),
+                domains,
+                templates,
                 networks,
-                state: KeyState::Active,
                 expires_at: expires,
-                last_used_at: None,
-                created_at: now,
             };
-            opened.store.create_key(&key).await?;
-            let mut value = to_json(&key);
-            value["key"] = json!(presented.reveal());
-            target.output.one(&value, || format!("{}\n{}", line(&value), presented.reveal()));
+            let now = opened.clock.now();
+            let made = keys::create(&opened.store, Grantor::Machine, account, new, now).await?;
+            let value = json!(shapes::NewKey::from(made));
+            target.output.one(&value, || format!("{}\n{}", line(&value), text(&value, "key")));
             Ok(())
         }
         KeyCommand::List { account, target } => {
             let keys = target.open().await?.store.keys(account).await?;
-            target.output.list(&keys.iter().map(to_json).collect::<Vec<_>>(), line);
+            let keys = keys.into_iter().map(|key| json!(shapes::Key::from(key)));
+            target.output.list(&keys.collect::<Vec<_>>(), line);
+            Ok(())
+        }
+        KeyCommand::Update { id, change, target } => {
+            let (store, change) = (target.open().await?.store, change.into());
+            let machine = Grantor::Machine;
+            let key = keys::change(&store, machine, None, id, &change, OwnKey::Refused).await?;
+            show(key, target.output);
             Ok(())
         }
         KeyCommand::Deactivate { id, target } => {
-            target.open().await?.store.deactivate_key(id).await?;
-            let value = json!({"id": id, "state": KeyState::Deactivated});
-            target.output.one(&value, || format!("{id}  deactivated"));
+            let store = target.open().await?.store;
+            let machine = Grantor::Machine;
+            let key = keys::deactivate(&store, machine, None, id, OwnKey::Refused).await?;
+            show(key, target.output);
             Ok(())
         }
     }
+}
+
+fn show(key: ApiKey, output: Output) {
+    let value = json!(shapes::Key::from(key));
+    output.one(&value, || line(&value));
+}
+
+impl From<Change> for KeyChange {
+    fn from(change: Change) -> Self {
+        let is_cleared = |it| change.clear.contains(&it);
+        let expires_at = match change.expires {
+            Some(end) => Becomes::Set(end),
+            None if is_cleared(Restriction::Expires) => Becomes::Clear,
+            None => Becomes::Keep,
+        };
+        let scopes: Vec<Scope> = change.scopes.into_iter().map(Scope::from).collect();
+        Self {
+            name: change.name,
+            scopes: (!scopes.is_empty()).then_some(scopes),
+            domains: named(change.domains, is_cleared(Restriction::Domain)),
+            templates: named(change.templates, is_cleared(Restriction::Template)),
+            networks: named(change.networks, is_cleared(Restriction::Ip)),
+            expires_at,
+        }
+    }
+}
+
+/// What is named, or an empty list for all there are; none where nothing is said.
+fn named<T>(values: Vec<T>, is_cleared: bool) -> Option<Vec<T>> {
+    (is_cleared || !values.is_empty()).then_some(values)
 }
 
 impl From<ScopeArg> for Scope {
@@ -145,24 +217,6 @@ impl From<ScopeArg> for Scope {
 pub fn moment(text: &str) -> Result<Timestamp, String> {
     Timestamp::parse_rfc3339(text)
         .ok_or_else(|| "must be RFC 3339, as in 2027-01-01T00:00:00Z".to_owned())
-}
-
-fn to_json(key: &ApiKey) -> Value {
-    json!({
-        "id": key.id,
-        "accountId": key.account_id,
-        "name": key.name,
-        "mode": key.mode,
-        "prefix": format!("wx_{}_{}", key.mode.as_str(), key.lookup),
-        "scopes": key.scopes,
-        "domains": key.domains,
-        "templates": key.templates,
-        "networks": key.networks,
-        "state": key.state,
-        "expiresAt": key.expires_at.map(Timestamp::rfc3339),
-        "lastUsedAt": key.last_used_at.map(Timestamp::rfc3339),
-        "createdAt": key.created_at.rfc3339(),
-    })
 }
 
 fn line(value: &Value) -> String {

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use super::Store;
-use super::database::{Row, Statement, column, inconsistent, json, moment, sql, word};
+use super::database::{Row, Statement, Tx, column, inconsistent, json, moment, sql, word};
 use crate::account::brand::{Brand, BrandChanges, BrandField};
 use crate::account::plan::Plan;
 use crate::account::{Account, AccountState};
 use crate::clock::Timestamp;
 use crate::credit::{Credits, EntryKind};
-use crate::id::{AccountId, MessageId};
+use crate::id::{AccountId, Identifier, MessageId};
 use crate::message::address::EmailAddress;
 use crate::store::StoreError;
 
@@ -37,7 +37,7 @@ impl Store {
         .bind(account.id)
         .bind(&account.name)
         .bind(&account.plan.name)
-        .bind(state_word(account.state))
+        .bind(account.state.as_str())
         .bind(account.sender.as_ref().map(ToString::to_string))
         .bind(account.strict)
         .bind(account.created_at.millis())
@@ -77,26 +77,66 @@ impl Store {
     }
 
     /// Changes an account, its identifier and its brand excepted.
-    ///
-    /// # Errors
-    /// The database failed, or there is no such account.
+    #[cfg(test)]
     pub async fn update_account(&self, account: &Account) -> Result<(), StoreError> {
-        let done = sql(
-            "-- update_account
-             UPDATE accounts SET name = $1, plan = $2, state = $3, sender = $4, strict = $5 WHERE id = $6",
-        )
-        .bind(&account.name)
-        .bind(&account.plan.name)
-        .bind(state_word(account.state))
-        .bind(account.sender.as_ref().map(ToString::to_string))
-        .bind(account.strict)
-        .bind(account.id)
-        .run(&self.db.writer)
-        .await?;
+        let done = update(account).run(&self.db.writer).await?;
         if done != 1 {
             return Err(StoreError::Missing { noun: "account", name: account.id.to_string() });
         }
         Ok(())
+    }
+
+    /// Accounts in the order of their opening, behind `after`.
+    pub async fn accounts_after(
+        &self,
+        after: Option<AccountId>,
+        limit: u32,
+        now: Timestamp,
+    ) -> Result<Vec<AccountRow>, StoreError> {
+        let rows = sql("-- accounts_after
+             WITH RECURSIVE days (day) AS (
+                 SELECT CAST($1 AS BIGINT) UNION ALL SELECT day - 1 FROM days WHERE day > $1 - 29)
+             SELECT id, name, plan, state, sender, brand, strict, balance, created_at,
+                    (SELECT CAST(coalesce(sum(u.sent), 0) AS BIGINT) FROM usage u
+                     WHERE u.day = $1 AND u.account_id = accounts.id) AS today,
+                    (SELECT CAST(coalesce(sum(u.sent), 0) AS BIGINT)
+                     FROM days JOIN usage u ON u.day = days.day AND u.account_id = accounts.id) AS month
+             FROM accounts WHERE id > $2 ORDER BY id LIMIT $3")
+        .bind(now.day())
+        .bind(after.unwrap_or(Identifier::MIN))
+        .bind(limit)
+        .all(&self.db.pages)
+        .await?;
+        rows.iter().map(account_row).collect()
+    }
+
+    /// Whether an account is on that plan.
+    pub async fn is_plan_used(&self, plan: &str) -> Result<bool, StoreError> {
+        let row = sql("-- is_plan_used\nSELECT 1 AS used FROM accounts WHERE plan = $1 LIMIT 1");
+        Ok(row.bind(plan).optional(&self.db.pages).await?.is_some())
+    }
+
+    /// Changes an account to what `decide` makes of it, its identifier and its brand excepted.
+    ///
+    /// # Errors
+    /// The database failed, or there is no such account.
+    pub async fn change_account(
+        &self,
+        id: AccountId,
+        now: Timestamp,
+        decide: impl Fn(Account) -> Account,
+    ) -> Result<AccountRow, StoreError> {
+        let mut tx = self.db.begin("change_account").await?;
+        let row = sql(ACCOUNT).bind(now.day()).bind(id).optional(&mut tx).await?;
+        let missing = || StoreError::Missing { noun: "account", name: id.to_string() };
+        let row = account_row(&row.ok_or_else(missing)?)?;
+        let account = decide(row.account.clone());
+        // A change moves the revision of the facts, so that every fact is read again.
+        if account != row.account {
+            update(&account).run(&mut tx).await?;
+            tx.commit().await?;
+        }
+        Ok(AccountRow { account, ..row })
     }
 
     /// Changes the brand of an account: sets the named fields, clears those without a value, and leaves
@@ -134,23 +174,10 @@ impl Store {
         now: Timestamp,
     ) -> Result<Credits, StoreError> {
         let mut tx = self.db.begin("add_credits").await?;
-        sql("-- add_credits
-             INSERT INTO ledger (account_id, kind, amount, reason, created_at)
-             VALUES ($1, $2, $3, $4, $5)")
-        .bind(account)
-        .bind(kind.as_str())
-        .bind(amount.0)
-        .bind(reason)
-        .bind(now.millis())
-        .run(&mut tx)
-        .await
-        .map_err(|error| if error.is_constraint() { StoreError::NegativeBalance } else { error })?;
-        let balance = sql("-- balance\nSELECT balance FROM accounts WHERE id = $1")
-            .bind(account)
-            .one(&mut tx)
-            .await?;
+        add_entry(&mut tx, account, kind, amount, reason, now).await?;
+        let balance = balance(&mut tx, account).await?;
         tx.commit().await?;
-        Ok(Credits(column(&balance, "balance")?))
+        Ok(balance)
     }
 
     /// The newest entries of an account's ledger, newest first.
@@ -159,24 +186,37 @@ impl Store {
         account: AccountId,
         limit: u32,
     ) -> Result<Vec<LedgerRow>, StoreError> {
-        // From the newest entry to the one before it: no index by account is kept.
+        self.ledger_from(account, None, limit).await
+    }
+
+    /// Entries of an account's ledger, newest first, from one of them on, or from the newest.
+    pub async fn ledger_from(
+        &self,
+        account: AccountId,
+        first: Option<i64>,
+        limit: u32,
+    ) -> Result<Vec<LedgerRow>, StoreError> {
+        // From one entry to the one before it: no index by account is kept.
         let rows = sql("-- ledger
              WITH RECURSIVE entries (id, kind, amount, messages, message_id, reason, created_at, previous, number) AS (
                  SELECT l.id, l.kind, l.amount, l.messages, l.message_id, l.reason, l.created_at, l.previous, 1
-                 FROM accounts a JOIN ledger l ON l.id = a.last_entry WHERE a.id = $1
+                 FROM ledger l
+                 WHERE l.id = coalesce($3, (SELECT last_entry FROM accounts WHERE id = $1)) AND l.account_id = $1
                  UNION ALL
                  SELECT l.id, l.kind, l.amount, l.messages, l.message_id, l.reason, l.created_at, l.previous,
                         e.number + 1
                  FROM entries e JOIN ledger l ON l.id = e.previous WHERE e.number < $2)
-             SELECT kind, amount, messages, message_id, reason, created_at FROM entries
+             SELECT id, kind, amount, messages, message_id, reason, created_at FROM entries
              WHERE number <= $2 ORDER BY number")
         .bind(account)
         .bind(limit)
+        .bind(first)
         .all(&self.db.pages)
         .await?;
         rows.iter()
             .map(|row| {
                 Ok(LedgerRow {
+                    number: column(row, "id")?,
                     kind: word(row, "ledger", "kind", EntryKind::from_name)?,
                     amount: Credits(column(row, "amount")?),
                     messages: column(row, "messages")?,
@@ -189,9 +229,59 @@ impl Store {
     }
 }
 
+/// Adds an entry to the ledger, by which a trigger moves the balance.
+pub async fn add_entry(
+    tx: &mut Tx,
+    account: AccountId,
+    kind: EntryKind,
+    amount: Credits,
+    reason: &str,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let added = sql("-- add_credits
+         INSERT INTO ledger (account_id, kind, amount, reason, created_at)
+         VALUES ($1, $2, $3, $4, $5)")
+    .bind(account)
+    .bind(kind.as_str())
+    .bind(amount.0)
+    .bind(reason)
+    .bind(now.millis())
+    .run(tx)
+    .await;
+    match added {
+        Ok(_) => Ok(()),
+        Err(error) if error.is_constraint() => Err(StoreError::NegativeBalance),
+        Err(error) => Err(error),
+    }
+}
+
+/// The balance of an account.
+///
+/// # Errors
+/// The database failed, or there is no such account.
+pub async fn balance(tx: &mut Tx, account: AccountId) -> Result<Credits, StoreError> {
+    let row = sql("-- balance\nSELECT balance FROM accounts WHERE id = $1");
+    let row = row.bind(account).optional(tx).await?;
+    let missing = || StoreError::Missing { noun: "account", name: account.to_string() };
+    Ok(Credits(column(&row.ok_or_else(missing)?, "balance")?))
+}
+
+fn update(account: &Account) -> Statement {
+    sql("-- update_account
+         UPDATE accounts SET name = $1, plan = $2, state = $3, sender = $4, strict = $5 WHERE id = $6")
+    .bind(&account.name)
+    .bind(&account.plan.name)
+    .bind(account.state.as_str())
+    .bind(account.sender.as_ref().map(ToString::to_string))
+    .bind(account.strict)
+    .bind(account.id)
+}
+
 /// One entry of a ledger.
 #[derive(Debug, Clone)]
 pub struct LedgerRow {
+    /// Among those of all accounts.
+    pub number: i64,
     pub kind: EntryKind,
     /// Negative for a debit.
     pub amount: Credits,
@@ -230,11 +320,8 @@ const ACCOUNT: &str = "-- account
 /// This version of the server cannot read it.
 pub fn account_row(row: &Row) -> Result<AccountRow, StoreError> {
     let state: String = column(row, "state")?;
-    let state = match state.as_str() {
-        "active" => AccountState::Active,
-        "suspended" => AccountState::Suspended,
-        _ => return Err(inconsistent("accounts", "state", &state)),
-    };
+    let state: AccountState =
+        state.parse().map_err(|_| inconsistent("accounts", "state", &state))?;
     let sender: Option<String> = column(row, "sender")?;
     let sender = sender
         .map(|text| {
@@ -270,11 +357,4 @@ fn brand(row: &Row) -> Result<Brand, StoreError> {
 
 fn count(row: &Row, name: &'static str) -> Result<u64, StoreError> {
     column::<i64>(row, name).map(|count| u64::try_from(count).unwrap_or(0))
-}
-
-fn state_word(state: AccountState) -> &'static str {
-    match state {
-        AccountState::Active => "active",
-        AccountState::Suspended => "suspended",
-    }
 }

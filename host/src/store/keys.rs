@@ -1,35 +1,16 @@
 //! API keys.
 
 use super::Store;
-use super::database::{Row, column, inconsistent, json, sql};
+use super::database::{Row, Statement, column, inconsistent, json, sql};
 use crate::account::key::{ApiKey, KeyHash, KeyState, Mode};
 use crate::clock::Timestamp;
-use crate::id::{AccountId, KeyId};
+use crate::id::{AccountId, Identifier, KeyId};
 use crate::store::StoreError;
 
 impl Store {
     /// Stores a new key.
     pub async fn create_key(&self, key: &ApiKey) -> Result<(), StoreError> {
-        sql("-- create_key
-             INSERT INTO keys (id, account_id, name, mode, lookup, hash, scopes, domains, templates,
-                               networks, state, expires_at, created_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)")
-        .bind(key.id)
-        .bind(key.account_id)
-        .bind(&key.name)
-        .bind(key.mode.as_str())
-        .bind(&key.lookup)
-        .bind(key.hash.0.to_vec())
-        .json(&key.scopes)
-        .json(&key.domains)
-        .json(&key.templates)
-        .json(&key.networks)
-        .bind(state_word(key.state))
-        .bind(key.expires_at.map(Timestamp::millis))
-        .bind(key.created_at.millis())
-        .run(&self.db.writer)
-        .await
-        .map(|_| ())
+        insert(key).run(&self.db.writer).await.map(|_| ())
     }
 
     /// The keys of an account, oldest first.
@@ -44,6 +25,81 @@ impl Store {
         rows.iter().map(key_row).collect()
     }
 
+    /// Stores a new key, unless its account has `most`; answers whether it did.
+    pub async fn add_key(&self, key: &ApiKey, most: u32) -> Result<bool, StoreError> {
+        let mut tx = self.db.begin("add_key").await?;
+        let keys =
+            sql("-- add_key: count\nSELECT count(*) AS keys FROM keys WHERE account_id = $1")
+                .bind(key.account_id)
+                .one(&mut tx)
+                .await?;
+        if column::<i64>(&keys, "keys")? >= i64::from(most) {
+            return Ok(false);
+        }
+        insert(key).run(&mut tx).await?;
+        tx.commit().await?;
+        Ok(true)
+    }
+
+    /// The keys of an account in the order of their making, behind `after`.
+    pub async fn keys_after(
+        &self,
+        account: AccountId,
+        after: Option<KeyId>,
+        limit: u32,
+    ) -> Result<Vec<ApiKey>, StoreError> {
+        let rows = sql("-- keys_after
+             SELECT id, account_id, name, mode, lookup, hash, scopes, domains, templates, networks,
+                    state, expires_at, last_used_at, created_at
+             FROM keys WHERE account_id = $1 AND id > $2 ORDER BY id LIMIT $3")
+        .bind(account)
+        .bind(after.unwrap_or(Identifier::MIN))
+        .bind(limit)
+        .all(&self.db.pages)
+        .await?;
+        rows.iter().map(key_row).collect()
+    }
+
+    /// One key; none where there is no such key.
+    pub async fn key(&self, id: KeyId) -> Result<Option<ApiKey>, StoreError> {
+        let row = sql(KEY_BY_ID).bind(id).optional(&self.db.readers).await?;
+        row.map(|row| key_row(&row)).transpose()
+    }
+
+    /// Changes a key to what `decide` makes of it: name, scopes, restrictions, end and state. The next request with
+    /// it is decided on that. Answers none where there is no such key.
+    ///
+    /// # Errors
+    /// The database failed. What `decide` refuses is within the answer.
+    pub async fn change_key<E>(
+        &self,
+        id: KeyId,
+        decide: impl Fn(ApiKey) -> Result<ApiKey, E>,
+    ) -> Result<Option<Result<ApiKey, E>>, StoreError> {
+        let mut tx = self.db.begin("change_key").await?;
+        let Some(row) = sql(KEY_BY_ID).bind(id).optional(&mut tx).await? else { return Ok(None) };
+        let key = match decide(key_row(&row)?) {
+            Ok(key) => key,
+            Err(refused) => return Ok(Some(Err(refused))),
+        };
+        sql("-- change_key
+             UPDATE keys SET name = $1, scopes = $2, domains = $3, templates = $4, networks = $5, expires_at = $6,
+                    state = $7
+             WHERE id = $8")
+        .bind(&key.name)
+        .json(&key.scopes)
+        .json(&key.domains)
+        .json(&key.templates)
+        .json(&key.networks)
+        .bind(key.expires_at.map(Timestamp::millis))
+        .bind(state_word(key.state))
+        .bind(id)
+        .run(&mut tx)
+        .await?;
+        tx.commit().await?;
+        Ok(Some(Ok(key)))
+    }
+
     /// The mode of a key; none if there is no such key.
     pub async fn key_mode(&self, id: KeyId) -> Result<Option<Mode>, StoreError> {
         let row = sql("-- key_mode\nSELECT mode FROM keys WHERE id = $1")
@@ -51,21 +107,6 @@ impl Store {
             .optional(&self.db.readers)
             .await?;
         row.map(|row| mode(&row, "keys")).transpose()
-    }
-
-    /// Switches a key off; the next request with it is refused.
-    ///
-    /// # Errors
-    /// The database failed, or there is no such key.
-    pub async fn deactivate_key(&self, id: KeyId) -> Result<(), StoreError> {
-        let done = sql("-- deactivate_key\nUPDATE keys SET state = 'deactivated' WHERE id = $1")
-            .bind(id)
-            .run(&self.db.writer)
-            .await?;
-        if done == 1 {
-            return Ok(());
-        }
-        Err(StoreError::Missing { noun: "key", name: id.to_string() })
     }
 }
 
@@ -84,6 +125,31 @@ impl Store {
             .await?;
         row.map(|row| column(&row, "account_id")).transpose()
     }
+}
+
+const KEY_BY_ID: &str = "-- key_by_id
+    SELECT id, account_id, name, mode, lookup, hash, scopes, domains, templates, networks, state,
+           expires_at, last_used_at, created_at
+    FROM keys WHERE id = $1";
+
+fn insert(key: &ApiKey) -> Statement {
+    sql("-- create_key
+         INSERT INTO keys (id, account_id, name, mode, lookup, hash, scopes, domains, templates,
+                           networks, state, expires_at, created_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)")
+    .bind(key.id)
+    .bind(key.account_id)
+    .bind(&key.name)
+    .bind(key.mode.as_str())
+    .bind(&key.lookup)
+    .bind(key.hash.0.to_vec())
+    .json(&key.scopes)
+    .json(&key.domains)
+    .json(&key.templates)
+    .json(&key.networks)
+    .bind(state_word(key.state))
+    .bind(key.expires_at.map(Timestamp::millis))
+    .bind(key.created_at.millis())
 }
 
 /// Reads a row of [`KEY`].

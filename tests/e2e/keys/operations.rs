@@ -13,7 +13,7 @@ use crate::fixture::message;
 #[derive(Debug, Clone)]
 pub struct Operation {
     pub method: Method,
-    /// As the document writes it, with `?owner=server` where the operation has that form too.
+    /// As the document writes it, with `?owner=server` or `?account=…` where the operation has that form too.
     pub known_as: String,
     path: String,
     body: Option<Value>,
@@ -25,6 +25,9 @@ pub struct Things {
     pub message: String,
     pub webhook: String,
     pub domain: String,
+    /// A key that nobody calls with, and the account of both.
+    pub key: String,
+    pub account: String,
 }
 
 impl Things {
@@ -35,7 +38,10 @@ impl Things {
         let webhook = server.post("/v1/webhooks", key, &webhook, &[]).await;
         assert_eq!(webhook.status, 201, "{}", webhook.body);
         let domain = "sandbox.test".to_owned();
-        Self { message, webhook: text(&webhook.body["id"]), domain }
+        let spare = server.post("/v1/keys", key, &json!({"name": "Spare"}), &[]).await;
+        assert_eq!(spare.status, 201, "{}", spare.body);
+        let (key, account) = (text(&spare.body["id"]), text(&spare.body["accountId"]));
+        Self { message, webhook: text(&webhook.body["id"]), domain, key, account }
     }
 }
 
@@ -55,12 +61,14 @@ impl Operation {
                 let method = method.to_uppercase().parse().expect("a method");
                 let one = Self::new(method, known_as, things);
                 let parameters = operation["parameters"].as_array().cloned().unwrap_or_default();
-                if parameters.iter().any(|it| it["name"] == "owner") {
-                    operations.push(Self {
-                        known_as: format!("{}?owner=server", one.known_as),
-                        path: format!("{}?owner=server", one.path),
-                        ..one.clone()
-                    });
+                let has = |name: &str| {
+                    parameters.iter().any(|it| it["name"] == name && it["in"] == "query")
+                };
+                if has("owner") {
+                    operations.push(one.with_query("owner=server"));
+                }
+                if has("account") {
+                    operations.push(one.with_query(&format!("account={}", things.account)));
                 }
                 operations.push(one);
             }
@@ -74,6 +82,8 @@ impl Operation {
             .replace("{id}", &things.message)
             .replace("{webhook}", &things.webhook)
             .replace("{domain}", &things.domain)
+            .replace("{key}", &things.key)
+            .replace("{account}", &things.account)
             .replace("{delivery}", "evt_01ARZ3NDEKTSV4RRFFQ69G5FAV")
             .replace("{address}", "gone@example.com")
             .replace("{slot}", "liquid-renderer");
@@ -83,7 +93,15 @@ impl Operation {
         let body = match (method.as_str(), known_as) {
             ("POST", "/messages/send") => Some(message("ada@example.com")),
             ("POST", "/messages/send/batch") => Some(json!([message("ada@example.com")])),
-            ("PATCH", "/v1/brand") => Some(json!({})),
+            (
+                "PATCH",
+                "/v1/brand" | "/v1/account" | "/v1/accounts/{account}" | "/v1/keys/{key}",
+            ) => Some(json!({})),
+            ("POST", "/v1/keys") => Some(json!({"name": "Made"})),
+            ("POST", "/v1/accounts") => Some(json!({"name": "Opened"})),
+            ("POST", "/v1/credits/grants") => {
+                Some(json!({"accountId": things.account, "amount": 1}))
+            }
             ("POST", "/v1/domains") => Some(json!({"name": "new.example", "sandbox": true})),
             ("POST", "/v1/suppressions") => Some(address),
             ("POST", "/v1/suppressions/batch") => Some(json!({"data": [address]})),
@@ -95,6 +113,23 @@ impl Operation {
             _ => None,
         };
         Self { method, known_as: known_as.to_owned(), path, body }
+    }
+
+    /// The form of the operation that is the operator's.
+    fn with_query(&self, query: &str) -> Self {
+        Self {
+            known_as: format!("{}?{query}", self.known_as),
+            path: format!("{}?{query}", self.path),
+            ..self.clone()
+        }
+    }
+
+    /// Whether it is the server's operator who asks, and not the holder of an account.
+    pub fn is_for_the_server(&self) -> bool {
+        let path = self.known_as.as_str();
+        let roots =
+            ["/v1/plugins", "/v1/decisions", "/v1/queue", "/v1/accounts", "/v1/credits/grants"];
+        roots.iter().any(|root| path.starts_with(root)) || path.contains('?')
     }
 
     /// Makes the request with a key.

@@ -18,6 +18,8 @@ enum Reach {
     TestMessages,
     /// It reads what belongs to the account as a whole.
     Reads,
+    /// Those of live keys are not there for it.
+    Hidden,
     /// It is refused, in words.
     Refused,
 }
@@ -26,13 +28,19 @@ enum Reach {
 fn reach(operation: &Operation) -> Option<Reach> {
     let path = operation.known_as.as_str();
     let is_get = operation.method == Method::GET;
+    if operation.is_for_the_server() {
+        return Some(Reach::Refused);
+    }
     match path.split(['/', '?']).nth(2)? {
         "send" => Some(Reach::Sends),
         "messages" => Some(Reach::TestMessages),
-        "domains" | "brand" if is_get => Some(Reach::Reads),
-        "domains" | "brand" | "suppressions" | "webhooks" | "plugins" | "decisions" | "queue" => {
-            Some(Reach::Refused)
+        "keys" if path.contains('{') => Some(Reach::Hidden),
+        "credits" if path.ends_with("/ledger") => Some(Reach::Refused),
+        "account" | "brand" | "credits" | "domains" | "keys" | "plans" if is_get => {
+            Some(Reach::Reads)
         }
+        "account" | "keys" | "domains" | "brand" | "suppressions" | "webhooks" | "plugins"
+        | "decisions" | "queue" => Some(Reach::Refused),
         _ => None,
     }
 }
@@ -73,6 +81,7 @@ async fn a_test_key_sees_and_changes_test_objects_only() {
                 !listed.is_empty() && listed.iter().all(|it| it["id"] != json!(live.message))
             }
             Reach::Reads => answer.status == 200,
+            Reach::Hidden => answer.status == 404,
             Reach::Refused => {
                 let words = answer.body["message"].as_str().unwrap_or_default();
                 (answer.status, answer.code()) == (403, "FORBIDDEN") && words.contains("test key")

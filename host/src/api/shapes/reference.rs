@@ -5,7 +5,7 @@ use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::openapi::{RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::id::{AccountId, DecisionId, DomainId, EventId, MessageId, WebhookId};
+use crate::id::{AccountId, DecisionId, DomainId, EventId, KeyId, MessageId, WebhookId};
 
 macro_rules! identifiers {
     ($($id:ty: $prefix:literal, $about:literal;)*) => {$(
@@ -24,6 +24,7 @@ macro_rules! identifiers {
 
 identifiers! {
     AccountId: "acc_", "An account.";
+    KeyId: "key_", "An API key.";
     MessageId: "msg_", "A message.";
     DomainId: "dom_", "A sender domain.";
     DecisionId: "dec_", "A decision.";

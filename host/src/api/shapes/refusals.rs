@@ -108,6 +108,38 @@ refusals! {
         down; see `Retry-After`.",
     }
 
+    /// The refusals of what is made or changed of keys and accounts.
+    KeyRefusals {
+        400: "`BAD_REQUEST`: every value that is not of its type.",
+        401: "`UNAUTHORIZED`: the key is missing, unknown, expired or switched off.",
+        403: "`FORBIDDEN`: the key has not the scope, is a test key, or has less than it would give; or the account\n\
+        is suspended.",
+        404: "`NOT_FOUND`",
+        408: "`REQUEST_TIMEOUT`: the body did not arrive in time.",
+        409: "`CONFLICT`: the key is deactivated, or it is that of the request and `force` is not given; the\n\
+        account has as many keys as it may have, or is that of the key that would suspend it.",
+        413: "`PAYLOAD_TOO_LARGE`",
+        415: "`UNSUPPORTED_MEDIA_TYPE`: not JSON.",
+        429: "`RATE_LIMITED`: too much under way, or too many failed logins.",
+        500: "`INTERNAL`",
+        503: "`UNAVAILABLE`: the store gives no answer, or the server is shutting down.",
+    }
+
+    /// The refusals of a grant of credits.
+    GrantRefusals {
+        400: "`BAD_REQUEST`: all faults at once.",
+        401: "`UNAUTHORIZED`: the key is missing, unknown, expired or switched off.",
+        403: "`FORBIDDEN`: the key has not the scope `operator`.",
+        404: "`NOT_FOUND`: there is no such account.",
+        408: "`REQUEST_TIMEOUT`: the body did not arrive in time.",
+        413: "`PAYLOAD_TOO_LARGE`",
+        415: "`UNSUPPORTED_MEDIA_TYPE`: not JSON.",
+        422: "`IDEMPOTENCY_CONFLICT`: the key was used for another grant to the account.",
+        429: "`RATE_LIMITED`: too much under way, or too many failed logins.",
+        500: "`INTERNAL`",
+        503: "`UNAVAILABLE`: the store gives no answer, or the server is shutting down.",
+    }
+
     /// The refusals of what the operator only reads.
     OperatorReadRefusals {
         400: "`BAD_REQUEST`: the query, or the path.",

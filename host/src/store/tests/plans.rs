@@ -7,9 +7,10 @@ use super::*;
 use crate::store::database::{column, sql};
 
 /// Statements that go through all rows of a table or of an index, each with what makes that harmless.
-const SCANS: [(&str, &str); 22] = [
+const SCANS: [(&str, &str); 24] = [
     ("account", "walks over thirty days, which it counts itself"),
     ("accounts", "lists all accounts for the command line, on a connection for lists"),
+    ("accounts_after", "walks over thirty days, which it counts itself"),
     ("requeue_one_of_each: look", "walks over names that it finds one by one in the index"),
     ("correct_lanes: due later", "walks over the one row that it finds by an index"),
     ("count_domain_checks", "counts sender domains for the pace of a sweep over all of them"),
@@ -20,6 +21,7 @@ const SCANS: [(&str, &str); 22] = [
     ("drop_counts: the oldest message", "reads one row: the beginning of the primary key"),
     ("gauges: queue", "walks over the 100 oldest lanes, which it finds by an index"),
     ("identities", "there is a row for each version of a plugin and its settings"),
+    ("is_plan_used", "is asked where a plan has no known name, on a connection for lists"),
     ("is_ahead_of", "reads one row: the end of the primary key"),
     ("last_attempts_in", "walks over a bounded number of messages, which it finds by indexes"),
     ("ledger", "walks over entries that it finds one by one by the primary key"),

@@ -1,0 +1,106 @@
+//! Whose account a request is about: that of its key (scope `admin`), or, with `?account=acc_…`, any (scope
+//! `operator`).
+
+use axum::extract::FromRequestParts;
+use http::StatusCode;
+use http::request::Parts;
+use serde::Deserialize;
+
+use super::admin::Admin;
+use super::operator::Operator;
+use super::problem::Problem;
+use super::query;
+use super::state::Api;
+use crate::id::AccountId;
+use crate::journey::accept::fair_share::ShareOwner;
+use crate::journey::accept::refusal::Refusal;
+use crate::management::keys::Grantor;
+use crate::store::StoreError;
+
+/// Proof that the request is from somebody who may manage an account.
+#[derive(Debug)]
+pub struct AccountScope {
+    pub account: AccountId,
+    by: By,
+}
+
+#[derive(Debug)]
+enum By {
+    /// A key of the account.
+    Holder(Admin),
+    /// An operator of the server.
+    Operator(Operator),
+}
+
+/// The part of the query that says which account is meant.
+#[derive(Debug, Deserialize)]
+struct AccountQuery {
+    account: Option<AccountId>,
+}
+
+impl AccountScope {
+    pub fn grantor(&self) -> Grantor<'_> {
+        match &self.by {
+            By::Holder(admin) => Grantor::Holder(&admin.caller().key),
+            By::Operator(operator) => operator.key().map_or(Grantor::Machine, Grantor::Operator),
+        }
+    }
+
+    pub fn share_owner(&self) -> ShareOwner {
+        match self.by {
+            By::Holder(_) => self.account.into(),
+            By::Operator(_) => ShareOwner::Operator,
+        }
+    }
+
+    /// Refuses what belongs to the whole account, and to its live mail, to test keys and to keys for some domains or
+    /// templates. `what` it is goes into the refusal.
+    ///
+    /// # Errors
+    /// It is such a key.
+    pub fn for_all_of_it(self, what: &str) -> Result<Self, Problem> {
+        let Self { account, by } = self;
+        let by = match by {
+            By::Operator(operator) => By::Operator(operator),
+            By::Holder(admin) => By::Holder(for_the_whole(admin, what)?),
+        };
+        Ok(Self { account, by })
+    }
+}
+
+/// A live key for the whole of its account.
+///
+/// # Errors
+/// It is a test key, or for some domains or templates.
+pub fn for_the_whole(admin: Admin, what: &str) -> Result<Admin, Problem> {
+    let admin = admin.must_be_live(&format!("{what} belongs to the account's live mail"))?;
+    if admin.is_for_all() {
+        return Ok(admin);
+    }
+    let message =
+        format!("the key is for some domains or templates only; {what} is the whole account's");
+    Err(Refusal::Forbidden { message, retry_after_s: None }.into())
+}
+
+impl FromRequestParts<Api> for AccountScope {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Self, Problem> {
+        let Some(account) = query::read::<AccountQuery>(&parts.uri)?.account else {
+            let admin = Admin::from_request_parts(parts, api).await?;
+            return Ok(Self { account: admin.account(), by: By::Holder(admin) });
+        };
+        let operator = Operator::from_request_parts(parts, api).await?;
+        let found = api.store.account(account, api.clock.now()).await;
+        found.map_err(|error| refused(&error))?;
+        Ok(Self { account, by: By::Operator(operator) })
+    }
+}
+
+/// What a store's failure is to a client: what is missing is not found.
+pub fn refused(error: &StoreError) -> Problem {
+    if error.is_not_found() {
+        return Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", error.to_string());
+    }
+    error.into()
+}

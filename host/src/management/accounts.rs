@@ -1,0 +1,184 @@
+//! Accounts: how they are opened, and what their operator and their holder may change.
+
+use super::{Change, plans};
+use crate::account::brand::BrandChanges;
+use crate::account::plan::Plan;
+use crate::account::{Account, AccountState};
+use crate::clock::Timestamp;
+use crate::id::AccountId;
+use crate::message::address::EmailAddress;
+use crate::store::{AccountRow, Store, StoreError};
+
+/// Characters of an account's name.
+const MAX_NAME_CHARS: usize = 200;
+
+/// An account to open.
+#[derive(Debug, Clone)]
+pub struct NewAccount {
+    pub name: String,
+    pub plan: PlanChoice,
+    /// The sender where neither request nor template names one.
+    pub sender: Option<EmailAddress>,
+    /// Whether a send is refused that would leave variables of a template blank.
+    pub strict: bool,
+}
+
+/// What is to be another; none stays as it is.
+#[derive(Debug, Clone, Default)]
+pub struct AccountChange {
+    pub name: Option<String>,
+    pub plan: Option<PlanChoice>,
+    pub state: Option<AccountState>,
+    pub sender: Change<EmailAddress>,
+    pub strict: Option<bool>,
+}
+
+/// A plan, and how sure whoever names it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PlanChoice {
+    /// One that is known.
+    Known(Plan),
+    /// One of the operator's own policy, whether it is known or not.
+    Own(Plan),
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum AccountError {
+    #[error("the name must be 1 to {MAX_NAME_CHARS} characters on one line")]
+    Name,
+    /// A plan that is most likely a typing error.
+    #[error("the plan `{plan}` is not known: the plan policy knows {}", known.join(", "))]
+    UnknownPlan { plan: String, known: Vec<String> },
+    #[error(
+        "the sender must be at a verified domain of the account, and {0} is none; add it with POST /v1/domains, or \
+         wait until it is verified"
+    )]
+    SenderNotVerified(String),
+    #[error(
+        "this is the account of the key of the request, and suspended nobody could activate it again with that key; \
+         use another account's key, or `waxwing account deactivate`"
+    )]
+    OwnAccount,
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl PlanChoice {
+    /// A typing error would count as a paid plan: so a plan that no policy names and no account has is one only if
+    /// the operator says so.
+    ///
+    /// # Errors
+    /// It is not known.
+    pub async fn check(&self, store: Option<&Store>, named: &[String]) -> Result<(), AccountError> {
+        let Self::Known(plan) = self else { return Ok(()) };
+        let known = plans::known(named);
+        if known.contains(&plan.name) {
+            return Ok(());
+        }
+        let is_used = match store {
+            Some(store) => store.is_plan_used(&plan.name).await?,
+            None => false,
+        };
+        if is_used {
+            return Ok(());
+        }
+        Err(AccountError::UnknownPlan { plan: plan.name.clone(), known })
+    }
+
+    fn plan(self) -> Plan {
+        match self {
+            Self::Known(plan) | Self::Own(plan) => plan,
+        }
+    }
+}
+
+/// Whether an account may be called so.
+///
+/// # Errors
+/// It may not.
+pub fn check_name(name: &str) -> Result<(), AccountError> {
+    let is_name = !name.trim().is_empty()
+        && name.chars().count() <= MAX_NAME_CHARS
+        && !name.chars().any(char::is_control);
+    if is_name { Ok(()) } else { Err(AccountError::Name) }
+}
+
+/// Opens an account with a balance of 0. `named` are the plans that the server's plan policy names.
+///
+/// # Errors
+/// Its name or its plan is refused, or the database failed.
+pub async fn create(
+    store: &Store,
+    new: NewAccount,
+    brand: &BrandChanges,
+    named: &[String],
+    now: Timestamp,
+) -> Result<AccountRow, AccountError> {
+    check_name(&new.name)?;
+    new.plan.check(Some(store), named).await?;
+    let NewAccount { name, plan, sender, strict } = new;
+    let account = Account { sender, strict, ..Account::new(&name, plan.plan(), now) };
+    store.create_account(&account).await?;
+    if !brand.is_empty() {
+        store.change_brand(account.id, brand).await?;
+    }
+    Ok(store.account(account.id, now).await?)
+}
+
+/// Changes an account. Mail that was held back while it was suspended goes on once it is active. `caller` is the
+/// account of the key that asks.
+///
+/// # Errors
+/// Its name, its plan or its state is refused, there is no such account, or the database failed.
+pub async fn change(
+    store: &Store,
+    caller: Option<AccountId>,
+    id: AccountId,
+    change: AccountChange,
+    named: &[String],
+    now: Timestamp,
+) -> Result<AccountRow, AccountError> {
+    if let Some(name) = &change.name {
+        check_name(name)?;
+    }
+    if let Some(plan) = &change.plan {
+        plan.check(Some(store), named).await?;
+    }
+    if caller == Some(id) && change.state == Some(AccountState::Suspended) {
+        return Err(AccountError::OwnAccount);
+    }
+    let is_activated = change.state == Some(AccountState::Active);
+    let row = store.change_account(id, now, |account| change.clone().of(account)).await?;
+    if is_activated {
+        store.requeue_of_account(id).await?;
+    }
+    Ok(row)
+}
+
+/// Whether an account may send by that address when nobody names another one.
+///
+/// # Errors
+/// Its domain is none of the account's, or is not verified.
+pub async fn check_sender(
+    store: &Store,
+    account: AccountId,
+    sender: &EmailAddress,
+) -> Result<(), AccountError> {
+    let refused = || AccountError::SenderNotVerified(sender.host().to_owned());
+    let domain = sender.domain().ok_or_else(refused)?;
+    let row = store.domain_named(account, domain).await?;
+    if row.is_some_and(|it| it.domain.standing.may_send()) { Ok(()) } else { Err(refused()) }
+}
+
+impl AccountChange {
+    fn of(self, account: Account) -> Account {
+        Account {
+            name: self.name.unwrap_or(account.name),
+            plan: self.plan.map_or(account.plan, PlanChoice::plan),
+            state: self.state.unwrap_or(account.state),
+            sender: self.sender.of(account.sender),
+            strict: self.strict.unwrap_or(account.strict),
+            ..account
+        }
+    }
+}
