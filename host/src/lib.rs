@@ -21,6 +21,8 @@ pub mod journey;
 pub mod upkeep;
 pub mod webhooks;
 
+pub mod authoring;
+
 pub mod api;
 pub mod inbox;
 pub mod relay;

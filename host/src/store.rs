@@ -77,7 +77,10 @@ pub use retry::{RetryFilter, RetryOutcome};
 pub use samples::{SampleOutcome, SampleRecord, SampleRow, sample_identity};
 pub use sts::StsRow;
 pub use suppressions::{Suppressed, SuppressionPage, SuppressionRow};
-pub use templates::Published;
+pub use templates::{
+    AddedTemplate, DraftRow, NewTemplate, NewVersion, Publication, Published, TemplateFilter,
+    TemplateOwner, TemplateRow, UserRow, VersionRow,
+};
 pub use webhooks::{
     Backlog, DeliveryPage, DeliveryRow, DeliveryState, DueDelivery, EndPointHealth, EventSubject,
     MessageSubject, NewDelivery, NewWebhook, NextTry, PublishedEvent, TestDelivery, Tried, Waiting,

@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
+use crate::authoring::error::AuthoringError;
+use crate::authoring::folder::FolderError;
 use crate::config::ConfigError;
 use crate::inbox::InboxError;
-use crate::plugin::{CallFailure, Diagnostic, LoadError, PluginsError};
+use crate::plugin::{CallFailure, LoadError, PluginsError};
 use crate::server::StartError;
 use crate::server::data_dir::DataDirError;
 use crate::server::domains::VerifierError;
@@ -71,27 +73,16 @@ pub enum CliError {
     )]
     OperatorTestKey,
     #[error(transparent)]
+    Authoring(#[from] AuthoringError),
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    #[error(transparent)]
     Plugin(#[from] CallFailure),
     #[error("the template {slug} has faults:\n{faults}")]
     Template { slug: String, faults: String },
     #[error("{path} cannot be read: {source}")]
     File { path: PathBuf, source: std::io::Error },
-    /// A file does not hold what it should.
-    #[error("{path} is not valid:\n{message}")]
-    Malformed { path: PathBuf, message: String },
     /// An argument that only makes sense with another value.
     #[error("{0}")]
     Usage(String),
-}
-
-impl CliError {
-    /// The faults of a template, one a line.
-    pub fn template(slug: &str, faults: &[Diagnostic]) -> Self {
-        let line = |it: &Diagnostic| {
-            let part = it.part.as_deref().unwrap_or("template");
-            format!("  {part}, line {}, column {}: {}", it.line, it.column, it.message)
-        };
-        let faults = faults.iter().map(line).collect::<Vec<_>>().join("\n");
-        Self::Template { slug: slug.to_owned(), faults }
-    }
 }

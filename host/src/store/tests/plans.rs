@@ -36,10 +36,11 @@ const SCANS: [(&str, &str); 22] = [
 ];
 
 /// Statements that are put together from parts, and how they find their rows.
-const PUT_TOGETHER: [(&str, &str); 13] = [
+const PUT_TOGETHER: [(&str, &str); 14] = [
     ("commit: bodies", "inserts rows"),
     ("commit: messages", "inserts rows"),
     ("commit: queue", "inserts rows"),
+    ("commit: usage of templates", "inserts rows, or finds them by the primary key"),
     ("commit: usage", "inserts rows, or finds them by the primary key"),
     ("count_sent", "inserts rows, or finds them by the primary key"),
     ("decisions", "by the primary key, within the batch"),
