@@ -26,6 +26,7 @@ pub(crate) mod shapes;
 mod state;
 mod suppressions;
 mod surround;
+mod templates;
 mod webhooks;
 
 use std::sync::Arc;
@@ -78,7 +79,7 @@ pub fn overflow(api: Api) -> Router {
 }
 
 fn routes() -> Router<Api> {
-    Router::new()
+    templates::routes(Router::new())
         .route("/messages/send", post(send::send))
         .route("/messages/send/batch", post(batch::send_batch))
         .route("/v1/brand", get(brand::show).patch(brand::change))

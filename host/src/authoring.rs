@@ -16,6 +16,7 @@ pub mod preview;
 mod publish;
 mod resolve;
 mod suggest;
+pub mod trial_send;
 
 use std::sync::Arc;
 

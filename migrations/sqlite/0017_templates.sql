@@ -30,7 +30,8 @@ CREATE TABLE templates (
     CHECK (account_id IS NOT NULL OR kind <> 'template'),
     CHECK (published_revision IS NOT NULL OR draft IS NOT NULL)
 ) STRICT;
-CREATE UNIQUE INDEX templates_of_account ON templates (account_id, kind, slug) WHERE account_id IS NOT NULL;
+-- An account has a name once in each kind; where there is no account, nulls are unlike each other.
+CREATE UNIQUE INDEX templates_of_owner ON templates (account_id, kind, slug);
 CREATE UNIQUE INDEX templates_of_server ON templates (kind, slug) WHERE account_id IS NULL;
 -- Nobody has counted until now which of them were sent.
 INSERT INTO templates (id, account_id, slug, published_revision, is_sent, created_at)

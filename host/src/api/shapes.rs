@@ -14,6 +14,7 @@ mod refusals;
 mod request;
 mod send;
 mod suppression;
+mod template;
 mod webhook;
 
 pub use brand::Brand;
@@ -28,17 +29,24 @@ pub use reference::{
     Component, ComponentOrNothing, Count, DecisionOrMessage, ImpactRule, Limit, SlotRef,
 };
 pub use refusals::{
-    AdminRefusals, BrandRefusals, OperatorReadRefusals, OperatorRefusals, ReadRefusals, Refusals,
-    ResendRefusals, StateRefusals,
+    AdminRefusals, AuthorReadRefusals, AuthorRefusals, BrandRefusals, OperatorReadRefusals,
+    OperatorRefusals, ReadRefusals, Refusals, ResendRefusals, StateRefusals,
 };
 pub use request::{
-    AddDomain, Attachment, ChangeBrand, ChangeWebhook, CreateWebhook, IdempotencyKey,
-    NewSuppression, NewSuppressions, ReplayWebhook, SendBatch, SendRequest, WebhookOwner,
+    AddDomain, Attachment, ChangeBrand, ChangeWebhook, CreateWebhook, IdempotencyKey, IfMatch,
+    NewSuppression, NewSuppressions, ReplayWebhook, SendBatch, SendRequest, TemplateOwner,
+    WebhookOwner,
 };
 pub use send::{BatchResponse, BatchResult, Resent, SendResponse};
 pub use suppression::{
     DeletedSuppression, Suppression, SuppressionKind, SuppressionPage, SuppressionResult,
     SuppressionResults,
+};
+pub use template::{
+    CreateTemplate, DeletedTemplate, DuplicateTemplate, PreviewTemplate, PublishTemplate,
+    PublishedTemplate, RollbackTemplate, Template, TemplateDiff, TemplateList, TemplatePreview,
+    TemplateSummary, TemplateValidation, TemplateVersion, TemplateVersionList,
+    TemplateVersionSummary, TestTemplate, ValidateTemplate, etag as template_etag,
 };
 pub use webhook::{
     DeletedWebhook, DeliveryState, NewWebhook, Replayed, Webhook, WebhookDelivery,
@@ -60,3 +68,6 @@ macro_rules! from_row {
 }
 
 use from_row;
+
+/// What an author writes.
+pub use crate::template::source::TemplateSource as TemplateDraft;

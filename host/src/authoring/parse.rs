@@ -43,7 +43,9 @@ const BLOCK_MEMBERS: [&str; 7] =
 const LOCALE_MEMBERS: [&str; 5] = ["subject", "preheader", "html", "text", "messages"];
 const BLOCK_LOCALE_MEMBERS: [&str; 2] = ["html", "messages"];
 const VARIABLE_MEMBERS: [&str; 5] = ["path", "type", "format", "required", "description"];
+/// Tags of a template.
 const MAX_TAGS: usize = 20;
+/// Bytes of the path of a declared variable.
 const MAX_PATH: usize = 200;
 
 /// Reads a source.

@@ -324,8 +324,7 @@ impl Authoring {
             },
         };
         let mut resolver = Resolver::new(&self.store, Some(&new));
-        let Resolved { blocks, findings: found, .. } =
-            resolver.resolve(row.owner, &probe).await?;
+        let Resolved { blocks, findings: found, .. } = resolver.resolve(row.owner, &probe).await?;
         findings.extend(found);
         let it = Checkable { slug: &row.slug, source: &probe, blocks: &blocks };
         checker.compile(tenant, it, &mut findings).await?;

@@ -67,7 +67,9 @@ pub enum KeyCommand {
 pub enum ScopeArg {
     /// Send messages
     Send,
-    /// Manage its account
+    /// Write the account's templates
+    Templates,
+    /// Manage its account, templates included
     Admin,
     /// Manage the server
     Operator,
@@ -135,6 +137,7 @@ impl From<ScopeArg> for Scope {
     fn from(scope: ScopeArg) -> Self {
         match scope {
             ScopeArg::Send => Self::Send,
+            ScopeArg::Templates => Self::Templates,
             ScopeArg::Admin => Self::Admin,
             ScopeArg::Operator => Self::Operator,
         }

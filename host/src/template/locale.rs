@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+/// Characters of a locale.
 const MAX_BYTES: usize = 35;
 
 /// A language tag in its usual letter case: `en`, `de-AT`, `zh-Hant-TW`.

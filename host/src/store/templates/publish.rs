@@ -126,7 +126,8 @@ async fn stands(tx: &mut Tx, publication: &Publication<'_>) -> Result<bool, Stor
     let versions = own.into_iter().chain(publication.touched.iter().map(|(_, version)| version));
     let blocks: BTreeSet<(TemplateId, u64)> =
         versions.flat_map(|version| version.uses.iter().copied()).collect();
-    for (block, revision) in blocks.into_iter().filter(|(block, _)| *block != publication.template.id)
+    for (block, revision) in
+        blocks.into_iter().filter(|(block, _)| *block != publication.template.id)
     {
         let row = sql("-- publish: a layout or partial
              SELECT 1 FROM templates WHERE id = $1 AND published_revision = $2 AND archived_at IS NULL")

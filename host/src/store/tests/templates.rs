@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use super::*;
-use crate::store::database::WHOLE;
 use crate::id::TemplateId;
+use crate::store::database::WHOLE;
 use crate::store::{
     AddedTemplate, NewTemplate, NewVersion, Publication, Published, TemplateOwner, TemplateRow,
 };
@@ -64,7 +64,11 @@ impl Fixture {
 fn version(row: &TemplateRow, layout: Option<&TemplateRow>) -> NewVersion {
     let block = |row: &TemplateRow| {
         let published = row.published.as_ref().expect("published");
-        Block { name: row.slug.clone(), revision: published.revision, source: published.source.clone() }
+        Block {
+            name: row.slug.clone(),
+            revision: published.revision,
+            source: published.source.clone(),
+        }
     };
     let used = |row: &TemplateRow| (row.id, row.published.as_ref().expect("published").revision);
     NewVersion {
