@@ -32,6 +32,7 @@ pub(crate) mod shapes;
 mod state;
 mod suppressions;
 mod surround;
+mod templates;
 mod webhooks;
 
 use std::sync::Arc;
@@ -84,7 +85,7 @@ pub fn overflow(api: Api) -> Router {
 }
 
 fn routes() -> Router<Api> {
-    Router::new()
+    templates::routes(Router::new())
         .route("/messages/send", post(send::send))
         .route("/messages/send/batch", post(batch::send_batch))
         .route("/v1/account", get(accounts::show_own).patch(accounts::change_own))

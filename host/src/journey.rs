@@ -146,7 +146,7 @@ impl Journey {
         let start = Instant::now();
         let (account, now) = (&sender.account.account, self.accept.clock.now());
         let rendered =
-            render::render(&plugins, account, &context, admitted, submission, shared, now).await;
+            render::render(&plugins, account, context, admitted, submission, shared, now).await;
         accept::record_step("render", start);
         Ok(self.commit.message(rendered?, submission))
     }

@@ -22,6 +22,8 @@ pub mod management;
 pub mod upkeep;
 pub mod webhooks;
 
+pub mod authoring;
+
 pub mod api;
 pub mod inbox;
 pub mod relay;

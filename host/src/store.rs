@@ -80,7 +80,10 @@ pub use retry::{RetryFilter, RetryOutcome};
 pub use samples::{SampleOutcome, SampleRecord, SampleRow, sample_identity};
 pub use sts::StsRow;
 pub use suppressions::{Suppressed, SuppressionPage, SuppressionRow};
-pub use templates::Published;
+pub use templates::{
+    AddedTemplate, DraftRow, NewTemplate, NewVersion, Publication, Published, TemplateFilter,
+    TemplateOwner, TemplateRow, UserRow, VersionRow,
+};
 pub use webhooks::{
     Backlog, DeliveryAttempt, DeliveryPage, DeliveryRow, DeliveryState, DueDelivery,
     EndpointHistory, EventSubject, MessageSubject, NewDelivery, NewWebhook, NextAttempt,

@@ -1,5 +1,8 @@
-//! Templates: what an account writes once and sends many times.
+//! Templates: what an account writes once and sends many times; layouts and partials, which templates share.
 
+pub mod kind;
+pub mod locale;
 pub mod slug;
+pub mod source;
 mod trial;
 pub mod version;

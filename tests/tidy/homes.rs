@@ -15,7 +15,7 @@ const HOMES: [(&str, &[&str]); 14] = [
     ("Sqlite", &["store/database", "store/embedded.rs", "inbox/store"]),
     ("store::embedded", &["store/database", "inbox/store"]),
     // The document of the API.
-    ("utoipa", &["api", "message/state.rs", "webhooks/"]),
+    ("utoipa", &["api", "authoring/", "message/state.rs", "template/", "webhooks/"]),
     ("lettre::", &["delivery/"]),
     ("wasmtime", &["plugin"]),
     ("waxwing_smtp::", &["delivery/smtp", "relay/", "relay.rs", "server/relay.rs"]),

@@ -104,6 +104,7 @@ fn job(revision: i64, account_id: AccountId, body: &Body, now: Timestamp) -> Job
             resent_from: None,
             body: BodyOf::Own(body.clone()),
             blank: Vec::new(),
+            locale: None,
             decisions: [PluginDecision {
                 kind: "plan",
                 identity: r#"{"slot":"plan","name":"plan-policy"}"#.into(),
@@ -111,6 +112,7 @@ fn job(revision: i64, account_id: AccountId, body: &Body, now: Timestamp) -> Job
                 reason: None,
                 micros: 20,
                 blank: Vec::new(),
+                locale: None,
             }]
             .into(),
         }))],

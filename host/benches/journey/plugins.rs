@@ -103,7 +103,7 @@ impl Bench {
 
 /// A published version that is only known here.
 pub fn version() -> VersionKey {
-    VersionKey { template: TemplateId::new(Clock::system().now()), revision: 1 }
+    VersionKey { template: TemplateId::new(Clock::system().now()), revision: 1, locale: 0 }
 }
 
 pub fn plan(criterion: &mut Criterion) {

@@ -81,7 +81,9 @@ pub enum KeyState {
 pub enum Scope {
     /// Send messages.
     Send,
-    /// Manage its account.
+    /// Write the account's templates.
+    Templates,
+    /// Manage its account, templates included.
     Admin,
     /// Manage the server.
     Operator,
@@ -187,6 +189,7 @@ impl Scope {
     pub fn as_str(self) -> &'static str {
         match self {
             Scope::Send => "send",
+            Scope::Templates => "templates",
             Scope::Admin => "admin",
             Scope::Operator => "operator",
         }
@@ -227,7 +230,8 @@ impl ApiKey {
     /// Whether the key may do that.
     #[must_use]
     pub fn allows(&self, scope: Scope) -> bool {
-        self.scopes.contains(&scope)
+        let has = |scope| self.scopes.contains(&scope);
+        has(scope) || (scope == Scope::Templates && has(Scope::Admin))
     }
 
     /// Whether the key is also for messages from that domain, of that template.

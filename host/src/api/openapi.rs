@@ -67,6 +67,22 @@ use crate::webhooks::body::WebhookEvent;
         super::suppressions::add_batch,
         super::suppressions::show,
         super::suppressions::delete,
+        super::templates::list,
+        super::templates::create,
+        super::templates::show,
+        super::templates::change,
+        super::templates::delete,
+        super::templates::replace,
+        super::templates::publish,
+        super::templates::roll_back,
+        super::templates::archive,
+        super::templates::duplicate,
+        super::templates::validate,
+        super::templates::preview,
+        super::templates::test,
+        super::templates::diff,
+        super::templates::versions,
+        super::templates::version,
         super::webhooks::list,
         super::webhooks::create,
         super::webhooks::show,
@@ -93,18 +109,18 @@ use crate::webhooks::body::WebhookEvent;
     components(schemas(
         SendRequest, Attachment, SendResponse, BatchResponse, Problem, Fault, Health, WebhookEvent
     )),
-    modifiers(&Security, &Webhooks),
+    modifiers(&Security, &Webhooks, &Blocks),
 )]
 struct Document;
 
 /// What each kind of key may do.
 const ABOUT_KEYS: &str = "\
-An API key. Its scopes say what it may do: `send` sends, `admin` manages its account, `operator` manages \
-the server. A live key (`wx_live_…`) sees everything of its account. A test key (`wx_test_…`) sends to \
+An API key. Its scopes say what it may do: `send` sends, `templates` writes its account's templates, layouts and \
+partials, `admin` manages its account and these, `operator` manages the server. A live key (`wx_live_…`) sees everything of its account. A test key (`wx_test_…`) sends to \
 the sandbox inbox only. With the scope `admin` it lists, shows, cancels, retries and resends messages \
-that test keys have sent (those of live keys are 404), and it reads sender domains, the \
-brand, the account and its balance, sees test keys and makes them; changes of the others, suppressions and webhooks are \
-403. A test key never has the scope `operator`.";
+that test keys have sent (those of live keys are 404), and it reads sender domains, templates, the \
+brand, the account and its balance, previews and tries templates, sees test keys and makes them; changes of the \
+others, suppressions and webhooks are 403. A test key never has the scope `operator`.";
 
 struct Security;
 
@@ -145,6 +161,30 @@ impl Modify for Webhooks {
             any.items = std::mem::take(&mut one.items);
             any.description = one.description.take();
             *facts = Schema::AnyOf(any);
+        }
+    }
+}
+
+/// Layouts and partials have the routes of templates, but for what only a message has.
+struct Blocks;
+
+impl Modify for Blocks {
+    fn modify(&self, document: &mut utoipa::openapi::OpenApi) {
+        let paths = &mut document.paths.paths;
+        let of_templates: Vec<(String, PathItem)> = paths
+            .iter()
+            .filter(|(path, _)| path.starts_with("/v1/templates"))
+            .filter(|(path, _)| !path.ends_with("/preview") && !path.ends_with("/test"))
+            .map(|(path, item)| (path.clone(), item.clone()))
+            .collect();
+        for kind in ["layout", "partial"] {
+            for (path, item) in &of_templates {
+                // Schemas are named with a capital letter, and are the same for all three.
+                let text = serde_json::to_string(item).expect("the document has string keys only");
+                let text = text.replace("template", kind);
+                let item = serde_json::from_str(&text).expect("it was printed");
+                paths.insert(path.replace("template", kind), item);
+            }
         }
     }
 }

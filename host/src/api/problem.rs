@@ -9,6 +9,8 @@ use http::{HeaderValue, StatusCode, header};
 
 use super::request_context::{self, ConnectionRefused, RefusalCode};
 use super::shapes;
+use crate::authoring::breaking::BreakingChange;
+use crate::authoring::finding::Finding;
 use crate::journey::accept::refusal::{Outage, Refusal, Refused};
 use crate::store::StoreError;
 
@@ -36,6 +38,21 @@ impl Problem {
         let message = message.into();
         count(code);
         Self { status, code, message, details: Box::default(), retry_after_s: None }
+    }
+
+    /// What is wrong with a template.
+    #[must_use]
+    pub fn with_diagnostics(mut self, findings: Vec<Finding>) -> Self {
+        self.details.diagnostics = Some(findings);
+        self
+    }
+
+    /// How a template would break senders, and how many messages these have sent.
+    #[must_use]
+    pub fn with_breaking(mut self, changes: Vec<BreakingChange>, sent: u64) -> Self {
+        self.details.breaking = Some(changes);
+        self.details.sent_last30_days = Some(sent);
+        self
     }
 
     #[must_use]

@@ -19,6 +19,7 @@ mod refusals;
 mod request;
 mod send;
 mod suppression;
+mod template;
 mod webhook;
 
 pub use account::{Account, AccountPage};
@@ -40,17 +41,25 @@ pub use reference::{
     Component, ComponentOrNothing, Count, DecisionOrMessage, ImpactRule, Limit, SlotRef,
 };
 pub use refusals::{
-    BrandRefusals, ChangeRefusals, GrantRefusals, KeyRefusals, OperatorChangeRefusals,
-    OperatorReadRefusals, ReadRefusals, Refusals, ResendRefusals, StateRefusals,
+    AuthorReadRefusals, AuthorRefusals, BrandRefusals, ChangeRefusals, GrantRefusals, KeyRefusals,
+    OperatorChangeRefusals, OperatorReadRefusals, ReadRefusals, Refusals, ResendRefusals,
+    StateRefusals,
 };
 pub use request::{
-    AddDomain, Attachment, ChangeBrand, ChangeWebhook, CreateWebhook, IdempotencyKey,
-    NewSuppression, NewSuppressions, ReplayWebhook, SendBatch, SendRequest, WebhookOwner,
+    AddDomain, Attachment, ChangeBrand, ChangeWebhook, CreateWebhook, IdempotencyKey, IfMatch,
+    NewSuppression, NewSuppressions, ReplayWebhook, SendBatch, SendRequest, TemplateOwner,
+    WebhookOwner,
 };
 pub use send::{BatchResponse, BatchResult, Resent, SendResponse};
 pub use suppression::{
     DeletedSuppression, Suppression, SuppressionKind, SuppressionPage, SuppressionResult,
     SuppressionResults,
+};
+pub use template::{
+    CreateTemplate, DeletedTemplate, DuplicateTemplate, PreviewTemplate, PublishTemplate,
+    PublishedTemplate, RollbackTemplate, Template, TemplateDiff, TemplateList, TemplatePreview,
+    TemplateSummary, TemplateValidation, TemplateVersion, TemplateVersionList,
+    TemplateVersionSummary, TestTemplate, ValidateTemplate, etag as template_etag,
 };
 pub use webhook::{
     DeletedWebhook, DeliveryState, NewWebhook, Replayed, Webhook, WebhookDelivery,
@@ -72,3 +81,6 @@ macro_rules! from_row {
 }
 
 use from_row;
+
+/// What an author writes.
+pub use crate::template::source::TemplateSource as TemplateDraft;

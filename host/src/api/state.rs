@@ -13,6 +13,7 @@ use super::client::TrustedProxies;
 use super::control_token::ControlToken;
 use super::lists::ListLimits;
 use super::readiness::Readiness;
+use crate::authoring::Authoring;
 use crate::clock::Clock;
 use crate::delivery::shaping::admission::AdmissionControl;
 use crate::journey::Journey;
@@ -44,6 +45,8 @@ pub struct ApiParts {
     /// For sender domains.
     pub verifier: Arc<Verifier>,
     pub webhooks: Arc<Webhooks>,
+    /// For whoever writes templates.
+    pub authoring: Authoring,
     /// For recorded calls.
     pub seal: Arc<Seal>,
     /// What a new plugin is compared on.

@@ -2,12 +2,14 @@
 
 use std::path::PathBuf;
 
+use crate::authoring::error::AuthoringError;
+use crate::authoring::folder::FolderError;
 use crate::config::ConfigError;
 use crate::inbox::InboxError;
 use crate::management::accounts::AccountError;
 use crate::management::credits::GrantError;
 use crate::management::keys::KeyError;
-use crate::plugin::{CallFailure, Diagnostic, LoadError, PluginsError};
+use crate::plugin::{CallFailure, LoadError, PluginsError};
 use crate::server::StartError;
 use crate::server::data_dir::DataDirError;
 use crate::server::domains::VerifierError;
@@ -67,29 +69,18 @@ pub enum CliError {
     #[error(transparent)]
     Grant(#[from] GrantError),
     #[error(transparent)]
+    Authoring(#[from] AuthoringError),
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    #[error(transparent)]
     Plugin(#[from] CallFailure),
     #[error("the template {slug} has faults:\n{faults}")]
     Template { slug: String, faults: String },
     #[error("{path} cannot be read: {source}")]
     File { path: PathBuf, source: std::io::Error },
-    /// A file does not hold what it should.
-    #[error("{path} is not valid:\n{message}")]
-    Malformed { path: PathBuf, message: String },
     /// An argument that only makes sense with another value.
     #[error("{0}")]
     Usage(String),
-}
-
-impl CliError {
-    /// The faults of a template, one a line.
-    pub fn template(slug: &str, faults: &[Diagnostic]) -> Self {
-        let line = |it: &Diagnostic| {
-            let part = it.part.as_deref().unwrap_or("template");
-            format!("  {part}, line {}, column {}: {}", it.line, it.column, it.message)
-        };
-        let faults = faults.iter().map(line).collect::<Vec<_>>().join("\n");
-        Self::Template { slug: slug.to_owned(), faults }
-    }
 }
 
 /// What to do about a plan that is not known, in words of the command line.

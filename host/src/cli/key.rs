@@ -115,7 +115,9 @@ pub enum Restriction {
 pub enum ScopeArg {
     /// Send messages
     Send,
-    /// Manage its account
+    /// Write the account's templates
+    Templates,
+    /// Manage its account, templates included
     Admin,
     /// Manage the server
     Operator,
@@ -207,6 +209,7 @@ impl From<ScopeArg> for Scope {
     fn from(scope: ScopeArg) -> Self {
         match scope {
             ScopeArg::Send => Self::Send,
+            ScopeArg::Templates => Self::Templates,
             ScopeArg::Admin => Self::Admin,
             ScopeArg::Operator => Self::Operator,
         }

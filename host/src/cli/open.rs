@@ -8,6 +8,7 @@ use clap::Args;
 
 use super::error::CliError;
 use super::output::Output;
+use crate::authoring::Authoring;
 use crate::clock::Clock;
 use crate::config::{Config, LogFilter};
 use crate::plugin::Plugins;
@@ -103,6 +104,11 @@ impl Opened {
         let options = server::plugins::options(&self.config, &self.data)?;
         let (plugins, _supervisor) = Plugins::start(options, self.clock.clone()).await?;
         Ok(plugins)
+    }
+
+    /// What authors work with, with the plugins of the server.
+    pub async fn authoring(&self) -> Result<Authoring, CliError> {
+        Ok(Authoring::new(self.store.clone(), self.plugins().await?, self.clock.clone()))
     }
 
     /// What verifies sender domains, with the plugins of the server.

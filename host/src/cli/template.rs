@@ -9,8 +9,10 @@ use super::error::CliError;
 use super::open::Target;
 use super::output::text;
 use super::starter;
+use crate::authoring::PublishOptions;
+use crate::authoring::folder::{self, ExistingLayout, Folder};
 use crate::id::AccountId;
-use crate::store::{Published, StoreError};
+use crate::store::StoreError;
 use crate::template::slug::Slug;
 use crate::template::version::TemplateVersion;
 
@@ -37,6 +39,9 @@ pub enum TemplateCommand {
         /// Refuse every send that would leave a variable blank; template.toml may say the same
         #[arg(long)]
         strict: bool,
+        /// Publish it also where sends that are accepted today would be refused
+        #[arg(long)]
+        force: bool,
         #[command(flatten)]
         target: Target,
     },
@@ -69,32 +74,39 @@ pub async fn run(command: TemplateCommand) -> Result<(), CliError> {
             starter: _,
             required_plan,
             strict,
+            force,
             target,
         } => {
             let mut template = match folder {
-                Some(folder) => starter::from_folder(&folder)?,
-                None => embedded(&slug)?,
+                Some(folder) => (folder::from_disk(&folder)?, ExistingLayout::Replaced),
+                None => (embedded(&slug)?, ExistingLayout::Kept),
             };
             if required_plan.is_some() {
-                template.source.required_plan = required_plan;
+                template.0.source.required_plan = required_plan;
             }
-            template.source.strict |= strict;
+            template.0.source.strict |= strict;
             let opened = target.open().await?;
             let now = opened.clock.now();
             opened.store.account(account, now).await?;
-            let plugins = opened.plugins().await?;
-            let published =
-                starter::publish(&opened.store, &plugins, account, &slug, &template, now).await?;
-            let (version, unchanged) = match &published {
-                Published::New(version) => (version, false),
-                Published::Unchanged(version) => (version, true),
-            };
-            let mut value = to_json(version);
-            value["unchanged"] = json!(unchanged);
+            let authoring = opened.authoring().await?;
+            let options = PublishOptions { force, ..PublishOptions::default() };
+            let (folder, existing) = &template;
+            let outcome =
+                starter::publish(&authoring, account, &slug, (folder, *existing), &options).await?;
+            let versions = opened.store.templates(account).await?;
+            let mut value = to_json(&published(versions, &slug)?);
+            value["unchanged"] = json!(outcome.unchanged);
+            value["warnings"] = json!(outcome.warnings);
+            value["breaking"] = json!(outcome.breaking);
             target.output.one(&value, || {
-                let note =
-                    if unchanged { "  (unchanged: it stays the published version)" } else { "" };
-                format!("{}{note}", line(&value))
+                let note = if outcome.unchanged {
+                    "  (unchanged: it stays the published version)"
+                } else {
+                    ""
+                };
+                let warnings =
+                    outcome.warnings.iter().map(|it| format!("\n  warning: {}", it.in_words()));
+                format!("{}{note}{}", line(&value), warnings.collect::<String>())
             });
         }
         TemplateCommand::List { account, target } => {
@@ -103,9 +115,7 @@ pub async fn run(command: TemplateCommand) -> Result<(), CliError> {
         }
         TemplateCommand::Show { account, slug, target } => {
             let versions = target.open().await?.store.templates(account).await?;
-            let version = versions.into_iter().find(|version| version.slug == slug);
-            let version = version
-                .ok_or_else(|| StoreError::Missing { noun: "template", name: slug.to_string() })?;
+            let version = published(versions, &slug)?;
             let mut value = to_json(&version);
             value["source"] = json!(version.source);
             target.output.one(&value, || {
@@ -122,8 +132,14 @@ pub async fn run(command: TemplateCommand) -> Result<(), CliError> {
     Ok(())
 }
 
-fn embedded(slug: &Slug) -> Result<starter::Folder, CliError> {
-    let all = starter::templates()?;
+fn published(versions: Vec<TemplateVersion>, slug: &Slug) -> Result<TemplateVersion, CliError> {
+    let version = versions.into_iter().find(|version| version.slug == *slug);
+    let missing = || StoreError::Missing { noun: "template", name: slug.to_string() };
+    version.ok_or_else(|| missing().into())
+}
+
+fn embedded(slug: &Slug) -> Result<Folder, CliError> {
+    let all = folder::starters()?;
     let known: Vec<String> = all.iter().map(|(slug, _)| slug.to_string()).collect();
     all.into_iter().find(|(it, _)| it == slug).map(|(_, folder)| folder).ok_or_else(|| {
         let known = known.join(", ");
@@ -141,7 +157,7 @@ fn to_json(version: &TemplateVersion) -> Value {
         "requiredPlan": version.source.required_plan,
         "strict": version.source.strict,
         "variables": version.variables,
-        "exampleData": version.source.example,
+        "exampleData": version.source.example(),
     })
 }
 

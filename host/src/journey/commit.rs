@@ -54,6 +54,7 @@ impl Commit {
             },
             body: rendered.body,
             blank: blank(&rendered.decisions),
+            locale: rendered.decisions.iter().find_map(|it| it.locale.clone()),
             decisions: recorded(&rendered.decisions),
         };
         log_blanks(&message, submission.channel);
@@ -84,6 +85,7 @@ fn recorded(decisions: &[Decision]) -> Arc<[PluginDecision]> {
         reason: decision.reason.clone(),
         micros: decision.micros,
         blank: decision.blank.clone(),
+        locale: decision.locale.clone(),
     };
     decisions.iter().map(recorded).collect()
 }

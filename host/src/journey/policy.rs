@@ -11,6 +11,7 @@ use super::accept::refusal::{Fault, Refusal};
 use super::accept::submission::{Again, Content, Faulty, Filled, Raw, Submission};
 use super::accept::variables::Variables;
 use crate::account::key::Mode;
+use crate::clock::Timestamp;
 use crate::credit::Credits;
 use crate::id::DomainId;
 use crate::message::address::EmailAddress;
@@ -72,7 +73,8 @@ pub(super) async fn admit<'a>(
         Err(abort) => return Err(abort.after(decisions)),
     };
     decisions.push(verified.decision);
-    let is_test = sender.key.mode == Mode::Test;
+    let is_trial = matches!(&substance, Substance::Template(_, filled) if filled.trial.is_some());
+    let is_test = sender.key.mode == Mode::Test || is_trial;
     Ok(Admitted {
         substance,
         from: verified.from,
@@ -111,8 +113,14 @@ async fn substance<'a>(
         }
         Content::Filled(filled) => {
             let slug = filled.template.as_str();
-            let template = snapshot.template(account, &filled.template).await?;
+            let template = match &filled.trial {
+                Some(version) => Some(Arc::clone(version)),
+                None => snapshot.template(account, &filled.template).await?,
+            };
             let template = template.ok_or_else(|| Refusal::bad_request(vec![unknown(slug)]))?;
+            if let Some(at) = template.archived_at {
+                return Err(Refusal::bad_request(vec![archived(slug, at)]).into());
+            }
             if !is_allowed(slug) {
                 return Err(forbidden(format!("the key may not send the template {slug}")));
             }
@@ -141,6 +149,9 @@ async fn faults_by_template(
     let Some(template) = snapshot.template(sender.account.account.id, slug).await? else {
         return Ok(vec![unknown(slug.as_str())]);
     };
+    if let Some(at) = template.archived_at {
+        return Ok(vec![archived(slug.as_str(), at)]);
+    }
     let Some(data) = &faulty.data else { return Ok(Vec::new()) };
     let brand = &sender.account.account.brand;
     let values = data.parsed();
@@ -152,6 +163,14 @@ async fn faults_by_template(
 
 fn unknown(slug: &str) -> Fault {
     Fault::new("template", "unknown", format!("the account has no published template `{slug}`"))
+}
+
+fn archived(slug: &str, at: Timestamp) -> Fault {
+    let message = format!(
+        "the template `{slug}` was archived at {}; send another one, or have its author publish it again",
+        at.rfc3339()
+    );
+    Fault::new("template", "archived", message)
 }
 
 fn forbidden(message: String) -> Abort {

@@ -52,7 +52,7 @@ pub type Shared = Option<MessageId>;
 pub(super) async fn render(
     plugins: &Table,
     account: &Account,
-    context: &CallContext,
+    mut context: CallContext,
     admitted: Admitted<'_>,
     submission: &Submission,
     shared: &mut Shared,
@@ -103,10 +103,17 @@ pub(super) async fn render(
         domain: domain.as_ref().map(|domain| domain.as_str()),
     };
     let variables = Variables::new(&filled.data, &account.brand);
+    let locale = version.source.choose_locale(filled.locale.as_ref());
+    // Dates and numbers are those of the region that was asked for, where the texts are of its language.
+    let asked = filled.locale.as_ref().filter(|it| it.language() == locale.tag.language());
+    context.locale = Some(asked.unwrap_or(locale.tag).to_string());
     let blanks =
         if account.strict || version.source.strict { Blanks::Refused } else { Blanks::Told };
-    let (rendered, decision) =
-        template::render(plugins, &scope, context, &version, variables, blanks).await;
+    let (rendered, mut decision) =
+        template::render(plugins, &scope, &context, &version, locale, variables, blanks).await;
+    if !version.source.locales.is_empty() {
+        decision.locale = Some(locale.tag.to_string());
+    }
     decisions.push(decision);
     let parts = match rendered {
         Ok(parts) => parts,

@@ -71,7 +71,7 @@ async fn render(
     text: &str,
     data: &str,
 ) -> Result<Result<Vec<Body>, Unrendered>, CallFailure> {
-    let key = VersionKey { template: TemplateId::new(NOW), revision: 1 };
+    let key = VersionKey { template: TemplateId::new(NOW), revision: 1, locale: 0 };
     render_version(plugins, key, text, data).await
 }
 

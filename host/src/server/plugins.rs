@@ -20,7 +20,7 @@ use crate::domain::name::DomainName;
 use crate::id::AccountId;
 use crate::journey::accept::json::object::ObjectText;
 use crate::journey::accept::variables::Variables;
-use crate::journey::render::template::for_plugin;
+use crate::journey::render::template::version_for_plugin;
 use crate::plugin::binding::Binding;
 use crate::plugin::compiler::Compiler;
 use crate::plugin::evidence::{Evidence, EvidenceError, Found, Owner, Published};
@@ -103,12 +103,14 @@ impl Evidence for StoreEvidence {
             let account = it.store.account(id, it.clock.now()).await.map_err(EvidenceError::new)?;
             let brand = account.account.brand;
             let versions = it.store.templates(id).await.map_err(EvidenceError::new)?;
-            let published = versions.into_iter().map(|version| {
+            // Each of its locales has texts of its own.
+            let published = versions.iter().flat_map(|version| {
                 let data = ObjectText::from(&version.trial_data());
-                Published {
-                    template: for_plugin(version.slug.as_str(), version.revision, &version.source),
-                    trial_data: Variables::new(&data, &brand).to_json(),
-                }
+                let trial_data = Variables::new(&data, &brand).to_json();
+                version.source.all_locales().map(move |locale| Published {
+                    template: version_for_plugin(version, locale.tag),
+                    trial_data: trial_data.clone(),
+                })
             });
             Ok(published.collect())
         })

@@ -19,6 +19,7 @@ use crate::api::client::{Forwarding, TrustedProxies};
 use crate::api::control_token::ControlToken;
 use crate::api::lists::ListLimits;
 use crate::api::{Api, ApiParts};
+use crate::authoring::Authoring;
 use crate::clock::{Clock, Timestamp};
 use crate::config::{Config, ForwardedHeader};
 use crate::credit::Credits;
@@ -103,8 +104,7 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
     let control = ControlToken::random();
     data.write_control(http, control.secret())?;
     let [broken, stop_listeners, stop_core] = [(); 3].map(|()| CancellationToken::new());
-    let (listeners, core) = (Tasks::critical(broken.clone()), Tasks::critical(broken.clone()));
-    let inbox_tasks = Tasks::critical(broken.clone());
+    let [listeners, core, inbox_tasks] = [(); 3].map(|()| Tasks::critical(broken.clone()));
     let sandbox = Sandbox::start(config, (&inbox_store, &clock), inbox_tasks).await?;
     let (committer, commits) = batch::channel();
     let commits = commits.keeping_samples(config.plugins.samples_kept).deciding_by(rules(config));
@@ -142,6 +142,7 @@ pub async fn start(configured: &Config) -> Result<RunningServer, StartError> {
         admission: routes.admission(),
         verifier: Arc::clone(&verifier),
         webhooks,
+        authoring: Authoring::new(store.clone(), Arc::clone(&plugins), clock.clone()),
         seal,
         evidence,
         control,

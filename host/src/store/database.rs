@@ -15,6 +15,8 @@ pub(super) use connections::{Connections, Database, Tx};
 #[cfg(test)]
 pub(super) use connections::{On, Purpose};
 pub(super) use convert::convert;
+#[cfg(test)]
+pub(super) use migrations::WHOLE;
 pub(super) use row::{
     Row, column, inconsistent, json, json_or_empty, moment, moment_or_none, parsed, word,
 };

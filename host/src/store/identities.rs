@@ -135,8 +135,12 @@ impl Identities {
         for name in ["verdict", "reason", "micros"] {
             long.insert(name.to_owned(), short.next()?);
         }
-        if let Some(blank) = short.next() {
+        if let Some(blank) = short.next().filter(|it| it.as_array().is_none_or(|it| !it.is_empty()))
+        {
             long.insert("blank".to_owned(), blank);
+        }
+        if let Some(locale) = short.next() {
+            long.insert("locale".to_owned(), locale);
         }
         Some(Value::Object(long))
     }
@@ -176,8 +180,11 @@ impl Serialize for Short<'_> {
         list.serialize_element(&decision.verdict)?;
         list.serialize_element(&decision.reason)?;
         list.serialize_element(&decision.micros)?;
-        if !decision.blank.is_empty() {
+        if !decision.blank.is_empty() || decision.locale.is_some() {
             list.serialize_element(&decision.blank)?;
+        }
+        if let Some(locale) = &decision.locale {
+            list.serialize_element(locale)?;
         }
         list.end()
     }

@@ -99,6 +99,8 @@ pub struct NewMessage {
     pub body: BodyOf,
     /// Variables that its template left blank, as in `user.name`.
     pub blank: Vec<String>,
+    /// The locale that it was rendered in, where its template has several.
+    pub locale: Option<String>,
     /// What each plugin decided. It is called by the message's own 128 bits.
     pub decisions: Arc<[PluginDecision]>,
 }
@@ -117,6 +119,8 @@ pub struct PluginDecision {
     pub micros: u64,
     /// Variables that went out blank.
     pub blank: Vec<String>,
+    /// The locale that it was rendered in, where its template has several.
+    pub locale: Option<String>,
 }
 
 /// Where bounces of a message go.
@@ -257,6 +261,9 @@ pub enum Answer {
         /// Variables that its template left blank.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         blank: Vec<String>,
+        /// The locale that it was rendered in, where its template has several.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        locale: Option<String>,
     },
     /// The balance is too low; nothing was stored.
     Insufficient { required: Credits, balance: Credits },

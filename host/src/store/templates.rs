@@ -1,108 +1,373 @@
-//! Templates and their versions.
+//! Templates, layouts and partials: drafts, versions, and which versions were made of which layouts and partials.
 
-use serde_json::json;
+mod publish;
 
 use super::Store;
-use super::database::{Row, column, inconsistent, json, parsed, sql};
-use super::event_kind::EventKind;
-use super::events::{About, record_event};
+use super::database::{Row, column, inconsistent, json, moment, moment_or_none, parsed, sql, word};
 use crate::clock::Timestamp;
 use crate::id::{AccountId, TemplateId};
 use crate::store::StoreError;
+use crate::template::kind::TemplateKind;
 use crate::template::slug::Slug;
-use crate::template::version::{Dictionary, TemplateSource, TemplateVersion, Variable};
+use crate::template::source::TemplateSource;
+use crate::template::version::{Blocks, Dictionary, TemplateVersion, Variable};
 
-/// What came of publishing a template.
+pub use publish::{NewVersion, Publication, Published};
+
+/// Whose a template, layout or partial is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TemplateOwner {
+    Account(AccountId),
+    /// All accounts share it; there are layouts and partials only.
+    Server,
+}
+
+/// A template, layout or partial with its draft and its published version.
 #[derive(Debug, Clone)]
-pub enum Published {
-    /// A version that was not there before.
-    New(TemplateVersion),
-    /// The published version already says the same.
-    Unchanged(TemplateVersion),
+pub struct TemplateRow {
+    pub id: TemplateId,
+    pub owner: TemplateOwner,
+    pub kind: TemplateKind,
+    pub slug: Slug,
+    /// None where the published version is the newest.
+    pub draft: Option<DraftRow>,
+    /// Moves with each change.
+    pub edition: i64,
+    pub published: Option<VersionRow>,
+    /// The newest of its versions, which need not be the published one; 0 where there is none.
+    pub newest: u64,
+    /// Since when it cannot be sent, or used.
+    pub archived_at: Option<Timestamp>,
+    pub is_sent: bool,
+    pub created_at: Timestamp,
+}
+
+/// What an author has left and not published.
+#[derive(Debug, Clone)]
+pub struct DraftRow {
+    pub source: TemplateSource,
+    pub at: Timestamp,
+    /// A key, or `cli`.
+    pub by: String,
+}
+
+/// A version as its author sees it.
+#[derive(Debug, Clone)]
+pub struct VersionRow {
+    pub revision: u64,
+    pub source: TemplateSource,
+    pub blocks: Blocks,
+    pub variables: Vec<Variable>,
+    /// A key, or `cli`; none of a version that an earlier server published.
+    pub author: Option<String>,
+    /// Why, in the author's words.
+    pub note: Option<String>,
+    pub created_at: Timestamp,
+}
+
+/// A template, layout or partial that nobody has published yet.
+#[derive(Debug)]
+pub struct NewTemplate<'a> {
+    pub id: TemplateId,
+    pub owner: TemplateOwner,
+    pub kind: TemplateKind,
+    pub slug: &'a Slug,
+    pub draft: &'a TemplateSource,
+    /// A key, or `cli`.
+    pub by: &'a str,
+}
+
+/// What came of adding one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AddedTemplate {
+    Done,
+    /// There is one of its name.
+    Taken,
+    /// Its owner has as many as it may have.
+    Full,
+}
+
+/// Which part of a list.
+#[derive(Debug)]
+pub struct TemplateFilter<'a> {
+    pub owner: TemplateOwner,
+    pub kind: TemplateKind,
+    /// Those whose slug comes behind it.
+    pub after: Option<&'a str>,
+    pub limit: u32,
+}
+
+/// A published template that was made of a layout or partial.
+#[derive(Debug, Clone)]
+pub struct UserRow {
+    pub id: TemplateId,
+    pub account: AccountId,
+    pub slug: Slug,
+    pub published: VersionRow,
+    /// The newest of its versions, which need not be the published one.
+    pub newest: u64,
+}
+
+impl TemplateOwner {
+    /// The column `account_id`.
+    fn column(self) -> Option<AccountId> {
+        match self {
+            Self::Account(id) => Some(id),
+            Self::Server => None,
+        }
+    }
 }
 
 impl Store {
-    /// Publishes a version: the first of a new template, or the next of one that is there. What is the
-    /// same as the published version makes no new one. `dictionary` is what its messages have in common.
-    pub async fn publish_template(
+    /// Adds one with its first draft, unless its owner has `most` of the kind.
+    pub async fn add_template(
         &self,
-        account: AccountId,
-        slug: &Slug,
-        source: &TemplateSource,
-        variables: &[Variable],
-        dictionary: &[u8],
+        new: &NewTemplate<'_>,
+        most: u32,
         now: Timestamp,
-    ) -> Result<Published, StoreError> {
-        let mut tx = self.db.begin("publish_template").await?;
-        let same = sql("-- publish_template: the same
-             SELECT t.id, t.slug, v.revision, v.source, v.variables, d.id AS dictionary, d.bytes
-             FROM templates t
-             JOIN template_versions v ON v.template_id = t.id AND v.revision = t.published_revision
-             LEFT JOIN dictionaries d ON d.template_id = v.template_id AND d.revision = v.revision
-             WHERE t.account_id = $1 AND t.slug = $2 AND v.source = $3 AND v.variables = $4")
-        .bind(account)
-        .bind(slug.as_str())
-        .json(source)
-        .json(variables)
-        .optional(&mut tx)
-        .await?;
-        if let Some(row) = same {
-            return template_row(&row).map(Published::Unchanged);
-        }
-        let published = sql("-- publish_template
-             INSERT INTO templates (id, account_id, slug, published_revision, created_at)
-             VALUES ($1, $2, $3, 1, $4)
-             ON CONFLICT (account_id, slug) DO UPDATE SET published_revision =
-                 (SELECT max(revision) + 1 FROM template_versions WHERE template_id = templates.id)
-             RETURNING id, published_revision")
-        .bind(TemplateId::new(now))
-        .bind(account)
-        .bind(slug.as_str())
-        .bind(now.millis())
+    ) -> Result<AddedTemplate, StoreError> {
+        let mut tx = self.db.begin("add_template").await?;
+        let facts = sql("-- add_template: facts
+             SELECT (SELECT count(*) FROM templates WHERE account_id IS NOT DISTINCT FROM $1 AND kind = $2) AS number,
+                    EXISTS (SELECT 1 FROM templates
+                            WHERE account_id IS NOT DISTINCT FROM $1 AND kind = $2 AND slug = $3) AS taken")
+        .bind(new.owner.column())
+        .bind(new.kind.as_str())
+        .bind(new.slug.as_str())
         .one(&mut tx)
         .await?;
-        let template_id: TemplateId = column(&published, "id")?;
-        let revision: i64 = column(&published, "published_revision")?;
-        sql("-- publish_template
-             INSERT INTO template_versions (template_id, revision, source, variables, created_at)
-             VALUES ($1, $2, $3, $4, $5)")
-        .bind(template_id)
-        .bind(revision)
-        .json(source)
-        .json(variables)
+        if column(&facts, "taken")? {
+            return Ok(AddedTemplate::Taken);
+        }
+        if column::<i64>(&facts, "number")? >= i64::from(most) {
+            return Ok(AddedTemplate::Full);
+        }
+        sql("-- add_template
+             INSERT INTO templates (id, account_id, kind, slug, draft, draft_at, draft_by, created_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $6)")
+        .bind(new.id)
+        .bind(new.owner.column())
+        .bind(new.kind.as_str())
+        .bind(new.slug.as_str())
+        .json(new.draft)
         .bind(now.millis())
+        .bind(new.by)
         .run(&mut tx)
         .await?;
-        let stored = sql("-- publish_template: what its bodies are compressed with
-             INSERT INTO dictionaries (template_id, revision, bytes) VALUES ($1, $2, $3)
-             RETURNING id")
-        .bind(template_id)
-        .bind(revision)
-        .bind(dictionary)
-        .one(&mut tx)
-        .await?;
-        let facts = json!({"templateId": template_id, "slug": slug.as_str(), "revision": revision});
-        let (kind, about) = (EventKind::TemplatePublished, About::of(template_id));
-        record_event(&mut tx, kind, about, Some(account), &facts.to_string(), now).await?;
         tx.commit().await?;
-        Ok(Published::New(TemplateVersion {
-            template_id,
-            slug: slug.clone(),
-            revision: u64::try_from(revision).unwrap_or(0),
-            source: source.clone(),
-            variables: variables.to_vec(),
-            dictionary: Some(Dictionary { id: column(&stored, "id")?, bytes: dictionary.into() }),
-        }))
+        Ok(AddedTemplate::Done)
     }
 
-    /// The published versions of an account's templates, by slug.
+    /// One by its name, with its draft and its published version.
+    pub async fn template(
+        &self,
+        owner: TemplateOwner,
+        kind: TemplateKind,
+        slug: &Slug,
+    ) -> Result<Option<TemplateRow>, StoreError> {
+        let row = sql("-- template of an owner
+             SELECT t.id, t.account_id, t.kind, t.slug, t.draft, t.draft_at, t.draft_by, t.edition, t.archived_at,
+                    t.is_sent, t.created_at, v.revision, v.source, v.blocks, v.variables, v.author, v.note,
+                    v.created_at AS published_at,
+                    (SELECT coalesce(max(revision), 0) FROM template_versions WHERE template_id = t.id) AS newest
+             FROM templates t
+             LEFT JOIN template_versions v ON v.template_id = t.id AND v.revision = t.published_revision
+             WHERE t.account_id IS NOT DISTINCT FROM $1 AND t.kind = $2 AND t.slug = $3")
+        .bind(owner.column())
+        .bind(kind.as_str())
+        .bind(slug.as_str())
+        .optional(&self.db.readers)
+        .await?;
+        row.as_ref().map(with_versions).transpose()
+    }
+
+    /// Some in the order of their slugs.
+    pub async fn list_templates(
+        &self,
+        filter: &TemplateFilter<'_>,
+    ) -> Result<Vec<TemplateRow>, StoreError> {
+        let rows = sql("-- list_templates
+             SELECT t.id, t.account_id, t.kind, t.slug, t.draft, t.draft_at, t.draft_by, t.edition, t.archived_at,
+                    t.is_sent, t.created_at, v.revision, v.source, v.blocks, v.variables, v.author, v.note,
+                    v.created_at AS published_at,
+                    (SELECT coalesce(max(revision), 0) FROM template_versions WHERE template_id = t.id) AS newest
+             FROM templates t
+             LEFT JOIN template_versions v ON v.template_id = t.id AND v.revision = t.published_revision
+             WHERE t.account_id IS NOT DISTINCT FROM $1 AND t.kind = $2 AND t.slug > $3
+             ORDER BY t.slug LIMIT $4")
+        .bind(filter.owner.column())
+        .bind(filter.kind.as_str())
+        .bind(filter.after.unwrap_or_default())
+        .bind(filter.limit)
+        .all(&self.db.pages)
+        .await?;
+        rows.iter().map(with_versions).collect()
+    }
+
+    /// Replaces the draft, where the edition is still `seen`. Answers the new edition.
+    pub async fn save_draft(
+        &self,
+        id: TemplateId,
+        source: &TemplateSource,
+        by: &str,
+        seen: i64,
+        now: Timestamp,
+    ) -> Result<Option<i64>, StoreError> {
+        let saved = sql("-- save_draft
+             UPDATE templates SET draft = $2, draft_at = $3, draft_by = $4, edition = edition + 1
+             WHERE id = $1 AND edition = $5
+             RETURNING edition")
+        .bind(id)
+        .json(source)
+        .bind(now.millis())
+        .bind(by)
+        .bind(seen)
+        .optional(&self.db.writer)
+        .await?;
+        saved.map(|row| column(&row, "edition")).transpose()
+    }
+
+    /// Takes one out of service, where the edition is still `seen`; it stays as it is otherwise.
+    pub async fn archive_template(
+        &self,
+        id: TemplateId,
+        seen: i64,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let archived = sql("-- archive_template
+             UPDATE templates SET archived_at = coalesce(archived_at, $2), edition = edition + 1
+             WHERE id = $1 AND edition = $3")
+        .bind(id)
+        .bind(now.millis())
+        .bind(seen)
+        .run(&self.db.writer)
+        .await?;
+        Ok(archived == 1)
+    }
+
+    /// Deletes one with all of its versions, where it was never sent, no published version is made of it, and the
+    /// edition is still `seen`.
+    pub async fn delete_template(&self, id: TemplateId, seen: i64) -> Result<bool, StoreError> {
+        let mut tx = self.db.begin("delete_template").await?;
+        let row = sql("-- delete_template: whether it may go
+             SELECT 1 FROM templates t
+             WHERE t.id = $1 AND t.edition = $2 AND t.is_sent = 0
+               AND NOT EXISTS (SELECT 1 FROM template_uses u JOIN templates o
+                                   ON o.id = u.template_id AND o.published_revision = u.revision
+                               WHERE u.block_id = $1)")
+        .bind(id)
+        .bind(seen)
+        .optional(&mut tx)
+        .await?;
+        if row.is_none() {
+            return Ok(false);
+        }
+        for text in [
+            "-- delete_template: uses\nDELETE FROM template_uses WHERE template_id = $1",
+            "-- delete_template: uses of it\nDELETE FROM template_uses WHERE block_id = $1",
+            "-- delete_template: dictionaries\nDELETE FROM dictionaries WHERE template_id = $1",
+            "-- delete_template: versions\nDELETE FROM template_versions WHERE template_id = $1",
+            "-- delete_template\nDELETE FROM templates WHERE id = $1",
+        ] {
+            sql(text).bind(id).run(&mut tx).await?;
+        }
+        tx.commit().await?;
+        Ok(true)
+    }
+
+    /// Some versions, newest first.
+    pub async fn template_versions(
+        &self,
+        id: TemplateId,
+        before: Option<u64>,
+        limit: u32,
+    ) -> Result<Vec<VersionRow>, StoreError> {
+        let rows = sql("-- template_versions
+             SELECT revision, source, blocks, variables, author, note, created_at AS published_at
+             FROM template_versions WHERE template_id = $1 AND revision < $2
+             ORDER BY revision DESC LIMIT $3")
+        .bind(id)
+        .bind(before.map_or(i64::MAX, |it| i64::try_from(it).unwrap_or(i64::MAX)))
+        .bind(limit)
+        .all(&self.db.pages)
+        .await?;
+        rows.iter().map(version_row).collect()
+    }
+
+    /// One version.
+    pub async fn template_version(
+        &self,
+        id: TemplateId,
+        revision: u64,
+    ) -> Result<Option<VersionRow>, StoreError> {
+        let row = sql("-- template_version
+             SELECT revision, source, blocks, variables, author, note, created_at AS published_at
+             FROM template_versions WHERE template_id = $1 AND revision = $2")
+        .bind(id)
+        .bind(i64::try_from(revision).unwrap_or(i64::MAX))
+        .optional(&self.db.readers)
+        .await?;
+        row.as_ref().map(version_row).transpose()
+    }
+
+    /// The published templates that are made of a layout or partial, at most `limit` of them.
+    pub async fn users_of_block(
+        &self,
+        block: TemplateId,
+        limit: u32,
+    ) -> Result<Vec<UserRow>, StoreError> {
+        let rows = sql("-- users_of_block
+             SELECT t.id, t.account_id, t.slug, v.revision, v.source, v.blocks, v.variables, v.author, v.note,
+                    v.created_at AS published_at,
+                    (SELECT max(revision) FROM template_versions WHERE template_id = t.id) AS newest
+             FROM template_uses u
+             JOIN templates t ON t.id = u.template_id AND t.published_revision = u.revision
+             JOIN template_versions v ON v.template_id = u.template_id AND v.revision = u.revision
+             WHERE u.block_id = $1
+             ORDER BY u.template_id LIMIT $2")
+        .bind(block)
+        .bind(limit)
+        .all(&self.db.readers)
+        .await?;
+        let user = |row: &Row| {
+            Ok(UserRow {
+                id: column(row, "id")?,
+                account: column(row, "account_id")?,
+                slug: parsed(row, "templates", "slug")?,
+                published: version_row(row)?,
+                newest: revision(row, "newest")?,
+            })
+        };
+        rows.iter().map(user).collect()
+    }
+
+    /// Messages of templates that were accepted in the last 30 days, by slug.
+    pub async fn template_usage(
+        &self,
+        account: AccountId,
+        now: Timestamp,
+    ) -> Result<Vec<(String, i64)>, StoreError> {
+        let rows = sql("-- template_usage
+             WITH RECURSIVE days (day) AS (SELECT $2 - 29 UNION ALL SELECT day + 1 FROM days WHERE day < $2)
+             SELECT u.slug, CAST(sum(u.sent) AS BIGINT) AS sent
+             FROM days JOIN template_usage u ON u.day = days.day AND u.account_id = $1
+             GROUP BY u.slug")
+        .bind(account)
+        .bind(now.day())
+        .all(&self.db.readers)
+        .await?;
+        rows.iter().map(|row| Ok((column(row, "slug")?, column(row, "sent")?))).collect()
+    }
+
+    /// The published versions of an account's templates that can be sent, by slug.
     pub async fn templates(&self, account: AccountId) -> Result<Vec<TemplateVersion>, StoreError> {
         let rows = sql("-- templates
-             SELECT t.id, t.slug, v.revision, v.source, v.variables, d.id AS dictionary, d.bytes
+             SELECT t.id, t.slug, t.archived_at, v.revision, v.source, v.blocks, v.variables, d.id AS dictionary,
+                    d.bytes
              FROM templates t
              JOIN template_versions v ON v.template_id = t.id AND v.revision = t.published_revision
              LEFT JOIN dictionaries d ON d.template_id = v.template_id AND d.revision = v.revision
-             WHERE t.account_id = $1 ORDER BY t.slug")
+             WHERE t.account_id = $1 AND t.kind = 'template' AND t.archived_at IS NULL ORDER BY t.slug")
         .bind(account)
         .all(&self.db.readers)
         .await?;
@@ -112,18 +377,17 @@ impl Store {
 
 /// The statement that finds the published version of a template.
 pub const TEMPLATE: &str = "-- template
-    SELECT t.id, t.slug, v.revision, v.source, v.variables, d.id AS dictionary, d.bytes
+    SELECT t.id, t.slug, t.archived_at, v.revision, v.source, v.blocks, v.variables, d.id AS dictionary, d.bytes
     FROM templates t
     JOIN template_versions v ON v.template_id = t.id AND v.revision = t.published_revision
     LEFT JOIN dictionaries d ON d.template_id = v.template_id AND d.revision = v.revision
-    WHERE t.account_id = $1 AND t.slug = $2";
+    WHERE t.account_id = $1 AND t.kind = 'template' AND t.slug = $2";
 
 /// Reads a row of [`TEMPLATE`].
 ///
 /// # Errors
 /// This version of the server cannot read it.
 pub fn template_row(row: &Row) -> Result<TemplateVersion, StoreError> {
-    let revision: i64 = column(row, "revision")?;
     let dictionary = match column::<Option<i64>>(row, "dictionary")? {
         Some(id) => Some(Dictionary { id, bytes: column::<Vec<u8>>(row, "bytes")?.into() }),
         None => None,
@@ -131,10 +395,58 @@ pub fn template_row(row: &Row) -> Result<TemplateVersion, StoreError> {
     Ok(TemplateVersion {
         template_id: column(row, "id")?,
         slug: parsed(row, "templates", "slug")?,
-        revision: u64::try_from(revision)
-            .map_err(|_| inconsistent("template_versions", "revision", &revision.to_string()))?,
+        revision: revision(row, "revision")?,
         source: json(row, "template_versions", "source")?,
+        blocks: json(row, "template_versions", "blocks")?,
         variables: json(row, "template_versions", "variables")?,
         dictionary,
+        archived_at: moment_or_none(row, "archived_at")?,
     })
+}
+
+fn with_versions(row: &Row) -> Result<TemplateRow, StoreError> {
+    let draft = match column::<Option<i64>>(row, "draft_at")? {
+        Some(_) => Some(DraftRow {
+            source: json(row, "templates", "draft")?,
+            at: moment(row, "draft_at")?,
+            by: column(row, "draft_by")?,
+        }),
+        None => None,
+    };
+    let published = match column::<Option<i64>>(row, "revision")? {
+        Some(_) => Some(version_row(row)?),
+        None => None,
+    };
+    let account: Option<AccountId> = column(row, "account_id")?;
+    Ok(TemplateRow {
+        id: column(row, "id")?,
+        owner: account.map_or(TemplateOwner::Server, TemplateOwner::Account),
+        kind: word(row, "templates", "kind", TemplateKind::from_name)?,
+        slug: parsed(row, "templates", "slug")?,
+        draft,
+        edition: column(row, "edition")?,
+        published,
+        newest: revision(row, "newest")?,
+        archived_at: moment_or_none(row, "archived_at")?,
+        is_sent: column(row, "is_sent")?,
+        created_at: moment(row, "created_at")?,
+    })
+}
+
+fn version_row(row: &Row) -> Result<VersionRow, StoreError> {
+    Ok(VersionRow {
+        revision: revision(row, "revision")?,
+        source: json(row, "template_versions", "source")?,
+        blocks: json(row, "template_versions", "blocks")?,
+        variables: json(row, "template_versions", "variables")?,
+        author: column(row, "author")?,
+        note: column(row, "note")?,
+        created_at: moment(row, "published_at")?,
+    })
+}
+
+fn revision(row: &Row, name: &'static str) -> Result<u64, StoreError> {
+    let revision: i64 = column(row, name)?;
+    u64::try_from(revision)
+        .map_err(|_| inconsistent("template_versions", "revision", &revision.to_string()))
 }

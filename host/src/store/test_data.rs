@@ -2,15 +2,19 @@
 
 use serde_json::Map;
 
-use super::Store;
 use super::records::{Acceptance, Body, BodyOf, Job, NewMessage, ReturnPath, RouteChoice, Slot};
+use super::{AddedTemplate, NewTemplate, NewVersion, Publication, Published, Store, TemplateOwner};
 use crate::account::Account;
 use crate::account::key::Mode;
 use crate::account::plan::Plan;
 use crate::clock::Timestamp;
 use crate::credit::{Credits, EntryKind};
-use crate::id::{AccountId, DomainId, KeyId, MessageId};
+use crate::id::{AccountId, DomainId, KeyId, MessageId, TemplateId};
 use crate::message::channel::Channel;
+use crate::template::kind::TemplateKind;
+use crate::template::slug::Slug;
+use crate::template::source::TemplateSource;
+use crate::template::version::{Blocks, TemplateVersion};
 
 pub async fn open_account(store: &Store, credits: i64, now: Timestamp) -> AccountId {
     let account = Account::new("test", Plan::named("pro"), now);
@@ -38,6 +42,7 @@ pub fn new_message(now: Timestamp) -> NewMessage {
         resent_from: None,
         body: BodyOf::Own(Body::pack(b"Subject: Hi\r\n\r\nHi\r\n")),
         blank: Vec::new(),
+        locale: None,
         decisions: [].into(),
     }
 }
@@ -53,4 +58,38 @@ pub fn job(revision: i64, account_id: AccountId, messages: Vec<NewMessage>, now:
         acceptance: Acceptance::Each,
         slots: messages.into_iter().map(|it| Slot::Message(Box::new(it))).collect(),
     }
+}
+
+/// Publishes a template that nobody has checked.
+pub async fn publish(
+    store: &Store,
+    account: AccountId,
+    slug: &Slug,
+    source: TemplateSource,
+    dictionary: &[u8],
+    now: Timestamp,
+) -> TemplateVersion {
+    let (owner, kind) = (TemplateOwner::Account(account), TemplateKind::Template);
+    let (id, by) = (TemplateId::new(now), "cli");
+    let new = NewTemplate { id, owner, kind, slug, draft: &source, by };
+    let added = store.add_template(&new, 10, now).await.expect("added");
+    assert_eq!(added, AddedTemplate::Done);
+    let row = store.template(owner, kind, slug).await.expect("readable").expect("there");
+    let version = NewVersion {
+        revision: 1,
+        source: source.clone(),
+        blocks: Blocks::default(),
+        uses: Vec::new(),
+        variables: Vec::new(),
+        dictionary: Some(dictionary.to_vec()),
+    };
+    let publication = Publication {
+        template: &row,
+        published: Published::New(&version),
+        touched: &[],
+        author: by,
+        note: None,
+    };
+    assert!(store.publish(&publication, now).await.expect("published"));
+    store.templates(account).await.expect("readable").swap_remove(0)
 }

@@ -17,13 +17,14 @@ mod reports;
 mod retention;
 mod states;
 mod suppressions;
+mod templates;
 mod transactions;
 
 use std::collections::HashSet;
 use std::time::Duration;
 
 use super::database::{column, sql};
-use super::{MessageFilter, Published, Store, test_data};
+use super::{MessageFilter, Store, test_data};
 use crate::account::key::Mode;
 use crate::account::{Account, AccountState};
 use crate::clock::Timestamp;
@@ -39,7 +40,7 @@ use crate::store::records::{
     LeaseFacts, NewMessage, NewSuppression, ReturnPath, Settlement, Slot, Suppresses,
     SuppressionKind,
 };
-use crate::template::version::TemplateSource;
+use crate::template::source::TemplateSource;
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
 
@@ -347,9 +348,7 @@ async fn a_body_that_was_compressed_with_its_templates_dictionary_is_read_again(
     let source = TemplateSource::default();
     let slug = "receipt".parse().expect("a slug");
     let dictionary = b"Subject: Hi \r\n\r\nGood day, thank you for your order.\r\n";
-    let version =
-        store.publish_template(fixture.account, &slug, &source, &[], dictionary, NOW).await;
-    let Published::New(version) = version.expect("published") else { panic!("it is new") };
+    let version = test_data::publish(store, fixture.account, &slug, source, dictionary, NOW).await;
     let alone = Body::pack(raw);
     let with = Body::pack_with(raw, version.dictionary.as_ref());
     assert!(with.bytes().len() * 2 < alone.bytes().len(), "{with:?}");

@@ -8,7 +8,7 @@ impl TemplateVersion {
     /// Its author's example, and a value for every required variable that the example leaves out.
     #[must_use]
     pub fn trial_data(&self) -> Map<String, Value> {
-        let mut data = self.source.example.clone();
+        let mut data = self.source.example().cloned().unwrap_or_default();
         for variable in self.variables.iter().filter(|variable| variable.required) {
             fill(&mut data, &variable.path, &value_of(variable.value_type));
         }

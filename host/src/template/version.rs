@@ -2,10 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
 use super::slug::Slug;
+use super::source::TemplateSource;
+use crate::clock::Timestamp;
 use crate::id::TemplateId;
-use crate::message::address::EmailAddress;
 
 /// The published version of a template.
 #[derive(Debug, Clone)]
@@ -15,12 +17,16 @@ pub struct TemplateVersion {
     pub slug: Slug,
     /// 1 for the first version.
     pub revision: u64,
-    /// What a person wrote.
+    /// What its author wrote.
     pub source: TemplateSource,
+    /// What stands around and within it.
+    pub blocks: Blocks,
     /// What the renderer found the source to read.
     pub variables: Vec<Variable>,
     /// What bodies of it are compressed with; none of a version that was published before there were dictionaries.
     pub dictionary: Option<Dictionary>,
+    /// Since when it cannot be sent.
+    pub archived_at: Option<Timestamp>,
 }
 
 /// What the bodies of one version have in common.
@@ -32,47 +38,37 @@ pub struct Dictionary {
     pub bytes: Box<[u8]>,
 }
 
-/// What a person wrote: the parts, and what surrounds them.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct TemplateSource {
-    /// What a person calls it.
-    #[serde(default)]
-    pub name: String,
-    /// When to send it.
-    #[serde(default)]
-    pub description: String,
-    pub subject: String,
-    /// The line that mail clients show beside the subject.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub preheader: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub html: Option<String>,
-    /// The text part; derived from the HTML part where there is none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub text: Option<String>,
-    /// What surrounds the HTML part.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub layout: Option<String>,
-    /// The sender where the request names none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sender: Option<EmailAddress>,
-    /// The plan that it needs, e.g. `pro`, or `paid` for any paid one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub required_plan: Option<String>,
-    /// Whether a send is refused that would leave a variable blank.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub strict: bool,
-    /// Words to find it by; the plan policy sees them.
-    #[serde(default)]
-    pub tags: Vec<String>,
-    /// A data object that it renders well with.
-    #[serde(default)]
-    pub example: Map<String, Value>,
+/// The texts that a version was published with, each under its name: a send reads no other row, and a roll-back is
+/// exact.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Blocks {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub layout: Option<Block>,
+    /// Those that it calls, and that these call.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub partials: Vec<Block>,
+}
+
+/// A layout or a partial at one revision.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Block {
+    pub name: Slug,
+    pub revision: u64,
+    pub source: TemplateSource,
+}
+
+impl Blocks {
+    /// All of them, the layout first.
+    pub fn iter(&self) -> impl Iterator<Item = &Block> {
+        self.layout.iter().chain(&self.partials)
+    }
 }
 
 /// A variable that a template reads, e.g. `user.name` or `items[].price`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = TemplateVariable)]
 pub struct Variable {
     /// Where it stands in `data`.
     pub path: String,
@@ -86,6 +82,7 @@ pub struct Variable {
 /// What a variable holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[derive(ToSchema)]
 pub enum VariableType {
     /// Text.
     String,
@@ -146,9 +143,10 @@ impl TemplateVersion {
     /// About how many bytes of memory it holds, for caches.
     #[must_use]
     pub fn weight(&self) -> u32 {
-        let source = &self.source;
-        let texts = [&source.preheader, &source.html, &source.text, &source.layout];
-        let texts: usize = texts.into_iter().flatten().map(String::len).sum();
+        // As JSON, which is as long as the texts: it has all parts, locales and messages.
+        let json = |text: Result<String, serde_json::Error>| text.map_or(0, |it| it.len());
+        let texts =
+            json(serde_json::to_string(&self.source)) + json(serde_json::to_string(&self.blocks));
         let dictionary = self.dictionary.as_ref().map_or(0, |it| it.bytes.len());
         let variables = self.variables.len() * 64;
         u32::try_from(1_024 + texts + dictionary + variables).unwrap_or(u32::MAX)
@@ -265,7 +263,7 @@ mod tests {
             value_type: VariableType::from_name(word),
         };
         let version = TemplateVersion {
-            template_id: TemplateId::new(crate::clock::Timestamp::from_millis(0)),
+            template_id: TemplateId::new(Timestamp::from_millis(0)),
             slug: "receipt".parse().expect("a slug"),
             revision: 1,
             source: TemplateSource::default(),
@@ -277,7 +275,9 @@ mod tests {
                 variable("paid", "boolean"),
                 variable("anything", "unsaid"),
             ],
+            blocks: Blocks::default(),
             dictionary: None,
+            archived_at: None,
         };
         let wrong = |data: Value| -> Vec<String> {
             let data = data.as_object().expect("an object");

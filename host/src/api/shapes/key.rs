@@ -77,7 +77,9 @@ pub enum KeyMode {
 pub enum KeyScope {
     /// Send messages.
     Send,
-    /// Manage its account.
+    /// Write its account's templates, layouts and partials.
+    Templates,
+    /// Manage its account, templates included.
     Admin,
     /// Manage the server.
     Operator,
@@ -124,6 +126,7 @@ impl From<key::Scope> for KeyScope {
     fn from(scope: key::Scope) -> Self {
         match scope {
             key::Scope::Send => Self::Send,
+            key::Scope::Templates => Self::Templates,
             key::Scope::Admin => Self::Admin,
             key::Scope::Operator => Self::Operator,
         }

@@ -4,6 +4,8 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::from_row;
+use crate::authoring::breaking::BreakingChange;
+use crate::authoring::finding::Finding;
 use crate::credit::Credits;
 use crate::id::DecisionId;
 use crate::journey::accept::refusal;
@@ -61,6 +63,15 @@ pub struct Problem {
         reason = "null where no plan allows it; other refusals lack it"
     )]
     pub required_plan: Option<Option<String>>,
+    /// Of a template that cannot be published: what is wrong with it, with part, line and column.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diagnostics: Option<Vec<Finding>>,
+    /// Of a template that would break senders: how.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub breaking: Option<Vec<BreakingChange>>,
+    /// Of such a template: the messages accepted in the last 30 days.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sent_last30_days: Option<u64>,
     /// The record of what the plugins decided.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]

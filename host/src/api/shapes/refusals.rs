@@ -68,6 +68,34 @@ refusals! {
         503: "`UNAVAILABLE`: the policy or the store gives no answer, or the server is shutting down.",
     }
 
+    /// The refusals of what an author changes.
+    AuthorRefusals {
+        400: "`BAD_REQUEST`: the fields, or the template itself: then `diagnostics` has part, line and column of each fault.",
+        401: "`UNAUTHORIZED`: the key is missing, unknown, expired or switched off.",
+        403: "`FORBIDDEN`: the key has not the scope `templates`, is a test key, or is for other templates; or there\n\
+        are as many as there may be.",
+        404: "`NOT_FOUND`",
+        408: "`REQUEST_TIMEOUT`: the body did not arrive in time.",
+        409: "`CONFLICT`: it was changed since it was read, its name is taken, it is in use, or it would break senders:\n\
+        then `breaking` says how.",
+        413: "`PAYLOAD_TOO_LARGE`",
+        415: "`UNSUPPORTED_MEDIA_TYPE`: not JSON.",
+        429: "`RATE_LIMITED`: too much under way, or too many failed logins.",
+        500: "`INTERNAL`",
+        503: "`UNAVAILABLE`: the renderer or the store gives no answer, or the server is shutting down.",
+    }
+
+    /// The refusals of what an author only reads.
+    AuthorReadRefusals {
+        400: "`BAD_REQUEST`: the query.",
+        401: "`UNAUTHORIZED`: the key is missing, unknown, expired or switched off.",
+        403: "`FORBIDDEN`: the key has not the scope `templates`, or is for other templates.",
+        404: "`NOT_FOUND`",
+        429: "`RATE_LIMITED`: too many requests, or failed logins.",
+        500: "`INTERNAL`",
+        503: "`UNAVAILABLE`: the store gives no answer, or the server is shutting down.",
+    }
+
     /// The refusals of what the account holder only reads.
     ReadRefusals {
         400: "`BAD_REQUEST`: the query, or the path.",

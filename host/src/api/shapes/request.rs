@@ -33,6 +33,9 @@ pub struct SendRequest {
     /// The variables that the template requires.
     #[schema(value_type = Object)]
     data: BTreeMap<String, serde_json::Value>,
+    /// The recipient's language, as in `de-AT`: the template's texts in it, else in its language, else its own.
+    #[schema(max_length = 35, pattern = "^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$")]
+    locale: Option<String>,
     /// Display name of the sender.
     #[schema(max_length = 200)]
     from_name: Option<String>,
@@ -87,6 +90,23 @@ pub struct IdempotencyKey {
     /// 1-256 visible ASCII characters; the same key and body get the first answer again for 24 hours.
     #[param(rename = "Idempotency-Key", min_length = 1, max_length = 256, pattern = "^[!-~]+$")]
     idempotency_key: Option<String>,
+}
+
+/// What a change of a template takes beside the body.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Header)]
+pub struct IfMatch {
+    /// The `etag` that was read: where the template has been changed since, the answer is 409.
+    #[param(rename = "If-Match")]
+    if_match: Option<String>,
+}
+
+/// Whose layouts and partials are meant: the account's, or (scope `operator`) those that all accounts share.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum TemplateOwner {
+    Account,
+    Server,
 }
 
 /// The sender domain to add to the account.

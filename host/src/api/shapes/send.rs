@@ -24,6 +24,9 @@ pub struct SendResponse {
     /// `queued`, `scheduled` or `suppressed`.
     #[schema(value_type = String)]
     state: MessageState,
+    /// The locale that it was rendered in, where its template has several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    locale: Option<String>,
     /// What was accepted and ignored, and each variable that the template left blank.
     #[schema(value_type = Option<Vec<String>>)]
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -72,15 +75,15 @@ pub struct Resent {
 
 impl From<Receipt> for SendResponse {
     fn from(receipt: Receipt) -> Self {
-        let Receipt { message_id, credits_remaining, state, warnings } = receipt;
-        Self { success: true, message_id, credits_remaining, state, warnings }
+        let Receipt { message_id, credits_remaining, state, warnings, locale } = receipt;
+        Self { success: true, message_id, credits_remaining, state, locale, warnings }
     }
 }
 
 impl Resent {
     /// The message that sends `resent_from` once more.
     pub fn new(sent: Receipt, resent_from: MessageId) -> Self {
-        let Receipt { message_id, credits_remaining, state, warnings } = sent;
+        let Receipt { message_id, credits_remaining, state, warnings, locale: _ } = sent;
         Self { success: true, message_id, credits_remaining, state, warnings, resent_from }
     }
 }

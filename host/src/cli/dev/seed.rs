@@ -1,11 +1,16 @@
 //! What the first start makes: an account with credits, a key, a sandbox domain, templates.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 
 use crate::account::Account;
 use crate::account::brand::{Brand, BrandChanges, BrandField};
 use crate::account::key::{ApiKey, KeyState, Mode, PresentedKey, Scope};
 use crate::account::plan::Plan;
+use crate::authoring::error::AuthoringError;
+use crate::authoring::folder::{self, ExistingLayout};
+use crate::authoring::{Authoring, PublishOptions};
 use crate::cli::error::CliError;
 use crate::cli::starter;
 use crate::credit::{Credits, EntryKind};
@@ -65,7 +70,9 @@ pub async fn plant(running: &RunningServer, data: &DataDir) -> Result<Seed, CliE
         api_key: key(running, data, account.id).await?,
         from: account.sender.map_or_else(|| SENDER.to_owned(), |sender| sender.to_string()),
         template: TEMPLATE.to_owned(),
-        example: example.map(|version| version.source.example).unwrap_or_default(),
+        example: example
+            .map(|version| version.source.example().cloned().unwrap_or_default())
+            .unwrap_or_default(),
     })
 }
 
@@ -108,13 +115,16 @@ async fn domain(running: &RunningServer, account: &Account) -> Result<(), CliErr
 }
 
 async fn templates(running: &RunningServer, account: AccountId) -> Result<(), CliError> {
-    let now = running.clock.now();
-    let known = running.store.templates(account).await?;
-    for (slug, folder) in starter::templates()? {
-        if !known.iter().any(|version| version.slug == slug) {
-            let (store, plugins) = (&running.store, &running.plugins);
-            starter::publish(store, plugins, account, &slug, &folder, now).await?;
+    let (store, plugins) = (running.store.clone(), Arc::clone(&running.plugins));
+    let authoring = Authoring::new(store, plugins, running.clock.clone());
+    for (slug, folder) in folder::starters()? {
+        match authoring.find(&starter::place(account, &slug)).await {
+            Ok(row) if row.published.is_some() => continue,
+            Ok(_) | Err(AuthoringError::Missing { .. }) => {}
+            Err(error) => return Err(error.into()),
         }
+        let (folder, options) = ((&folder, ExistingLayout::Kept), PublishOptions::default());
+        starter::publish(&authoring, account, &slug, folder, &options).await?;
     }
     Ok(())
 }

@@ -175,7 +175,7 @@ async fn measure(
 ) -> Result<Costs, CallFailure> {
     let (name, call) = (asked.name.clone(), &asked.call);
     let template = TemplateId::new(host.clock.now());
-    let key = Some(VersionKey { template, revision: number });
+    let key = Some(VersionKey { template, revision: number, locale: 0 });
     let (mut instance, mut cold, mut used, mut first) = (vec![], vec![], vec![], vec![]);
     for _ in 0..calls {
         instance.push(fresh.measure_instance().await?);

@@ -19,7 +19,9 @@ use crate::mail::raw::RawMessage;
 use crate::message::address::EmailAddress;
 use crate::message::channel::Channel;
 use crate::store::records::ReturnPath;
+use crate::template::locale::LocaleTag;
 use crate::template::slug::Slug;
+use crate::template::version::TemplateVersion;
 use fields::Fields;
 
 /// `sendAt` is at most that far ahead.
@@ -66,6 +68,8 @@ pub enum Content {
 pub struct Filled {
     pub template: Slug,
     pub data: ObjectText,
+    /// The locale of its recipient.
+    pub locale: Option<LocaleTag>,
     /// The sender's display name.
     pub from_name: Option<String>,
     /// The sender's address.
@@ -76,6 +80,8 @@ pub struct Filled {
     pub attachments: Vec<Attachment>,
     /// Further headers, from the safe list.
     pub headers: Vec<(String, String)>,
+    /// What is sent instead of the published version, into the sandbox inbox and free of charge: an author tries a draft.
+    pub trial: Option<Arc<TemplateVersion>>,
 }
 
 /// A message that is relayed as it is.
@@ -131,6 +137,7 @@ impl Submission {
         });
         let from_name =
             fields.optional("fromName", |it, value| it.line(value, "fromName", MAX_NAME));
+        let locale = fields.optional("locale", |it, value| it.parsed(value, "locale"));
         let from = fields.optional("from", |it, value| it.parsed(value, "from"));
         let reply_to = fields.optional("replyTo", |it, value| it.parsed(value, "replyTo"));
         let tags = fields.optional("tags", Fields::tags).unwrap_or_default();
@@ -146,6 +153,8 @@ impl Submission {
                 content: Content::Filled(Arc::new(Filled {
                     template,
                     data,
+                    locale,
+                    trial: None,
                     from_name: from_name.filter(|name: &String| !name.trim().is_empty()),
                     from,
                     reply_to,

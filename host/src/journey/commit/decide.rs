@@ -133,6 +133,7 @@ impl<'a> Deciding<'a> {
             credits_remaining: Credits(*balance),
             state,
             blank: message.blank.clone(),
+            locale: message.locale.clone(),
         }
     }
 

@@ -25,6 +25,8 @@ pub struct Receipt {
     pub state: MessageState,
     /// What was accepted and ignored, and what went out blank.
     pub warnings: Vec<String>,
+    /// The locale that it was rendered in, where its template has several.
+    pub locale: Option<String>,
 }
 
 impl Reply {
@@ -51,11 +53,11 @@ impl Reply {
 /// Reads the store's answer, now or from an earlier request.
 fn read(answer: Answer, mut warnings: Vec<String>) -> Result<Receipt, Refused> {
     match answer {
-        Answer::Accepted { message_id, credits_remaining, state, blank } => {
+        Answer::Accepted { message_id, credits_remaining, state, blank, locale } => {
             warnings.extend(blank.iter().map(|path| {
                 format!("`data.{path}` is missing: the template left its place blank")
             }));
-            Ok(Receipt { message_id, credits_remaining, state, warnings })
+            Ok(Receipt { message_id, credits_remaining, state, warnings, locale })
         }
         Answer::Insufficient { required, balance } => {
             Err(Refusal::InsufficientBalance { required, balance }.into())

@@ -8,7 +8,8 @@ use super::template::Parts;
 use crate::clock::Timestamp;
 use crate::mail::mime::{self, Outgoing};
 use crate::message::address::EmailAddress;
-use crate::template::version::TemplateSource;
+use crate::template::source::TemplateSource;
+use crate::template::version::Blocks;
 
 /// LZ4 looks back 64 KiB: with more than half of it a dictionary would soon be too far away from what is like it.
 const MAX_BYTES: usize = 32 << 10;
@@ -21,8 +22,9 @@ pub fn of_example(parts: &Parts) -> Vec<u8> {
 
 /// Of the version's source, markup of the template language included.
 #[must_use]
-pub fn of_source(source: &TemplateSource) -> Vec<u8> {
-    let html = source.html.as_ref().map(|html| match &source.layout {
+pub fn of_source(source: &TemplateSource, blocks: &Blocks) -> Vec<u8> {
+    let layout = blocks.layout.as_ref().and_then(|it| it.source.html.as_ref());
+    let html = source.html.as_ref().map(|html| match layout {
         Some(layout) => format!("{layout}\n{html}"),
         None => html.clone(),
     });
@@ -76,7 +78,11 @@ mod tests {
     }
 
     fn parts(rows: u32, differs: &str) -> Parts {
-        Parts { subject: "Your order".to_owned(), html: Some(html(rows, differs)), text: None }
+        Parts {
+            subject: "Your order".to_owned(),
+            html: Some(html(rows, differs)),
+            ..Parts::default()
+        }
     }
 
     fn alone(parts: &Parts) -> usize {
@@ -91,7 +97,8 @@ mod tests {
             ..TemplateSource::default()
         };
         let sent = parts(60, "EUR 12.50");
-        for dictionary in [of_example(&parts(60, "USD 3")), of_source(&source)] {
+        for dictionary in [of_example(&parts(60, "USD 3")), of_source(&source, &Blocks::default())]
+        {
             let (with, alone) = (packed(&sent, dictionary), alone(&sent));
             assert!(with * 3 < alone, "{with} of {alone} bytes");
         }

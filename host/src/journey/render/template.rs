@@ -1,5 +1,7 @@
 //! A published template and the sender's data, through the renderer plugin.
 
+use std::collections::BTreeMap;
+
 use super::super::accept::json::object::ObjectText;
 use super::super::accept::refusal::{Fault, Refusal};
 use super::super::accept::variables::Variables;
@@ -9,15 +11,18 @@ use crate::plugin::binding::Scope;
 use crate::plugin::decision::Decision;
 use crate::plugin::renderer::{Blame, Body, Part, Source, Template, VersionKey};
 use crate::plugin::table::{Called, Table, Unrendered};
-use crate::plugin::{CallContext, CallFailure, Diagnostic, Kind};
+use crate::plugin::{CallContext, CallFailure, Diagnostic, Kind, Pair};
+use crate::template::locale::LocaleTag;
 use crate::template::slug::Slug;
-use crate::template::version::{TemplateSource, TemplateVersion};
+use crate::template::source::{ChosenLocale, SourcePart, TemplateSource};
+use crate::template::version::{Block, Blocks, TemplateVersion};
 
 /// The rendered parts of a message.
 #[derive(Debug, Default)]
 pub struct Parts {
     /// On one line.
     pub subject: String,
+    pub preheader: Option<String>,
     pub html: Option<String>,
     pub text: Option<String>,
 }
@@ -36,15 +41,20 @@ pub(in crate::journey) async fn render(
     scope: &Scope<'_>,
     context: &CallContext,
     version: &TemplateVersion,
+    locale: ChosenLocale<'_>,
     variables: Variables<'_>,
     blanks: Blanks,
 ) -> (Result<Parts, Refusal>, Decision) {
-    let key = VersionKey { template: version.template_id, revision: version.revision };
-    let template = || for_plugin(version.slug.as_str(), version.revision, &version.source);
+    let key = VersionKey {
+        template: version.template_id,
+        revision: version.revision,
+        locale: locale.number,
+    };
+    let template = || version_for_plugin(version, locale.tag);
     let merged = variables.merged();
     let data = merged.as_ref().unwrap_or(variables.data().text());
     let example = || {
-        let example = ObjectText::from(&version.source.example);
+        let example = version.source.example().map(ObjectText::from).unwrap_or_default();
         variables.with(&example).to_json()
     };
     let Called { result, decision, failed: _ } =
@@ -99,24 +109,54 @@ fn wrong_types(version: &TemplateVersion, data: &ObjectText) -> Vec<Fault> {
     version.wrong_types(&data.parsed()).iter().map(Fault::wrong_type).collect()
 }
 
-/// A template as the renderer's interface has it.
+/// The name of the partial that holds the messages of a locale, as JSON. No slug has a dot.
+const MESSAGES: &str = "messages.json";
+
+/// A version in one of its locales as the renderer's interface has it.
 #[must_use]
-pub fn for_plugin(slug: &str, revision: u64, source: &TemplateSource) -> Template {
+pub fn version_for_plugin(version: &TemplateVersion, locale: &LocaleTag) -> Template {
+    for_plugin(&version.slug, version.revision, (&version.source, &version.blocks), locale)
+}
+
+/// A template in one of its locales as the renderer's interface has it.
+#[must_use]
+pub fn for_plugin(
+    slug: &Slug,
+    revision: u64,
+    (source, blocks): (&TemplateSource, &Blocks),
+    locale: &LocaleTag,
+) -> Template {
     let parts = [
-        (Part::Subject, Some(&source.subject)),
-        (Part::Preheader, source.preheader.as_ref()),
-        (Part::Html, source.html.as_ref()),
-        (Part::Text, source.text.as_ref()),
+        (Part::Subject, SourcePart::Subject),
+        (Part::Preheader, SourcePart::Preheader),
+        (Part::Html, SourcePart::Html),
+        (Part::Text, SourcePart::Text),
     ];
-    let source_of = |(part, text): (Part, Option<&String>)| {
-        text.map(|text| Source { part, text: text.clone() })
+    let source_of = |(part, of): (Part, SourcePart)| {
+        source.part(of, locale).map(|text| Source { part, text: text.clone() })
     };
+    let html = |block: &Block| block.source.part(SourcePart::Html, locale).cloned();
+    let mut partials: Vec<Pair> = blocks
+        .partials
+        .iter()
+        .map(|it| Pair { key: it.name.to_string(), value: html(it).unwrap_or_default() })
+        .collect();
+    // The template's own messages win over those of what it is made of.
+    let mut messages = BTreeMap::new();
+    source.add_messages(locale, &mut messages);
+    for block in blocks.iter() {
+        block.source.add_messages(locale, &mut messages);
+    }
+    if !messages.is_empty() {
+        let text = serde_json::to_string(&messages).unwrap_or_default();
+        partials.push(Pair { key: MESSAGES.to_owned(), value: text });
+    }
     Template {
-        slug: slug.to_owned(),
+        slug: slug.to_string(),
         revision,
         sources: parts.into_iter().filter_map(source_of).collect(),
-        partials: Vec::new(),
-        layout: source.layout.clone(),
+        partials,
+        layout: blocks.layout.as_ref().and_then(html),
     }
 }
 
@@ -172,7 +212,7 @@ pub fn parts(bodies: Vec<Body>, blank: &[String]) -> Result<Parts, Refusal> {
             Part::Subject => parts.subject = one_line(&body.text),
             Part::Html => parts.html = Some(body.text),
             Part::Text => parts.text = Some(body.text),
-            Part::Preheader => {}
+            Part::Preheader => parts.preheader = Some(one_line(&body.text)),
         }
     }
     if parts.html.is_none() && parts.text.is_none() {

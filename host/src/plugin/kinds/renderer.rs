@@ -47,6 +47,8 @@ pub struct Renderer {
 pub struct VersionKey {
     pub template: TemplateId,
     pub revision: u64,
+    /// Which of its locales, by number: each has sources of its own.
+    pub locale: u16,
 }
 
 struct Warm {

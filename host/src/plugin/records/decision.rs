@@ -26,6 +26,9 @@ pub struct Decision {
     /// What a template printed and the data did not hold, as in `user.name`: it went out blank.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub blank: Vec<String>,
+    /// The locale that a message was rendered in, where its template has several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub locale: Option<String>,
     /// What went in and came out, where this call is one of the sample.
     #[serde(skip)]
     pub sample: Option<Arc<Sample>>,
@@ -47,6 +50,7 @@ impl Decision {
             reason,
             micros: u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
             blank: Vec::new(),
+            locale: None,
             sample: None,
         }
     }

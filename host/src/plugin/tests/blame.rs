@@ -27,7 +27,7 @@ async fn an_input_that_two_generations_trap_on_is_put_aside_and_the_plugin_stays
     };
     let second = host.until(RENDERER, "the second is live", is_second).await;
 
-    let key = VersionKey { template: TemplateId::new(NOW), revision: 1 };
+    let key = VersionKey { template: TemplateId::new(NOW), revision: 1, locale: 0 };
     let poisoned = || render_version(&host.plugins, key, "POISON", ADA);
     let failure = poisoned().await.expect_err("a panic");
     assert!(matches!(failure, CallFailure::Trapped { .. }), "{failure}");
@@ -61,7 +61,7 @@ async fn an_input_that_two_generations_trap_on_is_put_aside_and_the_plugin_stays
 }
 
 fn version() -> VersionKey {
-    VersionKey { template: TemplateId::new(NOW), revision: 1 }
+    VersionKey { template: TemplateId::new(NOW), revision: 1, locale: 0 }
 }
 
 fn too_much_work(
@@ -186,7 +186,7 @@ async fn an_input_that_only_one_plugin_traps_on_is_blamed_on_the_plugin() {
     let host = PluginHost::start(&dirs).await;
     dirs.put("liquid-renderer.wasm", waxwing_guests::component("poison-renderer"));
     let live = host.live(RENDERER, "poison-renderer").await;
-    let key = VersionKey { template: TemplateId::new(NOW), revision: 1 };
+    let key = VersionKey { template: TemplateId::new(NOW), revision: 1, locale: 0 };
     for _ in 0..3 {
         render_version(&host.plugins, key, "POISON", ADA).await.expect_err("a panic");
     }

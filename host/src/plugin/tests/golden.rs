@@ -93,7 +93,7 @@ async fn run(
         layout: None,
     };
     let revision = u64::try_from(revision).expect("a small number");
-    let key = VersionKey { template: TemplateId::new(NOW), revision };
+    let key = VersionKey { template: TemplateId::new(NOW), revision, locale: 0 };
     let context = CallContext {
         call_id: "golden".to_owned(),
         now_unix_ms,

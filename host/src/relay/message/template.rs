@@ -43,6 +43,9 @@ pub fn asked(
     {
         body.insert("fromName".to_owned(), Value::String(name));
     }
+    if let Some(locale) = x_waxwing.locale.clone() {
+        body.insert("locale".to_owned(), Value::String(locale));
+    }
     for (name, mailbox) in [("from", from), ("replyTo", reply_to)] {
         if let Some(Mailbox { address, .. }) = mailbox {
             body.insert(name.to_owned(), Value::String(address.to_string()));

@@ -9,7 +9,7 @@ use crate::mail::field::{Field, Message, unfold};
 use crate::mail::raw::{OWN_PREFIX, is_own};
 
 /// The known names, as in messages to people.
-const KNOWN_HEADERS: &str = "X-Waxwing-Template, -Data, -From-Name, -Tag, -Metadata-<key>, \
+const KNOWN_HEADERS: &str = "X-Waxwing-Template, -Data, -From-Name, -Locale, -Tag, -Metadata-<key>, \
                      -Idempotency-Key, -Send-At";
 
 /// What the fields of one message say.
@@ -21,6 +21,8 @@ pub struct XWaxwingHeaders {
     pub data: Vec<String>,
     /// The display name of the sender.
     pub from_name: Option<String>,
+    /// The locale of the recipient.
+    pub locale: Option<String>,
     /// The client's own key for the message.
     pub idempotency_key: Option<String>,
     send_at: Option<String>,
@@ -33,6 +35,7 @@ enum Known {
     Template,
     Data,
     FromName,
+    Locale,
     Tag,
     Metadata(String),
     IdempotencyKey,
@@ -95,6 +98,7 @@ impl XWaxwingHeaders {
             ("data", "") => "X-Waxwing-Data".to_owned(),
             ("fromName", _) if self.from_name.is_some() => "X-Waxwing-From-Name".to_owned(),
             ("from" | "fromName", _) => "From".to_owned(),
+            ("locale", _) => "X-Waxwing-Locale".to_owned(),
             ("replyTo", _) => "Reply-To".to_owned(),
             ("tags", _) => "X-Waxwing-Tag".to_owned(),
             ("metadata", "") => "X-Waxwing-Metadata-<key>".to_owned(),
@@ -119,6 +123,7 @@ impl XWaxwingHeaders {
             }
             Known::Template => self.template.replace(text).is_some(),
             Known::FromName => self.from_name.replace(text).is_some(),
+            Known::Locale => self.locale.replace(text).is_some(),
             Known::IdempotencyKey => self.idempotency_key.replace(text).is_some(),
             Known::SendAt => self.send_at.replace(text).is_some(),
             Known::Metadata(key) => self.metadata.insert(key, Value::String(text)).is_some(),
@@ -129,9 +134,9 @@ impl XWaxwingHeaders {
     }
 }
 
-/// Without a template these two would be lost.
+/// Without a template these would be lost.
 fn needs_template(message: &Message<'_>, faults: &mut Vec<Fault>) {
-    for name in ["X-Waxwing-Data", "X-Waxwing-From-Name"] {
+    for name in ["X-Waxwing-Data", "X-Waxwing-From-Name", "X-Waxwing-Locale"] {
         if message.named(name).next().is_some() {
             let message = "has no meaning without X-Waxwing-Template";
             faults.push(Fault::new(name, "unexpected", message));
@@ -146,6 +151,7 @@ fn known(name: &str) -> Option<Known> {
         "template" => Some(Known::Template),
         "data" => Some(Known::Data),
         "from-name" => Some(Known::FromName),
+        "locale" => Some(Known::Locale),
         "tag" => Some(Known::Tag),
         "idempotency-key" => Some(Known::IdempotencyKey),
         "send-at" => Some(Known::SendAt),

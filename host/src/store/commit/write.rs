@@ -222,6 +222,29 @@ async fn write_usage(
         sent.into_iter().map(|(account, sent)| args![now.day(), account, sent]),
         " ON CONFLICT (day, account_id) DO UPDATE SET sent = usage.sent + excluded.sent",
     )
+    .run(&mut *tx)
+    .await?;
+    write_template_usage(tx, accepted, now).await
+}
+
+/// Whom a change of a template would break. What an author tries has no revision, and is nobody's mail.
+async fn write_template_usage(
+    tx: &mut Tx,
+    accepted: &[Accepted<'_>],
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let mut sent: BTreeMap<(AccountId, &str), i64> = BTreeMap::new();
+    for row in accepted {
+        if let Some((slug, 1..)) = &row.message.template {
+            *sent.entry((row.account, slug)).or_default() += 1;
+        }
+    }
+    inserts(
+        "-- commit: usage of templates
+         INSERT INTO template_usage (day, account_id, slug, sent)",
+        sent.into_iter().map(|((account, slug), sent)| args![now.day(), account, slug, sent]),
+        " ON CONFLICT (day, account_id, slug) DO UPDATE SET sent = template_usage.sent + excluded.sent",
+    )
     .run(tx)
     .await
 }

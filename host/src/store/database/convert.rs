@@ -133,7 +133,8 @@ async fn make(new: &Path) -> Result<(), StoreError> {
         .auto_vacuum(SqliteAutoVacuum::Incremental)
         .journal_mode(SqliteJournalMode::Off)
         .synchronous(SqliteSynchronous::Off);
-    migrations::run(&migrations::CURRENT, &options).await
+    // Later migrations find its rows when it is opened.
+    migrations::run(&migrations::WHOLE, &options).await
 }
 
 /// Makes the indexes and triggers, compares, and brings all of it to the disk. Answers how large the file is.

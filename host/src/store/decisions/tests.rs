@@ -74,6 +74,7 @@ fn by(identity: &Value) -> Arc<[PluginDecision]> {
         verdict: "allow".to_owned(),
         reason: None,
         micros: 20,
+        locale: None,
         blank: vec!["user.name".to_owned()],
     }]
     .into()

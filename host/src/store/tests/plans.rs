@@ -7,8 +7,9 @@ use super::*;
 use crate::store::database::{column, sql};
 
 /// Statements that go through all rows of a table or of an index, each with what makes that harmless.
-const SCANS: [(&str, &str); 24] = [
+const SCANS: [(&str, &str); 25] = [
     ("account", "walks over thirty days, which it counts itself"),
+    ("template_usage", "walks over thirty days, which it counts itself"),
     ("accounts", "lists all accounts for the command line, on a connection for lists"),
     ("accounts_after", "walks over thirty days, which it counts itself"),
     ("requeue_one_of_each: look", "walks over names that it finds one by one in the index"),
@@ -38,10 +39,11 @@ const SCANS: [(&str, &str); 24] = [
 ];
 
 /// Statements that are put together from parts, and how they find their rows.
-const PUT_TOGETHER: [(&str, &str); 13] = [
+const PUT_TOGETHER: [(&str, &str); 14] = [
     ("commit: bodies", "inserts rows"),
     ("commit: messages", "inserts rows"),
     ("commit: queue", "inserts rows"),
+    ("commit: usage of templates", "inserts rows, or finds them by the primary key"),
     ("commit: usage", "inserts rows, or finds them by the primary key"),
     ("count_sent", "inserts rows, or finds them by the primary key"),
     ("decisions", "by the primary key, within the batch"),

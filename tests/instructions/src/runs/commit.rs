@@ -91,6 +91,7 @@ fn job(revision: i64, account_id: AccountId, body: &Body, number: u32, now: Time
             resent_from: None,
             body: BodyOf::Own(body.clone()),
             blank: Vec::new(),
+            locale: None,
             decisions: ["domain", "plan", "renderer"].map(decision).into(),
         }))],
     }
@@ -104,5 +105,6 @@ fn decision(kind: &'static str) -> PluginDecision {
         reason: None,
         micros: 20,
         blank: Vec::new(),
+        locale: None,
     }
 }

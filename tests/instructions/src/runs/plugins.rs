@@ -73,7 +73,7 @@ pub fn plan(rounds: &mut Rounds, runtime: &Runtime, plugins: &Plugins) {
 }
 
 pub fn render(rounds: &mut Rounds, runtime: &Runtime, plugins: &Plugins) {
-    let key = VersionKey { template: TemplateId::new(NOW), revision: 1 };
+    let key = VersionKey { template: TemplateId::new(NOW), revision: 1, locale: 0 };
     let data = serde_json::to_string(&sample::data()).expect("JSON");
     let (table, context) = (plugins.table(), plugins.context("bench".to_owned()));
     rounds.run(

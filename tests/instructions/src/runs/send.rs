@@ -13,7 +13,7 @@ use waxwing::account::key::{ApiKey, KeyState, Mode, PresentedKey, Scope};
 use waxwing::clock::Clock;
 use waxwing::domain::look_alike::LookAlikes;
 use waxwing::domain::state::{DomainKind, Phase, SenderDomain, Standing};
-use waxwing::id::{DomainId, KeyId, RequestId};
+use waxwing::id::{DomainId, KeyId, RequestId, TemplateId};
 use waxwing::journey::accept::Accept;
 use waxwing::journey::accept::rate_limit::RateLimits;
 use waxwing::journey::commit::Commit;
@@ -25,8 +25,13 @@ use waxwing::plugin::binding;
 use waxwing::store::facts::Facts;
 use waxwing::store::records::Acceptance;
 use waxwing::store::seal::{Purpose, Seal};
-use waxwing::store::{DomainRow, NewDomain, Store};
-use waxwing::template::version::{TemplateSource, Variable};
+use waxwing::store::{
+    DomainRow, NewDomain, NewTemplate, NewVersion, Publication, Published, Store, TemplateOwner,
+};
+use waxwing::template::kind::TemplateKind;
+use waxwing::template::slug::Slug;
+use waxwing::template::source::TemplateSource;
+use waxwing::template::version::{Blocks, Variable};
 
 use super::{accept, commit};
 use crate::rounds::Rounds;
@@ -145,10 +150,27 @@ async fn publish(store: &Store, clock: &Clock, plugins: &Plugins, account: &Acco
         text: Some(sample::TEXT.to_owned()),
         ..TemplateSource::default()
     };
-    let slug = "invoice".parse().expect("a slug");
-    let dictionary = dictionary::of_source(&source);
-    let now = clock.now();
-    let published =
-        store.publish_template(account.id, &slug, &source, &variables, &dictionary, now);
-    published.await.expect("published");
+    let slug: Slug = "invoice".parse().expect("a slug");
+    let (now, blocks) = (clock.now(), Blocks::default());
+    let (owner, kind) = (TemplateOwner::Account(account.id), TemplateKind::Template);
+    let (id, by) = (TemplateId::new(now), "cli");
+    let new = NewTemplate { id, owner, kind, slug: &slug, draft: &source, by };
+    store.add_template(&new, 1, now).await.expect("added");
+    let row = store.template(owner, kind, &slug).await.expect("readable").expect("there");
+    let version = NewVersion {
+        revision: 1,
+        dictionary: Some(dictionary::of_source(&source, &blocks)),
+        source,
+        blocks,
+        uses: Vec::new(),
+        variables,
+    };
+    let publication = Publication {
+        template: &row,
+        published: Published::New(&version),
+        touched: &[],
+        author: by,
+        note: None,
+    };
+    assert!(store.publish(&publication, now).await.expect("published"));
 }

@@ -54,6 +54,13 @@ impl ObjectText {
     }
 }
 
+/// The empty object.
+impl Default for ObjectText {
+    fn default() -> Self {
+        Self { text: "{}".to_owned(), members: Vec::new() }
+    }
+}
+
 impl From<&Map<String, Value>> for ObjectText {
     fn from(map: &Map<String, Value>) -> Self {
         let mut printer = Printer::default();

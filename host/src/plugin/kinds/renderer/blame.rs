@@ -90,7 +90,7 @@ mod tests {
 
     fn version() -> VersionKey {
         let now = Timestamp::from_millis(1_800_000_000_000);
-        VersionKey { template: TemplateId::new(now), revision: 1 }
+        VersionKey { template: TemplateId::new(now), revision: 1, locale: 0 }
     }
 
     #[test]

@@ -1,0 +1,55 @@
+//! Why an author's request is refused, over HTTP.
+
+use http::StatusCode;
+
+use crate::api::problem::Problem;
+use crate::authoring::error::AuthoringError;
+use crate::authoring::finding::Finding;
+use crate::journey::accept::refusal::{Fault, Outage, Refusal};
+
+pub fn refused(error: AuthoringError) -> Problem {
+    let message = error.to_string();
+    let conflict = || Problem::new(StatusCode::CONFLICT, "CONFLICT", message.clone());
+    match error {
+        AuthoringError::Store(error) => error.into(),
+        AuthoringError::Plugin(failure) => {
+            tracing::error!(%failure, "the renderer gave no answer to an author; nothing was changed");
+            let message = format!("{}; nothing was changed", failure.for_client());
+            Refusal::unavailable(Outage::Plugin, &message).into()
+        }
+        AuthoringError::Folder(error) => {
+            tracing::error!(%error, "a starter template cannot be read");
+            Refusal::Internal { message: "the starter templates cannot be read".to_owned() }.into()
+        }
+        AuthoringError::Refused(refused) => refused.into(),
+        AuthoringError::Missing { .. } | AuthoringError::NoVersion { .. } => {
+            Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", message)
+        }
+        AuthoringError::NoExample { .. } => Refusal::fault("example", "unknown", message).into(),
+        AuthoringError::NoStarter { .. } => Refusal::fault("starter", "unknown", message).into(),
+        AuthoringError::Full { .. } => Refusal::Forbidden { message, retry_after_s: None }.into(),
+        AuthoringError::Faults(faults) => Refusal::bad_request(faults).into(),
+        AuthoringError::Unfit { findings, .. } => {
+            let faults = findings.iter().filter(|it| it.is_error()).map(fault).collect();
+            Problem::from(Refusal::bad_request(faults)).with_diagnostics(findings)
+        }
+        AuthoringError::Touched { findings, .. } => conflict().with_diagnostics(findings),
+        AuthoringError::Breaking { changes, sent, .. } => conflict().with_breaking(changes, sent),
+        AuthoringError::Taken { .. }
+        | AuthoringError::Changed { .. }
+        | AuthoringError::TooManyTouched { .. }
+        | AuthoringError::InUse { .. }
+        | AuthoringError::Sent { .. }
+        | AuthoringError::Unpublished { .. } => conflict(),
+    }
+}
+
+/// The field of a finding is the part that it stands in.
+fn fault(it: &Finding) -> Fault {
+    let part = it.part.as_deref().unwrap_or("data");
+    let field = match &it.locale {
+        Some(locale) => format!("locales.{locale}.{part}"),
+        None => part.to_owned(),
+    };
+    Fault::new(&field, &it.code, it.in_words())
+}

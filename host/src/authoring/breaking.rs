@@ -1,0 +1,153 @@
+//! Which sends that are accepted today another version would refuse.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::account::brand::{Brand, BrandField};
+use crate::template::version::{Variable, VariableType};
+
+/// A change of a variable that would have sends refused.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct BreakingChange {
+    /// The template, where a layout or partial is published that it is made of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub template: Option<String>,
+    /// The variable, as in `user.name`.
+    pub path: String,
+    pub change: BreakingKind,
+    /// What it was before, as in `optional`, `not read` or `string`.
+    pub before: String,
+    /// What it is now.
+    pub after: String,
+}
+
+/// How a change breaks senders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BreakingKind {
+    /// A send without it was accepted, and is refused now.
+    Required,
+    /// A send with a value of another type was accepted, and is refused now.
+    Type,
+}
+
+/// What a version asks of its senders.
+#[derive(Debug, Clone, Copy)]
+pub struct Demands<'a> {
+    pub variables: &'a [Variable],
+    /// Whether a send is refused that leaves a variable blank: optional ones are as good as required then.
+    pub strict: bool,
+}
+
+impl BreakingChange {
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        let of = self.template.as_ref().map(|it| format!(" of {it}")).unwrap_or_default();
+        format!("`{}`{of} was {} and is {}", self.path, self.before, self.after)
+    }
+}
+
+/// The changes between two versions that break senders. What the brand offers is never missing.
+#[must_use]
+pub fn changes(before: Demands<'_>, after: Demands<'_>, brand: &Brand) -> Vec<BreakingChange> {
+    let mut changes = Vec::new();
+    for now in after.variables {
+        let was = before.variables.iter().find(|it| it.path == now.path);
+        let offered =
+            BrandField::of_variable(&now.path).is_some_and(|it| brand.value(it).is_some());
+        let was_needed = was.is_some_and(|it| before.needs(it));
+        // Where an object or a list around it was required, so was what is read of it; the other way it is not.
+        if after.needs(now) && !was_needed && !offered {
+            changes.push(BreakingChange {
+                template: None,
+                path: now.path.clone(),
+                change: BreakingKind::Required,
+                before: if was.is_some() { "optional" } else { "not read" }.to_owned(),
+                after: "required".to_owned(),
+            });
+        }
+        let (was_type, is_type) = (was.and_then(|it| it.value_type), now.value_type);
+        if was.is_some() && is_type.is_some() && was_type != is_type {
+            let word = |it: Option<VariableType>| it.map_or("of any type", VariableType::as_str);
+            changes.push(BreakingChange {
+                template: None,
+                path: now.path.clone(),
+                change: BreakingKind::Type,
+                before: word(was_type).to_owned(),
+                after: word(is_type).to_owned(),
+            });
+        }
+    }
+    changes
+}
+
+impl Demands<'_> {
+    fn needs(self, variable: &Variable) -> bool {
+        variable.required || self.strict
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn variable(text: &str) -> Variable {
+        let (path, rest) = text.split_once(':').unwrap_or((text, ""));
+        Variable {
+            path: path.trim_end_matches('?').to_owned(),
+            required: !path.ends_with('?'),
+            value_type: VariableType::from_name(rest),
+        }
+    }
+
+    fn told(before: &[&str], after: &[&str]) -> Vec<String> {
+        let read = |all: &[&str]| all.iter().map(|it| variable(it)).collect::<Vec<_>>();
+        let (before, after) = (read(before), read(after));
+        let demands = |variables| Demands { variables, strict: false };
+        let changes = changes(demands(&before), demands(&after), &Brand::default());
+        changes.iter().map(BreakingChange::in_words).collect()
+    }
+
+    #[test]
+    fn a_variable_that_becomes_required_breaks_senders() {
+        assert_eq!(told(&["a"], &["a", "b"]), ["`b` was not read and is required"]);
+        assert_eq!(told(&["a?"], &["a"]), ["`a` was optional and is required"]);
+        assert!(told(&["a"], &["a", "b?"]).is_empty());
+        assert!(told(&["a"], &["a?"]).is_empty());
+    }
+
+    #[test]
+    fn another_or_a_narrower_type_breaks_senders() {
+        assert_eq!(told(&["a:string"], &["a:number"]), ["`a` was string and is number"]);
+        assert_eq!(told(&["a"], &["a:number"]), ["`a` was of any type and is number"]);
+        assert!(told(&["a:number"], &["a"]).is_empty());
+    }
+
+    #[test]
+    fn what_is_no_longer_read_breaks_nobody() {
+        assert!(told(&["a", "b:string"], &["a"]).is_empty());
+    }
+
+    #[test]
+    fn a_strict_template_needs_all_that_it_reads() {
+        let variables = [variable("a?")];
+        let demands = |strict| Demands { variables: &variables, strict };
+        let brand = Brand::default();
+        assert_eq!(changes(demands(false), demands(true), &brand).len(), 1);
+        assert!(changes(demands(true), demands(true), &brand).is_empty());
+        assert!(changes(demands(true), demands(false), &brand).is_empty());
+    }
+
+    #[test]
+    fn what_the_brand_offers_is_never_missing() {
+        let brand = Brand::stored(BTreeMap::from([(BrandField::ProductName, "Tern".to_owned())]));
+        let after = [variable("product_name"), variable("product_url")];
+        let demands = |variables| Demands { variables, strict: false };
+        let changes = changes(demands(&[]), demands(&after), &brand);
+        let paths: Vec<&str> = changes.iter().map(|it| it.path.as_str()).collect();
+        assert_eq!(paths, ["product_url"]);
+    }
+}

@@ -1,0 +1,342 @@
+//! What a template passes before it is published: it compiles in every locale, reads what is declared, and renders its
+//! examples.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::bounds::{MAX_FINDINGS, MAX_VARIABLES};
+use super::error::AuthoringError;
+use super::finding::Finding;
+use super::suggest::nearest;
+use crate::account::brand::Brand;
+use crate::journey::accept::json::object::ObjectText;
+use crate::journey::accept::refusal::{Fault, Refusal};
+use crate::journey::accept::variables::Variables;
+use crate::journey::render::dictionary;
+use crate::journey::render::template::{Parts, for_plugin, parts};
+use crate::plugin::binding::Scope;
+use crate::plugin::table::{Table, Unrendered};
+use crate::plugin::{CallContext, CallFailure, Plugins};
+use crate::template::locale::LocaleTag;
+use crate::template::slug::Slug;
+use crate::template::source::TemplateSource;
+use crate::template::version::{Blocks, Variable, wrong_types};
+
+/// Gmail cuts off what is longer.
+const CLIPPED_BYTES: usize = 102 << 10;
+
+/// For whom a template is rendered.
+#[derive(Debug, Clone)]
+pub struct Tenant {
+    /// `acc_…`; empty for the server.
+    pub account: String,
+    pub plan: String,
+    pub brand: Brand,
+}
+
+/// A template with what it is made of.
+#[derive(Debug, Clone, Copy)]
+pub struct Checkable<'a> {
+    pub slug: &'a Slug,
+    pub source: &'a TemplateSource,
+    pub blocks: &'a Blocks,
+}
+
+/// What the renderer found.
+#[derive(Debug, Default)]
+pub struct Checked {
+    pub variables: Vec<Variable>,
+    pub findings: Vec<Finding>,
+    /// What bodies have in common.
+    pub dictionary: Vec<u8>,
+}
+
+/// What came of rendering.
+#[derive(Debug)]
+pub struct RenderedParts {
+    pub parts: Parts,
+    /// Optional variables that were read and absent.
+    pub blank: Vec<String>,
+}
+
+/// Why data was not rendered.
+#[derive(Debug)]
+pub enum NotRendered {
+    /// Required variables that are absent.
+    Missing(Vec<String>),
+    Findings(Vec<Finding>),
+}
+
+impl Tenant {
+    pub fn scope(&self) -> Scope<'_> {
+        Scope { plan: &self.plan, account: &self.account, domain: None }
+    }
+}
+
+impl Checked {
+    pub fn is_fit(&self) -> bool {
+        !self.findings.iter().any(Finding::is_error)
+    }
+}
+
+/// Compiles and tries a template by one generation of the renderer.
+#[derive(Debug)]
+pub struct Checker<'a> {
+    plugins: &'a Plugins,
+    table: std::sync::Arc<Table>,
+}
+
+impl<'a> Checker<'a> {
+    pub fn new(plugins: &'a Plugins) -> Self {
+        Self { plugins, table: plugins.table() }
+    }
+
+    /// Everything that is wrong with a template.
+    ///
+    /// # Errors
+    /// The renderer gave no answer.
+    pub async fn check(
+        &self,
+        tenant: &Tenant,
+        it: Checkable<'_>,
+    ) -> Result<Checked, AuthoringError> {
+        let mut checked = Checked {
+            dictionary: dictionary::of_source(it.source, it.blocks),
+            ..Checked::default()
+        };
+        lacks(it.source, &mut checked.findings);
+        checked.variables = self.compile(tenant, it, &mut checked.findings).await?;
+        if !checked.is_fit() {
+            return Ok(checked);
+        }
+        for variable in &mut checked.variables {
+            let declared = it.source.variables.iter().find(|one| one.path == variable.path);
+            variable.value_type = declared.and_then(|it| it.value_type);
+        }
+        checked.findings.extend(disagreements(it.source, &checked.variables));
+        self.examples(tenant, it, &mut checked).await?;
+        checked.findings.truncate(MAX_FINDINGS);
+        Ok(checked)
+    }
+
+    /// What a template reads in any of its locales.
+    pub async fn compile(
+        &self,
+        tenant: &Tenant,
+        it: Checkable<'_>,
+        findings: &mut Vec<Finding>,
+    ) -> Result<Vec<Variable>, AuthoringError> {
+        let mut read: BTreeMap<String, bool> = BTreeMap::new();
+        let mut order: Vec<String> = Vec::new();
+        for locale in it.source.all_locales() {
+            let template = for_plugin(it.slug, 0, (it.source, it.blocks), locale.tag);
+            let compiled = match self.table.variables(&tenant.scope(), &template).await {
+                Ok(compiled) => compiled,
+                Err(failure) => {
+                    findings.push(too_much_work(failure)?);
+                    break;
+                }
+            };
+            match compiled {
+                Ok(variables) => {
+                    for variable in variables {
+                        let required = read.entry(variable.path.clone()).or_insert_with(|| {
+                            order.push(variable.path.clone());
+                            false
+                        });
+                        *required |= variable.required;
+                    }
+                }
+                Err(faults) => {
+                    for fault in faults {
+                        let mut finding = Finding::of_source(fault);
+                        if findings.len() >= MAX_FINDINGS
+                            || findings.iter().any(|it| it.is_same_place(&finding))
+                        {
+                            continue;
+                        }
+                        if locale.number > 0 {
+                            finding.locale = Some(locale.tag.to_string());
+                        }
+                        findings.push(finding);
+                    }
+                }
+            }
+        }
+        if order.len() > MAX_VARIABLES {
+            let message =
+                format!("{} variables are read; at most {MAX_VARIABLES} are allowed", order.len());
+            findings.push(Finding::error("html", "too_many_variables", message));
+        }
+        let variable = |path: String| Variable {
+            required: read.get(&path).copied().unwrap_or_default(),
+            path,
+            value_type: None,
+        };
+        Ok(order.into_iter().map(variable).collect())
+    }
+
+    /// Renders every example in the template's own locale, and the one that it is tried with in all others.
+    async fn examples(
+        &self,
+        tenant: &Tenant,
+        it: Checkable<'_>,
+        checked: &mut Checked,
+    ) -> Result<(), AuthoringError> {
+        let trial = it.source.example();
+        let own = it.source.default_locale();
+        for (name, data) in &it.source.examples {
+            let part = format!("examples.{name}");
+            for wrong in wrong_types(&checked.variables, data) {
+                let message =
+                    format!("{} must be of the type {}", wrong.path, wrong.wanted.as_str());
+                checked.findings.push(Finding::error(&part, "type", message).about(&wrong.path));
+            }
+            let is_trial = trial.is_some_and(|it| std::ptr::eq(it, data));
+            let others = it.source.all_locales().skip(1).map(|it| it.tag).filter(|_| is_trial);
+            for locale in std::iter::once(own).chain(others) {
+                match self.render(tenant, it, locale, data).await? {
+                    Ok(rendered) => {
+                        let html = rendered.parts.html.as_ref().map_or(0, String::len);
+                        if html > CLIPPED_BYTES {
+                            let message = format!(
+                                "the HTML part has {html} bytes with the example {name}; Gmail shows the first \
+                                 {CLIPPED_BYTES} of a message"
+                            );
+                            checked.findings.push(Finding::warning("html", "clipped", message));
+                        }
+                        if is_trial && locale == own {
+                            checked.dictionary = dictionary::of_example(&rendered.parts);
+                        }
+                    }
+                    Err(NotRendered::Missing(paths)) => {
+                        for path in paths {
+                            let message =
+                                format!("leaves out `{path}`, which the template requires");
+                            let finding = Finding::error(&part, "missing_variable", message);
+                            checked.findings.push(finding.about(&path));
+                        }
+                    }
+                    Err(NotRendered::Findings(found)) => {
+                        for mut finding in found {
+                            finding.part = finding.part.or_else(|| Some(part.clone()));
+                            if locale != own {
+                                finding.locale = Some(locale.to_string());
+                            }
+                            checked.findings.push(finding);
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Renders a template that need not be published.
+    pub async fn render(
+        &self,
+        tenant: &Tenant,
+        it: Checkable<'_>,
+        locale: &LocaleTag,
+        data: &Map<String, Value>,
+    ) -> Result<Result<RenderedParts, NotRendered>, AuthoringError> {
+        let template = for_plugin(it.slug, 0, (it.source, it.blocks), locale);
+        let data = ObjectText::from(data);
+        let data = Variables::new(&data, &tenant.brand).to_json();
+        let context = CallContext {
+            dry_run: true,
+            locale: Some(locale.to_string()),
+            ..self.plugins.context(format!("publish {}", it.slug))
+        };
+        let findings = |found: Vec<Finding>| Ok(Err(NotRendered::Findings(found)));
+        let rendered = match self.table.preview(&tenant.scope(), &template, &context, &data).await {
+            Ok(rendered) => rendered,
+            Err(failure) => return findings(vec![too_much_work(failure)?]),
+        };
+        match rendered {
+            Ok(output) => match parts(output.bodies, &output.missing) {
+                Ok(parts) => Ok(Ok(RenderedParts { parts, blank: output.missing })),
+                Err(refusal) => findings(of_refusal(refusal)),
+            },
+            Err(Unrendered::Data(found)) => {
+                if found.iter().all(|it| it.code == "missing_variable" && it.path.is_some()) {
+                    let paths = found.into_iter().filter_map(|it| it.path);
+                    return Ok(Err(NotRendered::Missing(paths.collect())));
+                }
+                findings(found.into_iter().map(Finding::of_source).collect())
+            }
+            Err(Unrendered::Template(found)) => {
+                findings(found.into_iter().map(Finding::of_source).collect())
+            }
+            Err(Unrendered::TooMuchWork(_, failure)) => findings(vec![too_much_work(failure)?]),
+        }
+    }
+}
+
+/// A template that comes to a limit is at fault; a renderer that gives no answer is not the author's matter.
+fn too_much_work(failure: CallFailure) -> Result<Finding, AuthoringError> {
+    let Some(limit) = failure.limit() else { return Err(failure.into()) };
+    let message = format!("needs more than the server allows ({limit}); make it do less");
+    Ok(Finding { part: None, ..Finding::error("", "too_much_work", message) })
+}
+
+fn of_refusal(refusal: Refusal) -> Vec<Finding> {
+    let finding =
+        |code: &str, message: String| Finding { part: None, ..Finding::error("", code, message) };
+    if let Refusal::BadRequest { faults } = refusal {
+        return faults.into_iter().map(|it: Fault| finding(&it.code, it.message)).collect();
+    }
+    vec![finding("unusable", refusal.message())]
+}
+
+/// What every template has in every locale.
+fn lacks(source: &TemplateSource, findings: &mut Vec<Finding>) {
+    if source.subject.trim().is_empty() {
+        findings.push(Finding::error("subject", "missing", "the subject is empty; write one"));
+    }
+    if source.html.is_none() && source.text.is_none() {
+        let message = "there is neither an HTML part nor a text part; write one of them";
+        findings.push(Finding::error("html", "missing", message));
+    }
+}
+
+/// Where what is declared and what is read do not say the same. Where nothing is declared nothing is said.
+fn disagreements(source: &TemplateSource, read: &[Variable]) -> Vec<Finding> {
+    let declared = &source.variables;
+    if declared.is_empty() {
+        return Vec::new();
+    }
+    let fault = |code: &str, path: &str, message: String| {
+        Finding::error("variables", code, message).about(path)
+    };
+    let mut findings = Vec::new();
+    for it in declared {
+        let path = it.path.as_str();
+        let found = read.iter().find(|variable| variable.path == path);
+        match (found.map(|variable| variable.required), it.required) {
+            (None, _) => {
+                let unnamed = |one: &&Variable| declared.iter().all(|it| it.path != one.path);
+                let names = read.iter().filter(unnamed).map(|it| it.path.as_str());
+                let message = format!("`{path}` is declared, and nothing reads it");
+                findings.push(fault("not_read", path, message).suggesting(nearest(path, names)));
+            }
+            (Some(true), Some(false)) => {
+                let message = format!("`{path}` is required, and is declared to be optional");
+                findings.push(fault("required", path, message));
+            }
+            (Some(false), Some(true)) => {
+                let message = format!("`{path}` is optional, and is declared to be required");
+                findings.push(fault("optional", path, message));
+            }
+            (Some(_), _) => {}
+        }
+    }
+    let names = || declared.iter().map(|it| it.path.as_str());
+    for it in read.iter().filter(|it| names().all(|path| path != it.path)) {
+        let message = format!("`{}` is read and not declared", it.path);
+        let meant = nearest(&it.path, names());
+        findings.push(fault("not_declared", &it.path, message).suggesting(meant));
+    }
+    findings
+}

@@ -1,0 +1,99 @@
+//! Why an author's change is not made.
+
+use super::bounds::MAX_TOUCHED;
+use super::breaking::BreakingChange;
+use super::finding::Finding;
+use super::folder::FolderError;
+use crate::journey::accept::refusal::{Fault, Refused};
+use crate::plugin::CallFailure;
+use crate::store::StoreError;
+use crate::template::kind::TemplateKind;
+use crate::template::slug::Slug;
+
+/// Why something was not done. Nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum AuthoringError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// The renderer gave no answer.
+    #[error(transparent)]
+    Plugin(#[from] CallFailure),
+    /// The journey refused a test.
+    #[error("{}", .0.refusal.message())]
+    Refused(Refused),
+    #[error("there is no {} `{slug}`", kind.as_str())]
+    Missing { kind: TemplateKind, slug: Slug },
+    #[error("there is no version {revision} of `{slug}`")]
+    NoVersion { slug: Slug, revision: u64 },
+    #[error("there is no example `{name}`; there are: {known}")]
+    NoExample { name: String, known: String },
+    #[error("there is no starter `{name}`; there are: {known}")]
+    NoStarter { name: String, known: String },
+    #[error("there is a {} `{slug}` already; choose another slug, or change that one", kind.as_str())]
+    Taken { kind: TemplateKind, slug: Slug },
+    #[error("there are {most} {}s, which is as many as there may be; delete one that is not used", kind.as_str())]
+    Full { kind: TemplateKind, most: u32 },
+    /// What was sent is wrong.
+    #[error("{}", faults_in_words(.0))]
+    Faults(Vec<Fault>),
+    /// The template cannot be published like this.
+    #[error("`{slug}` cannot be published: {}", findings_in_words(.findings))]
+    Unfit { slug: Slug, findings: Vec<Finding> },
+    /// Sends that are accepted today would be refused.
+    #[error(
+        "publishing `{slug}` would break senders ({}); {sent} messages were sent with it in the last 30 days. \
+         Change the template, or publish it with `force` once its senders are ready",
+        breaking_in_words(.changes)
+    )]
+    Breaking { slug: Slug, changes: Vec<BreakingChange>, sent: u64 },
+    #[error(
+        "`{slug}` has been changed since it was read; read it again, and repeat the change on what it is now"
+    )]
+    Changed { slug: Slug },
+    /// Something that a layout or partial touches would break.
+    #[error("{} `{block}` cannot be published, because the template `{template}` is made of it: {}",
+            kind.as_str(), findings_in_words(.findings))]
+    Touched { kind: TemplateKind, block: Slug, template: Slug, findings: Vec<Finding> },
+    #[error(
+        "more than {MAX_TOUCHED} published templates are made of `{block}`, which is too many to publish in one step; \
+         publish it under another name and move templates over"
+    )]
+    TooManyTouched { block: Slug },
+    #[error("`{slug}` is in use by published templates ({}); publish these without it first", list(.by))]
+    InUse { slug: Slug, by: Vec<Slug> },
+    #[error(
+        "`{slug}` has been sent, so it cannot be deleted: its messages and versions belong together; archive it"
+    )]
+    Sent { slug: Slug },
+    #[error("`{slug}` has never been published; publish it first")]
+    Unpublished { slug: Slug },
+}
+
+impl AuthoringError {
+    pub fn fault(field: &str, code: &str, message: impl Into<String>) -> Self {
+        Self::Faults(vec![Fault::new(field, code, message)])
+    }
+}
+
+fn list(slugs: &[Slug]) -> String {
+    slugs.iter().map(Slug::as_str).collect::<Vec<_>>().join(", ")
+}
+
+fn faults_in_words(faults: &[Fault]) -> String {
+    let one = |it: &Fault| match it.field.as_str() {
+        "" => it.message.clone(),
+        field => format!("{field}: {}", it.message),
+    };
+    faults.iter().map(one).collect::<Vec<_>>().join("; ")
+}
+
+fn findings_in_words(findings: &[Finding]) -> String {
+    let errors = findings.iter().filter(|it| it.is_error());
+    errors.map(Finding::in_words).collect::<Vec<_>>().join("; ")
+}
+
+fn breaking_in_words(changes: &[BreakingChange]) -> String {
+    changes.iter().map(BreakingChange::in_words).collect::<Vec<_>>().join("; ")
+}

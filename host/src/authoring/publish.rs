@@ -1,0 +1,459 @@
+//! From a draft to what is sent: checked, held against what senders rely on, and published with everything that it
+//! touches, or not at all.
+
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
+
+use super::bounds::{MAX_LINE, MAX_TOUCHED};
+use super::breaking::{BreakingChange, Demands, changes};
+use super::check::{Checkable, Checked, Checker, Tenant};
+use super::error::AuthoringError;
+use super::finding::Finding;
+use super::resolve::{NewBlock, Resolved, Resolver, block};
+use super::{Authoring, Place, newest};
+use crate::store::{NewVersion, Publication, Published, TemplateOwner, TemplateRow, UserRow};
+use crate::template::kind::TemplateKind;
+use crate::template::source::{LocaleSource, TemplateSource};
+use crate::template::version::{Blocks, Variable};
+
+/// Attempts to publish while what it is made of changes.
+const MAX_ATTEMPTS: u32 = 3;
+
+/// How to publish.
+#[derive(Debug, Clone, Default)]
+pub struct PublishOptions {
+    /// The edition that its author has read.
+    pub seen: Option<i64>,
+    /// Also where senders would be broken.
+    pub force: bool,
+    /// Why, in the author's words.
+    pub note: Option<String>,
+}
+
+/// What was published.
+#[derive(Debug)]
+pub struct PublishOutcome {
+    pub row: TemplateRow,
+    pub revision: u64,
+    /// The published version says the same already.
+    pub unchanged: bool,
+    pub warnings: Vec<Finding>,
+    /// What senders have to mend, where it was forced.
+    pub breaking: Vec<BreakingChange>,
+    /// Templates that have a new version with it, by slug; of a server's, with their accounts.
+    pub touched: Vec<String>,
+}
+
+/// What became of a roll-back.
+#[derive(Debug)]
+pub struct RollbackOutcome {
+    pub row: TemplateRow,
+    pub revision: u64,
+    /// What its senders may have to mend: it is rolled back nevertheless, for that is an emergency's way out.
+    pub breaking: Vec<BreakingChange>,
+    pub touched: Vec<String>,
+}
+
+/// What publishing would find.
+#[derive(Debug)]
+pub struct Validation {
+    pub findings: Vec<Finding>,
+    pub variables: Vec<Variable>,
+    pub breaking: Vec<BreakingChange>,
+    pub sent: u64,
+    /// Templates that are made of it.
+    pub touched: Vec<String>,
+}
+
+/// A version that may be published.
+struct Candidate {
+    version: NewVersion,
+    findings: Vec<Finding>,
+}
+
+/// What is touched, and which of its senders would be broken.
+#[derive(Default)]
+struct Touched {
+    versions: Vec<(UserRow, NewVersion)>,
+    breaking: Vec<BreakingChange>,
+    sent: u64,
+}
+
+impl Validation {
+    /// Whether it can be published.
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        !self.findings.iter().any(Finding::is_error)
+    }
+}
+
+impl Authoring {
+    /// Publishes the draft.
+    ///
+    /// # Errors
+    /// It has faults, it would break senders and `force` is not given, or it was changed meanwhile.
+    pub async fn publish(
+        &self,
+        place: &Place,
+        options: &PublishOptions,
+        author: &str,
+    ) -> Result<PublishOutcome, AuthoringError> {
+        check_note(options.note.as_deref())?;
+        for _ in 0..MAX_ATTEMPTS {
+            let row = self.find_at(place, options.seen).await?;
+            if let Some(outcome) = self.publish_once(place, row, options, author).await? {
+                return Ok(outcome);
+            }
+        }
+        Err(AuthoringError::Changed { slug: place.slug.clone() })
+    }
+
+    async fn publish_once(
+        &self,
+        place: &Place,
+        row: TemplateRow,
+        options: &PublishOptions,
+        author: &str,
+    ) -> Result<Option<PublishOutcome>, AuthoringError> {
+        let source = newest(&row).clone();
+        let Candidate { version, findings } = self.candidate(&row, &source).await?;
+        if findings.iter().any(Finding::is_error) {
+            return Err(AuthoringError::Unfit { slug: row.slug, findings });
+        }
+        if let Some(published) = &row.published
+            && (&published.source, &published.blocks, &published.variables)
+                == (&version.source, &version.blocks, &version.variables)
+            && row.archived_at.is_none()
+        {
+            let revision = published.revision;
+            let (breaking, touched) = (Vec::new(), Vec::new());
+            return Ok(Some(PublishOutcome {
+                row,
+                revision,
+                unchanged: true,
+                warnings: findings,
+                breaking,
+                touched,
+            }));
+        }
+        let mut touched = self.touched_by(&row, version.revision, &source).await?;
+        let (own, sent) = self.breaking(&row, &version).await?;
+        let mut breaking = own;
+        breaking.append(&mut touched.breaking);
+        if !breaking.is_empty() && !options.force {
+            let sent = sent + touched.sent;
+            return Err(AuthoringError::Breaking { slug: row.slug, changes: breaking, sent });
+        }
+        let publication = Publication {
+            template: &row,
+            published: Published::New(&version),
+            touched: &touched.versions,
+            author,
+            note: options.note.as_deref(),
+        };
+        if !self.store.publish(&publication, self.clock.now()).await? {
+            return Ok(None);
+        }
+        let names = touched_names(&touched, row.owner);
+        Ok(Some(PublishOutcome {
+            row: self.find(place).await?,
+            revision: version.revision,
+            unchanged: false,
+            warnings: findings,
+            breaking,
+            touched: names,
+        }))
+    }
+
+    /// Brings an earlier version back, at once.
+    ///
+    /// # Errors
+    /// There is no such version, or it was changed meanwhile; of a layout or partial, a template that it touches would
+    /// break.
+    pub async fn roll_back(
+        &self,
+        place: &Place,
+        revision: u64,
+        seen: Option<i64>,
+        note: Option<&str>,
+        author: &str,
+    ) -> Result<RollbackOutcome, AuthoringError> {
+        check_note(note)?;
+        for _ in 0..MAX_ATTEMPTS {
+            let row = self.find_at(place, seen).await?;
+            let version = self.store.template_version(row.id, revision).await?;
+            let slug = &place.slug;
+            let version = version
+                .ok_or_else(|| AuthoringError::NoVersion { slug: slug.clone(), revision })?;
+            let mut breaking = match &row.published {
+                Some(published) => changes(
+                    Demands { variables: &published.variables, strict: published.source.strict },
+                    Demands { variables: &version.variables, strict: version.source.strict },
+                    &self.tenant(row.owner).await?.brand,
+                ),
+                None => Vec::new(),
+            };
+            let mut touched = self.touched_by(&row, revision, &version.source).await?;
+            breaking.append(&mut touched.breaking);
+            let publication = Publication {
+                template: &row,
+                published: Published::Again(revision),
+                touched: &touched.versions,
+                author,
+                note,
+            };
+            if self.store.publish(&publication, self.clock.now()).await? {
+                let names = touched_names(&touched, row.owner);
+                let row = self.find(place).await?;
+                return Ok(RollbackOutcome { row, revision, breaking, touched: names });
+            }
+        }
+        Err(AuthoringError::Changed { slug: place.slug.clone() })
+    }
+
+    /// What publishing would find, of the newest source or of another one.
+    ///
+    /// # Errors
+    /// There is no such template.
+    pub async fn validate(
+        &self,
+        place: &Place,
+        source: Option<TemplateSource>,
+    ) -> Result<Validation, AuthoringError> {
+        let row = self.find(place).await?;
+        let source = source.unwrap_or_else(|| newest(&row).clone());
+        let Candidate { version, mut findings } = self.candidate(&row, &source).await?;
+        let (mut breaking, mut sent) = (Vec::new(), 0);
+        let mut names = Vec::new();
+        if !findings.iter().any(Finding::is_error) {
+            (breaking, sent) = self.breaking(&row, &version).await?;
+            match self.touched_by(&row, version.revision, &source).await {
+                Ok(mut touched) => {
+                    breaking.append(&mut touched.breaking);
+                    sent += touched.sent;
+                    names = touched_names(&touched, row.owner);
+                }
+                Err(AuthoringError::Touched { template, findings: found, .. }) => {
+                    for mut finding in found {
+                        finding.message =
+                            format!("in the template `{template}`: {}", finding.message);
+                        findings.push(finding);
+                    }
+                }
+                Err(error @ AuthoringError::TooManyTouched { .. }) => {
+                    findings.push(Finding::error("html", "too_many_touched", error.to_string()));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        let variables = version.variables;
+        Ok(Validation { findings, variables, breaking, sent, touched: names })
+    }
+
+    /// The version that a source would make, with what is wrong with it.
+    async fn candidate(
+        &self,
+        row: &TemplateRow,
+        source: &TemplateSource,
+    ) -> Result<Candidate, AuthoringError> {
+        let tenant = self.tenant(row.owner).await?;
+        let checker = Checker::new(&self.plugins);
+        let revision = row.newest + 1;
+        if row.kind != TemplateKind::Template {
+            let findings = self.check_block(&checker, &tenant, row, revision, source).await?;
+            let version = NewVersion {
+                revision,
+                source: source.clone(),
+                blocks: Blocks::default(),
+                uses: Vec::new(),
+                variables: Vec::new(),
+                dictionary: None,
+            };
+            return Ok(Candidate { version, findings });
+        }
+        let mut resolver = Resolver::new(&self.store, None);
+        let Resolved { blocks, uses, mut findings } = resolver.resolve(row.owner, source).await?;
+        let it = Checkable { slug: &row.slug, source, blocks: &blocks };
+        let Checked { variables, findings: found, dictionary } = checker.check(&tenant, it).await?;
+        findings.extend(found);
+        suggest_partials(&resolver, row.owner, &mut findings).await?;
+        let version = NewVersion {
+            revision,
+            source: source.clone(),
+            blocks,
+            uses,
+            variables,
+            dictionary: Some(dictionary),
+        };
+        Ok(Candidate { version, findings })
+    }
+
+    /// A layout or partial is compiled within the least template that there is.
+    async fn check_block(
+        &self,
+        checker: &Checker<'_>,
+        tenant: &Tenant,
+        row: &TemplateRow,
+        revision: u64,
+        source: &TemplateSource,
+    ) -> Result<Vec<Finding>, AuthoringError> {
+        let mut findings = Vec::new();
+        if source.html.as_ref().is_none_or(|html| html.trim().is_empty()) {
+            let message = format!("the {} is empty; write its `html`", row.kind.as_str());
+            findings.push(Finding::error("html", "missing", message));
+            return Ok(findings);
+        }
+        let new = new_block(row, revision, source);
+        let locales: BTreeMap<_, _> =
+            source.locales.keys().map(|it| (it.clone(), LocaleSource::default())).collect();
+        let probe = match row.kind {
+            TemplateKind::Layout => TemplateSource {
+                subject: "x".to_owned(),
+                html: Some("<p>x</p>".to_owned()),
+                layout: Some(row.slug.clone()),
+                locale: source.locale.clone(),
+                locales,
+                ..TemplateSource::default()
+            },
+            TemplateKind::Template | TemplateKind::Partial => TemplateSource {
+                subject: "x".to_owned(),
+                html: Some(format!("{{% include '{}' %}}", row.slug)),
+                locale: source.locale.clone(),
+                locales,
+                ..TemplateSource::default()
+            },
+        };
+        let mut resolver = Resolver::new(&self.store, Some(&new));
+        let Resolved { blocks, findings: found, .. } = resolver.resolve(row.owner, &probe).await?;
+        findings.extend(found);
+        let it = Checkable { slug: &row.slug, source: &probe, blocks: &blocks };
+        checker.compile(tenant, it, &mut findings).await?;
+        // The text that is derived from the HTML part has the same faults.
+        findings.retain(|it| it.part.as_deref().is_none_or(|part| !part.starts_with("derived:")));
+        suggest_partials(&resolver, row.owner, &mut findings).await?;
+        Ok(findings)
+    }
+
+    /// The next version of every template that is made of a layout or partial.
+    async fn touched_by(
+        &self,
+        row: &TemplateRow,
+        revision: u64,
+        source: &TemplateSource,
+    ) -> Result<Touched, AuthoringError> {
+        let mut touched = Touched::default();
+        if row.kind == TemplateKind::Template {
+            return Ok(touched);
+        }
+        let users = self.store.users_of_block(row.id, MAX_TOUCHED + 1).await?;
+        if users.len() > usize::try_from(MAX_TOUCHED).unwrap_or(usize::MAX) {
+            return Err(AuthoringError::TooManyTouched { block: row.slug.clone() });
+        }
+        let new = new_block(row, revision, source);
+        let mut resolver = Resolver::new(&self.store, Some(&new));
+        let checker = Checker::new(&self.plugins);
+        let mut tenants = HashMap::new();
+        for user in users {
+            let owner = TemplateOwner::Account(user.account);
+            let (tenant, sent) = match tenants.entry(user.account) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(new) => new.insert((
+                    self.tenant(owner).await?,
+                    self.sent(owner, TemplateKind::Template).await?,
+                )),
+            };
+            let source = &user.published.source;
+            let Resolved { blocks, uses, mut findings } = resolver.resolve(owner, source).await?;
+            let it = Checkable { slug: &user.slug, source, blocks: &blocks };
+            let Checked { variables, findings: found, dictionary } =
+                checker.check(tenant, it).await?;
+            findings.extend(found);
+            if findings.iter().any(Finding::is_error) {
+                findings.retain(Finding::is_error);
+                return Err(AuthoringError::Touched {
+                    kind: row.kind,
+                    block: row.slug.clone(),
+                    template: user.slug,
+                    findings,
+                });
+            }
+            let mut changes = changes(
+                Demands { variables: &user.published.variables, strict: source.strict },
+                Demands { variables: &variables, strict: source.strict },
+                &tenant.brand,
+            );
+            if !changes.is_empty() {
+                touched.sent += sent.get(user.slug.as_str()).copied().unwrap_or(0);
+            }
+            for change in &mut changes {
+                change.template = Some(user.slug.to_string());
+            }
+            touched.breaking.append(&mut changes);
+            let version = NewVersion {
+                revision: user.newest + 1,
+                source: source.clone(),
+                blocks,
+                uses,
+                variables,
+                dictionary: Some(dictionary),
+            };
+            touched.versions.push((user, version));
+        }
+        Ok(touched)
+    }
+
+    /// What a version asks of senders that the published one does not, and how many messages these send.
+    async fn breaking(
+        &self,
+        row: &TemplateRow,
+        version: &NewVersion,
+    ) -> Result<(Vec<BreakingChange>, u64), AuthoringError> {
+        let Some(published) = &row.published else { return Ok((Vec::new(), 0)) };
+        let brand = self.tenant(row.owner).await?.brand;
+        let changes = changes(
+            Demands { variables: &published.variables, strict: published.source.strict },
+            Demands { variables: &version.variables, strict: version.source.strict },
+            &brand,
+        );
+        let sent = self.sent(row.owner, row.kind).await?;
+        Ok((changes, sent.get(row.slug.as_str()).copied().unwrap_or(0)))
+    }
+}
+
+fn new_block(row: &TemplateRow, revision: u64, source: &TemplateSource) -> NewBlock {
+    NewBlock {
+        id: row.id,
+        owner: row.owner,
+        kind: row.kind,
+        block: block(row.slug.clone(), revision, source),
+    }
+}
+
+/// For a partial that is not there, one that is called nearly like it.
+async fn suggest_partials(
+    resolver: &Resolver<'_>,
+    owner: TemplateOwner,
+    findings: &mut [Finding],
+) -> Result<(), AuthoringError> {
+    for finding in findings.iter_mut().filter(|it| it.code == "unknown_partial") {
+        let name = finding.message.split('`').nth(1).unwrap_or_default().to_owned();
+        finding.suggestion = resolver.partial_like(owner, &name).await?;
+    }
+    Ok(())
+}
+
+fn touched_names(touched: &Touched, owner: TemplateOwner) -> Vec<String> {
+    let name = |(user, _): &(UserRow, NewVersion)| match owner {
+        TemplateOwner::Account(_) => user.slug.to_string(),
+        TemplateOwner::Server => format!("{} of {}", user.slug, user.account),
+    };
+    touched.versions.iter().map(name).collect()
+}
+
+fn check_note(note: Option<&str>) -> Result<(), AuthoringError> {
+    if note.is_some_and(|it| it.chars().count() > MAX_LINE) {
+        let message = format!("may have at most {MAX_LINE} characters");
+        return Err(AuthoringError::fault("note", "too_long", message));
+    }
+    Ok(())
+}
