@@ -99,8 +99,8 @@ impl Messages {
     }
 
     /// Estimated bytes held.
-    pub const fn weight(&self) -> usize {
-        self.size * 4
+    pub fn weight(&self) -> usize {
+        self.size * 5 + self.all.len() * 160
     }
 
     fn read(&mut self, object: &Object<'_>, faults: &mut Vec<Diagnostic>) {
