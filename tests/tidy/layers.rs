@@ -50,7 +50,7 @@ const SUBMODULES: [(&str, &[&[&str]]); 7] = [
     (
         "api",
         &[
-            &["client", "control_token", "lists", "readiness", "shapes"],
+            &["client", "control_token", "lists", "precompressed", "readiness", "shapes"],
             &["request", "state"],
             &["problem"],
             &["body", "fields", "query"],
@@ -73,6 +73,7 @@ const SUBMODULES: [(&str, &[&[&str]]); 7] = [
             ],
             &["decisions", "messages"],
             &["openapi"],
+            &["docs"],
         ],
     ),
     (
