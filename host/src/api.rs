@@ -11,6 +11,7 @@ pub mod client;
 pub mod control_token;
 mod credits;
 mod decisions;
+mod docs;
 mod domains;
 mod fields;
 mod header_checks;
@@ -22,6 +23,7 @@ mod openapi;
 pub mod operator;
 mod plans;
 mod plugins;
+mod precompressed;
 pub mod problem;
 mod query;
 mod queue;
@@ -140,6 +142,7 @@ fn routes() -> Router<Api> {
         .route("/v1/decisions/{id}", get(decisions::show))
         .route("/v1/decisions/{id}/replay", post(decisions::replayed))
         .route("/openapi.json", get(openapi::document))
+        .route("/docs", get(docs::page))
         .route("/healthz", get(health::alive))
 }
 

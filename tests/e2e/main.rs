@@ -14,6 +14,7 @@ mod credits;
 mod delivery;
 mod delivery_faults;
 mod descriptors;
+mod docs;
 mod documents;
 mod domains;
 mod errors;

@@ -93,7 +93,7 @@ const SUBMODULES: [(&str, &[&[&str]]); 14] = [
     (
         "api",
         &[
-            &["client", "control_token", "lists", "readiness", "shapes"],
+            &["client", "control_token", "lists", "precompressed", "readiness", "shapes"],
             &["request_context", "state"],
             &["problem"],
             &["body", "fields", "query"],
@@ -117,6 +117,7 @@ const SUBMODULES: [(&str, &[&[&str]]); 14] = [
             ],
             &["decisions", "messages"],
             &["openapi"],
+            &["docs"],
         ],
     ),
     (

@@ -1,13 +1,10 @@
 //! `/openapi.json`, generated from the handlers and their shapes.
 
-use std::io::Write;
 use std::sync::LazyLock;
 
-use axum::response::{IntoResponse, Response};
-use bytes::Bytes;
-use flate2::Compression;
-use flate2::write::GzEncoder;
-use http::{HeaderMap, HeaderValue, header};
+use axum::response::Response;
+use http::HeaderMap;
+use serde_json::Value;
 use utoipa::openapi::path::{HttpMethod, OperationBuilder, PathItem, PathsBuilder};
 use utoipa::openapi::request_body::RequestBodyBuilder;
 use utoipa::openapi::schema::AnyOf;
@@ -15,6 +12,7 @@ use utoipa::openapi::security::{ApiKey, ApiKeyValue, SecurityScheme};
 use utoipa::openapi::{ContentBuilder, Ref, RefOr, Required, ResponseBuilder, Schema};
 use utoipa::{Modify, OpenApi};
 
+use super::precompressed::Precompressed;
 use super::shapes::{Attachment, BatchResponse, Fault, Health, Problem, SendRequest, SendResponse};
 use crate::webhooks::body::WebhookEvent;
 
@@ -190,39 +188,19 @@ impl Modify for Blocks {
 }
 
 /// Made once: anybody may ask for it.
-static DOCUMENT: LazyLock<Bytes> = LazyLock::new(|| {
+static DOCUMENT: LazyLock<Precompressed> = LazyLock::new(|| {
     let json = Document::openapi().to_json();
-    Bytes::from(json.expect("the document has string keys only"))
-});
-
-/// The same for clients that take it.
-static COMPRESSED: LazyLock<Bytes> = LazyLock::new(|| {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-    let written = encoder.write_all(&DOCUMENT).and_then(|()| encoder.finish());
-    Bytes::from(written.expect("memory takes what is written"))
+    Precompressed::new("application/json", json.expect("the document has string keys only"))
 });
 
 /// Serves the document.
 pub async fn document(headers: HeaderMap) -> Response {
-    let (body, coding) = if takes_gzip(&headers) {
-        (COMPRESSED.clone(), Some((header::CONTENT_ENCODING, "gzip")))
-    } else {
-        (DOCUMENT.clone(), None)
-    };
-    let fixed = [(header::CONTENT_TYPE, "application/json"), (header::VARY, "accept-encoding")];
-    let headers = fixed.into_iter().chain(coding);
-    let headers = headers.map(|(name, value)| (name, HeaderValue::from_static(value)));
-    (headers.collect::<HeaderMap>(), body).into_response()
+    DOCUMENT.answer(&headers)
 }
 
-/// Whether `gzip` is in the list, and not with a weight of 0.
-fn takes_gzip(headers: &HeaderMap) -> bool {
-    let lists = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|it| it.to_str().ok());
-    lists.flat_map(|it| it.split(',')).any(|coding| {
-        let (name, weight) = coding.split_once(';').unwrap_or((coding, "q=1"));
-        let weight = weight.trim().trim_start_matches("q=").parse::<f32>();
-        name.trim().eq_ignore_ascii_case("gzip") && weight.is_ok_and(|it| it > 0.0)
-    })
+/// The document as it is served.
+pub fn json() -> Value {
+    serde_json::from_slice(DOCUMENT.plain()).expect("the document is JSON")
 }
 
 #[cfg(test)]

@@ -190,7 +190,7 @@ fn details(refusal: Refusal) -> shapes::Problem {
 }
 
 pub async fn not_found() -> Problem {
-    let message = "there is nothing at this path; /openapi.json lists what there is";
+    let message = "there is nothing at this path; /docs and /openapi.json list what there is";
     Problem::new(StatusCode::NOT_FOUND, "NOT_FOUND", message)
 }
 

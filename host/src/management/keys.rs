@@ -19,6 +19,8 @@ pub use rights::{Excess, Grantor};
 const MAX_KEYS_OF_ACCOUNT: u32 = 10_000;
 /// Characters of a key's name.
 const MAX_NAME_CHARS: usize = 100;
+/// Keys that are read at one time where most may not be shown.
+const MAX_KEYS_PER_READ: u32 = 500;
 /// Domains, templates or networks that one key names.
 const MAX_RESTRICTIONS: usize = 100;
 
@@ -222,12 +224,14 @@ pub async fn list(
     mut after: Option<KeyId>,
     limit: u32,
 ) -> Result<(Vec<ApiKey>, bool), StoreError> {
-    let wanted = usize::try_from(limit).unwrap_or(usize::MAX);
+    let count = |it: u32| usize::try_from(it).unwrap_or(usize::MAX);
+    let (wanted, mut size) = (count(limit), limit + 1);
     let mut found = Vec::new();
     // A caller that is told of some passes over all the others, so one page may not be enough.
     while found.len() <= wanted {
-        let page = store.keys_after(account, after, limit + 1).await?;
-        let is_last = page.len() <= wanted;
+        let page = store.keys_after(account, after, size).await?;
+        let is_last = page.len() < count(size);
+        size = MAX_KEYS_PER_READ;
         after = page.last().map(|key| key.id);
         found.extend(page.into_iter().filter(|key| by.may_see(key)));
         if is_last {

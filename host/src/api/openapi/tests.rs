@@ -1,11 +1,9 @@
-//! The document goes out compressed, and `host/API.md` is its table of endpoints and codes.
+//! `host/API.md` is its table of endpoints and codes.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
-
-use serde_json::Value;
 
 use super::*;
 use crate::generated_docs::assert_up_to_date;
@@ -109,7 +107,7 @@ fn the_table_of_the_api_is_what_the_document_says() {
 }
 
 fn table() -> String {
-    let document: Value = serde_json::from_slice(&DOCUMENT).expect("JSON");
+    let document = json();
     let mut text = INTRODUCTION.to_owned();
     for (path, methods) in document["paths"].as_object().expect("paths") {
         for (method, operation) in methods.as_object().expect("methods") {
@@ -134,7 +132,7 @@ fn table() -> String {
 
 #[test]
 fn no_get_documents_a_refusal_of_a_body_or_of_a_change() {
-    let document: Value = serde_json::from_slice(&DOCUMENT).expect("JSON");
+    let document = json();
     let paths = document["paths"].as_object().expect("paths");
     for (path, methods) in paths {
         let Some(responses) = methods["get"]["responses"].as_object() else { continue };
@@ -172,15 +170,4 @@ fn every_code_that_a_problem_can_have_is_in_the_table_and_no_other() {
     // serde's word for this form.
     codes.remove("SCREAMING_SNAKE_CASE");
     assert_eq!(codes, listed);
-}
-
-#[test]
-fn a_client_gets_gzip_that_takes_it() {
-    let takes = |list: &'static str| {
-        let list = HeaderValue::from_static(list);
-        takes_gzip(&[(header::ACCEPT_ENCODING, list)].into_iter().collect())
-    };
-    assert!(takes("gzip") && takes("br, GZIP;q=0.5") && takes("deflate,gzip"));
-    assert!(!takes("gzip;q=0") && !takes("identity") && !takes("") && !takes("x-gzip"));
-    assert!(!takes_gzip(&HeaderMap::new()));
 }

@@ -20,6 +20,7 @@ use crate::id::{AccountId, KeyId};
 use crate::message::address::EmailAddress;
 use crate::server::RunningServer;
 use crate::server::data_dir::DataDir;
+use crate::store::AccountRow;
 
 const ACCOUNT: &str = "Development";
 const PLAN: &str = "pro";
@@ -55,7 +56,10 @@ pub struct Seed {
 pub async fn plant(running: &RunningServer, data: &DataDir) -> Result<Seed, CliError> {
     let now = running.clock.now();
     let accounts = running.store.accounts(now).await?;
-    let account = match accounts.into_iter().find(|row| row.account.name == ACCOUNT) {
+    let of_key = account_of_kept_key(running, data, &accounts).await?;
+    let is_it =
+        |row: &AccountRow| of_key.map_or(row.account.name == ACCOUNT, |it| row.account.id == it);
+    let account = match accounts.into_iter().find(is_it) {
         Some(row) => row.account,
         None => open_account(running).await?,
     };
@@ -133,6 +137,26 @@ fn sender() -> EmailAddress {
     SENDER.parse().expect("the sandbox sender is an address")
 }
 
+/// The account whose key was kept: it may have another name by now.
+async fn account_of_kept_key(
+    running: &RunningServer,
+    data: &DataDir,
+    accounts: &[AccountRow],
+) -> Result<Option<AccountId>, CliError> {
+    let Some(kept) = kept_key(data) else { return Ok(None) };
+    for row in accounts {
+        let keys = running.store.keys(row.account.id).await?;
+        if keys.iter().any(|key| key.hash.matches(&kept.hash())) {
+            return Ok(Some(row.account.id));
+        }
+    }
+    Ok(None)
+}
+
+fn kept_key(data: &DataDir) -> Option<PresentedKey> {
+    std::fs::read_to_string(data.file(KEY_FILE)).ok()?.trim().parse().ok()
+}
+
 /// The kept key while it works, else a new one.
 async fn key(
     running: &RunningServer,
@@ -141,8 +165,7 @@ async fn key(
 ) -> Result<String, CliError> {
     let now = running.clock.now();
     let keys = running.store.keys(account).await?;
-    let kept = std::fs::read_to_string(data.file(KEY_FILE)).ok();
-    if let Some(kept) = kept.and_then(|text| text.trim().parse::<PresentedKey>().ok())
+    if let Some(kept) = kept_key(data)
         && keys.iter().any(|key| key.hash.matches(&kept.hash()) && key.is_usable_at(now))
     {
         return Ok(kept.reveal());
