@@ -58,6 +58,11 @@ async fn things(server: &Server) -> Vec<(&'static str, Vec<String>)> {
     let post = async |path: &str, body: Value| server.post(path, key, &body, &[]).await.body;
     post("/v1/suppressions", json!({"address": "gone@example.com"})).await;
     post("/v1/domains", json!({"name": "fuzzed.example"})).await;
+    let draft = json!({"subject": "s", "text": "t"});
+    post("/v1/templates", json!({"slug": "fuzzed", "draft": draft})).await;
+    for path in ["/v1/layouts", "/v1/partials"] {
+        post(path, json!({"slug": "fuzzed", "draft": {"html": "x"}})).await;
+    }
     let webhook = post("/v1/webhooks", json!({"url": "https://fuzzed.example/hook"})).await;
     let slots = server.request(Method::GET, "/v1/plugins").header("x-api-key", key);
     let slots = server.answer(slots).await.body;
@@ -66,6 +71,7 @@ async fn things(server: &Server) -> Vec<(&'static str, Vec<String>)> {
         ("id", messages),
         ("address", vec!["gone@example.com".to_owned()]),
         ("domain", vec!["fuzzed.example".to_owned()]),
+        ("slug", vec!["fuzzed".to_owned()]),
         ("webhook", webhook["id"].as_str().into_iter().map(str::to_owned).collect()),
         ("slot", slots.filter_map(|it| it["slot"].as_str()).map(str::to_owned).collect()),
     ]

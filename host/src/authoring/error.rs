@@ -1,9 +1,10 @@
 //! Why an author's change is not made.
 
+use std::path::PathBuf;
+
 use super::bounds::MAX_TOUCHED;
 use super::breaking::BreakingChange;
 use super::finding::Finding;
-use super::folder::FolderError;
 use crate::journey::accept::refusal::{Fault, Refused};
 use crate::plugin::CallFailure;
 use crate::store::StoreError;
@@ -71,6 +72,17 @@ pub enum AuthoringError {
     Unpublished { slug: Slug },
 }
 
+/// Why a folder cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum FolderError {
+    #[error("{path} cannot be read: {source}")]
+    File { path: PathBuf, source: std::io::Error },
+    #[error("{path} is not valid:\n{message}")]
+    Malformed { path: PathBuf, message: String },
+    #[error("{path} has faults:\n{}", lines(.faults))]
+    Faults { path: PathBuf, faults: Vec<Fault> },
+}
+
 impl AuthoringError {
     pub fn fault(field: &str, code: &str, message: impl Into<String>) -> Self {
         Self::Faults(vec![Fault::new(field, code, message)])
@@ -96,4 +108,9 @@ fn findings_in_words(findings: &[Finding]) -> String {
 
 fn breaking_in_words(changes: &[BreakingChange]) -> String {
     changes.iter().map(BreakingChange::in_words).collect::<Vec<_>>().join("; ")
+}
+
+fn lines(faults: &[Fault]) -> String {
+    let line = |it: &Fault| format!("  {}: {}", it.field, it.message);
+    faults.iter().map(line).collect::<Vec<_>>().join("\n")
 }
