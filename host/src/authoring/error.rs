@@ -45,7 +45,7 @@ pub enum AuthoringError {
     /// Sends that are accepted today would be refused.
     #[error(
         "publishing `{slug}` would break senders ({}); {sent} messages were sent with it in the last 30 days. \
-         Change the template, or publish it with `force` once its senders are ready",
+         Change the template, or publish it with `force` (`--force` of the command) once its senders are ready",
         breaking_in_words(.changes)
     )]
     Breaking { slug: Slug, changes: Vec<BreakingChange>, sent: u64 },
