@@ -5,4 +5,5 @@ pub mod locale;
 pub mod slug;
 pub mod source;
 mod trial;
+pub mod variable;
 pub mod version;

@@ -223,7 +223,7 @@ async fn a_new_version_of_a_template_is_sent_at_once() {
         assert_eq!(server.message(&id)["subject"], subject);
     }
     let needs = Template { subject: "{{ needed }}", text: Some("t"), ..Template::default() };
-    publish(&server, account, "news", &needs, &[]);
+    publish(&server, account, "news", &needs, &["--force"]);
     server.send(server.key(), &body).await.assert_faults(&["data.needed"]);
 }
 

@@ -60,6 +60,11 @@ async fn things(server: &Server) -> Vec<(&'static str, Vec<String>)> {
     let post = async |path: &str, body: Value| server.post(path, key, &body, &[]).await.body;
     post("/v1/suppressions", json!({"address": "gone@example.com"})).await;
     post("/v1/domains", json!({"name": "fuzzed.example"})).await;
+    let draft = json!({"subject": "s", "text": "t"});
+    post("/v1/templates", json!({"slug": "fuzzed", "draft": draft})).await;
+    for path in ["/v1/layouts", "/v1/partials"] {
+        post(path, json!({"slug": "fuzzed", "draft": {"html": "x"}})).await;
+    }
     let webhook = post("/v1/webhooks", json!({"url": "https://fuzzed.example/hook"})).await;
     let spare = post("/v1/keys", json!({"name": "Fuzzed"})).await;
     let opened = post("/v1/accounts", json!({"name": "Fuzzed"})).await;
@@ -74,6 +79,7 @@ async fn things(server: &Server) -> Vec<(&'static str, Vec<String>)> {
         ("webhook", id(&webhook)),
         ("key", id(&spare)),
         ("account", id(&opened)),
+        ("slug", vec!["fuzzed".to_owned()]),
         ("slot", slots.filter_map(|it| it["slot"].as_str()).map(str::to_owned).collect()),
     ]
 }

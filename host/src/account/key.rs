@@ -182,7 +182,7 @@ impl Mode {
 }
 
 impl Scope {
-    pub const ALL: [Self; 3] = [Self::Send, Self::Admin, Self::Operator];
+    pub const ALL: [Self; 4] = [Self::Send, Self::Templates, Self::Admin, Self::Operator];
 
     /// The word in the database and in answers.
     #[must_use]

@@ -1,9 +1,10 @@
 //! Why an author's change is not made.
 
+use std::path::PathBuf;
+
 use super::bounds::MAX_TOUCHED;
 use super::breaking::BreakingChange;
 use super::finding::Finding;
-use super::folder::FolderError;
 use crate::journey::accept::refusal::{Fault, Refused};
 use crate::plugin::CallFailure;
 use crate::store::StoreError;
@@ -44,7 +45,7 @@ pub enum AuthoringError {
     /// Sends that are accepted today would be refused.
     #[error(
         "publishing `{slug}` would break senders ({}); {sent} messages were sent with it in the last 30 days. \
-         Change the template, or publish it with `force` once its senders are ready",
+         Change the template, or publish it with `force` (`--force` of the command) once its senders are ready",
         breaking_in_words(.changes)
     )]
     Breaking { slug: Slug, changes: Vec<BreakingChange>, sent: u64 },
@@ -69,6 +70,17 @@ pub enum AuthoringError {
     Sent { slug: Slug },
     #[error("`{slug}` has never been published; publish it first")]
     Unpublished { slug: Slug },
+}
+
+/// Why a folder cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum FolderError {
+    #[error("{path} cannot be read: {source}")]
+    File { path: PathBuf, source: std::io::Error },
+    #[error("{path} is not valid:\n{message}")]
+    Malformed { path: PathBuf, message: String },
+    #[error("{path} has faults:\n{}", lines(.faults))]
+    Faults { path: PathBuf, faults: Vec<Fault> },
 }
 
 impl AuthoringError {
@@ -96,4 +108,9 @@ fn findings_in_words(findings: &[Finding]) -> String {
 
 fn breaking_in_words(changes: &[BreakingChange]) -> String {
     changes.iter().map(BreakingChange::in_words).collect::<Vec<_>>().join("; ")
+}
+
+fn lines(faults: &[Fault]) -> String {
+    let line = |it: &Fault| format!("  {}: {}", it.field, it.message);
+    faults.iter().map(line).collect::<Vec<_>>().join("\n")
 }

@@ -6,9 +6,8 @@ use include_dir::{Dir, include_dir};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::error::AuthoringError;
+use super::error::{AuthoringError, FolderError};
 use super::{Authoring, Place, PublishOptions, PublishOutcome, newest, parse};
-use crate::journey::accept::refusal::Fault;
 use crate::store::{TemplateOwner, TemplateRow};
 use crate::template::kind::TemplateKind;
 use crate::template::slug::Slug;
@@ -16,17 +15,6 @@ use crate::template::source::TemplateSource;
 
 static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../templates/email");
 const LAYOUTS: &str = "_layouts";
-
-/// Why a folder cannot be read.
-#[derive(Debug, thiserror::Error)]
-pub enum FolderError {
-    #[error("{path} cannot be read: {source}")]
-    File { path: PathBuf, source: std::io::Error },
-    #[error("{path} is not valid:\n{message}")]
-    Malformed { path: PathBuf, message: String },
-    #[error("{path} has faults:\n{}", lines(.faults))]
-    Faults { path: PathBuf, faults: Vec<Fault> },
-}
 
 /// `template.toml`.
 #[derive(Debug, Deserialize)]
@@ -144,11 +132,6 @@ fn load(
     let source = parse::source(&body, TemplateKind::Template)
         .map_err(|faults| FolderError::Faults { path: folder.to_owned(), faults })?;
     Ok(Folder { source, layout })
-}
-
-fn lines(faults: &[Fault]) -> String {
-    let line = |it: &Fault| format!("  {}: {}", it.field, it.message);
-    faults.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 impl Authoring {

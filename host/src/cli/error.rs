@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::authoring::error::AuthoringError;
-use crate::authoring::folder::FolderError;
+use crate::authoring::error::{AuthoringError, FolderError};
 use crate::config::ConfigError;
 use crate::inbox::InboxError;
 use crate::management::accounts::AccountError;

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use super::locale::LocaleTag;
 use super::slug::Slug;
-use super::version::VariableType;
+use super::variable::VariableType;
 use crate::message::address::EmailAddress;
 
 /// A template, layout or partial as its author writes it. A layout or a partial is its `html`.
@@ -20,6 +20,7 @@ pub struct TemplateSource {
     pub name: String,
     /// When to send it.
     pub description: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub subject: String,
     /// The line that mail clients show beside the subject.
     #[serde(skip_serializing_if = "Option::is_none")]

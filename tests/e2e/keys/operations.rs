@@ -86,6 +86,8 @@ impl Operation {
             .replace("{account}", &things.account)
             .replace("{delivery}", "evt_01ARZ3NDEKTSV4RRFFQ69G5FAV")
             .replace("{address}", "gone@example.com")
+            .replace("{slug}", "verification-code")
+            .replace("{revision}", "1")
             .replace("{slot}", "liquid-renderer");
         assert!(!path.contains('{'), "{known_as}: say here what its names stand for");
         let path = if path.ends_with("/shadow") { path + "?calls=1" } else { path };

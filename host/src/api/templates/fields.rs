@@ -135,9 +135,6 @@ impl<'a> Fields<'a> {
 
     /// `draft`, `published` or a revision.
     pub fn of_source(&mut self, field: &str) -> Option<PreviewOf> {
-        if let Some(revision) = self.body[field].as_u64() {
-            return Some(PreviewOf::Revision(revision));
-        }
         let text = self.text(field)?;
         of_source(&text).map_err(|message| self.fault(field, "invalid", message)).ok()
     }

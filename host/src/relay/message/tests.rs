@@ -110,3 +110,17 @@ fn the_idempotency_key_is_bound_to_envelope_and_content() {
     }
     assert!(read_mail(mail("From: a@example.com\n\n")).expect("readable").1.is_none());
 }
+
+#[test]
+fn a_header_names_the_locale_of_a_template() {
+    let (_, filled) = filled(&with("X-Waxwing-Locale: de-at"));
+    assert_eq!(filled.locale.map(|it| it.to_string()).as_deref(), Some("de-AT"));
+    assert_eq!(
+        faults(&with("X-Waxwing-Locale: german!")),
+        pairs(&[("X-Waxwing-Locale", "invalid")])
+    );
+    assert_eq!(
+        faults("From: a@example.com\nX-Waxwing-Locale: de\n\nBody\n"),
+        pairs(&[("X-Waxwing-Locale", "unexpected")])
+    );
+}
