@@ -7,9 +7,10 @@ mod iterate;
 
 use std::rc::Rc;
 
+use waxwing_html_text::of_markup;
+
 use crate::ast::SourceOffset;
 use crate::mode::Mode;
-use crate::plaintext::of_markup;
 use crate::unit::{Partials, Unit};
 use crate::value::{Object, Str, Value};
 

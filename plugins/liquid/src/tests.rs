@@ -2,6 +2,7 @@
 
 mod data;
 mod hostile;
+mod imported;
 mod output;
 mod source;
 mod speed;
