@@ -19,6 +19,7 @@ use crate::plugin::binding::Scope;
 use crate::plugin::table::Unrendered;
 use crate::plugin::{Diagnostic, Plugins};
 use crate::store::{Published, Store};
+use crate::template::imported::with_unescaped_liquid;
 use crate::template::slug::Slug;
 use crate::template::version::{TemplateSource, Variable, VariableType, wrong_types};
 
@@ -191,7 +192,7 @@ fn load(
         description: description.purpose,
         subject: read(subject.clone())?.ok_or_else(|| missing(&subject))?,
         preheader: read(folder.join("preheader.liquid"))?,
-        html: read(folder.join("html.liquid"))?,
+        html: read(folder.join("html.liquid"))?.as_deref().map(with_unescaped_liquid),
         text: read(folder.join("text.liquid"))?,
         layout,
         sender: description.sender,
