@@ -84,11 +84,11 @@ async fn a_file_replaces_the_compiler_and_only_a_compiler_may() {
     let live = host.live(SLOT, BUILT_IN).await;
     compile(&host.plugins, "<mj-text>x</mj-text>").await.expect("answered").expect("good");
     assert_eq!(live.stats().calls(), 1);
+    dirs.remove("mjml.wasm");
+    host.built_in(SLOT).await;
     dirs.put("mjml.wasm", builtin::LIQUID_RENDERER);
     let why = host.refused(SLOT, "MJML compiler").await;
     assert!(why.contains("template renderer"), "{why}");
-    dirs.remove("mjml.wasm");
-    host.built_in(SLOT).await;
 
     // In a slot of any other name it compiles too, and renders nothing: it exports no renderer.
     let other = candidate("other", Some(builtin::MJML_COMPILER.to_vec()), "kind = 'renderer'");
