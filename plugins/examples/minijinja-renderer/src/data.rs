@@ -65,11 +65,11 @@ fn has_list(data: &Map<String, Value>, path: &str) -> bool {
 fn absences(data: &Map<String, Value>, path: &str) -> Vec<String> {
     let (root, rest) = split(path);
     let mut found = Vec::new();
-    walk(data.get(root), root.to_owned(), rest, &mut found);
+    walk(data.get(root), root, rest, &mut found);
     found
 }
 
-fn walk(value: Option<&Value>, path: String, rest: &str, found: &mut Vec<String>) {
+fn walk(value: Option<&Value>, path: &str, rest: &str, found: &mut Vec<String>) {
     if matches!(value, None | Some(Value::Null)) {
         let rest = rest.split("[]").next().unwrap_or_default();
         return found.push(format!("{path}{rest}"));
@@ -77,11 +77,11 @@ fn walk(value: Option<&Value>, path: String, rest: &str, found: &mut Vec<String>
     if let Some(rest) = rest.strip_prefix("[]") {
         let Some(Value::Array(items)) = value else { return };
         for (index, item) in items.iter().enumerate() {
-            walk(Some(item), format!("{path}[{index}]"), rest, found);
+            walk(Some(item), &format!("{path}[{index}]"), rest, found);
         }
     } else if let Some(rest) = rest.strip_prefix('.') {
         let (key, rest) = split(rest);
-        walk(value.and_then(|it| it.get(key)), format!("{path}.{key}"), rest, found);
+        walk(value.and_then(|it| it.get(key)), &format!("{path}.{key}"), rest, found);
     }
 }
 

@@ -86,7 +86,9 @@ impl<'w> Walk<'w> {
 
     fn body(&mut self, body: &[Stmt<'_>]) {
         let locals = self.locals.len();
-        body.iter().for_each(|it| self.statement(it));
+        for it in body {
+            self.statement(it);
+        }
         self.locals.truncate(locals);
     }
 
