@@ -2,9 +2,9 @@
 //!
 //! The MJML of a template has Liquid in it, and mrml reads XML. So each piece of Liquid becomes a
 //! word before mrml reads the document, and the words become Liquid again in the HTML
-//! ([`liquid`], [`assembly`]). What mrml would drop or compute wrongly without a word is found
-//! before ([`check`]): unknown elements and attributes, Liquid in a width, elements in a wrong
-//! place. What has not come back afterwards is named ([`compile`]).
+//! (`liquid`, `assembly`). What mrml would drop or compute wrongly without a word is found
+//! before (`check`): unknown elements and attributes, Liquid in a width, elements in a wrong
+//! place. What has not come back afterwards is named (`compile`).
 
 mod assembly;
 mod check;

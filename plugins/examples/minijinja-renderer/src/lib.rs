@@ -1,8 +1,8 @@
 //! A renderer for another template language: Jinja, by `minijinja`.
 //!
-//! It does all that the built-in renderer of Liquid does: the HTML part is escaped ([`template`]), a
+//! It does all that the built-in renderer of Liquid does: the HTML part is escaped (`template`), a
 //! text is made of the HTML where there is none, the variables are known before a render
-//! ([`variables`]), and data that lack required ones are refused with all of them at once ([`data`]).
+//! (`variables`), and data that lack required ones are refused with all of them at once (`data`).
 
 mod data;
 mod faults;
