@@ -77,6 +77,9 @@ async fn one_account_writes_jinja_and_the_others_liquid() {
     let (jinja, liquid) = (server.open_account("pro", 10), server.open_account("pro", 10));
     server.place("jinja.toml", format!("[binding]\naccount = \"{}\"\n", jinja.id));
     server.place("jinja.wasm", fs::read(component).expect("the component is there"));
+    let waits = |view: &Value| (view["candidate"]["stage"] == "waiting").then_some(());
+    server.until_slot("jinja", "it waits, because the starter is in Liquid", waits).await;
+    assert_eq!(server.order("jinja", "activate").await.status, 200);
     let live = |view: &Value| (view["active"]["builtin"] == false).then_some(());
     server.until_slot("jinja", "the renderer of Jinja is live", live).await;
 
