@@ -43,6 +43,15 @@ impl Kind {
         }
     }
 
+    /// Whose section of `plugins.limits` limits it: what MJML comes from is a template, too.
+    #[must_use]
+    pub fn limits_section(self) -> &'static str {
+        match self {
+            Self::Renderer | Self::Mjml => Self::Renderer.as_str(),
+            Self::Domain | Self::Plan => self.as_str(),
+        }
+    }
+
     /// The settings that limit it: time of a call, time of a preparing call, memory, bytes out.
     pub(in crate::plugin) fn knobs(self) -> Knobs {
         match self {
