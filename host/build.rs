@@ -1,4 +1,4 @@
-//! Builds the three built-in plugins for `wasm32-wasip2` and tells the host where they are.
+//! Builds the built-in plugins for `wasm32-wasip2` and tells the host where they are.
 //!
 //! The guests are built by a cargo of their own in a target directory of their own: the two builds
 //! share no lock, and flags that are meant for the host do not reach the guests.
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, exit};
 
 const TARGET: &str = "wasm32-wasip2";
-const PLUGINS: [&str; 3] = ["liquid-renderer", "domain-policy", "plan-policy"];
+const PLUGINS: [&str; 4] = ["liquid-renderer", "domain-policy", "plan-policy", "mjml-compiler"];
 
 fn main() {
     let workspace = PathBuf::from(variable("CARGO_MANIFEST_DIR")).join("..");

@@ -1,4 +1,4 @@
-//! The plugin host: three kinds of WebAssembly component, each behind one typed call.
+//! The plugin host: four kinds of WebAssembly component, each behind one typed call.
 //!
 //! A plugin has no file, socket, clock or secret. It cannot stop, stall, grow or crash the server;
 //! its failure is a [`CallFailure`], which the journey turns into a refusal. There is no native
@@ -16,7 +16,7 @@ mod runtime;
 mod slots;
 
 pub use config::{binding, slot};
-pub use kinds::{domain, plan, renderer};
+pub use kinds::{domain, mjml, plan, renderer};
 pub use promotion::error::LoadError;
 pub use promotion::{
     builtin_cases, comparison, evidence, golden_cases, impact, installed, measure, shadow,

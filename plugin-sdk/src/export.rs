@@ -4,6 +4,7 @@
 #[doc(hidden)]
 pub mod worlds {
     pub use waxwing_world_domain as domain;
+    pub use waxwing_world_mjml as mjml;
     pub use waxwing_world_plan as plan;
     pub use waxwing_world_template as template;
 }

@@ -5,6 +5,7 @@
 //! | plan restriction and price | [`plan_policy::PlanPolicy`] | [`export_plan_policy!`] |
 //! | domain verification | [`domain_policy::DomainPolicy`] | [`export_domain_policy!`] |
 //! | template rendering | [`renderer::Renderer`] | [`export_renderer!`] |
+//! | MJML to HTML, at publish | [`mjml_compiler::MjmlCompiler`] | [`export_mjml_compiler!`] |
 //!
 //! Each kind's module has a worked example. [`PluginSettings`] says how settings are parsed and
 //! described, [`log`] has the log macros, and [`testing`] runs a plugin natively under `cargo test`:
@@ -22,6 +23,7 @@ pub mod domain_policy;
 pub mod export;
 mod instance;
 pub mod log;
+pub mod mjml_compiler;
 mod panic;
 pub mod plan_policy;
 mod plugin;
@@ -30,7 +32,9 @@ mod settings;
 pub mod testing;
 
 pub use instance::Instance;
-pub use plugin::{Manifest, Plugin, SelfTestResult, fault, fault_at, invalid_input, self_check};
+pub use plugin::{
+    Manifest, Plugin, SelfTestResult, fault, fault_at, fault_in_source, invalid_input, self_check,
+};
 pub use settings::{NoSettings, PluginSettings};
 pub use waxwing_world_plan::waxwing::plugin::types;
 

@@ -52,6 +52,34 @@ pub fn fault_at(path: impl Into<String>, code: &str, message: impl Into<String>)
     Diagnostic { path: Some(path.into()), ..fault(code, message) }
 }
 
+/// A [`fault`] at a byte of a source text: it gets line, column, a snippet and the part, e.g. `html`.
+#[must_use]
+pub fn fault_in_source(
+    (part, source): (&str, &str),
+    at: usize,
+    code: &str,
+    message: impl Into<String>,
+) -> Diagnostic {
+    let at = source.floor_char_boundary(at);
+    let (before, after) = source.split_at(at);
+    let line_start = before.rsplit('\n').next().unwrap_or_default();
+    let line_end = after.split('\n').next().unwrap_or_default();
+    let lead: Vec<char> = line_start.chars().rev().take(SNIPPET_CHARACTERS).collect();
+    let snippet: String =
+        lead.into_iter().rev().chain(line_end.chars().take(SNIPPET_CHARACTERS)).collect();
+    let number = |it: usize| u32::try_from(it).unwrap_or(u32::MAX);
+    Diagnostic {
+        line: number(before.matches('\n').count() + 1),
+        column: number(line_start.chars().count() + 1),
+        snippet: Some(snippet.trim().to_owned()),
+        part: Some(part.to_owned()),
+        ..fault(code, message)
+    }
+}
+
+/// Characters of a snippet on each side of its place.
+const SNIPPET_CHARACTERS: usize = 60;
+
 /// A [`Failure`] with one fault in what the sender wrote.
 #[must_use]
 pub fn invalid_input(code: &str, message: &str) -> Failure {

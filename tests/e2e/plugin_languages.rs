@@ -51,7 +51,11 @@ fn the_example_in_python_is_built_and_holds_its_cases() {
 #[test]
 fn the_examples_in_rust_are_built_and_hold_their_cases() {
     let cache = tempfile::tempdir().expect("a folder");
-    for (name, kind) in [("quiet-hours-price", "plan"), ("strict-dmarc", "domain")] {
+    for (name, kind) in [
+        ("quiet-hours-price", "plan"),
+        ("strict-dmarc", "domain"),
+        ("minijinja-renderer", "renderer"),
+    ] {
         let (component, cases) = Examples::build_rust(name);
         let arguments = [Path::new("plugin"), Path::new("check"), &component];
         let checked = answer_of(
@@ -63,6 +67,54 @@ fn the_examples_in_rust_are_built_and_hold_their_cases() {
         );
         assert_eq!((&checked["ok"], &checked["kind"]), (&json!(true), &json!(kind)), "{checked:#}");
         assert_eq!(checked["cases"], count(&cases), "{checked:#}");
+    }
+}
+
+#[tokio::test]
+async fn one_account_writes_jinja_and_the_others_liquid() {
+    let (component, _) = Examples::build_rust("minijinja-renderer");
+    let server = Server::dev();
+    let (jinja, liquid) = (server.open_account("pro", 10), server.open_account("pro", 10));
+    server.place("jinja.toml", format!("[binding]\naccount = \"{}\"\n", jinja.id));
+    server.place("jinja.wasm", fs::read(component).expect("the component is there"));
+    let waits = |view: &Value| (view["candidate"]["stage"] == "waiting").then_some(());
+    server.until_slot("jinja", "it waits, because the starter is in Liquid", waits).await;
+    assert_eq!(server.order("jinja", "activate").await.status, 200);
+    let live = |view: &Value| (view["active"]["builtin"] == false).then_some(());
+    server.until_slot("jinja", "the renderer of Jinja is live", live).await;
+
+    let html = |inside: &str| format!("<p>{inside}</p>");
+    let of_jinja = html("{% for it in items %}{{ loop.index }} {{ it | upper }} {% endfor %}");
+    let of_liquid = html("{% for it in items %}{{ forloop.index }} {{ it | upcase }} {% endfor %}");
+    for (account, source) in [(&jinja, &of_jinja), (&liquid, &of_liquid)] {
+        let template =
+            Template { subject: "Note {{ n }}", html: Some(source), ..Template::default() };
+        drop(publish(&server, &account.id, "note", &template, &[]));
+    }
+    for (account, name) in
+        [(&jinja, "waxwing-example-minijinja-renderer"), (&liquid, "waxwing-liquid-renderer")]
+    {
+        let to = format!("{name}@example.com");
+        let data = json!({"n": 7, "items": ["a", "b & c"]});
+        let message = json!({"to": to, "type": "EMAIL", "template": "note", "data": data});
+        let id = server.send(&account.key, &message).await.message_id();
+        let decision = server.look(&format!("/v1/decisions/{id}")).await;
+        let plugins = decision["plugins"].as_array().expect("a decision lists plugins");
+        assert!(plugins.iter().any(|it| it["name"] == name), "{decision:#}");
+        let mail = server.wait_for_mail_to(&to).await;
+        assert_eq!(mail.subject, "Note 7");
+        let raw = server.raw_mail(&mail).await;
+        let raw = String::from_utf8_lossy(&raw);
+        assert!(raw.contains("<p>1 A 2 B &amp; C </p>"), "{raw}");
+        assert!(raw.contains("1 A 2 B & C\r\n"), "the text is made of the HTML: {raw}");
+    }
+    // All that is absent is refused by both at once.
+    for account in [&jinja, &liquid] {
+        let message =
+            json!({"to": "a@example.com", "type": "EMAIL", "template": "note", "data": {}});
+        let refused = server.send(&account.key, &message).await;
+        assert_eq!(refused.status, 400, "{}", refused.body);
+        assert_eq!(refused.body["detail"], "2 faults, in: data.n, data.items", "{}", refused.body);
     }
 }
 

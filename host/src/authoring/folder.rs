@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use super::error::{AuthoringError, FolderError};
 use super::{Authoring, Place, PublishOptions, PublishOutcome, newest, parse};
 use crate::store::{TemplateOwner, TemplateRow};
+use crate::template::imported::with_unescaped_liquid;
 use crate::template::kind::TemplateKind;
 use crate::template::slug::Slug;
 use crate::template::source::TemplateSource;
@@ -119,7 +120,7 @@ fn load(
         "description": description.purpose,
         "subject": read(subject.clone())?.ok_or_else(|| missing(subject))?,
         "preheader": read(folder.join("preheader.liquid"))?,
-        "html": read(folder.join("html.liquid"))?,
+        "html": read(folder.join("html.liquid"))?.as_deref().map(with_unescaped_liquid),
         "text": read(folder.join("text.liquid"))?,
         "layout": layout.as_ref().map(|(name, _)| name),
         "sender": description.sender,

@@ -1,5 +1,6 @@
-//! The three kinds of plugin, each behind one typed call.
+//! The kinds of plugin, each behind one typed call.
 
 pub mod domain;
+pub mod mjml;
 pub mod plan;
 pub mod renderer;

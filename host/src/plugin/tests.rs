@@ -12,6 +12,7 @@ mod hostile;
 mod interfaces;
 mod kept_cases;
 mod memory;
+mod mjml;
 pub(crate) mod fixture;
 mod policies;
 mod refused;

@@ -4,6 +4,7 @@
 //! that is not known is a fault.
 
 mod domain;
+mod mjml;
 mod plan;
 mod renderer;
 
@@ -15,6 +16,7 @@ use super::configured;
 use crate::{CallContext, Diagnostic, Failure, Pair, Plugin, Severity};
 
 pub use domain::domain;
+pub use mjml::mjml;
 pub use plan::plan;
 pub use renderer::renderer;
 

@@ -8,12 +8,13 @@ mod message;
 
 use std::rc::Rc;
 
+use waxwing_html_text::of_markup;
+
 use crate::ast::SourceOffset;
 use crate::compile::Compiled;
 use crate::locale::Locale;
 use crate::messages::Messages;
 use crate::mode::Mode;
-use crate::plaintext::of_markup;
 use crate::template::Undefined;
 use crate::unit::{Partials, Unit};
 use crate::value::{Object, Str, Value};

@@ -10,7 +10,6 @@ use crate::locale::Locale;
 use crate::machine::{Machine, Stopped, Whose};
 use crate::mode::Mode;
 use crate::template::{Body, Diagnostic, Output, Part, RenderError, Undefined};
-use crate::tidy;
 use crate::unit::Unit;
 use crate::value::{Object, Str, Value};
 
@@ -73,7 +72,7 @@ fn bodies<'a>(it: &'a Compiled, machine: &mut Machine<'a>) -> Result<Vec<Body>, 
             Part::Preheader => 2,
             Part::Html | Part::Text => continue,
         };
-        let text = tidy::one_line(&machine.run(unit, &[])?);
+        let text = waxwing_html_text::one_line(&machine.run(unit, &[])?);
         given[name].1 = text.clone().into();
         *body = Some(Body { part: *part, text });
     }
@@ -88,7 +87,7 @@ fn bodies<'a>(it: &'a Compiled, machine: &mut Machine<'a>) -> Result<Vec<Body>, 
     let mut bodies: Vec<Body> = bodies.into_iter().flatten().collect();
     if let Some((unit, layout)) = &it.derived {
         let text = in_layout(machine, unit, layout.as_ref(), &mut given)?;
-        bodies.push(Body { part: Part::Text, text: tidy::lines(&text) });
+        bodies.push(Body { part: Part::Text, text: waxwing_html_text::lines(&text) });
     }
     Ok(bodies)
 }

@@ -2,6 +2,7 @@
 
 mod data;
 mod hostile;
+mod imported;
 mod locales;
 mod messages;
 mod output;

@@ -45,7 +45,7 @@ async fn the_narrowest_binding_wins_and_what_is_removed_gives_its_calls_back() {
         assert_eq!(server.slot(slot).await["binding"], binding, "{slot}");
     }
     let listed = server.look("/v1/plugins").await;
-    assert_eq!(listed["data"].as_array().map(Vec::len), Some(6), "{listed:#}");
+    assert_eq!(listed["data"].as_array().map(Vec::len), Some(7), "{listed:#}");
 
     let table = [
         (&pro, ("acme-prices", "acme-mail")),

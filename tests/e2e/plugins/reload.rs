@@ -198,7 +198,7 @@ async fn a_file_with_a_name_of_no_slot_is_ignored_and_said() {
     server.swap(PLAN, &one.bytes, &one.digest).await;
     assert!(server.log().contains("plugin file ignored"));
     let listed = server.look("/v1/plugins").await;
-    assert_eq!(listed["data"].as_array().map(Vec::len), Some(3), "{listed}");
+    assert_eq!(listed["data"].as_array().map(Vec::len), Some(4), "{listed}");
     assert_eq!(named(&listed["data"], RENDERER)["active"]["builtin"], json!(true));
 }
 

@@ -110,8 +110,8 @@ fn findings(subject: &Subject, validated: &InstalledPlugin, calls: u32) -> Findi
         digest: validated.identity().digest.clone(),
         kind: validated.kind(),
         instances: match (validated.kind(), validated.config().instances) {
-            (Kind::Plan | Kind::Domain, Some(instances)) => instances,
-            (Kind::Plan | Kind::Domain | Kind::Renderer, _) => usual,
+            (Kind::Plan | Kind::Domain | Kind::Mjml, Some(instances)) => instances,
+            (Kind::Plan | Kind::Domain | Kind::Renderer | Kind::Mjml, _) => usual,
         },
         limits: validated.recipe().limits,
         calls,

@@ -107,6 +107,7 @@ impl Kind {
             Self::Renderer => "liquid-renderer",
             Self::Domain => "domain-policy",
             Self::Plan => "plan-policy",
+            Self::Mjml => "mjml",
         };
         SlotName(name.to_owned())
     }

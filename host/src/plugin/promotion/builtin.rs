@@ -5,6 +5,8 @@ use crate::plugin::runtime::kind::Kind;
 
 /// Templates in Liquid.
 pub const LIQUID_RENDERER: &[u8] = include_bytes!(env!("WAXWING_LIQUID_RENDERER"));
+/// MJML to HTML.
+pub const MJML_COMPILER: &[u8] = include_bytes!(env!("WAXWING_MJML_COMPILER"));
 /// Free and paid plans.
 pub const PLAN_POLICY: &[u8] = include_bytes!(env!("WAXWING_PLAN_POLICY"));
 /// Ownership, SPF, DKIM, DMARC and return path.
@@ -16,5 +18,6 @@ pub fn artifact(kind: Option<Kind>) -> Option<Artifact> {
         Kind::Renderer => LIQUID_RENDERER,
         Kind::Domain => DOMAIN_POLICY,
         Kind::Plan => PLAN_POLICY,
+        Kind::Mjml => MJML_COMPILER,
     }))
 }

@@ -62,6 +62,11 @@ fn inputs(kind: Kind) -> Vec<(&'static str, Value)> {
             "the built-in case `plain text`",
             json!({"template": {"slug": "host-case", "subject": "Hello", "text": "Hello"}, "data": {}}),
         )],
+        Kind::Mjml => vec![(
+            "the built-in case `one text`",
+            json!({"source": "<mjml><mj-body><mj-section><mj-column><mj-text>Hi {{ name }}</mj-text>\
+                   </mj-column></mj-section></mj-body></mjml>"}),
+        )],
         Kind::Domain => {
             let domain = json!({
                 "name": "example.com", "organizationalDomain": "example.com",
@@ -79,7 +84,7 @@ fn inputs(kind: Kind) -> Vec<(&'static str, Value)> {
 /// What is wrong with the shape of an answer to one of the built-in cases.
 fn answer_fault(kind: Kind, answer: &Value) -> Option<String> {
     if let Some(failure) = answer.get("failure") {
-        let is_plain_text = kind == Kind::Renderer;
+        let is_plain_text = kind == Kind::Renderer || kind == Kind::Mjml;
         let text = format!("it must give an answer, and gave up: {failure}");
         return (is_plain_text || failure.get("internal").is_some()).then_some(text);
     }
@@ -93,6 +98,9 @@ fn answer_fault(kind: Kind, answer: &Value) -> Option<String> {
             let twice = ids.iter().enumerate().find(|(n, id)| ids[..*n].contains(id));
             twice.map(|(_, id)| format!("the requirement {id} is there twice"))
         }
-        Kind::Renderer | Kind::Plan => None,
+        Kind::Mjml if !answer["html"].as_str().is_some_and(|it| it.contains("Hi {{ name }}")) => {
+            Some("the Liquid of the document is not in its HTML as it was written".to_owned())
+        }
+        Kind::Renderer | Kind::Plan | Kind::Mjml => None,
     }
 }

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::plugin::config::slot::{SlotConfig, SlotName};
 use crate::plugin::kinds::domain::DomainPolicy;
+use crate::plugin::kinds::mjml::MjmlCompiler;
 use crate::plugin::kinds::plan::PlanPolicy;
 use crate::plugin::kinds::renderer::Renderer;
 use crate::plugin::records::{Call, Input, answer};
@@ -42,6 +43,7 @@ pub enum InstalledPlugin {
     Renderer(Arc<Installed<Renderer>>),
     Domain(Arc<Installed<DomainPolicy>>),
     Plan(Arc<Installed<PlanPolicy>>),
+    Mjml(Arc<Installed<MjmlCompiler>>),
 }
 
 /// Counts of a generation's calls and failures.
@@ -131,13 +133,14 @@ impl CallStats {
     }
 }
 
-/// What the three kinds of [`Installed`] have in common.
+/// What all kinds of [`Installed`] have in common.
 macro_rules! each {
     ($validated:expr, $installed:ident => $what:expr) => {
         match $validated {
             InstalledPlugin::Renderer($installed) => $what,
             InstalledPlugin::Domain($installed) => $what,
             InstalledPlugin::Plan($installed) => $what,
+            InstalledPlugin::Mjml($installed) => $what,
         }
     };
 }
@@ -149,6 +152,7 @@ impl InstalledPlugin {
             Self::Renderer(_) => Kind::Renderer,
             Self::Domain(_) => Kind::Domain,
             Self::Plan(_) => Kind::Plan,
+            Self::Mjml(_) => Kind::Mjml,
         }
     }
 
@@ -227,7 +231,10 @@ impl InstalledPlugin {
             (Self::Domain(it), Input::Judge { domain, seen }) => {
                 it.policy.judge(&context, domain, seen).await.map(|it| answer::verdict(&it))
             }
-            (Self::Plan(_) | Self::Renderer(_) | Self::Domain(_), _) => {
+            (Self::Mjml(it), Input::Mjml { document }) => {
+                it.policy.compile(&context, document).await.map(|it| answer::compiled(&it))
+            }
+            (Self::Plan(_) | Self::Renderer(_) | Self::Domain(_) | Self::Mjml(_), _) => {
                 Err(CallFailure::BrokenPromise {
                     plugin: self.identity().name.clone(),
                     call: "answer",

@@ -33,6 +33,7 @@ impl InstalledPlugin {
                 drop(it.policy.generation().instance(CallPurpose::Rehearsal).await?);
             }
             Self::Plan(it) => drop(it.policy.generation().instance(CallPurpose::Rehearsal).await?),
+            Self::Mjml(it) => drop(it.policy.generation().instance(CallPurpose::Rehearsal).await?),
         }
         Ok(self.all_cpu().saturating_sub(before))
     }
@@ -53,7 +54,7 @@ impl InstalledPlugin {
                 let template = || template.clone();
                 answer::output(&it.policy.render(kept, template, &call.context, data).await?)
             }
-            (Self::Renderer(_) | Self::Domain(_) | Self::Plan(_), _) => {
+            (Self::Renderer(_) | Self::Domain(_) | Self::Plan(_) | Self::Mjml(_), _) => {
                 match self.answer(call).await {
                     (answer, None) => answer,
                     (_, Some(failure)) => return Err(failure),
@@ -74,6 +75,7 @@ impl InstalledPlugin {
             Self::Renderer(it) => it.policy.generation().peak().bytes(),
             Self::Domain(it) => it.policy.generation().peak().bytes(),
             Self::Plan(it) => it.policy.generation().peak().bytes(),
+            Self::Mjml(it) => it.policy.generation().peak().bytes(),
         }
     }
 }

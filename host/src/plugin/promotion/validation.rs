@@ -14,10 +14,12 @@ use super::{builtin, builtin_cases, golden_cases, stateless};
 use crate::clock::Clock;
 use crate::plugin::config::slot::{BadSlotConfig, OnFailure, SlotConfig, SlotName};
 use crate::plugin::kinds::domain::DomainPolicy;
+use crate::plugin::kinds::mjml::MjmlCompiler;
 use crate::plugin::kinds::plan::PlanPolicy;
 use crate::plugin::kinds::renderer::Renderer;
 use crate::plugin::runtime::artifact::Artifact;
 use crate::plugin::runtime::bindings::domain::DomainVerification;
+use crate::plugin::runtime::bindings::mjml::MjmlCompilation;
 use crate::plugin::runtime::bindings::plan::PlanRestriction;
 use crate::plugin::runtime::bindings::template::TemplateRenderer;
 use crate::plugin::runtime::cache::CompiledCache;
@@ -117,6 +119,7 @@ impl Validator {
             Kind::Renderer => loader.describe::<TemplateRenderer>(it, &component, recipe).await,
             Kind::Domain => loader.describe::<DomainVerification>(it, &component, recipe).await,
             Kind::Plan => loader.describe::<PlanRestriction>(it, &component, recipe).await,
+            Kind::Mjml => loader.describe::<MjmlCompilation>(it, &component, recipe).await,
         };
         Ok(described?)
     }
@@ -306,6 +309,11 @@ impl Validator {
                 let it = loader.load::<PlanRestriction>(artifact, component, recipe, progress);
                 let policy = PlanPolicy::new(it.await?, instances);
                 InstalledPlugin::Plan(installed(candidate, artifact, kind, policy))
+            }
+            Kind::Mjml => {
+                let it = loader.load::<MjmlCompilation>(artifact, component, recipe, progress);
+                let policy = MjmlCompiler::new(it.await?, instances);
+                InstalledPlugin::Mjml(installed(candidate, artifact, kind, policy))
             }
         })
     }

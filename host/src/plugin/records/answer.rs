@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::json_form::{Charge, Denial, Diagnostic, JsonForm, Judgement, Lookup, Requirement};
-use crate::plugin::kinds::{domain, plan, renderer};
+use crate::plugin::kinds::{domain, mjml, plan, renderer};
 use crate::plugin::runtime::bindings::types::{Diagnostic as WitDiagnostic, Failure};
 
 /// The answer of a plan policy: `{"decisions": […]}`.
@@ -54,6 +54,15 @@ pub fn verdict(answer: &Result<domain::Verdict, Failure>) -> Value {
     answered(answer, |verdict| match verdict {
         domain::Verdict::Decided(judgement) => value::<Judgement>(judgement),
         domain::Verdict::Need(lookups) => json!({ "need": value::<Vec<Lookup>>(lookups) }),
+    })
+}
+
+/// The answer of an MJML compiler: `{"html": …, "preheader": …, "warnings": […]}`.
+#[must_use]
+pub fn compiled(answer: &Result<mjml::Compiled, Failure>) -> Value {
+    answered(answer, |it| {
+        let warnings = value::<Vec<Diagnostic>>(&it.warnings);
+        json!({ "html": it.html, "preheader": it.preheader, "warnings": warnings })
     })
 }
 

@@ -9,10 +9,10 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::plugin::config::binding::Binding;
-use crate::plugin::kinds::{domain, plan, renderer};
+use crate::plugin::kinds::{domain, mjml, plan, renderer};
 use crate::plugin::runtime::bindings::types::CallContext;
 use crate::plugin::runtime::kind::Kind;
-use input::{DomainInput, PlanInput, RendererInput};
+use input::{DomainInput, MjmlInput, PlanInput, RendererInput};
 
 /// A call of a plugin: what goes in.
 #[derive(Debug, Clone)]
@@ -49,6 +49,8 @@ pub enum Input {
         /// What was seen in DNS.
         seen: Vec<domain::Observation>,
     },
+    /// `compile` of an MJML compiler.
+    Mjml { document: mjml::Document },
 }
 
 /// Why a JSON value is not the input of a call.
@@ -68,6 +70,10 @@ impl Call {
         match &self.input {
             Input::Plan { .. } | Input::Require { .. } => 1_024,
             Input::Judge { seen, .. } => seen.len() * 1_024,
+            Input::Mjml { document } => {
+                let includes = document.includes.iter().map(|it| it.value.len());
+                document.source.len() + includes.sum::<usize>()
+            }
             Input::Render { template, data } => {
                 let sources = template.sources.iter().map(|it| it.text.len());
                 let partials = template.partials.iter().map(|it| it.value.len());
@@ -86,6 +92,7 @@ impl Call {
             Kind::Plan => read::<PlanInput>(json).map(PlanInput::call),
             Kind::Domain => read::<DomainInput>(json).map(DomainInput::call),
             Kind::Renderer => read::<RendererInput>(json).and_then(RendererInput::call),
+            Kind::Mjml => read::<MjmlInput>(json).map(MjmlInput::call),
         }
     }
 
@@ -111,6 +118,9 @@ impl Call {
             }
             Input::Judge { domain, seen } => {
                 serde_json::to_value(DomainInput::new(context, settings, domain, Some(seen)))
+            }
+            Input::Mjml { document } => {
+                serde_json::to_value(MjmlInput::new(context, settings, document))
             }
         };
         json.expect("an input has string keys only")
@@ -139,7 +149,8 @@ impl Call {
                 Input::Plan { .. }
                 | Input::Render { .. }
                 | Input::Require { .. }
-                | Input::Judge { .. },
+                | Input::Judge { .. }
+                | Input::Mjml { .. },
             ) => true,
         }
     }
@@ -153,6 +164,7 @@ impl Input {
             Self::Plan { .. } => Kind::Plan,
             Self::Render { .. } => Kind::Renderer,
             Self::Require { .. } | Self::Judge { .. } => Kind::Domain,
+            Self::Mjml { .. } => Kind::Mjml,
         }
     }
 }

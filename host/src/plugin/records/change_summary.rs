@@ -16,7 +16,7 @@ pub fn summarize_change(kind: Kind, before: &Value, after: &Value) -> String {
     }
     match kind {
         Kind::Plan => decisions(before, after),
-        Kind::Renderer | Kind::Domain => paths(before, after),
+        Kind::Renderer | Kind::Domain | Kind::Mjml => paths(before, after),
     }
 }
 

@@ -46,7 +46,7 @@ pub fn is_failure(kind: Kind, answer: &Value) -> bool {
 pub fn lets_pass(kind: Kind, answer: &Value) -> bool {
     let list = |name: &str| answer[name].as_array().map(Vec::as_slice).unwrap_or_default();
     match kind {
-        Kind::Renderer => false,
+        Kind::Renderer | Kind::Mjml => false,
         Kind::Plan => list("decisions").iter().any(|it| it.get("allow").is_some()),
         Kind::Domain => {
             let findings = list("findings");
@@ -70,8 +70,10 @@ pub fn has_all_parts(template: &Template, answer: &Value) -> bool {
 fn outcome(kind: Kind, answer: &Value) -> SendOutcome {
     match (answer.get("trap"), answer.get("failure")) {
         (None, None) => SendOutcome::Answered,
-        // Only a renderer can say that the sender is at fault; a policy that gives up closes the send.
-        (None, Some(failure)) if kind == Kind::Renderer && failure.get("internal").is_none() => {
+        // Only these can say that somebody else is at fault; a policy that gives up closes the send.
+        (None, Some(failure))
+            if matches!(kind, Kind::Renderer | Kind::Mjml) && failure.get("internal").is_none() =>
+        {
             SendOutcome::Declined
         }
         (_, _) => SendOutcome::Failed,

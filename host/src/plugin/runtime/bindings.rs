@@ -34,6 +34,18 @@ pub mod template {
     });
 }
 
+pub mod mjml {
+    wasmtime::component::bindgen!({
+        path: "../wit/v0",
+        world: "mjml-compilation",
+        exports: { default: async },
+        with: {
+            "waxwing:plugin/types": super::plan::waxwing::plugin::types,
+            "waxwing:plugin/host": super::plan::waxwing::plugin::host,
+        },
+    });
+}
+
 pub use plan::waxwing::plugin::{host, types};
 
 /// The context of a call that is made now.

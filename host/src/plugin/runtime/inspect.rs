@@ -61,10 +61,10 @@ pub enum InspectError {
     /// It exports more than one kind.
     #[error("a component is of one kind, and this one exports several: {exports}")]
     ManyKinds { exports: String },
-    /// It exports none of the three kinds.
+    /// It exports none of the kinds.
     #[error(
         "the component exports no kind of plugin that this server knows (waxwing:plugin/renderer, \
-         /domain-policy or /plan-policy, version 0.1); it exports: {exports}"
+         /domain-policy, /plan-policy or /mjml-compiler, version 0.1); it exports: {exports}"
     )]
     NoKind { exports: String },
     /// It asks for something that a plugin may not have.

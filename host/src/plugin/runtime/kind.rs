@@ -1,4 +1,4 @@
-//! The three kinds of plugin, and the names of the settings that limit each.
+//! The kinds of plugin, and the names of the settings that limit each.
 
 use std::fmt;
 
@@ -14,10 +14,12 @@ pub enum Kind {
     Domain,
     /// Says what a plan may send and what it costs.
     Plan,
+    /// Turns MJML into HTML when a template is published.
+    Mjml,
 }
 
 impl Kind {
-    pub const ALL: [Self; 3] = [Self::Renderer, Self::Domain, Self::Plan];
+    pub const ALL: [Self; 4] = [Self::Renderer, Self::Domain, Self::Plan, Self::Mjml];
 
     /// The interface that a component of the kind exports, without its version.
     #[must_use]
@@ -26,6 +28,7 @@ impl Kind {
             Self::Renderer => "waxwing:plugin/renderer",
             Self::Domain => "waxwing:plugin/domain-policy",
             Self::Plan => "waxwing:plugin/plan-policy",
+            Self::Mjml => "waxwing:plugin/mjml-compiler",
         }
     }
 
@@ -36,13 +39,24 @@ impl Kind {
             Self::Renderer => "renderer",
             Self::Domain => "domain",
             Self::Plan => "plan",
+            Self::Mjml => "mjml",
+        }
+    }
+
+    /// Whose section of `plugins.limits` limits it: what MJML comes from is a template, too.
+    #[must_use]
+    pub fn limits_section(self) -> &'static str {
+        match self {
+            Self::Renderer | Self::Mjml => Self::Renderer.as_str(),
+            Self::Domain | Self::Plan => self.as_str(),
         }
     }
 
     /// The settings that limit it: time of a call, time of a preparing call, memory, bytes out.
     pub(in crate::plugin) fn knobs(self) -> Knobs {
         match self {
-            Self::Renderer => knobs!("renderer"),
+            // What is compiled is a template, so the limits are those of templates.
+            Self::Renderer | Self::Mjml => knobs!("renderer"),
             Self::Domain => knobs!("domain"),
             Self::Plan => knobs!("plan"),
         }
@@ -79,6 +93,7 @@ impl fmt::Display for Kind {
             Self::Renderer => "template renderer",
             Self::Domain => "domain policy",
             Self::Plan => "plan policy",
+            Self::Mjml => "MJML compiler",
         })
     }
 }

@@ -11,11 +11,11 @@ use super::kind::Kind;
 
 const MIB: usize = 1 << 20;
 
-/// The limits of the three kinds.
+/// The limits of the kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
-    /// Template rendering.
+    /// Template rendering, and MJML.
     #[serde(deserialize_with = "LimitOverrides::of_renderer")]
     pub renderer: CallLimits,
     /// Plan restriction and price.
@@ -112,7 +112,7 @@ impl Limits {
     #[must_use]
     pub fn of(&self, kind: Kind) -> CallLimits {
         match kind {
-            Kind::Renderer => self.renderer,
+            Kind::Renderer | Kind::Mjml => self.renderer,
             Kind::Plan => self.plan,
             Kind::Domain => self.domain,
         }

@@ -39,8 +39,10 @@ impl Instances {
         match kind {
             Kind::Renderer => Self::Warm,
             Kind::Plan if artifact.is_builtin() => Self::Stateless,
-            Kind::Plan | Kind::Domain if artifact.embeds_an_interpreter() => Self::Warm,
-            Kind::Plan | Kind::Domain => Self::Fresh,
+            Kind::Plan | Kind::Domain | Kind::Mjml if artifact.embeds_an_interpreter() => {
+                Self::Warm
+            }
+            Kind::Plan | Kind::Domain | Kind::Mjml => Self::Fresh,
         }
     }
 

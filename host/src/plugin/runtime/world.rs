@@ -1,4 +1,4 @@
-//! What the three worlds have in common: `describe`, `configure`, `self-test`.
+//! What the worlds have in common: `describe`, `configure`, `self-test`.
 
 use std::future::Future;
 
@@ -6,7 +6,7 @@ use wasmtime::Store;
 use wasmtime::component::InstancePre;
 
 use super::bindings::types::{CallContext, Diagnostic};
-use super::bindings::{domain, plan, template};
+use super::bindings::{domain, mjml, plan, template};
 use super::error::BadManifest;
 use super::kind::Kind;
 use super::sandbox::Guest;
@@ -132,3 +132,4 @@ macro_rules! world {
 world!(Plan, plan::PlanRestriction, plan::PlanRestrictionPre<Guest>);
 world!(Domain, domain::DomainVerification, domain::DomainVerificationPre<Guest>);
 world!(Renderer, template::TemplateRenderer, template::TemplateRendererPre<Guest>);
+world!(Mjml, mjml::MjmlCompilation, mjml::MjmlCompilationPre<Guest>);

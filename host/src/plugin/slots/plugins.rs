@@ -29,7 +29,7 @@ use crate::plugin::runtime::log::{Line, SlotLog};
 pub struct Plugins {
     pub(super) clock: Clock,
     pub(super) table: ArcSwap<Table>,
-    pub(super) builtins: [InstalledPlugin; 3],
+    pub(super) builtins: [InstalledPlugin; 4],
     pub(super) statuses: Statuses,
     pub(in crate::plugin) validator: Validator,
     pub(super) directory: Directory,
@@ -128,11 +128,12 @@ impl Plugins {
     }
 
     pub(super) fn builtin(&self, kind: Kind) -> InstalledPlugin {
-        let [renderer, domain, plan] = &self.builtins;
+        let [renderer, domain, plan, mjml] = &self.builtins;
         match kind {
             Kind::Renderer => renderer.clone(),
             Kind::Domain => domain.clone(),
             Kind::Plan => plan.clone(),
+            Kind::Mjml => mjml.clone(),
         }
     }
 

@@ -109,9 +109,13 @@ impl Plugins {
                 validator.validate(&candidate, log, None, UNOBSERVED).await
             }
         };
-        let (renderer, domain, plan) =
-            tokio::try_join!(builtin(Kind::Renderer), builtin(Kind::Domain), builtin(Kind::Plan),)?;
-        let builtins = [renderer, domain, plan];
+        let (renderer, domain, plan, mjml) = tokio::try_join!(
+            builtin(Kind::Renderer),
+            builtin(Kind::Domain),
+            builtin(Kind::Plan),
+            builtin(Kind::Mjml),
+        )?;
+        let builtins = [renderer, domain, plan, mjml];
         let (commands, ordered) = mpsc::channel(MAX_WAITING_ORDERS);
         let (traps, trapped) = mpsc::channel(MAX_WAITING_TRAPS);
         let trap_sink = TrapSink { traps, sample_every: options.sample_every };

@@ -12,6 +12,7 @@ use tokio::sync::mpsc;
 use crate::plugin::config::binding::Scope;
 use crate::plugin::config::slot::OnFailure;
 use crate::plugin::kinds::domain::{self, DomainPolicy};
+use crate::plugin::kinds::mjml::{self, MjmlCompiler};
 use crate::plugin::kinds::plan::{self, PlanPolicy};
 use crate::plugin::kinds::renderer::{self, Blame, Renderer};
 use crate::plugin::promotion::installed::{Installed, InstalledPlugin};
@@ -35,6 +36,7 @@ pub struct Table {
     renderers: Vec<Arc<Installed<Renderer>>>,
     domains: Vec<Arc<Installed<DomainPolicy>>>,
     plans: Vec<Arc<Installed<PlanPolicy>>>,
+    mjml_compilers: Vec<Arc<Installed<MjmlCompiler>>>,
     shadows: Vec<Arc<Shadow>>,
     trap_sink: TrapSink,
 }
@@ -100,6 +102,7 @@ impl Table {
             renderers: Vec::new(),
             domains: Vec::new(),
             plans: Vec::new(),
+            mjml_compilers: Vec::new(),
             shadows,
             trap_sink,
         };
@@ -108,12 +111,14 @@ impl Table {
                 InstalledPlugin::Renderer(it) => table.renderers.push(it),
                 InstalledPlugin::Domain(it) => table.domains.push(it),
                 InstalledPlugin::Plan(it) => table.plans.push(it),
+                InstalledPlugin::Mjml(it) => table.mjml_compilers.push(it),
             }
         }
         // Stable: of two for the whole server, the one that came first stays before the built-in.
         narrowest_first(&mut table.renderers);
         narrowest_first(&mut table.domains);
         narrowest_first(&mut table.plans);
+        narrowest_first(&mut table.mjml_compilers);
         table
     }
 
@@ -124,6 +129,7 @@ impl Table {
             Kind::Renderer => InstalledPlugin::Renderer(Arc::clone(choose(&self.renderers, scope))),
             Kind::Domain => InstalledPlugin::Domain(Arc::clone(choose(&self.domains, scope))),
             Kind::Plan => InstalledPlugin::Plan(Arc::clone(choose(&self.plans, scope))),
+            Kind::Mjml => InstalledPlugin::Mjml(Arc::clone(choose(&self.mjml_compilers, scope))),
         }
     }
 
@@ -278,6 +284,43 @@ impl Table {
         template: &renderer::Template,
     ) -> Result<Result<Vec<renderer::Variable>, Vec<Diagnostic>>, CallFailure> {
         choose(&self.renderers, scope).policy.variables(template).await
+    }
+
+    /// Compiles the MJML of a template that is about to be published, or says all its faults.
+    ///
+    /// # Errors
+    /// The plugin gave no answer.
+    pub async fn compile_mjml(
+        &self,
+        scope: &Scope<'_>,
+        ctx: &CallContext,
+        document: &mjml::Document,
+    ) -> Result<Result<mjml::Compiled, Vec<Diagnostic>>, CallFailure> {
+        let installed = choose(&self.mjml_compilers, scope);
+        let includes: Vec<_> = document.includes.iter().map(|it| (&it.key, &it.value)).collect();
+        let observed = ObservedCall {
+            table: self,
+            plugin: || InstalledPlugin::Mjml(Arc::clone(installed)),
+            stats: &installed.stats,
+            scope,
+            input: hash((&document.source, &includes)),
+            name: "the MJML",
+            call: "compile",
+            binding: &installed.config.binding,
+            version: &|| None,
+            record: || {
+                let input = Input::Mjml { document: document.clone() };
+                Call { context: ctx.clone(), settings: None, input }
+            },
+        };
+        let run = installed.policy.compile(ctx, document);
+        match observed.run(MjmlCompiler::KIND, run, answer::compiled).await.result? {
+            Ok(compiled) => Ok(Ok(compiled)),
+            Err(Failure::InvalidInput(faults) | Failure::Misconfigured(faults)) => Ok(Err(faults)),
+            Err(failure @ Failure::Internal(_)) => {
+                Err(gave_up(installed.policy.generation().identity(), "compile", &failure))
+            }
+        }
     }
 
     /// What judges domains, in one line: of another line, another verdict may come.

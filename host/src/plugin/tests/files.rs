@@ -136,7 +136,7 @@ async fn files_that_are_no_slots_are_left_alone() {
     dirs.put(".plan-policy.wasm.partial", "not whole yet");
     dirs.put("plan-policy.wasm", waxwing_guests::component("price-one"));
     host.live(PLAN, "price-one").await;
-    assert_eq!(host.plugins.statuses().slots().len(), 3, "the slots of the built-in plugins");
+    assert_eq!(host.plugins.statuses().slots().len(), 4, "the slots of the built-in plugins");
 }
 
 #[tokio::test]

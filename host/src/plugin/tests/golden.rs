@@ -32,7 +32,9 @@ async fn lenient_renderer() -> Arc<Installed<Renderer>> {
     let plugins = plugins(Limits::default()).await;
     match plugins.try_out(&lenient).await.expect("the renderer loads") {
         InstalledPlugin::Renderer(renderer) => renderer,
-        other @ (InstalledPlugin::Domain(_) | InstalledPlugin::Plan(_)) => {
+        other @ (InstalledPlugin::Domain(_)
+        | InstalledPlugin::Plan(_)
+        | InstalledPlugin::Mjml(_)) => {
             panic!("no renderer: {other:?}")
         }
     }

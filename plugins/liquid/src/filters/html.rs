@@ -1,7 +1,8 @@
 //! Escaping, and filters that make or take off markup.
 
+use waxwing_html_text::{decode_entities, plain, strip_tags};
+
 use crate::filter::{Args, Outcome};
-use crate::html_text::{decode_entities, plain, strip_tags};
 use crate::mode::Mode;
 use crate::value::{Str, Value};
 

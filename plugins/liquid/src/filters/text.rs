@@ -3,8 +3,9 @@
 use super::html::{is_text, joined, markup, outside_tags, with_entities};
 use super::items::items_of;
 use super::number::{count, to_whole};
+use waxwing_html_text::plain;
+
 use crate::filter::{Args, Outcome, Refused};
-use crate::html_text::plain;
 use crate::value::{Str, Value};
 
 pub fn append<'a>(it: Value<'a>, args: &Args<'_, 'a>) -> Outcome<'a> {

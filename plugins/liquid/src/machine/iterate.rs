@@ -4,10 +4,11 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use super::{Binding, Flow, Machine, Stopped};
+use waxwing_html_text::FRESH_LINE;
+
 use crate::ast::{For, Offset, Primary, SourceOffset};
 use crate::filters::{Number, loop_items, to_whole};
 use crate::mode::Mode;
-use crate::plaintext::FRESH_LINE;
 use crate::template::Undefined;
 use crate::value::{LoopKind, LoopState, Value, cell};
 

@@ -2,12 +2,13 @@
 
 use std::rc::Rc;
 
+use waxwing_html_text::plain;
+
 use super::{Binding, Machine, Stopped, Whose};
 use crate::Undefined;
 use crate::ast::{FilterCall, Primary};
 use crate::check::kind;
 use crate::filters::{escape_into, is_text};
-use crate::html_text::plain;
 use crate::locale::{self, Decimal, ENGLISH, Plural};
 use crate::messages::{COUNT, DEFAULT, Forms, Message, Piece, Text};
 use crate::mode::Mode;

@@ -1,7 +1,8 @@
 //! What becomes of HTML.
 
+use waxwing_html_text::lines;
+
 use super::derive;
-use crate::tidy::lines;
 
 fn text(html: &str) -> String {
     lines(&derive(html).expect("pieces"))

@@ -148,7 +148,7 @@ fn distances(findings: &Findings) -> Vec<Distance> {
 
 impl Distance {
     fn setting(&self, findings: &Findings) -> String {
-        format!("plugins.limits.{}.{}", findings.kind.as_str(), self.setting)
+        format!("plugins.limits.{}.{}", findings.kind.limits_section(), self.setting)
     }
 
     fn percent(&self) -> u128 {

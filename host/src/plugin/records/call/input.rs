@@ -1,10 +1,10 @@
-//! The inputs of the three kinds, each with the members that all of them have.
+//! The inputs of the kinds, each with the members that all of them have.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{Call, Input, RecordError};
-use crate::plugin::kinds::{domain, plan, renderer};
+use crate::plugin::kinds::{domain, mjml, plan, renderer};
 use crate::plugin::records::json_form::{
     Account, JsonForm, Observation, Pairs, SenderDomain, Template, UseRequest, only_from_objects,
 };
@@ -67,6 +67,23 @@ inputs! {
         data: Option<Value>,
         #[serde(skip_serializing_if = "Option::is_none")]
         data_json: Option<String>,
+    }
+    MjmlInput {
+        source: String,
+        includes: Pairs,
+    }
+}
+
+impl MjmlInput {
+    pub fn new(context: CallContext, settings: Option<Value>, document: mjml::Document) -> Self {
+        let mjml::Document { source, includes } = document;
+        Self { source, includes: Pairs::of(includes), ..Self::common(context, settings) }
+    }
+
+    pub fn call(self) -> Call {
+        self.with(|(source, includes)| Input::Mjml {
+            document: mjml::Document { source, includes: includes.back() },
+        })
     }
 }
 

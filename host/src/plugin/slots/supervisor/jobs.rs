@@ -293,8 +293,11 @@ async fn blame(report: &FailureReport, other: InstalledPlugin) -> Blame {
         (false, true) => return Blame::Unknown,
         (true | false, _) => return Blame::Plugin,
     }
-    // The limits hold for every call: nobody has to be kept away from a template that comes to one.
-    if report.failure.is_limit_of("render") {
+    // The limits hold for every call: nobody has to be kept away from a template or a
+    // document that comes to one.
+    let is_document = matches!(report.plugin, InstalledPlugin::Mjml(_));
+    if report.failure.is_limit_of("render") || is_document && report.failure.is_limit_of("compile")
+    {
         return Blame::Call;
     }
     match (&report.plugin, &report.version, &report.call.input) {
@@ -307,7 +310,10 @@ async fn blame(report: &FailureReport, other: InstalledPlugin) -> Blame {
             }
         }
         (
-            InstalledPlugin::Renderer(_) | InstalledPlugin::Domain(_) | InstalledPlugin::Plan(_),
+            InstalledPlugin::Renderer(_)
+            | InstalledPlugin::Domain(_)
+            | InstalledPlugin::Plan(_)
+            | InstalledPlugin::Mjml(_),
             _,
             _,
         ) => Blame::Input,

@@ -19,6 +19,7 @@ impl Table {
             Kind::Renderer => of(&self.renderers, scope),
             Kind::Domain => of(&self.domains, scope),
             Kind::Plan => of(&self.plans, scope),
+            Kind::Mjml => of(&self.mjml_compilers, scope),
         }
     }
 }

@@ -101,7 +101,7 @@ impl<P: Fn() -> InstalledPlugin, R: Fn() -> Call> ObservedCall<'_, P, R> {
         match result {
             Ok(Ok(_)) => None,
             Ok(Err(Failure::InvalidInput(_) | Failure::Misconfigured(_)))
-                if kind == Kind::Renderer =>
+                if kind == Kind::Renderer || kind == Kind::Mjml =>
             {
                 None
             }

@@ -1,11 +1,12 @@
 //! White space of rendered text.
 
-use crate::plaintext::{
+use crate::writer::{
     FRESH_LINE, ITEM, ITEM_END, LINE_END, LIST_END, NUMBER_END, ORDERED, PARAGRAPH, PRE, PRE_END,
     RULE, UNORDERED,
 };
 
 /// One line without control characters: runs of white space become one space.
+#[must_use]
 pub fn one_line(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for word in text.split(|c: char| c.is_whitespace() || c.is_control()) {
@@ -21,6 +22,7 @@ pub fn one_line(text: &str) -> String {
 
 /// Lines without white space around them, at most one empty line in a row, a newline at the end.
 /// The marks of derived text become lines, numbers and indents.
+#[must_use]
 pub fn lines(text: &str) -> String {
     let mut layout = Layout::default();
     let mut rest = text;

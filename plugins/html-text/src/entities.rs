@@ -56,6 +56,7 @@ const OTHERS: [(&str, char); 38] = [
 ];
 
 /// References as characters; a non-breaking space is a space, unknown names stay.
+#[must_use]
 pub fn decode(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

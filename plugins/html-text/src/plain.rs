@@ -1,15 +1,15 @@
 //! The text of HTML: tags go, character references become characters.
 
-mod entities;
-
-pub use entities::decode as decode_entities;
+use crate::decode_entities;
 
 /// Without tags, and with characters for entities.
+#[must_use]
 pub fn plain(markup: &str) -> String {
-    entities::decode(&strip_tags(markup))
+    decode_entities(&strip_tags(markup))
 }
 
 /// Without tags and comments, and without what stands in `script` and `style`.
+#[must_use]
 pub fn strip_tags(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
